@@ -1,4 +1,4 @@
-// Lifecycle events passed on to the link.
+// Lifecycle events that are passed on to the link.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,20 +18,20 @@ function watch(visibilityState: DocumentVisibilityState = 'visible') {
   return { window, document, said }
 }
 
-test('network, page cache and pagehide', () => {
+test('reports network changes, page-cache restores and page hides', () => {
   const { window, said } = watch()
   for (const type of ['offline', 'online', 'pagehide']) window.dispatchEvent(new Event(type))
   window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
   assert.deepEqual(said, ['offline', 'online', 'save', 'hide', 'restored'])
 })
 
-test('a page that has just been opened was not restored', () => {
+test('does not report a newly opened page as restored', () => {
   const { window, said } = watch()
   window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: false }))
   assert.deepEqual(said, [])
 })
 
-test('visible it wakes, hidden it saves; frozen and resumed alike', () => {
+test('wakes when visible and saves when hidden, also on resume and freeze', () => {
   const { document, said } = watch()
   document.dispatchEvent(new Event('visibilitychange'))
   document.visibilityState = 'hidden'
@@ -40,6 +40,6 @@ test('visible it wakes, hidden it saves; frozen and resumed alike', () => {
   assert.deepEqual(said, ['visible', 'save', 'rest', 'save', 'resumed'])
 })
 
-test('a page that was opened out of sight rests from the start', () => {
+test('a page opened in the background starts at rest', () => {
   assert.deepEqual(watch('hidden').said, ['rest'])
 })

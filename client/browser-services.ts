@@ -11,7 +11,10 @@ export const browserTimers: Timers = {
   },
 }
 
-/** Eight letters and digits, about 41 random bits: unique in one browser. Each message carries a window's name twice. */
+/**
+ * Eight letters and digits, about 41 random bits: unique within one browser. Each message carries a
+ * window's name twice.
+ */
 export function newName(prefix: string): string {
   const parts = crypto.getRandomValues(new Uint8Array(8))
   return prefix + Array.from(parts, (part) => (part % 36).toString(36)).join('')
@@ -44,13 +47,13 @@ export function onceFree(locks: Locks, name: string, signal: AbortSignal, onFree
 /** After `restored` (from the back-forward cache) no connection is alive. */
 export type WakeUp = 'online' | 'visible' | 'resumed' | 'restored'
 
-/** What a page's life and the network's mean to a link. */
+/** What a link does on page lifecycle and network events. */
 export interface Sleeper {
   wake(by: WakeUp): void
   offline(): void
-  /** Out of sight. */
+  /** The page was hidden. */
   rest(): void
-  /** The page ends, or enters the back-forward cache. */
+  /** The page is ending, or entering the back-forward cache. */
   hide(): void
   readonly outbox: { flush(): void }
 }
@@ -67,7 +70,7 @@ export function watchWakeUps(
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') link.wake('visible')
     else {
-      // On phones often the last event that a page receives.
+      // On phones, often the last event that a page receives.
       link.outbox.flush()
       link.rest()
     }

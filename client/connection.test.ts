@@ -1,4 +1,4 @@
-// The watchdog over a connection's silence.
+// The silence watchdog of a connection.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,13 +25,13 @@ function watch() {
   return { time, connection, stream, closings }
 }
 
-test('notices when nothing was heard from the start, once', () => {
+test('reports silence once if nothing is ever received', () => {
   const { time, stream, closings } = watch()
   time.advance(60_000)
   assert.deepEqual([closings, stream.isClosed(), time.pending()], [[['silent', 20_000]], true, 0])
 })
 
-test('counts from what was heard last', () => {
+test('measures silence from the last frame', () => {
   const { time, stream, closings } = watch()
   for (let n = 0; n < 5; n += 1) {
     time.advance(15_000)
@@ -42,7 +42,7 @@ test('counts from what was heard last', () => {
   assert.deepEqual(closings, [['silent', 95_000]])
 })
 
-test('hearing something plans nothing: one timer, however much is heard', () => {
+test('received frames set no timers: one timer serves them all', () => {
   const { time, stream } = watch()
   for (let n = 0; n < 1000; n += 1) stream.heartbeat()
   assert.equal(time.pending(), 1)
@@ -52,7 +52,7 @@ for (const [heartbeatMs, silentAtMs] of [
   [16_000, 40_500],
   [40, 600],
 ] as const) {
-  test(`a server that beats every ${heartbeatMs} ms may be silent for two and a half beats from then on`, () => {
+  test(`with a heartbeat every ${heartbeatMs} ms, the server may be silent for two and a half of them`, () => {
     const { time, stream, closings } = watch()
     time.advance(500)
     stream.welcome({ heartbeatMs })
@@ -61,7 +61,7 @@ for (const [heartbeatMs, silentAtMs] of [
   })
 }
 
-test('left, it reports no silence, also after it looked', () => {
+test('after leaving, reports no silence, even if it had already checked', () => {
   const { time, connection, stream, closings } = watch()
   time.advance(15_000)
   stream.heartbeat()

@@ -60,7 +60,10 @@ export class Connection {
     this.#open.sendAwareness(report)
   }
 
-  /** Silent for more than a heartbeat, as a live poll without messages is; reopening it is cheap. */
+  /**
+   * Silent for more than a heartbeat. A live poll without messages looks the same; reopening it is
+   * cheap.
+   */
   isStale(): boolean {
     return this.#timers.now() - this.#heardAt > this.#heartbeatMs
   }

@@ -7,7 +7,7 @@ export interface UnstoredDraft {
   readonly draft: Draft
   /** The window's position in the log when it published the draft; null before the first connection. */
   readonly cursor: string | null
-  /** Edits in it: more than one where updates were merged. */
+  /** Number of edits it contains; more than one after updates were merged. */
   readonly edits: number
 }
 
@@ -15,21 +15,23 @@ export interface DraftRecord extends UnstoredDraft {
   readonly channel: string
   /** The window that wrote it. */
   readonly window: string
-  /** Greater than that of every record that the draft builds on. */
+  /** Greater than the order of every record that the draft builds on. */
   readonly order: number
 }
 
 export interface DraftDatabase {
-  /** In one transaction, begun at once where the database is open. Rejects without effect. */
+  /** Runs in one transaction, begun immediately if the database is open. Rejects without effect. */
   readonly change: (added: readonly DraftRecord[], removed: readonly string[]) => Promise<void>
-  /** Of one channel, by `order`. */
+  /** Drafts of one channel, by `order`. */
   readonly read: (channel: string) => Promise<readonly DraftRecord[]>
 }
 
 const databaseName = 'crosswind'
 const storeName = 'drafts'
 
-/** Each call rejects while the browser denies the database, and the next one tries to open it again. */
+/**
+ * Each call rejects while the browser denies the database; the next call tries to open it again.
+ */
 export function openDraftDatabase(factory: () => IDBFactory): DraftDatabase {
   let database: IDBDatabase | null = null
   let opening: Promise<IDBDatabase> | null = null
@@ -50,7 +52,7 @@ export function openDraftDatabase(factory: () => IDBFactory): DraftDatabase {
     }
     const opened = await answerTo(asked)
     database = opened
-    // The user deletes the site's data, or a later version of the page needs another layout.
+    // The user deleted the site's data, or a later version of the page needs another layout.
     const left = () => {
       database = null
       opening = null
@@ -63,7 +65,10 @@ export function openDraftDatabase(factory: () => IDBFactory): DraftDatabase {
     return opened
   }
 
-  /** `act` runs before this function returns where the database is open: a page that ends gets no second turn. */
+  /**
+   * Runs `act` before returning if the database is open: a page that is ending gets no further
+   * turn.
+   */
   async function within<Result>(act: (opened: IDBDatabase) => Promise<Result>): Promise<Result> {
     return act(database ?? (await open()))
   }
@@ -100,7 +105,7 @@ function answerTo<Result>(asked: IDBRequest<Result>): Promise<Result> {
   })
 }
 
-/** A later version of the page may have written others. */
+/** A later version of the page may have written records of another shape. */
 function isRecord(content: unknown): content is DraftRecord {
   const { draft, cursor, edits, window, order } = (content ?? {}) as Partial<
     Record<keyof DraftRecord, unknown>

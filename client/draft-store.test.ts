@@ -1,4 +1,4 @@
-// What a window keeps of its drafts, and who gets them when it is closed.
+// Which drafts a window stores, and which window gets them after it closes.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ function unstored(id: string, { channel = 'main', at = 0 } = {}): UnstoredDraft 
 
 const idsOf = (left: readonly LeftDrafts[]) => left.map(({ drafts }) => drafts.map(({ draft }) => draft.id))
 
-test('keeps what it is given, until it is to be removed', async () => {
+test('keeps drafts until told to remove them', async () => {
   const browser = createBrowser()
   const { store } = browser.open('w1')
   assert.equal(await store.write([unstored('w1-1'), unstored('w1-2')], []), true)
@@ -27,7 +27,7 @@ test('keeps what it is given, until it is to be removed', async () => {
   assert.deepEqual(browser.ids(), [])
 })
 
-test('says so when there is no room, and has done nothing then', async () => {
+test('without room, reports failure and changes nothing', async () => {
   const browser = createBrowser()
   const { store } = browser.open('w1')
   await store.write([unstored('w1-1')], [])
@@ -36,7 +36,7 @@ test('says so when there is no room, and has done nothing then', async () => {
   assert.deepEqual(browser.ids(), ['w1-1'])
 })
 
-test('says so where nothing can be kept: no locks, which tell closed windows from open ones, or none granted', async () => {
+test('reports failure where nothing can be kept: Web Locks are missing or denied', async () => {
   const browser = createBrowser()
   const denied = { request: () => Promise.reject(new Error('SecurityError')) } as never
   for (const locks of [null, denied]) {
@@ -46,7 +46,7 @@ test('says so where nothing can be kept: no locks, which tell closed windows fro
   assert.deepEqual(browser.ids(), [])
 })
 
-test('the next window gets all that a closed one left, in order, as it was', async () => {
+test('the next window gets all drafts of a closed one, in order and unchanged', async () => {
   const browser = createBrowser()
   await browser.open('w1').store.write([unstored('w1-2'), unstored('w1-1'), unstored('w1-3')], [])
   await browser.close('w1')
@@ -56,14 +56,14 @@ test('the next window gets all that a closed one left, in order, as it was', asy
   assert.deepEqual(idsOf(next.left), [['w1-2', 'w1-1', 'w1-3']])
   assert.deepEqual(next.left[0]?.drafts[0], unstored('w1-2'))
   assert.equal(next.left[0]?.isReload, false)
-  // Its own now, to keep and to remove.
+  // The drafts are now this window's own, to keep and to remove.
   await next.store.write([unstored('w2-1')], [])
   assert.deepEqual(browser.ids(), ['w1-2', 'w1-1', 'w1-3', 'w2-1'])
   await next.store.write([], ['w1-2', 'w1-1', 'w1-3'])
   assert.deepEqual(browser.ids(), ['w2-1'])
 })
 
-test('what an open window keeps is its own, until it is closed; what is of another page stays there', async () => {
+test('an open window keeps its drafts until it closes; drafts of another page stay there', async () => {
   const browser = createBrowser()
   await browser.open('w1').store.write([unstored('w1-1')], [])
   await browser.open('w2', { channel: 'other' }).store.write([unstored('w2-1', { channel: 'other' })], [])
@@ -75,7 +75,7 @@ test('what an open window keeps is its own, until it is closed; what is of anoth
   assert.deepEqual(idsOf(open.left), [['w1-1']])
 })
 
-test('one of several windows gets it; when that one closes with it, the next', async () => {
+test('only one of several windows gets the drafts; if it closes too, the next one does', async () => {
   const browser = createBrowser()
   await browser.open('w1').store.write([unstored('w1-1')], [])
   const others = ['w2', 'w3', 'w4'].map((window) => ({ window, ...browser.open(window) }))
@@ -90,7 +90,7 @@ test('one of several windows gets it; when that one closes with it, the next', a
   }
 })
 
-test('a window that may only read leaves it to one that may write', async () => {
+test('a read-only window leaves the drafts to one that may write', async () => {
   const browser = createBrowser()
   await browser.open('w1').store.write([unstored('w1-1')], [])
   const [reader, writer] = [browser.open('w2', { mayTake: false }), browser.open('w3')]
@@ -99,7 +99,7 @@ test('a window that may only read leaves it to one that may write', async () => 
   assert.deepEqual([idsOf(reader.left), idsOf(writer.left)], [[], [['w1-1']]])
 })
 
-test('what is stored before its window closes is nobody’s, and what it writes later is found', async () => {
+test('drafts removed before their window closes go to no other, and drafts it writes after a restore are found', async () => {
   const browser = createBrowser()
   const { store } = browser.open('w1')
   await store.write([unstored('w1-1')], [])
@@ -117,12 +117,12 @@ test('what is stored before its window closes is nobody’s, and what it writes 
   assert.deepEqual(idsOf(other.left), [['w1-2']])
 })
 
-test('what builds on a closed window’s drafts comes after them', async () => {
+test('new drafts that build on a closed window’s drafts come after them', async () => {
   const browser = createBrowser()
   const now = (ms: number) => ({ timers: { now: () => ms } })
   await browser.open('w1', now(1000)).store.write([unstored('w1-1')], [])
   await browser.close('w1')
-  // Its clock was put back.
+  // The second window's clock was set back.
   const second = browser.open('w2', now(500))
   await second.store.look()
   await settled()
@@ -135,7 +135,7 @@ test('what builds on a closed window’s drafts comes after them', async () => {
   assert.ok((orders[0] ?? 0) < (orders[1] ?? 0), `${orders}`)
 })
 
-test('a reloaded tab knows its own drafts, even those written as it went; a tab that comes back much later does not', async () => {
+test('a reloaded tab recognises its own drafts, even those written while unloading; a tab reopened much later does not', async () => {
   for (const [later, isReload] of [
     [1000, true],
     [3_600_000, false],

@@ -4,16 +4,16 @@ import type { Timers } from '../server/wire/time.ts'
 import { holdForLife, type Locks } from './browser-services.ts'
 import type { DraftDatabase, DraftRecord, UnstoredDraft } from './draft-database.ts'
 
-/** What one closed window left, in order. */
+/** The drafts that one closed window left, in order. */
 export interface LeftDrafts {
   readonly drafts: readonly UnstoredDraft[]
-  /** Of this tab's window, before a reload. */
+  /** True if they are from this tab before a reload. */
   readonly isReload: boolean
 }
 
 interface DraftStoreParts {
   readonly database: DraftDatabase
-  /** Null without Web Locks: then nothing is kept, since a closed window cannot be told from an open one. */
+  /** Without Web Locks nothing is kept, since a closed window cannot be told from an open one. */
   readonly locks: Locks | null
   readonly window: string
   /** The tab's window before this one; null in a new tab. */
@@ -22,14 +22,17 @@ interface DraftStoreParts {
   /** False in a window that may not send them. */
   readonly mayTake: boolean
   readonly timers: Pick<Timers, 'now'>
-  /** Each closed window's drafts go to one window, until it removes them. If that one closes first, to the next. */
+  /**
+   * Each closed window's drafts go to one window until it removes them, or to the next if it closes
+   * first.
+   */
   readonly onLeft: (left: LeftDrafts) => void
 }
 
 /** Longer than a reload, shorter than a browser restart that restores tabs after days. */
 const reloadMs = 5 * 60_000
 
-/** A window holds a lock for life, which shows the others that its drafts are its own. */
+/** A window holds this lock for life, which tells the others that the window is open. */
 const lockOf = (window: string) => `crosswind-drafts:${window}`
 
 export class DraftStore {
@@ -49,7 +52,7 @@ export class DraftStore {
         this.#isHeld = true
       })
     this.#held?.catch(() => undefined)
-    // Its last drafts may be written after this window's first look.
+    // The predecessor may write its last drafts after this window's first look.
     if (predecessor !== null) this.#watch(predecessor)
   }
 
@@ -76,7 +79,7 @@ export class DraftStore {
     }
   }
 
-  /** Finds windows with drafts of this channel; `onLeft` follows for those that are closed, or once they are. */
+  /** Finds windows with drafts of this channel. Calls `onLeft` for each, once it is closed. */
   async look(): Promise<void> {
     const { database, channel } = this.#parts
     const records = await database.read(channel).catch(() => [])
@@ -88,7 +91,10 @@ export class DraftStore {
     return this.#order
   }
 
-  /** A lock gives the drafts of a window that ends to one other, which holds it for life. */
+  /**
+   * When a window ends, its lock passes to one other window, which holds it for life and gets its
+   * drafts.
+   */
   #watch(window: string): void {
     const { locks, mayTake } = this.#parts
     if (locks === null || !mayTake || this.#watched.has(window)) return
@@ -102,7 +108,7 @@ export class DraftStore {
     locks.request(lockOf(window), onFree).catch(() => this.#watched.delete(window))
   }
 
-  /** False where nothing is left: all was stored, or another window took it. */
+  /** False if nothing is left: every draft was stored, or another window took them. */
   async #take(window: string): Promise<boolean> {
     const { database, channel, predecessor, timers, onLeft } = this.#parts
     const records = (await database.read(channel)).filter((record) => record.window === window)

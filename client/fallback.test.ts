@@ -1,4 +1,4 @@
-// When the fallback goes down, when it does not, and how it comes up again.
+// When the fallback moves down, when it does not, and how it moves up again.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import type { Closing } from './transports/transport.ts'
 function start(wished: string) {
   const time = createManualTime()
   const fallback = new Fallback(mode(wished), time.now, () => 0.5)
-  /** Each closes the mode that is tried next; returns the modes that come after each. */
+  /** Each call closes the mode that is tried next; returns the mode after each. */
   const close = (...codes: Parameters<typeof fallback.closed>[0][]) =>
     codes.map((code) => {
       fallback.closed(code)
@@ -26,7 +26,7 @@ function start(wished: string) {
   return { time, fallback, close, open, live, lose }
 }
 
-test('two failures without ever a welcome lead down, and what opens there is kept', () => {
+test('two failures without a welcome lead down, and a mode that opens there is kept', () => {
   const { fallback, lose, open } = start('websocket/1.1')
   assert.deepEqual(lose(2), ['websocket/1.1', 'sse/2'])
   open()
@@ -34,11 +34,11 @@ test('two failures without ever a welcome lead down, and what opens there is kep
   assert.deepEqual(lose(1), ['sse/2'])
 })
 
-test('one that says nothing for the whole first silence leads down at once', () => {
+test('a mode that is silent for the whole first timeout leads down at once', () => {
   assert.deepEqual(start('sse/2').close('silent'), ['sse/1.1'])
 })
 
-test('what this browser cannot do is passed over without a pause, and not returned to', () => {
+test('a mode that this browser lacks is skipped without a pause and never tried again', () => {
   const { fallback, open } = start('streaming/2')
   assert.equal(fallback.closed('unsupported'), true)
   assert.deepEqual([fallback.mode.name, fallback.fall], ['sse/2', 'unsupported'])
@@ -46,17 +46,17 @@ test('what this browser cannot do is passed over without a pause, and not return
   assert.equal(fallback.probePauseMs(), null)
 })
 
-test('where all connections are held the roomy mode is next without a pause; on the way down they are one rung more', () => {
+test('when all connections are in use, the mode with room is next without a pause; on the way down it is one more step', () => {
   const { fallback, lose, close } = start('sse/1.1')
   assert.equal(fallback.closed('full'), true)
   assert.equal(fallback.mode.name, 'sse/2')
-  // HTTP/2 does not get through either: never in a circle.
+  // HTTP/2 does not get through either: the fallback must not go in circles.
   assert.deepEqual(lose(2), ['sse/2', 'sse/1.1'])
   assert.equal(fallback.closed('full'), false)
   assert.deepEqual([fallback.mode.name, ...close('full')], ['long-polling/1.1', 'polling/1.1'])
 })
 
-test('a server that is down sends nobody down: each lower mode is tried once, then the first again, and for longer', () => {
+test('an unreachable server causes no fallback: each lower mode is tried once, then the first again, with more patience', () => {
   const { fallback, lose } = start('sse/2')
   assert.deepEqual(lose(5), ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1', 'sse/2'])
   assert.deepEqual(lose(4), ['sse/2', 'sse/2', 'sse/2', 'sse/1.1'])
@@ -64,13 +64,13 @@ test('a server that is down sends nobody down: each lower mode is tried once, th
   assert.deepEqual([fallback.mode.name, fallback.fall], ['sse/2', null])
 })
 
-test('a mode that has worked is given more failures: a restart takes longer than two', () => {
+test('a mode that has worked is allowed more failures, since a restart takes longer than two', () => {
   const { lose, live } = start('sse/2')
   assert.equal(live(60_000), 'sse/2')
   assert.deepEqual(lose(6), ['sse/2', 'sse/2', 'sse/2', 'sse/2', 'sse/2', 'sse/1.1'])
 })
 
-test('where one had worked before the fall it is tried again soon, else after half a minute', () => {
+test('a mode that worked before the fallback is probed soon, any other after half a minute', () => {
   const proven = start('sse/2')
   proven.live(60_000)
   proven.lose(6)
@@ -92,17 +92,17 @@ for (const code of [
   'overflow',
   'offline',
 ] as const) {
-  test(`"${code}" leads nowhere down`, () => {
+  test(`"${code}" causes no fallback`, () => {
     const { close } = start('sse/2')
     assert.deepEqual(new Set(close(...Array<typeof code>(20).fill(code))), new Set(['sse/2']))
   })
 }
 
-test('"uninvited" on the way down leads back: that is what a stream could not say', () => {
+test('"uninvited" on the way down leads back, since it explains failures that a stream could not', () => {
   assert.deepEqual(start('sse/2').close('lost', 'lost', 'lost', 'uninvited').at(-1), 'sse/2')
 })
 
-test('three short lives within a minute lead down', () => {
+test('three short-lived connections within a minute lead down', () => {
   const { fallback, live, open } = start('sse/2')
   assert.deepEqual(
     [1000, 19_999, 0].map((livedMs) => live(livedMs)),
@@ -112,7 +112,7 @@ test('three short lives within a minute lead down', () => {
   assert.deepEqual([fallback.fall, fallback.probePauseMs()], ['flapping', 30_000])
 })
 
-test('long lives, and short ones that are far apart, do not', () => {
+test('long-lived connections, and short ones far apart, do not lead down', () => {
   const { time, live } = start('sse/2')
   for (let n = 0; n < 9; n += 1) assert.equal(live(20_000), 'sse/2')
   for (let n = 0; n < 9; n += 1) {
@@ -121,12 +121,12 @@ test('long lives, and short ones that are far apart, do not', () => {
   }
 })
 
-test('leave requests of the server are no short lives', () => {
+test('connections that the server asks to leave do not count as short-lived', () => {
   const { live } = start('sse/2')
   for (let n = 0; n < 9; n += 1) assert.equal(live(100, 'draining'), 'sse/2')
 })
 
-test('the pauses between probes grow to five minutes', () => {
+test('pauses between probes grow to five minutes', () => {
   const { fallback, lose, open } = start('sse/2')
   lose(2)
   open()
@@ -138,7 +138,7 @@ test('the pauses between probes grow to five minutes', () => {
   assert.deepEqual(pauses, [30_000, 60_000, 120_000, 300_000, 300_000])
 })
 
-test('a probe tries what is wished, then all that is better than what is in use', () => {
+test('a probe tries the wished mode, then every other mode better than the one in use', () => {
   const { fallback, lose, open } = start('websocket/2')
   lose(4)
   assert.equal(fallback.mode.name, 'sse/1.1')
@@ -153,7 +153,7 @@ test('a probe tries what is wished, then all that is better than what is in use'
   assert.deepEqual(tried, ['websocket/2', 'websocket/1.1', 'sse/2'])
 })
 
-test('a probe that soon ends leads straight back to what worked, and the next one comes later', () => {
+test('a probe that soon ends leads straight back to the working mode, and the next one comes later', () => {
   const { time, fallback, lose, open } = start('websocket/1.1')
   lose(2)
   open()
@@ -167,7 +167,7 @@ test('a probe that soon ends leads straight back to what worked, and the next on
   assert.deepEqual([fallback.fall, fallback.probePauseMs()], ['flapping', 60_000])
 })
 
-test('a probe that holds is what is used from then on', () => {
+test('a probe that lasts becomes the mode in use', () => {
   const { time, fallback, lose, open } = start('websocket/1.1')
   lose(2)
   open()
@@ -177,7 +177,7 @@ test('a probe that holds is what is used from then on', () => {
   assert.equal(fallback.probePauseMs(), null)
 })
 
-test('a person’s choice forgets all failures', () => {
+test('choosing a mode clears all failures', () => {
   const { fallback, lose } = start('sse/2')
   lose(3)
   fallback.choose(mode('websocket/1.1'))
@@ -188,7 +188,7 @@ test('a person’s choice forgets all failures', () => {
   assert.deepEqual(lose(2), ['websocket/1.1', 'sse/2'])
 })
 
-test('what worked and lies below is where a long outage leads back to', () => {
+test('a long outage leads back to the lower mode that worked', () => {
   const { lose, live } = start('websocket/1.1')
   lose(2)
   live(60_000)
@@ -196,14 +196,14 @@ test('what worked and lies below is where a long outage leads back to', () => {
   assert.deepEqual(after.slice(5), ['sse/1.1', 'long-polling/1.1', 'polling/1.1', 'sse/2'])
 })
 
-test('an opening after the mode was left by choice is no life that ends', () => {
+test('after the user leaves a mode, its end does not count as a short-lived connection', () => {
   const { fallback, open, lose } = start('sse/2')
   open()
   fallback.left()
   assert.deepEqual(lose(6).at(-1), 'sse/1.1')
 })
 
-test('a better mode that was all there is, and did not open, leads back, and the next probe comes later', () => {
+test('a better mode that became the only connection and did not open leads back, and the next probe comes later', () => {
   const { fallback, lose, open } = start('websocket/1.1')
   lose(2)
   open()

@@ -10,9 +10,11 @@ export type Fall = 'blocked' | 'unsupported' | 'flapping' | 'full'
 /** All others say nothing about whether the mode gets through. */
 const brokenCodes: ReadonlySet<string> = new Set<Closing['code']>(['lost', 'silent', 'failed'])
 
-/** Consecutive failures before a descent; low, since the page itself just came from this server. */
+/**
+ * Consecutive failures before moving down; low, since the page itself just came from this server.
+ */
 const firstPatience = 2
-/** The same for a mode that worked in this window: an outage is likelier than a block. */
+/** The same for a mode that has worked in this window: an outage is likelier than a block. */
 const provenPatience = 6
 /** Each fruitless descent doubles the patience, up to this many failures. */
 const mostPatience = 16
@@ -21,12 +23,13 @@ const shortLifeMs = 20_000
 const shortLivesAllowed = 2
 const flappingWithinMs = 60_000
 
-/** The first is for a mode that worked before: the failure may have been a server outage. */
+/** The first applies to a mode that worked before: the failure may have been a server outage. */
 const probePausesMs = [250, 30_000, 60_000, 120_000, 300_000] as const
 
 /**
- * Follows `fallback` of the mode table. A descent tries each lower mode once and keeps only one that opens
- * (`home`, the mode to which failures return). So a server outage does not change the mode.
+ * Follows `fallback` in the mode table. A descent tries each lower mode once and keeps only one
+ * that opens (`home`, the mode to which failures return), so a server outage does not change the
+ * mode.
  */
 export class Fallback {
   readonly #now: Clock
@@ -37,7 +40,7 @@ export class Fallback {
   #home: Mode
   #mode: Mode
   #fall: Fall | null = null
-  /** Where a short-lived probe returns to. */
+  /** The mode that a short-lived probe returns to. */
   #cameFrom: Mode | null = null
   #failures = 0
   #fruitless = 0
@@ -57,14 +60,14 @@ export class Fallback {
     return this.#wished
   }
 
-  /** In use or next to open. */
+  /** The mode in use, or the next to open. */
   get mode(): Mode {
     return this.#mode
   }
 
   /** Null while the wished mode is in use or not yet known to fail. */
   get fall(): Fall | null {
-    // Not retried since the fallback, though it worked before.
+    // Not probed since the fallback, though it worked before.
     const isUnproved = this.#fall === 'blocked' && this.#probes === 0
     return this.#mode === this.#wished || isUnproved ? null : this.#fall
   }
@@ -253,7 +256,7 @@ const longMs = 60_000
 export class Retry {
   readonly #now: Clock
   readonly #random: Random
-  /** Consecutive failures of each kind: an outage after a busy spell is retried soon. */
+  /** Consecutive failures, counted per kind: an outage after a busy spell is retried soon. */
   #failures = { away: 0, busy: 0 }
   #openedAt: number | null = null
 

@@ -1,4 +1,4 @@
-// The client library's door: a link over any transport, shared between windows, with an outbox that survives them.
+// Entry of the client library: a link over any transport, shared between windows, with an outbox.
 
 export { browserTimers, newName, watchWakeUps } from './browser-services.ts'
 export { Connection } from './connection.ts'

@@ -1,11 +1,14 @@
-// The link compares its clock with the server's: often at first, seldom later, never out of sight, and anew where it may have jumped.
+// The link compares clocks often at first, rarely later, never while hidden, again after a sleep.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LinkOptions } from './link.ts'
 import { mode, openLink } from './testing.ts'
 
-/** A link whose clock is 5 s ahead of the server's and 200 ppm fast; each question is answered over ways of that many ms. */
+/**
+ * A link whose clock is 5 s ahead of the server's and 200 ppm fast. Each request takes `thereMs`,
+ * each answer `backMs`.
+ */
 function openWrong(ways: { thereMs: number; backMs: number }, circumstances: Partial<LinkOptions> = {}) {
   const opened = openLink({ random: () => 0.5, ...circumstances })
   const { time, streams, newest, heard } = opened
@@ -26,7 +29,7 @@ function openWrong(ways: { thereMs: number; backMs: number }, circumstances: Par
     )
   }
 
-  /** Lets time pass, and answers what is asked. */
+  /** Lets time pass, and answers requests. */
   function pass(ms: number): void {
     for (let left = ms; left > 0; left -= 1) {
       time.advance(1)
@@ -53,12 +56,12 @@ function openWrong(ways: { thereMs: number; backMs: number }, circumstances: Par
   }
 }
 
-/** So that the link does not miss the heartbeats that nobody sends here. */
+/** A long heartbeat interval: no test sends any here. */
 const patient = { heartbeatMs: 3_600_000 }
 const near = { thereMs: 2, backMs: 3 }
 const lopsided = { thereMs: 60, backMs: 1 }
 
-test('nothing is asked in the first moment; eight exchanges in two and a half seconds, then four a minute', () => {
+test('sends no clock request at first, then eight in two and a half seconds, then four a minute', () => {
   const { newest, pass, questions, clock } = openWrong(near)
   pass(1000)
   assert.equal(questions(), 0)
@@ -75,7 +78,7 @@ test('nothing is asked in the first moment; eight exchanges in two and a half se
 })
 
 for (const [name, ways] of Object.entries({ near, lopsided })) {
-  test(`a clock 5 s ahead and 200 ppm fast is told with a bound that holds until it is told anew, over ${name} ways`, () => {
+  test(`the reading of a clock 5 s ahead and 200 ppm fast stays within its reported bound, over ${name} paths`, () => {
     const { newest, pass, clock, errorMs } = openWrong(ways)
     newest().welcome(patient)
     pass(250 + ways.thereMs + ways.backMs + 1)
@@ -88,7 +91,7 @@ for (const [name, ways] of Object.entries({ near, lopsided })) {
   })
 }
 
-test('it is told with the state of the link, and with the next state that it is gone', () => {
+test('the reading comes with the link state, and the next state clears it', () => {
   const { newest, pass, heard } = openWrong(near)
   newest().welcome(patient)
   pass(2500)
@@ -97,7 +100,7 @@ test('it is told with the state of the link, and with the next state that it is 
   assert.deepEqual([heard.newest?.state, heard.newest?.clock], ['waiting', null])
 })
 
-test('another mode is another way: it begins anew there, and asks no more on the one before', () => {
+test('a new mode is a new path: comparison restarts there and stops on the old one', () => {
   const { link, streams, newest, pass, clock } = openWrong(near)
   newest().welcome(patient)
   pass(2500)
@@ -109,7 +112,7 @@ test('another mode is another way: it begins anew there, and asks no more on the
   assert.deepEqual([streams.length, streams[0]?.clockQuestions(), streams[1]?.clockQuestions()], [2, 8, 8])
 })
 
-test('out of sight nothing is asked and nothing is known; in sight again it begins anew', () => {
+test('while hidden, sends no requests and reports no reading; starts over when visible', () => {
   const { link, newest, pass, questions, clock } = openWrong(near)
   newest().welcome(patient)
   pass(2500)
@@ -123,7 +126,7 @@ test('out of sight nothing is asked and nothing is known; in sight again it begi
   assert.notEqual(clock(), null)
 })
 
-test('opened out of sight, it asks nothing until it is seen', () => {
+test('opened while hidden, sends no request until it is visible', () => {
   const { link, newest, pass, questions } = openWrong(near)
   link.rest()
   newest().welcome(patient)
@@ -137,11 +140,11 @@ test('opened out of sight, it asks nothing until it is seen', () => {
   assert.equal(questions(), 1)
 })
 
-test('resumed from sleep, what was known and what was asked before counts for nothing', () => {
+test('after a sleep, discards earlier readings and requests', () => {
   const { link, sleep, newest, pass, clock, errorMs } = openWrong({ thereMs: 20, backMs: 20 })
   newest().welcome(patient)
   pass(520)
-  // A question is under way.
+  // A request is pending.
   sleep(60_000)
   link.wake('resumed')
   assert.equal(clock(), null)
@@ -151,7 +154,7 @@ test('resumed from sleep, what was known and what was asked before counts for no
   assert.ok(errorMs() <= (clock()?.boundMs ?? 0))
 })
 
-test('a sleep that nobody told of is noticed at the next exchange', () => {
+test('an unreported sleep is noticed at the next exchange', () => {
   const { sleep, newest, pass, errorMs, clock } = openWrong(near)
   newest().welcome(patient)
   pass(60_000)
@@ -160,7 +163,7 @@ test('a sleep that nobody told of is noticed at the next exchange', () => {
   assert.ok(errorMs() <= (clock()?.boundMs ?? 0))
 })
 
-test('one question at a time: none while one is under way, until that has taken too long', () => {
+test('sends one request at a time, until the pending one times out', () => {
   const { newest, pass, questions, fallSilent } = openWrong(near)
   newest().welcome(patient)
   fallSilent()
@@ -170,7 +173,7 @@ test('one question at a time: none while one is under way, until that has taken 
   assert.equal(questions(), 2)
 })
 
-test('while no answer comes the bound that is told grows with what it rests on', () => {
+test('while no answer comes, the reported bound grows with the age of the reading', () => {
   const { newest, pass, clock, errorMs, fallSilent } = openWrong(near)
   newest().welcome(patient)
   pass(30_000)
@@ -183,7 +186,7 @@ test('while no answer comes the bound that is told grows with what it rests on',
   assert.ok((clock()?.boundMs ?? 0) > boundMs)
 })
 
-test('a question that finds no answer has told, as it left, what holds until the next one', () => {
+test('a request that gets no answer has already extended the last reading until the next request', () => {
   const { newest, pass, clock, questions, errorMs, fallSilent } = openWrong(lopsided)
   newest().welcome(patient)
   pass(30_000)
@@ -191,14 +194,14 @@ test('a question that finds no answer has told, as it left, what holds until the
   fallSilent()
   for (let ms = 0; ms < 20_000 && questions() === asked; ms += 1) pass(1)
   assert.equal(questions(), asked + 1)
-  assert.ok((clock()?.boundMs ?? 0) > (told?.boundMs ?? 0), 'nothing was told with the question')
+  assert.ok((clock()?.boundMs ?? 0) > (told?.boundMs ?? 0), 'no reading was reported with the request')
   for (let ms = 0; ms < 40_000; ms += 100) {
     pass(100)
     assert.ok(errorMs() <= (clock()?.boundMs ?? 0), `${ms} ms later`)
   }
 })
 
-test('an answer that was not asked for, or says no time, is passed over', () => {
+test('ignores answers to no request and answers without a time', () => {
   const { time, newest, pass, clock } = openWrong(near)
   const at = time.now()
   newest().frame({ type: 'clock', sent: at, received: at, at }, at)
@@ -210,14 +213,14 @@ test('an answer that was not asked for, or says no time, is passed over', () => 
   assert.equal(clock(), null)
 })
 
-test('the answer to a question for the time is no sign of life of the stream', () => {
+test('a clock answer does not prove that the stream is alive', () => {
   const { newest, pass, streams } = openWrong(near)
   newest().welcome({ heartbeatMs: 15_000 })
   pass(37_500)
   assert.equal(streams[0]?.isClosed(), true)
 })
 
-test('closed, it asks nothing more', () => {
+test('after close, sends no more requests', () => {
   const { link, newest, pass, heard, time } = openWrong(near)
   newest().welcome(patient)
   pass(300)

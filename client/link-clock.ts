@@ -1,4 +1,4 @@
-// Compares this window's clock with the server's over the connection in use, while the window is visible.
+// Compares this window's clock with the server's over its connection, while the window is visible.
 
 import {
   type ClockReading,
@@ -32,20 +32,23 @@ export class LinkClock {
     this.#onReading = onReading
   }
 
-  /** Begins after a pause, so that queued messages go first; undefined ends. Does not call `onReading`. */
+  /**
+   * Begins after a pause, so that queued messages go first; undefined ends it. Does not call
+   * `onReading`.
+   */
   askOver(ask: OpenTransport['askClock']): void {
     this.#ask = ask
     this.#restart()
   }
 
-  /** Until `wake('visible')`. */
+  /** Stops until `wake('visible')`. */
   rest(): void {
     this.#isResting = true
     this.#restart()
     this.#onReading(null)
   }
 
-  /** The device may have slept. */
+  /** Starts over: the device may have slept. */
   wake(isVisible: boolean): void {
     if (isVisible) this.#isResting = false
     this.#restart()
@@ -54,7 +57,7 @@ export class LinkClock {
 
   take({ sent, received, at }: ClockAnswer, returnedAt: number): void {
     if (!this.#ask || this.#isResting || ![sent, received, at].every(Number.isFinite)) return
-    // Ignores requests from before the restart: the clock may have jumped since.
+    // Ignores answers to requests from before the restart: the clock may have jumped since.
     if (sent < this.#begunAt) return
     this.#askedAt = null
     this.#estimate.take({ sentAt: sent, receivedAt: received, answeredAt: at, returnedAt })

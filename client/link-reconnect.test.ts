@@ -6,7 +6,7 @@ import type { LinkOptions } from './link.ts'
 import { mode, openLink, settled } from './testing.ts'
 import type { Closing } from './transports/transport.ts'
 
-test('a stream that says nothing for two and a half beats is closed and opened anew', () => {
+test('a stream that is silent for two and a half heartbeats is closed and reopened', () => {
   const { time, streams, newest, heard } = openLink()
   newest().welcome({ heartbeatMs: 1000 })
   time.advance(2000)
@@ -20,7 +20,7 @@ test('a stream that says nothing for two and a half beats is closed and opened a
   assert.equal(streams.length, 2)
 })
 
-test('waits longer after each failure, up to three seconds, and opens when it said it would', () => {
+test('waits longer after each failure, up to three seconds, and opens at the time it reported', () => {
   const { time, streams, newest, heard } = openLink()
   for (const pauseMs of [250, 500, 1000, 2000, 3000, 3000, 3000, 3000]) {
     const before = streams.length
@@ -38,7 +38,7 @@ test('waits longer after each failure, up to three seconds, and opens when it sa
   ])
 })
 
-test('after an hour without a server it is asked within three seconds of its return', () => {
+test("after an hour of outage, reconnects within three seconds of the server's return", () => {
   const { time, streams, newest } = openLink()
   newest().welcome()
   time.advance(60_000)
@@ -55,7 +55,7 @@ test('after an hour without a server it is asked within three seconds of its ret
   assert.equal(most, 3000)
 })
 
-test('switched while it waits, it opens at once and only once', () => {
+test('a mode change during the wait opens at once, and only once', () => {
   const { link, time, streams, newest } = openLink()
   newest().end()
   link.switchMode(mode('sse/1.1'))
@@ -64,7 +64,7 @@ test('switched while it waits, it opens at once and only once', () => {
   assert.equal(streams.length, 2)
 })
 
-test('a mode that was chosen does not pay for the failures of the one before', () => {
+test("a newly chosen mode does not inherit the previous mode's failures", () => {
   const { link, time, newest, heard } = openLink()
   for (const pauseMs of [250, 500, 1000]) {
     newest().end()
@@ -75,7 +75,7 @@ test('a mode that was chosen does not pay for the failures of the one before', (
   assert.equal(heard.states.at(-1), 'waiting sse/1.1 2000: Lost.')
 })
 
-test('tries at once when asked to while it waits, and not besides a transport that it has', () => {
+test('a retry request opens at once while waiting, and does nothing while a transport is open', () => {
   const { link, time, streams, newest } = openLink()
   link.retryNow()
   assert.equal(streams.length, 1)
@@ -86,7 +86,7 @@ test('tries at once when asked to while it waits, and not besides a transport th
   assert.equal(streams.length, 2)
 })
 
-test('closed, it opens, sends and takes nothing any more', async () => {
+test('after close, opens, sends and delivers nothing', async () => {
   const { link, time, streams, newest, heard, publish } = openLink()
   newest().welcome()
   publish()
@@ -103,7 +103,7 @@ test('closed, it opens, sends and takes nothing any more', async () => {
   assert.deepEqual(heard, before)
 })
 
-test('closed while it waits, it stays closed', () => {
+test('closed while waiting, it stays closed', () => {
   const { link, time, streams, newest } = openLink()
   newest().end()
   link.close()
@@ -123,7 +123,7 @@ for (const by of ['online', 'visible', 'resumed', 'restored'] as const) {
   })
 }
 
-test('a stream that was heard lately has nothing to prove; one that was not is opened anew from the cursor', () => {
+test('on wake-up, keeps a stream that was heard recently and reopens any other from the cursor', () => {
   const { link, time, streams, newest } = openLink()
   newest().welcome({ heartbeatMs: 15_000 })
   newest().message(4)
@@ -135,18 +135,18 @@ test('a stream that was heard lately has nothing to prove; one that was not is o
   assert.deepEqual([streams.length, streams[0]?.isClosed(), newest().cursor], [2, true, 'life1:4'])
 })
 
-test('out of the back-forward cache no stream is alive', () => {
+test('after a restore from the back-forward cache, no stream counts as alive', () => {
   const { link, streams, newest } = openLink()
   newest().welcome()
   link.wake('restored')
   assert.deepEqual([streams.length, streams[0]?.isClosed()], [2, true])
 })
 
-test('offline it says so and tries once a minute at most; online it tries at once', () => {
+test('offline, reports it and tries at most once a minute; online, tries at once', () => {
   const { link, time, streams, newest, heard } = openLink()
   newest().welcome()
   link.offline()
-  assert.equal(heard.newest?.state, 'open', 'what is open may well go on')
+  assert.equal(heard.newest?.state, 'open', 'an open stream may still work')
   newest().end()
   assert.deepEqual([heard.newest?.state, heard.newest?.reason], ['waiting', 'This browser is offline.'])
   time.advance(59_999)
@@ -155,7 +155,7 @@ test('offline it says so and tries once a minute at most; online it tries at onc
   assert.equal(streams.length, 2)
 })
 
-test('offline while it waits, it stops its quick retries', () => {
+test('going offline during a wait stops the quick retries', () => {
   const { link, time, streams, newest, heard } = openLink()
   newest().end()
   link.offline()
@@ -166,7 +166,7 @@ test('offline while it waits, it stops its quick retries', () => {
   assert.equal(streams.length, 2)
 })
 
-test('failures offline do not lead down the fallback', () => {
+test('failures while offline cause no fallback', () => {
   const { link, time, streams, newest } = openLink()
   link.offline()
   for (let n = 0; n < 9; n += 1) {
@@ -176,7 +176,7 @@ test('failures offline do not lead down the fallback', () => {
   assert.deepEqual(new Set(streams.map(({ mode }) => mode.name)), new Set(['sse/2']))
 })
 
-test('a browser that says it is offline and yet hears something is not', () => {
+test('a browser that reports offline but still receives frames is not treated as offline', () => {
   const { link, time, newest, streams } = openLink()
   newest().welcome()
   link.offline()
@@ -186,7 +186,7 @@ test('a browser that says it is offline and yet hears something is not', () => {
   assert.equal(streams.length, 2)
 })
 
-test('a page that goes lets go of its stream, and comes back', () => {
+test('a page that hides closes its stream, and reopens it when restored', () => {
   for (const name of ['polling/2', 'sse/2']) {
     const { link, newest, streams } = openLink({ mode: mode(name) })
     newest().welcome()
@@ -206,7 +206,7 @@ test('answers each heartbeat with one of its own', () => {
   }
 })
 
-test('a heartbeat that knows of more than came is repaired from the cursor, and counted', () => {
+test('a heartbeat that reveals a missing message causes a repair from the cursor, which is counted', () => {
   const { streams, newest, heard } = openLink()
   newest().welcome()
   newest().message(3)
@@ -221,7 +221,7 @@ test('a heartbeat that knows of more than came is repaired from the cursor, and 
   assert.deepEqual([streams.length, heard.messages, heard.newest?.repairs], [2, [3, 5], 1])
 })
 
-test('a repair is no failure: however often, the mode stays', () => {
+test('repairs are not failures: however often they occur, the mode stays', () => {
   const { newest, streams } = openLink()
   for (let n = 1; n <= 9; n += 1) {
     newest().welcome()
@@ -230,7 +230,7 @@ test('a repair is no failure: however often, the mode stays', () => {
   assert.deepEqual(new Set(streams.map(({ mode }) => mode.name)), new Set(['sse/2']))
 })
 
-test('polls have limits of their own: an idle one is not taken for dead', () => {
+test('polls have their own time limits: an idle one does not count as dead', () => {
   const { time, streams, newest } = openLink({ mode: mode('long-polling/2') })
   newest().welcome({ heartbeatMs: 15_000 })
   time.advance(600_000)
@@ -239,7 +239,7 @@ test('polls have limits of their own: an idle one is not taken for dead', () => 
 
 const expired = { code: 'expired', sentence: 'The session has ended.', retryAfterMs: 0 } as const
 
-test('a session that ended is renewed, and the stream goes on from the cursor at once', async () => {
+test('an expired session is renewed, and the stream resumes from the cursor at once', async () => {
   let renewals = 0
   const renewSession = async () => {
     renewals += 1
@@ -255,7 +255,7 @@ test('a session that ended is renewed, and the stream goes on from the cursor at
   assert.deepEqual([newest().cursor, renewals], ['life1:6', 1])
 })
 
-test('one that is renewed and ends again and again does not turn in circles', async () => {
+test('a session that keeps expiring after each renewal does not cause a loop', async () => {
   const { time, streams, newest } = openLink()
   for (let n = 0; n < 4; n += 1) {
     newest().end(expired)
@@ -269,19 +269,19 @@ test('one that is renewed and ends again and again does not turn in circles', as
   assert.equal(streams.length, 5)
 })
 
-test('a guest who is not invited any more is told, and asks once a minute at most', async () => {
+test('a guest whose invitation ended is told so, and asks at most once a minute', async () => {
   const { time, streams, newest, heard } = openLink({ renewSession: async () => false })
   newest().welcome()
   newest().end(expired)
   await settled()
-  assert.match(heard.newest?.reason ?? '', /not invited any more; open your link once more/)
+  assert.match(heard.newest?.reason ?? '', /no longer invited; open your link again/)
   time.advance(59_999)
   assert.equal(streams.length, 1)
   time.advance(1)
   assert.equal(streams.length, 2)
 })
 
-test('a server that cannot be asked for the session is a loss like others', async () => {
+test('failing to reach the server for the session counts as an ordinary loss', async () => {
   const { time, streams, newest } = openLink({ renewSession: () => Promise.reject(new Error('no answer')) })
   newest().welcome()
   newest().end(expired)
@@ -290,7 +290,7 @@ test('a server that cannot be asked for the session is a loss like others', asyn
   assert.equal(streams.length, 2)
 })
 
-test('a stream that is refused looks lost: after the second time the session is asked for', async () => {
+test('a refused stream looks lost: after the second time the session is checked', async () => {
   const asked: number[] = []
   const { time, streams, newest, heard } = openLink({
     renewSession: async () => {
@@ -304,14 +304,14 @@ test('a stream that is refused looks lost: after the second time the session is 
   newest().end()
   await settled()
   assert.deepEqual(asked, [2])
-  assert.match(heard.newest?.reason ?? '', /not invited any more/)
+  assert.match(heard.newest?.reason ?? '', /no longer invited/)
   assert.equal(heard.newest?.mode, 'sse/2')
   time.advance(50_000)
   assert.equal(streams.length, 2)
 })
 
 for (const code of ['refused', 'uninvited'] as const) {
-  test(`"${code}" is told with its sentence, tried slowly and in the same mode`, () => {
+  test(`"${code}" is reported with its sentence and retried slowly in the same mode`, () => {
     const { time, streams, newest, heard } = openLink()
     for (let n = 1; n <= 5; n += 1) {
       newest().end({ code, sentence: 'Not like this.' })
@@ -323,7 +323,7 @@ for (const code of ['refused', 'uninvited'] as const) {
   })
 }
 
-test('what was answered about the session after all was closed opens nothing', async () => {
+test('a session answer that arrives after close opens nothing', async () => {
   const { link, time, streams, newest } = openLink()
   newest().end(expired)
   link.close()
@@ -332,7 +332,7 @@ test('what was answered about the session after all was closed opens nothing', a
   assert.deepEqual([streams.length, time.pending()], [1, 0])
 })
 
-/** A link whose WebSocket does not get through, connected by SSE instead. */
+/** A link whose WebSocket does not get through; it is connected by SSE instead. */
 function fallen(wished = 'websocket/1.1') {
   const opened = openLink({ mode: mode(wished), random: () => 0.5 })
   const { time, newest } = opened
@@ -345,7 +345,7 @@ function fallen(wished = 'websocket/1.1') {
   return opened
 }
 
-test('goes on with the fallback, and says what was wished', () => {
+test('continues with the fallback, and reports the wished mode', () => {
   const { streams, newest, heard } = fallen()
   assert.deepEqual(
     streams.map(({ mode }) => mode.name),
@@ -356,7 +356,7 @@ test('goes on with the fallback, and says what was wished', () => {
   assert.deepEqual([state, mode, wished, fall], ['open', 'sse/2', 'websocket/1.1', 'blocked'])
 })
 
-test('while nothing is connected no mode is said to stand in for the wished one', () => {
+test('while disconnected, reports no mode as a substitute for the wished one', () => {
   const { time, newest, heard } = fallen()
   assert.equal(heard.newest?.fall, 'blocked')
   newest().end()
@@ -365,7 +365,7 @@ test('while nothing is connected no mode is said to stand in for the wished one'
   assert.deepEqual([heard.newest?.state, heard.newest?.fall], ['opening', null])
 })
 
-test('a server that comes back while a lower mode is tried: nothing is said of the one that worked before until it fails again', () => {
+test('a server that returns during a descent: the mode that worked before is not called blocked until it fails again', () => {
   const { time, newest, heard } = openLink({ random: () => 0.5 })
   newest().welcome()
   time.advance(60_000)
@@ -381,7 +381,7 @@ test('a server that comes back while a lower mode is tried: nothing is said of t
   assert.deepEqual([heard.newest?.mode, heard.newest?.fall], ['sse/1.1', 'blocked'])
 })
 
-test('where other windows hold all connections it takes HTTP/2 at once, says why, and returns when there is room', () => {
+test('when other windows hold all connections, uses HTTP/2 at once, reports why, and returns when there is room', () => {
   for (const [wished, roomy] of [
     ['sse/1.1', 'sse/2'],
     ['long-polling/1.1', 'long-polling/2'],
@@ -394,7 +394,7 @@ test('where other windows hold all connections it takes HTTP/2 at once, says why
     time.advance(30_000)
     assert.equal(newest().mode.name, wished)
     newest().end({ code: 'full', sentence: 'Full.' })
-    assert.deepEqual([heard.newest?.mode, streams.length], [roomy, 3], 'what works goes on')
+    assert.deepEqual([heard.newest?.mode, streams.length], [roomy, 3], 'the working stream continues')
     for (let n = 0; n < 6; n += 1) {
       streams[1]?.heartbeat()
       time.advance(10_000)
@@ -405,7 +405,7 @@ test('where other windows hold all connections it takes HTTP/2 at once, says why
   }
 })
 
-test('a probe is tried beside: what works goes on, until the better one is welcomed', async () => {
+test('a probe runs beside the working stream, which continues until the better one is welcomed', async () => {
   const { time, streams, newest, heard, publish } = fallen()
   const sse = newest()
   time.advance(29_999)
@@ -435,7 +435,7 @@ test('a probe is tried beside: what works goes on, until the better one is welco
   assert.deepEqual([heard.newest?.mode, heard.newest?.fall], ['websocket/1.1', null])
 })
 
-test('a probe that fails changes nothing, and the next comes after a longer pause', () => {
+test('a failed probe changes nothing, and the next one comes after a longer pause', () => {
   const { time, streams, newest, heard } = fallen()
   const sse = newest()
   const told = heard.states.length
@@ -450,7 +450,7 @@ test('a probe that fails changes nothing, and the next comes after a longer paus
   assert.equal(streams.length, 5)
 })
 
-test('a loss in between puts the probe off', () => {
+test('a loss during the pause postpones the probe', () => {
   const { time, streams, newest } = fallen()
   time.advance(29_000)
   newest().end()
@@ -462,7 +462,7 @@ test('a loss in between puts the probe off', () => {
   assert.equal(newest().mode.name, 'websocket/1.1')
 })
 
-test('where the wished one still does not open, the next best is tried', () => {
+test('if the wished mode still does not open, the next best is probed', () => {
   const { time, newest, heard } = fallen('websocket/2')
   time.advance(30_000)
   assert.equal(newest().mode.name, 'websocket/2')
@@ -475,7 +475,7 @@ test('where the wished one still does not open, the next best is tried', () => {
   )
 })
 
-test('the server may end the old stream for the new one before the new one is welcomed', () => {
+test('the server may end the old stream for the new one before it welcomes the new one', () => {
   const { time, streams, newest, heard } = fallen()
   const sse = newest()
   time.advance(30_000)
@@ -487,7 +487,7 @@ test('the server may end the old stream for the new one before the new one is we
   assert.deepEqual([streams.length, heard.messages, heard.newest?.state], [4, [1, 2], 'open'])
 })
 
-test('when the better one fails after all, what worked is opened again', () => {
+test('if the better mode then fails, the working one is reopened', () => {
   const { time, newest } = fallen()
   time.advance(30_000)
   newest().welcome()
@@ -496,7 +496,7 @@ test('when the better one fails after all, what worked is opened again', () => {
   assert.equal(newest().mode.name, 'sse/2')
 })
 
-test('a person’s choice ends the probe', () => {
+test('choosing a mode ends the probe', () => {
   const { link, time, streams, newest } = fallen()
   time.advance(30_000)
   const probe = newest()
@@ -512,7 +512,10 @@ test('a person’s choice ends the probe', () => {
   assert.equal(streams.length, 5)
 })
 
-/** A link that keeps its mode; `pause` ends its stream, gives the ms until the next try, and lets that follow. */
+/**
+ * A link that keeps its mode; `pause` ends its stream, returns the ms until the next try, and lets
+ * that happen.
+ */
 function openRetrying(circumstances: Partial<LinkOptions> = {}) {
   const opened = openLink({ mode: { ...mode('sse/2'), fallback: null }, ...circumstances })
   const { time, streams, newest, heard } = opened
@@ -531,7 +534,7 @@ function openRetrying(circumstances: Partial<LinkOptions> = {}) {
   return { ...opened, pause, fail: (times: number) => Array.from({ length: times }, () => pause()) }
 }
 
-test('an absent server is asked again within three seconds however long it is away, half of each left to chance', () => {
+test('an unreachable server is retried within three seconds however long it is away, half of each pause random', () => {
   const pauses = (draw: number) => openRetrying({ random: () => draw }).fail(2000)
   assert.deepEqual(pauses(1).slice(0, 6), [250, 500, 1000, 2000, 3000, 3000])
   assert.equal(Math.max(...pauses(1)), 3000)
@@ -541,14 +544,14 @@ test('an absent server is asked again within three seconds however long it is aw
   )
 })
 
-test('so is one that shuts down, whatever it answers in the meantime', () => {
+test('a server that is shutting down is retried as often as an unreachable one, whatever it answers meanwhile', () => {
   const { pause } = openRetrying()
   const pauses = Array.from({ length: 20 }, () => pause({ code: 'draining', retryAfterMs: 900 }))
   assert.deepEqual(pauses.slice(0, 4), [900, 900, 1000, 2000])
   assert.equal(Math.max(...pauses), 3000)
 })
 
-test('a server that is there and busy is asked ever less often, and as ever once it is away', () => {
+test('a busy server is retried ever less often, and at the usual rate once it is unreachable', () => {
   const { pause } = openRetrying()
   assert.deepEqual(
     Array.from({ length: 9 }, () => pause({ retryAfterMs: 700 })),
@@ -557,7 +560,7 @@ test('a server that is there and busy is asked ever less often, and as ever once
   assert.equal(pause(), 250)
 })
 
-test('five seconds open count as a good link; less, or not opened at all, as one more failure', () => {
+test('a connection that stayed open for five seconds clears the failures; a shorter one, or none, adds one', () => {
   const { link, time, newest, pause } = openRetrying()
   const pauseAfterLivingMs = (livedMs: number) => {
     newest().welcome()
@@ -569,10 +572,10 @@ test('five seconds open count as a good link; less, or not opened at all, as one
   link.hide()
   time.advance(60_000)
   link.wake('restored')
-  assert.equal(pause(), 1000, 'time spent closed is not time spent open')
+  assert.equal(pause(), 1000, 'time spent closed does not count as open')
 })
 
-test('the server’s wish counts after a first failure; after more it can only make the pause longer', () => {
+test("the server's requested pause applies after a first failure; after more it can only lengthen the pause", () => {
   const { pause } = openRetrying()
   assert.deepEqual(
     [0, 0, 4000, 0].map((retryAfterMs) => pause({ retryAfterMs })),
@@ -580,7 +583,7 @@ test('the server’s wish counts after a first failure; after more it can only m
   )
 })
 
-test('a server that had let it in and sent it away says when to come back, and that is no failure', () => {
+test('a server that ends an open stream names the pause, and that is no failure', () => {
   const { newest, pause, fail } = openRetrying()
   fail(3)
   for (const retryAfterMs of [0, 700, 0]) {

@@ -1,4 +1,4 @@
-// What a link promises: cursor, order, once; drafts sent again until stored; channels; messages told with their age.
+// A link delivers in order and once, resends unstored drafts, changes channels, dates messages.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { whenDue } from './link.ts'
 import { mode, openLink } from './testing.ts'
 import { RefusedError } from './transports/transport.ts'
 
-test('opens the mode’s transport at its listener and says who asks, without a cursor at first', () => {
+test('opens the mode’s transport at its origin and identifies itself, at first without a cursor', () => {
   const { newest, heard } = openLink()
   const { transport, origin, query } = newest()
   assert.deepEqual([transport, origin], ['sse', 'https://localhost:2'])
@@ -16,7 +16,7 @@ test('opens the mode’s transport at its listener and says who asks, without a 
   assert.deepEqual(heard.states, ['opening sse/2', 'open sse/2 HTTP/2'])
 })
 
-test('counts its openings, and tells the transport its mode and how to poll', () => {
+test('numbers its openings, and gives the transport its mode and poll settings', () => {
   const { time, streams, newest } = openLink({ mode: mode('long-polling/2') })
   newest().end()
   time.advance(250)
@@ -28,7 +28,7 @@ test('counts its openings, and tells the transport its mode and how to poll', ()
   assert.deepEqual(newest().polling, { intervalMs: 1000, holdMs: 20_000 })
 })
 
-test('begins at the cursor of what the page brought, and takes what comes after it', () => {
+test("starts at the page's embedded cursor and delivers what follows", () => {
   const { newest, heard } = openLink({ cursor: 'life1:40' })
   assert.equal(newest().cursor, 'life1:40')
   newest().welcome({ cursor: 'life1:41' })
@@ -36,14 +36,14 @@ test('begins at the cursor of what the page brought, and takes what comes after 
   assert.deepEqual([heard.messages, heard.newLogs], [[41], 0])
 })
 
-test('tells when the log is another one than the page came from', () => {
+test('reports that the log is not the one the page came from', () => {
   const { newest, heard } = openLink({ cursor: 'life1:40' })
   newest().welcome({ cursor: 'life2:3', recovered: false })
   newest().message(3)
   assert.deepEqual([heard.messages, heard.newLogs], [[3], 1])
 })
 
-test('goes on where a new epoch continues the log that it knows', () => {
+test('continues in a new epoch of the same log', () => {
   const { time, newest, heard } = openLink({ cursor: 'life1:40' })
   newest().welcome({ cursor: 'life2:41', recovered: true })
   for (const seq of [40, 41]) newest().message(seq)
@@ -52,7 +52,7 @@ test('goes on where a new epoch continues the log that it knows', () => {
   assert.deepEqual([newest().cursor, heard.messages, heard.newLogs], ['life2:41', [41], 0])
 })
 
-test('resumes from where it stands, and before the first message from the start of what it entered', () => {
+test('resumes from its position; before the first message, from the start of the log', () => {
   const { time, newest, streams } = openLink()
   newest().welcome({ cursor: 'life1:7' })
   newest().end()
@@ -66,10 +66,10 @@ test('resumes from where it stands, and before the first message from the start 
   assert.deepEqual([streams.length, newest().cursor], [3, 'life1:9'])
 })
 
-test('drops what it had already, and takes all of another life of the log', () => {
+test('drops repeated messages, and accepts all messages of a new log', () => {
   const { time, newest, heard } = openLink()
   newest().welcome()
-  // With gaps where other channels' messages are.
+  // The gaps are messages of other channels.
   for (const seq of [1, 1, 2, 5, 3, 5, 6]) newest().message(seq)
   assert.deepEqual(heard.messages, [1, 2, 5, 6])
   newest().end()
@@ -84,13 +84,13 @@ test('drops what it had already, and takes all of another life of the log', () =
   assert.deepEqual(heard.messages, [1, 2, 5, 6, 7, 1, 2])
 })
 
-test('passes on who is here', () => {
+test('passes presence on', () => {
   const { newest, heard } = openLink()
   newest().frame({ type: 'presence', windows: 3, browserHttp1Streams: 0 }, 0)
   assert.deepEqual(heard.windows, [3])
 })
 
-test('numbers and stamps what it sends, and knows what is not stored yet', async () => {
+test('numbers and stamps what it sends, and tracks what is not yet stored', async () => {
   const { time, newest, heard, publish } = openLink()
   newest().welcome()
   time.advance(12)
@@ -110,7 +110,7 @@ test('numbers and stamps what it sends, and knows what is not stored yet', async
   assert.deepEqual(heard.unstored, [1, 2, 1, 0])
 })
 
-test('keeps what is said before it is open, and sends it before what comes later', () => {
+test('keeps messages published before it is open, and sends them before later ones', () => {
   const { newest, publish } = openLink()
   publish()
   publish()
@@ -120,7 +120,7 @@ test('keeps what is said before it is open, and sends it before what comes later
   assert.deepEqual(newest().sent, ['w1-1', 'w1-2', 'w1-3'])
 })
 
-test('after a loss it sends again what was not acknowledged, in order, under the same ids', async () => {
+test('after a loss, resends unacknowledged drafts in order, under the same ids', async () => {
   const { time, newest, publish } = openLink()
   newest().welcome()
   for (let n = 0; n < 4; n += 1) publish()
@@ -132,20 +132,20 @@ test('after a loss it sends again what was not acknowledged, in order, under the
   assert.deepEqual(newest().sent, ['w1-1', 'w1-3', 'w1-4', 'w1-5'])
 })
 
-test('what was refused is told and not sent again', async () => {
+test('reports a refused draft and does not resend it', async () => {
   const { time, streams, newest, heard, publish } = openLink()
   newest().welcome()
   publish()
   publish()
-  await newest().fail('w1-1', new RefusedError('bad-shape', 'It does not fit.'))
-  assert.deepEqual([heard.refused, streams.length], [['w1-1: It does not fit.'], 1])
+  await newest().fail('w1-1', new RefusedError('bad-shape', 'Invalid message.'))
+  assert.deepEqual([heard.refused, streams.length], [['w1-1: Invalid message.'], 1])
   newest().end()
   time.advance(250)
   newest().welcome()
   assert.deepEqual([newest().sent, heard.unstored.at(-1)], [['w1-2'], 1])
 })
 
-test('an uplink that breaks while the stream seems fine starts over once, and all goes again in order', async () => {
+test('an uplink that breaks while the stream seems fine restarts both once, and all drafts are resent in order', async () => {
   const { time, streams, newest, heard, publish } = openLink()
   newest().welcome()
   publish()
@@ -154,13 +154,13 @@ test('an uplink that breaks while the stream seems fine starts over once, and al
   await first.fail('w1-1', new Error('no answer'))
   await first.fail('w1-2', new Error('no answer'))
   assert.equal(first.isClosed(), true)
-  assert.equal(heard.states.at(-1), 'waiting sse/2 250: A message could not be sent; connecting anew.')
+  assert.equal(heard.states.at(-1), 'waiting sse/2 250: A message could not be sent; reconnecting.')
   time.advance(250)
   newest().welcome()
   assert.deepEqual([streams.length, newest().sent], [2, ['w1-1', 'w1-2']])
 })
 
-test('switches live: keeps cursor and outbox, closes the old transport and does not act on what it still says', async () => {
+test('changes mode live: keeps cursor and outbox, closes the old transport and ignores its later frames', async () => {
   const { link, time, streams, newest, heard, publish } = openLink()
   newest().welcome()
   newest().message(3)
@@ -195,7 +195,7 @@ test('switches live: keeps cursor and outbox, closes the old transport and does 
   ])
 })
 
-test('a message that two transports answer is settled once', async () => {
+test('a draft that two transports acknowledge is settled once', async () => {
   const { link, newest, heard, publish } = openLink()
   newest().welcome()
   publish()
@@ -207,7 +207,7 @@ test('a message that two transports answer is settled once', async () => {
   assert.deepEqual([heard.stored, heard.unstored], [['w1-1 as 1'], [1, 0]])
 })
 
-test('other channels: asks for them anew, from where it stands, and sends what is not stored again', () => {
+test('on a change of channels, reopens from the cursor and resends unstored drafts', () => {
   const { link, streams, newest, heard, publish } = openLink()
   newest().welcome({ cursor: 'life1:4' })
   newest().message(5)
@@ -225,14 +225,14 @@ test('other channels: asks for them anew, from where it stands, and sends what i
   assert.equal(heard.newest?.repairs, 0)
 })
 
-test('the same channels change nothing', () => {
+test('setting the same channels changes nothing', () => {
   const { link, streams, newest } = openLink()
   newest().welcome()
   link.read(['main', 'wind'])
   assert.equal(streams.length, 1)
 })
 
-test('while there is no connection the next one asks for the new channels', () => {
+test('channels changed while disconnected apply to the next connection', () => {
   const { link, time, streams, newest } = openLink()
   newest().end()
   link.read(['main'])
@@ -253,14 +253,14 @@ function openTold() {
   })
   const { time, newest } = opened
 
-  /** It comes now; the log took it at `acceptedAt`. */
+  /** The message arrives now; the log accepted it at `acceptedAt`. */
   function take(seq: number, acceptedAt: number): void {
     const sent = { id: `sensor-${seq}`, channel: 'wind', from: 'sensor', at: acceptedAt }
     const message: Message = { ...sent, kind: 'edit', body: { html: '' }, seq, acceptedAt }
     newest().frame({ type: 'message', message }, time.now())
   }
 
-  /** One exchange with a server whose clock is that far ahead of this window's. */
+  /** One exchange with a server whose clock is `aheadMs` ahead of this window's. */
   function compareClocks(aheadMs: number): void {
     time.advance(250)
     const [sent, at] = [time.now(), time.now() + aheadMs]
@@ -273,7 +273,7 @@ function openTold() {
     newest().welcome({ cursor, recovered })
   }
 
-  /** How long before it came each was due, by its number; and that all came when they came. */
+  /** How late each message was, by number. Also checks that all were delivered on arrival. */
   function late(): [number, number][] {
     return told.map(({ seq, receivedAt, dueAt }) => [seq, receivedAt - dueAt])
   }
@@ -281,7 +281,7 @@ function openTold() {
   return { ...opened, take, compareClocks, comeBack, late, told }
 }
 
-test('up to the welcome’s cursor a message is as old as the log says, after it as new as it comes', () => {
+test('messages up to the welcome’s cursor are dated by the log, later ones by their arrival', () => {
   const { time, newest, take, late, told } = openTold()
   newest().welcome({ cursor: 'life1:7' })
   take(6, time.now() - 6 * hourMs)
@@ -295,7 +295,7 @@ test('up to the welcome’s cursor a message is as old as the log says, after it
   assert.deepEqual(new Set(told.map(({ receivedAt }) => receivedAt)), new Set([time.now()]))
 })
 
-test('so does each stream that resumes, and one of a new log', () => {
+test('a resumed stream, or one of a new log, also dates messages up to its welcome by the log', () => {
   const { time, newest, take, comeBack, late } = openTold()
   newest().welcome({ cursor: 'life1:0' })
   take(1, time.now() - 40)
@@ -313,19 +313,19 @@ test('so does each stream that resumes, and one of a new log', () => {
 })
 
 for (const aheadMs of [hourMs, -hourMs]) {
-  test(`the comparison of the stream before says it by this window’s clock, the server ${aheadMs} ms ahead`, () => {
+  test(`the previous stream's clock reading converts log times to this window’s clock, the server ${aheadMs} ms ahead`, () => {
     const { time, newest, take, compareClocks, comeBack, late } = openTold()
     newest().welcome()
     compareClocks(aheadMs)
     comeBack('life1:3')
     take(3, time.now() + aheadMs - 20_000)
     const [[, lateMs] = assert.fail('nothing was told')] = late()
-    // A stamp is a float, and what is told holds for a drifting clock.
+    // A stamp is a float, and the reading is for a drifting clock.
     assert.equal(Math.round(lateMs), 20_000)
   })
 }
 
-test('what was kept back is as old as its place in the log says, by this window’s clock, and never of the future', () => {
+test('a late message is dated by the log in this window’s clock, and never in the future', () => {
   const acceptedAt = 1_700_000_000_000
   for (const offsetMs of [0, hourMs, -hourMs]) {
     const acceptedHereAt = acceptedAt - offsetMs
@@ -336,7 +336,7 @@ test('what was kept back is as old as its place in the log says, by this window�
 
 const shownAt = (anchor: string) => ({ client: 7, name: '', anchor, head: anchor })
 
-test('what the window shows is sent once connected, on change, and after each reconnect', () => {
+test('awareness is sent once connected, on change, and after each reconnect', () => {
   const { link, time, streams, newest } = openLink()
   link.setAwareness(shownAt('AA'))
   assert.deepEqual(newest().reports, [])
@@ -354,7 +354,7 @@ test('what the window shows is sent once connected, on change, and after each re
   assert.deepEqual(newest().reports.at(-1), { state: null })
 })
 
-test('of many changes a second ten are sent, the newest last', () => {
+test('of many changes a second ten are sent, including the newest', () => {
   const { link, time, newest } = openLink()
   newest().welcome()
   for (let change = 0; change < 200; change += 1) {
@@ -366,7 +366,7 @@ test('of many changes a second ten are sent, the newest last', () => {
   assert.deepEqual(newest().reports.at(-1), { state: shownAt('A199') })
 })
 
-test('a window that becomes visible again repeats what it shows', () => {
+test('a window that becomes visible again repeats its awareness', () => {
   const { link, time, newest } = openLink()
   newest().welcome()
   link.setAwareness(shownAt('AA'))
@@ -375,7 +375,7 @@ test('a window that becomes visible again repeats what it shows', () => {
   assert.deepEqual(newest().reports, [{ state: shownAt('AA') }, { state: shownAt('AA') }])
 })
 
-test('what others show is passed on, and nobody is shown once the connection is lost', () => {
+test("passes on other windows' awareness, and clears it when the connection is lost", () => {
   const { newest, heard } = openLink()
   newest().welcome()
   const windows = [{ window: 'w2', state: shownAt('AA') }]

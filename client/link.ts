@@ -1,4 +1,4 @@
-// A window's link to the log: opens, resumes, retries and falls back; delivers each message once, in order.
+// A window's link to the log: opens, resumes, retries, falls back; delivers messages once, in order.
 
 import type { ClockReading } from '../server/wire/clock-estimate.ts'
 import {
@@ -48,7 +48,7 @@ export interface LinkOptions extends OutboxOptions {
   readonly originFor: (http: HttpVersion) => string
   readonly polling: Polling
   readonly key: string
-  /** The page's own first. */
+  /** The page's own channel first. */
   readonly channels: readonly string[]
   /** Cursor of the embedded state; null for none. */
   readonly cursor: string | null
@@ -72,13 +72,13 @@ export interface LinkListener extends OutboxListener {
 
 const uninvited: Closing = {
   code: 'uninvited',
-  sentence: 'This browser is not invited any more; open your link once more, or ask for a new one.',
+  sentence: 'This browser is no longer invited; open your link again, or ask for a new one.',
   retryAfterMs: null,
 }
 
 const offlineSentence = 'This browser is offline.'
 
-/** EventSource and WebSocket report refusals as losses: then the session is checked. */
+/** EventSource and WebSocket report refusals as losses, so the session is checked. */
 const lossesBeforeSessionCheck = 2
 
 export class Link implements Sleeper {
@@ -105,7 +105,7 @@ export class Link implements Sleeper {
   #repairs = 0
   #lastState: Omit<LinkState, 'clock'> | null = null
   #reading: ClockReading | null = null
-  /** The last known one: a new stream has no clock reading yet. */
+  /** The last known offset: a new stream has no clock reading yet. */
   #offsetMs = 0
 
   /** Call `open` to begin. */
@@ -151,8 +151,8 @@ export class Link implements Sleeper {
   }
 
   /**
-   * What this window shows of itself: sent on change, at most ten times a second, and after each reconnect. `isKnown`: the
-   * others have derived it, so that only a new connection sends it.
+   * Sets what this window shows of itself: sent on change, at most ten times a second, and after
+   * each reconnect. `isKnown`: the others can derive it, so only a new connection sends it.
    */
   setAwareness(state: AwarenessState | null, isKnown = false): void {
     this.#awareness.set(state, isKnown)
@@ -182,7 +182,7 @@ export class Link implements Sleeper {
       else if (by === 'restored' || this.#current.isStale()) this.#reopen()
     }
     this.#clock.wake(by === 'visible')
-    // The server forgets polling windows that the browser slowed down.
+    // The server forgets polling windows that the browser has slowed down.
     this.#awareness.repeat()
   }
 
@@ -206,7 +206,7 @@ export class Link implements Sleeper {
     this.#leave()
   }
 
-  // A connection's life
+  // The life of a connection
 
   #connect(mode: Mode): Connection {
     const { transports, originFor, polling, window, key, timers } = this.#options
@@ -257,7 +257,7 @@ export class Link implements Sleeper {
     this.#enterLog(welcome)
     this.outbox.connect(connection.send, connection.mode.mostUnderWay, () =>
       // All unacknowledged drafts must be resent in order.
-      connection.abandon('lost', 'A message could not be sent; connecting anew.'),
+      connection.abandon('lost', 'A message could not be sent; reconnecting.'),
     )
     this.#reading = null
     this.#clock.askOver(connection.askClock)
@@ -288,7 +288,7 @@ export class Link implements Sleeper {
     this.#current = null
     this.#lost()
     this.#current = this.#takeProbe()
-    // The server may have replaced this stream by the probe's.
+    // The server may have replaced this stream with the probe's.
     if (this.#current) {
       this.#fallback.adopt(this.#current.mode)
       this.#report('opening')
@@ -346,7 +346,7 @@ export class Link implements Sleeper {
     if (this.#losses !== lossesBeforeSessionCheck) return
     this.#options.renewSession().then(
       (isInvited) => !isInvited && this.#isWaiting() && this.#waitLong(uninvited),
-      // Unreachable, which is already known.
+      // The server is unreachable, which is already known.
       () => undefined,
     )
   }
@@ -377,7 +377,7 @@ export class Link implements Sleeper {
     )
   }
 
-  // Back to a better mode
+  // Returning to a better mode
 
   #planProbe(): void {
     this.#stopProbing()

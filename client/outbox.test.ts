@@ -1,4 +1,4 @@
-// What a window has not been able to send: bounded, kept in the browser, in order, a few at a time, again after a pause.
+// Unsent drafts are bounded, saved in the browser, sent in order, a few at a time, and resent.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,10 @@ function draft(n: number, change: Partial<Draft> = {}): Draft {
 
 const unstored = (one: Draft): UnstoredDraft => ({ draft: one, cursor: null, edits: 1 })
 
-/** An outbox alone; `kept` is what it saves, `connect` stores some of it and never answers for the others. */
+/**
+ * An outbox alone; `kept` is what it saved, `connect` answers the first drafts as stored and never
+ * answers the rest.
+ */
 function openOutbox(bounds: Partial<OutboxOptions['bounds']> = {}, pauseMs = 15) {
   const saved = new Map<string, UnstoredDraft>()
   const superseded: string[] = []
@@ -67,7 +70,7 @@ function openOutbox(bounds: Partial<OutboxOptions['bounds']> = {}, pauseMs = 15)
     return [...saved.values()]
   }
 
-  /** Of closed windows. */
+  /** Takes drafts of closed windows. */
   function adopt(...left: readonly UnstoredDraft[]): void {
     for (const one of left) saved.set(one.draft.id, one)
     outbox.adopt(left)
@@ -87,7 +90,7 @@ function openOutbox(bounds: Partial<OutboxOptions['bounds']> = {}, pauseMs = 15)
   }
 }
 
-/** What updates say, each as it leaves. */
+/** Records the updates' contents as each leaves. */
 function recordSent({ connect }: Pick<ReturnType<typeof openOutbox>, 'connect'>, mostUnderWay: number) {
   const sent: string[] = []
   const answers: (() => Promise<void>)[] = []
@@ -108,7 +111,7 @@ const stored =
   ({ id }: Draft) =>
     ids.includes(id) ? Promise.resolve({ type: 'stored', id, seq: 1 } as const) : null
 
-test('keeps what was added, in its order, whichever of it is stored', async () => {
+test('keeps drafts in order, whichever of them is stored', async () => {
   const { outbox, add, held, connect } = openOutbox()
   for (let n = 1; n <= 12; n += 1) add()
   await connect(stored('w1-1', 'w1-5', 'w1-12'))
@@ -119,7 +122,7 @@ test('keeps what was added, in its order, whichever of it is stored', async () =
   assert.equal(outbox.state.unstored, 9)
 })
 
-test('a renamed draft is the last one, and its size counts', async () => {
+test('a renamed draft moves to the end, and its size counts', async () => {
   const again = 'w1-3r100000000'
   const size = (one: Draft) => JSON.stringify(one).length
   const bytes = size(draft(0, { channel: 'other', id: again })) + size(draft(2))
@@ -133,7 +136,7 @@ test('a renamed draft is the last one, and its size counts', async () => {
   assert.deepEqual([superseded, held()], [['w1-2'], [again, 'w1-4']])
 })
 
-test('takes what closed windows left, whatever the bounds are, and each draft once', async () => {
+test("adopts closed windows' drafts regardless of the bounds, each draft once", async () => {
   const opened = openOutbox({ messages: 1, bytes: 1 })
   const { outbox, adopt } = opened
   adopt(unstored(draft(1)), { ...unstored(draft(2)), edits: 3 })
@@ -146,7 +149,7 @@ test('takes what closed windows left, whatever the bounds are, and each draft on
   assert.deepEqual([sent, outbox.state.unstored], [['w1-1', 'w1-2'], 4])
 })
 
-test('what is under way, of another channel or no edit stays', async () => {
+test('keeps drafts that are in flight, of another channel, or not edits', async () => {
   const { superseded, add, held, connect } = openOutbox({ messages: 4 })
   add()
   // Nothing else is sent while the server is busy.
@@ -155,7 +158,7 @@ test('what is under way, of another channel or no edit stays', async () => {
   assert.deepEqual([superseded, held()], [['w1-4'], ['w1-1', 'w1-2', 'w1-3', 'w1-5']])
 })
 
-test('over the bounds content is kept in this window only, nothing gives way to it, and nothing else is taken', async () => {
+test('content over the bounds is kept in this window only and displaces nothing; other kinds are rejected', async () => {
   const few = openOutbox({ messages: 2 })
   for (const channel of ['main', 'other']) few.add({ channel })
   assert.equal(few.add({ kind: 'title' }), false)
@@ -169,12 +172,12 @@ test('over the bounds content is kept in this window only, nothing gives way to 
   for (let n = 0; n < 2; n += 1) small.add()
   small.add({ html: 'x'.repeat(size * 3) })
   assert.deepEqual([small.superseded, small.held()], [[], ['w1-1', 'w1-2']])
-  // Of edits over the bounds the newest says it all.
+  // The newest edit over the bounds contains the others.
   small.add({ html: 'y'.repeat(size * 3) })
   assert.deepEqual([small.superseded, small.held()], [['w1-3'], ['w1-1', 'w1-2']])
 })
 
-test('an update that builds on one over the bounds is over them too, and all are sent in order', async () => {
+test('an update that builds on one over the bounds is also over them, and all are sent in order', async () => {
   const opened = openOutbox({ bytes: 400 })
   opened.update('a')
   const { sent } = recordSent(opened, 1)
@@ -184,7 +187,7 @@ test('an update that builds on one over the bounds is over them too, and all are
   assert.deepEqual(sent, ['a'])
 })
 
-test('the bytes are those of UTF-8, and come back when a draft is stored', async () => {
+test('counts bytes as UTF-8, and frees them when a draft is stored', async () => {
   const html = '風'.repeat(100)
   const wide = draft(1, { body: { html } })
   const { superseded, add, connect } = openOutbox({ bytes: Buffer.byteLength(JSON.stringify(wide)) * 2 })
@@ -195,7 +198,7 @@ test('the bytes are those of UTF-8, and come back when a draft is stored', async
   assert.deepEqual(superseded, ['w1-1'])
 })
 
-test('waiting updates become one: no bound is reached, nothing is dropped, and the edits in them still count', () => {
+test('waiting updates are merged: no bound is reached, nothing is dropped, and each edit still counts', () => {
   for (const pauseMs of [15, 0]) {
     const { outbox, superseded, update, kept } = openOutbox({ messages: 65 }, pauseMs)
     const texts = Array.from({ length: 200 }, (_, n) => `${n}`)
@@ -213,7 +216,7 @@ test('waiting updates become one: no bound is reached, nothing is dropped, and t
   }
 })
 
-test('the first update leaves at once, those of the pause after it as one', () => {
+test('the first update leaves at once, those during the pause after it as one', () => {
   const opened = openOutbox()
   const { sent } = recordSent(opened, 32)
   for (const text of 'abc') opened.update(text)
@@ -226,26 +229,26 @@ test('the first update leaves at once, those of the pause after it as one', () =
   assert.deepEqual(sent, ['a', 'b+c', 'd'])
 })
 
-test('without a pause each update is a message', () => {
+test('without a pause each update is its own message', () => {
   const opened = openOutbox({}, 0)
   const { sent } = recordSent(opened, 32)
   for (const text of 'abc') opened.update(text)
   assert.deepEqual(sent, ['a', 'b', 'c'])
 })
 
-test('a page that ends sends and saves what waits', () => {
+test('a page that ends sends and saves waiting drafts', () => {
   const opened = openOutbox()
   const { sent } = recordSent(opened, 32)
   for (const text of 'abc') opened.update(text)
   assert.deepEqual([opened.kept().length, sent], [2, ['a', 'b+c']])
 })
 
-test('no update joins one that was sent, one of another window or channel, or another kind', async () => {
+test('an update is not merged into a sent draft, one of another window or channel, or another kind', async () => {
   const { outbox, update, add, adopt, held, connect } = openOutbox()
   update('1')
   await connect(() => null)
   outbox.disconnect()
-  // The server may have it.
+  // The server may have stored it.
   update('2')
   update('3')
   adopt(unstored({ ...draft(1), id: 'w0-1', from: 'w0', kind: 'update', body: { update: 'left' } }))
@@ -257,7 +260,7 @@ test('no update joins one that was sent, one of another window or channel, or an
   assert.deepEqual(held(), ['w1-1', 'w1-2', 'w0-1', 'w1-3', 'w1-4', 'w1-5', 'w1-6', 'w1-7'])
 })
 
-test('one at a time: what waits behind an update under way becomes one, and the answer sends it', async () => {
+test('one at a time: updates behind one in flight are merged and leave when it is answered', async () => {
   const opened = openOutbox()
   const { outbox, time, update, held } = opened
   const { sent, answers } = recordSent(opened, 1)
@@ -271,7 +274,7 @@ test('one at a time: what waits behind an update under way becomes one, and the 
   assert.equal(outbox.state.unstored, 3)
 })
 
-test('a link sends as many at a time as its mode says', async () => {
+test('a link sends as many at a time as its mode allows', async () => {
   const { newest, publish } = openLink({ mode: mode('sse/2') })
   newest().welcome()
   for (const html of ['1', '2']) publish(html)
@@ -280,7 +283,7 @@ test('a link sends as many at a time as its mode says', async () => {
   assert.deepEqual(newest().sent, ['w1-1', 'w1-2'])
 })
 
-test('a waiting update grows within limits: a message during the pause, less where each save writes it again', () => {
+test('limits the size of a merged update: one message while pasting, less where each save rewrites it', () => {
   const offline = openOutbox({ bytes: 10_000_000, messages: 1000 })
   for (let n = 0; n < 300; n += 1) {
     offline.update('x'.repeat(1000))
@@ -297,7 +300,7 @@ test('a waiting update grows within limits: a message during the pause, less whe
 
 const bounds = { messages: 3, bytes: 100_000 }
 
-test('at the bound older edits give way to newer ones, and how many is told until all is stored', async () => {
+test('at the bound newer edits replace older ones, and the number replaced is reported until all is stored', async () => {
   const { newest, heard, publish } = openLink({ bounds })
   for (let n = 1; n <= 5; n += 1) assert.ok(publish(`${n}`))
   assert.deepEqual(heard.superseded, ['w1-1', 'w1-2'])
@@ -308,7 +311,7 @@ test('at the bound older edits give way to newer ones, and how many is told unti
   assert.deepEqual([heard.outbox?.unstored, heard.outbox?.superseded], [0, 0])
 })
 
-test('where all is under way the newest is in this window only, nothing else is lost, and room is told', async () => {
+test('if all drafts are in flight, the newest stays in this window only, nothing is lost, and free room is reported', async () => {
   const { newest, heard, publish } = openLink({ bounds })
   newest().welcome()
   for (let n = 1; n <= 4; n += 1) publish(`${n}`)
@@ -322,7 +325,7 @@ const lookLater = async (time: { advance: (ms: number) => void }, ms: number) =>
   await settled()
 }
 
-test('while connected keeps what lingers for 250 ms, and not what is stored before', async () => {
+test('while connected, saves drafts that wait longer than 250 ms, and none stored before then', async () => {
   const browser = createBrowser()
   const { time, newest, publish } = openLink({ store: browser.open('w1').store })
   newest().welcome()
@@ -340,7 +343,7 @@ test('while connected keeps what lingers for 250 ms, and not what is stored befo
   assert.deepEqual(browser.ids(), [])
 })
 
-test('without a connection keeps each draft at once, and on losing it what is unstored', async () => {
+test('while disconnected saves each draft at once, and on disconnecting all unstored ones', async () => {
   const browser = createBrowser()
   const { newest, publish } = openLink({ store: browser.open('w1').store })
   publish()
@@ -355,7 +358,7 @@ test('without a connection keeps each draft at once, and on losing it what is un
   assert.deepEqual(browser.ids(), ['w1-1', 'w1-2'])
 })
 
-test('tells when a closed window would lose something, and when that is over', async () => {
+test('reports while closing the window would lose drafts', async () => {
   const browser = createBrowser()
   browser.limit(1)
   const { newest, heard, publish } = openLink({ store: browser.open('w1').store })
@@ -369,7 +372,7 @@ test('tells when a closed window would lose something, and when that is over', a
   assert.equal(heard.outbox?.isSaved, true)
 })
 
-test('writes each draft once, and its removal once; after a failure all again', async () => {
+test('writes each draft once and removes it once; after a failed write, writes all again', async () => {
   const written: string[] = []
   let hasRoom = true
   const store = {
@@ -397,7 +400,7 @@ test('writes each draft once, and its removal once; after a failure all again', 
   assert.deepEqual([written, heard.outbox?.isSaved], [['not w1-1', 'not w1-1', 'not w1-2'], true])
 })
 
-test('where nothing can be kept, nothing is left to remove once all is stored', async () => {
+test('where nothing can be kept, nothing remains to be removed once all is stored', async () => {
   const browser = createBrowser()
   browser.limit(-1)
   const { newest, heard, publish } = openLink({ store: browser.open('w1').store })
@@ -410,7 +413,7 @@ test('where nothing can be kept, nothing is left to remove once all is stored', 
   assert.deepEqual([heard.outbox?.unstored, heard.outbox?.isSaved], [0, true])
 })
 
-test('closed, it writes nothing any more', async () => {
+test('after close, writes nothing', async () => {
   const browser = createBrowser()
   const { link, newest, time, publish } = openLink({ store: browser.open('w1').store })
   newest().welcome()
@@ -420,7 +423,7 @@ test('closed, it writes nothing any more', async () => {
   assert.deepEqual(browser.ids(), [])
 })
 
-test('what a closed window left goes out under its own id, and counts as unstored until then', async () => {
+test("a closed window's drafts are sent under their own ids, and count as unstored until stored", async () => {
   const { link, newest, heard } = openLink({ window: 'w2' })
   const body = { html: 'left' }
   link.outbox.adopt([unstored({ id: 'w1-7', channel: 'main', kind: 'edit', from: 'w1', at: 1, body })])
@@ -431,7 +434,7 @@ test('what a closed window left goes out under its own id, and counts as unstore
   assert.deepEqual([heard.stored, heard.outbox?.unstored], [['w1-7 as 9'], 0])
 })
 
-test('what a closed window left is kept until it is stored, and not for a moment longer', async () => {
+test("a closed window's drafts are kept until stored, and removed at once then", async () => {
   const browser = createBrowser()
   const body = { update: 'left' }
   const left = unstored({ id: 'w1-7', channel: 'main', kind: 'update', from: 'w1', at: 1, body })
@@ -447,7 +450,7 @@ test('what a closed window left is kept until it is stored, and not for a moment
   assert.deepEqual(browser.ids(), [])
 })
 
-test('says to the store where it stood when each draft was made', () => {
+test("saves each draft with the window's cursor at the time it was made", () => {
   const cursors: (string | null)[] = []
   const store = {
     async write(added: readonly UnstoredDraft[]) {
@@ -467,7 +470,7 @@ test('says to the store where it stood when each draft was made', () => {
 
 const taken = new RefusedError('id-taken', 'Sender "w1" has already used that id.')
 
-test('where its id is taken an edit goes again under a new one, and is kept until it is stored', async () => {
+test('an edit whose id is taken is resent under a new id, and kept until stored', async () => {
   const browser = createBrowser()
   const { link, newest, heard, publish } = openLink({ store: browser.open('w1').store })
   newest().welcome()
@@ -483,7 +486,7 @@ test('where its id is taken an edit goes again under a new one, and is kept unti
   assert.deepEqual([heard.stored, heard.outbox?.unstored], [[`${again} as 7`], 0])
 })
 
-test('where many ids are taken only the newest edit of a channel goes again: it says all that those before it did', async () => {
+test("if many ids are taken, only each channel's newest edit is resent: it contains those before it", async () => {
   const { newest, heard, link, publish } = openLink()
   newest().welcome()
   for (const html of ['a', 'b', 'c']) publish(html)
@@ -497,7 +500,7 @@ test('where many ids are taken only the newest edit of a channel goes again: it 
   assert.deepEqual([newest().sent.length, heard.outbox?.unstored, heard.refused], [6, 2, []])
 })
 
-test('an edit that a newer one was stored after does not come back over it', async () => {
+test('an edit is not resent after a newer one was stored', async () => {
   const { newest, heard, publish } = openLink()
   newest().welcome()
   publish('a')
@@ -507,7 +510,7 @@ test('an edit that a newer one was stored after does not come back over it', asy
   assert.deepEqual([heard.superseded, newest().sent.length, heard.outbox?.unstored], [['w1-1'], 2, 0])
 })
 
-test('a server that takes no id at all is not asked for ever', async () => {
+test('a server that rejects every id is not retried forever', async () => {
   const { newest, heard, publish } = openLink()
   newest().welcome()
   publish('a')
@@ -526,7 +529,7 @@ function openWith(published: number) {
   return opened
 }
 
-test('at most 32 are under way; the rest follow as answers come, in order', async () => {
+test('at most 32 drafts are in flight; the rest follow as answers come, in order', async () => {
   const { newest, publish } = openWith(40)
   assert.deepEqual(newest().sent, ids(1, 32))
   publish()
@@ -538,13 +541,13 @@ test('at most 32 are under way; the rest follow as answers come, in order', asyn
   assert.deepEqual(newest().sent, ids(1, 41))
 })
 
-test('a refused one makes room as well', async () => {
+test('a refused draft makes room too', async () => {
   const { newest } = openWith(33)
   await newest().fail('w1-7', new RefusedError('bad-shape', 'No.'))
   assert.deepEqual(newest().sent, ids(1, 33))
 })
 
-test('busy: sends nothing for the pause, then all unacknowledged again in order, over the same stream', async () => {
+test('busy: sends nothing for the pause, then all unacknowledged drafts in order, over the same stream', async () => {
   const { time, streams, newest, heard, publish } = openWith(3)
   await newest().store('w1-1', 1)
   await newest().fail('w1-2', busy(700))
@@ -558,7 +561,7 @@ test('busy: sends nothing for the pause, then all unacknowledged again in order,
   assert.deepEqual([newest().sent.length, streams.length, heard.outbox?.unstored], [6, 1, 3])
 })
 
-test('busy again after the pause waits again', async () => {
+test('busy again after the pause: waits again', async () => {
   const { time, newest } = openWith(1)
   for (let n = 0; n < 3; n += 1) {
     await newest().fail('w1-1', busy(500))
@@ -567,7 +570,7 @@ test('busy again after the pause waits again', async () => {
   assert.deepEqual(newest().sent, ['w1-1', 'w1-1', 'w1-1', 'w1-1'])
 })
 
-test('a stream that ends during the pause sends all again over the next one, and not twice', async () => {
+test('if the stream ends during the pause, all drafts are resent over the next one, and only once', async () => {
   const { time, streams, newest } = openWith(2)
   await newest().fail('w1-1', busy(5000))
   newest().end()
@@ -578,7 +581,7 @@ test('a stream that ends during the pause sends all again over the next one, and
   assert.deepEqual([streams[0]?.sent, newest().sent], [ids(1, 2), ids(1, 2)])
 })
 
-test('what an old stream says of being busy does not hold up the new one', async () => {
+test('a busy answer from an old stream does not hold up the new one', async () => {
   const { time, streams, newest, publish } = openWith(1)
   newest().end()
   time.advance(250)

@@ -8,13 +8,13 @@ import { QueuedDraft, SendQueue } from './send-queue.ts'
 import { type OpenTransport, RefusedError } from './transports/transport.ts'
 
 export interface OutboxState {
-  /** Edits, also those merged into one draft. */
+  /** Number of edits, including those merged into one draft. */
   readonly unstored: number
   /** Edits dropped for newer ones since the outbox was last empty. */
   readonly superseded: number
   /** Over the bounds: the newest edits are kept in this window only. */
   readonly isFull: boolean
-  /** False where the browser cannot keep what is unstored beyond this window's life. */
+  /** False if the browser cannot keep unstored drafts beyond this window's life. */
   readonly isSaved: boolean
 }
 
@@ -24,17 +24,17 @@ interface Merging {
   readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody
   /** Minimum interval between updates, ms. With 0, updates are merged only in a long queue. */
   readonly pauseMs: number
-  /** Size limit of a message, UTF-8. */
+  /** Size limit of a message in UTF-8 bytes. */
   readonly mostBytes: number
 }
 
 export interface OutboxOptions {
   readonly window: string
-  /** `bytes`: as JSON in UTF-8. */
+  /** `bytes`: of the JSON in UTF-8. */
   readonly bounds: { readonly messages: number; readonly bytes: number }
-  /** Null: unsent drafts are lost with the window. */
+  /** If null, unsent drafts are lost with the window. */
   readonly store: Pick<DraftStore, 'write'> | null
-  /** Null: every update is a message of its own. */
+  /** If null, every update is its own message. */
   readonly merging: Merging | null
   readonly timers: Timers
   readonly random: Random
@@ -44,11 +44,11 @@ export interface OutboxOptions {
 export interface OutboxListener {
   onOutbox(outbox: OutboxState): void
   onStored(draft: Draft, seq: number): void
-  /** `code`: one of PROTOCOL.md. */
+  /** `code` is listed in PROTOCOL.md. */
   onRefused(draft: Draft, sentence: string, code: string): void
   /** A newer draft contains this one. */
   onSuperseded(draft: Draft): void
-  /** Sent under a new id: the log holds another message of this one. */
+  /** Resent under a new id: the log holds another message under the old one. */
   onRenamed(id: string, draft: Draft): void
 }
 
@@ -68,7 +68,7 @@ class OutboxDraft extends QueuedDraft implements UnstoredDraft {
   readonly cursor: string | null
   edits: number
   bytes: number
-  /** The stored copy is current. */
+  /** The saved copy is current. */
   isSaved = false
   /** The store may have a copy, perhaps an outdated one. */
   wasSaved = false
@@ -115,7 +115,7 @@ export class Outbox {
   readonly #options: OutboxOptions
   readonly #listener: OutboxListener
   readonly #queue: SendQueue<OutboxDraft>
-  /** Ids by channel. */
+  /** Draft ids by channel. */
   readonly #newestEdits = new Map<string, string>()
   #numbers = 0
   #superseded = 0
@@ -141,9 +141,10 @@ export class Outbox {
   }
 
   /**
-   * Numbers, stamps and queues a message; `cursor` is the window's log position. An update may be merged into the newest
-   * draft, which is then returned. At the bounds, drops the channel's oldest unsent edits: an edit carries the whole
-   * content. Content that still exceeds the bounds is kept in this window only; anything else is not taken (null).
+   * Numbers, stamps and queues a message; `cursor` is the window's log position. An update may be
+   * merged into the newest draft, which is then returned. At the bounds, drops the channel's oldest
+   * unsent edits: an edit carries the whole content. Content that still exceeds the bounds is kept
+   * in this window only; anything else is rejected (null).
    */
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null {
     const { window, timers } = this.#options
@@ -159,12 +160,12 @@ export class Outbox {
     return draft ?? null
   }
 
-  /** Whether a draft of this id is neither stored nor refused. */
+  /** Whether a draft with this id is neither stored nor refused. */
   has(id: string): boolean {
     return this.#queue.drafts.get(id)?.isFinal === false
   }
 
-  /** Takes saved drafts of closed windows, beyond the bounds too. */
+  /** Adds saved drafts of closed windows, regardless of the bounds. */
   adopt(left: readonly UnstoredDraft[]): void {
     for (const one of left) {
       if (this.#queue.drafts.has(one.draft.id)) continue
@@ -177,7 +178,7 @@ export class Outbox {
     this.#changed()
   }
 
-  /** `onBroken`: a send failed, its fate unknown. */
+  /** Starts sending. `onBroken`: a send failed and may or may not have arrived. */
   connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void {
     this.#queue.connect(send, mostUnderWay, onBroken)
   }
@@ -187,7 +188,7 @@ export class Outbox {
     if (!this.#isClosed && this.#unstored().length > 0) this.#save()
   }
 
-  /** Sends and saves everything now: a page that is ending gets no second turn. */
+  /** Sends and saves everything now: a page that is ending gets no further turn. */
   flush(): void {
     for (const queued of this.#queue.drafts.values()) queued.leavesAt = 0
     this.#queue.sendMore()
@@ -213,7 +214,7 @@ export class Outbox {
     return `${this.#options.window}-${this.#numbers}`
   }
 
-  /** The newest draft, if it is an update of this window's own, never sent, with room for another. */
+  /** The newest draft, if it is an unsent update of this window with room for another. */
   #draftToJoin(channel: string, { update }: UpdateBody): OutboxDraft | null {
     const { window, merging, timers } = this.#options
     const unstored = this.#unstored()
@@ -234,7 +235,7 @@ export class Outbox {
     added.isOver = !isEnough
     if (added.isOver && draft.kind !== 'update' && draft.kind !== 'edit') return false
     if (draft.kind === 'update' && this.#queue.isConnected) {
-      // The first after a pause leaves at once.
+      // The first update after a pause leaves at once.
       added.leavesAt = Math.max(timers.now(), this.#updateLeavesAt + (merging?.pauseMs ?? 0))
       this.#updateLeavesAt = added.leavesAt
     }
@@ -253,7 +254,10 @@ export class Outbox {
     if (kind === 'edit') this.#newestEdits.set(channel, id)
   }
 
-  /** Edits that this one replaces: enough to stay within the bounds, else only those already beyond them. */
+  /**
+   * Edits that this one replaces: enough to stay within the bounds, else only those already beyond
+   * them.
+   */
   #outdatedBy({ draft, bytes }: OutboxDraft): {
     readonly outdated: readonly OutboxDraft[]
     readonly isEnough: boolean
@@ -318,7 +322,7 @@ export class Outbox {
     this.#listener.onRenamed(draft.id, renamed.draft)
   }
 
-  /** Immediately, or together with its stored copy. */
+  /** Removes it immediately, or together with its saved copy. */
   #remove(queued: OutboxDraft): void {
     if (!queued.wasSaved) this.#queue.drafts.delete(queued.draft.id)
   }

@@ -1,4 +1,4 @@
-// Sends drafts in order, a few at a time, until each is answered; again over the next connection.
+// Sends drafts in order, a few at a time; resends unanswered ones over the next connection.
 
 import type { Draft, Stored } from '../server/wire/messages.ts'
 import { nothingPlanned, type Timers } from '../server/wire/time.ts'
@@ -51,7 +51,7 @@ export class SendQueue<Queued extends QueuedDraft = QueuedDraft> {
     return this.#round !== null
   }
 
-  /** Sends all unanswered drafts. `onBroken`: a send failed, its fate unknown. */
+  /** Sends all unanswered drafts. `onBroken`: a send failed and may or may not have arrived. */
   connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void {
     this.disconnect()
     this.#round = { send, mostUnderWay, onBroken }
@@ -108,7 +108,7 @@ export class SendQueue<Queued extends QueuedDraft = QueuedDraft> {
   #failed(error: unknown, { send, mostUnderWay, onBroken }: SendRound): void {
     if (!(error instanceof BusyError)) onBroken()
     else if (!this.#isBusy) {
-      // The server rejected all later sends too, so that none overtakes another.
+      // The server also rejected all later sends, so that none overtakes another.
       this.#isBusy = true
       this.#stopTimer()
       this.#stopTimer = this.#timers.later(

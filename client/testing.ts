@@ -88,7 +88,7 @@ function openFake(transport: TransportName, { origin, mode, query, polling, onFr
     frame: (frame: DownFrame, receivedAt = 0) => onFrame(frame, receivedAt),
     end: (change: Partial<Closing> = {}) =>
       onClose({ code: 'lost', sentence: 'Lost.', retryAfterMs: null, ...change }),
-    /** Settles the oldest unanswered sending of the draft, as `fail` does. */
+    /** Settles the oldest unanswered send of the draft; so does `fail`. */
     store(id: string, seq: number) {
       takeOldest(id)?.resolve({ type: 'stored', id, seq })
       return settled()
@@ -126,7 +126,7 @@ export function mode(name: string): Mode {
   return modeNamed(name) ?? assert.fail(`there is no mode ${name}`)
 }
 
-/** Web Locks and a database of drafts in memory; each window ends when told to. */
+/** Web Locks and a draft database in memory; each window ends when told to. */
 export function createBrowser() {
   const records = new Map<string, DraftRecord>()
   const holders = new Map<string, string>()
@@ -157,7 +157,7 @@ export function createBrowser() {
     grant()
   }
 
-  /** Exclusive locks, free again when their window has ended. */
+  /** Exclusive locks, released when their window has ended. */
   function locksOf(window: string): Locks {
     const request = async (name: string, onLock: () => unknown) => {
       await new Promise<void>((take) => {
@@ -174,7 +174,7 @@ export function createBrowser() {
   return {
     ids: () => [...records.keys()],
     orderOf: (id: string) => records.get(id)?.order,
-    /** Its quota. */
+    /** Sets the database's quota. */
     limit(most: number): void {
       mostRecords = most
     },
@@ -203,7 +203,7 @@ export function createBrowser() {
   }
 }
 
-/** With several drafts under way, so that their order shows. */
+/** Allows several drafts in flight, so that their order shows. */
 const several: Mode = { ...mode('sse/2'), mostUnderWay: 32 }
 
 export function openLink(change: Partial<LinkOptions> & Partial<LinkListener> = {}) {

@@ -1,4 +1,4 @@
-// The command as a person runs it, with the bench that needs neither server nor browser.
+// The command as a user runs it, with the bench that needs neither server nor browser.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ async function end(t: TestContext, name: string, ...flags: string[]) {
   return { code, said: run.said() }
 }
 
-test('the help names every scenario and bench, and each has a help of its own', async (t) => {
+test('the help names every scenario and bench, and each has its own help', async (t) => {
   const { code, said } = await end(t, '--help')
   assert.equal(code, 0)
   for (const name of names) assert.match(said, new RegExp(`^ {4}${name} `, 'm'))
@@ -48,7 +48,7 @@ for (const [flags, sentence] of [
     assert.equal(said.trim().split('\n').length, 1, said)
   })
 
-test('figures go to a file, and those out of their bounds to the exit status', async (t) => {
+test('figures are written to a file, and those out of bounds set the exit status', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-main-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const [json, budget] = [join(folder, 'figures.json'), join(folder, 'budget.json')]

@@ -9,16 +9,16 @@ type Entry = readonly [about: string, load: (flags: readonly string[]) => Promis
 
 const scenarios: Readonly<Record<string, Entry>> = {
   capacity: [
-    'opens windows at a steady rate that ping, and records CPU and memory of every process',
+    'opens windows that ping at a steady rate, and records CPU and memory of every process',
     async () => (await import('./scenarios/capacity.ts')).capacity,
   ],
   keystrokes: [
-    'types 200 keys in one of five windows and times each to every window, mode by mode',
+    'types 200 keys into one of five windows and times each to every window, mode by mode',
     async () => (await import('./scenarios/keystrokes.ts')).keystrokes,
   ],
   payload: ['times messages of 10 B to 1 MB', async () => (await import('./scenarios/payload.ts')).payload],
   pubsub: [
-    'times a message of each of 50 to 10,000 users at once, without and through brokers',
+    'times one message each from 50 to 10,000 users at once, with and without brokers',
     async () => (await import('./scenarios/pubsub.ts')).pubsub,
   ],
   resilience: [
@@ -37,11 +37,11 @@ const scenarios: Readonly<Record<string, Entry>> = {
 
 const benches: Readonly<Record<string, Entry>> = {
   fanout: [
-    'the server’s processor time per delivered message, for each mode and for bare relays',
+    'server processor time per delivered message, for each mode and for bare relays',
     async () => (await import('./bench/fanout-bench.ts')).fanout,
   ],
   message: [
-    'what one message costs the server, beside bare relays',
+    'what one message costs the server, compared with bare relays',
     async () => (await import('./bench/fanout-bench.ts')).message,
   ],
   crowd: [
@@ -49,7 +49,7 @@ const benches: Readonly<Record<string, Entry>> = {
     async () => (await import('./bench/crowd-bench.ts')).crowd,
   ],
   scaling: [
-    'what a million windows need, from what one costs, and whether the model agrees with measurements',
+    'what a million windows need, computed from measured costs, and a check of the model',
     async () => (await import('./bench/scaling-bench.ts')).scaling,
   ],
   frames: [
@@ -57,7 +57,7 @@ const benches: Readonly<Record<string, Entry>> = {
     async () => (await import('./bench/frames-bench.ts')).frames,
   ],
   stages: [
-    'what the stamps of the lab’s stages add to the time of a message',
+    "what the lab's stage stamps add to the time of a message",
     async () => (await import('./bench/stages-bench.ts')).stages,
   ],
   editor: [

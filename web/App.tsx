@@ -23,13 +23,13 @@ const labels = {
   monitor: 'Monitor',
 }
 
-/** Each part is a separate chunk; its id, also the skip link's target, is its name. */
+/** Each part is a separate chunk, whose name is also its id and the skip link's target. */
 const parts: Readonly<Record<Part, () => Promise<ComponentType<AppProps>>>> = {
   async document() {
     const { Sheet } = await import('./editor/Sheet.tsx')
     return ({ start, store, actions }) => {
       const mayWrite = useMayWrite(store, start)
-      // Mounted anew on change: the editor is rendered once.
+      // Remounted on change, since the editor renders only once.
       return (
         <Sheet
           key={String(mayWrite)}
@@ -49,7 +49,7 @@ const parts: Readonly<Record<Part, () => Promise<ComponentType<AppProps>>>> = {
 
 const loaded = new Map<Part, ComponentType<AppProps>>()
 
-/** Await before showing a view. Rejects when a part does not load. */
+/** Await before showing a view. Rejects if a part does not load. */
 export async function loadView(name: ViewName): Promise<void> {
   const missing = partsOf(name).filter((part) => !loaded.has(part))
   await Promise.all(missing.map(async (part) => loaded.set(part, await parts[part]())))
@@ -60,7 +60,7 @@ function Shown({ of, ...props }: AppProps & { readonly of: Part }) {
   return Loaded && <Loaded {...props} />
 }
 
-/** Subscribes to the view's name only: wind readings never render the editor. */
+/** Subscribes only to the view's name, so wind readings never render the editor. */
 export function App(props: AppProps) {
   const { store, actions, start } = props
   const view = useView(store, ({ shown }) => shown.name)

@@ -1,4 +1,4 @@
-// One page's editing: its document, its link with the outbox, and its presence.
+// One page's editing session: its document, its link with the outbox, and its presence.
 
 import {
   browserTimers,
@@ -42,16 +42,16 @@ import { nameKey, outageAfter, readItem, type Store, type Unshared } from './sto
 import type { createWindFeed } from './wind/wind-feed.ts'
 
 interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
-  /** `mayWrite` as it is in this window. */
+  /** `mayWrite` is for this window. */
   readonly start: PageStart
   readonly browser: BrowserKey
   readonly mode: Mode
   readonly store: Store
   readonly windFeed: ReturnType<typeof createWindFeed>
   readonly recorder: Recorder | null
-  /** For the lab: the link carries probes alone, whose log has cursors of its own. */
+  /** For the lab: the link carries only probes, whose log has its own cursors. */
   readonly isProbing: boolean
-  /** Where whole contents are mirrored. */
+  /** Null unless whole contents are mirrored. */
   readonly mirror: typeof Mirror | null
 }
 
@@ -70,7 +70,7 @@ export class EditingSession implements LinkListener {
   readonly #mirror: Mirror | null
   readonly #content: SharedDocument | Mirror
   #refusal: string | null = null
-  /** While an editor is attached. */
+  /** Null while no editor is attached. */
   #carets: Carets | null = null
 
   constructor({ start, store, recorder, window, isProbing, ...options }: SessionOptions) {
@@ -134,7 +134,7 @@ export class EditingSession implements LinkListener {
     })
   }
 
-  /** Connects, shows what the page brought, and looks for what closed windows left. */
+  /** Connects, shows the page's embedded content, and looks for drafts that closed windows left. */
   open(): void {
     const { messages, sessionEndsAt, hasSensor } = this.#start
     this.link.open()
@@ -160,7 +160,7 @@ export class EditingSession implements LinkListener {
     return this.#start.mayWrite && this.#store.view().deletion === null
   }
 
-  /** Binds the editor in this element to the document. */
+  /** Binds the document to the editor in this element. */
   attach(element: HTMLElement): MountedEditor {
     const { mayWrite } = this
     if (!this.#document) return (this.#mirror as Mirror).mount(element)
@@ -170,7 +170,7 @@ export class EditingSession implements LinkListener {
     })
     const { binding } = this.#document
     if (!binding) throw new Error('The editor is not bound.')
-    // A reader is listed, without a caret.
+    // A reader is listed, but has no caret.
     this.presence.attach(mayWrite ? binding : null)
     const carets = new Carets({
       root: element,
@@ -190,19 +190,19 @@ export class EditingSession implements LinkListener {
     return { commands: binding.commands, release }
   }
 
-  /** Makes these the lines of the document that is shown, as an edit that can be undone. */
+  /** Replaces the document's lines, as an edit that can be undone. */
   replace(lines: readonly Line[]): void {
     this.#document?.binding?.replace(lines)
   }
 
-  /** False when there is no room for it. */
+  /** False if there is no room for it. */
   rename(title: string): boolean {
     const isTaken = this.link.publish(this.#start.channel, 'title', { title }) !== null
     if (isTaken) this.#showTitle(title)
     return isTaken
   }
 
-  /** Names the version whose last update was accepted `at`. False when there is no room for it. */
+  /** Names the version whose last update was accepted `at`. False if there is no room for it. */
   nameVersion(at: number, name: string): boolean {
     const named = { versions: [{ at, name }] }
     const isTaken = this.link.publish(this.#start.channel, 'versions', named) !== null
@@ -210,7 +210,7 @@ export class EditingSession implements LinkListener {
     return isTaken
   }
 
-  // What the link tells
+  // Events from the link
 
   onState(state: LinkState): void {
     const before = this.#store.view()
@@ -233,7 +233,7 @@ export class EditingSession implements LinkListener {
 
   onNewLog(): void {
     const { deletion } = this.#store.view()
-    // A log that was lost gets no document back that was deleted.
+    // After the log is lost, a deleted document cannot be restored.
     if (deletion) this.#store.change({ deletion: { ...deletion, isErased: true } })
     else this.#content.newLog()
     this.#windFeed.newLog()
@@ -256,7 +256,7 @@ export class EditingSession implements LinkListener {
   onRefused(draft: Draft, sentence: string): void {
     const wasRefused = this.#store.view().unshared?.reason === 'refused'
     if (!this.#content.refused(draft)) return
-    // Updates that build on a refused one are refused for lack of it, which says nothing new.
+    // Updates that build on a refused one are refused too, which needs no second report.
     if (wasRefused && this.#document) return
     this.#refusal = this.#document ? refusedUpdateWords(sentence) : sentence
     this.#store.change({ refusal: this.#refusal })
@@ -271,11 +271,11 @@ export class EditingSession implements LinkListener {
     this.#mirror?.renamed(id, draft)
   }
 
-  // What is shown
+  // Displayed content
 
   #show(message: Message, dueAt: number): void {
     const { channel } = this.#start
-    // An erased document may have been begun anew, without what this window shows.
+    // An erased document may have been started again, without this window's content.
     if (!this.#store.view().deletion?.isErased) this.#showContent(message)
     this.#windFeed.take(message, dueAt)
     if (isKind(message, 'overview'))
@@ -312,7 +312,7 @@ export class EditingSession implements LinkListener {
     this.#store.change({ versions: joinVersions([this.#store.view(), named]).versions })
   }
 
-  // What could be lost
+  // Content that could be lost
 
   /** Updates commute, so they are sent without asking. */
   #takeLeft(left: LeftDrafts): void {
@@ -322,7 +322,10 @@ export class EditingSession implements LinkListener {
     else this.#document?.restore(updates.map(({ draft }) => draft))
   }
 
-  /** Listens only while something could be lost: a listener can keep the page out of the back-forward cache. */
+  /**
+   * Listens only while something could be lost: the listener can keep the page out of the
+   * back-forward cache.
+   */
   #watchLoss(): void {
     const { outbox, unshared } = this.#store.view()
     if (outbox.unstored > 0 || unshared !== null) addEventListener('beforeunload', this.#askBeforeLoss)

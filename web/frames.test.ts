@@ -1,4 +1,4 @@
-// One request for all that waits for a frame.
+// One request serves all work that waits for a frame.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ function openFrames() {
   return { time, asked, failures, cancelled, inNextFrame, ran, ask }
 }
 
-test('all that waits for a frame runs in it, in order, for one request', () => {
+test('all waiting work runs in the next frame, in order, for one request', () => {
   const { asked, ran, ask, inNextFrame } = openFrames()
   ask('one')
   inNextFrame(() => ask('next'))
@@ -34,7 +34,7 @@ test('all that waits for a frame runs in it, in order, for one request', () => {
   assert.deepEqual(ran, ['one', 'two', 'next'])
 })
 
-test('what is cancelled does not run, not even in the frame that has begun', () => {
+test('cancelled work does not run, even in a frame that has begun', () => {
   const { asked, ran, ask, inNextFrame } = openFrames()
   ask('one')()
   let cancel: () => void = () => undefined
@@ -45,7 +45,7 @@ test('what is cancelled does not run, not even in the frame that has begun', () 
   assert.deepEqual(ran, ['three'])
 })
 
-test('what throws keeps nothing else from its frame', () => {
+test('work that throws does not keep the rest from running in its frame', () => {
   const { asked, ran, ask, inNextFrame, failures } = openFrames()
   const error = new Error('no place')
   inNextFrame(() => {
@@ -56,7 +56,7 @@ test('what throws keeps nothing else from its frame', () => {
   assert.deepEqual([ran, failures], [['one'], [error]])
 })
 
-test('without a frame it runs after 100 ms, and never twice', () => {
+test('without a frame it runs after 100 ms, and only once', () => {
   const { time, asked, cancelled, ran, ask } = openFrames()
   ask('one')
   time.advance(60)

@@ -1,4 +1,4 @@
-// Animation frames: one request for all that waits for the next one.
+// Animation frames: one request for all work that waits for the next one.
 
 import { browserTimers } from '../client/index.ts'
 import type { Cancel, Timers } from '../server/wire/time.ts'
@@ -13,7 +13,10 @@ interface FrameParts {
   readonly onFailure: (error: unknown) => void
 }
 
-/** One request to the browser for all that waits for the next animation frame: a request costs as much as drawing a letter. */
+/**
+ * One request to the browser for all work that waits for the next animation frame: a request costs
+ * as much as drawing a letter.
+ */
 export function createFrames({ timers, request, cancel, onFailure }: FrameParts) {
   let waiting = new Set<() => void>()
   let frame: number | null = null
@@ -33,7 +36,7 @@ export function createFrames({ timers, request, cancel, onFailure }: FrameParts)
     }
   }
 
-  /** Goes on after the frame: ending a timer costs more than letting it end. */
+  /** Keeps running after the frame: cancelling a timer costs more than letting it fire. */
   function watch(): void {
     if (isWatched) return
     isWatched = true
@@ -51,7 +54,7 @@ export function createFrames({ timers, request, cancel, onFailure }: FrameParts)
     )
   }
 
-  /** Runs it in the next frame, after what was given before it, or after 100 ms without a frame. */
+  /** Runs `run` in the next frame, after work queued before it, or after 100 ms without a frame. */
   return function inNextFrame(run: () => void): Cancel {
     const one = () => run()
     const set = waiting.add(one)

@@ -18,10 +18,10 @@ function record() {
   return { time, recorder, paint }
 }
 
-/** Of `message(1)` as JSON; the HTML may be longer. */
+/** The size of `message(1)` as JSON; the HTML may be longer. */
 const bytes = JSON.stringify(message(1)).length
 
-test('stamps what was sent with the sender’s own time, and with its size as JSON', () => {
+test('stamps sent messages with the sender’s own time and their size as JSON', () => {
   const { recorder } = record()
   recorder.sent(message(1), 0.5)
   recorder.sent({ ...message(2), body: { html: 'Grüße' } }, null)
@@ -31,7 +31,7 @@ test('stamps what was sent with the sender’s own time, and with its size as JS
   ])
 })
 
-test('stamps each message as received, applied and painted, and leaves open what did not happen', () => {
+test('stamps each message as received, applied and painted, and leaves out steps that did not happen', () => {
   const { time, recorder, paint } = record()
   const stamps = { id: 'w9-1', kind: 'edit', seq: 1, acceptedAt: 2, receivedAt: 10, bytes }
   recorder.received(message(1), 10)
@@ -44,7 +44,7 @@ test('stamps each message as received, applied and painted, and leaves open what
   assert.deepEqual(recorder.take().received, [{ ...stamps, appliedAt: 12, paintedAt: 15 }])
 })
 
-test('a message that came twice is recorded twice, and applied where it came last', () => {
+test('a message that arrived twice is recorded twice, and as applied at its last arrival', () => {
   const { time, recorder } = record()
   recorder.received(message(1), 10)
   recorder.received(message(1), 20)
@@ -59,7 +59,7 @@ test('a message that came twice is recorded twice, and applied where it came las
   )
 })
 
-test('what was never received is not applied', () => {
+test('a message that was never received is not applied', () => {
   const { recorder } = record()
   recorder.applied(message(1))
   assert.deepEqual(recorder.take(), { sent: [], received: [] })

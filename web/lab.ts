@@ -8,7 +8,7 @@ export interface SentStamp {
   id: string
   readonly sentAt: number
   inputAt: number | null
-  /** Of the message as JSON, UTF-8: over XHR the body. */
+  /** Size of the message as JSON, UTF-8: over XHR, the body. */
   bytes: number
 }
 
@@ -16,20 +16,20 @@ export interface ReceivedStamp extends Pick<Message, 'id' | 'kind' | 'seq' | 'ac
   readonly receivedAt: number
   appliedAt: number | null
   paintedAt: number | null
-  /** Of the message as JSON, UTF-8, without the transport's framing. */
+  /** Size of the message as JSON, UTF-8, without the transport's framing. */
   bytes: number
 }
 
 export type Recorder = ReturnType<typeof createRecorder>
 
-/** By this window's clock. `afterPaint` runs a function after the next paint. */
+/** Stamps by this window's clock. `afterPaint` runs a function after the next paint. */
 export function createRecorder(now: Clock, afterPaint = createAfterPaint()) {
   const sent: SentStamp[] = []
   const received: ReceivedStamp[] = []
-  /** Measured when somebody asks: while a message is timed, that would cost time. */
+  /** Measured on request: measuring would cost time while a message is timed. */
   let unmeasured: { readonly stamp: { bytes: number }; readonly message: Draft }[] = []
   return {
-    /** Again for each update that joins the newest one. */
+    /** Called again for each update that is merged into the newest one. */
     sent(message: Draft, inputAt: number | null): void {
       const newest = sent.at(-1)
       if (newest?.id === message.id) {
@@ -40,7 +40,7 @@ export function createRecorder(now: Clock, afterPaint = createAfterPaint()) {
       sent.push(stamp)
       unmeasured.push({ stamp, message })
     },
-    /** `draft` goes in its place. */
+    /** `draft` replaces it. */
     renamed(id: string, draft: Draft): void {
       const stamp = sent.find((stamp) => stamp.id === id)
       if (!stamp) return
@@ -71,7 +71,7 @@ export function createRecorder(now: Clock, afterPaint = createAfterPaint()) {
 
 const bytesOf = (message: Draft) => new TextEncoder().encode(JSON.stringify(message)).length
 
-/** Within an animation frame, a message port's task runs after the paint. */
+/** In an animation frame, a message port's task runs after the paint. */
 function createAfterPaint(): (run: () => void) => void {
   const { port1, port2 } = new MessageChannel()
   let waiting: (() => void)[] = []
@@ -105,7 +105,10 @@ export function createLabDoor(
     /** Offset from window to server time, and its error bound. */
     clock: () => store.view().link.clock,
     switchMode,
-    /** Publishes a probe with a text of so many bytes; false if the outbox has no room. With `?record&probes` only. */
+    /**
+     * Publishes a probe with a text of this many bytes; false if the outbox has no room. With
+     * `?record&probes` only.
+     */
     probe(bytes: number): boolean {
       const draft = publishProbe({ text: 'x'.repeat(bytes) })
       if (draft) recorder.sent(draft, null)

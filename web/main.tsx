@@ -1,4 +1,4 @@
-// Builds the page from its settings, its address and its browser, and mounts it.
+// Builds the page from its settings, address and browser, and mounts it.
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
@@ -16,7 +16,7 @@ const given: PageStart = JSON.parse(document.getElementById('settings')?.textCon
 
 const query = new URLSearchParams(location.search)
 
-// No top-level await: it would split the view chunks, which import this one, into many more.
+// No top-level await: it would split the view chunks, which import this module, into many more.
 Promise.all([
   browserKey(),
   given.editor === 'mirror' ? import('./editor/mirror.ts') : null,
@@ -31,7 +31,7 @@ function openPage(
   mirrorModule: typeof import('./editor/mirror.ts') | null,
   lab: typeof import('./lab.ts') | null,
 ): void {
-  // A read-only link of an open server; nothing but the address enforces it.
+  // A read-only link to an open server; nothing but the address enforces it.
   const start = { ...given, mayWrite: given.mayWrite && !query.has('read') }
   const { mode, notice: modeNotice } = modeAsked(start, location.search)
   const { name: view, notice: viewNotice } = viewAsked(location.search)

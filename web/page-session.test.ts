@@ -1,4 +1,4 @@
-// The key and names of a browser, the mode that an address asks for, and a session renewed while it runs.
+// A browser's key and names, the mode that an address requests, and session renewal.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -16,7 +16,7 @@ import {
   type renewSession,
 } from './page-session.ts'
 
-/** A browser's cookies, as a page sees them; `write` says what becomes of those that it sets. */
+/** A browser's cookies, as a page sees them; `write` decides what happens to those it sets. */
 function keepCookies(cookies: string, write: (cookie: string) => string) {
   const kept = { cookies }
   const document = {
@@ -33,7 +33,7 @@ function keepCookies(cookies: string, write: (cookie: string) => string) {
 
 const asPair = (cookie: string) => `other=1; ${cookie.split(';', 1)[0]}`
 
-test('all windows of a browser have one key, kept for this host alone', async () => {
+test('all windows of a browser have one key, kept for this host only', async () => {
   const set: string[] = []
   keepCookies('other=1', (cookie) => {
     set.push(cookie)
@@ -45,17 +45,17 @@ test('all windows of a browser have one key, kept for this host alone', async ()
   for (const cookie of set) assert.match(cookie, /^__Host-.*; path=\/; .*SameSite=Strict; Secure$/)
 })
 
-test('a key gives the names that the server takes for its own', async () => {
+test('a key yields the names that the server accepts as its own', async () => {
   keepCookies('', asPair)
   const { key, fingerprint } = await browserKey()
   const hash = createHash('sha256').update(key).digest('base64url')
   assert.equal(fingerprint, hash.slice(0, 22))
   const name = nameUnder(fingerprint, newName('w'))
   assert.equal(fingerprintIn(name), fingerprint)
-  assert.ok(name.length <= 48, 'with its counter it fits an id')
+  assert.ok(name.length <= 48, 'leaves room for a counter in an id')
 })
 
-test('where no cookie is kept, or one that is no key, each window has a key of its own', async () => {
+test('without a stored cookie, or with an invalid key, each window has its own key', async () => {
   keepCookies('', () => '')
   assert.notEqual((await browserKey()).key, (await browserKey()).key)
   keepCookies('__Host-crosswind-key=short', asPair)
@@ -111,7 +111,7 @@ for (const [search, name, change] of firsts) {
   })
 }
 
-test('an address that names no transport or no HTTP version gets a sentence, any other none', () => {
+test('an address with an unknown transport or HTTP version gets a sentence, any other none', () => {
   const notice = (search: string) => modeAsked(settings, search).notice
   const names = new Intl.ListFormat('en', { type: 'disjunction' }).format(transportNames)
   assert.equal(
@@ -128,7 +128,7 @@ test('an address that names no transport or no HTTP version gets a sentence, any
     assert.equal(notice(search), null)
 })
 
-test('the address of a mode keeps all else that the page was asked for', () => {
+test("a mode's address keeps everything else that the page was asked for", () => {
   const address = addressInMode(
     'https://localhost:8443/?channel=a&transport=sse&http=2&record#end',
     modeNamed('websocket/1.1') ?? assert.fail(),
@@ -136,7 +136,7 @@ test('the address of a mode keeps all else that the page was asked for', () => {
   assert.equal(address, 'https://localhost:8443/?channel=a&transport=websocket&http=1.1&record=#end')
 })
 
-/** A session that ends 40 s from now, unless it is said otherwise. */
+/** A session that ends 40 s from now by default. */
 function keep(answer: (now: number) => ReturnType<typeof renewSession>, endsInMs: number | null = 40_000) {
   const time = createManualTime()
   const startAt = time.now()
@@ -158,12 +158,12 @@ test('a session is renewed when half of it is over', async () => {
   assert.deepEqual(askedAt, [20, 1820, 3620])
 })
 
-test('where everybody is invited no session is renewed', () => {
+test('if everyone is invited, no session is renewed', () => {
   const { time } = keep(async () => null, null)
   assert.equal(time.pending(), 0)
 })
 
-test('where there is no session any more the renewal is tried once', async () => {
+test('if the session has already ended, renewal is tried once', async () => {
   for (const session of [{ expiresAt: null }, null]) {
     const { time, askedAt, pass } = keep(async () => session)
     await pass(20)
@@ -171,7 +171,7 @@ test('where there is no session any more the renewal is tried once', async () =>
   }
 })
 
-test('a renewal is tried soon again when the server could not be reached', async () => {
+test('renewal is soon retried if the server could not be reached', async () => {
   const { askedAt, pass } = keep(() => Promise.reject(new Error('no answer')))
   await pass(20)
   for (let n = 0; n < 2; n += 1) await pass(5)

@@ -17,8 +17,8 @@ import { type ChoiceStorage, keepItem, readItem } from './store.ts'
 const windowKey = 'crosswind-window'
 
 /**
- * Notes this tab's window; returns the one before it, null in a new tab. `items` may throw where storage is denied; where it is full the one before stays
- * noted.
+ * Records this tab's window; returns the one before it, null in a new tab. `items` may throw where
+ * storage is denied; if it is full, the one before stays recorded.
  */
 export function succeed(items: ChoiceStorage, window: string): string | null {
   const before = readItem(items, windowKey)
@@ -34,7 +34,10 @@ const keyCookie = '__Host-crosswind-key'
 
 export type BrowserKey = Awaited<ReturnType<typeof browserKey>>
 
-/** A secret that proves names beginning with its fingerprint: one per browser profile; without cookies, per window. */
+/**
+ * A secret that proves names beginning with its fingerprint: one per browser profile; without
+ * cookies, per window.
+ */
 export async function browserKey() {
   const key = keyIn(document.cookie) ?? base64url(crypto.getRandomValues(new Uint8Array(18)))
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser yet.

@@ -1,4 +1,4 @@
-// Views and their listeners; choices over a reload, and in a browser that keeps nothing.
+// Views and their listeners; choices that survive a reload, or do not where nothing can be stored.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ import {
 
 const initial = firstView('sse/2')
 
-test('a change makes a new view, keeps what it does not name, and leaves the old view as it was', () => {
+test('a change makes a new view, keeps unnamed parts, and leaves the old view unchanged', () => {
   const store = createStore(initial)
   store.change({ windows: 3 })
   assert.deepEqual(store.view(), { ...initial, windows: 3 })
@@ -25,12 +25,12 @@ test('a change makes a new view, keeps what it does not name, and leaves the old
   assert.equal(initial.windows, null)
 })
 
-test('the view is the same object until something changes: React would render for ever', () => {
+test('the view stays the same object until something changes, or React would render forever', () => {
   const store = createStore(initial)
   assert.equal(store.view(), store.view())
 })
 
-test('tells each listener after a change, until it stops listening', () => {
+test('calls each listener after a change, until it stops listening', () => {
   const store = createStore(initial)
   const heard: (number | null)[] = []
   const stop = store.subscribe(() => void heard.push(store.view().windows))
@@ -41,7 +41,7 @@ test('tells each listener after a change, until it stops listening', () => {
   assert.deepEqual(heard, [1, 2])
 })
 
-test('a listener may stop while it is told', () => {
+test('a listener may stop while it is being called', () => {
   const store = createStore(initial)
   const heard: string[] = []
   const stop = store.subscribe(() => {
@@ -69,19 +69,19 @@ const denied: ChoiceStorage = () => {
   throw new DOMException('Access is denied for this document.', 'SecurityError')
 }
 
-test('what was chosen is there the next time', () => {
+test('a choice is there the next time', () => {
   const storage = memory()
   assert.deepEqual(readChoices(storage), firstChoices)
   keepChoices(storage, { unit: 'N', minutes: 60 })
   assert.deepEqual(readChoices(storage), { unit: 'N', minutes: 60 })
 })
 
-test('where storage is denied or full nothing is kept, and nothing breaks', () => {
+test('where storage is denied or full, nothing is kept and nothing breaks', () => {
   assert.deepEqual(readChoices(denied), firstChoices)
   assert.doesNotThrow(() => keepChoices(denied, firstChoices))
 })
 
-test('what makes no sense is as at first', () => {
+test('invalid choices become the defaults', () => {
   for (const text of [
     '',
     '{',
@@ -95,7 +95,7 @@ test('what makes no sense is as at first', () => {
   assert.deepEqual(readChoices(memory('{"unit":"K","minutes":5}')), { unit: 'K', minutes: 10 })
 })
 
-test('as sent follows the sensor', () => {
+test("“as sent” uses the sensor's unit", () => {
   const shown = (unit: WindChoices['unit'], reading: ReadingBody | null) =>
     unitShown({ choices: { ...firstChoices, unit }, reading })
   const knots = { ...measured(2, 90), unit: 'N' } as const

@@ -1,4 +1,4 @@
-// The page's state: one immutable view of all that a window shows, its listeners, kept choices.
+// The page's state: one immutable view of all that a window shows, its listeners, saved choices.
 
 import type { LinkState, OutboxState } from '../client/index.ts'
 import type { NamedVersion, OverviewBody, ReadingBody, SensorBody } from '../server/wire/messages.ts'
@@ -11,7 +11,7 @@ import type { ViewName } from './page/views.ts'
 export const historyMinutes = [1, 10, 60] as const
 export type HistoryMinutes = (typeof historyMinutes)[number]
 
-/** Of the wind panel, kept in this browser. */
+/** Choices in the wind panel, kept in this browser. */
 export interface WindChoices {
   /** A fixed unit, or each reading's own. */
   readonly unit: WindUnit | 'sent'
@@ -21,7 +21,7 @@ export interface WindChoices {
 export const firstChoices: WindChoices = { unit: 'sent', minutes: 10 }
 
 export interface WindView {
-  /** False when the server started without a sensor and none has sent since. */
+  /** False if the server started without a sensor and none has sent since. */
   readonly hasSensor: boolean
   readonly reading: ReadingBody | null
   /** Arrival of the newest reading, or its due time if late; this window's clock, ms since the epoch. */
@@ -48,35 +48,35 @@ export interface OverviewView {
   readonly receivedAt: number
 }
 
-/** `information` says both what succeeded and what did not. */
+/** `information` reports both what succeeded and what did not. */
 export type Tone = 'success' | 'information' | 'warning'
 
 interface ShownView {
   readonly name: ViewName
-  /** Until it is dismissed or another view is chosen. */
+  /** Shown until it is dismissed or another view is chosen. */
   readonly notice: { readonly tone: Tone; readonly sentence: string } | null
 }
 
 export interface DeletionView {
-  /** The deletion's number. */
+  /** The deletion's sequence number. */
   readonly seq: number
-  /** So long the document can be brought back; the server's clock, ms since the epoch. */
+  /** The document can be restored until then; the server's clock, ms since the epoch. */
   readonly until: number
-  /** The server has erased the document: what is shown is in this window only. */
+  /** The server has erased the document: the displayed content exists only in this window. */
   readonly isErased: boolean
 }
 
 export interface View {
   readonly link: LinkState
-  /** One sentence, from the connection's loss until it is open again; else null. */
+  /** One sentence, from the loss of the connection until it is open again; otherwise null. */
   readonly outage: string | null
   /** Windows on this page's channel, including this one; null until known. */
   readonly windows: number | null
-  /** Who is on the page, this window first. */
+  /** The people on the page, this window first. */
   readonly people: readonly Person[]
-  /** Streams that this browser holds open over HTTP/1.1. */
+  /** Number of streams that this browser holds open over HTTP/1.1. */
   readonly browserHttp1Streams: number
-  /** What this browser makes of the server's setting; never changes. */
+  /** The effective sharing in this browser; never changes. */
   readonly share: Share
   readonly outbox: OutboxState
   readonly unshared: Unshared | null
@@ -84,14 +84,14 @@ export interface View {
   readonly left: readonly {
     readonly id: string
     readonly at: number
-    /** By another's edit; else a closed window's, on a page changed since. */
+    /** Replaced by another's edit; otherwise left by a closed window, on a page changed since. */
     readonly isReplaced: boolean
   }[]
   readonly refusal: string | null
-  /** The document's, while it is deleted. */
+  /** The document's deletion, while it is deleted. */
   readonly deletion: DeletionView | null
   readonly shown: ShownView
-  /** Of the document; empty until somebody names it. */
+  /** The document's title; empty until someone names it. */
   readonly title: string
   /** Names of the document's versions, as people gave them. */
   readonly versions: readonly NamedVersion[]
@@ -111,7 +111,10 @@ export function createStore(initial: View) {
       current = { ...current, ...part }
       for (const listener of listeners) listener()
     },
-    /** Calls back after each change; returns the stop function. Fits `useSyncExternalStore`. */
+    /**
+     * Calls back after each change; returns the function that stops it. Fits
+     * `useSyncExternalStore`.
+     */
     subscribe(onChange: () => void) {
       listeners.add(onChange)
       return () => {
@@ -182,7 +185,7 @@ export function unitShown({ choices, reading }: Pick<WindView, 'choices' | 'read
 /** Throws where the browser denies storage. */
 export type ChoiceStorage = () => Pick<Storage, 'getItem' | 'setItem'>
 
-/** Null where nothing is kept. */
+/** Null if nothing is stored. */
 export function readItem(storage: ChoiceStorage, key: string): string | null {
   try {
     return storage().getItem(key)
@@ -191,12 +194,12 @@ export function readItem(storage: ChoiceStorage, key: string): string | null {
   }
 }
 
-/** Without effect where storage is denied or full. */
+/** Has no effect where storage is denied or full. */
 export function keepItem(storage: ChoiceStorage, key: string, text: string): void {
   try {
     storage().setItem(key, text)
   } catch {
-    // It holds for this window only.
+    // The choice holds for this window only.
   }
 }
 
@@ -225,13 +228,13 @@ export function keepChoices(storage: ChoiceStorage, choices: WindChoices): void 
 
 const mediansKey = 'crosswind.medians'
 
-/** Of the last comparison in this browser: medians in ms by the mode's name; `at`: ms since the epoch. */
+/** The last comparison in this browser: medians in ms by mode name; `at`: ms since the epoch. */
 export interface LastMedians {
   readonly at: number
   readonly ms: Readonly<Record<string, number>>
 }
 
-/** Null where none is kept. */
+/** Null if none is stored. */
 export function readMedians(storage: ChoiceStorage): LastMedians | null {
   const { at, ms } = readObject(storage, mediansKey)
   return Number.isFinite(at) && ms ? ({ at, ms } as LastMedians) : null

@@ -27,7 +27,7 @@ const preloadParts: Plugin = {
       const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
       const scriptsOf = (part: Part) => {
         const chunk = chunks.find(({ facadeModuleId }) => facadeModuleId?.endsWith(partFiles[part]))
-        if (!chunk) this.error(`${partFiles[part]} is no file of its own; App.tsx is to import() it.`)
+        if (!chunk) this.error(`${partFiles[part]} is not a separate chunk; App.tsx must import() it.`)
         return [chunk.fileName, ...chunk.imports, ...(chunk.viteMetadata?.importedCss ?? [])]
       }
       const entries = chunks.filter(({ isEntry }) => isEntry)
@@ -68,7 +68,9 @@ const compressedFiles: Plugin = {
   },
 }
 
-/** Module ids that every view has: what the entry imports. One file for all of them compresses best. */
+/**
+ * Module ids common to all views: what the entry imports. One file for all of them compresses best.
+ */
 const commonModules = new Set<string>()
 
 const commonFile: Plugin = {

@@ -1,4 +1,4 @@
-// The windows of one browser at one coordinator: each message once and in order for each, each draft answered.
+// Windows that share a coordinator each get every message once, in order, and all answers.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ const frames = (seqs: readonly number[], channel = 'main') =>
 const welcomeAt = (cursor: string, recovered: boolean) =>
   ({ type: 'welcome', window: 's1', cursor, recovered, http: '2', heartbeatMs: 15_000 }) as const
 
-test('windows that come together share one opening, under a name of its own', () => {
+test('windows that join together share one opening, under a name of its own', () => {
   const { streams, stream, windows } = openShared(3)
   assert.equal(streams.length, 1)
   assert.deepEqual([stream.asked.window, stream.asked.channels, stream.cursor], ['s1', 'main,wind', 'life:0'])
@@ -20,7 +20,7 @@ test('windows that come together share one opening, under a name of its own', ()
     assert.deepEqual(heard.frames, [`welcome w${index + 1} life:0 recovered`])
 })
 
-test('a stream is under a name of its windows’ key; windows of another key have another stream', () => {
+test('each key has its own stream', () => {
   const { streams, window } = openCoordinator()
   const mine = 'ab-cd_efghijklmnopqrst'
   const another = 'b'.repeat(22)
@@ -36,7 +36,7 @@ test('a stream is under a name of its windows’ key; windows of another key hav
   )
 })
 
-test('each message goes to the members whose channels have it, in order', () => {
+test('each message goes to the members that read its channel, in order', () => {
   const { stream, first, second } = openShared(2)
   for (const seq of [1, 2, 3]) stream.message(seq)
   stream.message(4, 'elsewhere')
@@ -44,7 +44,7 @@ test('each message goes to the members whose channels have it, in order', () => 
   assert.deepEqual(second.heard.messages, [1, 2, 3])
 })
 
-test('a window that joins later gets what the tail has after its cursor, then what follows', () => {
+test('a late window gets what the tail holds after its cursor, then what follows', () => {
   const { stream, window, questions } = openShared(1)
   for (const seq of [1, 2, 3]) stream.message(seq)
   const late = window()
@@ -56,7 +56,7 @@ test('a window that joins later gets what the tail has after its cursor, then wh
   assert.deepEqual(stream.sent, ['w2-1'])
 })
 
-test('the welcome says where the log ends, also while the stream itself is catching up', () => {
+test('the welcome names the end of the log, even while the stream itself is catching up', () => {
   const { window, newest } = openCoordinator()
   const [first, late] = [window(), window()]
   first.join({ cursor: 'life:2' })
@@ -68,7 +68,7 @@ test('the welcome says where the log ends, also while the stream itself is catch
   assert.deepEqual(late.heard.frames, ['welcome w2 life:5 recovered', '3', '4'])
 })
 
-test('a cursor from before the tail is one question to the server, under the stream’s name', async () => {
+test('a cursor from before the tail takes one request to the server, under the stream’s name', async () => {
   const opened = openCoordinator()
   const first = opened.window()
   first.join({ cursor: 'life:7' })
@@ -78,7 +78,7 @@ test('a cursor from before the tail is one question to the server, under the str
   late.join({ window: 'w2', cursor: 'life:3' })
   const { cursor, channels, window, isFirst, answer } = opened.asked()
   assert.deepEqual([cursor, channels, window, isFirst], ['life:3', 'main,wind', 's1', true])
-  // Comes while the question is under way, and again with its answer.
+  // Arrives while the request is pending, and again in its answer.
   stream.message(8)
   await answer({ cursor: 'life:8', frames: [welcomeAt('life:8', true), ...frames([4, 5, 8])] })
   stream.message(9)
@@ -86,17 +86,17 @@ test('a cursor from before the tail is one question to the server, under the str
   assert.deepEqual(first.heard.messages, [8, 9])
 })
 
-test('what came while the question was under way follows from the tail', async () => {
+test('messages that arrive during the request follow from the tail', async () => {
   const opened = openShared(1, { cursor: 'life:7' })
   const late = opened.window()
   late.join({ window: 'w2', cursor: null })
   opened.stream.message(8)
   opened.stream.message(9)
   await opened.asked().answer({ cursor: 'life:8', frames: [welcomeAt('life:8', false), ...frames([5, 8])] })
-  assert.deepEqual(late.heard.frames, ['welcome w2 life:8 anew', '5', '8', '9'])
+  assert.deepEqual(late.heard.frames, ['welcome w2 life:8 snapshot', '5', '8', '9'])
 })
 
-test('an answer that was cut is asked on from where it ended', async () => {
+test('a truncated answer is continued from where it ended', async () => {
   const opened = openShared(1, { cursor: 'life:7' })
   const late = opened.window()
   late.join({ window: 'w2', cursor: 'life:1' })
@@ -107,7 +107,7 @@ test('an answer that was cut is asked on from where it ended', async () => {
   assert.deepEqual(late.heard.messages, [2, 3, 5, 7, 8])
 })
 
-test('a question that brings nothing on closes its window, and asks no more', async () => {
+test('a request that makes no progress closes its window and is not repeated', async () => {
   const opened = openShared(1, { cursor: 'life:7' })
   const late = opened.window()
   late.join({ window: 'w2', cursor: 'life:1' })
@@ -120,7 +120,7 @@ test('a question that brings nothing on closes its window, and asks no more', as
   )
 })
 
-test('a question that fails closes its window alone', async () => {
+test('a failed request closes only its own window', async () => {
   const opened = openShared(1, { cursor: 'life:7' })
   const late = opened.window()
   late.join({ window: 'w2', cursor: 'life:1' })
@@ -129,7 +129,7 @@ test('a question that fails closes its window alone', async () => {
   assert.equal(opened.first.heard.closings.length, 0)
 })
 
-test('a window that goes takes its question back', () => {
+test('a window that leaves cancels its request', () => {
   const opened = openShared(1, { cursor: 'life:7' })
   const late = opened.window()
   late.join({ window: 'w2', cursor: 'life:1' })
@@ -137,7 +137,7 @@ test('a window that goes takes its question back', () => {
   assert.equal(opened.asked().signal.aborted, true)
 })
 
-test('a stream that begins with a snapshot: each member asks for what it lacks', async () => {
+test('if the stream starts with a snapshot, each member requests what it lacks', async () => {
   const opened = openCoordinator()
   const first = opened.window()
   first.join({ cursor: 'old:5' })
@@ -146,10 +146,10 @@ test('a stream that begins with a snapshot: each member asks for what it lacks',
   for (const seq of [8, 9]) stream.message(seq)
   await opened.asked().answer({ cursor: 'life:9', frames: [welcomeAt('life:9', false), ...frames([8, 9])] })
   stream.message(10)
-  assert.deepEqual(first.heard.frames, ['welcome w1 life:9 anew', '8', '9', '10'])
+  assert.deepEqual(first.heard.frames, ['welcome w1 life:9 snapshot', '8', '9', '10'])
 })
 
-test('a channel that the stream lacks opens it anew, from its cursor, while the old one goes on', async () => {
+test('a channel missing from the stream reopens it from its cursor, while the old one continues', async () => {
   const { streams, stream, first, window, newest, questions, asked } = openShared(1)
   stream.message(1)
   const late = window()
@@ -161,7 +161,8 @@ test('a channel that the stream lacks opens it anew, from its cursor, while the 
   assert.deepEqual([stream.isClosed(), first.heard.messages], [false, [1, 2]])
   next.welcome({ cursor: 'life:4' })
   assert.equal(stream.isClosed(), true)
-  // The new stream goes on from where it was opened: what the old one brought meanwhile comes twice.
+  // The new stream resumes from where it was opened: what the old one brought meanwhile comes
+  // twice.
   next.message(2)
   next.message(3, 'other')
   next.message(4)
@@ -172,7 +173,7 @@ test('a channel that the stream lacks opens it anew, from its cursor, while the 
   assert.deepEqual(late.heard.messages, [1, 3, 5])
 })
 
-test('the server refuses a larger stream: the members do not notice, the newcomer gets one of its own', () => {
+test('if the server refuses a larger stream, members are unaffected and the newcomer gets its own', () => {
   const { streams, stream, first, window, newest } = openShared(1)
   const late = window()
   late.join({ window: 'w2', channels: 'other' })
@@ -187,7 +188,7 @@ test('the server refuses a larger stream: the members do not notice, the newcome
   assert.deepEqual([streams.length, newest().asked.window, newest().asked.channels], [3, 's2', 'other'])
 })
 
-test('twenty windows, a thousand messages, comings and goings: each sees each once, in order', async () => {
+test('twenty windows join and leave during a thousand messages: each sees each message once, in order', async () => {
   const { window, stream, windows, questions } = openShared(10)
   for (let seq = 1; seq <= 1500; seq += 1) {
     stream.message(seq, seq % 3 === 0 ? 'wind' : 'main')
@@ -209,7 +210,7 @@ test('twenty windows, a thousand messages, comings and goings: each sees each on
   }
 })
 
-test('the server ends the old stream for the new one: drafts wait and go over the new one', async () => {
+test('when the server ends the old stream for the new one, drafts wait and go over the new one', async () => {
   const { stream, first, window, newest } = openShared(1)
   first.send('w1-1')
   window().join({ window: 'w2', channels: 'other' })
@@ -224,7 +225,7 @@ test('the server ends the old stream for the new one: drafts wait and go over th
   assert.deepEqual(first.heard.answers, ['w1-1 as 1', 'w1-2 as 2'])
 })
 
-test('drafts go up in order, and each answer goes to its window', async () => {
+test('sends drafts in order, and each answer goes to its window', async () => {
   const { stream, first, second } = openShared(2)
   for (const id of ['w1-1', 'w1-2']) first.send(id)
   second.send('w2-1')
@@ -237,13 +238,13 @@ test('drafts go up in order, and each answer goes to its window', async () => {
   assert.deepEqual(second.heard.answers, ['w2-1 too-large: Too large.'])
 })
 
-test('over a transport that sends many at once they do not wait for each other', async () => {
+test('over a transport that sends several at once, drafts do not wait for each other', async () => {
   const { stream, first } = openShared(1, { mode: 'websocket/1.1' })
   for (const id of ['w1-1', 'w1-2', 'w1-3']) first.send(id)
   assert.deepEqual(stream.sent, ['w1-1', 'w1-2', 'w1-3'])
 })
 
-test('busy: drafts behind wait for the pause, and nothing overtakes what is sent again', async () => {
+test('busy: later drafts wait for the pause, and nothing overtakes resent drafts', async () => {
   const { stream, first, second, time } = openShared(2)
   for (const id of ['w1-1', 'w1-2']) first.send(id)
   await stream.fail('w1-1', new BusyError('Wait.', 500))
@@ -257,7 +258,7 @@ test('busy: drafts behind wait for the pause, and nothing overtakes what is sent
   assert.deepEqual(first.heard.answers, ['w1-1 as 1', 'w1-2 as 1', 'w1-3 as 1'])
 })
 
-test('a late busy answer to the sending before says nothing about the drafts that were sent again', async () => {
+test('a late busy answer to an earlier attempt does not affect the resent drafts', async () => {
   const { stream, first, time } = openShared(1, { mode: 'websocket/1.1' })
   for (const id of ['w1-1', 'w1-2']) first.send(id)
   await stream.fail('w1-1', new BusyError('Wait.', 500))
@@ -279,7 +280,7 @@ test('a draft that failed for an unknown reason ends its member; the others keep
   assert.deepEqual([second.heard.messages, second.heard.closings], [[1], []])
 })
 
-test('nothing more goes up from a window that left', async () => {
+test('sends nothing more from a window that left', async () => {
   const { stream, first, second } = openShared(2)
   for (const id of ['w1-1', 'w1-2']) first.send(id)
   first.leave()
@@ -288,7 +289,7 @@ test('nothing more goes up from a window that left', async () => {
   assert.deepEqual(stream.sent, ['w1-1', 'w2-1'])
 })
 
-test('the stream ends while drafts are under way: all are told why, come back, and share one again', async () => {
+test('if the stream ends while drafts are in flight, every window is told why, rejoins, and shares one again', async () => {
   const { stream, streams, first, second, newest } = openShared(2)
   stream.message(1)
   first.send('w1-1')
@@ -309,7 +310,7 @@ test('the stream ends while drafts are under way: all are told why, come back, a
   for (const { heard } of [first, second]) assert.deepEqual(heard.messages, [1, 2])
 })
 
-test('the log has another life: all begin anew, and the stream is ready for them', async () => {
+test('on a new log, all windows start over, and the stream is ready for them', async () => {
   const { stream, first, second, window, newest, streams, questions } = openShared(2)
   stream.message(1)
   window().join({ window: 'w3', channels: 'other' })
@@ -339,7 +340,7 @@ test('a new epoch continues the log: windows learn of it, and the stream resumes
   assert.equal(newest().asked.cursor, 'life2:3')
 })
 
-test('a poll that has to begin anew in the middle sends its windows to begin anew', () => {
+test('a poll that loses its place midway makes its windows start over', () => {
   const { stream, first, streams } = openShared(1, { mode: 'polling/1.1' })
   stream.welcome({ cursor: 'new:4', recovered: false })
   assert.equal(first.heard.closings.length, 1)
@@ -348,7 +349,7 @@ test('a poll that has to begin anew in the middle sends its windows to begin ane
   assert.equal(streams.length, 2)
 })
 
-test('silence: the stream ends for all', () => {
+test('silence ends the stream for all windows', () => {
   const { first, time, stream } = openShared(1)
   time.advance(40_000)
   assert.deepEqual(
@@ -358,7 +359,7 @@ test('silence: the stream ends for all', () => {
   assert.equal(stream.isClosed(), true)
 })
 
-test('a window that joins a stream which was silent for a heartbeat waits for a new one', () => {
+test('a window that joins a stream that was silent for a heartbeat waits for a new one', () => {
   const { stream, time, window, newest, streams } = openShared(1)
   time.advance(16_000)
   const woken = window()
@@ -369,7 +370,7 @@ test('a window that joins a stream which was silent for a heartbeat waits for a 
   assert.equal(stream.isClosed(), true)
 })
 
-test('the last one to leave closes the stream', () => {
+test('the last window to leave closes the stream', () => {
   const { stream, first, second, time } = openShared(2)
   first.leave()
   assert.equal(stream.isClosed(), false)
@@ -378,7 +379,7 @@ test('the last one to leave closes the stream', () => {
   assert.equal(time.pending(), 0)
 })
 
-test('modes stand side by side, each with its stream', () => {
+test('each mode has its own stream', () => {
   const opened = openCoordinator()
   const [one, other] = [opened.window(), opened.window()]
   one.join({ window: 'w1', mode: 'sse/1.1' })
@@ -395,7 +396,7 @@ test('modes stand side by side, each with its stream', () => {
   assert.deepEqual(other.heard.messages, [1])
 })
 
-test('a window that goes to another mode is a member there, and no more here', () => {
+test('a window that changes mode is a member there only', () => {
   const { stream, first, second, newest } = openShared(2)
   first.leave()
   first.join({ mode: 'websocket/2', cursor: 'life:0' })
@@ -405,7 +406,7 @@ test('a window that goes to another mode is a member there, and no more here', (
   assert.deepEqual([first.heard.messages, second.heard.messages], [[1], [1]])
 })
 
-test('the server is told how many windows there are on each page, once for those that come together', () => {
+test('reports the number of windows per page, once for windows that join together', () => {
   const { stream, window, time, second } = openShared(2)
   assert.deepEqual(stream.said, [{ main: 2 }])
   const others = [window(), window()]
@@ -416,7 +417,7 @@ test('the server is told how many windows there are on each page, once for those
   assert.deepEqual(stream.said, [{ main: 2 }, { main: 4 }, { main: 3 }])
 })
 
-test('the count of windows is repeated with each heartbeat', () => {
+test('repeats the window count with each heartbeat', () => {
   const { stream, time } = openShared(1)
   time.advance(20)
   stream.said.length = 0
@@ -424,7 +425,7 @@ test('the count of windows is repeated with each heartbeat', () => {
   assert.deepEqual(stream.said, [{ main: 1 }, { main: 1 }])
 })
 
-test('presence tells each member of its own page', () => {
+test('each member gets the presence of its own page', () => {
   const opened = openCoordinator()
   const [here, there] = [opened.window(), opened.window()]
   here.join({ window: 'w1' })
@@ -440,7 +441,7 @@ test('presence tells each member of its own page', () => {
   assert.deepEqual(late.heard.windows, [3])
 })
 
-test('a page may have the name of an object’s member', () => {
+test('a page may have the name of an Object.prototype member', () => {
   for (const page of ['__proto__', 'constructor']) {
     const opened = openCoordinator()
     const window = opened.window()
@@ -454,7 +455,7 @@ test('a page may have the name of an object’s member', () => {
   }
 })
 
-test('presence that knows nothing of the windows is not passed on: the server is told again', () => {
+test('drops presence without window counts, and reports the counts again', () => {
   const { stream, time, first } = openShared(1)
   time.advance(20)
   stream.said.length = 0
@@ -463,7 +464,7 @@ test('presence that knows nothing of the windows is not passed on: the server is
   assert.deepEqual([first.heard.windows, stream.said], [[], [{ main: 1 }]])
 })
 
-test('the stream shows each of its windows under the window’s own name, and says when one has gone', async () => {
+test("the stream reports each window's awareness under the window’s own name, and its departure", async () => {
   const { stream, first, second, windows, newest } = openShared(2)
   first.show('AA')
   second.show('BB')
@@ -480,7 +481,7 @@ test('the stream shows each of its windows under the window’s own name, and sa
   assert.deepEqual(reports(newest()), ['main w1 AC'])
 })
 
-test('each window is told who is shown on its own page, also when it comes later', () => {
+test('each window gets the awareness of its own page, also when it joins later', () => {
   const opened = openCoordinator()
   const [here, there] = [opened.window(), opened.window()]
   here.join({ window: 'w1' })
@@ -505,7 +506,7 @@ test('each window is told who is shown on its own page, also when it comes later
   assert.deepEqual(late.heard.awareness, ['all w1 AA w9 DE'])
 })
 
-test('a stream that is opened anew shows its windows anew, and takes over nobody', () => {
+test("a reopened stream reports its windows' awareness again, and keeps no one else's", () => {
   const { stream, first, newest, window } = openShared(1)
   first.show('AA')
   stream.frame({ type: 'awareness', channel: 'main', windows: [{ window: 'w9', state: shownAt('CC') }] })
@@ -528,7 +529,7 @@ test('a heartbeat never claims more than its member was told', () => {
   assert.equal(opened.streams.length, 1)
 })
 
-test('nor does it claim what a question passed over on other channels', async () => {
+test('a heartbeat does not claim messages that a catch-up request skipped on other channels', async () => {
   const opened = openShared(1, { cursor: 'life:7' })
   const late = opened.window()
   late.join({ window: 'w2', cursor: 'life:3' })
@@ -537,7 +538,7 @@ test('nor does it claim what a question passed over on other channels', async ()
   assert.deepEqual(late.heard.frames.slice(1), ['4', 'heartbeat 0'])
 })
 
-test('a heartbeat that is ahead: the stream has lost something, and is opened anew from its cursor', () => {
+test('a heartbeat that is ahead means a lost message, and reopens the stream from its cursor', () => {
   const { stream, first, newest, streams } = openShared(1)
   stream.message(1)
   stream.frame({ type: 'heartbeat', newest: 3 })

@@ -1,4 +1,4 @@
-// Coordinator: connects a browser's windows to one shared stream per mode, in messages of plain data.
+// Coordinator: connects a browser's windows to one shared stream per mode, by plain-data messages.
 
 import {
   type AwarenessState,
@@ -99,7 +99,7 @@ export class Coordinator {
     for (const { port } of this.#windows.values()) port.close()
   }
 
-  /** Until its lock is released. */
+  /** Stays attached until its lock is released. */
   #attach(window: string, port: WindowPort): AttachedWindow {
     const attached: AttachedWindow = { port, members: new Map() }
     this.#windows.set(window, attached)

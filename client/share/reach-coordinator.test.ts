@@ -1,4 +1,4 @@
-// Windows without a SharedWorker, with real Web Locks and BroadcastChannels: one leads, and the next one after it.
+// Without SharedWorker, windows elect a leader over real Web Locks and BroadcastChannels.
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -35,7 +35,7 @@ function openWindows(group: string) {
     const heard: string[] = []
     let terms = 0
     let isGone = 0
-    // The window's own sign of life.
+    // The window's own lock, which shows that it is alive.
     const { promise, resolve: die } = Promise.withResolvers<void>()
     const alive = `${group} ${window} alive`
     void navigator.locks.request(alive, () => promise)
@@ -65,7 +65,7 @@ function openWindows(group: string) {
   }
 }
 
-test('the first window leads, itself served like the others', async () => {
+test('the first window leads, and is itself served like the others', async () => {
   const open = openWindows('first')
   const [one, two] = [open('one'), open('two')]
   await one.join()
@@ -80,7 +80,7 @@ test('the first window leads, itself served like the others', async () => {
   assert.deepEqual([one.terms(), two.terms()], [1, 0])
 })
 
-test('the leader goes: the next one leads, and all know that the old one is gone', async () => {
+test('when the leader leaves, the next one leads, and all learn that the old one is gone', async () => {
   const open = openWindows('next')
   const [one, two, three] = [open('one'), open('two'), open('three')]
   for (const window of [one, two, three]) await window.join()
@@ -92,7 +92,7 @@ test('the leader goes: the next one leads, and all know that the old one is gone
   await until(() => two.streams.length === 1, 'the new leader did not hear it')
 })
 
-test('a window that vanishes without a word is noticed by its lock', async () => {
+test('a window that ends without notice is detected by its lock', async () => {
   const open = openWindows('vanished')
   const [one, two] = [open('one'), open('two')]
   await one.election.reach({ onSaid: () => undefined, onGone: () => undefined })
@@ -102,7 +102,7 @@ test('a window that vanishes without a word is noticed by its lock', async () =>
   await until(() => one.streams[0]?.isClosed() === true, 'the leader did not notice')
 })
 
-test('a leader that resigned before a freeze stands again after it', async () => {
+test('a leader that resigned before a freeze stands for election again after it', async () => {
   const open = openWindows('frozen')
   const one = open('one')
   await one.join()

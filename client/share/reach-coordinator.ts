@@ -30,7 +30,7 @@ export function reachCoordinator(real: Transports): ReachCoordinator {
   }
 }
 
-/** `window`: a lock that this window holds. Rejects when the worker does not start. */
+/** `window`: a lock that this window holds. Rejects if the worker does not start. */
 async function reachWorker(window: string, { onSaid, onGone }: CoordinatorEvents) {
   // Vite needs this literal expression to bundle the worker.
   const worker = new SharedWorker(new URL('./shared-worker.ts', import.meta.url), {

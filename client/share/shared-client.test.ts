@@ -1,4 +1,4 @@
-// A window's side of sharing: what it opens is a transport like any other, wherever the bytes travel.
+// What a window opens through a shared connection is a transport like any other.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -39,7 +39,7 @@ function openClient() {
   return { client, open, openNow, ports, newest, closings, frames }
 }
 
-test('what is asked for crosses as plain data', async () => {
+test('openings cross as plain data', async () => {
   const { open, newest } = openClient()
   await open()
   const [said] = structuredClone(newest().posted)
@@ -50,7 +50,7 @@ test('what is asked for crosses as plain data', async () => {
   )
 })
 
-test('answers come back as a transport gives them', async () => {
+test('answers arrive as from an ordinary transport', async () => {
   const { open, newest } = openClient()
   const { send } = await open()
   const sent = ['w1-1', 'w1-2'].map((id) => send(draftOf(id)))
@@ -64,7 +64,7 @@ test('answers come back as a transport gives them', async () => {
   assert.ok(refused?.status === 'rejected' && refused.reason instanceof RefusedError)
 })
 
-test('the coordinator is gone: all that was open ends, to come back at once, over a new port', async () => {
+test('if the coordinator ends, every opening closes, to reconnect at once over a new port', async () => {
   const { open, newest, ports, closings } = openClient()
   const { send } = await open()
   await open()
@@ -82,7 +82,7 @@ test('the coordinator is gone: all that was open ends, to come back at once, ove
   assert.deepEqual([ports.length, newest().posted.map(({ type }) => type)], [2, ['join']])
 })
 
-test('a coordinator that could not be reached is looked for again at the next opening', async () => {
+test('after the coordinator could not be reached, the next opening looks for it again', async () => {
   let tries = 0
   const joined: string[] = []
   const client = new SharedClient(() => {
@@ -117,7 +117,7 @@ test('closed before the coordinator was found, it never asks to join', async () 
   assert.deepEqual(newest().posted, [])
 })
 
-test('after its close it hears nothing more', async () => {
+test('after its close it receives nothing more', async () => {
   const { open, newest, frames, closings } = openClient()
   const transport = await open()
   transport.close()
@@ -130,7 +130,7 @@ test('after its close it hears nothing more', async () => {
   assert.deepEqual([frames, closings], [[], []])
 })
 
-test('the page goes: each member says so', async () => {
+test('when the page ends, each member leaves', async () => {
   const { client, open, newest } = openClient()
   await open()
   await open()

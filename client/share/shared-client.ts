@@ -15,10 +15,10 @@ import {
 } from '../transports/transport.ts'
 import type { Post, ReachCoordinator, ToWindow } from './coordinator.ts'
 
-/** Never without Web Locks, which tell the coordinator of closed windows. */
+/** Never shares without Web Locks, which tell the coordinator of closed windows. */
 export const shareHere = (share: Share): Share => ('locks' in navigator ? share : 'none')
 
-/** The same transports; in the modes that `share` names, at a shared coordinator. */
+/** The same transports, except that the modes in `share` use a shared coordinator. */
 export function shareTransports(real: Transports, share: Share): Transports {
   if (share === 'none') return real
   let reach: ReachCoordinator | null = null
@@ -42,7 +42,7 @@ export function shareTransports(real: Transports, share: Share): Transports {
 /** Neither server nor mode failed, so the window reconnects at once. */
 const coordinatorGone: Closing = {
   code: 'replaced',
-  sentence: 'The connection that the windows of this browser share has moved.',
+  sentence: "The connection shared by this browser's windows has moved.",
   retryAfterMs: 0,
 }
 
@@ -67,7 +67,7 @@ export class SharedClient {
     return member
   }
 
-  /** The page ends. */
+  /** Called when the page ends. */
   leave(): void {
     for (const member of this.#members.values()) member.leave()
   }
@@ -79,7 +79,7 @@ export class SharedClient {
       for (const member of [...this.#members.values()]) member.end(coordinatorGone)
     }
     return this.#reach({ onSaid, onGone }).catch((error) => {
-      // A script that did not load may load at the next opening.
+      // If the script did not load, the next opening may load it.
       this.#reached = null
       throw error
     })
@@ -108,16 +108,16 @@ class SharedMember implements OpenTransport {
     )
   }
 
-  // Passed on without its object.
+  // Sent on without its object.
   readonly send = (draft: Draft) => {
     this.#post({ type: 'send', member: this.#number, draft })
     return this.#answers.expect(draft, 0)
   }
 
-  /** A separate request: the coordinator's clock may differ from this window's. */
+  /** Uses a separate request: the coordinator's clock may differ from this window's. */
   readonly askClock = () => askClock(this.#http, this.#opening.onFrame)
 
-  /** The coordinator answers the server's heartbeats. */
+  /** No-op: the coordinator answers the server's heartbeats. */
   readonly beat = () => undefined
 
   sendAwareness({ state }: AwarenessReport): void {
@@ -138,7 +138,7 @@ class SharedMember implements OpenTransport {
     if (said.type === 'closed') this.end(said.closing)
     else {
       this.#answers.take(said.frame)
-      // On the window's own clock, including the coordinator's delay.
+      // Stamped by the window's own clock, and so includes the coordinator's delay.
       this.#opening.onFrame(said.frame, now())
     }
   }

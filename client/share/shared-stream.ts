@@ -45,16 +45,16 @@ interface Upstream {
 /** The server's default (`limits.channelsPerWindow`); lowered when the server accepts fewer. */
 const usualChannels = 64
 
-/** Changes of the number of windows within this time are reported together. */
+/** Changes in the number of windows within this time are reported together. */
 const togetherMs = 20
 
 const logTruncated: Closing = {
   code: 'overflow',
-  sentence: 'The log does not reach back to where the shared connection was; this window resumes by itself.',
+  sentence: "The log does not reach back to the shared connection's position; this window resumes by itself.",
   retryAfterMs: 0,
 }
 
-const sendFailed: Closing = { ...lost, sentence: 'A message could not be sent; connecting anew.' }
+const sendFailed: Closing = { ...lost, sentence: 'A message could not be sent; reconnecting.' }
 
 /** Under one name at the server: each opening replaces the previous one. */
 export class SharedStream {
@@ -70,7 +70,7 @@ export class SharedStream {
   #tail: Tail | null = null
   #welcome: Welcome | null = null
   #presence: Presence | null = null
-  /** By channel and window, of the stream in use. */
+  /** Awareness on the stream in use, by channel and window. */
   #shown = new Map<string, Map<string, AwarenessState>>()
   #mostChannels = usualChannels
   #plannedReport: Cancel | null = null
@@ -95,7 +95,7 @@ export class SharedStream {
     return member
   }
 
-  /** What a member shows of its window; null for nothing any more. */
+  /** Sets what a member shows of its window; null to show nothing. */
   show(member: Member, state: AwarenessState | null): void {
     if (state === null && member.state === null) return
     member.state = state
@@ -137,7 +137,7 @@ export class SharedStream {
     this.#next = opened
   }
 
-  /** Under the stream's name, so that the server counts no window twice. */
+  /** Uses the stream's name, so that the server counts no window twice. */
   #ownQuery({ query: { cursor: _, ...query } }: Asked, cursor: Cursor | null, change: object) {
     const from = cursor && { cursor: formatCursor(cursor) }
     const own = { window: this.#name, opening: String(this.#openings) }
@@ -159,7 +159,7 @@ export class SharedStream {
     else this.#take(frame)
   }
 
-  /** Also when a poll had to begin anew. */
+  /** Also called when a poll lost its place. */
   #welcomed({ connection, channels, cursor }: Upstream, welcome: Welcome): void {
     const head = parseCursor(welcome.cursor) ?? { epoch: '', seq: 0 }
     if (welcome.recovered && this.#tail?.epoch === head.epoch) this.#tail.carry(channels)
@@ -233,7 +233,7 @@ export class SharedStream {
     return [...this.#members].filter((member) => member.phase === phase)
   }
 
-  /** To the server, which knows nothing of a new stream; the server's answer follows. */
+  /** Resends awareness: the server knows nothing of a new stream. Its answer follows. */
   #showAnew(connection: Connection): void {
     this.#shown = new Map()
     for (const member of this.#members) {
@@ -304,7 +304,7 @@ export class SharedStream {
       const answer = await this.#ask(asked.origin, question, gone.signal)
       if (!this.#members.has(member) || !this.#welcome) return
       if (!member.takeAnswer(answer, this.#welcome, isFirst)) return this.#drop(member, lost)
-      // The server reports presence once: what it reports here it does not repeat on a polling stream.
+      // The server reports presence once, so the polling stream will not get it again.
       for (const frame of answer.frames) {
         if (frame.type === 'presence' || frame.type === 'awareness') this.#take(frame)
       }
@@ -343,7 +343,7 @@ function channelsIn({ query }: Asked): ReadonlySet<string> {
   return new Set(query.channels?.split(','))
 }
 
-/** One transport opening of one window. */
+/** One window's opening of the transport. */
 export class Member {
   readonly asked: Asked
   readonly listener: MemberListener

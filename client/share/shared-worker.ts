@@ -1,4 +1,4 @@
-// Entry of the SharedWorker: coordinator of all windows of this browser and server.
+// Entry of the SharedWorker: the coordinator of this browser's windows on this server.
 
 import { holdForLife, newName } from '../browser-services.ts'
 import { transports } from '../transports/slots.ts'

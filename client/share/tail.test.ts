@@ -1,4 +1,4 @@
-// What the tail has, and what it knows that it has not.
+// What the tail holds, and what it knows to be missing.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ const at = (seq: number, epoch = 'life') => ({ epoch, seq })
 const bounds = { messages: 3, length: 1000 }
 const seqs = (messages: Iterable<{ readonly seq: number }>) => Array.from(messages, ({ seq }) => seq)
 
-test('a message that came before is not taken again', () => {
+test('a repeated message is not added again', () => {
   const tail = new Tail(at(5), main, bounds)
   assert.deepEqual(
     [5, 6, 6, 7].map((seq) => tail.add(messageOf(seq))),
@@ -19,7 +19,7 @@ test('a message that came before is not taken again', () => {
   assert.deepEqual([seqs(tail.after(6)), tail.cursor], [[7], at(7)])
 })
 
-test('it covers what came after its start, in the same life of the log, on its channels', () => {
+test('covers what came after its start, in the same log, on its channels', () => {
   const tail = new Tail(at(5), main, bounds)
   assert.deepEqual(
     [at(5), at(4), at(5, 'other'), null].map((cursor) => tail.covers(cursor, main)),
@@ -28,7 +28,7 @@ test('it covers what came after its start, in the same life of the log, on its c
   assert.equal(tail.covers(at(5), new Set(['main', 'wind'])), false)
 })
 
-test('beyond its bounds it forgets the oldest, and says so', () => {
+test('beyond its bounds it drops the oldest, and no longer covers them', () => {
   const tail = new Tail(at(0), main, bounds)
   for (const seq of [1, 2, 3, 4]) tail.add(messageOf(seq))
   assert.deepEqual(seqs(tail.after(0)), [2, 3, 4])
@@ -38,7 +38,7 @@ test('beyond its bounds it forgets the oldest, and says so', () => {
   assert.deepEqual(seqs(short.after(0)), [11])
 })
 
-test('a channel that joins later is complete from there on; one that left is unknown when it comes back', () => {
+test('a channel that joins later is complete from there on; one that left and returns is not', () => {
   const tail = new Tail(at(0), main, bounds)
   tail.add(messageOf(1))
   tail.carry(new Set(['main', 'wind']))

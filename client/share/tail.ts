@@ -9,14 +9,14 @@ import {
   type Welcome,
 } from '../../server/wire/messages.ts'
 
-/** Members further behind catch up from the server. `length`: of the contents, in UTF-16 units. */
+/** Members further behind catch up from the server. `length` is the content's, in UTF-16 units. */
 const usualBounds = { messages: 1000, length: 4_000_000 }
 
 export class Tail {
   readonly epoch: string
   readonly #bounds: typeof usualBounds
   readonly #messages: Message[] = []
-  /** By channel: no message after that number is missing. */
+  /** By channel: complete after this sequence number. */
   #completeAfter = new Map<string, number>()
   #newest = new Map<string, number>()
   #seq: number

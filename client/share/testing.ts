@@ -43,7 +43,7 @@ export function openCoordinator() {
   let names = 0
   let windows = 0
 
-  /** By window: releases its lock. */
+  /** Releases a window's lock. */
   const releases = new Map<string, () => unknown>()
   const locks = {
     async request(window: string, _options: object, onFree: () => unknown) {
@@ -161,7 +161,7 @@ function frameInWords(frame: DownFrame): string {
   if (frame.type === 'presence') return `presence ${frame.windows}`
   if (frame.type !== 'welcome') return frame.type
   const at = parseCursor(frame.cursor)
-  return `welcome ${frame.window} ${at?.epoch}:${at?.seq} ${frame.recovered ? 'recovered' : 'anew'}`
+  return `welcome ${frame.window} ${at?.epoch}:${at?.seq} ${frame.recovered ? 'recovered' : 'snapshot'}`
 }
 
 /** Windows that share one stream at `life:0`. */

@@ -26,7 +26,8 @@ export function createHttp(
     timeout: timeoutMs,
     signal,
     withCredentials: true,
-    // Otherwise axios awaits the cookie store before each request; the server checks the Origin instead.
+    // Otherwise axios awaits the cookie store before each request; the server checks the Origin
+    // instead.
     xsrfCookieName: '',
   })
 }
@@ -92,7 +93,7 @@ export function createPostUplink(
 
 const awarenessRetryMs = 1000
 
-/** One POST at a time: meanwhile only the newest report of each window waits. */
+/** One POST at a time; meanwhile only the newest report of each window waits. */
 function createAwarenessUplink(client: AxiosInstance, query: URLSearchParams, ending: AbortSignal) {
   const path = `/api/awareness?${pick(query, 'window', 'key', 'opening')}`
   const waiting = new Map<string, AwarenessReport>()
@@ -167,7 +168,7 @@ function asSendingError(error: unknown): unknown {
   const answer = errorResponseIn(error)
   if (!answer || answer.status === 401) return error
   const { status, code, sentence, retryAfterMs } = answer
-  // A deleted document (410) may be brought back.
+  // A deleted document (410) may be restored.
   if (transientStatuses.has(status) || status === 410 || status === 503)
     return new BusyError(sentence, retryAfterMs ?? usualPauseMs)
   return status >= 400 && status < 500 ? new RefusedError(code, sentence) : error

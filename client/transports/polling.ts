@@ -61,7 +61,7 @@ function openPoll(
   void ask(true)
   return {
     ...uplink,
-    // Polls serve as heartbeats.
+    // Polls already serve as heartbeats.
     beat: (windows) => windows && uplink.beat(windows),
     close() {
       stop()

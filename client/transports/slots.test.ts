@@ -1,4 +1,4 @@
-// Slots are counted by real Web Locks, over transports in memory.
+// Counts slots with real Web Locks, over in-memory transports.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -8,7 +8,7 @@ import type { Closing, Opening } from './transport.ts'
 
 let hosts = 0
 
-/** Locks are given and given back in turns of the event loop. */
+/** Locks are granted and released in turns of the event loop. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await settled()
 }
@@ -40,7 +40,7 @@ function browser() {
   return { streams, start, open }
 }
 
-test('five hold a connection over HTTP/1.1, in whichever mode; the sixth is told at once that all are taken', async () => {
+test('five windows hold HTTP/1.1 connections in any mode; the sixth is told at once that all are taken', async () => {
   const { streams, open } = browser()
   for (const name of ['sse/1.1', 'long-polling/1.1', 'sse/1.1', 'sse/1.1', 'long-polling/1.1'])
     await open(name)
@@ -56,7 +56,7 @@ test('five hold a connection over HTTP/1.1, in whichever mode; the sixth is told
   )
 })
 
-test('a slot is free again when its window leaves, and when its connection ends', async () => {
+test('a slot is free again when its window leaves, or its connection ends', async () => {
   const { streams, open } = browser()
   const windows = []
   for (let n = 0; n < 5; n += 1) windows.push(await open('sse/1.1'))
@@ -69,7 +69,7 @@ test('a slot is free again when its window leaves, and when its connection ends'
   assert.deepEqual((await open('sse/1.1')).closings.length, 1)
 })
 
-test('one that is closed before it had its slot opens nothing and keeps none', async () => {
+test('a connection closed before it got its slot opens nothing and keeps no slot', async () => {
   const { streams, start, open } = browser()
   const opening = start('sse/1.1')
   opening.transport.close()
@@ -79,7 +79,7 @@ test('one that is closed before it had its slot opens nothing and keeps none', a
   assert.deepEqual(opening.closings, [])
 })
 
-test('one that ends and is opened anew in the same turn keeps its slot', async () => {
+test('a connection that is reopened in the same turn keeps its slot', async () => {
   const { streams, start, open } = browser()
   for (let n = 0; n < 4; n += 1) await open('sse/1.1')
   const { transport } = await open('sse/1.1')
@@ -89,7 +89,7 @@ test('one that ends and is opened anew in the same turn keeps its slot', async (
   assert.deepEqual([streams.length, closings], [6, []])
 })
 
-test('modes without a limit take no slot; without Web Locks nobody counts', async () => {
+test('modes without a limit use no slot; without Web Locks there is no limit', async () => {
   const { streams, open } = browser()
   for (let n = 0; n < 7; n += 1) await open('sse/2')
   for (let n = 0; n < 7; n += 1) await open('websocket/1.1')

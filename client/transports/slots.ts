@@ -14,8 +14,9 @@ const full: Closing = {
 }
 
 /**
- * In a mode with `windowsPerBrowser` an opening takes one of that many slots or ends with `full`. A slot is a
- * Web Lock, which the browser releases even if the window crashes. Without locks there is no limit.
+ * In a mode with `windowsPerBrowser` an opening takes one of that many slots or ends with `full`. A
+ * slot is a Web Lock, which the browser releases even if the window crashes. Without locks there is
+ * no limit.
  */
 export function limitToSlots(
   real: Transports,
@@ -57,7 +58,7 @@ function openInSlot(transport: WebTransport, opening: Opening, slot: Promise<Rel
     }
   }
 
-  // Where locks fail, nothing is limited.
+  // If locks fail, nothing is limited.
   slot.catch(() => release).then(begin)
 
   return {

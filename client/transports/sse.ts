@@ -61,9 +61,9 @@ export function openStream(
     })
   }
   source.addEventListener('error', (event) => {
-    // The browser's retry gives up on a 5xx and forgets the cursor: the link reopens instead.
+    // EventSource gives up on a 5xx and forgets the cursor, so the link reopens instead.
     source.close()
-    // A browser does not tell why.
+    // A browser does not give the reason.
     onClose(asClosing((event as ErrorEvent).error))
   })
   return () => source.close()

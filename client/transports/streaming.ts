@@ -22,7 +22,7 @@ export const streaming: WebTransport = {
 
 const path = '/api/streaming'
 
-/** A draining server ends the uplink too; wait this long for its `bye` on the stream. */
+/** A draining server also ends the uplink; wait this long for its `bye` on the stream. */
 const byeWaitMs = 200
 
 const unsupported: Closing = {
@@ -40,7 +40,7 @@ function openStreaming(opening: Opening, platform = browser): OpenTransport {
 
   const onFrame: Opening['onFrame'] = (frame, receivedAt) => {
     answers.take(frame)
-    // Acknowledgements arrive on the stream, so the uplink waits for it.
+    // Acknowledgements arrive on the stream, so the uplink waits for the welcome.
     if (frame.type === 'welcome') upload().then(endSoon, endSoon)
     opening.onFrame(frame, receivedAt)
   }

@@ -19,16 +19,22 @@ export interface WebTransport {
   readonly name: TransportName
   /** `platform` defaults to the browser. */
   readonly open: (opening: Opening, platform?: Platform) => OpenTransport
-  /** What this browser lacks for it, one sentence; null for nothing. Absent where every browser has it. */
+  /**
+   * One sentence saying what this browser lacks, or null. Absent if every browser supports the
+   * transport.
+   */
   readonly lacks?: () => string | null
 }
 
 export type Transports = Readonly<Record<TransportName, WebTransport>>
 
-/** What transports are built on: the browser, or Node in tests and measurements. */
+/** The base of all transports: the browser, or Node in tests and measurements. */
 export interface Platform {
   readonly adapter: NonNullable<AxiosRequestConfig['adapter']>
-  /** `error` events are `ErrorEvent`s with an axios error where the platform knows why the stream failed. */
+  /**
+   * `error` events are `ErrorEvent`s with an axios error if the platform knows why the stream
+   * failed.
+   */
   readonly openEvents: (address: string) => Pick<EventSource, 'addEventListener' | 'close'>
   readonly openSocket: (
     address: string,
@@ -36,7 +42,7 @@ export interface Platform {
   readonly fetch: (address: string, request: RequestInit) => Promise<Response>
 }
 
-/** Credentials go to both of the server's ports, whichever served the page. */
+/** Sends credentials to both of the server's ports, whichever served the page. */
 export const browser: Platform = {
   adapter: 'xhr',
   openEvents: (address) => new EventSource(address, { withCredentials: true }),
@@ -59,9 +65,9 @@ export interface Opening {
 
 export interface OpenTransport {
   /**
-   * Sends messages in call order and resolves to the acknowledgement. Rejects with `RefusedError` when
-   * refused for good, `BusyError` when to be resent later; after any other error the fate is unknown:
-   * resend with the same id.
+   * Sends messages in call order and resolves to the acknowledgement. Rejects with `RefusedError`
+   * if refused for good, `BusyError` if to be resent later. After any other error the message may
+   * or may not have arrived: resend it under the same id.
    */
   readonly send: (draft: Draft) => Promise<Stored>
   readonly beat: (windows?: Beat['windows']) => void
@@ -70,7 +76,10 @@ export interface OpenTransport {
    * window owns the connection, since the stamp would be too early.
    */
   readonly askClock?: () => void
-  /** Unanswered. A report may be skipped for a newer one of its window, never the newest. */
+  /**
+   * Gets no answer. A report may be skipped for a newer one of its window; the newest is always
+   * sent.
+   */
   readonly sendAwareness: (report: AwarenessReport) => void
   readonly close: () => void
 }
@@ -82,7 +91,7 @@ export interface Closing {
    * `refused`: the server rejects this window. Others: the server's bye codes.
    */
   readonly code: 'lost' | 'unsupported' | 'full' | 'refused' | 'uninvited' | ByeCode
-  /** For people. */
+  /** For display. */
   readonly sentence: string
   readonly retryAfterMs: number | null
 }
@@ -156,12 +165,12 @@ export function createAnswers() {
     /** After a frame exceeded the server's size limit. */
     refuseLargest(): void {
       const [largest] = [...unanswered].sort(([, one], [, other]) => other.length - one.length)
-      const sentence = 'The message is larger than the server takes.'
+      const sentence = 'The message is larger than the server accepts.'
       if (largest) refuse(largest[0], new RefusedError('too-large', sentence))
     },
     abandon(): void {
       for (const { reject } of unanswered.values())
-        reject(new Error('The connection ended before the answer came.'))
+        reject(new Error('The connection ended before the answer arrived.'))
       unanswered.clear()
     },
     size: () => unanswered.size,
@@ -178,7 +187,7 @@ export function closingFrom(frame: DownFrame, unanswered: number): Closing | nul
   }
   if (frame.type !== 'refused' || frame.id !== null || unanswered > 0) return null
   const { code, message, retryAfterMs = null } = frame
-  // A server that does not know a question continues without it.
+  // A server that does not know a frame keeps the stream.
   if (code === 'bad-frame') return null
   if (code === 'draining') return { code, sentence: message, retryAfterMs }
   return { code: retryAfterMs === null ? 'refused' : 'lost', sentence: message, retryAfterMs }

@@ -1,4 +1,4 @@
-// When a WebSocket is tried at all: browsers hold back those that follow failed ones, for up to a minute.
+// Browsers delay WebSockets after a failed one by up to a minute, so an outage must fail none.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -19,7 +19,7 @@ const counting: Platform = {
   },
 }
 
-/** Opens once, for the time of that number, and resolves when it has ended. */
+/** Opens once, as opening number `opening`, and resolves when it has ended. */
 function openOnce(port: number, opening: number, name = 'websocket/1.1'): Promise<Closing> {
   return new Promise((onClose) => {
     const asked: Opening = {
@@ -40,7 +40,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-test('while the server is away no WebSocket is tried again, and none fails', async () => {
+test('while the server is away no WebSocket is opened, and none fails', async () => {
   const server = createServer()
   const port = await listen(server)
   server.close()
@@ -53,11 +53,11 @@ test('while the server is away no WebSocket is tried again, and none fails', asy
   assert.equal(tries, 1)
 })
 
-test('one that answers anything, and one that keeps a request waiting, gets its WebSocket', async (t) => {
+test('opens the WebSocket if the probe gets any answer, or is kept waiting', async (t) => {
   let answered = 0
   const server = createServer((request, response) => {
     answered += 1
-    // The second waits for a connection, as in a browser whose connections are all held.
+    // The second request waits for a connection, as in a browser whose connections are all in use.
     if (answered !== 2) response.writeHead(401).end(request.url)
   })
   server.on('upgrade', (_request, socket) => socket.destroy())

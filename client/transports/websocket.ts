@@ -89,7 +89,10 @@ function openWebSocket(
   }
 }
 
-/** A request may queue for a connection where a WebSocket does not: then the WebSocket is tried anyway. */
+/**
+ * A request may queue for a connection when a WebSocket would not; then the WebSocket is tried
+ * anyway.
+ */
 const touchWithinMs = 1000
 
 /** Makes the browser connect. */

@@ -1,4 +1,4 @@
-// Checks what `bench crowd` refuses, and what it says of a turn.
+// Checks what `bench crowd` refuses, and what it reports about a turn.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ test('an unknown mode is refused by name', () => {
   assert.throws(() => readOptions(crowd, ['--mode', 'sse']), /--mode is "sse": there are sse\/2,/)
 })
 
-test('a crowd that this system cannot connect is told what to do', () => {
+test('if the system cannot connect a crowd, the error says what to do', () => {
   const connect = (name: string, windows: number, openFiles: number) => {
     const mode = modeNamed(name)
     assert.ok(mode)
@@ -52,7 +52,7 @@ test('a row has its latencies, its processor time and its memory by delivery and
   assert.deepEqual([p50Ms, maxMs, cpuMicrosPerDelivery, rssBytesPerWindow], [2.5, 4, 500, 100])
 })
 
-test('a busy process is named in one sentence', () => {
+test('a saturated process is named in one sentence', () => {
   assert.match(crowdOf(500, 400).bottleneck, /^Neither was saturated: the server used 50 % of a core/)
   assert.match(crowdOf(970, 400).bottleneck, /^The server was the bottleneck/)
   assert.match(crowdOf(500, 950).bottleneck, /^The load clients/)

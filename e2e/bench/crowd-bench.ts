@@ -29,7 +29,7 @@ export const crowd = defineExperiment({
     'per-browser': flag(whole(1, 1000).default(10), 'K', 'windows that share an HTTP/2 session'),
     rate: flag(whole(1, 1000).default(5), 'N', 'messages a second'),
     seconds: flag(whole(1, 600).default(30), 'N', 'measured time'),
-    opening: flag(whole(1, 1000).default(200), 'N', 'handshakes at the same time'),
+    opening: flag(whole(1, 1000).default(200), 'N', 'simultaneous handshakes'),
     clients: flag(whole(1, 8).default(1), 'N', 'client processes'),
   },
   options({ 'per-browser': perBrowser, ...given }) {
@@ -51,7 +51,7 @@ export const crowd = defineExperiment({
       messages: rate * seconds,
       settleMs: 1000 + windows * 1.2,
     }
-    lab.step(`${windows} windows are coming, then ${seconds} s of ${rate} messages a second`)
+    lab.step(`${windows} windows are opening, then ${seconds} s of ${rate} messages a second`)
     const turn = await takeTurn(server, loads, plan, lab.signal)
     const parameters = { ...options, mode: mode.name }
     return {
@@ -72,7 +72,7 @@ export const crowd = defineExperiment({
   report({ row }) {
     const tables = [deliveriesTable(row), memoryTable(row)]
     const clients = `Load clients: ${row.clientCpuShares.map(percent).join(', ')} of a core; their event loops were late by ${figure(row.clientLoopDelayP99Ms)} ms (p99), ${figure(row.clientLoopDelayMaxMs)} ms at most.`
-    const joined = `All windows were there after ${(row.joinedInMs / 1000).toFixed(1)} s.`
+    const joined = `All windows had joined after ${(row.joinedInMs / 1000).toFixed(1)} s.`
     return {
       sections: [{ title: 'Deliveries and memory', tables, paragraphs: [clients, joined] }],
       tables,
@@ -81,7 +81,7 @@ export const crowd = defineExperiment({
   },
 })
 
-/** Hard limit of open files, which Node adopts itself; infinite where unknown. */
+/** Hard limit of open files, which Node itself raises its limit to; infinite where unknown. */
 function openFilesAllowed(): number {
   const report = process.report.getReport() as {
     userLimits?: { open_files?: { soft: unknown; hard: unknown } }
@@ -92,7 +92,7 @@ function openFilesAllowed(): number {
 
 /** Linux, net.ipv4.ip_local_port_range: 32768 to 60999. All connections have one destination. */
 const ephemeralPorts = 28_000
-/** Besides the windows' connections. */
+/** In addition to the windows' connections. */
 const spareFiles = 200
 
 /** Throws if the limit of open files is too low, and says how to raise it. */
@@ -104,19 +104,19 @@ export function requireConnections(
   const files = needed + spareFiles
   if (files > openFiles) {
     throw new Error(
-      `${windows} windows take ${files} open files in a process and this system allows ${openFiles}: raise it first with \`ulimit -n ${files}\` (as root, or in /etc/security/limits.conf).`,
+      `${windows} windows need ${files} open files in a process, but this system allows ${openFiles}: raise the limit first with \`ulimit -n ${files}\` (as root, or in /etc/security/limits.conf).`,
     )
   }
   if (needed > ephemeralPorts) {
     throw new Error(
-      `${needed} connections are more than the ${ephemeralPorts} that one machine has to one address: take fewer windows, or more to a browser.`,
+      `${needed} connections are more than the ${ephemeralPorts} that one machine can open to one address: use fewer windows, or more per browser.`,
     )
   }
 }
 
 type CrowdRow = ReturnType<typeof crowdRow>
 
-/** `empty`: before the first window. */
+/** `empty`: figures before the first window. */
 export function crowdRow(
   { mode, perBrowser, windows }: { mode: Mode; perBrowser: number; windows: number },
   empty: Figures,
@@ -136,7 +136,7 @@ export function crowdRow(
     ...{ mode: mode.name, perBrowser, windows, n, lost, duplicated, reordered },
     ...{ p50Ms: significant(p50), p99Ms: significant(p99), maxMs: significant(max) },
     cpuMicrosPerDelivery: (cpuMs * 1000) / n,
-    // Of the server process.
+    // The server process.
     rssBytes: memory('rssBytes'),
     heapBytes: memory('heapUsedBytes'),
     // While windows joined.

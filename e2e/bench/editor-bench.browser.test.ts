@@ -6,7 +6,7 @@ import { runSmall } from '../lab/testing.ts'
 import { editor } from './editor-bench.ts'
 import { opening } from './opening-bench.ts'
 
-test('a key is one message, whose size grows with the document only where it is mirrored', async (t) => {
+test('a keystroke is one message, whose size grows with the document only in the mirror', async (t) => {
   const { summary, isFailure } = await runSmall(t, editor, '--rounds 1 --keys 3 --interval 200')
   assert.ok(!isFailure)
   const bytesUp = (editor: string, document: string) =>
@@ -16,7 +16,7 @@ test('a key is one message, whose size grows with the document only where it is 
   assert.ok(bytesUp('shared', '200 characters') > 100)
 })
 
-test('a history that was written to the log is shown whole', async (t) => {
+test('a history written to the log is shown in full', async (t) => {
   const { summary } = await runSmall(t, opening, '--edits 3000 --openings 1')
   const [row] = summary.rows
   assert.ok(row)

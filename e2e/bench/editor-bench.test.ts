@@ -1,4 +1,4 @@
-// `editor`: the words about goals.
+// `editor`: the sentences about goals.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,7 +18,7 @@ function row(
   }
 }
 
-test('each goal is met or missed by the shared editor; bytes by the document that takes most', () => {
+test('each goal is met or missed by the shared editor, bytes by the document that needs most', () => {
   const rows = [
     row('mirror', '100 KB', 14, 100_000),
     row('shared', '100 KB', 1.5, 250),

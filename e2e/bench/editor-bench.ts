@@ -27,7 +27,7 @@ const documents = [
   { name: '100 KB in one paragraph', channel: 'b100k1', paragraphs: 1, characters: 100_000 },
 ] as const
 
-/** Of the issue that asked for the shared editor. */
+/** Goals of the issue that asked for the shared editor. */
 const goals = { senderMs: 3, receiverMs: 2, ofMirror: 0.1, bytes: 300 }
 
 interface Run extends Circumstances {
@@ -36,22 +36,15 @@ interface Run extends Circumstances {
 
 export const editor = defineExperiment({
   name: 'editor',
-  about: `Two windows in Chromium, each with a browser of its own: one types, the other receives and moves its caret. Measures what a
-    keystroke costs both, for documents of 200 characters, 10 KB, 100 KB and 100 KB in one paragraph.`,
-  notes: `Each editor has a server process of its own with mergeMs 0, so that a key is a message; they take turns. The windows use
-    websocket/1.1: what it is given and what arrives can be observed in one place. Sender: from the key’s beforeinput until the
-    message is given to the WebSocket. Receiver: from the parsed message until its handler has returned, and the animation frames
-    after it, which change the DOM; without layout and paint. Main thread: processor time of the window’s main thread for each key,
-    all included. Times are means of a turn; shown are the median of the turns and their range. Bytes are those of WebSocket frames
-    with headers, without TLS, for each key: of all that the typing window sends, and of all that the other one receives while its own
-    caret moves at each key, and of these the frames of presence.`,
-  otherwise: { ...opening, about: `With --edits, only this. ${opening.about}` },
+  about: `Two windows in Chromium, each in its own browser: one types, the other receives and moves its caret. Measures what a\n    keystroke costs both, for documents of 200 characters, 10 KB, 100 KB and 100 KB in one paragraph.`,
+  notes: `Each editor has its own server process with mergeMs 0, so that a keystroke is a message; they take turns. The windows use\n    websocket/1.1, whose input and output can be observed in one place. Sender: from the key’s beforeinput until the\n    message is given to the WebSocket. Receiver: from the parsed message until its handler has returned, plus the animation frames\n    after it, which change the DOM; without layout and paint. Main thread: processor time of the window’s main thread per keystroke,\n    everything included. Times are means of a turn; shown are the median of the turns and their range. Bytes are those of WebSocket frames\n    with headers, without TLS, per keystroke: all that the typing window sends, all that the other one receives while its own\n    caret moves at each keystroke, and of these the presence frames.`,
+  otherwise: { ...opening, about: `With --edits, runs only this. ${opening.about}` },
   isBench: true,
   flags: {
     editors: flag(names(editorNames).default(['mirror', 'shared']), 'LIST', 'mirror, shared, or both'),
-    keys: flag(whole(1, 1000).default(30), 'N', 'keys of each turn'),
-    interval: flag(whole(20, 10_000).default(100), 'MS', 'time between two keys'),
-    rounds: flag(whole(1, 100).default(5), 'N', 'turns of each editor and document'),
+    keys: flag(whole(1, 1000).default(30), 'N', 'keystrokes per turn'),
+    interval: flag(whole(20, 10_000).default(100), 'MS', 'time between two keystrokes'),
+    rounds: flag(whole(1, 100).default(5), 'N', 'turns per editor and document'),
   },
   options(given) {
     if (given.editors.length === 0) throw new Error('--editors names no editor.')
@@ -87,13 +80,13 @@ export const editor = defineExperiment({
 
   analyse: ({ rows, ...circumstances }) => ({
     ...{ scenario: 'editor', ...circumstances, rows },
-    finding: goalWords(rows).join(' ') || 'The goals are those of the shared editor, which was not measured.',
+    finding: goalWords(rows).join(' ') || 'The goals apply to the shared editor, which was not measured.',
   }),
 
   report(_, { rows }) {
     const tables = [editorTable(rows)]
     return {
-      sections: [{ title: 'What a key costs', tables }],
+      sections: [{ title: 'What a keystroke costs', tables }],
       tables,
       isFailure: rows.some(({ messages, expected }) => messages !== expected),
     }
@@ -106,7 +99,7 @@ interface Subject {
   readonly server: StartedServer
 }
 
-/** Its log is in memory: the bench is about windows. */
+/** Its log is in memory, since the bench measures windows. */
 async function startEditorServer(editor: EditorName, opened: AsyncDisposableStack): Promise<StartedServer> {
   const folder = await makeServerFolder('bench-editor')
   opened.defer(folder.remove)
@@ -136,7 +129,7 @@ async function takeTurn(
     await window.open(address)
     await until(() => window.run(isLinked), `A window at ${address} did not open its link`, arriveWithinMs)
   }
-  // The first turn fills the document, the later ones find it with what was typed since.
+  // The first turn fills the document; later ones add to it.
   if (!(await sender.run(editorShows, length))) await fill(sender, document, editor)
   for (const window of [sender, receiver])
     await until(
@@ -233,7 +226,7 @@ function editorTable(rows: readonly EditorRow[]) {
 
 const placeOf = ({ document }: EditorRow) => documents.findIndex(({ name }) => name === document)
 
-/** Whether the shared editor keeps to its goals; empty when it was not measured. */
+/** Whether the shared editor meets its goals; empty if it was not measured. */
 export function goalWords(rows: readonly EditorRow[]): string[] {
   const shared = rows.filter(({ editor }) => editor === 'shared')
   const at100 = shared.find(({ document }) => document === '100 KB')

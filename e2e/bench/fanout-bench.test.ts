@@ -10,11 +10,11 @@ testRefusals(fanout, [
   ['--windows 0', /--windows is "0"/],
   ['--per-browser 1,x', /--per-browser is "1,x"/],
   ['--peers sockjs', /--peers is "sockjs": there are ws, socket\.io, http2, ws-stored, http2-stored/],
-  // No relays at all are allowed.
+  // An empty list of relays is allowed.
   ['--peers  --rate 1 --seconds 2 --rounds 3', /--rounds is 3/],
 ])
 
-test('four windows receive all that one of them writes', { timeout: 120_000 }, async (t) => {
+test('four windows receive everything that one of them writes', { timeout: 120_000 }, async (t) => {
   const { summary, isFailure } = await runSmall(
     t,
     fanout,
@@ -39,7 +39,7 @@ test('four windows receive all that one of them writes', { timeout: 120_000 }, a
   for (const { ratioToWs, p50Ms } of summary.rows) assert.ok((ratioToWs.median ?? 0) > 0 && (p50Ms ?? 0) > 0)
 })
 
-test('one message, over sessions with servers of their own', { timeout: 120_000 }, async (t) => {
+test('one message, in sessions with fresh servers', { timeout: 120_000 }, async (t) => {
   const flags = '--modes sse/2 --peers http2 --rate 10 --seconds 1 --sessions 2 --rounds 1 --warmup 0'
   const { summary, isFailure } = await runSmall(t, message, flags)
   const { rows } = summary

@@ -19,7 +19,7 @@ import {
 } from '../load/load-server.ts'
 import { count, middleWords, table, text } from '../report/section.ts'
 
-/** In each session, before the first round. */
+/** Deliveries per session, before the first round. */
 const warmUpDeliveries = 3000
 const openingAtOnce = 32
 const graceMs = 5000
@@ -49,8 +49,7 @@ export const fanout = experimentOf({
 
 export const message = experimentOf({
   name: 'message',
-  about: `One window writes and receives. Measures what one message costs the server, beside bare relays, and relays that also store
-    and answer.`,
+  about: `One window writes and receives. Measures what one message costs the server, compared with bare relays, and with relays that\n    also store and answer.`,
   ...{ modes: 'sse/2,websocket/1.1', peers: ['ws', 'ws-stored', 'http2', 'http2-stored'] },
   ...{ windows: 1, rates: '50,300', perBrowser: '1' },
 })
@@ -58,13 +57,8 @@ export const message = experimentOf({
 function experimentOf({ name, about, ...defaults }: Defaults) {
   return defineExperiment({
     name,
-    about: `${about}
-
-      Each mode and relay has its own server process, anew in each session; they take turns in an order that changes.`,
-    notes: `CPU is the server process’s time per message and window, after ${count(warmUpDeliveries)} deliveries that are not counted: in
-      each session the median of the rounds, over the sessions the median and the range. Latency counts from the time when the
-      message was due. Ratios are to the bare relays of e2e/peers, on ws and on http2; those of CPU are computed in each round. A
-      busy machine widens the ranges.`,
+    about: `${about}\n\n      Each mode and relay has its own server process, a fresh one in each session; they take turns in changing order.`,
+    notes: `CPU is the server process’s time per message and window, after ${count(warmUpDeliveries)} deliveries that are not counted: in\n      each session the median of the rounds, over the sessions the median and the range. Latency counts from the time when the\n      message was due. Ratios are to the bare relays of e2e/peers, on ws and on http2; those of CPU are computed in each round. A\n      busy machine widens the ranges.`,
     isBench: true,
     flags: {
       modes: modesFlag(defaults.modes),
@@ -75,9 +69,9 @@ function experimentOf({ name, about, ...defaults }: Defaults) {
       ),
       windows: flag(whole(1, 20_000).default(defaults.windows), 'N', 'windows that receive'),
       rate: flag(numbers(defaults.rates, 1, 10_000), 'LIST', 'messages a second'),
-      sessions: flag(whole(1, 100).default(5), 'N', 'fresh server processes for all'),
-      rounds: flag(whole(1, 100).default(2), 'N', 'turns of each in a session'),
-      seconds: flag(whole(1, 600).default(4), 'N', 'measured time of each in a session'),
+      sessions: flag(whole(1, 100).default(5), 'N', 'sessions with fresh server processes'),
+      rounds: flag(whole(1, 100).default(2), 'N', 'turns each per session'),
+      seconds: flag(whole(1, 600).default(4), 'N', 'measured time per turn'),
       warmup: flag(whole(0, 60_000).default(500), 'MS', 'uncounted time before each turn'),
       'per-browser': flag(
         numbers(defaults.perBrowser, 1, 1000),
@@ -134,12 +128,12 @@ function experimentOf({ name, about, ...defaults }: Defaults) {
 
 type FanoutOptions = ReturnType<(typeof fanout)['options']>
 
-/** Whose messages are measured, and how often. */
+/** The subject of a measurement, and its message rate. */
 export interface SubjectName {
   readonly name: string
   /** Windows per connection; null if each has its own. */
   readonly sharing: number | null
-  /** Messages a second. */
+  /** Messages per second. */
   readonly rate: number
 }
 
@@ -165,7 +159,7 @@ async function measureSession(
   const subjects = await openSubjects(options, step, opened, signal)
   const load = startLoadProcess(signal, opened)
   const measured = new Map(subjects.map((subject) => [subject, [] as Round[]]))
-  // Uncounted turn: the first messages run uncompiled code, and servers live longer than a session.
+  // Runs an uncounted turn: the first messages run uncompiled code, and servers outlive a session.
   const isFirst = ({ server, perBrowser }: Subject, place: number) =>
     subjects.findIndex((one) => one.server === server && one.perBrowser === perBrowser) === place
   for (const subject of subjects.filter(isFirst)) {
@@ -203,7 +197,7 @@ async function openSubjects(
     step(`starting  ${name}`)
     const server = await start()
     signal.throwIfAborted()
-    // One measurement serves all: windows share no connection.
+    // One measurement covers all: windows share no connection.
     for (const sharing of connections[http].isShared ? perBrowser : [null])
       for (const rate of rates)
         subjects.push({ name, sharing, rate, perBrowser: sharing ?? perBrowser[0] ?? 1, server })
@@ -240,8 +234,8 @@ async function measureRound(
 type Round = ReturnType<typeof tallied> & { readonly cpuMs: number }
 
 /**
- * CPU is the server process's; null where nothing was delivered. Ratios are to the bare relays at the same rate, null
- * without them: to `ws`, and to `http2` with as many windows to a browser.
+ * CPU is the server process's; null if nothing was delivered. Ratios are to the bare relays at the
+ * same rate, null without them: to `ws`, and to `http2` with as many windows per browser.
  */
 export function fanoutRows(measured: readonly Measured[]) {
   const sessionsOf = (name: SubjectName) => measured.find((one) => isSame(one, name))?.sessions ?? []
@@ -270,14 +264,17 @@ export function fanoutRows(measured: readonly Measured[]) {
   })
 }
 
-/** Round by round. */
+/** One ratio per round. */
 function ratios(sessions: readonly (readonly Round[])[], relay: readonly (readonly Round[])[]) {
   return sessions.map((rounds, session) =>
     rounds.map((round, place) => microsOf(round) / microsOf(relay[session]?.[place])),
   )
 }
 
-/** The median of each session's median, which one disturbed round does not move, and the range over the sessions. */
+/**
+ * The median of the sessions' medians, which one disturbed round does not move, and the range over
+ * the sessions.
+ */
 function overSessions(sessions: readonly (readonly number[])[]) {
   return middleOf(
     sessions.flatMap((rounds) => {
@@ -293,7 +290,7 @@ function microsOf(round: Round | undefined): number {
 
 const rowsTable = (rows: ReturnType<typeof fanoutRows>) =>
   table(
-    'Processor time of the server for a delivery, and latency',
+    'Server processor time per delivery, and latency',
     [
       ...['Mode', text('Per browser'), 'Messages a second', 'n', 'Lost', 'CPU, µs', '× ws', '× http2'],
       ...['p50, ms', 'p99, ms'],

@@ -1,4 +1,4 @@
-// Checks that the frames bench counts and divides rightly, with a clock that it is told.
+// Checks the counts and divisions of the frames bench, on a fake clock.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ const run = (flags: string, now?: () => number) =>
     now,
   )
 
-/** Each turn, of two looks at the clock, takes one millisecond longer than the last. */
+/** Each turn, between two clock readings, takes one millisecond longer than the last. */
 function slowingClock() {
   let looks = 0
   let ms = 0
@@ -24,7 +24,7 @@ function slowingClock() {
   }
 }
 
-test('each format takes its turns clean and damaged, and a clean one loses nothing', async () => {
+test('each format has clean and damaged turns, and a clean one loses nothing', async () => {
   const rows = await run('--frames 200 --rounds 3 --damage 2')
   assert.deepEqual(
     rows.map(({ format, damagePercent }) => `${format} ${damagePercent}`),
@@ -42,15 +42,15 @@ test('the same seed gives the same streams', async () => {
   assert.deepEqual(await read(), await read())
 })
 
-test('a figure is the median turn, divided by its frames', async () => {
+test('a figure is the median turn divided by its frames', async () => {
   const [polar] = await run('--frames 100 --rounds 3 --damage 0', slowingClock())
   assert.ok(polar)
-  // Of 4 subjects, after 12 turns to warm up, it comes first in the first round: the 13th turn takes 13 ms.
+  // One of 4 subjects, first in the first round after 12 warm-up turns: the 13th turn takes 13 ms.
   const { microsMin, microsPerFrame, microsMax } = polar
   assert.equal(microsMin, 130)
   assert.ok(Number(microsPerFrame) > 130 && Number(microsPerFrame) < Number(microsMax))
 })
 
-test('what cannot be is refused by name', () => {
+test('impossible options are refused by name', () => {
   assert.throws(() => readOptions(frames, ['--damage', '101']), /--damage is "101"/)
 })

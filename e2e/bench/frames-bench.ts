@@ -12,7 +12,7 @@ import { count, figure, table } from '../report/section.ts'
 
 interface Stream {
   readonly format: FrameFormat
-  /** Replaced bytes in 100. */
+  /** Replaced bytes per 100. */
   readonly damagePercent: number
   readonly pieces: readonly Uint8Array[]
 }
@@ -32,16 +32,15 @@ interface Run extends Circumstances {
 
 export const frames = defineExperiment({
   name: 'frames',
-  about: `What it costs to find and read a wind sensor’s frames in the bytes that come, for each format, clean and damaged.`,
-  notes: `Microseconds of processor time for each frame that was sent, whether or not it could be read: the median of the rounds, the
-    least and the most. Everything runs in this process, one turn after the other.`,
+  about: `What it costs to find and read a wind sensor’s frames in a byte stream, for each format, clean and damaged.`,
+  notes: `Microseconds of processor time per frame sent, whether or not it could be read: the median of the rounds, the\n    minimum and the maximum. Everything runs in this process, one turn after the other.`,
   isBench: true,
   flags: {
-    frames: flag(whole(1, 1_000_000).default(10_000), 'N', 'frames of each format in a turn'),
-    rounds: flag(whole(1, 1000).default(21), 'N', 'turns of each, in another order each'),
-    piece: flag(whole(1, 65_536).default(23), 'N', 'bytes that arrive together'),
-    damage: flag(whole(0, 100).default(1), 'N', 'of the damaged streams, bytes in 100'),
-    seed: flag(whole(0, 2 ** 32 - 1).default(1405), 'N', 'of winds and damage'),
+    frames: flag(whole(1, 1_000_000).default(10_000), 'N', 'frames of each format per turn'),
+    rounds: flag(whole(1, 1000).default(21), 'N', 'turns each, in changing order'),
+    piece: flag(whole(1, 65_536).default(23), 'N', 'bytes per chunk'),
+    damage: flag(whole(0, 100).default(1), 'N', 'damage to streams, bytes per 100'),
+    seed: flag(whole(0, 2 ** 32 - 1).default(1405), 'N', 'seed of winds and damage'),
   },
   options: (given): Options => given,
 
@@ -59,7 +58,7 @@ export const frames = defineExperiment({
   report(_, { rows }) {
     const tables = [
       table(
-        'Processor time for a frame that was sent, µs',
+        'Processor time per frame sent, µs',
         ['Format', 'Sent', 'Read', 'µs a frame', 'Least', 'Most'],
         rows.map(({ mode, sent, read, microsPerFrame, microsMin, microsMax }) => [
           ...[mode, count(sent), count(read), microsPerFrame, microsMin, microsMax],

@@ -1,4 +1,4 @@
-// A generated history: its size, its deletions, its sessions, and that its updates make the document.
+// A generated history: its size, deletions and sessions, and the document its updates make.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import { createHistory } from './opening-bench.ts'
 const plan = { edits: 4000, editsPerSession: 1000 }
 const historyOf = (seed: number) => createHistory({ ...plan, random: createSeededRandom(seed) })
 
-test('the updates together make the text, and about a quarter of them delete', () => {
+test('the updates together make the text, and about a quarter are deletions', () => {
   const history = historyOf(1)
   const doc = createDocument()
   let count = 0
@@ -25,7 +25,7 @@ test('the updates together make the text, and about a quarter of them delete', (
   assert.ok(deleted > 0.2 && deleted < 0.3, String(deleted))
 })
 
-test('each session writes as a client of its own', () => {
+test('each session writes as its own client', () => {
   const clients = new Map<number, Set<number>>()
   for (const { update, session } of historyOf(1).updates()) {
     const { structs } = Y.decodeUpdate(update)
@@ -36,7 +36,7 @@ test('each session writes as a client of its own', () => {
   assert.equal(new Set([...clients.values()].flatMap((each) => [...each])).size, 4)
 })
 
-test('a seed repeats it', () => {
+test('the same seed repeats the history', () => {
   const sizes = (seed: number) => Array.from(historyOf(seed).updates(), ({ update }) => update.join())
   assert.deepEqual(sizes(3), sizes(3))
   assert.notDeepEqual(sizes(3), sizes(4))

@@ -18,7 +18,7 @@ import { makeServerFolder, serverProgram, startServerProcess } from '../lab/serv
 import { middleOf, significant } from '../lab/statistics.ts'
 import { count, figure, megabytes, middleWords, table, text } from '../report/section.ts'
 
-/** Of the issue that asked for the shared editor. */
+/** Goals of the issue that asked for the shared editor. */
 const goals = { openMs: 2000, bytes: 100_000_000 }
 
 const channel = 'long-history'
@@ -34,11 +34,8 @@ interface Run extends Circumstances {
 
 export const opening = defineExperiment({
   name: 'editor',
-  about: `That many single-character edits, a quarter of them deletions, are appended to a server’s log; then cold browsers with new
-    profiles open the document.`,
-  notes: `Opening: from the navigation until all text is in the DOM, the editor is editable and its frame was painted. Memory: of
-    JavaScript after a garbage collection, and of the window’s renderer process, private; what an empty document takes in the same way
-    is printed beside it.`,
+  about: `This many single-character edits, a quarter of them deletions, are appended to a server’s log; then cold browsers with new\n    profiles open the document.`,
+  notes: `Opening: from the navigation until all text is in the DOM, the editor is editable and its frame was painted. Memory: the\n    JavaScript heap after a garbage collection, and the private memory of the window’s renderer process; the same figures for an\n    empty document are printed beside them.`,
   isBench: true,
   flags: {
     edits: flag(whole(1, 10_000_000).default(1_000_000), 'N', 'edits in the document’s history', 'none'),
@@ -129,7 +126,7 @@ export const opening = defineExperiment({
         ['What', text('Median (range)')],
         [
           ['Edits', count(row.edits)],
-          ['Characters of the text', count(row.characters)],
+          ['Characters in the text', count(row.characters)],
           [
             'Page as loaded, with the document',
             `${figure(significant((row.pageBytes ?? Number.NaN) / 1000))} kB`,
@@ -151,18 +148,22 @@ const openWithinMs = 60_000
 
 interface HistoryPlan {
   readonly edits: number
-  /** Of one window; each has its own Yjs client. */
+  /** Edits per window; each has its own Yjs client. */
   readonly editsPerSession: number
   readonly random: Random
 }
 
-/** Mean lengths of what is typed or deleted at one place; a deletion follows half of what is typed. */
+/**
+ * Mean lengths of a typed and a deleted run in one place; a deletion follows half of the typed
+ * runs.
+ */
 const lengths = { typed: 20, deleted: 14 }
 const shares = { deleting: 0.5, atEnd: 0.5, space: 1 / 6, newLine: 1 / 200 }
 
 /**
- * People type a run of letters, delete some of it and go elsewhere: half of the time to the end, else anywhere. About
- * one edit in four deletes. Each update is one character's, as a window with `mergeMs: 0` publishes it.
+ * People type a run of letters, delete some of them and move: half of the time to the end, else
+ * anywhere. About one edit in four deletes. Each update is one character's, as a window with
+ * `mergeMs: 0` publishes it.
  */
 export function createHistory({ edits, editsPerSession, random }: HistoryPlan) {
   const doc = createDocument()
@@ -191,7 +192,7 @@ export function createHistory({ edits, editsPerSession, random }: HistoryPlan) {
   function edit(): void {
     if (left.typing === 0 && (left.deleting === 0 || caret === 0)) go()
     if (left.typing > 0) {
-      // With attributes, Yjs would look for the place from the beginning.
+      // With attributes, Yjs would search for the place from the beginning.
       text.insert(caret, character())
       caret += 1
       left.typing -= 1
@@ -217,12 +218,12 @@ export function createHistory({ edits, editsPerSession, random }: HistoryPlan) {
         yield { update, session: Math.floor(done / editsPerSession) }
       }
     },
-    /** After the last update. */
+    /** Call after the last update. */
     result: () => ({ characters: text.length, lines: linesOf(text).length }),
   }
 }
 
-/** Appends the history to a new log, as if it had been written in the time until now. */
+/** Appends the history to a new log, as if it had been written over the time until now. */
 async function writeHistory(
   history: ReturnType<typeof createHistory>,
   { edits, dataFolder }: { readonly edits: number; readonly dataFolder: string },
@@ -270,10 +271,10 @@ async function open(
   await page.open(address)
   await until(() => page.run(isShown), 'The document is not shown', openWithinMs)
   const shown = await page.run(readOpening)
-  // The ends of lines are elements' ends there.
+  // In the page, line ends are element boundaries.
   const expected = characters - (lines - 1)
   if (shown.characters !== expected)
-    throw new Error(`The page shows ${shown.characters} characters of ${expected}.`)
+    throw new Error(`The page shows ${shown.characters} of ${expected} characters.`)
   return { ...shown, full: await page.memory() }
 }
 
@@ -281,7 +282,7 @@ async function open(
 
 type Watched = typeof globalThis & { shownAt?: number }
 
-/** Notes when that many blocks are in the editable element and were painted. */
+/** Records when this many blocks are in the editable element and were painted. */
 function watchOpening(blocks: number): void {
   const look = () => {
     const editor = document.querySelector<HTMLElement>('#document')

@@ -1,4 +1,4 @@
-// `bench scaling`: measures what a message, a delivery and a window cost, checks the model with them, and works out plans.
+// `bench scaling`: measures message, delivery and window costs, checks the model, computes plans.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { startNatsServer } from '../../server/log/nats-testing.ts'
@@ -21,7 +21,10 @@ import {
 import { count, figure, range, table, text } from '../report/section.ts'
 import { type Costs, type Load, type Machine, plan, type SimulatedLoad, simulate } from './scaling-model.ts'
 
-/** One core, a quarter of its memory for what is not windows, a gigabit shared by ten such processes, and what one R3 stream is asked to take. */
+/**
+ * One core, with a quarter of its memory for things other than windows, a gigabit shared by ten
+ * such processes, and the assumed rate of one R3 stream.
+ */
 const machine: Machine = {
   busyShare: 0.6,
   memoryBytes: 3e9,
@@ -29,7 +32,10 @@ const machine: Machine = {
   streamMessages: 10_000,
 }
 
-/** Ten people on a page, and on one page in ten somebody types three keys a second; one sensor that all read. */
+/**
+ * Ten people per page, and on one page in ten someone types three keys a second; one sensor that
+ * all read.
+ */
 const loads: readonly (readonly [name: string, of: (windows: number) => Load])[] = [
   ['pages of ten', (windows) => ({ windows, windowsPerPage: 10, messageRate: 0.03 })],
   ['the wind', (windows) => ({ windows, windowsPerPage: windows, messageRate: 4 / windows })],
@@ -43,16 +49,15 @@ interface Run extends Circumstances {
 
 export const scaling = defineExperiment({
   name: 'scaling',
-  about: `Measures what a message, a delivery and an open window cost one server process, and what following a stream of NATS costs.
-    Checks the model of scaling-model.ts with larger loads that it did not learn from, and prints what many windows need.`,
+  about: `Measures what a message, a delivery and an open window cost one server process, and what following a NATS stream costs.\n    Checks the model of scaling-model.ts with larger loads that it was not fitted to, and prints what many windows need.`,
   notes: 'Needs nats-server (CROSSWIND_NATS_PROGRAM names another one).',
   isBench: true,
   flags: {
     mode: modeFlag,
     'per-browser': flag(whole(1, 250).default(10), 'K', 'windows that share an HTTP/2 session'),
     windows: flag(whole(100, 18_000).default(5000), 'N', 'windows of the larger load'),
-    sessions: flag(whole(1, 100).default(5), 'N', 'fresh servers for each'),
-    seconds: flag(whole(1, 600).default(8), 'N', 'measured time of each load'),
+    sessions: flag(whole(1, 100).default(5), 'N', 'fresh servers each'),
+    seconds: flag(whole(1, 600).default(8), 'N', 'measured time per load'),
   },
   options: ({ 'per-browser': perBrowser, ...given }): Options => ({ ...given, perBrowser }),
 
@@ -74,7 +79,7 @@ export const scaling = defineExperiment({
     const costs = medianCosts(learnt)
     const checks = checksOver(measured, costs)
     const ratios = range(checks.map(({ ratio }) => ratio))
-    const finding = `In loads that it was not made from, the model gives ${ratios} times what was measured.`
+    const finding = `In loads that it was not fitted to, the model gives ${ratios} times the measured values.`
     return { scenario: 'scaling', ...circumstances, costs, learnt, checks, plans: plansWith(costs), finding }
   },
 
@@ -88,16 +93,16 @@ type Options = { readonly mode: Mode } & Readonly<
   Record<'perBrowser' | 'windows' | 'sessions' | 'seconds', number>
 >
 
-/** Messages a second go to so many windows. */
+/** A message rate, and the number of windows that receive it. */
 interface Traffic {
   readonly windows: number
   readonly rate: number
 }
 
-/** At the same rate: what they differ in is deliveries. */
+/** At the same rate as the others, so that they differ only in deliveries. */
 const oneWindow = { windows: 1, rate: 50 }
 const someWindows = { windows: 200, rate: 50 }
-/** As in a process with much to do: one that sleeps between messages wakes for each. */
+/** Keeps the process busy: one that sleeps between messages pays for each wake-up. */
 const manyMessages = { windows: 1, rate: 1000 }
 const idleSeconds = 20
 
@@ -115,7 +120,7 @@ async function measureCosts(
     (some.microsPerMessage - one.microsPerMessage) / (someWindows.windows - oneWindow.windows)
   step(`${windows} idle windows`)
   const idle = await measureIdle(options, signal)
-  step('a stream of NATS')
+  step('a NATS stream')
   const { followMicros, brokerMicros } = await measureFollowing(options, signal)
   return {
     messageMicros: many.microsPerMessage - deliveryMicros,
@@ -132,7 +137,7 @@ async function turnAt(options: Options, at: Traffic, signal: AbortSignal) {
   return await takeAndRead(options, server, [load], at, signal)
 }
 
-/** Two seconds, and 3,000 deliveries at least. */
+/** Two seconds, and at least 3,000 deliveries. */
 const warmupMessages = ({ windows, rate }: Traffic) => Math.ceil(Math.max(rate * 2, 3000 / windows))
 
 async function takeAndRead(
@@ -177,7 +182,7 @@ async function measureIdle({ mode, windows, perBrowser }: Options, signal: Abort
   }
 }
 
-/** A second server that has no window, while messages come to the first. */
+/** A second server without windows, while messages arrive at the first. */
 async function measureFollowing(options: Options, signal: AbortSignal) {
   await using opened = new AsyncDisposableStack()
   const nats = await startNatsServer()
@@ -188,7 +193,7 @@ async function measureFollowing(options: Options, signal: AbortSignal) {
   )
   if (!first || !second) throw new Error('Two servers are needed.')
   const load = startLoadProcess(signal, opened)
-  // Its first messages compile what the later ones run.
+  // Its first messages compile the code for later ones.
   await takeAndRead({ ...options, seconds: 3 }, first, [load], manyMessages, signal)
   const read = () => Promise.all([second.cpuMs(), readProcessorMs(nats.pid())])
   const [before, brokerBefore] = await read()
@@ -203,7 +208,7 @@ async function measureFollowing(options: Options, signal: AbortSignal) {
 
 type Check = Awaited<ReturnType<typeof measureChecks>>[number]
 
-/** Loads that the costs were not learnt from, as they were measured. */
+/** Measured loads that the costs were not fitted to. */
 async function measureChecks(options: Options, step: (what: string) => void, signal: AbortSignal) {
   const { seconds, windows } = options
   const given = [
@@ -223,12 +228,12 @@ async function measureChecks(options: Options, step: (what: string) => void, sig
 }
 
 const costUnits = {
-  messageMicros: 'a message at the process that takes it, µs',
+  messageMicros: 'a message at the process that accepts it, µs',
   deliveryMicros: 'a delivery, µs',
   followMicros: 'a message at every other process, µs',
   brokerMicros: 'a message at NATS, µs',
-  idleMicros: 'an idle window, µs a second',
-  bytesPerWindow: 'memory of a window, bytes',
+  idleMicros: 'an idle window, µs per second',
+  bytesPerWindow: 'memory per window, bytes',
   bytesPerDelivery: 'a delivery on the wire, bytes',
 }
 const costNames = Object.keys(costUnits) as (keyof Costs)[]
@@ -264,7 +269,7 @@ function checksOver(sessions: readonly (readonly Check[])[], costs: Costs) {
 
 type Planned = ReturnType<typeof plansWith>[number]
 
-/** Of a plan, so much is simulated; a process differs from the next only by chance. */
+/** Simulated seconds of a plan; processes differ only by chance. */
 const simulatedSeconds = 5
 const simulatedProcesses = 4
 
@@ -301,7 +306,7 @@ function costsTable({ costs, learnt }: { readonly costs: Costs; readonly learnt:
 
 const checksTable = (checks: readonly Compared[]) =>
   table(
-    'The model and what was measured',
+    'Model and measurement',
     ['Load', text('Figure'), 'Measured', text('Range'), 'Simulated', 'Ratio'],
     checks.map(({ name, what, measured, least, most, simulated, ratio }) => [
       ...[name, what, measured, `${figure(least)}–${figure(most)}`, simulated, ratio],

@@ -1,4 +1,4 @@
-// Checks the queues against what queueing theory says, and the plan's arithmetic.
+// Checks the queues against queueing theory, and the plan's arithmetic.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ const load: SimulatedLoad = {
 const run = (change: Partial<SimulatedLoad>, given: Partial<Costs> = {}) =>
   simulate({ ...load, ...change }, { ...costs, ...given }, createSeededRandom(1))
 
-test('without a queue a delivery takes its message and the deliveries before it', () => {
+test("without a queue, a delivery's latency is its message's time plus that of the deliveries before it", () => {
   const { latenciesMs, busyShares } = run({ windowsPerPage: 4 })
   assert.equal(latenciesMs.length, 40)
   assert.deepEqual(latenciesMs.slice(0, 4), [0.11, 0.12, 0.13, 0.14])
@@ -38,17 +38,17 @@ test('the queue is that of M/D/1: Pollaczek and Khinchine', () => {
   assert.ok(Math.abs((busyShares[0] ?? 0) / busy - 1) < 0.01)
 })
 
-test('with several processes each message passes the broker, and each process follows all', () => {
+test('with several processes each message passes the broker, and every process follows all messages', () => {
   const { latenciesMs, busyShares, brokerShare } = run({ processes: 4, pages: 100, messageRate: 100 })
   assert.equal(latenciesMs.length, 1000)
-  // Taken, numbered, followed, delivered.
+  // Accepted, numbered, followed, delivered.
   assert.ok(latenciesMs.every((ms) => ms >= 0.1 + 0.04 + 0.05 + 0.01 - 1e-9))
   const sum = busyShares.reduce((total, share) => total + share, 0)
   assert.ok(Math.abs(sum - (100 * (100 + 4 * 50 + 10)) / 1e6) < 1e-9, String(sum))
   assert.ok(Math.abs(brokerShare - 0.004) < 1e-9)
 })
 
-test('of many processes a few stand for all: each is as busy, and as quick', () => {
+test('a few of many processes represent all: each is as busy, and as fast', () => {
   const change = {
     processes: 40,
     pages: 2000,
@@ -60,18 +60,18 @@ test('of many processes a few stand for all: each is as busy, and as quick', () 
   const [all, few] = [run(change), run({ ...change, watched: 4 })]
   assert.equal(few.busyShares.length, 4)
   assert.ok(Math.abs(mean(few.busyShares) / mean(all.busyShares) - 1) < 0.03)
-  // The others take their messages without a queue.
+  // The others accept their messages without a queue.
   assert.ok(Math.abs(mean(few.latenciesMs) / mean(all.latenciesMs) - 1) < 0.05)
   assert.ok(Math.abs(few.latenciesMs.length / all.latenciesMs.length / (4 / 40) - 1) < 0.05)
 })
 
-test('a plan names what needs most processes, and how far one stream carries', () => {
+test('a plan names what needs the most processes, and the capacity of one stream', () => {
   const machine = { busyShare: 0.6, memoryBytes: 3e9, networkBytes: 1e8, streamMessages: 10_000 }
   const small = plan({ windows: 1000, windowsPerPage: 10, messageRate: 0.1 }, costs, machine)
   assert.deepEqual([small.needed, small.streams, small.messages, small.deliveries], [1, 1, 100, 1000])
   const many = plan({ windows: 1e6, windowsPerPage: 10, messageRate: 0.01 }, costs, machine)
-  // Of 10,000 messages a second a process can follow 6,000 in half of its time: two streams, 0.25 of each core; 0.35 is
-  // left for 1e6 × 0.01 × 200 µs = 2 s.
+  // A process can follow 6,000 of 10,000 messages a second in half of its time: two streams, 0.25
+  // of each core; 0.35 is left for 1e6 × 0.01 × 200 µs = 2 s.
   assert.deepEqual(
     [many.streams, many.followShare, many.processes],
     [2, 0.25, { cpu: 6, memory: 10, network: 1 }],

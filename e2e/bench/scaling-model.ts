@@ -1,48 +1,48 @@
-// From what a message, a delivery and a window cost to what many of them need: a plan, and a simulation of its queues.
+// Derives plans and queue simulations from the costs of a message, a delivery and a window.
 
 import type { Random } from '../../server/wire/time.ts'
 
-/** Of one server process, measured: see `scaling-bench.ts`. */
+/** Measured costs of one server process: see `scaling-bench.ts`. */
 export interface Costs {
-  /** Processor time of the process that a message is sent to, without its deliveries, µs. */
+  /** Processor time of the process that accepts a message, without deliveries, µs. */
   readonly messageMicros: number
-  /** For each window that it goes to, µs. */
+  /** Per receiving window, µs. */
   readonly deliveryMicros: number
-  /** For each message of the stream, also one without a window here, µs. */
+  /** Per message of the stream, including those without a window here, µs. */
   readonly followMicros: number
-  /** Of the broker, for each message, µs. */
+  /** At the broker, per message, µs. */
   readonly brokerMicros: number
-  /** Heartbeats, for each window, µs a second. */
+  /** Heartbeats, µs per window and second. */
   readonly idleMicros: number
   readonly bytesPerWindow: number
-  /** On the wire, TLS included. */
+  /** On the wire, including TLS. */
   readonly bytesPerDelivery: number
 }
 
 export interface Load {
   readonly windows: number
   readonly windowsPerPage: number
-  /** From each window, a second. */
+  /** Per window and second. */
   readonly messageRate: number
 }
 
-/** One process, on a core of its own. */
+/** One process, on its own core. */
 export interface Machine {
-  /** Up to which the core may be busy, so that queues stay short. */
+  /** Maximum utilisation of the core, which keeps queues short. */
   readonly busyShare: number
   readonly memoryBytes: number
-  /** A second, out. */
+  /** Outgoing, per second. */
   readonly networkBytes: number
-  /** A second, that one stream of the broker takes. */
+  /** Capacity of one broker stream, per second. */
   readonly streamMessages: number
 }
 
-/** Totals a second, and the processes that each of them needs by itself. */
+/** Totals per second, and the number of processes that each of them alone requires. */
 export function plan({ windows, windowsPerPage, messageRate }: Load, costs: Costs, machine: Machine) {
   const messages = windows * messageRate
   const deliveries = messages * windowsPerPage
   const shareMicros = 1e6 * machine.busyShare
-  // A process follows one stream: half of its time at most, so that the rest serves windows.
+  // A process follows one stream with at most half of its time, so that the rest serves windows.
   const messagesOfStream = Math.min(machine.streamMessages, shareMicros / 2 / costs.followMicros)
   const streams = Math.max(1, Math.ceil(messages / messagesOfStream))
   const followMicros = (messages / streams) * costs.followMicros
@@ -58,7 +58,7 @@ export function plan({ windows, windowsPerPage, messageRate }: Load, costs: Cost
     ...{ messages, deliveries, streams, processes, needed },
     bytesOut: deliveries * costs.bytesPerDelivery,
     memoryBytes: windows * costs.bytesPerWindow,
-    /** Of a process's core, for messages that it has no window of. */
+    /** Share of a process's core for messages without a window there. */
     followShare: followMicros / 1e6,
     first: (Object.entries(processes).toSorted(([, one], [, other]) => other - one)[0] ?? ['cpu'])[0],
   }
@@ -68,16 +68,19 @@ export interface SimulatedLoad {
   readonly processes: number
   readonly pages: number
   readonly windowsPerPage: number
-  /** All pages', a second. */
+  /** On all pages together, per second. */
   readonly messageRate: number
-  /** Messages at even intervals, as the bench sends them, not at random ones (Poisson). */
+  /** Messages at even intervals, as the bench sends them, instead of random ones (Poisson). */
   readonly isEven: boolean
   readonly seconds: number
-  /** The queues of so many processes are simulated; what the others do takes its time without a queue. All if absent. */
+  /**
+   * Number of processes whose queues are simulated; the others' work takes its time without a
+   * queue. Default: all.
+   */
   readonly watched?: number
 }
 
-/** `run` is called when it is done. */
+/** `run` is called when the job is done. */
 interface Job {
   readonly micros: number
   readonly run: (beganAt: number, doneAt: number) => void
@@ -98,9 +101,9 @@ class Station {
 }
 
 /**
- * Each message is taken by one process, numbered by the broker unless there is one process alone, and delivered by all
- * that have windows of its page, which are dealt out at random. Latencies in ms, from when a message was due to each of its
- * deliveries; `busyShares` of the processes' cores.
+ * Each message is accepted by one process, numbered by the broker if there are several processes,
+ * and delivered by all that have windows of its page, which are distributed at random. Latencies in
+ * ms, from when a message was due to each of its deliveries; `busyShares` of the processes' cores.
  */
 export function simulate(load: SimulatedLoad, costs: Costs, random: Random) {
   const { processes: count, pages, windowsPerPage, messageRate, isEven, seconds } = load
@@ -165,7 +168,7 @@ export function simulate(load: SimulatedLoad, costs: Costs, random: Random) {
   }
 }
 
-/** Windows of a page at each process: as many at each, and the rest at random. */
+/** A page's windows per process: equally many each, and the rest at random. */
 function dealt(windows: number, processes: number, random: Random): readonly number[] {
   const counts = Array<number>(processes).fill(Math.floor(windows / processes))
   for (let window = 0; window < windows % processes; window += 1) {
@@ -175,9 +178,9 @@ function dealt(windows: number, processes: number, random: Random): readonly num
   return counts
 }
 
-/** Events by time; of equal times the first added runs first. */
+/** Events by time; at equal times, the first added runs first. */
 class EventQueue {
-  /** The latest first. */
+  /** The latest comes first. */
   readonly #events: { readonly at: number; readonly run: () => void }[] = []
 
   add(at: number, run: () => void): void {

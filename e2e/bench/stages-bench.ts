@@ -1,4 +1,4 @@
-// `stages`: what stamping the stages of messages adds to their time and to the server's, with and without it in turns.
+// `stages`: what stamping message stages adds to latency and server time, with and without in turn.
 
 import { fork } from 'node:child_process'
 import { channel } from 'node:diagnostics_channel'
@@ -20,7 +20,7 @@ interface Taken {
   readonly mode: string
   readonly isStamped: boolean
   readonly medianMs: number
-  /** Of the server, for a message. */
+  /** Server time per message. */
   readonly cpuMs: number
 }
 
@@ -33,17 +33,15 @@ interface Run extends Circumstances {
 
 export const stages = defineExperiment({
   name: 'stages',
-  about: `One window writes and all receive, over a server that stamps the stages of every message, as those of the lab do, and over one
-    that does not. The two take turns; each round gives one difference of the medians, and one of the server’s processor time for a
-    message.`,
+  about: `One window writes and all receive, over a server that stamps the stages of every message, as the lab's do, and over one\n    that does not. The two take turns; each round gives one difference of the medians, and one of the server’s processor time per\n    message.`,
   notes:
-    'The interval is Student’s over the rounds. The clients run in Node, so that the time has no browser in it.',
+    'The interval is Student’s over the rounds. The clients run in Node, so that the time includes no browser.',
   isBench: true,
   flags: {
     modes: modesFlag('all'),
     windows: flag(whole(1, 1000).default(5), 'N', 'windows that receive'),
     rate: flag(whole(1, 1000).default(50), 'N', 'messages a second'),
-    seconds: flag(whole(1, 600).default(2), 'N', 'measured time of each turn'),
+    seconds: flag(whole(1, 600).default(2), 'N', 'measured time per turn'),
     rounds: flag(whole(2, 100).default(7), 'N', 'turns of each'),
   },
   options: (given) => given,
@@ -60,7 +58,7 @@ export const stages = defineExperiment({
       }
     const turns: Taken[] = []
     let lost = 0
-    // The first round is a warm-up of every server.
+    // The first round warms up every server.
     for (const [round, order] of turnsOf(subjects, rounds + 1).entries()) {
       for (const { mode, isStamped, server } of order) {
         lab.step(`round ${round} of ${rounds}  ${mode}${isStamped ? ', stamped' : ''}`)
@@ -82,7 +80,7 @@ export const stages = defineExperiment({
   },
 
   analyse({ modes, turns, lost, loopMicros, ...circumstances }) {
-    const finding = `In a loop, the stamps of a message take ${middleWords(loopMicros)} µs of processor time.`
+    const finding = `In a loop, a message's stamps take ${middleWords(loopMicros)} µs of processor time.`
     const losses = lost > 0 ? ` ${count(lost)} messages were lost.` : ''
     const rows = modes.map((mode) => rowOf(mode, turns))
     return { scenario: 'stages', ...circumstances, rows, lost, loopMicros, finding: finding + losses }
@@ -91,7 +89,7 @@ export const stages = defineExperiment({
   report(_, { rows, lost }) {
     const tables = [
       table(
-        'What stamps add to a message',
+        'What stamps add per message',
         [
           ...['Mode', 'Median, ms', 'Stamps add, µs', text('95 % interval')],
           ...['To the CPU, µs', text('95 % interval'), 'Rounds'],
@@ -106,7 +104,7 @@ export const stages = defineExperiment({
   },
 })
 
-/** The stamps alone, without a server: nothing else varies. */
+/** The stamps alone, without a server, so that nothing else varies. */
 async function measureLoop(): Promise<Middle> {
   const stamps = pathToFileURL(join(import.meta.dirname, '../lab/stage-stamps.ts')).href
   const child = fork(import.meta.filename, [], {
@@ -134,7 +132,10 @@ function rowOf(mode: string, turns: readonly Taken[]) {
   }
 }
 
-/** Publishes the stages of messages in a loop; the processor time of each message by runs, µs. */
+/**
+ * Publishes the stages of messages in a loop; returns the processor time per message in each run,
+ * µs.
+ */
 function timeStages(): number[] {
   const names = ['arrived', 'admitted', 'committing', 'stored', 'told']
   const [arrived, admitted, committing, stored, told] = names.map((name) => channel(`crosswind:${name}`))
@@ -155,7 +156,7 @@ function timeStages(): number[] {
 
   const messages = 9000
   const runs = 15
-  // Compiled first.
+  // Compiles the code first.
   publish(0, 2 * messages)
   return Array.from({ length: runs }, (_, run) => {
     const before = process.cpuUsage()

@@ -15,17 +15,20 @@ export type BrowserName = (typeof browserNames)[number]
 interface BrowserOpening {
   readonly name?: BrowserName
   readonly headed?: boolean
-  /** Folder of a profile, which is kept; by default each browser begins with an empty one. */
+  /** Profile folder, which is kept; by default each browser starts with an empty one. */
   readonly profile?: string
   /** WebDriver address of a Chromium on another machine. */
   readonly remote?: string | undefined
-  /** False: `open` returns at once. A script in a window whose page has not come ends with an error after 2 s. */
+  /**
+   * If false, `open` returns at once. A script in a window whose page has not loaded fails after 2
+   * s.
+   */
   readonly waitsForLoad?: boolean
 }
 
 export interface BrowserWindow {
   readonly open: (address: string) => Promise<void>
-  /** Unlike a script, it does not break off where the page is just leaving for another. */
+  /** Unlike a script, does not fail while the page is navigating to another. */
   readonly address: () => Promise<string>
   /** Runs a function in the page; it must not close over outer variables. */
   readonly run: <Result, Arguments extends readonly unknown[]>(
@@ -34,11 +37,13 @@ export interface BrowserWindow {
   ) => Promise<Result>
   readonly click: (selector: string) => Promise<void>
   readonly key: (key: string) => Promise<void>
-  /** Each character as a key. */
+  /** Types each character as a key. */
   readonly type: (text: string) => Promise<void>
-  /** A key by its name (UI Events), held keys before it: `Enter`, `Control+Shift+z`. */
+  /**
+   * Presses a key by its name (UI Events), with held keys before it: `Enter`, `Control+Shift+z`.
+   */
   readonly press: (keys: string) => Promise<void>
-  /** An input method shows this text in place of what it showed so far. */
+  /** An input method shows this text in place of its previous text. */
   readonly compose: (text: string) => Promise<void>
   /** The input method ends with this text. */
   readonly commit: (text: string) => Promise<void>
@@ -54,7 +59,7 @@ export interface Browser {
   readonly newWindow: () => Promise<BrowserWindow>
   /** Console warnings and errors since the last call. */
   readonly consoleMessages: () => Promise<string[]>
-  /** Ends the process without a farewell, as a crash does; closing it and its windows is still allowed. */
+  /** Kills the process, like a crash; closing it and its windows is still allowed. */
   readonly kill: () => Promise<void>
   readonly quit: () => Promise<void>
 }
@@ -72,7 +77,7 @@ export async function until(
   }
 }
 
-/** Chromium holds back scripts for a page that is under way. */
+/** Chromium delays scripts for a page that is loading. */
 const pendingScriptMs = 2000
 
 /** Against throttled background windows and Chromium's own requests. */
@@ -200,7 +205,7 @@ function asChromium(driver: WebDriver, version: string, processId: number): Brow
 
 async function devTools(driver: WebDriver, command: string, parameters: object): Promise<void> {
   if (!(driver instanceof chrome.Driver))
-    throw new Error('Only a Chromium of this machine has DevTools here.')
+    throw new Error('DevTools are available only in a Chromium on this machine.')
   await driver.sendDevToolsCommand(command, parameters)
 }
 
@@ -275,15 +280,15 @@ async function startFirefox(profile?: string): Promise<Browser> {
       env: { ...process.env, HOME: join(folder.path, 'home'), MOZ_CRASHREPORTER_DISABLE: '1' },
       acceptInsecureCerts: true,
       defaultViewport: null,
-      // Otherwise bodies are copied and kept, even of endless streams.
+      // Otherwise bodies are copied and kept, even those of endless streams.
       networkEnabled: false,
       extraPrefsFirefox: preferences,
-      // Puppeteer's handlers would end Firefox only: see `endBySignals`.
+      // Puppeteer's handlers would end only Firefox: see `endBySignals`.
       handleSIGINT: false,
       handleSIGTERM: false,
       handleSIGHUP: false,
     })
-    // Each open browser adds two exit listeners: no leak.
+    // Each open browser adds two exit listeners, which is not a leak.
     process.setMaxListeners(process.getMaxListeners() + 2)
     folder.removeAtExit()
     endBySignals()
@@ -331,7 +336,8 @@ export async function pressKeys(page: Page, keys: string): Promise<void> {
 }
 
 /**
- * In the page. WebDriver BiDi has no input methods: does to the DOM what one does, with the events that Firefox sends.
+ * Runs in the page. WebDriver BiDi has no input methods, so this changes the DOM as one would, with
+ * the events that Firefox sends.
  */
 function imitateComposition(text: string, isLast: boolean): void {
   const page = globalThis as typeof globalThis & {

@@ -1,4 +1,4 @@
-// Single pages under Puppeteer: real keys, compositions (IME), which WebDriver lacks, and what a page costs.
+// Single pages under Puppeteer: real keys, costs, and compositions (IME), which WebDriver lacks.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,18 +8,18 @@ import { findPrograms } from '../../scripts/preparation.mjs'
 import { type BrowserName, pressKeys } from './browser.ts'
 
 export interface EditingPage {
-  /** For what only one test or measurement needs. */
+  /** For uses specific to one test or measurement. */
   readonly page: Page
   readonly run: <Result, Arguments extends readonly unknown[]>(
     script: (...args: Arguments) => Result | Promise<Result>,
     ...args: Arguments
   ) => Promise<Result>
-  /** Puppeteer's name of a key, with modifiers before it: `Control+Shift+Z`. */
+  /** Presses a key by Puppeteer's name, with modifiers before it: `Control+Shift+Z`. */
   readonly key: (key: string) => Promise<void>
   readonly type: (text: string) => Promise<void>
-  /** Shows a composition's text in place of the one so far. Chromium only. */
+  /** Shows a composition's text in place of the previous one. Chromium only. */
   readonly compose: (text: string) => Promise<void>
-  /** Ends the composition with that text. */
+  /** Ends the composition with this text. */
   readonly commit: (text: string) => Promise<void>
   /** Errors of the page since the last call. */
   readonly errors: () => string[]
@@ -27,13 +27,13 @@ export interface EditingPage {
 }
 
 interface Surroundings {
-  /** Added to the page's clocks, before its scripts run, in its frames too. */
+  /** Added to the page's clocks before its scripts run, in its frames too. */
   readonly clockShiftMs?: number
-  /** A command that starts Chromium, `ip netns exec NAME`. */
+  /** A command that starts Chromium, such as `ip netns exec NAME`. */
   readonly through?: readonly string[]
 }
 
-/** Opens one window with that address. */
+/** Opens one window at this address. */
 export async function openEditingPage(
   name: BrowserName,
   address: string,
@@ -85,7 +85,7 @@ async function startingThrough(home: string, through: readonly string[], program
   return script
 }
 
-/** In the page. Chromium does not start under libfaketime. */
+/** Runs in the page. Chromium does not start under libfaketime. */
 function shiftClocks(byMs: number): void {
   const { timeOrigin } = performance
   Object.defineProperty(Performance.prototype, 'timeOrigin', { get: () => timeOrigin + byMs })
@@ -98,7 +98,7 @@ function shiftClocks(byMs: number): void {
 
 function driving(page: Page, session: CDPSession | null): Omit<EditingPage, 'page' | 'errors' | 'close'> {
   const chromium = () => {
-    if (!session) throw new Error('Only Chromium composes from outside.')
+    if (!session) throw new Error('Only Chromium supports compositions from outside.')
     return session
   }
   return {
@@ -118,7 +118,7 @@ function driving(page: Page, session: CDPSession | null): Omit<EditingPage, 'pag
 export type MeasuredPage = Awaited<ReturnType<typeof openMeasuredPage>>
 export type PageMemory = Awaited<ReturnType<MeasuredPage['memory']>>
 
-/** A Chromium of its own with a new profile, on an empty page. */
+/** Opens a separate Chromium with a new profile, on an empty page. */
 export async function openMeasuredPage() {
   const page = await openEditingPage('chromium', 'about:blank')
   try {
@@ -143,11 +143,14 @@ async function measuring(editing: EditingPage) {
     ...editing,
     version: await browser.version(),
     open: async (address: string) => void (await page.goto(address)),
-    /** What the probe saw since the last call. */
+    /** What the probe recorded since the last call. */
     takeProbe: () => editing.run(readProbe),
     /** Processor time of the page's main thread since it was opened, ms. */
     mainThreadMs: async () => (await metric('TaskDuration')) * 1000,
-    /** JavaScript's heap after a garbage collection; private memory of the renderer process, null where the system does not tell. */
+    /**
+     * JavaScript heap after a garbage collection; private memory of the renderer process, null if
+     * the system does not report it.
+     */
     async memory() {
       await session.send('HeapProfiler.collectGarbage')
       return { heapBytes: await metric('JSHeapUsedSize'), processBytes: await privateBytes(browser) }
@@ -155,7 +158,9 @@ async function measuring(editing: EditingPage) {
   }
 }
 
-/** Of the largest renderer, which is the page's: a Chromium of its own has no other page of that size. */
+/**
+ * Of the largest renderer, which is the page's: a separate Chromium has no other page of that size.
+ */
 async function privateBytes(browser: Browser): Promise<number | null> {
   if (process.platform !== 'linux') return null
   const session = await browser.target().createCDPSession()
@@ -175,18 +180,24 @@ async function privateBytes(browser: Browser): Promise<number | null> {
 // The functions below run in the page: no outer variables.
 
 interface Probe {
-  /** `beforeinput` → the publish frame is given to the WebSocket, ms; one for each message sent. */
+  /**
+   * From `beforeinput` until the publish frame is given to the WebSocket, ms; one for each message
+   * sent.
+   */
   sendMs: number[]
-  /** A message is parsed → its handler has returned, and the animation frames after it have run, ms. */
+  /**
+   * From the parsed message until its handler has returned and the animation frames after it have
+   * run, ms.
+   */
   applyMs: number[]
   /** WebSocket frames with their headers, without TLS. */
   upBytes: number
   downBytes: number
-  /** Of `downBytes`: who is here, and carets. */
+  /** Part of `downBytes`: who is here, and carets. */
   presenceBytes: number
 }
 
-/** Before the page's scripts. Wraps what they use of the WebSocket and of animation frames. */
+/** Runs before the page's scripts. Wraps the WebSocket and animation-frame functions they use. */
 function installProbe(): void {
   const probe: Probe = { sendMs: [], applyMs: [], upBytes: 0, downBytes: 0, presenceBytes: 0 }
   Object.assign(globalThis, { probe })

@@ -9,7 +9,7 @@ const idKey = 'crosswind-lab-device'
 let device = null
 let hides = 0
 let status = { phase: 'waiting', words: '' }
-/** Since when the lab does not answer. */
+/** Since when the lab has not answered. */
 let silentSince = null
 let wasHidden = false
 
@@ -18,10 +18,10 @@ const isHidden = () => document.visibilityState !== 'visible'
 function show() {
   const phase = silentSince === null ? status.phase : 'silent'
   document.body.dataset.phase = phase
-  const waiting = `${status.words}. The lab begins when all are here. Keep this page open and in front.`
+  const waiting = `${status.words}. The lab begins when all have joined. Keep this page open and in front.`
   const [headline, rest] = {
     waiting: ['Waiting for the lab to begin', waiting],
-    measuring: [status.words, wasHidden ? 'It was hidden: its times of this turn do not count.' : ''],
+    measuring: [status.words, wasHidden ? 'It was hidden: its times in this turn do not count.' : ''],
     done: [status.words, 'This page can be closed.'],
     ended: [status.words, 'It stopped before the measurement was complete. This page can be closed.'],
     silent: ['The lab does not answer', 'It may have ended. This page keeps asking for half a minute.'],
@@ -30,12 +30,12 @@ function show() {
 }
 
 function say(headline, rest) {
-  // Screen readers read a change.
+  // Screen readers announce a change.
   if (words.textContent !== headline) words.textContent = headline
   if (detail.textContent !== rest) detail.textContent = rest
 }
 
-/** `fetch` whose failure to connect is null. Throws the sentence of a refusal. */
+/** `fetch` that returns null if it cannot connect. Throws the sentence of a refusal. */
 async function ask(path, body) {
   const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
   const answer = await fetch(`/lab/${path}`, body === undefined ? undefined : post).catch(() => null)
@@ -49,7 +49,7 @@ const loaded = (element) =>
     element.addEventListener('error', () => reject(new Error('A script did not load.')), { once: true })
   })
 
-/** The measured page has this origin, so that its recorder is at hand here. */
+/** The measured page has this origin, so that its recorder is accessible here. */
 async function open(path) {
   wasHidden = isHidden()
   show()
@@ -78,7 +78,7 @@ async function follow(order) {
 
 async function join() {
   const answer = await ask('devices', { device: sessionStorage.getItem(idKey) ?? undefined })
-  if (answer === null) throw new Error('The lab does not answer. Load this page again to try once more.')
+  if (answer === null) throw new Error('The lab does not answer. Load this page again to retry.')
   const joined = await answer.json()
   device = joined.device
   sessionStorage.setItem(idKey, device)
@@ -95,7 +95,7 @@ async function serve() {
       silentSince ??= performance.now()
       show()
       if (performance.now() - silentSince > unreachableMs)
-        throw new Error('The lab does not answer any more. Load this page again to try once more.')
+        throw new Error('The lab no longer answers. Load this page again to retry.')
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
       continue
     }
@@ -111,7 +111,10 @@ async function serve() {
   frame.src = 'about:blank'
 }
 
-/** Screen Wake Lock (W3C); some browsers grant it after a touch only, and all take it back from a hidden page. */
+/**
+ * Screen Wake Lock (W3C); some browsers grant it only after a touch, and all revoke it when the
+ * page is hidden.
+ */
 async function keepAwake() {
   const lock = await navigator.wakeLock?.request('screen').catch(() => null)
   part('awake').hidden = Boolean(lock)
@@ -128,7 +131,7 @@ document.addEventListener('pointerdown', keepAwake)
 addEventListener('pagehide', () => {
   if (device !== null) navigator.sendBeacon(`/lab/left?device=${device}`)
 })
-// From the back-forward cache: the lab was told that this device left.
+// After a restore from the back-forward cache: the lab was told that this device left.
 addEventListener('pageshow', (event) => event.persisted && location.reload())
 
 void keepAwake()

@@ -1,4 +1,4 @@
-// Instructions and answers over real HTTP, with devices that are right, wrong, late or gone.
+// Instructions and answers over real HTTP, with devices that are correct, wrong, late or gone.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,7 +20,7 @@ before(async () => {
 })
 after(() => rm(folder, { recursive: true, force: true }))
 
-/** Its own time; a task runs when the test says so. */
+/** Manual time; a task runs when the test says so. */
 function handTimers() {
   let nowMs = 0
   let tasks: { readonly at: number; readonly run: () => void }[] = []
@@ -92,7 +92,7 @@ async function begin(opened: Opened) {
   return { id: said.device as string, device, ...(await serving(opened, said.device)) }
 }
 
-/** A page that answers each instruction as `reply` says, until it is told to stop. */
+/** A page that answers each instruction as `reply` says, until it is stopped. */
 async function serving({ fetchNext, answer }: Opened, id: string) {
   let seen = 0
   /** Fetches until there is an instruction. */
@@ -114,7 +114,7 @@ async function serving({ fetchNext, answer }: Opened, id: string) {
 
 const page = 'https://localhost:1/?channel=x&record='
 
-test('a device joins, opens a page, runs a function and gives its result', async (t) => {
+test('a device joins, opens a page, runs a function and returns its result', async (t) => {
   const opened = await openListener(t)
   const { device, replying } = await begin(opened)
   assert.deepEqual([device.name, device.agent], ['device 1', 'Chrome 156 on Android'])
@@ -128,7 +128,7 @@ test('a device joins, opens a page, runs a function and gives its result', async
   assert.equal(device.missed, null)
 })
 
-test('what is said stands on every device, and the end too', async (t) => {
+test("the lab's words appear on every device, including the end", async (t) => {
   const opened = await openListener(t)
   const { id } = await begin(opened)
   opened.listener.say('Measuring turn 3 of 12: keep this window in front')
@@ -141,7 +141,7 @@ test('what is said stands on every device, and the end too', async (t) => {
   assert.deepEqual(told.said.status, { phase: 'done', words: 'Done, thank you' })
 })
 
-test('a device that does not answer misses the turn, holds up nothing after that, and may take part again', async (t) => {
+test('a device that does not answer misses the turn, holds up nothing afterwards, and may rejoin later', async (t) => {
   const opened = await openListener(t)
   const { device, instruction, replying } = await begin(opened)
   await Promise.all([replying(undefined), device.open(page)])
@@ -151,7 +151,7 @@ test('a device that does not answer misses the turn, holds up nothing after that
   opened.pass(30_000)
   assert.equal(await asked, true)
   assert.equal(device.missed, 'went away')
-  // At once, without an instruction.
+  // Answers at once, without an instruction.
   assert.deepEqual(await device.run(receiverFunctions.readStamps, 0, 0), { sent: [], received: [] })
   await device.open(page)
   assert.equal(device.missed, 'went away')
@@ -161,7 +161,7 @@ test('a device that does not answer misses the turn, holds up nothing after that
   assert.equal(device.missed, null)
 })
 
-test('a page that is closed misses the turn at once', async (t) => {
+test('a page that is closed misses the turn immediately', async (t) => {
   const opened = await openListener(t)
   const { id, device, instruction, replying } = await begin(opened)
   await Promise.all([replying(undefined), device.open(page)])
@@ -188,7 +188,7 @@ for (const [what, result] of [
   ['a stamp without its time', { sent: [], received: [{ id: 'a', kind: 'update', seq: 1 }] }],
   ['nothing', undefined],
 ] as const) {
-  test(`stamps that are ${what} are not taken`, async (t) => {
+  test(`stamps that are ${what} are rejected`, async (t) => {
     const { device, replying } = await begin(await openListener(t))
     await Promise.all([replying(undefined), device.open(page)])
     const asked = device.run(receiverFunctions.readStamps, 0, 0)
@@ -198,7 +198,7 @@ for (const [what, result] of [
   })
 }
 
-test('a late answer and a foreign one change nothing', async (t) => {
+test("a late answer and another device's change nothing", async (t) => {
   const opened = await openListener(t)
   const { id, device, instruction } = await begin(opened)
   const opening = device.open(page)
@@ -233,7 +233,7 @@ test('wrong input is refused with a status and a sentence', async (t) => {
   assert.equal(large.status, 413)
 })
 
-test('a place is free again when its device went away, and all taken otherwise', async (t) => {
+test('a place is free again when its device leaves; otherwise all are taken', async (t) => {
   const opened = await openListener(t, 2)
   const { ask, pass } = opened
   const [first, second] = [await ask('POST', '/lab/devices', {}), await ask('POST', '/lab/devices', {})]
@@ -246,7 +246,7 @@ test('a place is free again when its device went away, and all taken otherwise',
   assert.equal((await ask('POST', '/lab/devices', {})).said.name, 'device 1')
 })
 
-test('the wait for devices ends, with how many are here', async (t) => {
+test('the wait for devices times out with the number that joined', async (t) => {
   const { listener, ask, pass } = await openListener(t, 2)
   await ask('POST', '/lab/devices', {})
   const gathering = listener.gather(new AbortController().signal, () => undefined)
@@ -257,7 +257,7 @@ test('the wait for devices ends, with how many are here', async (t) => {
   const alone = other.listener.gather(new AbortController().signal, () => undefined)
   const refused = assert.rejects(
     alone,
-    /0 of 2 devices are here after 10 minutes: --join names how many to wait for\./,
+    /0 of 2 devices are here after 10 minutes: --join sets how many to wait for\./,
   )
   other.pass(600_000)
   await refused
@@ -270,7 +270,7 @@ test('the wait for devices ends, with how many are here', async (t) => {
   await stopped
 })
 
-test('the measured page may be framed here alone, and is told that it reaches the server directly', async (t) => {
+test('only this page may frame the measured page, and its settings say that it reaches the server directly', async (t) => {
   const { cert, key } = certificate
   const measured = https.createServer({ cert, key }, (request, response) => {
     const policy = "default-src 'none'; connect-src https://localhost:1; frame-ancestors 'none'"
@@ -301,7 +301,7 @@ test('the measured page may be framed here alone, and is told that it reaches th
   assert.equal(headers['set-cookie'], undefined)
 })
 
-test('a device runs the receivers’ functions and no others', async (t) => {
+test('a device runs only the receivers’ functions', async (t) => {
   const { device } = await begin(await openListener(t))
   await assert.rejects(
     device.run(function secret() {
@@ -311,7 +311,7 @@ test('a device runs the receivers’ functions and no others', async (t) => {
   )
 })
 
-test('an error of the page is a reason, without its addresses', async (t) => {
+test('an error in the page is a reason, without its addresses', async (t) => {
   const opened = await openListener(t)
   const { id, device, instruction } = await begin(opened)
   const opening = device.open(page)

@@ -25,7 +25,7 @@ interface ListenerSettings {
   readonly host: string
   /** Address to listen on. */
   readonly listen: string
-  /** 0 takes a free one. */
+  /** 0 for a free one. */
   readonly port: number
   /** PEM. */
   readonly cert: string
@@ -33,14 +33,14 @@ interface ListenerSettings {
   /** Devices to wait for. */
   readonly expected: number
   readonly timers?: Timers
-  /** For all devices to join. */
+  /** Time for all devices to join. */
   readonly joinWithinMs?: number
-  /** For a device to answer an instruction: 30 clock exchanges over a slow network among them. */
+  /** Time for a device to answer an instruction, such as 30 clock exchanges over a slow network. */
   readonly answerWithinMs?: number
 }
 
 const holdMs = 25_000
-/** A device that was not heard for so long, and has no request open, is away. */
+/** After this long without a request, open or new, a device counts as away. */
 const awayAfterMs = 10_000
 const farewellMs = 2000
 /** The stamps of 10,000 keys. */
@@ -73,7 +73,10 @@ const noExchange: Exchange = { sentAt: 0, receivedAt: 0, answeredAt: 0, returned
 
 interface Answering<Result> {
   readonly schema: z.ZodType<Result>
-  /** Taken for a device that misses the turn: no wait lasts for it, and its stamps are left out afterwards. */
+  /**
+   * The result for a device that misses the turn: nothing waits for it, and its stamps are excluded
+   * afterwards.
+   */
   readonly missed: Result
 }
 
@@ -92,7 +95,7 @@ const answering: {
   exchangeClocks: { schema: z.array(exchange).min(1).max(1000), missed: [noExchange] },
 }
 
-/** Of the page: how often it was hidden since it joined, and whether it is now. */
+/** How often the page was hidden since it joined, and whether it is now. */
 const visibility = { hides: z.coerce.number().int().min(0), isHidden: z.stringbool() }
 const joining = z.object({ device: z.string().max(64).optional() })
 const asking = z.object({
@@ -108,12 +111,15 @@ const answer = z.object({
   error: z.string().max(1000).optional(),
 })
 
-/** A window of a measurement that its own page serves: it fetches each instruction and posts its result. */
+/**
+ * A window of a measurement controlled through its own page, which fetches instructions and posts
+ * results.
+ */
 export class JoinedDevice implements RecordingWindow {
   readonly id = randomUUID()
-  /** `device 1` */
+  /** Such as `device 1`. */
   readonly name: string
-  /** `Chrome 156 on Android` */
+  /** Such as `Chrome 156 on Android`. */
   readonly agent: string
   readonly #lab: DeviceListener
   readonly #timers: Timers
@@ -188,7 +194,7 @@ export class JoinedDevice implements RecordingWindow {
     if (this.isHere()) await this.#ask({ what: 'open', path: 'about:blank' })
   }
 
-  /** Undefined when it does not answer in time, or reports an error. */
+  /** Undefined if it does not answer in time, or reports an error. */
   async #ask(order: Order): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<unknown>()
     this.#orders += 1
@@ -207,7 +213,7 @@ export class JoinedDevice implements RecordingWindow {
 
   // Below: for the listener.
 
-  /** Something is new for it. */
+  /** There is something new for it. */
   changed(): void {
     this.#version += 1
     this.#release?.()
@@ -219,28 +225,30 @@ export class JoinedDevice implements RecordingWindow {
     this.#seen = { hides: seen.hides, isHidden: seen.isHidden }
   }
 
-  /** Its page was closed, left or loaded again. */
+  /** Its page was closed, left or reloaded. */
   left(): void {
     this.#hasLeft = true
     this.miss('went away')
     this.#order?.settle(undefined)
   }
 
-  /** Ignores an answer to anything but the present instruction. */
+  /** Ignores an answer to anything except the current instruction. */
   answered({ number, result, error }: z.output<typeof answer>): void {
     if (this.#order?.number !== number) return
-    // Reports hold no addresses.
+    // Reports contain no addresses.
     if (error !== undefined)
       this.miss(`failed (${error.slice(0, mostErrorWords).replaceAll(/\b[a-z]+:\/\/\S+/g, '…')})`)
     this.#order.settle(result)
   }
 
-  /** Resolves to what is new since `seen`, or after 25 s; `onCut` gives the end of the request. */
+  /**
+   * Resolves to what is new since `seen`, or after 25 s; `onCut` signals the end of the request.
+   */
   async next(seen: number, onCut: (run: () => void) => void) {
     if (seen >= this.#version && !this.#lab.hasEnded) {
       const { promise, resolve } = Promise.withResolvers<void>()
       const stop = this.#timers.later(resolve, holdMs)
-      // A second request, from a page loaded again, replaces the first.
+      // A second request, from a reloaded page, replaces the first.
       this.#release?.()
       this.#release = resolve
       onCut(resolve)
@@ -255,12 +263,13 @@ export class JoinedDevice implements RecordingWindow {
 }
 
 /**
- * Serves `/lab/join` for a whole run, over TLS. The measured page is passed on from the measured server, so that the joined
- * page may frame it; its streams go to the server itself, which must allow this origin.
+ * Serves `/lab/join` for a whole run, over TLS. The measured page is proxied from the measured
+ * server, so that the joined page may frame it; its streams go directly to that server, which must
+ * allow this origin.
  */
 export class DeviceListener {
   readonly origin: string
-  /** What a device opens. */
+  /** The link that devices open. */
   readonly link: string
   readonly #settings: Required<ListenerSettings>
   readonly #server: https.Server
@@ -271,11 +280,11 @@ export class DeviceListener {
   #hasBegun = false
   #status: Status = { phase: 'waiting', words: '' }
   #onJoined: () => void = () => undefined
-  /** Devices that do not yet know of the end. */
+  /** Devices that have not yet been told of the end. */
   #toTell = new Set<JoinedDevice>()
   #onTold: () => void = () => undefined
 
-  /** Rejects when the port cannot be taken. */
+  /** Rejects if the port cannot be taken. */
   static async start(given: ListenerSettings): Promise<DeviceListener> {
     const settings = {
       ...{ timers: processTimers, joinWithinMs: 600_000, answerWithinMs: 30_000 },
@@ -316,7 +325,10 @@ export class DeviceListener {
     return this.#status.phase === 'done' || this.#status.phase === 'ended'
   }
 
-  /** Resolves when as many devices as expected are here together. Rejects after ten minutes, and on abort. */
+  /**
+   * Resolves when the expected number of devices have joined. Rejects after ten minutes, and on
+   * abort.
+   */
   async gather(signal: AbortSignal, onJoined: (device: JoinedDevice) => void) {
     const { expected, timers, joinWithinMs } = this.#settings
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -331,7 +343,7 @@ export class DeviceListener {
     const stop = timers.later(() => {
       const here = this.#here().length
       const some = `${here} of ${expected} devices ${here === 1 ? 'is' : 'are'} here`
-      reject(new Error(`${some} after ${joinWithinMs / 60_000} minutes: --join names how many to wait for.`))
+      reject(new Error(`${some} after ${joinWithinMs / 60_000} minutes: --join sets how many to wait for.`))
     }, joinWithinMs)
     const stopped = () => reject(signal.reason)
     signal.addEventListener('abort', stopped)
@@ -349,13 +361,13 @@ export class DeviceListener {
     return [...this.#devices]
   }
 
-  /** On the screen of every device. */
+  /** Shows these words on every device. */
   say(words: string): void {
     this.#status = { phase: 'measuring', words }
     for (const device of this.#devices) device.changed()
   }
 
-  /** The page that devices load next is that server's. */
+  /** Devices load the next page from this server. */
   measures(origin: string): void {
     this.#measured = origin
   }
@@ -396,10 +408,10 @@ export class DeviceListener {
     if (before) return before
     const { expected, timers, answerWithinMs } = this.#settings
     if (this.#hasBegun) throw new Refusal('not-found', 'The lab has begun without this device.')
-    // A place is free again when its device went away.
+    // A place is free again when its device leaves.
     this.#devices = this.#devices.filter((device) => device.isHere())
     if (this.#devices.length >= expected)
-      throw new Refusal('too-many-windows', `All ${expected} devices that the lab waits for are here.`)
+      throw new Refusal('too-many-windows', `All ${expected} devices that the lab waits for have joined.`)
     const places = Array.from({ length: expected }, (_, place) => `device ${place + 1}`)
     const name = places.find((place) => this.#devices.every((device) => device.name !== place)) ?? ''
     const device = new JoinedDevice(this, { name, agent: agentOf(userAgent), timers, answerWithinMs })
@@ -409,7 +421,7 @@ export class DeviceListener {
 
   #device(id: string): JoinedDevice {
     const device = this.#devices.find((one) => one.id === id)
-    if (!device) throw new Refusal('not-found', 'The lab knows no device of that id; open its link again.')
+    if (!device) throw new Refusal('not-found', 'The lab has no device with that id; open its link again.')
     return device
   }
 
@@ -459,11 +471,11 @@ export class DeviceListener {
     return router
   }
 
-  /** The measured page and its files. */
+  /** Proxies the measured page and its files. */
   #passOn: Middleware = async (ctx) => {
     const isPage = ctx.path === '/' || ctx.path.startsWith('/d/')
     if (ctx.method !== 'GET' || !(isPage || /^\/(assets\/|favicon\.)/.test(ctx.path))) return
-    if (this.#measured === null) throw new Refusal('not-found', 'Nothing is measured yet.')
+    if (this.#measured === null) throw new Refusal('not-found', 'No measurement is running yet.')
     const { status, headers, body } = await this.#upstream(this.#measured).ask({
       path: ctx.url,
       headers: { 'accept-encoding': isPage ? 'identity' : ctx.get('Accept-Encoding') },
@@ -480,7 +492,7 @@ export class DeviceListener {
     if (page.length > mostPageBytes) throw new Refusal('too-large', 'The measured page is too large.')
     ctx.body = page.replace(settingsElement, (_whole, open: string, json: string, close: string) => {
       const settings = JSON.parse(json)
-      // A page from any other port takes it for a proxy's, and would ask for its streams here.
+      // A page from any other port assumes a proxy, and would request its streams here.
       settings.ports.lab = Number(new URL(this.origin).port)
       return `${open}${JSON.stringify(settings).replaceAll('<', '\\u003c')}${close}`
     })
@@ -500,7 +512,7 @@ const passedHeaders = [
   ...['cross-origin-opener-policy', 'cross-origin-embedder-policy', 'cross-origin-resource-policy', 'vary'],
 ]
 
-/** Isolated, for a clock as fine as that of the measured page by itself. */
+/** Isolated, for a clock as fine as the measured page has by itself. */
 const pageHeaders = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -511,12 +523,15 @@ const pageHeaders = {
   'Cache-Control': 'no-store',
 }
 
-/** Loaded beside the measured page, in its frame. */
+/** Loaded with the measured page, in its frame. */
 const receiverScript = `globalThis.receiver = { ${Object.entries(receiverFunctions)
   .map(([name, script]) => `${name}: ${script}`)
   .join(',\n')} }\n`
 
-/** Throws a `Refusal` (415, 413 or 400). JSON alone: other sites' pages cannot send it without being asked first. */
+/**
+ * Throws a `Refusal` (415, 413 or 400). Only JSON, which other sites' pages cannot send without a
+ * preflight.
+ */
 async function readJson(ctx: ParameterizedContext): Promise<unknown> {
   if (ctx.request.type !== 'application/json')
     throw new Refusal('wrong-type', 'A device sends application/json.')
@@ -562,7 +577,7 @@ const systems = [
   [/\bLinux\b/, 'Linux'],
 ] as const
 
-/** `Chrome 156 on Android`: no model, no build. */
+/** Such as `Chrome 156 on Android`: no model, no build. */
 export function agentOf(userAgent: string): string {
   const found = browsers.find(([pattern]) => pattern.test(userAgent))
   const browser = found ? `${found[1]} ${found[0].exec(userAgent)?.[1]}` : 'an unknown browser'

@@ -23,7 +23,10 @@ const receiveWithinMs = 5000
 
 /** What a measurement needs of a window: a browser's, over WebDriver, or a joined device's. */
 export interface RecordingWindow extends Pick<BrowserWindow, 'open' | 'run' | 'close'> {
-  /** Of windows that a measurement goes on without: leaves this one out until its next page, and says why. */
+  /**
+   * For windows that a measurement can do without: excludes this one until its next page, and says
+   * why.
+   */
   readonly miss?: (why: string) => void
 }
 
@@ -52,21 +55,21 @@ export async function showPages(
 }
 
 export interface WindowState {
-  /** The page is there, with its document. */
+  /** The page has loaded, with its document. */
   readonly isShown: boolean
   /** Its link is open too. */
   readonly isOpen: boolean
-  /** In use; null where the page does not tell. */
+  /** The mode in use; null if the page does not report it. */
   readonly mode: string | null
-  /** Why `mode` is not the one asked for; null where it is. */
+  /** Why `mode` is not the requested one; null if it is. */
   readonly fall: Fall | null
 }
 
 const absent: WindowState = { isShown: false, isOpen: false, mode: null, fall: null }
 
 /**
- * One after the other, each for `patienceMs` at most; after one that did not open, all others together. Places the caret
- * in the first. For browsers that do not wait for the load.
+ * Opens windows one after the other, each for at most `patienceMs`; after a failure, all others
+ * together. Places the caret in the first. For browsers that do not wait for the load.
  */
 export async function openPatiently(
   windows: readonly BrowserWindow[],
@@ -99,7 +102,7 @@ export async function openPatiently(
   return states
 }
 
-/** Of windows whose pages are there. */
+/** States of windows whose pages have loaded. */
 export async function readStates(windows: readonly BrowserWindow[]): Promise<WindowState[]> {
   const states: WindowState[] = []
   for (const window of windows) states.push(await window.run(readState))
@@ -144,7 +147,10 @@ export async function warmUp(
   await stampsOf(windows, marks, receivedWithinMs)
 }
 
-/** Fixed schedule: a slow key does not delay the next. Resolves to the windows' stamp counts at its beginning. */
+/**
+ * Types on a fixed schedule: a slow key does not delay the next. Resolves to the windows' stamp
+ * counts at the start.
+ */
 export async function typeKeys(
   windows: readonly RecordingWindow[],
   keys: readonly string[],
@@ -165,7 +171,7 @@ export async function typeKeys(
   return { sent: counts[0]?.sent ?? 0, received: counts.map(({ received }) => received) }
 }
 
-/** Waits for all messages, at most `receivedWithinMs` in all. `marks`: where the stamps begin. */
+/** Waits for all messages, at most `receivedWithinMs` in total. `marks`: where the stamps begin. */
 export async function stampsOf(
   windows: readonly RecordingWindow[],
   marks: Awaited<ReturnType<typeof typeKeys>>,
@@ -179,7 +185,7 @@ export async function stampsOf(
   for (const [index, window] of windows.entries()) {
     const from = marks.received[index] ?? 0
     const leftMs = Math.max(0, end - performance.now())
-    // A timeout is no error here: lost messages are counted later.
+    // A timeout is not an error here: lost messages are counted later.
     await until(() => window.run(hasAll, ids, from), '', leftMs).catch(() => undefined)
     received.push((await window.run(readStamps, 0, from)).received)
   }
@@ -187,15 +193,21 @@ export async function stampsOf(
 }
 
 interface Probing {
-  /** Of a probe's text. */
+  /** Size of a probe's text. */
   readonly bytes: number
   readonly times: number
-  /** Before the windows are asked, which would disturb a message under way; doubled while that is too early. */
+  /**
+   * Pause before asking the windows, which would disturb a message in flight; doubled if that is
+   * too early.
+   */
   readonly intervalMs: number
   readonly receivedWithinMs: number
 }
 
-/** From the first window, one after the other: the next when all windows have the one before, or its time is over. */
+/**
+ * Sends from the first window, one by one: the next once all windows have the previous one, or its
+ * time is over.
+ */
 export async function sendProbes(windows: readonly BrowserWindow[], probing: Probing, signal?: AbortSignal) {
   const { bytes, times, receivedWithinMs } = probing
   const sent: SentStamp[] = []
@@ -219,7 +231,10 @@ export async function sendProbes(windows: readonly BrowserWindow[], probing: Pro
   return { sent, received }
 }
 
-/** Offsets to the machine's clock, or, for windows on several machines, to that of the server at `origin`. */
+/**
+ * Offsets to the machine's clock or, for windows on several machines, to the clock of the server at
+ * `origin`.
+ */
 export async function readClocks(
   windows: readonly RecordingWindow[],
   method: 'one machine' | 'server exchange',
@@ -234,7 +249,7 @@ export async function readClocks(
   for (const window of windows) {
     const reading = await read(window).catch((error) => {
       if (!window.miss) throw error
-      window.miss('had a clock that was set meanwhile')
+      window.miss('had a clock that was changed meanwhile')
       return { offsetMs: 0, boundMs: 0 }
     })
     readings.push(reading)
@@ -247,14 +262,17 @@ export function pageClock(window: RecordingWindow, name: string, origin = ''): F
   return followClock(name, (times) => window.run(exchangeClocks, times, origin))
 }
 
-/** Accepts any bound: the caller judges it. */
+/** Accepts any bound: the caller decides. */
 export async function compareClock(clock: FollowedClock, exchanges = 24): Promise<CheckedClock> {
   const [found] = await checkClocks([clock], { exchanges })
   if (!found) throw new Error(`The clock of ${clock.name} was not compared.`)
   return found
 }
 
-/** Against the machine's clock. A busy machine widens the bound: retries and keeps the closest. */
+/**
+ * Compares with the machine's clock. A busy machine widens the bound, so retries and keeps the
+ * narrowest.
+ */
 export async function readMachineClock(
   window: RecordingWindow,
   enoughMs = closeEnoughMs,
@@ -267,7 +285,10 @@ export async function readMachineClock(
   return best
 }
 
-/** Keys from `from` to before `next`, numbered from 1: always letters, as editors treat spaces specially. */
+/**
+ * Keys from `from` to before `next`, numbered from 1: always letters, since editors treat spaces
+ * specially.
+ */
 export function textBetween(from: number, next: number): string {
   const keys = Array.from({ length: next - from }, (_, place) => from + place)
   return keys.map((key) => String.fromCharCode(97 + ((key - 1) % 26))).join('')
@@ -286,7 +307,7 @@ const isTypist = (window: RecordingWindow): window is RecordingWindow & Pick<Bro
 
 type Page = typeof globalThis & { readonly crosswind?: LabDoor }
 
-/** The link opens beside the page's parts: both are there. */
+/** The link opens in parallel with the page's parts: waits for both. */
 export function isLinked(): boolean {
   return (
     document.querySelector('#document') !== null &&
@@ -294,7 +315,7 @@ export function isLinked(): boolean {
   )
 }
 
-/** A page that is no Crosswind page tells its state alone. */
+/** A page that is not Crosswind's reports only its own state. */
 function readState(): WindowState {
   const link: Partial<ReturnType<LabDoor['view']>['link']> | undefined = (
     globalThis as Page
@@ -317,7 +338,7 @@ function putText(text: string): void {
   document.querySelector('#document')?.replaceChildren(paragraph)
 }
 
-/** As a paste in the shared editor; in the mirror by its DOM, which is much faster there. */
+/** Pastes in the shared editor; in the mirror changes the DOM, which is much faster there. */
 export function fillEditor(paragraphs: readonly string[], isShared: boolean): void {
   const editor = document.querySelector<HTMLElement>('#document')
   if (!editor) return
@@ -338,12 +359,12 @@ export function fillEditor(paragraphs: readonly string[], isShared: boolean): vo
   editor.replaceChildren(...blocks)
 }
 
-/** Whether the editor shows at least that many characters. */
+/** Whether the editor shows at least this many characters. */
 export function editorShows(length: number): boolean {
   return (document.querySelector('#document')?.textContent.length ?? 0) >= length
 }
 
-/** At that fraction of the blocks and of the block's text. */
+/** At this fraction of the blocks and of the block's text. */
 export function placeCaretIn(fraction: number): void {
   const editor = document.querySelector<HTMLElement>('#document')
   const block = editor?.children[Math.floor(editor.children.length * fraction)]
@@ -382,8 +403,8 @@ function hasAll(ids: readonly string[], from: number): boolean {
 }
 
 /**
- * Offset of the page clock to the system clock, shared by all windows. `Date.now()` ticks at whole milliseconds; the
- * closest readings around a tick bound it best.
+ * Offset of the page clock to the system clock, shared by all windows. `Date.now()` ticks at whole
+ * milliseconds; the closest readings around a tick bound it best.
  */
 export function readTickOffset(ticks: number): ClockReading {
   const now = () => performance.timeOrigin + performance.now()
@@ -409,13 +430,13 @@ export function readTickOffset(ticks: number): ClockReading {
     latest = Math.min(latest, wholeMs - before)
     earliest = Math.max(earliest, wholeMs - after)
   }
-  // Bounds cross when the system clock is slewed meanwhile; their distance is the uncertainty.
+  // The bounds cross if the system clock is slewed meanwhile; their distance is the uncertainty.
   return { offsetMs: (earliest + latest) / 2, boundMs: Math.abs(latest - earliest) / 2 }
 }
 
 /**
- * Sequential clock exchanges. `origin`: the server's, if the page was loaded by a slower path, which must be in its
- * `allowedOrigins`; empty for the page's own.
+ * Sequential clock exchanges. `origin`: the server's, if the page was loaded over a slower path,
+ * which must be in its `allowedOrigins`; empty for the page's own.
  */
 export async function exchangeClocks(times: number, origin: string): Promise<Exchange[]> {
   const now = () => performance.timeOrigin + performance.now()
@@ -430,7 +451,7 @@ export async function exchangeClocks(times: number, origin: string): Promise<Exc
   return exchanges
 }
 
-/** What a receiving window runs: a joined device loads these functions with its page. */
+/** Functions that a receiving window runs: a joined device loads them with its page. */
 export const receiverFunctions = {
   isLinked,
   showsText,

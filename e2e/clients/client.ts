@@ -23,7 +23,7 @@ export interface NodeTransport
   extends Required<OpenTransport>,
     Pick<NodePlatform, 'pause' | 'resume' | 'cut'> {}
 
-/** The window's transport of that mode, over connections of its own. */
+/** The window's transport for that mode, over its own connections. */
 export function openTransport({ ca, cookie, ...opening }: NodeOpening): NodeTransport {
   const { mode, origin } = opening
   const platform = createNodePlatform(mode.http, origin, ca, cookie)
@@ -65,7 +65,7 @@ export function draftOf(window: string, count: number, html: string, channel = '
 
 /** The connections of one client. */
 interface NodePlatform extends Platform {
-  /** Stops reading, also what opens later. */
+  /** Stops reading, also from streams opened later. */
   readonly pause: () => void
   readonly resume: () => void
   /** Breaks the connections without warning. */
@@ -116,7 +116,7 @@ function createNodePlatform(
     return text
   }
 
-  /** Resolves at the body's end; rejects when it breaks. */
+  /** Resolves at the body's end; rejects if it breaks. */
   function read(body: Readable, onText: (text: string) => void): Promise<void> {
     hold(body)
     body.setEncoding('utf8').on('data', onText)

@@ -6,7 +6,7 @@ import { startTestServer } from '../../server/testing.ts'
 import { checkClocks, followClock } from '../lab/clock.ts'
 import { exchangeWithServer } from './http-client.ts'
 
-test('the offset of the server’s own clock is within the bound', async (t) => {
+test("the server's own clock has an offset within the bound", async (t) => {
   const server = await startTestServer()
   t.after(() => server.close())
   for (const origin of Object.values(server.origin)) {
@@ -19,7 +19,7 @@ test('the offset of the server’s own clock is within the bound', async (t) => 
   }
 })
 
-test('a refusal names the path and the status', async (t) => {
+test('a refusal includes the path and the status', async (t) => {
   const server = await startTestServer({ access: 'invited' })
   t.after(() => server.close())
   await assert.rejects(exchangeWithServer(server.origin['2'], server.ca, 1), /\/api\/clock answered 401/)

@@ -31,7 +31,10 @@ export interface HttpRequest {
 export interface HttpClient {
   /** Resolves on the headers; rejects if the connection ends first. */
   readonly ask: (request: HttpRequest) => Promise<Answer>
-  /** Over HTTP/2 a stream of the same connection (RFC 8441). A failure is an `error` or `close` event. */
+  /**
+   * Over HTTP/2, a stream of the same connection (RFC 8441). A failure is an `error` or `close`
+   * event.
+   */
   readonly openSocket: (path: string) => WebSocket
   /** Breaks all connections. */
   readonly close: () => void
@@ -78,14 +81,14 @@ function connectHttp2(origin: string, trust: Trust, cookieHeader: Headers): Http
 function headersOf(stream: http2.ClientHttp2Stream): Promise<http2.IncomingHttpHeaders> {
   return new Promise((resolve, reject) => {
     stream.once('response', resolve)
-    stream.once('close', () => reject(new Error('The connection ended before the answer came.')))
+    stream.once('close', () => reject(new Error('The connection ended before the response arrived.')))
   })
 }
 
 /** Untyped parts of `ws`: a WebSocket without an address, over any stream. */
 interface StreamSocket extends WebSocket {
   _isServer: boolean
-  /** What `terminate` breaks before the opening. */
+  /** What `terminate` breaks before the socket opens. */
   _req: Duplex
   setSocket(stream: Duplex, head: Buffer, options: { maxPayload: number; skipUTF8Validation: boolean }): void
   emitClose(): void
@@ -136,7 +139,7 @@ function connectHttp1(origin: string, trust: Trust, cookieHeader: Headers): Http
       sendBody(request, body)
       if (body === undefined) request.end()
       const [response]: [IncomingMessage] = (await once(request, 'response')) as [IncomingMessage]
-      // From here on the body's end reports a cut connection.
+      // From here on, the body's end reports a cut connection.
       request.on('error', () => undefined)
       response.on('error', () => undefined)
       return { status: response.statusCode ?? 0, headers: response.headers, body: response }
@@ -162,7 +165,7 @@ function sendBody(to: NodeJS.WritableStream, body: HttpRequest['body']): void {
   else body.pipe(to)
 }
 
-/** Rejects when the connection ends or the server refuses. */
+/** Rejects if the connection ends or the server refuses. */
 export async function exchangeWithServer(origin: string, ca: string, times: number): Promise<Exchange[]> {
   const http = connectHttp('1.1', origin, ca)
 
@@ -187,14 +190,14 @@ export async function exchangeWithServer(origin: string, ca: string, times: numb
   }
 }
 
-/** Resolves to the session cookie, `name=value`; rejects when refused. */
+/** Resolves to the session cookie, `name=value`; rejects if refused. */
 export async function redeem(origin: string, ca: string | null, invitation: string): Promise<string> {
   const http = connectHttp('2', origin, ca)
   const { pathname, search } = new URL(invitation)
   try {
     const { status, headers } = await http.ask({ path: `${pathname}${search}` })
     const [cookie] = [headers['set-cookie']].flat()
-    if (status !== 303 || !cookie) throw new Error(`The invitation was not taken: ${status}.`)
+    if (status !== 303 || !cookie) throw new Error(`The invitation was not accepted: ${status}.`)
     return cookie.split(';', 1)[0] ?? ''
   } finally {
     http.close()

@@ -67,7 +67,7 @@ for (const mode of modes) {
       }
     })
 
-    test('a reader reads and cannot write; a writer writes', async (t) => {
+    test('a reader receives and cannot write; a writer writes', async (t) => {
       const listening = await joined(t, mode, { cookie: reader })
       const writing = await joined(t, mode, { cookie: writer })
       const refused = await listening.send(draftOf(`r${windows}`, 1, 'x'))
@@ -80,7 +80,7 @@ for (const mode of modes) {
       await isOwn(listening)
     })
 
-    test('a reader that knows the name of a writer’s window cannot act in its name', async (t) => {
+    test('a reader that knows a writer’s window name cannot act in its name', async (t) => {
       const writing = await joined(t, mode, { cookie: writer })
       const window = nameOf(key, `w${windows}`)
       const http = connectHttp(mode.http, server.origin[mode.http], server.ca, reader)
@@ -106,7 +106,7 @@ for (const mode of modes) {
       for (;;) if ((await writing.next('message')).message.id === `${window}-1`) return
     })
 
-    test('other channels are closed for reading and writing; the wind and the page’s own overview are open', async (t) => {
+    test('other channels can be neither read nor written; the wind and the page’s own overview can be read', async (t) => {
       const elsewhere = open(t, mode, { cookie: writer, channels: 'main,elsewhere' })
       await elsewhere.ended
       assert.deepEqual(elsewhere.waiting(), [])
@@ -121,7 +121,7 @@ for (const mode of modes) {
 }
 
 for (const version of httpVersions) {
-  test(`HTTP/${version}: whoever may only read is refused before a body larger than a probe has come`, async (t) => {
+  test(`HTTP/${version}: a reader's body larger than a probe is refused before all of it has arrived`, async (t) => {
     const http = connectHttp(version, server.origin[version], server.ca, reader)
     t.after(http.close)
     const bodies = [new PassThrough(), new PassThrough()]
@@ -152,7 +152,7 @@ for (const version of httpVersions) {
   })
 }
 
-test('a session that expires closes its streams with a code; a renewed one resumes from the cursor', async (t) => {
+test('an expiring session closes its streams with a code; a renewed one resumes from the cursor', async (t) => {
   const own = await startTestServer({
     editor: 'mirror',
     access: 'invited',
@@ -175,7 +175,7 @@ test('a session that expires closes its streams with a code; a renewed one resum
   assert.equal((await back.next('message')).message.id, 'w-1')
 })
 
-test('once its session has ended a client stores nothing, whatever it still has open', {
+test('after its session has ended, a client stores nothing, even over open connections', {
   timeout: 20_000,
 }, async (t) => {
   const own = await startTestServer({ editor: 'mirror', access: 'invited', sessionMinutes: 2 / 60 })
@@ -189,7 +189,7 @@ test('once its session has ended a client stores nothing, whatever it still has 
   const text = (from: string, n: number) => JSON.stringify(draftOf(nameOf(key, from), n, 'late'))
   const publish = (from: string, n: number) => `{"type":"publish","message":${text(from, n)}}`
 
-  // Ignores Close.
+  // Ignores Close frames.
   const socket = await connectTls(own.ports['1.1'])
   t.after(() => socket.destroy())
   socket.write(
@@ -246,7 +246,7 @@ async function renew({ origin, ca }: TestServer, cookie: string): Promise<string
   return String([headers['set-cookie']].flat()[0]).split(';', 1)[0] ?? ''
 }
 
-test('figures, settings and windows need a session; a guest sees no window of another channel', async (t) => {
+test('figures, settings and window lists need a session; a guest sees no window of another channel', async (t) => {
   const own = await startTestServer({ editor: 'mirror', access: 'invited' })
   t.after(() => own.close())
   const everywhere = await redeem(
@@ -274,12 +274,12 @@ test('figures, settings and windows need a session; a guest sees no window of an
   assert.equal((await ask('/healthz'))[0], 200)
   const [, { windows }] = await ask('/api/windows', here)
   assert.equal(windows?.length, 1)
-  assert.ok(!JSON.stringify(windows).includes(key), 'the list of windows reveals a key')
+  assert.ok(!JSON.stringify(windows).includes(key), 'the window list reveals a key')
   assert.equal((await ask('/api/windows', everywhere))[1].windows?.length, 2)
 })
 
 for (const version of httpVersions) {
-  test(`HTTP/${version}: paths that leave the public folder need a session too`, async (t) => {
+  test(`HTTP/${version}: paths outside the public folder need a session too`, async (t) => {
     const http = connectHttp(version, server.origin[version], server.ca)
     t.after(http.close)
     for (const path of ['/assets/../index.html', '/assets/..%2findex.html']) {

@@ -68,7 +68,7 @@ for (const version of httpVersions)
       ['br;q=x', undefined],
     ]
     for (const [accepted, coding] of asked)
-      test(`${accepted === null ? 'nothing' : `"${accepted}"`} accepted is answered with ${coding ?? 'the file as it is'}`, async () => {
+      test(`${accepted === null ? 'no Accept-Encoding' : `Accept-Encoding "${accepted}"`} gets ${coding ?? 'the uncompressed file'}`, async () => {
         const { status, headers, body } = await ask(
           path,
           accepted === null ? {} : { 'accept-encoding': accepted },
@@ -84,7 +84,7 @@ for (const version of httpVersions)
         assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
       })
 
-    test('each encoding has its own ETag, and a matching one is answered 304', async () => {
+    test('each encoding has its own ETag; a matching one gets 304', async () => {
       const tags = new Set<string>()
       for (const coding of ['br', 'gzip', 'identity']) {
         const { headers } = await ask(path, { 'accept-encoding': coding })
@@ -112,7 +112,7 @@ for (const version of httpVersions)
       }
     })
 
-    test('a file without compressed variants is sent as it is', async () => {
+    test('a file without compressed variants is sent uncompressed', async () => {
       const { headers, body } = await ask('/assets/icon-1a2B_-.svg', { 'accept-encoding': 'br, gzip' })
       assert.equal(body.toString(), icon)
       assert.equal(headers['content-encoding'], undefined)
@@ -129,7 +129,7 @@ for (const version of httpVersions)
       `${path}.gz`,
       '/assets/.js',
     ]
-    test('other paths are answered 404, which is not cached', async () => {
+    test('other paths get 404, which is not cached', async () => {
       for (const missing of nowhere) {
         const { status, headers, body } = await ask(missing, { 'accept-encoding': 'br' })
         assert.equal(status, 404, missing)

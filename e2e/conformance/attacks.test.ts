@@ -23,10 +23,10 @@ import {
 const askedSeconds = Number(process.env.CROSSWIND_ATTACK_SECONDS ?? 0)
 const isLong = askedSeconds > 0
 const attackMs = isLong ? askedSeconds * 1000 : 800
-/** Quiet time before and after each attack, for the baseline latency. */
+/** Idle time before and after each attack, for the baseline latency. */
 const quietMs = isLong ? 5000 : 0
 
-/** Growth of used and of held memory: the allocator keeps what it had once. */
+/** Growth of used and of held memory: the allocator keeps memory that it once had. */
 const mostKeptBytes = 50_000_000
 const mostHeldBytes = 250_000_000
 const mostPeakBytes = 600_000_000
@@ -44,13 +44,13 @@ const warmUp: readonly AttackName[] = [
   'messages of invented senders, sent ahead',
 ]
 
-/** Default limits, except the log's: retained log entries are no leak. */
+/** Default limits, except the log's: retained log entries are not a leak. */
 const config = { limits: { ...defaultConfig.limits, logMessages: 1000 } }
 
 const names = Object.keys(attacks) as AttackName[]
 
 const attacked = [
-  ['a page of the largest size', { editor: 'mirror' }, fillPage, names],
+  ['a page of the maximum size', { editor: 'mirror' }, fillPage, names],
   [
     'a long document',
     { editor: 'shared', storage: 'sqlite' },
@@ -71,7 +71,7 @@ for (const [what, setting, fill, own] of attacked)
         startAttacker(),
       ])
       await fill(server)
-      // The threads that have read the document end: what they keep is not the attack's.
+      // Lets the threads that read the document end: what they hold is not the attack's.
       await delay(threadsEndMs)
       calm = await openCalmWindows(server, ['sse/2', 'websocket/1.1'])
       for (const name of warmUp) await attacker.attack(name, server.ports, isLong ? 5000 : 500)
@@ -96,11 +96,12 @@ for (const [what, setting, fill, own] of attacked)
         const p99 = attacked[Math.ceil(attacked.length * 0.99) - 1] ?? Number.NaN
         const memory = [atStart.held, atEnd.held, atEnd.peak].map((bytes) => `${Math.round(bytes / 1e6)} MB`)
         t.diagnostic(
-          `${connections} connections; memory at start, after and at most: ${memory.join(', ')}; median latency ` +
-            `${median(quiet).toFixed(1)} ms, attacked ${median(attacked).toFixed(1)} ms, ${ratio.toFixed(2)} times; 99th percentile ${p99.toFixed(0)} ms`,
+          `${connections} connections; memory at start, at the end and peak: ${memory.join(', ')}; median ` +
+            `latency ${median(quiet).toFixed(1)} ms, under attack ${median(attacked).toFixed(1)} ms, ` +
+            `${ratio.toFixed(2)} times; 99th percentile ${p99.toFixed(0)} ms`,
         )
         assert.deepEqual(calm.failures, [])
-        assert.ok(isBack(atEnd, atStart), `${memory[1]} after it, ${memory[0]} at its start`)
+        assert.ok(isBack(atEnd, atStart), `${memory[1]} after it, ${memory[0]} before`)
         assert.ok(atEnd.peak < mostPeakBytes, `${memory[2]} at most`)
         if (!isLong) return
         assert.ok(ratio <= mostRatio, `the median latency was ${ratio.toFixed(2)} times the quiet one`)
@@ -108,7 +109,7 @@ for (const [what, setting, fill, own] of attacked)
       })
     }
 
-    test('no message was lost, doubled or reordered', { timeout }, async (t) => {
+    test('no message was lost, duplicated or reordered', { timeout }, async (t) => {
       t.diagnostic(`${await calm.finish()} messages`)
     })
   })
@@ -118,7 +119,7 @@ async function fillPage(server: FloodedServer): Promise<void> {
   await write(server, [draftOf('filler', 1, html, 'attacked')])
 }
 
-/** Of 8 million characters, in one base. */
+/** 8 million characters in one base. */
 async function fillDocument(server: FloodedServer): Promise<void> {
   const doc = new Y.Doc()
   const updates: Uint8Array[] = []

@@ -34,7 +34,7 @@ export async function attack(name: AttackName, ports: Ports, forMs: number): Pro
       const { ended, close } = await attempt(ports, attempts)
       await Promise.race([ended, end])
       close()
-      // Bounds the reconnect rate, which is not under test.
+      // Limits the reconnect rate, which is not under test.
       await delay(20)
     }
   }
@@ -43,7 +43,7 @@ export async function attack(name: AttackName, ports: Ports, forMs: number): Pro
   return attempts
 }
 
-/** Its content is large. */
+/** A channel with large content. */
 const channel = 'attacked'
 const onPage = `channels=${channel}`
 const victim = calmName(0)
@@ -56,7 +56,7 @@ async function connect(port: number) {
   return { socket, ended, close: () => void socket.destroy() }
 }
 
-/** Reads no response. */
+/** Never reads the response. */
 function pipelined(next: () => string): Attempt {
   return async ({ '1.1': port }) => {
     const { socket, ended, close } = await connect(port)
@@ -104,14 +104,14 @@ function edit(from: string): string {
 
 const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
 
-/** Claims a million structs of one client; made once, so that the attacker keeps its pace. */
+/** Claims a million structs of one client; built once, so that the attacker keeps its pace. */
 const malformed = encoded(Uint8Array.from([1, 0xc0, 0x84, 0x3d, 1, 0, ...new Uint8Array(3000).fill(1)]))
 
 function update(from: string, bytes: string, id = `${from}-${random(8)}`): string {
   return JSON.stringify({ id, channel, kind: 'update', from, at: 1, body: { update: bytes } })
 }
 
-/** 30,000 letters: half a minute of every reader's processor time, if it is stored. */
+/** 30,000 letters: half a minute of every reader's processor time, if stored. */
 const bomb = encoded(integrationBomb(30_000))
 
 function letterOf(client: number): string {
@@ -180,7 +180,7 @@ const inventedWindows: Attempt = async ({ '1.1': port }) => {
 const emptyBinary = webSocketFrame('', 'binary')
 const clockRequest = webSocketFrame('{"type":"clock","at":1}')
 
-/** Responses get no flow-control window. */
+/** Grants responses no flow-control window. */
 function unreadStreams(path: (index: number) => string): Attempt {
   return async ({ '2': port }) => {
     const raw = await openRawHttp2(port, settings.initialWindowSize(0))
@@ -222,7 +222,10 @@ const streamedBody: Attempt = async ({ '2': port }, attempt) => {
   return raw
 }
 
-/** Bodies, and lines of streamed ones, that lack their last byte; a refused one is followed by the next. */
+/**
+ * Bodies, and lines of streamed ones, that lack their last byte; when one is refused, the next
+ * follows.
+ */
 const almostWhole = Buffer.alloc(defaultConfig.limits.maxMessageBytes - 1, ' ')
 const notJson = String(almostWhole)
 
@@ -251,7 +254,7 @@ function unfinished(count: number, path: (attempt: number, index: number) => str
   }
 }
 
-/** Just below the largest frame that is taken. */
+/** Just below the maximum frame size. */
 const almostFrame = webSocketFrame(' '.repeat(defaultConfig.limits.maxMessageBytes * 2)).subarray(0, -1)
 
 const unfinishedFrame: Attempt = async ({ '1.1': port }, attempt) => {
@@ -348,7 +351,7 @@ export const attacks = {
   ],
 } as const satisfies Readonly<Record<string, Attack>>
 
-/** Upon shared documents; the others do not depend on what is shown. */
+/** Attacks that involve shared documents; the others do not depend on what is shown. */
 export const onDocuments: ReadonlySet<AttackName> = new Set([
   'updates that take long to integrate, sent ahead',
   'updates of invented authors, sent ahead',

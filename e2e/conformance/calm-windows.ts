@@ -65,7 +65,7 @@ export class CalmWindows {
     }
   }
 
-  /** Open loop: a stall delays all messages that fall due in it. */
+  /** Open loop: a stall delays every message that falls due during it. */
   async #write(): Promise<void> {
     const startedAt = performance.now()
     for (let count = 1; this.#isWriting; count += 1) {
@@ -113,7 +113,7 @@ export class CalmWindows {
     return this.#sent.length
   }
 
-  /** Resolves early when a window was closed. */
+  /** Resolves early if a window was closed. */
   async #untilSeen(count: number): Promise<void> {
     while (this.failures.length === 0 && this.#windows.some(({ seen }) => seen.length < count))
       await once(this.#arrivals, 'seen')

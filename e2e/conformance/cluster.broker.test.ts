@@ -1,4 +1,4 @@
-// Several servers over one NATS stream: each window is served by any of them, and nothing acknowledged is lost.
+// Several servers over one NATS stream: any of them serves a window; nothing acknowledged is lost.
 
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
@@ -33,7 +33,7 @@ async function startServers(
   return servers
 }
 
-/** Of the newest stream. */
+/** On the newest stream. */
 async function startServer(
   context: TestContext,
   addresses: readonly string[],
@@ -48,7 +48,7 @@ async function startServer(
 const open = (context: TestContext, server: TestServer, mode: Mode, asked: Record<string, string>) =>
   openNamed(context, server, mode, { channels: 'main', key, ...asked })
 
-/** A server that was cut off for long takes no windows until it has read on. */
+/** A server that was cut off for long accepts no windows until it has caught up. */
 async function openWhenReady(
   context: TestContext,
   server: TestServer,
@@ -75,7 +75,7 @@ const texts = (messages: readonly Message[]) =>
   messages.map((message) => (isKind(message, 'edit') ? message.body.html : message.kind))
 
 for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'long-polling/2'].includes(name))) {
-  test(`${mode.name}: windows of two servers follow each other, and are counted together`, async (context) => {
+  test(`${mode.name}: windows of two servers receive each other's messages, and are counted together`, async (context) => {
     const [one, other] = await startServers(context, 2)
     assert.ok(one && other)
     const [first, second] = [
@@ -102,7 +102,7 @@ for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'long-p
     )
   })
 
-  test(`${mode.name}: a window whose server stops goes on at another one, from its cursor`, async (context) => {
+  test(`${mode.name}: a window whose server stops continues at another, from its cursor`, async (context) => {
     const [one, other] = await startServers(context, 2)
     assert.ok(one && other)
     const reader = open(context, one, mode, { window: 'w1' })
@@ -118,7 +118,7 @@ for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'long-p
     const { recovered } = await again.next('welcome')
     await author.send(draftOf(nameIn('w2'), 3, 'after'))
     assert.deepEqual([recovered, texts(await take(again, 3))], [true, ['before', 'meanwhile', 'after']])
-    // What the first server had acknowledged is known to the other.
+    // The second server knows what the first had acknowledged.
     assert.deepEqual(await again.send(draftOf(nameIn('w2'), 1, 'before')).then(({ type }) => type), 'stored')
     assert.deepEqual(
       again.waiting().filter(({ type }) => type === 'message'),
@@ -127,7 +127,7 @@ for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'long-p
   })
 }
 
-test('a window that comes from a server that was ahead waits, and gets what it missed', async (context) => {
+test('a window from a server that was ahead waits, and gets what it missed', async (context) => {
   const mode = modes[0]
   assert.ok(mode)
   const stretch = await startProxy(Number(nats.address().split(':')[1]))
@@ -138,7 +138,7 @@ test('a window that comes from a server that was ahead waits, and gets what it m
   const author = open(context, one, mode, { window: 'w1' })
   const { cursor: first } = await author.next('welcome')
   await author.send(draftOf(nameIn('w1'), 0, 'before'))
-  // It has heard of the first message; the others are held back.
+  // It has received the first message; the others are held back.
   const witness = open(context, behind, mode, { window: 'w3', cursor: first })
   await take(witness, 1)
   stretch.hold()
@@ -150,7 +150,7 @@ test('a window that comes from a server that was ahead waits, and gets what it m
   assert.deepEqual([recovered, texts(await take(moved, 1))], [true, ['3']])
 })
 
-test('a server that was away while others erased what it missed reads the state anew, and goes on', async (context) => {
+test('a server that missed erased messages rereads the state, and continues', async (context) => {
   const mode = modes[0]
   assert.ok(mode)
   const stretch = await startProxy(Number(nats.address().split(':')[1]))
@@ -177,7 +177,7 @@ test('a server that was away while others erased what it missed reads the state 
   assert.deepEqual(texts(await take(late, 1)), ['on'])
 })
 
-test('messages are erased before a server had them: its windows do not get later ones alone, and are told', async (context) => {
+test('if messages are erased before a server read them, its windows get no later ones without notice', async (context) => {
   const mode = modes[0]
   assert.ok(mode)
   const stretch = await startProxy(Number(nats.address().split(':')[1]))
@@ -200,14 +200,14 @@ test('messages are erased before a server had them: its windows do not get later
   await author.send(draftOf(nameIn('w1'), 3, 'after'))
   stretch.refuse(false)
   await openWhenReady(context, away, mode, { window: 'w3', cursor: `${epoch}:3` })
-  // The first may be read with the state; the second is told.
+  // The first may arrive with the state; the second is delivered as a message.
   for (const n of [4, 5]) await author.send(draftOf(nameIn('w1'), n, `${n}`))
   await assert.rejects(reader.next('message'))
   const back = await openWhenReady(context, away, mode, { window: 'w2', opening: '1', cursor: `${epoch}:1` })
   assert.deepEqual(texts(await take(back, 1)), ['5'])
 })
 
-test('NATS is killed while windows write: what is acknowledged arrives everywhere, once and in order', async (context) => {
+test('if NATS is killed while windows write, every acknowledged message arrives everywhere, once and in order', async (context) => {
   const mode = modes[0]
   assert.ok(mode)
   const [one, other] = await startServers(context, 2)
@@ -219,7 +219,7 @@ test('NATS is killed while windows write: what is acknowledged arrives everywher
   const write = async (from: number, to: number) => {
     for (let n = from; n < to; n += 1) {
       const draft = draftOf(nameIn('w1'), n, `${n}`)
-      // A window sends again what was refused for a while.
+      // Resends what was refused temporarily, as a window does.
       while ((await author.send(draft)).type !== 'stored');
       expected.push(`${n}`)
     }

@@ -21,7 +21,7 @@ const help = `npm run conformance -- --server URL [flags]
 const flagsSchema = z.object({
   server: z.url({ protocol: /^https$/, error: 'must be an https address, https://localhost:8443' }),
   modes: z.string().default('all'),
-  invitation: z.url({ error: 'must be the whole link of the invitation' }).optional(),
+  invitation: z.url({ error: 'must be the whole invitation link' }).optional(),
 })
 
 const settingsSchema = z.object({
@@ -49,12 +49,15 @@ async function run(argv: readonly string[]): Promise<void> {
   for (const mode of wanted) describe(mode.name, () => testTransportContract(mode, () => subjectFor(mode)))
 }
 
-/** Rejects when no server answers as PROTOCOL.md says. Trusts any certificate: the suite tests the protocol. */
+/**
+ * Rejects if no server answers as PROTOCOL.md says. Trusts any certificate: the suite tests the
+ * protocol.
+ */
 async function inspectServer(address: string, invitation?: string): Promise<(mode: Mode) => Subject> {
   const { hostname, origin } = new URL(address)
   const cookie = invitation === undefined ? undefined : await redeem(origin, null, invitation)
   const settings = settingsSchema.safeParse(await getJson(origin, '/api/settings', cookie))
-  if (!settings.success) throw new Error(`${origin}/api/settings does not say which ports there are.`)
+  if (!settings.success) throw new Error(`${origin}/api/settings does not name the ports.`)
   const { ports, limits, editor } = settings.data
   return ({ http }) => ({ origin: `https://${hostname}:${ports[http]}`, ca: null, cookie, editor, ...limits })
 }

@@ -8,14 +8,14 @@ import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { type NodeOpening, type NodeTransport, nameOf, openTransport } from '../clients/client.ts'
 
 export interface ContractClient extends Omit<NodeTransport, 'send'> {
-  /** Drops earlier frames; rejects when the stream ends first. */
+  /** Drops earlier frames; rejects if the stream ends first. */
   readonly next: <Type extends DownFrame['type']>(type: Type) => Promise<Extract<DownFrame, { type: Type }>>
   readonly waiting: () => readonly DownFrame[]
-  /** The waiting frames, which wait no more. */
+  /** Removes and returns the waiting frames. */
   readonly take: () => DownFrame[]
   /** Resolves to refusals too; accepts invalid drafts. */
   readonly send: (draft: unknown) => Promise<Stored | Refused>
-  /** Resolves to the reason when the stream ends without `close`. */
+  /** Resolves to the reason if the stream ends without `close`. */
   readonly ended: Promise<Closing>
 }
 
@@ -53,7 +53,7 @@ export function openClient({ polling = usualPolling, ...opening }: ClientOpening
         const frame = frames.shift()
         if (frame?.type === type) return frame as Extract<DownFrame, { type: typeof type }>
         if (frame) continue
-        if (ending) throw new Error(`No ${type} came: the stream ended: ${ending.sentence}`)
+        if (ending) throw new Error(`No ${type} arrived: the stream ended: ${ending.sentence}`)
         await once(changes, 'change')
       }
     },

@@ -1,4 +1,4 @@
-// Concurrent edits of a shared document converge over every mode, whatever is dropped, repeated or reordered.
+// Concurrent edits converge over every mode, whatever is dropped, repeated or reordered.
 // `CROSSWIND_ROUNDS=10000 npm test -- convergence` runs longer; `CROSSWIND_SEED` repeats a failed run.
 
 import assert from 'node:assert/strict'
@@ -16,7 +16,7 @@ import { type ContractClient, openClient } from './contract-client.ts'
 const rounds = Number(process.env.CROSSWIND_ROUNDS ?? 100)
 const seed = Number(process.env.CROSSWIND_SEED ?? Math.floor(Math.random() * 1e6))
 const peerCount = 4
-/** Of each delivery. */
+/** Probabilities per delivery. */
 const odds = { drop: 0.1, repeat: 0.1, reorder: 0.2, reconnect: 0.03, forget: 0.2 }
 
 for (const mode of modes) {
@@ -47,8 +47,8 @@ for (const mode of modes) {
         assert.deepEqual(peer.content(), expected.content())
       }
       const { refusals, snapshots } = countsOf(peers)
-      t.diagnostic(`${refusals} updates came too early, ${snapshots} snapshots`)
-      // A short run may draw none.
+      t.diagnostic(`${refusals} updates arrived too early, ${snapshots} snapshots`)
+      // A short run may reorder none.
       if (rounds >= 1000) assert.ok(refusals > 0, 'no update was reordered')
     })
   })
@@ -59,7 +59,10 @@ function countsOf(peers: readonly Peer[]) {
   return { refusals: sum(({ refusals }) => refusals), snapshots: sum(({ snapshots }) => snapshots) }
 }
 
-/** A window that never cuts a surrogate pair (Yjs would replace it), but loses, repeats and mixes up what it sends and receives, and reconnects now and then. */
+/**
+ * A window that never cuts a surrogate pair (Yjs would replace it), but loses, repeats and reorders
+ * what it sends and receives, and sometimes reconnects.
+ */
 class Peer {
   readonly #doc = createDocument()
   readonly #text = documentText(this.#doc)
@@ -67,10 +70,10 @@ class Peer {
   readonly #random: () => number
   readonly #window: string
   #client: ContractClient
-  /** Not stored yet. */
+  /** Drafts not yet stored. */
   #outbox: Draft<'update'>[] = []
   #sent = 0
-  /** Received, but not applied. */
+  /** Received, but not yet applied. */
   #inbox: Message<'update'>[] = []
   #epoch = ''
   /** All messages up to here were applied; the newest received. */
@@ -128,7 +131,7 @@ class Peer {
     else text.insert(place, '\n', { block: 'h1' })
   }
 
-  /** What is dropped or refused for a gap stays in the outbox. */
+  /** Drafts that are dropped, or refused for a gap, stay in the outbox. */
   async send(): Promise<void> {
     await this.#opened()
     const due = this.#outbox.filter(() => this.#random() >= odds.drop)
@@ -195,7 +198,7 @@ class Peer {
       Y.applyUpdate(this.#doc, Buffer.from(body.update, 'base64'), this)
   }
 
-  /** From before the first message that was lost, or from nothing. */
+  /** Resumes from before the first lost message, or without a cursor. */
   #reconnect(): void {
     this.#client.close()
     const isKnown = this.#epoch !== '' && this.#random() >= odds.forget

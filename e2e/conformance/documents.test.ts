@@ -64,7 +64,7 @@ describe('on an open server', () => {
   }
 
   for (const version of httpVersions) {
-    test(`HTTP/${version}: a page has its channel in the address; the old form leads there with its other parameters`, async (t) => {
+    test(`HTTP/${version}: a page has its channel in the address; the old form redirects there with its other parameters`, async (t) => {
       const http = connectHttp(version, server.origin[version], server.ca)
       t.after(http.close)
       const name = encodeURIComponent('Über-気象')
@@ -80,7 +80,7 @@ describe('on an open server', () => {
     })
   }
 
-  test('an address that names no page is refused; one that a path cannot hold is served where it is', async (t) => {
+  test('an address that names no page is refused; a channel that a path cannot hold is served at the old form', async (t) => {
     const http = connect(t)
     for (const path of ['/d/two%20words', '/d/%', '/d/a%2Fb', '/?channel=a%2Fb']) {
       const { status, text } = await ask(http, path)
@@ -90,7 +90,7 @@ describe('on an open server', () => {
     assert.ok((await ask(http, '/?channel=..')).text.includes('"channel":".."'))
   })
 
-  test('the main page is listed before anything is in it', async (t) => {
+  test('the main page is listed even while it is empty', async (t) => {
     const { documents } = await list(connect(t))
     assert.deepEqual(
       documents.map(({ channel, title, at }) => [channel, title, at]),
@@ -98,7 +98,7 @@ describe('on an open server', () => {
     )
   })
 
-  test('documents are listed by their last change, with title and windows; the newest title holds', async (t) => {
+  test('documents are listed by last change, with title and windows; the newest title counts', async (t) => {
     const http = connect(t)
     assert.equal((await ask(http, post('/api/messages', titleOf('w', 1, '', 'first')))).status, 200)
     assert.ok((await list(http)).documents.some(({ channel, title }) => channel === 'first' && title === ''))
@@ -124,11 +124,11 @@ describe('on an open server', () => {
     assert.equal(times.length, 2)
     assert.ok(times.every((at) => Math.abs(at - Date.now()) < 60_000))
     assert.deepEqual([found.omitted, found.mayCreate], [0, true])
-    // In the page too, so that it is there with the first paint.
+    // Also embedded in the page, so that it shows with the first paint.
     assert.ok((await ask(http, '/d/first')).text.includes('"title":"Minutes of 3 May"'))
   })
 
-  test('a deleted document is listed as such and read, takes nothing, and is brought back', async (t) => {
+  test('a deleted document is listed as deleted and can be read, accepts nothing, and can be brought back', async (t) => {
     const http = connect(t)
     const path = '/api/documents/wasted'
     const entry = async () => (await list(http)).documents.find(({ channel }) => channel === 'wasted')
@@ -142,7 +142,7 @@ describe('on an open server', () => {
     assert.deepEqual([(await entry())?.deletedAt, (await entry())?.mayWrite], [null, true])
     const { status, text } = await ask(http, remove('d-3'))
     assert.equal(status, 200)
-    assert.equal((await ask(http, remove('d-3'))).text, text, 'a repeat has the same answer')
+    assert.equal((await ask(http, remove('d-3'))).text, text, 'a repeat gets the same answer')
     assert.ok(((await entry())?.deletedAt ?? 0) > 0)
     for (const asking of [
       writing('PUT', 'wasted', 'd-4', 'one'),
@@ -158,7 +158,7 @@ describe('on an open server', () => {
     assert.equal((await ask(http, writing('POST', 'wasted', 'd-6', 'two'))).status, 200)
   })
 
-  test('a document is exported as HTML that can do nothing, and as Markdown, under its title', async (t) => {
+  test('a document is exported under its title as Markdown, and as HTML without scripts', async (t) => {
     const http = connect(t)
     const html = '<h2>Plan</h2><p>a <b>b</b><img src=x onerror="alert(1)"><script>alert(2)</script></p>'
     const doc = new Y.Doc()
@@ -220,7 +220,7 @@ describe('on an open server', () => {
     assert.deepEqual(JSON.parse((await ask(http, '/api/history?channel=none')).text).updates, [])
   })
 
-  test('names of versions come with the snapshot, all of them, in order', async (t) => {
+  test('all version names come with the snapshot, in order', async (t) => {
     const http = connect(t)
     for (const [count, name] of ['Draft', 'Review', ''].entries()) {
       const body = { versions: [{ at: count % 2, name }] }
@@ -237,7 +237,7 @@ describe('on an open server', () => {
   })
 
   for (const version of httpVersions)
-    test(`HTTP/${version}: a text is read as it was written, in the type that is asked for`, async (t) => {
+    test(`HTTP/${version}: a text is read back as written, in the requested type`, async (t) => {
       const http = connectHttp(version, server.origin[version], server.ca)
       t.after(http.close)
       const channel = `气-${version}`
@@ -265,7 +265,7 @@ describe('on an open server', () => {
       assert.deepEqual([head.status, head.headers.etag, head.text], [200, plain.headers.etag, ''])
     })
 
-  test('what is no text, or cannot be given, is refused with a code, and nothing is stored', async (t) => {
+  test('invalid text, and a type that cannot be produced, are refused with a code, and nothing is stored', async (t) => {
     const http = connect(t)
     const path = '/api/documents/refused'
     const put = (body: string | Buffer, type?: string) => writing('PUT', 'refused', 'p-1', body, type)
@@ -296,7 +296,7 @@ describe('on an open server', () => {
     assert.deepEqual([last?.status, JSON.parse(last?.text ?? '').code], [429, 'too-fast'])
   })
 
-  test('with If-Match a program loses nothing that others write', async (t) => {
+  test('with If-Match a program overwrites nothing that others write', async (t) => {
     const http = connect(t)
     const path = '/api/documents/matched'
     await ask(http, writing('PUT', 'matched', 'p-1', 'one\n'))
@@ -308,7 +308,7 @@ describe('on an open server', () => {
     assert.equal((await ask(http, path)).text, 'one\ntwo\n')
   })
 
-  test('there are no invitations where everybody may write', async (t) => {
+  test('there are no invitations if everyone may write', async (t) => {
     const asking = post('/api/invitations', { channel: 'main', may: 'read', hours: 1 })
     const { status, text } = await ask(connect(t), asking)
     assert.deepEqual([status, JSON.parse(text).code], [409, 'open-access'])
@@ -329,7 +329,7 @@ describe('on a server with invitations', () => {
     return http
   }
 
-  test('a guest sees the documents of the invitation and no others', async (t) => {
+  test('a guest sees only the documents of the invitation', async (t) => {
     const everywhere = await enter(t, await server.invite({ channels: 'all', may: 'write' }))
     for (const channel of ['notes', 'secret'])
       await ask(everywhere, post('/api/messages', titleOf('w', 1, `On ${channel}`, channel)))
@@ -346,7 +346,7 @@ describe('on a server with invitations', () => {
     assert.equal((await list(everywhere)).documents.length, 3)
   })
 
-  test('a writer makes a link that opens the page for reading alone, and ends with the writer’s own', async (t) => {
+  test('a writer creates a read-only link, which expires with the writer’s own invitation', async (t) => {
     const halfAnHour = 1_800_000
     const until = Date.now() + halfAnHour
     const writer = await enter(t, await server.invite({ channels: ['main'], may: 'write' }, halfAnHour))
@@ -367,7 +367,7 @@ describe('on a server with invitations', () => {
     assert.deepEqual([passedOn.status, JSON.parse(passedOn.text).code], [403, 'read-only-invitation'])
   })
 
-  test('right and end of an invitation come from one credential: a session beside a bearer lengthens nothing', async (t) => {
+  test('rights and expiry of an invitation come from one credential: a session beside a bearer token extends nothing', async (t) => {
     const guest = await enter(t, await server.invite({ channels: 'all', may: 'read' }))
     const minuteMs = 60_000
     const until = Date.now() + minuteMs
@@ -383,7 +383,7 @@ describe('on a server with invitations', () => {
     }
   })
 
-  test('an invitation never covers more than its maker may do, nor comes faster than one a second', async (t) => {
+  test("an invitation never grants more than its creator's rights, and at most one is created per second", async (t) => {
     const writer = await enter(t, await server.invite({ channels: ['main'], may: 'write' }))
     for (const [asked, status, code] of [
       [{ channel: 'secret', may: 'read', hours: 1 }, 403, 'not-invited-there'],
@@ -402,12 +402,12 @@ describe('on a server with invitations', () => {
     const last = some.at(-1)
     assert.deepEqual([last?.status, JSON.parse(last?.text ?? '').code], [429, 'too-fast'])
     assert.equal(last?.headers['retry-after'], '1')
-    // A page shows the sentence for as long as its reader likes.
+    // The page shows the sentence for as long as the reader likes, so it contains no countdown.
     assert.doesNotMatch(last?.text ?? '', / in \d/)
   })
 })
 
-test('a repeated text gets its first number from a server that started again, though the page has changed since', async (t) => {
+test('after a restart, a repeated text gets its first number, even if the page has changed since', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-data-'))
   t.after(() => rm(dataFolder, { recursive: true, force: true }))
   const change = { storage: 'sqlite', dataFolder, limits: { ...testConfig.limits, maxChannels: 1 } } as const
@@ -431,7 +431,7 @@ test('a repeated text gets its first number from a server that started again, th
   assert.deepEqual(answers[1], answers[0])
 })
 
-test('a mirroring server shows a written text as an edit, and takes no update', async (t) => {
+test('a mirroring server shows a written text as an edit, and refuses updates', async (t) => {
   const server = await startTestServer({ editor: 'mirror' })
   const http = connectHttp('2', server.origin['2'], server.ca)
   t.after(async () => {

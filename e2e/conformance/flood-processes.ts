@@ -13,9 +13,9 @@ import type { FloodName, Ports } from './floods.ts'
 export interface Memory {
   /** In objects and buffers. */
   readonly used: number
-  /** Resident, without the free part of the heap, which V8 trims at times of its own. */
+  /** Resident, without the free part of the heap, which V8 trims at its own times. */
   readonly held: number
-  /** Resident at most since the last question, sampled. */
+  /** Resident peak since the last call, sampled. */
   readonly peak: number
 }
 
@@ -84,11 +84,11 @@ class Child {
     return answer
   }
 
-  /** Rejects with the process's output when it ends first. */
+  /** Rejects with the process's output if it ends first. */
   async message<Message>(isAnswer: (message: Message) => boolean = () => true): Promise<Message> {
     for await (const [message] of on(this.#process, 'message', { close: ['exit'] }))
       if (isAnswer(message)) return message
-    throw new Error(`A process of the floods ended:\n${this.written}`)
+    throw new Error(`A flood process ended:\n${this.written}`)
   }
 
   /** Disconnects; resolves to the exit code once nothing keeps the process alive. */

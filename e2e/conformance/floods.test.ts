@@ -18,7 +18,7 @@ const mostLatencyMs = 5000
 /** Growth of used and of held memory, which the allocator returns late. */
 const mostKeptBytes = 40_000_000
 const mostHeldBytes = 200_000_000
-/** Lets an endless flood fail by its own name. */
+/** Makes an endless flood fail under its own name. */
 const timeout = 15_000
 
 const config = {
@@ -47,7 +47,7 @@ const endings: Partial<Record<FloodName, (ending: never) => void>> = {
   'a window that joins again and again': ({ answers }: RawEnding) => assert.equal(answers, 100),
 }
 
-/** These only wait for the server's patience to end; they do so together, during the first of the others. */
+/** These only wait for a server timeout; they run together, during the first of the others. */
 const patient: readonly FloodName[] = [
   'a slow body, HTTP/2',
   'a slow body, HTTP/1.1',
@@ -64,7 +64,10 @@ function isRefusedStream({ answers, resets, goaway }: RawEnding): void {
   assert.deepEqual({ answers, resets, goaway }, { answers: 1, resets: { NO_ERROR: 1 }, goaway: null })
 }
 
-/** In two seconds at most the burst of a second and two seconds' messages, with room for a busy machine. */
+/**
+ * In two seconds, at most a burst of one second plus two seconds' messages, with room for a busy
+ * machine.
+ */
 function isSlowed({ answers, isOpen }: PingEnding): void {
   assert.ok(isOpen)
   assert.ok(answers > 0 && answers <= 4 * config.limits.messagesPerSecond, `${answers} answers`)
@@ -114,11 +117,11 @@ describe('during a flood', () => {
     })
   }
 
-  test('no message was lost, doubled or reordered', { timeout }, async (t) => {
+  test('no message was lost, duplicated or reordered', { timeout }, async (t) => {
     t.diagnostic(`${await calm.finish()} messages`)
   })
 
-  test('memory is what it was, and the terminal has one line for each kind of incident', async (t) => {
+  test('memory returns to its level, and the terminal has one line per kind of incident', async (t) => {
     const atEnd = await server.memory()
     const growth = (part: keyof Memory) => atEnd[part] - atStart[part]
     const megabytes = (part: keyof Memory) => `${part} ${(growth(part) / 1e6).toFixed(1)} MB`
@@ -126,12 +129,12 @@ describe('during a flood', () => {
     assert.ok(growth('used') < mostKeptBytes)
     assert.ok(growth('held') < mostHeldBytes)
     const lines = server.written().split('\n').filter(Boolean)
-    // One line at the first, and one with the count every ten seconds.
+    // One line at the first incident, and one with the count every ten seconds.
     assert.ok(lines.length < 30, server.written())
     for (const line of lines) assert.match(line, /^A client broke HTTP\/2, /)
   })
 
-  test('after closing nothing keeps the process alive', { timeout }, async () => {
+  test('after closing, nothing keeps the process alive', { timeout }, async () => {
     assert.equal(await server.close(), 0)
   })
 })
@@ -139,5 +142,5 @@ describe('during a flood', () => {
 function describeLatencies(sorted: readonly number[]): string {
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0
   const most = sorted.at(-1) ?? 0
-  return `${sorted.length} messages meanwhile, median ${median.toFixed(1)} ms, most ${most.toFixed(1)} ms`
+  return `${sorted.length} messages meanwhile, median ${median.toFixed(1)} ms, maximum ${most.toFixed(1)} ms`
 }

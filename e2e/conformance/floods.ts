@@ -84,7 +84,7 @@ export const floods = {
         body: { html },
       }
       await author.send(postHeaders(stream), frames.data(stream, JSON.stringify(draft), true))
-      // Below a window's message rate, so that the channel stays busy.
+      // Slower than a window's message rate, so that the channel stays busy.
       await delay(10)
     }
     author.close()
@@ -98,7 +98,7 @@ export const floods = {
   /** Continues a refused body while the stream is open. */
   async 'a body without an end, HTTP/2'({ '2': port }) {
     const raw = await openPost(port)
-    // Before, the server's stream window is that of the RFC, 65,535.
+    // Until then, the server's stream window is the RFC's 65,535.
     await raw.acknowledged
     // Below the server's initial stream window: this client ignores WINDOW_UPDATE.
     const part = frames.data(1, 'x'.repeat(16_000))
@@ -217,7 +217,7 @@ async function untilReset(raw: RawHttp2, frame: Buffer, everyMs: number): Promis
 
 const postLines = ['POST /api/messages HTTP/1.1', 'Host: localhost', 'Content-Type: application/json']
 
-/** The begin of a TLS record (content type 22). */
+/** The beginning of a TLS record (content type 22). */
 const handshake = Buffer.from([22, 3, 1, 2, 0, 1])
 
 function bareSocket(port: number, bytes: Buffer): net.Socket {

@@ -67,7 +67,7 @@ function testVersion(version: HttpVersion): void {
     ['/?channel=two%20words', 400, 'No page can have this name', 'letters and digits of any script'],
     ['/api/socket?window=w2&channels=main', 426, 'This address does not work', 'WebSocket'],
   ] as const) {
-    test(`a wrong address (${path}): a person gets a page, a program JSON`, async () => {
+    test(`a wrong address (${path}): a browser gets a page, a program JSON`, async () => {
       const page = await http.ask({ path, headers: person })
       assert.equal(page.status, status)
       assert.match(String(page.headers['content-type']), /^text\/html/)
@@ -104,7 +104,7 @@ function testVersion(version: HttpVersion): void {
     assert.ok((await textOf(page.body)).includes(`"channel":"${channel}"`))
   })
 
-  test('a page’s name that looks like another, or is too long, is refused', async () => {
+  test('a page’s name that resembles another, or is too long, is refused', async () => {
     for (const channel of ['u\u0308ber', '\u200bmain', 'main ', '', '気'.repeat(22)]) {
       const answer = await http.ask(post(JSON.stringify(draftOf('w9', 6, 'wind', channel))))
       const { code, message } = JSON.parse(await textOf(answer.body))
@@ -155,7 +155,7 @@ function testVersion(version: HttpVersion): void {
     ['an unknown path', { path: '/nothing/here' }, 404, 'not-found'],
     ['a path that leaves the folder', { path: '/..%2f..%2fpackage.json' }, 404, 'not-found'],
     ['a wrong method', { method: 'DELETE', path: '/api/messages' }, 405, 'wrong-method'],
-    ['a method that nobody knows', { method: 'PROPFIND', path: '/' }, 405, 'wrong-method'],
+    ['an unknown method', { method: 'PROPFIND', path: '/' }, 405, 'wrong-method'],
     ['a WebSocket’s path without an upgrade', { path: '/api/socket' }, 426, 'upgrade-required'],
   ]
 
@@ -169,13 +169,13 @@ function testVersion(version: HttpVersion): void {
     })
   }
 
-  test('a Host that is none is refused (400), and the server does not fail', async () => {
+  test('an invalid Host is refused (400), and the server survives', async () => {
     const paths = ['/', '/d/main', '/api/poll?window=p&channels=main&first', '/api/history?channel=main']
     for (const host of ['a b', '[::1', 'localhost:x', 'user@localhost', 'localhost/x', 'a;script-src *']) {
       for (const path of paths) {
         const own = connectHttp(version, server.origin[version], null)
         const headers = { [version === '2' ? ':authority' : 'host']: host }
-        // Over HTTP/2 the library resets a stream with some of them.
+        // Over HTTP/2 the library resets a stream with some of these.
         const answer = await own.ask({ path, headers }).catch(() => null)
         assert.ok(answer || version === '2', host)
         const code = answer && JSON.parse(await textOf(answer.body)).code
@@ -218,14 +218,14 @@ function testVersion(version: HttpVersion): void {
     }
   })
 
-  test('no refused message reached the window, and the server still serves', async () => {
+  test('no refused message reached the window, and the server still works', async () => {
     const answer = await http.ask(post(good))
     assert.equal(answer.status, 200)
     await textOf(answer.body)
     assert.equal((await window.next('message')).message.id, 'w9-1')
   })
 
-  test('a body cut off half-way reaches nobody', async () => {
+  test('a body cut off half-way reaches no one', async () => {
     const own = connectHttp(version, server.origin[version], server.ca)
     const cut = own.ask(post(good.slice(0, 40), { ...json, 'content-length': String(good.length) }))
     cut.catch(() => undefined)
@@ -243,7 +243,7 @@ function testVersion(version: HttpVersion): void {
     preflight.body.resume()
   })
 
-  test('the page carries its settings and a policy without foreign sources', async () => {
+  test('the page contains its settings and a policy without foreign sources', async () => {
     const answer = await http.ask({ path: '/' })
     const page = await textOf(answer.body)
     assert.match(page, new RegExp(`"ports":{"2":${server.ports['2']},"1.1":${server.ports['1.1']}}`))
@@ -263,7 +263,7 @@ function testVersion(version: HttpVersion): void {
       assert.equal(answer.headers[name], undefined)
   })
 
-  test('a stream is sent at once, unbuffered and uncompressed', async () => {
+  test('a stream starts at once, unbuffered and uncompressed', async () => {
     const headers = { 'accept-encoding': 'gzip, br' }
     const answer = await http.ask({ path: '/api/stream?window=w3&channels=c', headers })
     assert.equal(answer.headers['content-type'], 'text/event-stream; charset=utf-8')
@@ -361,7 +361,9 @@ describe('the end of an HTTP/2 response', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  /** Resolves to the answer's end, after three more requests: a reset would precede their answers. */
+  /**
+   * Resolves to the answer's end, after three more requests: a reset would precede their answers.
+   */
   async function endOf(
     path: string,
     method: string,
@@ -401,7 +403,7 @@ describe('the end of an HTTP/2 response', () => {
     }
   }
 
-  test('an answer larger than the connection’s window of 65,535 bytes: END_STREAM at its end, and no RST_STREAM', async () => {
+  test('a response larger than the connection’s window of 65,535 bytes: END_STREAM at its end, and no RST_STREAM', async () => {
     const narrow = await openRawHttp2(server.ports['2'], settings.initialWindowSize(mostWindow))
     await narrow.send(frames.request(1, '/assets/100000.js'))
     await narrow.send(frames.request(3, '/assets/0.js'))
@@ -412,7 +414,7 @@ describe('the end of an HTTP/2 response', () => {
     narrow.close()
   })
 
-  test('several large answers over a used-up connection window: END_STREAM at the end of each, and no RST_STREAM', async () => {
+  test('several large responses over a used-up connection window: END_STREAM at the end of each, and no RST_STREAM', async () => {
     const narrow = await openRawHttp2(server.ports['2'], settings.initialWindowSize(mostWindow))
     const large = [1, 3, 5, 7, 9, 11]
     await narrow.send(...large.map((asked) => frames.request(asked, '/assets/100000.js')))
@@ -426,7 +428,7 @@ describe('the end of an HTTP/2 response', () => {
     narrow.close()
   })
 
-  test('POST with a body that has arrived and was not read: END_STREAM, and no RST_STREAM', async () => {
+  test('POST with a body that arrived and was not read: END_STREAM, and no RST_STREAM', async () => {
     assert.equal(await endOf('/nothing', 'POST', ['x'.repeat(1000), false], ['x', true]), 'END_STREAM')
     assert.deepEqual(raw.soFar().resets, {})
   })

@@ -176,7 +176,7 @@ describe('too large', () => {
     raw.close()
   })
 
-  test('HTTP/2: that answer is 431, also when the limits are acknowledged', async () => {
+  test('HTTP/2: with acknowledged limits, the response is also 431', async () => {
     const http = connectHttp('2', server.origin['2'], server.ca)
     assert.equal((await http.ask({ path: '/healthz' })).status, 200)
     const { status, body } = await http.ask({ path: '/healthz', headers: { cookie: 'x'.repeat(60_000) } })
@@ -205,7 +205,7 @@ describe('too large', () => {
   })
 })
 
-describe('more begun than limits.connectionBytes', () => {
+describe('more in progress than limits.connectionBytes', () => {
   let server: TestServer
   let http: HttpClient
   before(async () => {
@@ -219,11 +219,11 @@ describe('more begun than limits.connectionBytes', () => {
 
   const draft = (from: string) => JSON.stringify(draftOf(from, 1, 'x'.repeat(60_000)))
 
-  test('the newest body is refused (503) and sent again with success; the first goes on', async () => {
+  test('the newest body is refused (503) and succeeds on retry; the first is unaffected', async () => {
     const begun = new PassThrough()
     const first = http.ask({ method: 'POST', path: '/api/messages', headers: json, body: begun })
     begun.write(draft('first').slice(0, -1))
-    // Over another stream, once the first has been read.
+    // Uses another stream, once the first has been read.
     const second = () =>
       http.ask({ method: 'POST', path: '/api/messages', headers: json, body: draft('second') })
     let refused = await second()
@@ -237,7 +237,7 @@ describe('more begun than limits.connectionBytes', () => {
     assert.equal((await second()).status, 200)
   })
 
-  test('of streams that nobody reads one is kept, and the next is cut', async () => {
+  test('of two unread streams, the first is kept and the second is cut', async () => {
     // More than the buffer of a stream, 64 KiB.
     for (const channel of ['one', 'two', 'three', 'four']) {
       const body = JSON.stringify(draftOf('filler', 1, 'x'.repeat(60_000), channel))
@@ -266,7 +266,7 @@ describe('more begun than limits.connectionBytes', () => {
   }
 })
 
-describe('one connection that takes all it can get', () => {
+describe('one connection that uses everything it can', () => {
   let server: TestServer
   const connections: HttpClient[] = []
   before(async () => {
@@ -283,7 +283,7 @@ describe('one connection that takes all it can get', () => {
     return http
   }
 
-  /** Statuses and codes, each with its number. */
+  /** Statuses and codes with their counts. */
   async function ask(http: HttpClient, requests: readonly HttpRequest[]) {
     const counts: Record<string, number> = {}
     for (const request of requests) {
@@ -303,20 +303,20 @@ describe('one connection that takes all it can get', () => {
       body: JSON.stringify({ ...draftOf(name, n, '', `${name}${n}`), kind: 'title', body: { title: name } }),
     }))
 
-  test('polls under invented names keep no other connection out', async () => {
+  test('polls under invented names do not block other connections', async () => {
     const [greedy, another] = [connection('1.1'), connection('2')]
     assert.deepEqual(await ask(greedy, polls('a', 40)), { '200': 25, '503 too-many-windows': 15 })
-    // The last quarter is for connections that have none.
+    // The last quarter is reserved for connections that have none.
     assert.deepEqual(await ask(another, polls('b', 10)), { '200': 5, '503 too-many-windows': 5 })
     for (const version of httpVersions)
       assert.deepEqual(await ask(connection(version), polls(`c${version}x`, 2)), {
         '200': 1,
         '503 too-many-windows': 1,
       })
-    assert.deepEqual(await ask(greedy, polls('a', 25)), { '200': 25 }, 'the windows that are there go on')
+    assert.deepEqual(await ask(greedy, polls('a', 25)), { '200': 25 }, 'existing windows are unaffected')
   })
 
-  test('titles of invented pages let others begin documents', async () => {
+  test('titles of invented pages do not keep others from creating documents', async () => {
     const [greedy, another] = [connection('1.1'), connection('2')]
     assert.deepEqual(await ask(greedy, titles('d', 40)), { '200': 25, '429 too-fast': 15 })
     assert.deepEqual(await ask(another, titles('e', 10)), { '200': 6, '429 too-fast': 4 })
@@ -325,12 +325,12 @@ describe('one connection that takes all it can get', () => {
         '200': 1,
         '429 too-fast': 1,
       })
-    assert.deepEqual(await ask(greedy, titles('d', 25)), { '200': 25 }, 'existing pages are written')
+    assert.deepEqual(await ask(greedy, titles('d', 25)), { '200': 25 }, 'existing pages can be written')
   })
 })
 
 describe('a client that breaks HTTP/2', () => {
-  test('fifty streams and one bad frame make one line in the terminal; further ones are counted', async () => {
+  test('fifty streams and one bad frame make one line in the terminal; further incidents are counted', async () => {
     const server = await startFloodedServer({})
     try {
       for (let client = 0; client < 20; client += 1)
@@ -343,7 +343,7 @@ describe('a client that breaks HTTP/2', () => {
     for (const line of lines) assert.match(line, /^A client broke HTTP\/2, and its connection was ended: /)
   })
 
-  /** Resolves to the code of GOAWAY. */
+  /** Resolves to GOAWAY's code. */
   async function breakSession(port: number): Promise<string | null> {
     const raw = await openRawHttp2(port)
     const streams = Array.from({ length: 50 }, (_, index) =>
@@ -357,7 +357,7 @@ describe('a client that breaks HTTP/2', () => {
   }
 })
 
-test('messages of invented senders slow down their own connection alone', async (t) => {
+test('messages from invented senders slow down only their own connection', async (t) => {
   const server = await start({ maxWindows: 4, messagesPerSecond: 5 })
   t.after(() => server.close())
   const [flooding, honest] = [1, 2].map(() => connectHttp('2', server.origin['2'], server.ca))
@@ -376,7 +376,7 @@ test('messages of invented senders slow down their own connection alone', async 
 })
 
 for (const version of httpVersions) {
-  test(`HTTP/${version}: a connection with refused requests is slowed down alone`, async (t) => {
+  test(`HTTP/${version}: refused requests slow down only their own connection`, async (t) => {
     const server = await start({ messagesPerSecond: 5 })
     t.after(() => server.close())
     const [refused, honest] = [1, 2].map(() => connectHttp(version, server.origin[version], server.ca))
@@ -402,7 +402,7 @@ for (const version of httpVersions) {
 }
 
 for (const version of httpVersions) {
-  test(`a WebSocket over HTTP/${version} takes thousands of PINGs at once, and answers the newest`, async (t) => {
+  test(`a WebSocket over HTTP/${version} accepts thousands of PINGs at once, and answers the newest`, async (t) => {
     const server = await start({ messagesPerSecond: 1000 })
     t.after(() => server.close())
     const http = connectHttp(version, server.origin[version], server.ca)
@@ -423,17 +423,17 @@ for (const version of httpVersions) {
   })
 }
 
-/** What a WebSocket of `ws` writes to; its types leave it out. */
+/** The socket that a `ws` WebSocket writes to; its types omit it. */
 const rawOf = (socket: WebSocket) => (socket as unknown as { readonly _socket: Writable })._socket
 
-test('of requests sent ahead over HTTP/1.1 more than a hundred are answered, in order, and the connection ends after them', async (t) => {
+test('of pipelined HTTP/1.1 requests more than a hundred are answered, in order, and the connection ends after them', async (t) => {
   const server = await start({})
   const socket = tls.connect({ port: server.ports['1.1'], host: '127.0.0.1', ca: server.ca })
   t.after(() => {
     socket.destroy()
     return server.close()
   })
-  // It writes on while the server closes.
+  // It keeps writing while the server closes.
   socket.on('error', () => undefined)
   let answers = ''
   socket.setEncoding('utf8').on('data', (text) => (answers += text))
@@ -451,7 +451,7 @@ test('of requests sent ahead over HTTP/1.1 more than a hundred are answered, in 
   another.close()
 })
 
-test('four large bodies of a connection are read at a time; small ones, and other requests, do not wait for them', async (t) => {
+test("a connection's large bodies are read four at a time; small ones, and other requests, do not wait for them", async (t) => {
   const server = await start({ bodySeconds: 30 })
   const http = connectHttp('2', server.origin['2'], server.ca)
   t.after(() => {
@@ -503,7 +503,7 @@ describe('a connection that is dead', () => {
     while ((await observer.next('presence')).windows !== count);
   }
 
-  test('an HTTP/2 session that answers no PING is closed, and its window leaves', async () => {
+  test('an HTTP/2 session that does not answer PINGs is closed, and its window leaves', async () => {
     const raw = await openRawHttp2(server.ports['2'])
     await raw.send(frames.request(1, '/api/stream?window=dead&channels=main'))
     await windowsToBe(2)
@@ -512,7 +512,7 @@ describe('a connection that is dead', () => {
     raw.close()
   })
 
-  test('a session that answers stays for many heartbeats', async () => {
+  test('a session that answers PINGs stays for many heartbeats', async () => {
     const mode = modeNamed('sse/2')
     assert.ok(mode)
     const query = new URLSearchParams({ window: 'alive', channels: 'main' })

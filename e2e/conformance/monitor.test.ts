@@ -1,4 +1,4 @@
-// The monitor over HTTP: what it counts of real messages, who may see it, and that page and dashboard name its metrics.
+// The monitor over HTTP: what it counts, who may see it, and which metrics page and dashboard name.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ function connect(context: TestContext, { origin, ca }: TestServer, cookie?: stri
   return http
 }
 
-test('it counts what windows write', async (context) => {
+test('counts what windows write', async (context) => {
   const http = connect(context, await start(context, {}))
   const headers = { 'content-type': 'application/json' }
   for (const n of [1, 2, 3]) {
@@ -45,7 +45,7 @@ test('it counts what windows write', async (context) => {
 
 const metricsOf = async (http: HttpClient) => textOf((await http.ask({ path: '/metrics' })).body)
 
-test('it counts what is refused, ended and not recovered, and knows connections, head and files', async (context) => {
+test('counts refused, closed and unrecovered streams, and reports connections, log head and files', async (context) => {
   const http = connect(context, await start(context, { storage: 'sqlite' }))
   const edit = { id: 'w-1', channel: 'main', from: 'w', at: 1, kind: 'edit', body: { html: 'x' } }
   const headers = { 'content-type': 'application/json' }
@@ -86,10 +86,10 @@ test('it counts what is refused, ended and not recovered, and knows connections,
   assert.ok(lines.some((line) => /^crosswind_log_bytes\{name="log\.db"\} [1-9]/.test(line)))
 })
 
-/** Of one of several processes only. */
+/** Reported only by one of several processes. */
 const namesOfSome = ['crosswind_processes_silent']
 
-test('the page for operators lists every metric, and the dashboard uses no other', async (context) => {
+test('docs/operating.md lists every metric, and the dashboard uses no other', async (context) => {
   const text = await metricsOf(connect(context, await start(context, {})))
   const types = Array.from(text.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name = '', type]) => ({ name, type }))
   const names = [...types.map(({ name }) => name), ...namesOfSome].sort()
@@ -116,7 +116,7 @@ test('the page for operators lists every metric, and the dashboard uses no other
   )
 })
 
-test('it needs an invitation to all pages, as a session or as a bearer', async (context) => {
+test('needs an invitation to all pages, as a session or as a bearer token', async (context) => {
   const server = await start(context, { access: 'invited' })
   const everything = await server.invite({ channels: 'all', may: 'read' })
   const onePage = await server.invite({ channels: ['main'], may: 'write' })

@@ -1,4 +1,4 @@
-// A log that fails under running servers: they say why, send windows away, and go on when it is back.
+// When the log fails, running servers say why, send windows away, and continue when it is back.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -23,7 +23,7 @@ import { connectHttp, textOf } from '../clients/http-client.ts'
 import { startProxy } from '../windows/cutting-proxy.ts'
 import { openClient } from './contract-client.ts'
 
-/** For what never comes: far longer than any pause here. */
+/** Much longer than any pause here. */
 const options = { timeout: 60_000 }
 
 let nats: TestNats
@@ -36,7 +36,7 @@ const key = newKey()
 const nameIn = (window: string) => nameOf(key, window)
 const mode = modes.find(({ name }) => name === 'sse/2') as Mode
 
-/** Servers of one stream, each at its address of NATS. */
+/** Servers of one stream, each with its own NATS address. */
 async function startServers(
   context: TestContext,
   stream: string,
@@ -99,7 +99,7 @@ async function askUntil(server: TestServer, path: string, isWanted: (answer: str
 const isReady = (server: TestServer) => askUntil(server, '/readyz', (answer) => answer.startsWith('200'))
 const isUnready = (server: TestServer) => askUntil(server, '/readyz', (answer) => answer.startsWith('503'))
 
-/** Repeats a draft until it is stored, as windows do. Returns the refusals. */
+/** Resends a draft until it is stored, as windows do. Returns the refusals. */
 async function sendUntilStored(client: Pick<Client, 'send'>, draft: ReturnType<typeof draftOf>) {
   const refusals: string[] = []
   for (;;) {
@@ -111,7 +111,7 @@ async function sendUntilStored(client: Pick<Client, 'send'>, draft: ReturnType<t
 }
 
 test(
-  'a server whose packets to NATS are dropped sends its windows to another one, and takes them again later',
+  'a server cut off from NATS sends its windows to another server, and accepts them again later',
   options,
   async (context) => {
     const proxy = await startProxy(Number(nats.address().split(':')[1]))
@@ -154,7 +154,7 @@ test(
 
 for (const what of ['deleted', 'recreated', 'shortened'] as const)
   test(
-    `a stream that is ${what} under its servers: each draft is stored once in what follows, and windows are told`,
+    `a stream that is ${what} while servers use it: each draft is stored once in its successor, and windows are told`,
     options,
     async (context) => {
       const proxy = await startProxy(Number(nats.address().split(':')[1]))
@@ -179,18 +179,18 @@ for (const what of ['deleted', 'recreated', 'shortened'] as const)
       context.after(() => admin.close())
       const { streams } = await jetstreamManager(admin)
       const { config } = await streams.info(what)
-      // While they are cut off, so that they find another one.
+      // Cut off, so that they find another stream on their return.
       proxy.refuse(what !== 'deleted')
       if (what !== 'deleted') proxy.cut()
       if (what === 'shortened') {
         await nats.kill()
         nats.setBack(what)
         await nats.restart()
-        // Others have written as many messages since.
+        // Others have since written as many messages.
         for (const n of [8, 9]) await publish(what, draftOf(nameIn('w1'), n, `${n}`))
       } else await streams.delete(what)
       if (what === 'recreated') {
-        // NATS 2.9 goes on erasing, and loses messages of one that is made at once.
+        // NATS 2.9 continues erasing, and loses messages of a stream created immediately.
         await pause(1000)
         await streams.add(config as never)
       }
@@ -214,7 +214,7 @@ for (const what of ['deleted', 'recreated', 'shortened'] as const)
   )
 
 test(
-  'a server that cannot start anew ends with exit code 1, so that what watches it starts it again',
+  'a server that cannot restart its log exits with code 1, so that its supervisor restarts it',
   options,
   async (context) => {
     const folder = await mkdtemp(join(tmpdir(), 'crosswind-outages-'))
@@ -237,7 +237,7 @@ test(
         context.after(() => admin.close())
         const { streams } = await jetstreamManager(admin)
         await streams.delete(stream)
-        // It would erase pages.
+        // The stream would erase pages.
         await streams.add({ name: stream, subjects: [`${stream}.>`], max_age: 1e12 })
       }
       const [code] = await ended
@@ -251,16 +251,16 @@ async function lossesOf(server: TestServer): Promise<number> {
   return Number(/^crosswind_log_losses_total (\d+)$/m.exec(text)?.[1])
 }
 
-/** Past the servers. */
+/** Publishes directly, without a server. */
 async function publish(stream: string, draft: ReturnType<typeof draftOf>): Promise<void> {
   const payload = JSON.stringify({ ...draft, acceptedAt: Date.now() })
   const connection = await nats.connect()
-  // JetStream may still recover.
+  // JetStream may still be recovering.
   await jetstream(connection).publish(subjectOf(stream, draft.channel), payload, { retries: 200 })
   await connection.close()
 }
 
-/** Posts over a connection of its own each time, as the page does after a loss. */
+/** Posts over a new connection each time, as the page does after a loss. */
 function poster({ origin, ca }: TestServer) {
   return {
     async send(draft: unknown) {
@@ -279,7 +279,7 @@ function poster({ origin, ca }: TestServer) {
 }
 
 test(
-  'a stream that is full: the refusal names the reason, and writing goes on when there is room',
+  'a full stream: the refusal names the reason, and writing continues when there is room',
   options,
   async (context) => {
     const [server] = await startServers(context, 'full', [nats.address()])
@@ -302,7 +302,7 @@ test(
       (await ask(server, '/metrics')).text,
       /^crosswind_log_outage\{reason="maximum bytes exceeded"\} 1$/m,
     )
-    // Readers stay, and may come.
+    // Readers stay connected, and new ones may open.
     const late = open(context, server, { window: 'w2' })
     assert.deepEqual(texts(await take(late, 1)), ['before'])
     await streams.update('full', { max_bytes: -1 } as never)
@@ -314,7 +314,7 @@ test(
 )
 
 test(
-  'three servers that start together with a new cluster of NATS: all of them wait until it is ready',
+  'three servers that start together with a new NATS cluster all wait until it is ready',
   options,
   async (context) => {
     const routes = await freePorts(3)
@@ -337,10 +337,10 @@ test(
   },
 )
 
-/** Where no other test takes a port meanwhile. */
+/** On a host where no other test takes a port meanwhile. */
 const routesHost = '127.0.0.9'
 
-/** Of that host, free a moment ago. */
+/** Ports of that host, free a moment ago. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, routesHost))
   await Promise.all(servers.map((server) => once(server, 'listening')))

@@ -20,7 +20,7 @@ import type { WindColumns, WindSnapshot } from '../../server/wire/wind-history.t
 const root = join(import.meta.dirname, '../..')
 const protocol = readFileSync(join(root, 'PROTOCOL.md'), 'utf8')
 
-/** Contents of that language's fenced blocks. */
+/** Contents of the fenced blocks in that language. */
 function blocksOf(language: string): string[] {
   return Array.from(protocol.matchAll(/^```(\w+)\n(.*?)^```$/gms), ([, found, text = '']) =>
     found === language ? text : '',
@@ -31,7 +31,7 @@ function blockWith(language: string, part: string): string {
   const [block, ...others] = blocksOf(language).filter((text) => text.includes(part))
   assert.ok(
     block !== undefined && others.length === 0,
-    `PROTOCOL.md has not one ${language} block with ${part}`,
+    `PROTOCOL.md must have exactly one ${language} block with ${part}`,
   )
   return block
 }
@@ -174,7 +174,7 @@ describe('the tables', () => {
   })
 })
 
-/** Lets a silent example fail by its own name. */
+/** Makes a silent example fail under its own name. */
 const timeout = 15_000
 
 const commands = {
@@ -192,7 +192,7 @@ const commands = {
   invitation: blockWith('sh', '/api/session'),
 }
 
-/** A server and a function that runs commands beside it; both end with the test. */
+/** A server and a function that runs commands against it; both end with the test. */
 async function startBeside(
   t: TestContext,
   change: Partial<Config> = {},
@@ -231,13 +231,13 @@ async function startBeside(
   }
 }
 
-/** A running command of the document. */
+/** A running command from the document. */
 interface Running {
-  /** Rejects with the output when the command ends first. */
+  /** Rejects with the output if the command ends first. */
   readonly printed: (pattern: RegExp) => Promise<void>
   readonly type: (text: string) => void
   readonly endInput: () => void
-  /** Resolves to the output; rejects when the command fails. */
+  /** Resolves to the output; rejects if the command fails. */
   readonly ended: () => Promise<string>
   readonly output: () => string
   readonly stop: () => Promise<void>
@@ -256,7 +256,7 @@ function run(command: string, surroundings: { cwd: string; env: NodeJS.ProcessEn
   child.stderr.setEncoding('utf8').on('data', (text) => {
     complaints += text
   })
-  // An ended command does not read its input.
+  // A command that has ended does not read its input.
   child.stdin.on('error', () => undefined)
   child.once('close', (exitCode) => {
     code = exitCode
@@ -267,7 +267,7 @@ function run(command: string, surroundings: { cwd: string; env: NodeJS.ProcessEn
   return {
     async printed(pattern) {
       while (!pattern.test(output)) {
-        if (code !== undefined) assert.fail(`${pattern} did not come. ${story()}`)
+        if (code !== undefined) assert.fail(`${pattern} did not appear. ${story()}`)
         await once(news, 'news')
       }
     },
@@ -281,7 +281,7 @@ function run(command: string, surroundings: { cwd: string; env: NodeJS.ProcessEn
     output: () => output,
     async stop() {
       if (code !== undefined || child.pid === undefined) return
-      // The process group, with everything that the shell started.
+      // Kills the process group, with everything that the shell started.
       process.kill(-child.pid, 'SIGKILL')
       while (code === undefined) await once(news, 'news')
     },
@@ -301,7 +301,7 @@ function skipWithout(program: string, asked = '--version'): string | false {
   return spawnSync(program, [asked]).error ? `there is no ${program} on this machine` : false
 }
 
-const noGroups = process.platform === 'win32' && 'a shell that goes on cannot be ended here'
+const noGroups = process.platform === 'win32' && 'a shell that keeps running cannot be ended here'
 const withOpenssl = { timeout, skip: noGroups || skipWithout('curl') || skipWithout('openssl', 'version') }
 const withCurl = { timeout, skip: noGroups || skipWithout('sh') || skipWithout('curl') }
 
@@ -334,7 +334,7 @@ describe('the examples', () => {
     )
   })
 
-  test('a key made in the shell proves the name derived from it', withOpenssl, async (t) => {
+  test('a key generated in the shell proves the name derived from it', withOpenssl, async (t) => {
     const run = await startBeside(t)
     const stream = run(commands.stream)
     await stream.printed(/^event: welcome/)

@@ -31,7 +31,7 @@ before(async () => {
 })
 after(() => rm(folder, { recursive: true, force: true }))
 
-/** All servers use one log, which is locked while another holds it. */
+/** All servers use one log, which is locked while another server holds it. */
 async function start(): Promise<{ server: ChildProcess; ports: Ports; errors: () => string }> {
   const flags = ['--port', '0', '--http1-port', '0', '--data-folder', folder, '--drain-ms', String(drainMs)]
   const server = fork(join(root, 'server/main.ts'), flags, {

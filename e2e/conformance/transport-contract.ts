@@ -53,7 +53,7 @@ type Stage = ReturnType<typeof createStage>
 
 function createStage(mode: Mode, subject: () => Subject) {
   const opened: ContractClient[] = []
-  // Fresh names per run: a persistent log has those of earlier runs.
+  // Fresh names per run: a persistent log contains those of earlier runs.
   const run = Math.random().toString(36).slice(2, 8)
   const key = newKey()
   let channels = 0
@@ -77,7 +77,7 @@ function createStage(mode: Mode, subject: () => Subject) {
     return client
   }
 
-  /** One per test, so that none sees another's messages. */
+  /** One channel per test, so that no test sees another's messages. */
   function newChannel(): string {
     channels += 1
     return `${run}-c${channels}`
@@ -101,7 +101,7 @@ function testDelivery({ open, joined, newChannel, newWindow, mode }: Stage): voi
     assert.ok(welcome.heartbeatMs > 0)
   })
 
-  test('delivers in order to every window, the author’s included, and acknowledges with the seq', async () => {
+  test('delivers in order to every window, including the author’s, and acknowledges with the seq', async () => {
     const channel = newChannel()
     const author = await joined(channel)
     const reader = await joined(channel)
@@ -150,7 +150,7 @@ function testDelivery({ open, joined, newChannel, newWindow, mode }: Stage): voi
     assert.ok(other.waiting().every(({ type }) => type !== 'message'))
   })
 
-  test('a window of several channels receives all of them in one order', async () => {
+  test('a window of several channels receives all their messages in one order', async () => {
     const [one, other] = [newChannel(), newChannel()]
     const reader = await joined(`${one},${other}`)
     const author = await joined(one)
@@ -175,7 +175,7 @@ function testDelivery({ open, joined, newChannel, newWindow, mode }: Stage): voi
     }
   })
 
-  test('a lost connection disturbs no other window', async () => {
+  test('a lost connection does not affect other windows', async () => {
     const channel = newChannel()
     const [author, reader, victim] = [await joined(channel), await joined(channel), await joined(channel)]
     const name = newWindow()
@@ -202,7 +202,7 @@ function testResends({ joined, newChannel, newWindow }: Stage): void {
     )
   })
 
-  test('an id belongs to its sender and channel; reused for another message it is refused', async () => {
+  test('an id belongs to its sender and channel; reusing it for another message is refused', async () => {
     const channel = newChannel()
     const client = await joined(channel)
     const draft = titleOf(newWindow(), 1, 'x', channel)
@@ -219,13 +219,13 @@ function testResends({ joined, newChannel, newWindow }: Stage): void {
     assert.equal((await client.next('message')).message.id, `${draft.from}-2`)
   })
 
-  test('a message is stored once when its acknowledgement was lost with the connection', async () => {
+  test('a message is stored once even if its acknowledgement was lost with the connection', async () => {
     const channel = newChannel()
     const reader = await joined(channel)
     const author = await joined(channel)
     const name = newWindow()
     author.send(titleOf(name, 1, 'x', channel)).catch(() => undefined)
-    // Delivered; its acknowledgement is on the way or lost.
+    // Delivered; its acknowledgement is in flight or lost.
     assert.equal((await reader.next('message')).message.id, `${name}-1`)
     author.cut()
     const again = await joined(channel)
@@ -248,11 +248,11 @@ function testResuming({ open, joined, newChannel, newWindow }: Stage): void {
     assert.deepEqual((await late.next('message')).message.body, { title: 'new' })
   })
 
-  test('a window that resumes gets each missed message once, however often it resumes', async () => {
+  test('a resuming window gets each missed message once, however often it resumes', async () => {
     const channel = newChannel()
     const author = await joined(channel)
     const away = open(channel)
-    // No message received: the welcome's cursor is valid too.
+    // If no message was received, the welcome's cursor is valid too.
     let { cursor } = await away.next('welcome')
     away.close()
     const name = newWindow()
@@ -308,7 +308,7 @@ function testContents({ joined, newChannel, newWindow, subject, mode, run, key }
     assert.equal((await client.next('message')).message.id, good.id)
   })
 
-  test('updates of a shared document are delivered, and refused where they do not fit it', async (t) => {
+  test('updates of a shared document are delivered, or refused if they are not for it', async (t) => {
     if (subject().editor === 'mirror') return t.skip('the server mirrors pages')
     const channel = newChannel()
     const client = await joined(channel)
@@ -348,7 +348,7 @@ function testContents({ joined, newChannel, newWindow, subject, mode, run, key }
     assert.deepEqual(ids, [`${window}-2`, `${window}-4`, `${free}-6`])
   })
 
-  test('a text that a program writes is a message; the kind that windows would not show is refused', async (t) => {
+  test('a text written by a program is a message; a kind that windows would not show is refused', async (t) => {
     const channel = newChannel()
     const client = await joined(channel)
     const { origin, ca, cookie } = subject()
@@ -373,7 +373,7 @@ function testContents({ joined, newChannel, newWindow, subject, mode, run, key }
 }
 
 function testAwareness({ open, joined, newChannel, newWindow, subject, mode, key }: Stage): void {
-  test('what a window shows of itself reaches the others, and those who come later', async () => {
+  test("a window's awareness reaches the other windows, and those that join later", async () => {
     const channel = newChannel()
     const window = newWindow()
     const author = await joined(channel, { window })
@@ -389,7 +389,7 @@ function testAwareness({ open, joined, newChannel, newWindow, subject, mode, key
     assert.equal(await nextShown(reader, window), null)
   })
 
-  test('a window is no longer shown after it leaves, nor after a crash, and again after a reconnect', async () => {
+  test('a window is no longer shown after it leaves or crashes, and is shown again after a reconnect', async () => {
     const channel = newChannel()
     const window = newWindow()
     const reader = await joined(channel)
@@ -406,7 +406,7 @@ function testAwareness({ open, joined, newChannel, newWindow, subject, mode, key
     assert.deepEqual(await nextShown(reader, window), shownAt('BBBB'))
   })
 
-  test('what windows show is not in the log, and no other channel has it', async () => {
+  test('awareness is not in the log, and reaches no other channel', async () => {
     const channel = newChannel()
     const window = newWindow()
     const author = await joined(channel, { window })
@@ -419,7 +419,7 @@ function testAwareness({ open, joined, newChannel, newWindow, subject, mode, key
     assert.ok(other.waiting().every(({ type }) => type !== 'awareness'))
   })
 
-  test('a state that does not fit is refused with a code, and not shown', async (t) => {
+  test('an invalid state is refused with a code, and not shown', async (t) => {
     const channel = newChannel()
     const window = newWindow()
     const reader = await joined(channel)
@@ -461,7 +461,7 @@ function testAwareness({ open, joined, newChannel, newWindow, subject, mode, key
 }
 
 function testNames({ open, joined, newChannel, newWindow, subject, mode, run }: Stage): void {
-  test('requests in a window’s name without its key are refused, and the window notices nothing', async (t) => {
+  test('requests in a window’s name without its key are refused, and do not affect the window', async (t) => {
     const channel = newChannel()
     const window = newWindow()
     const victim = await joined(channel, { window, opening: '1' })
@@ -508,7 +508,7 @@ function probeOf(from: string, count: number, text: string): Draft<'probe'> {
   return { id: `${from}-${count}`, channel: 'probes', kind: 'probe', from, at: 1, body: { text } }
 }
 
-/** Others may measure at the same time, and a snapshot has an older probe. */
+/** Others may be measuring at the same time, and a snapshot contains an older probe. */
 async function nextWith(client: ContractClient, id: string): Promise<Message> {
   for (;;) {
     const { message } = await client.next('message')
@@ -518,7 +518,7 @@ async function nextWith(client: ContractClient, id: string): Promise<Message> {
 
 const shownAt = (anchor: string): AwarenessState => ({ client: 7, name: 'Ada <b>', anchor, head: anchor })
 
-/** The next state of that window; null when it has gone. */
+/** The next state of that window; null if it has left. */
 async function nextShown(client: ContractClient, window: string): Promise<AwarenessState | null> {
   for (;;) {
     const { windows, whole } = await client.next('awareness')
@@ -536,7 +536,10 @@ export interface Impostor {
   readonly open: (asked: Record<string, string>) => ContractClient
 }
 
-/** Tries everything reserved to the window, without a key and with a wrong one; rejects unless all is refused. */
+/**
+ * Tries everything reserved for the window, without a key and with a wrong one; rejects unless all
+ * is refused.
+ */
 export async function nobodySpeaksFor({ window, channel, http, open }: Impostor): Promise<void> {
   const draft = titleOf(window, 1, 'not mine', channel)
   const line = `${JSON.stringify({ type: 'publish', message: { ...draft, at: 'x' } })}\n`
@@ -549,7 +552,7 @@ export async function nobodySpeaksFor({ window, channel, http, open }: Impostor)
     assert.match(
       `${status} ${text}`,
       /^403 .*"code":"not-your-name"/,
-      `${path} was answered ${status} ${text}`,
+      `${path} was answered with ${status} ${text}`,
     )
   }
 

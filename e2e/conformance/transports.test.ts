@@ -50,7 +50,7 @@ function testWithOwnServer(mode: Mode): void {
     return client
   }
 
-  test('a window that stops reading delays no other, and gets every message once it reads', async (t) => {
+  test('a window that stops reading delays no other, and gets every message once it reads again', async (t) => {
     const server = await start(t, { limits: { ...testConfig.limits, logBytes: 16 * 1024 * 1024 } })
     const slow = open(t, server, { window: 'slow' })
     const author = open(t, server, { window: 'author' })
@@ -75,7 +75,7 @@ function testWithOwnServer(mode: Mode): void {
     for (let n = reached + 1; n <= 100; n += 1) assert.equal((await back.next('message')).message.seq, n)
   })
 
-  test('no reading of a burst of 500 is lost', async (t) => {
+  test('no reading in a burst of 500 is lost', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'crosswind-wind-'))
     t.after(() => rm(folder, { recursive: true, force: true }))
     const file = join(folder, 'bursts.txt')
@@ -106,7 +106,7 @@ function testWithOwnServer(mode: Mode): void {
     await closed
   })
 
-  test('after a restart windows resume, and stored messages are still stored', async (t) => {
+  test('after a restart windows resume, and stored messages are still there', async (t) => {
     const dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-data-'))
     t.after(() => rm(dataFolder, { recursive: true, force: true }))
     const change = { storage: 'sqlite', dataFolder, editor: 'mirror' } as const
@@ -135,7 +135,7 @@ function testWithOwnServer(mode: Mode): void {
     assert.ok(Number(closing.retryAfterMs) > 0)
   })
 
-  test('messages beyond the rate limit are delayed or refused for a while, and none is lost', async (t) => {
+  test('messages over the rate limit are delayed or refused temporarily, and none is lost', async (t) => {
     const server = await start(t, { limits: { ...testConfig.limits, messagesPerSecond: 20 } })
     const client = open(t, server, { window: 'w1' })
     await client.next('welcome')
@@ -166,7 +166,7 @@ function testWithOwnServer(mode: Mode): void {
     assert.equal((await newer.next('message')).message.id, 'w2-1')
   })
 
-  test('a window that stops its heartbeats is closed; one that never sent any stays', async (t) => {
+  test('a window that stops sending heartbeats is closed; one that never sent any stays', async (t) => {
     if (!mode.isPush) return t.skip('polls are heartbeats')
     const server = await start(t, { heartbeatMs: 1000 })
     const beating = open(t, server, { window: 'w1' })
@@ -177,7 +177,7 @@ function testWithOwnServer(mode: Mode): void {
     assert.equal((await quiet.next('heartbeat')).newest, 0)
   })
 
-  test('/api/leave removes a polling window at once, and no window with a stream', async (t) => {
+  test('/api/leave removes a polling window at once, but no window with a stream', async (t) => {
     const server = await start(t)
     const going = open(t, server, { window: 'w1', opening: '1' })
     await going.next('welcome')
@@ -194,7 +194,7 @@ function testWithOwnServer(mode: Mode): void {
     assert.equal(isHere, mode.isPush)
   })
 
-  test('an overview of a page’s edits goes to its subscribers alone', async (t) => {
+  test('an overview of a page’s edits goes only to its subscribers', async (t) => {
     const server = await start(t)
     const author = open(t, server, { window: 'author', channels: 'main,wind' })
     await author.next('welcome')
@@ -238,7 +238,7 @@ function burstsOf(count: number): string {
   return stamps.map((at) => `${new Date(at).toISOString()} \x02A,356,006.94,M,60,\x0303\n`).join('')
 }
 
-/** With at least so many edits: an overview is repeated now and then while nothing changes. */
+/** With at least this many edits: an unchanged overview is repeated now and then. */
 async function nextOverview(client: ContractClient, edits = 1): Promise<Message<'overview'>> {
   for (;;) {
     const { message } = await client.next('message')

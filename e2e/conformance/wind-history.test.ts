@@ -36,7 +36,7 @@ async function ask(version: '2' | '1.1', cookie?: string) {
 }
 
 for (const version of httpVersions)
-  test(`HTTP/${version}: a guest of any page is answered, uncached; others are refused`, async () => {
+  test(`HTTP/${version}: a guest of any page gets an uncached response; others are refused`, async () => {
     const { status, headers, answer } = await ask(version, guest)
     assert.equal(status, 200)
     assert.match(String(headers['content-type']), /^application\/json/)
@@ -88,6 +88,6 @@ test('the history contains every reading of the stream up to the seq that it nam
   const { seq, entries } = readSnapshot((await ask('2', guest)).answer)
   assert.ok(seq >= Number(readings.at(-1)))
   const counted = entries.reduce((sum, { count }) => sum + count, 0)
-  // Sensor states have seqs too; faults are no readings.
+  // Sensor states have seqs too; faults are not readings.
   assert.ok(counted >= 10 && counted <= seq, `${counted} readings up to ${seq}`)
 })

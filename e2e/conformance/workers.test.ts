@@ -1,4 +1,4 @@
-// Several processes on the same ports: the transport contract over each mode, and what a window notices when one of them is killed.
+// Several processes on the same ports meet the transport contract and survive a killed worker.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -66,7 +66,7 @@ test('one scrape has the metrics of all processes', async (context) => {
 
 const needsProc = { skip: process.platform !== 'linux' }
 
-test('a second server with workers is refused the ports of the first, and takes no connection', async () => {
+test("a second server with workers is refused the first one's ports, and accepts no connection", async () => {
   const folder = await makeServerFolder('workers-again')
   const settings = { workers: 2, host: 'localhost', 'http1-port': 0, 'sensor-source': 'none' }
   const port = Number(new URL(shared.origin['2']).port)
@@ -83,7 +83,7 @@ test('a TLS session resumes at any worker', async () => {
   const connect = (session?: Buffer) =>
     connectTls({ host: hostname, port: Number(port), ca: shared.ca, session, ALPNProtocols: ['http/1.1'] })
   const first = connect()
-  // With TLS 1.3 it follows the handshake.
+  // With TLS 1.3 the session follows the handshake.
   const [session] = await once(first, 'session')
   first.destroy()
   const resumed: boolean[] = []
@@ -99,12 +99,12 @@ test('a TLS session resumes at any worker', async () => {
   )
 })
 
-test('connections are shared out among the workers', needsProc, async (context) => {
+test('connections are distributed among the workers', needsProc, async (context) => {
   const names = Array.from({ length: 40 }, (_, place) => `shared-${place}`)
   for (const window of names)
     await open(context, shared, requireMode('sse/2'), { window, channels: 'shared-out' }).next('welcome')
   const counts = [...(await windowsOf(shared)).values()]
-  // An even hash leaves one of two with fewer than five of forty once in five million times.
+  // With an even hash, one of two workers gets fewer than five of forty once in five million times.
   assert.ok(counts.length === 2 && Math.min(...counts) >= 5, `windows by worker: ${counts}`)
 })
 
@@ -114,7 +114,7 @@ const nameIn = (window: string) => nameOf(key, window)
 const open = (context: TestContext, server: Started, mode: Mode, asked: Record<string, string>) =>
   openNamed(context, server, mode, { key, ...asked })
 
-/** As a window does: a worker may have taken the connection just before it ended. */
+/** Retries, as a window does: a worker may have accepted the connection just before it ended. */
 async function openWelcomed(
   context: TestContext,
   server: Started,
@@ -137,7 +137,9 @@ async function take(client: ContractClient, count: number): Promise<string[]> {
   return messages.map((message) => (isKind(message, 'edit') ? message.body.html : message.kind))
 }
 
-/** Its number is in its environment. By the kernel's tables. */
+/**
+ * The pid of the worker with this number, which is in its environment. Reads the kernel's tables.
+ */
 function workerNumbered(pid: number, number: string): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
   const isIt = (child: number) =>
@@ -156,7 +158,7 @@ async function windowsOf({ origin, ca }: Started): Promise<ReadonlyMap<string, n
 
 for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'streaming/2'].includes(name))) {
   test(
-    `${mode.name}: a worker is killed; its windows go on at another, from their cursors`,
+    `${mode.name}: when a worker is killed, its windows continue at another, from their cursors`,
     needsProc,
     async (context) => {
       const server = await startWorkers('mirror')

@@ -1,4 +1,4 @@
-// The doctor before a real server, directly and behind proxies that do what proxies do.
+// The doctor against a real server, directly and behind typical proxies.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -15,7 +15,7 @@ import { connectHttp, textOf } from '../clients/http-client.ts'
 import { diagnose, type Examination, examine } from './doctor.ts'
 
 let server: TestServer
-/** Without anything between. */
+/** Without a proxy. */
 let base: Examination
 before(async () => {
   server = await startTestServer({ heartbeatMs: 1000 })
@@ -38,14 +38,14 @@ const said = (findings: readonly string[], words: RegExp) =>
     `${words} is not in\n${findings.join('\n')}`,
   )
 
-test('nothing between: every mode gets through, and the first of the table is chosen', async () => {
+test("no proxy: every mode gets through, and the table's first is chosen", async () => {
   const { findings, choice, reason, examination } = await find(server.origin['2'])
   assert.deepEqual(
     examination.trials.filter(({ openMs, closing }) => openMs === null || closing !== null),
     [],
   )
   assert.equal(choice?.name, 'sse/2')
-  assert.match(reason, /^every browser opens it, .* share one connection; it stayed open for /)
+  assert.match(reason, /^it works in every browser, .* share one connection; it stayed open for /)
   for (const words of [
     /^HTTP\/2 arrives\.$/,
     /^Streams \(SSE\) flow/,
@@ -53,13 +53,13 @@ test('nothing between: every mode gets through, and the first of the table is ch
     /^Idle connections stay open/,
   ])
     said(findings, words)
-  said(findings, /^8 streams at once over HTTP\/1\.1 all open/)
+  said(findings, /^All 8 simultaneous streams over HTTP\/1\.1 opened/)
   said(findings, /certificate \(/)
   // Both ends have one clock.
   said(findings, /^The clocks agree within \d+(\.\d)? ms/)
 })
 
-test('nobody sees the doctor on a page of theirs, and no message is written', async () => {
+test('the doctor appears on no page but its own, and writes no message', async () => {
   const before = await countsOf(server)
   await find(server.origin['2'])
   assert.deepEqual(await countsOf(server), before)
@@ -74,20 +74,20 @@ async function countsOf({ origin }: TestServer): Promise<unknown> {
   }
 }
 
-test('a listener for HTTP/1.1 alone: HTTP/2 is said not to arrive, and a WebSocket is chosen', async () => {
+test('HTTP/1.1 only: reports that HTTP/2 does not arrive, and chooses a WebSocket', async () => {
   const { findings, choice } = await find(server.origin['1.1'])
   said(findings, /^HTTP\/2 does not arrive/)
   assert.equal(choice?.name, 'websocket/1.1')
 })
 
-test('a proxy that holds answers back until they end: streams are said to be held back', async () => {
+test('a proxy that buffers responses: reports that streams are held back', async () => {
   const { findings, choice } = await find(await startBuffering(server), { patienceMs: 700 })
   said(findings, /^Streams are held back \(sse\/1\.1\)/)
-  said(findings, /^A WebSocket gets through over websocket\/1\.1/)
+  said(findings, /^WebSockets get through over websocket\/1\.1/)
   assert.equal(choice?.name, 'websocket/1.1')
 })
 
-test('one that also knows no WebSocket: long polling is chosen', async () => {
+test('a proxy that also blocks WebSockets: chooses long polling', async () => {
   const { findings, choice, reason } = await find(await startBuffering(server, { takesSockets: false }), {
     patienceMs: 700,
   })
@@ -96,7 +96,7 @@ test('one that also knows no WebSocket: long polling is chosen', async () => {
   assert.match(reason, /^no stream gets through, so windows /)
 })
 
-test('something that cuts idle connections: after how long, and which heartbeats would keep them', async () => {
+test('a proxy that cuts idle connections: reports after how long, and which heartbeats would prevent it', async () => {
   const slow = await startTestServer({ heartbeatMs: 60_000 })
   opened.push(() => slow.close())
   const { findings, choice, examination } = await find(await startCutting(slow, 2500), { idleMs: 4000 })
@@ -107,16 +107,16 @@ test('something that cuts idle connections: after how long, and which heartbeats
   assert.equal(choice?.name, 'sse/2')
 })
 
-test('a stream that opens and takes nothing is not said to get through', () => {
+test('a stream that opens but accepts nothing does not count as getting through', () => {
   const trials = base.trials.map((trial) =>
     trial.mode.uplink === 'streamed' ? { ...trial, roundTripMs: null, cutAfterMs: 3 } : trial,
   )
   const { findings } = diagnose({ ...base, trials })
-  said(findings, /^Streams \(SSE\) flow: sse\/2, sse\/1\.1\. What is sent over streaming\/2 does not arrive/)
+  said(findings, /^Streams \(SSE\) flow: sse\/2, sse\/1\.1\. Nothing sent over streaming\/2 arrives/)
   said(findings, /^Idle connections stay open/)
 })
 
-test('nothing there, or something else: one sentence', async () => {
+test('nothing there, or another service: one sentence', async () => {
   const free = await listen(net.createServer())
   await free.close()
   await assert.rejects(find(`https://localhost:${free.port}`), /Nothing answers over TLS at .*ECONNREFUSED/)
@@ -124,12 +124,12 @@ test('nothing there, or something else: one sentence', async () => {
   await assert.rejects(find(other), /There is no Crosswind at .*: \/api\/settings answered 404/)
 })
 
-test('a server by invitation: one sentence without it, and with it the page that it opens', async () => {
+test('a server by invitation: one sentence without the invitation; with it, examines its page', async () => {
   const invited = await startTestServer({ access: 'invited' })
   opened.push(() => invited.close())
   await assert.rejects(
     find(invited.origin['2']),
-    /asks for an invitation; give its whole link with --invitation/,
+    /requires an invitation; give its whole link with --invitation/,
   )
   const invitation = await invited.invite({ channels: ['notes'], may: 'read' })
   const options = { url: invited.origin['2'], invitation, idleMs: 200, patienceMs: 2000 }
@@ -137,7 +137,7 @@ test('a server by invitation: one sentence without it, and with it the page that
   assert.equal(found.choice?.name, 'sse/2')
 })
 
-test('of modes that open, one for every browser that is not cut goes first', () => {
+test('among modes that open, one that every browser supports and that is not cut comes first', () => {
   const examination = (cut: readonly string[], closed: readonly string[] = []): Examination => ({
     ...{
       origin: 'https://x',
@@ -183,7 +183,7 @@ async function listen(proxy: net.Server): Promise<{ port: number; close: () => P
 type Pair = { readonly key: string; readonly cert: string }
 let pair: Promise<Pair> | undefined
 
-/** Another certificate than the server's, as a proxy has. */
+/** A different certificate from the server's, as a proxy has. */
 function certificate(): Promise<Pair> {
   pair ??= mkdtemp(join(tmpdir(), 'crosswind-doctor-')).then(async (directory) => {
     opened.push(() => rm(directory, { recursive: true, force: true }))
@@ -192,7 +192,7 @@ function certificate(): Promise<Pair> {
   return pair
 }
 
-/** Speaks HTTP/1.1 on both sides, and answers once the server's answer has ended. */
+/** Speaks HTTP/1.1 on both sides, and responds once the server's response has ended. */
 async function startBuffering({ origin }: TestServer, { takesSockets = true } = {}): Promise<string> {
   const target = new URL(origin['1.1'])
   const proxy = https.createServer(await certificate(), (asked, answer) => {
@@ -234,7 +234,7 @@ async function startBuffering({ origin }: TestServer, { takesSockets = true } = 
   return `https://localhost:${(await listen(proxy)).port}`
 }
 
-/** Passes bytes on, and ends a connection on which none has moved for that long. */
+/** Relays bytes, and ends a connection that has been idle for that long. */
 async function startCutting({ origin }: TestServer, idleMs: number): Promise<string> {
   const target = new URL(origin['2'])
   const proxy = net.createServer((socket) => {

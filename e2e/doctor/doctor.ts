@@ -42,13 +42,13 @@ const help = `npm run doctor -- --url URL [flags]
 
 const schema = z.object({
   url: z.url({ protocol: /^https$/, error: 'must be an https address, https://localhost:8443' }),
-  invitation: z.url({ error: 'must be the whole link of the invitation' }).optional(),
+  invitation: z.url({ error: 'must be the whole invitation link' }).optional(),
   idle: whole(1, 3600).default(40),
   patience: whole(1, 120).default(5),
   json: z.string().min(1).optional(),
 })
 
-/** One sentence for each question, in their order; `choice` is null when nothing gets through. */
+/** One sentence per question, in order; `choice` is null if nothing gets through. */
 export function diagnose(examination: Examination) {
   const { trials } = examination
   const findings = [
@@ -83,7 +83,7 @@ function idleWords({ trials, idleMs, heartbeatMs }: Examination): string | null 
     const beats = heartbeatMs === null ? '' : ` The server sends a heartbeat every ${seconds(heartbeatMs)}`
     const tells =
       heartbeatMs !== null && idleMs < 2 * heartbeatMs
-        ? '; a longer --idle, of two or more, would tell more.'
+        ? '; a longer --idle, of at least two heartbeats, would say more.'
         : '.'
     return `Idle connections stay open: none was cut in ${seconds(idleMs)}.${beats && beats + tells}`
   }
@@ -91,8 +91,8 @@ function idleWords({ trials, idleMs, heartbeatMs }: Examination): string | null 
   const least = 1000
   const advice =
     shortest > 2 * least
-      ? ` Heartbeats every ${seconds(heartbeatMs ?? 0)} come too late; start the server with --heartbeat-ms ${Math.max(least, Math.floor(shortest / 2000) * 1000)}, or let the proxy wait longer.`
-      : ' Let the proxy wait longer.'
+      ? ` Heartbeats every ${seconds(heartbeatMs ?? 0)} come too late; start the server with --heartbeat-ms ${Math.max(least, Math.floor(shortest / 2000) * 1000)}, or raise the proxy's timeout.`
+      : " Raise the proxy's timeout."
   return `Idle connections are cut after about ${seconds(shortest)} (${names(cut)}).${advice}`
 }
 
@@ -100,11 +100,11 @@ function parallelWords({ parallel }: Examination): string | null {
   if (parallel === null) return null
   const { tried, opened } = parallel
   if (opened === tried)
-    return `${tried} streams at once over HTTP/1.1 all open: six for each browser is the browser's own limit.`
-  return `Of ${tried} streams at once over HTTP/1.1 ${opened} open: what stands between allows no more.`
+    return `All ${tried} simultaneous streams over HTTP/1.1 opened: six per browser is the browser's own limit.`
+  return `Only ${opened} of ${tried} simultaneous streams over HTTP/1.1 opened: a proxy allows no more.`
 }
 
-/** Of the narrowest bound. */
+/** The reading with the narrowest bound. */
 const bestClock = (trials: readonly Trial[]) =>
   trials
     .flatMap(({ clock }) => (clock ? [clock] : []))
@@ -140,9 +140,9 @@ interface ExaminationOptions {
   readonly url: string
   /** The whole link, if the server requires one. */
   readonly invitation?: string | undefined
-  /** How long open connections are left without a byte of ours. */
+  /** How long open connections are left without a byte from here. */
   readonly idleMs: number
-  /** For a connection, and for its first bytes. */
+  /** Limit for a connection, and for its first bytes. */
   readonly patienceMs: number
 }
 
@@ -152,14 +152,14 @@ interface Trial extends ModeTrial {
 
 export interface Examination {
   readonly origin: string
-  /** What TLS agreed on when both versions were offered (RFC 7301). */
+  /** What TLS negotiated when both versions were offered (RFC 7301). */
   readonly alpn: string | null
-  /** Null if this machine trusts the certificate, or why it does not. */
+  /** Why this machine does not trust the certificate; null if it does. */
   readonly distrust: string | null
   readonly heartbeatMs: number | null
   readonly idleMs: number
   readonly trials: readonly Trial[]
-  /** Streams over HTTP/1.1 at the same time, and how many of them opened. */
+  /** Simultaneous streams over HTTP/1.1, and how many of them opened. */
   readonly parallel: { readonly tried: number; readonly opened: number } | null
 }
 
@@ -172,7 +172,7 @@ const settingsSchema = z.object({
 })
 const sessionSchema = z.object({ channels: z.union([z.literal('all'), z.array(z.string()).min(1)]) })
 
-/** Rejects with one sentence where no Crosswind answers at all. */
+/** Rejects with one sentence if no Crosswind answers at all. */
 export async function examine(
   { url, invitation, idleMs, patienceMs }: ExaminationOptions,
   onStep: (step: string) => void,
@@ -193,7 +193,7 @@ export async function examine(
       held.push(await tryMode(mode, parts))
     }
     signal.throwIfAborted()
-    onStep('opening eight streams at once over HTTP/1.1')
+    onStep('opening eight simultaneous streams over HTTP/1.1')
     const parallel = await countParallel(held, parts)
     const streams = held.filter(({ mode, state }) => mode.isPush && state.openMs !== null)
     if (streams.length > 0) {
@@ -235,13 +235,13 @@ function shakeHands(origin: string, patienceMs: number): Promise<Pick<Examinatio
 type Subject = Awaited<ReturnType<typeof readSubject>> &
   Pick<ExaminationOptions, 'patienceMs'> & { readonly origin: string; readonly cookie: string | undefined }
 
-/** A channel of our own where the server lets us, so that nobody counts another window. */
+/** A separate channel if the server allows it, so that no one counts another window. */
 async function readSubject(http: HttpClient, origin: string, patienceMs: number) {
   const read = async (path: string): Promise<unknown> => {
     const { status, body } = await http.ask({ path, signal: AbortSignal.timeout(patienceMs) })
     const text = await textOf(body)
     if (status === 401)
-      throw new Error(`${origin} asks for an invitation; give its whole link with --invitation.`)
+      throw new Error(`${origin} requires an invitation; give its whole link with --invitation.`)
     if (status !== 200) throw new Error(`${path} answered ${status}: ${text.slice(0, 100)}`)
     return JSON.parse(text)
   }
@@ -252,7 +252,7 @@ async function readSubject(http: HttpClient, origin: string, patienceMs: number)
     return { polling, channel }
   } catch (cause) {
     if (cause instanceof Error && /invitation/.test(cause.message)) throw cause
-    const why = cause instanceof z.ZodError ? 'it answers something else' : (cause as Error).message
+    const why = cause instanceof z.ZodError ? 'something else answers' : (cause as Error).message
     throw new Error(`There is no Crosswind at ${origin}: ${why}.`, { cause })
   } finally {
     http.close()
@@ -331,17 +331,17 @@ async function tryMode(mode: Mode, subject: Subject): Promise<Held> {
     transport.askClock()
     await answered
   }
-  // At once: its bound grows with time.
+  // Read at once: its bound grows with time.
   state.clock = estimate.at(now()) ?? null
   const close = () => {
     if (!state.closing) transport?.close()
   }
-  // Nothing more is to be learned from it, and it would count as traffic.
+  // It will reveal nothing more, and would count as traffic.
   if (state.openMs === null || !mode.isPush) close()
   return { mode, state, close }
 }
 
-/** Streams of a mode that limits its windows, more at once than a browser opens. */
+/** Simultaneous streams of a mode that limits its windows, more than a browser opens. */
 async function countParallel(held: readonly Held[], subject: Subject): Promise<Examination['parallel']> {
   const limited = held.find(({ mode, state }) => mode.windowsPerBrowser !== null && state.openMs !== null)
   if (!limited) return null

@@ -1,4 +1,4 @@
-// Bounds of a run's figures: kept, broken, and wrong ones.
+// A run's figures against bounds: met, broken and invalid ones.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -37,23 +37,26 @@ test('a run within its bounds breaks none', async () => {
   assert.deepEqual(brokenBounds(budget, summary), [])
 })
 
-test('each figure beyond a bound is named, with the bound', async () => {
+test('names each figure beyond a bound, with the bound', async () => {
   const budget = await budgetOf({ modes: { '*': { lost: 0, p95Ms: 12 }, 'sse/2': { n: { least: 6000 } } } })
   assert.deepEqual(brokenBounds(budget, summary), [
     'sse/2: p95Ms is 14, at most 12 allowed',
     'websocket/1.1: lost is 2, at most 0 allowed',
-    'sse/2: n is 5000, at least 6000 wanted',
+    'sse/2: n is 5000, at least 6000 required',
   ])
 })
 
-test('what was not measured keeps to no bound', async () => {
+test('a figure that was not measured breaks its bound', async () => {
   const budget = await budgetOf({ comparisons: { '*': { p: 0.05 } } })
   assert.deepEqual(brokenBounds(budget, summary), ['sse/2: p was not measured, and has a bound'])
 })
 
-test('a bound on what the run has not is refused, with what it has', async () => {
+test('rejects a bound on a figure the run lacks, and lists those it has', async () => {
   for (const [content, words] of [
-    [{ mode: { 'sse/2': { lost: 0 } } }, /bounds mode, which this run has not; it has modes, comparisons\./],
+    [
+      { mode: { 'sse/2': { lost: 0 } } },
+      /bounds mode, which this run does not have; it has modes, comparisons\./,
+    ],
     [{ modes: { 'sse/3': { lost: 0 } } }, /bounds modes → sse\/3, .* it has sse\/2, websocket\/1\.1\./],
     [{ modes: { '*': { p95: 1 } } }, /bounds modes → \* → p95, .* it has p95Ms, lost, n\./],
   ] as const) {
@@ -62,9 +65,9 @@ test('a bound on what the run has not is refused, with what it has', async () =>
   }
 })
 
-test('a file that is no budget is refused by place', async () => {
+test('rejects an invalid budget, naming the place', async () => {
   await assert.rejects(readBudget(join(folder, 'none.json')), /none\.json, which cannot be read \(ENOENT\)/)
-  await assert.rejects(budgetOf('{'), /is no JSON/)
+  await assert.rejects(budgetOf('{'), /is not JSON/)
   await assert.rejects(
     budgetOf({ modes: { 'sse/2': { p95Ms: 'low' } } }),
     /wrong at modes → sse\/2 → p95Ms: a bound is a number, or an object/,
@@ -76,7 +79,7 @@ test('a file that is no budget is refused by place', async () => {
   await assert.rejects(budgetOf({}), /bounds nothing/)
 })
 
-test('the example of the documents bounds what a run has', async () => {
+test("the documentation's example bounds figures that a run has", async () => {
   const page = await readFile(join(import.meta.dirname, '../../docs/measuring.md'), 'utf8')
   const example = /```json\n(\{\n {2}"modes"[\s\S]*?)```/.exec(page)?.[1] ?? ''
   const reference = join(import.meta.dirname, '../../reports/reference-keystrokes/summary.json')

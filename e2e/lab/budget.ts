@@ -1,4 +1,4 @@
-// `--budget FILE`: bounds of a run's figures, so that a run can fail somebody's CI.
+// `--budget FILE`: bounds on a run's figures, so that a run can fail a CI job.
 
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
@@ -33,7 +33,7 @@ export async function readBudget(file: string): Promise<Budget> {
   try {
     json = JSON.parse(text)
   } catch (cause) {
-    throw new Error(`The budget ${file} is no JSON: ${(cause as Error).message}.`, { cause })
+    throw new Error(`The budget ${file} is not JSON: ${(cause as Error).message}.`, { cause })
   }
   const parsed = schema.safeParse(json)
   if (parsed.success) return parsed.data
@@ -44,7 +44,10 @@ export async function readBudget(file: string): Promise<Budget> {
   )
 }
 
-/** One sentence for each figure out of its bounds. Throws for a list, a row or a figure that the summary lacks. */
+/**
+ * One sentence for each figure out of bounds. Throws for a list, row or figure that the summary
+ * lacks.
+ */
 export function brokenBounds(budget: Budget, summary: object): string[] {
   return Object.entries(budget).flatMap(([list, rows]) => {
     const found = rowsOf(summary, list)
@@ -60,10 +63,10 @@ export function brokenBounds(budget: Budget, summary: object): string[] {
           const value = row.figures[figure]
           if (value === undefined) throw missing(`${list} → ${name} → ${figure}`, Object.keys(row.figures))
           const place = `${row.mode}: ${figure}`
-          // A figure that could not be measured keeps to no bound.
+          // A figure that could not be measured breaks its bound.
           if (value === null) return [`${place} was not measured, and has a bound`]
           if (value > most) return [`${place} is ${value}, at most ${most} allowed`]
-          return value < least ? [`${place} is ${value}, at least ${least} wanted`] : []
+          return value < least ? [`${place} is ${value}, at least ${least} required`] : []
         }),
       )
     })
@@ -72,7 +75,7 @@ export function brokenBounds(budget: Budget, summary: object): string[] {
 
 interface Row {
   readonly mode: string
-  /** Numbers, and null for what could not be measured. */
+  /** Numbers, or null if not measurable. */
   readonly figures: Readonly<Record<string, number | null>>
 }
 
@@ -98,6 +101,6 @@ function rowsOf(summary: object, list: string): Row[] {
 
 function missing(place: string, there: readonly string[]): Error {
   return new Error(
-    `The budget bounds ${place}, which this run has not; it has ${[...new Set(there)].join(', ')}.`,
+    `The budget bounds ${place}, which this run does not have; it has ${[...new Set(there)].join(', ')}.`,
   )
 }

@@ -1,4 +1,4 @@
-// Clocks wrong on purpose, 5 s and 200 ppm, checked as a scenario does; and refused clocks.
+// Clocks with a deliberate error of 5 s and 200 ppm, checked as in a scenario; and rejected clocks.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -8,7 +8,7 @@ import { boundBetween, checkClocks, followClock } from './clock.ts'
 
 const near: Ways = { there: { leastMs: 0.2, spreadMs: 3 }, back: { leastMs: 0.5, spreadMs: 3 } }
 
-/** A clock 5 s ahead and 200 ppm fast, with the time since the start in the test's hands. */
+/** A clock 5 s ahead and 200 ppm fast; the test controls the time since the start. */
 function follow(ways: Ways, seed = 1) {
   const random = createSeededRandom(seed)
   const clock = createWrongClock({ aheadMs: 5000, fastPpm: 200 })
@@ -30,7 +30,7 @@ function follow(ways: Ways, seed = 1) {
   }
 }
 
-test('a clock 5 s ahead and 200 ppm fast is put right to within its bound, through five minutes', async () => {
+test('a clock 5 s ahead and 200 ppm fast is corrected to within its bound, for five minutes', async () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const { followed, clock, pass, now } = follow(near, seed)
     await checkClocks([followed])
@@ -58,7 +58,7 @@ test('a check names the offset and its bound', async () => {
   assert.equal(checked.name, 'window 1')
 })
 
-test('between checks five minutes apart a clock is not known to within the bound', async () => {
+test('between checks five minutes apart, a clock is not known within the bound', async () => {
   const { followed, clock, pass } = follow(near)
   await checkClocks([followed])
   pass(300_000)
@@ -66,18 +66,18 @@ test('between checks five minutes apart a clock is not known to within the bound
   assert.ok((followed.estimate.at(clock.read(150_000))?.boundMs ?? 0) > 2)
 })
 
-test('a clock that was set between two checks ends the run', async () => {
+test('a clock that was changed between two checks ends the run', async () => {
   const { followed, clock, pass } = follow(near)
   await checkClocks([followed])
   pass(30_000)
   clock.step(500)
   await assert.rejects(
     checkClocks([followed]),
-    /The clock of window 1 or the server’s was set or stood still/,
+    /The clock of window 1 or of the server was changed or stopped/,
   )
 })
 
-test('between two windows the two largest doubts add up', () => {
+test('between two windows the two largest bounds add up', () => {
   const clocks = [0.1, 0.5, 0.3].map((boundMs) => ({ offsetMs: 0, boundMs }))
   assert.equal(boundBetween(clocks), 0.8)
   assert.equal(boundBetween([]), 0)

@@ -10,7 +10,7 @@ import {
 
 export { type ClockReading, combine } from '../../server/wire/clock-estimate.ts'
 
-/** Largest clock error at which the 2012 paper counted a test ("Time Synchronization"). */
+/** Largest clock error with which the 2012 paper accepted a test ("Time Synchronization"). */
 export const paperBoundMs = 2
 
 const keptPerCheck = 4
@@ -19,7 +19,7 @@ const wholeRun = { mostExchanges: 256, keepMs: 24 * 3_600_000 }
 
 export interface FollowedClock {
   readonly name: string
-  /** Makes this many exchanges with the server, past the simulated network. */
+  /** Makes this many exchanges with the server, bypassing the simulated network. */
   readonly exchange: (times: number) => Promise<readonly Exchange[]>
   readonly estimate: ClockEstimate
 }
@@ -39,8 +39,9 @@ export function boundBetween(clocks: readonly ClockReading[]): number {
 }
 
 /**
- * Compares each clock with the server's, one after the other. Call before, every 30 s during and after a run: drift
- * between two checks goes unseen. Rejects when a clock jumped since its last check; the caller judges the bounds.
+ * Compares each clock with the server's, one after the other. Call before, every 30 s during and
+ * after a run: drift between two checks is not seen. Rejects if a clock jumped since its last
+ * check; the caller judges the bounds.
  */
 export async function checkClocks(clocks: readonly FollowedClock[], { exchanges = 24 } = {}) {
   const checked: CheckedClock[] = []
@@ -55,6 +56,6 @@ async function check({ name, exchange, estimate }: FollowedClock, times: number)
   const reading = estimate.at(Math.max(...exchanges.map(({ returnedAt }) => returnedAt)))
   if (isTaken && reading) return { name, offsetMs: reading.offsetMs, boundMs: reading.boundMs }
   throw new Error(
-    `The clock of ${name} or the server’s was set or stood still since the last check: what was stamped meanwhile cannot be told. Run it again.`,
+    `The clock of ${name} or of the server was changed or stopped since the last check, so stamps made meanwhile are unknown. Run it again.`,
   )
 }

@@ -1,4 +1,4 @@
-// Comparisons of modes over the sessions of a run: ratios, differences, verdicts, and their section of a report.
+// Compares modes over a run's sessions: ratios, differences, verdicts, and their report section.
 
 import { holm, mean, meanOfClusters, meanOfRatios } from '../../server/wire/t-test.ts'
 import { intervals } from '../report/charts.ts'
@@ -17,13 +17,13 @@ import { labelOf, opponentLabel, spokenName } from './mode-names.ts'
 import { bySession, hasArrived, type Sample, timesOf, transmissionMs } from './samples.ts'
 import { clustersForHalf, median, outerThirds, rounded, roundedInterval } from './statistics.ts'
 
-/** A difference that matters: in ms, or in percent of the mean that a mode is compared with. */
+/** The smallest difference that matters, in ms or in percent of the baseline's mean. */
 interface Matters {
   readonly amount: number
   readonly unit: 'ms' | '%'
 }
 
-/** Of a run whose number of sessions was not fixed. */
+/** For a run without a fixed number of sessions. */
 export interface Until {
   readonly matters: Matters
   readonly outcome: 'decided' | 'limit'
@@ -39,8 +39,8 @@ export type Comparison = ReturnType<typeof decide>
 type Compared = ReturnType<typeof compare>
 
 /**
- * `notCompared`: fewer than two sessions in which messages arrived on both sides, or a mean of one is not above 0. All p are
- * corrected together.
+ * `notCompared`: fewer than two sessions in which messages arrived on both sides, or a mean of one
+ * is not above 0. All p are corrected together.
  */
 export function compare(
   samples: readonly Sample[],
@@ -60,10 +60,11 @@ export function compare(
 }
 
 /**
- * The unit is the session: messages of one session resemble each other more than those of different ones. Each session
- * gives one ratio of means, their difference, and one ratio of medians; a message counts once, with its mean over the windows.
- * Ratios are pooled by their logarithms. `p` tests the ratio of the means against 1: where a machine's speed changes from run
- * to run, a ratio of means holds and a difference does not (docs/measuring.md, "Check the intervals").
+ * The unit is the session: messages of one session resemble each other more than those of different
+ * ones. Each session gives one ratio of means, their difference, and one ratio of medians; a
+ * message counts once, with its mean over the windows. Ratios are pooled by their logarithms. `p`
+ * tests the ratio of the means against 1: where a machine's speed changes from run to run, a ratio
+ * of means holds and a difference does not (docs/measuring.md, "Check the intervals").
  */
 export function contrast(samples: readonly Sample[], mode: string, baseline: string) {
   const of = (name: string) => sessionsOf(samples.filter((sample) => sample.mode === name))
@@ -75,7 +76,7 @@ export function contrast(samples: readonly Sample[], mode: string, baseline: str
     const medianRatio = median(own.times) / median(other.times)
     return [{ session: own.session, differenceMs: ownMs - otherMs, meanRatio: ownMs / otherMs, medianRatio }]
   })
-  // Where clocks differ, a mean may be below 0, which has no ratio.
+  // If clocks differ, a mean may be below 0, which has no ratio.
   if (sessions.length < 2 || sessions.some(({ meanRatio }) => !(meanRatio > 0 && meanRatio < Infinity)))
     return undefined
   const means = meanOfRatios(sessions.map(({ meanRatio }) => meanRatio))
@@ -90,7 +91,7 @@ export function contrast(samples: readonly Sample[], mode: string, baseline: str
   }
 }
 
-/** Of one mode, in order. `messageMeans`: over the windows that received each message. */
+/** Sessions of one mode, in order. `messageMeans`: over the windows that received each message. */
 export function sessionsOf(samples: readonly Sample[]) {
   return bySession(samples).map(([session, inSession]) => {
     const messages = [...Map.groupBy(inSession.filter(hasArrived), ({ id }) => id).values()]
@@ -100,14 +101,15 @@ export function sessionsOf(samples: readonly Sample[]) {
 }
 
 /**
- * Of the two directly. To call a mode the fastest all these must hold, so that no correction for their number is due
- * (R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling", Technometrics 24, 1982).
+ * For a direct comparison. A mode is called the fastest only if all of these hold, so no correction
+ * for their number is needed (R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance
+ * Sampling", Technometrics 24, 1982).
  */
 export function isBelow(found: Contrast | undefined, boundMs: number): boolean {
   return found !== undefined && found.meanRatioCi95[1] < 1 && -found.difference > boundMs
 }
 
-/** In ms, and as a share of the mean that a mode is compared with. */
+/** In ms, and as a share of the baseline's mean. */
 function mattersIn(samples: readonly Sample[], baseline: string, { amount, unit }: Matters) {
   const meanMs = mean(timesOf(samples.filter(({ mode }) => mode === baseline)))
   return unit === 'ms'
@@ -143,20 +145,28 @@ function decide(
 }
 
 /**
- * Every interval is at most as wide as what matters: it then lies beyond 1, or within what matters. A rule by the width alone,
- * not by the verdict, keeps the intervals right although they are looked at after each session (Y. S. Chow and H. Robbins, "On
- * the Asymptotic Theory of Fixed-Width Sequential Confidence Intervals", Ann. Math. Statist. 36, 1965).
+ * Whether every interval is at most as wide as the smallest difference that matters: it then
+ * excludes 1, or lies within that difference. A rule by the width alone, not by the verdict, keeps
+ * the intervals valid although they are checked after each session (Y. S. Chow and H. Robbins, "On
+ * the Asymptotic Theory of Fixed-Width Sequential Confidence Intervals", Ann. Math. Statist. 36,
+ * 1965).
  */
 export function isDecided({ comparisons, notCompared }: Compared): boolean {
   return notCompared.length === 0 && comparisons.every((one) => widthInMatters(one) <= 1)
 }
 
-/** How many sessions in all would narrow the widest interval enough, if they differ as these do. */
+/**
+ * The total number of sessions that would narrow the widest interval enough, if they differ as
+ * these do.
+ */
 export function sessionsNeeded(comparisons: readonly Comparison[], sessions: number): number {
   return Math.ceil(sessions * Math.max(1, ...comparisons.map(widthInMatters)) ** 2)
 }
 
-/** Of the logarithms: from a ratio of 1 to the least that matters is one. */
+/**
+ * Width on the logarithmic scale, where the distance from a ratio of 1 to the smallest that matters
+ * is one.
+ */
 function widthInMatters({ meanRatioCi95: [low, high], mattersShare }: Comparison): number {
   return mattersShare === null ? 0 : Math.log(high / low) / Math.log(1 + mattersShare)
 }
@@ -164,8 +174,9 @@ function widthInMatters({ meanRatioCi95: [low, high], mattersShare }: Comparison
 export type Drift = ReturnType<typeof driftsOf>[number]
 
 /**
- * Whether a mode became slower or faster within its sessions: mean of the last third of its messages minus that of the
- * first, one figure a session. Omits modes with fewer than two such sessions.
+ * Whether a mode became slower or faster within its sessions: mean of the last third of its
+ * messages minus that of the first, one figure per session. Omits modes with fewer than two such
+ * sessions.
  */
 export function driftsOf(modes: readonly string[], samples: readonly Sample[], boundMs: number) {
   const found = modes.flatMap((mode) => {
@@ -193,7 +204,7 @@ export const overLabel = ({ mode, baseline }: Pair) => `${labelOf(mode)} / ${opp
 
 type RatioRow = Parameters<typeof intervals>[0][number] & { readonly outcome?: string }
 
-/** Each ratio with its interval and those of the sessions. `references`: uprights. */
+/** Each ratio with its interval and the sessions' ratios. `references`: vertical lines. */
 export function ratiosFigure(
   rows: readonly RatioRow[],
   look: { readonly caption: string; readonly axis: string; readonly references: readonly number[] },
@@ -218,7 +229,7 @@ export function comparisonsSection(summary: Shown): Section {
   const title = 'Comparisons'
   const missing = notCompared.map(
     ({ mode, baseline }) =>
-      `${spokenName(mode)} could not be compared with ${spokenName(baseline)}: ${sessions < 2 ? 'one session gives no interval' : 'messages arrived on both sides in fewer than two sessions, or the clocks put the mean of one below 0'}.`,
+      `${spokenName(mode)} could not be compared with ${spokenName(baseline)}: ${sessions < 2 ? 'one session gives no interval' : 'messages arrived on both sides in fewer than two sessions, or clock errors put one mean below 0'}.`,
   )
   if (comparisons.length === 0) return { title, paragraphs: ['Nothing was compared.', ...missing] }
   const rows = comparisons.map((comparison) => ({
@@ -230,31 +241,31 @@ export function comparisonsSection(summary: Shown): Section {
     sessions: comparison.sessions.map(({ meanRatio }) => meanRatio),
   }))
   const caption =
-    'How many times the other’s mean, with the 95 % interval. Left of 1 the first mode is faster. Filled: decided; hollow: undecided. Small uprights: the ratio in each session.'
-  const axis = '← faster   times the other’s mean   slower →'
+    'Ratio to the other’s mean, with the 95 % interval. Left of 1 the first mode is faster. Filled: decided; hollow: undecided. Small ticks: the ratio in each session.'
+  const axis = '← faster   ratio to the other’s mean   slower →'
   return {
     title,
     figure: ratiosFigure(rows, { caption, axis, references: [1] }),
     tables: [testsTable(comparisons, boundMs), sessionsTable(comparisons)],
     paragraphs: [
-      `The unit is the session, which starts everything anew: messages of one session resemble each other, so that more of them would not make a comparison surer. Each of the ${count(sessions)} sessions gives one ratio of means; Student’s t, two-sided, over their logarithms; p corrected by Holm for all comparisons of this run; the intervals are for each comparison by itself. Half as wide intervals would take about ${count(clustersForHalf(sessions))} sessions. Verdicts rest on the ratio, since it holds where a machine’s speed changes from run to run; a difference in milliseconds is that of this machine at this hour.`,
-      `A comparison is undecided where the corrected p is above 0.05, where the interval of the ratio holds 1, or where the difference is no larger than the clock’s error of ${figure(boundMs)} ms.`,
+      `The unit is the session, which starts everything afresh: messages of one session resemble each other, so more of them would not make a comparison more certain. Each of the ${count(sessions)} sessions gives one ratio of means; Student’s t, two-sided, over their logarithms; p corrected by Holm for all comparisons of this run; each interval is for its comparison alone. Intervals half as wide would take about ${count(clustersForHalf(sessions))} sessions. Verdicts use the ratio, since it holds where a machine’s speed changes from run to run; a difference in milliseconds is valid only for this machine at this time.`,
+      `A comparison is undecided if the corrected p is above 0.05, if the interval of the ratio contains 1, or if the difference is no larger than the clocks’ error of ${figure(boundMs)} ms.`,
       ...untilWords(summary),
       ...missing,
     ],
   }
 }
 
-/** Why the run ended when it did; empty where the number of sessions was fixed. */
+/** Why the run ended when it did; empty if the number of sessions was fixed. */
 function untilWords({ until, comparisons, sessions }: Shown): readonly string[] {
   if (!until) return []
   const { amount, unit } = until.matters
-  const least = unit === 'ms' ? `${amount} ms` : `${amount} % of what a mode is compared with`
-  const alike = `A difference of less than ${least} does not matter; where the whole interval of the ratio is within it, the modes are called alike.`
+  const least = unit === 'ms' ? `${amount} ms` : `${amount} % of the mean compared with`
+  const alike = `A difference of less than ${least} does not matter; if the whole interval of the ratio is within it, the modes are called alike.`
   const end =
     until.outcome === 'decided'
-      ? `The run went on until every interval was at most as wide as that, for ${count(sessions)} sessions.`
-      : `The time limit ended it after ${count(sessions)} sessions; about ${count(sessionsNeeded(comparisons, sessions))} would have made every interval as narrow as that.`
+      ? `The run continued until every interval was at most that wide, for ${count(sessions)} sessions.`
+      : `The time limit ended it after ${count(sessions)} sessions; about ${count(sessionsNeeded(comparisons, sessions))} would have made every interval that narrow.`
   return [`${alike} ${end}`]
 }
 
@@ -262,7 +273,7 @@ function testsTable(comparisons: readonly Comparison[], boundMs: number) {
   const undecided = (differenceMs: number) =>
     Math.abs(differenceMs) <= boundMs ? 'undecided (clock)' : 'undecided (chance)'
   return table(
-    'How many times the other’s mean, and the difference of the means in milliseconds',
+    'Ratio to the other’s mean, and the difference of the means in milliseconds',
     [
       ...['Mode / against', 'Ratio', '95 % interval', 'Difference', '95 % interval'],
       ...[text('Verdict'), 'p', 'p corrected', 'Sessions'],

@@ -1,4 +1,4 @@
-// One made-up experiment through the runner: flags, help, files, what a failure leaves, and the order of turns.
+// The runner with a made-up experiment: flags, help, files, failures, and the order of turns.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -14,7 +14,7 @@ const dice = defineExperiment({
   about: `Throws
     dice.`,
   notes: 'The order is that of throwing.',
-  flags: { throws: flag(whole(1, 9).default(3), 'N', 'throws of each session') },
+  flags: { throws: flag(whole(1, 9).default(3), 'N', 'throws per session') },
   options(given) {
     if (given.throws === 9) throw new Error('--throws is 9: the die is worn.')
     return given
@@ -46,7 +46,7 @@ async function run(t: TestContext, ...flags: string[]) {
   return { folder, out, running: runExperiment(dice, given, 'npm run lab -- dice', t.signal) }
 }
 
-test('a run is measured, worked out and written; each session closes what it opened', async (t) => {
+test('a run is measured, analysed and written; each session closes what it opened', async (t) => {
   const { folder, out, running } = await run(t, '--throws', '4')
   const { summary, isFailure, folder: written } = await running
   assert.deepEqual([summary.finding, isFailure, written, closed], ['Thrown: 5, 6.', false, out, [1, 2]])
@@ -64,29 +64,29 @@ test('a run is measured, worked out and written; each session closes what it ope
   )
 })
 
-test('a broken promise fails the run, and its report is written all the same', async (t) => {
+test('a broken promise fails the run, and its report is still written', async (t) => {
   const { out, running } = await run(t, '--throws', '2')
   assert.ok((await running).isFailure && existsSync(out))
 })
 
-test('after a failure nothing looks like a report, and a folder that is taken is refused before anything is measured', async (t) => {
+test('after a failure nothing looks like a report, and a folder in use is refused before measuring', async (t) => {
   const { folder, out, running } = await run(t, '--throws', '8')
   await assert.rejects(running, /The die is lost/)
   assert.deepEqual([existsSync(out), existsSync(join(folder, 'figures.json'))], [false, false])
   closed.length = 0
   await writeFile(join(folder, 'mine.txt'), '')
   const given = { options: { throws: 1 }, out: folder }
-  await assert.rejects(runExperiment(dice, given, '', t.signal), /is there already/)
+  await assert.rejects(runExperiment(dice, given, '', t.signal), /already exists/)
   assert.deepEqual(closed, [])
 })
 
-test('a bench writes a report only where it is told to', async (t) => {
+test('a bench writes a report only on request', async (t) => {
   const given = { options: { throws: 1 } }
   const { folder } = await runExperiment({ ...dice, isBench: true }, given, '', t.signal)
   assert.equal(folder, null)
 })
 
-test('the help has what it is about, its own flags and those of all', () => {
+test("the help has the experiment's description, its own flags and the common ones", () => {
   assert.match(
     helpOf(dice),
     /^npm run lab -- dice \[flags\]\n\n {2}Throws dice\.\n\n {2}--throws N +throws of each session \(3\)\n {2}--out DIR .*\(reports\/<date>-dice\)\n {2}--json FILE .*\n {2}--budget FILE [\s\S]*The order is that of throwing\.\n$/,
@@ -94,7 +94,7 @@ test('the help has what it is about, its own flags and those of all', () => {
   assert.match(helpOf({ ...dice, isBench: true }), /--out DIR +folder of the report \(none is written\)/)
 })
 
-test('flags that do not fit are refused in one sentence', () => {
+test('invalid flags are refused in one sentence', () => {
   assert.throws(() => readOptions(dice, ['--throws', '10']), /^Error: --throws is "10": .+\.$/)
   assert.throws(() => readOptions(dice, ['--throws', '9']), /the die is worn\.$/)
   assert.throws(
@@ -103,7 +103,7 @@ test('flags that do not fit are refused in one sentence', () => {
   )
 })
 
-test('each round has everyone once, in another order', () => {
+test('each round has every subject once, in another order', () => {
   const rounds = turnsOf(['a', 'b', 'c', 'd'], 4)
   for (const round of rounds) assert.deepEqual([...round].sort(), ['a', 'b', 'c', 'd'])
   assert.equal(new Set(rounds.map((round) => round.join(''))).size, 4)

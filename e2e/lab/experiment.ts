@@ -1,4 +1,4 @@
-// Runs every scenario and bench in one way: flags, sessions, samples, summary, report.
+// Runs every scenario and bench in the same way: flags, sessions, samples, summary, report.
 
 import { writeFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -22,15 +22,17 @@ export interface Summary extends Circumstances {
   readonly network?: Network | null
 }
 
-/** What a report has of its own, beside the finding, the method's place and how to run it again. */
+/**
+ * The report's own content, besides the finding, the method's location and how to repeat the run.
+ */
 export interface Content {
-  /** Behind `Crosswind lab: `; default: the experiment's name. */
+  /** Follows `Crosswind lab: `; default: the experiment's name. */
   readonly title?: string
-  /** Behind the date and the commit. */
+  /** Follows the date and the commit. */
   readonly subtitle?: string
   /** The first has the table that answers the question. */
   readonly sections: readonly Section[]
-  /** What docs/measuring.md cannot know: this run's versions, clocks and numbers. */
+  /** What docs/measuring.md cannot say: this run's versions, clocks and numbers. */
   readonly method?: readonly string[]
   readonly runAgain?: readonly string[]
   /** Further files by name. */
@@ -42,7 +44,7 @@ export interface Content {
 }
 
 interface Described {
-  /** For the help: paragraphs above the flags, and below them. */
+  /** For the help: paragraphs above and below the flags. */
   readonly about: string
   readonly notes?: string
   readonly flags: z.ZodRawShape
@@ -56,21 +58,24 @@ export interface Experiment<
   Result extends Summary = Summary,
 > {
   readonly name: string
-  /** For the help: paragraphs above the flags, and below them. */
+  /** For the help: paragraphs above and below the flags. */
   readonly about: string
   readonly notes?: string
-  /** Another form of it, for the help. */
+  /** An alternative form, for the help. */
   readonly otherwise?: Described
   readonly flags: Shape
-  /** Writes a report only where `--out` asks for one. */
+  /** Writes a report only if `--out` requests one. */
   readonly isBench?: boolean
-  /** Checks rules between flags, of which `argv` has those that were given. Throws one sentence. */
+  /** Checks rules between flags; `argv` has those that were given. Throws one sentence. */
   options(given: z.output<z.ZodObject<Shape>>, argv: readonly string[]): Options
-  /** The folder of a stopped run that goes on; undefined for a new one. */
+  /** The folder of a stopped run to continue; undefined for a new one. */
   resumed?(options: Options): string | undefined
-  /** Resolves to the samples and all that the summary needs. Rejects on abort; then nothing is written. */
+  /**
+   * Resolves to the samples and everything the summary needs. Rejects on abort; then nothing is
+   * written.
+   */
   measure(options: Options, lab: Lab): Promise<Run>
-  /** Deterministic; measured figures have six significant digits at most. */
+  /** Deterministic; measured figures have at most six significant digits. */
   analyse(run: Run): Result
   report(run: Run, summary: Result): Content
 }
@@ -85,7 +90,7 @@ export function defineExperiment<Shape extends z.ZodRawShape, Options, Run, Resu
 const commonFlags = (name: string, isBench: boolean) => ({
   out: flag(file, 'DIR', 'folder of the report', isBench ? 'none is written' : `reports/<date>-${name}`),
   json: flag(file, 'FILE', 'also writes the figures of summary.json there'),
-  budget: flag(file, 'FILE', 'bounds of the figures, JSON; docs/measuring.md describes it'),
+  budget: flag(file, 'FILE', 'bounds on the figures, JSON; docs/measuring.md describes it'),
 })
 
 export function helpOf({ name, about, notes, otherwise, flags, isBench = false }: Experiment): string {
@@ -114,7 +119,7 @@ interface Given<Options> {
   readonly budget?: string | undefined
 }
 
-/** Throws one sentence for flags that do not fit. */
+/** Throws one sentence for invalid flags. */
 export function readOptions<Shape extends z.ZodRawShape, Options>(
   experiment: Pick<Experiment<Shape, Options>, 'name' | 'flags' | 'options'>,
   argv: readonly string[],
@@ -127,10 +132,12 @@ export function readOptions<Shape extends z.ZodRawShape, Options>(
   return { options: experiment.options(given as z.output<z.ZodObject<Shape>>, argv), out, json, budget }
 }
 
-/** What a measurement has of its run: progress, the signal that stops it, sessions and circumstances. */
+/**
+ * A measurement's view of its run: progress, the signal that stops it, sessions and circumstances.
+ */
 export class Lab {
   readonly signal: AbortSignal
-  /** Of the report; null where none is written. */
+  /** The report's folder; null if none is written. */
   readonly folder: string | null
   readonly progress = new Progress(process.stdout)
   readonly #command: string
@@ -151,7 +158,7 @@ export class Lab {
     this.progress.say(sentence)
   }
 
-  /** Shown on a terminal alone, until the next one. */
+  /** Shown only on a terminal, until the next one. */
   step(words: string): void {
     if (this.progress.isTerminal) this.progress.update(words)
   }
@@ -162,8 +169,8 @@ export class Lab {
   }
 
   /**
-   * One after the other, each with what it opens, which closes at its end; then more of them while `goesOn`. Says how long the rest
-   * will take.
+   * Runs sessions one after the other, each closing what it opened; then more of them while
+   * `goesOn`. Reports how long the rest will take.
    */
   async sessions<Session>(
     count: number,
@@ -177,7 +184,7 @@ export class Lab {
       await using opened = new AsyncDisposableStack()
       done.push(await measure(done.length + 1, opened))
       const leftMs = ((this.elapsedMs - startedMs) / done.length) * (count - done.length)
-      if (leftMs > 60_000) this.say(`About ${minutesWords(leftMs)} are left.`)
+      if (leftMs > 60_000) this.say(`About ${minutesWords(leftMs)} left.`)
     }
     return done
   }
@@ -187,7 +194,7 @@ export class Lab {
     readonly browser: string
     readonly server: string
     readonly parameters: Circumstances['parameters']
-    /** Added to the command that did not name it. */
+    /** Added to the command if the command did not name it. */
     readonly seed?: number
   }): Circumstances {
     const { browser, server, parameters, seed } = known
@@ -203,8 +210,9 @@ export class Lab {
 }
 
 /**
- * Spreads machine drift over all subjects: each round starts further on, every other one is reversed. Over as many
- * rounds as subjects, each is early and late equally often, and none always follows the same one.
+ * Distributes machine drift over all subjects: each round starts further on, every other one is
+ * reversed. Over as many rounds as subjects, each is early and late equally often, and none always
+ * follows the same one.
  */
 export function turnsOf<Subject>(
   subjects: readonly Subject[],
@@ -222,7 +230,7 @@ export function minutesWords(ms: number): string {
   return `${whole} minute${whole === 1 ? '' : 's'}`
 }
 
-/** Writes nothing after a failure or abort. `folder` is null where no report was written. */
+/** Writes nothing after a failure or abort. `folder` is null if no report was written. */
 export async function runExperiment<Shape extends z.ZodRawShape, Options, Run, Result extends Summary>(
   experiment: Experiment<Shape, Options, Run, Result>,
   given: Given<Options>,

@@ -1,4 +1,4 @@
-// What is read of a command line, and the sentence for each thing that can be wrong with it.
+// How a command line is parsed, and the sentence for each possible error.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,12 +18,12 @@ const schema = z
 
 const read = (...argv: readonly string[]) => readFlags(schema, argv)
 
-test('what is not given is as the schema has it', () => {
+test("omitted flags have the schema's defaults", () => {
   const given = { sites: ['lund'], keys: 4, blocks: 2, remote: [], headed: false }
   assert.deepEqual(read(), given)
 })
 
-test('texts, switches, and a flag that may come again', () => {
+test('texts, switches, and a repeatable flag', () => {
   const flags = ['--keys', '7', '--headed', '--help', '--remote', 'http://a', '--remote=http://b']
   const { keys, headed, remote } = read(...flags)
   assert.deepEqual([keys, headed, remote], [7, true, ['http://a', 'http://b']])
@@ -33,12 +33,12 @@ test('a list has each word once', () => {
   assert.deepEqual(read('--sites', ' lund, mobile,,lund').sites, ['lund', 'mobile'])
 })
 
-test('a seed is drawn anew unless one is given', () => {
+test('a seed is random unless given', () => {
   assert.notEqual(seed.parse(undefined), seed.parse(undefined))
   assert.equal(seed.parse('2012'), 2012)
 })
 
-test('a list of numbers is in order, and each number and name once', () => {
+test('a list of numbers is sorted, and has each number and name once', () => {
   assert.deepEqual(numbers('10,2', 1, 10).parse(undefined), [2, 10])
   assert.throws(() => numbers('1', 1, 10).parse('1,11'), /must be whole numbers from 1 to 10/)
   assert.deepEqual(names(['ws', 'bare']).parse('bare,ws,bare'), ['bare', 'ws'])

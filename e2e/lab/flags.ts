@@ -1,11 +1,11 @@
-// Flags of a command line: declared once by a schema, which reads them and writes their help.
+// Command-line flags, declared once by a schema that parses them and generates their help.
 
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { suggestion } from '../../server/config/suggestion.ts'
 
 interface FlagNotes {
-  /** What stands for its value, such as `N`; empty for a switch. */
+  /** Placeholder for its value, such as `N`; empty for a switch. */
   readonly value: string
   readonly meaning: string
   /** Replaces the schema's default in the help. */
@@ -14,7 +14,7 @@ interface FlagNotes {
 
 const flagNotes = z.registry<FlagNotes>()
 
-/** Adds what the help says. A boolean is a switch, and an array of texts a flag that may be given several times. */
+/** Adds the help text. A boolean is a switch, and an array of texts a repeatable flag. */
 export function flag<Schema extends z.ZodType>(
   schema: Schema,
   value: string,
@@ -60,7 +60,7 @@ export const file = z.string().min(1).optional()
 export const seed = flag(
   whole(0, 2 ** 32 - 1).default(() => Math.floor(Math.random() * 2 ** 32)),
   'N',
-  'repeats what is drawn at random',
+  'repeats the random choices',
   'drawn, and printed',
 )
 
@@ -71,7 +71,9 @@ const innermost = (schema: unknown): z.ZodType => {
   return innerType ? innermost(innerType) : (schema as z.ZodType)
 }
 
-/** Throws one sentence with the flag, its value and the allowed ones. `--help` is always allowed. */
+/**
+ * Throws one sentence with the flag, its value and the allowed ones. `--help` is always allowed.
+ */
 export function readFlags<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   argv: readonly string[],
@@ -108,7 +110,7 @@ function parseKnown(argv: readonly string[], known: ParseOptions): Record<string
 
 const helpWidth = 100
 
-/** One entry for each flag, with its default in brackets, in the order of the schema. */
+/** One entry per flag, with its default in brackets, in schema order. */
 export function flagsHelp(shape: z.ZodRawShape): string {
   const rows = Object.entries(shape).map(([name, schema]) => {
     const { value, meaning, initial } = flagNotes.get(schema as z.ZodType) ?? { value: '', meaning: '' }
@@ -125,14 +127,14 @@ export function flagsHelp(shape: z.ZodRawShape): string {
     .join('\n')
 }
 
-/** Empty for a switch and for no default. */
+/** Empty for a switch, and without a default. */
 function defaultWords(schema: z.ZodType): string {
   const { data } = schema.safeParse(undefined)
   if (Array.isArray(data)) return data.join(',')
   return data === undefined || typeof data === 'boolean' ? '' : String(data)
 }
 
-/** Lines of at most that many characters. */
+/** Lines of at most this many characters. */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {

@@ -1,4 +1,4 @@
-// Names of what is measured, and their labels: `sse/2`, `sse/2 mirror`, `bare:sse/2` of a peer.
+// Names and labels of what is measured: `sse/2`, `sse/2 mirror`, `bare:sse/2` of a peer.
 
 import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
 import { isBare, peerLabel } from '../peers/peers.ts'
@@ -20,7 +20,7 @@ export function requireRoom(modes: readonly Mode[], windows: number, perBrowser:
   const crowded = modes.find((mode) => perBrowser > (mode.windowsPerBrowser ?? perBrowser))
   if (crowded)
     throw new Error(
-      `--windows is ${windows}: ${crowded.name} carries ${crowded.windowsPerBrowser} windows of one browser; leave that mode out, or ask for fewer.`,
+      `--windows is ${windows}: ${crowded.name} supports ${crowded.windowsPerBrowser} windows per browser; leave that mode out, or use fewer windows.`,
     )
 }
 
@@ -47,7 +47,7 @@ export function isPeer(mode: string): boolean {
   return mode.includes(':')
 }
 
-/** `bare:sse/2` of `bare+5ms:sse/2`; any other is its own. */
+/** `bare:sse/2` for `bare+5ms:sse/2`; any other name is unchanged. */
 export function soundPeer(mode: string): string {
   return mode.replace(/\+[^:]*:/, ':')
 }

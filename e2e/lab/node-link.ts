@@ -49,7 +49,7 @@ export function openNodeLink({ name, mode, mayFall, connect, ...parts }: NodeOpe
     // The link falls back along the modes' `fallback` fields.
     mode: mayFall ? mode : { ...mode, fallback: null },
     cursor: null,
-    // A program's drafts end with it.
+    // A program's drafts end with the program.
     store: null,
     merging: null,
     renewSession: () => Promise.resolve(true),

@@ -1,4 +1,4 @@
-// The windows of a run: this machine's, those of WebDrivers, and joined devices, with their clocks and what they missed.
+// A run's windows (this machine's, WebDrivers', joined devices'), their clocks and missed turns.
 
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const hostName = z
   .optional()
 
 export const participantFlags = {
-  windows: flag(whole(1, 50).default(5), 'N', 'windows open at a time'),
+  windows: flag(whole(1, 50).default(5), 'N', 'simultaneously open windows'),
   remote: flag(
     z
       .array(z.url({ protocol: /^https?$/, error: 'must be a WebDriver address, http://laptop:4444' }))
@@ -35,41 +35,41 @@ export const participantFlags = {
   join: flag(
     whole(0, 50).default(0),
     'N',
-    'waits for N other devices, which open the link that it prints: each is a further window',
+    'waits for N other devices, which open the link that it prints; each is an additional window',
   ),
   host: flag(hostName, 'NAME', 'name or address by which other machines reach this one', 'its first address'),
   listen: flag(hostName, 'ADDRESS', 'address to listen on', 'the host'),
   port: flag(
     whole(1, 65_000).optional(),
     'N',
-    'first of three ports for other machines, of five with two editors',
+    'first of three ports for other machines, or of five with two editors',
     'free ones',
   ),
-  'tls-cert-file': flag(file, 'FILE', 'a certificate of your own', 'the one of npm start'),
+  'tls-cert-file': flag(file, 'FILE', 'your own certificate', 'the one from npm start'),
   'tls-key-file': flag(file, 'FILE', 'and its key'),
 }
 
 interface Options extends z.output<z.ZodObject<typeof participantFlags>> {
-  /** Of a server that runs already. */
+  /** A server that is already running. */
   readonly server?: string | undefined
 }
 
 export interface RunWindow {
   readonly receiver: number
-  /** `window 2, this machine`, `device 1, Chrome 156 on Android` */
+  /** Such as `window 2, this machine` or `device 1, Chrome 156 on Android`. */
   readonly name: string
   /** Largest error of its clock against the server's. */
   readonly boundMs: number
-  /** Turns whose samples are left out, each with the reason. */
+  /** Turns whose samples are excluded, each with the reason. */
   readonly missed: readonly string[]
 }
 
-/** Over the whole run; each session opens its own windows, and devices stay. */
+/** Lasts the whole run; each session opens its own windows, and devices stay. */
 export class Participants {
   readonly devices: readonly JoinedDevice[]
   /** Windows of several machines are compared with the server's clock. */
   readonly method: ClockMethod
-  /** Null where only this machine's windows take part. */
+  /** Null if only this machine's windows take part. */
   readonly reach: Awaited<ReturnType<typeof openReach>> | null
   readonly #listener: DeviceListener | null
   readonly #own: number
@@ -90,7 +90,7 @@ export class Participants {
     opened.defer(() => listener.end('ended'))
     lab.say(`Open this link on ${expected === 1 ? 'one device' : `${expected} devices`}: ${listener.link}`)
     if (reach.authorityFile !== null)
-      lab.say(`They must trust ${reach.authorityFile}; docs/operating.md says how, under Certificates.`)
+      lab.say(`They must trust ${reach.authorityFile}; docs/operating.md explains how, under Certificates.`)
     const devices = await listener.gather(lab.signal, ({ name, agent }) =>
       lab.say(`Joined, ${name}: ${agent}.`),
     )
@@ -108,7 +108,7 @@ export class Participants {
     this.method = remote.length > 0 || join > 0 ? 'server exchange' : 'one machine'
     this.#listener = listener
     this.#own = windows
-    // Window 1 types; each browser opens every so many-th.
+    // Window 1 types; browsers open the windows in rotation.
     const own = Array.from({ length: windows }, (_, place) => {
       const browser = place % (remote.length + 1)
       const where = browser === 0 ? 'this machine' : `WebDriver ${browser}`
@@ -123,12 +123,15 @@ export class Participants {
     return this.#seen.map((window, place) => ({ receiver: place + 1, ...window }))
   }
 
-  /** Of a session, in order of `receiver`. */
+  /** A session's windows, in order of `receiver`. */
   async open(browsers: readonly Browser[]): Promise<readonly RecordingWindow[]> {
     return [...(await openWindows(browsers, this.#own)), ...this.devices]
   }
 
-  /** Where devices reach the run's server at that place, from 0; null where all windows are of this machine. */
+  /**
+   * Where devices reach the run's server at this index, from 0; null if all windows are on this
+   * machine.
+   */
   async placeOf(server: number) {
     const { reach } = this
     if (!reach) return null
@@ -142,12 +145,14 @@ export class Participants {
     this.#listener?.say(`${words}: keep this window in front`)
   }
 
-  /** Whether its samples of this turn count. */
+  /** Whether its samples in this turn count. */
   readonly isPresent = (receiver: number): boolean => {
     return (this.devices[receiver - this.#own - 1]?.missed ?? null) === null
   }
 
-  /** Notes the clocks of a turn, and who missed it; resolves to a sentence for each of these. */
+  /**
+   * Records the clocks of a turn and who missed it; resolves to a sentence for each of the latter.
+   */
   noteTurn(turn: string, clocks: readonly ClockReading[]): readonly string[] {
     return clocks.flatMap(({ boundMs }, place) => {
       const window = this.#seen[place]
@@ -179,7 +184,7 @@ export function summariseWindow(
 
 const mostNamed = 5
 
-/** Empty where all windows are of this machine. */
+/** Empty if all windows are on this machine. */
 export function windowsSections(
   windows: readonly ReturnType<typeof summariseWindow>[],
   modes: readonly string[],
@@ -189,7 +194,7 @@ export function windowsSections(
     .filter(({ missed }) => missed.length > 0)
     .map(({ name, missed }) => {
       const more = missed.length > mostNamed ? `; and ${count(missed.length - mostNamed)} more` : ''
-      return `${name}, missed turns: ${missed.slice(0, mostNamed).join('; ')}${more}. Its samples of these turns are left out of every figure.`
+      return `${name}, missed turns: ${missed.slice(0, mostNamed).join('; ')}${more}. Its samples in these turns are excluded from every figure.`
     })
   return [
     {
@@ -205,7 +210,7 @@ export function windowsSections(
         ),
       ],
       paragraphs: [
-        'Over all sessions. A clock’s error is against the server’s clock; a time from window 1 to another window is wrong by at most the sum of both, and one from window 1 to itself by none.',
+        'Over all sessions. A clock’s error is relative to the server’s clock; a time from window 1 to another window is off by at most the sum of both, and one from window 1 to itself by nothing.',
         ...absent,
       ],
     },
@@ -213,7 +218,7 @@ export function windowsSections(
 }
 
 interface ReachSettings {
-  /** Name or address of this machine; default: its first address that is not of a loopback interface. */
+  /** Name or address of this machine; default: its first address not on a loopback interface. */
   readonly host?: string | undefined
   /** Address to listen on; default: the host. */
   readonly listen?: string | undefined
@@ -226,7 +231,10 @@ interface ReachSettings {
 
 const certs = join(import.meta.dirname, '../../certs')
 
-/** Where other machines reach this one. Ports stay the same for the whole run, so that a browser's exception for a certificate does too. */
+/**
+ * Where other machines reach this one. Ports stay the same for the whole run, so that a browser's
+ * certificate exception does too.
+ */
 async function openReach({ host = ownAddress(), listen = host, port, certFile, keyFile }: ReachSettings) {
   const isOwn = certFile !== undefined && keyFile !== undefined
   const certificate: CertificateFiles = isOwn
@@ -239,11 +247,11 @@ async function openReach({ host = ownAddress(), listen = host, port, certFile, k
   }
   return {
     ...{ host, listen, certificate },
-    /** What devices must trust; null for a certificate of the user's own. */
+    /** The file that devices must trust; null for a certificate of the user's own. */
     authorityFile: isOwn ? null : 'certs/authority.pem',
-    /** 0 takes a free one. */
+    /** 0 for a free one. */
     joinPort: port ?? 0,
-    /** Of the run's server at that place, from 0. */
+    /** Ports of the run's server at this index, from 0. */
     portsOf: (place: number) => chosen.getOrInsertComputed(place, choose),
   }
 }
@@ -253,6 +261,6 @@ function ownAddress(): string {
   const found = entries.find(({ internal, family }) => !internal && family === 'IPv4')
   if (found) return found.address
   throw new Error(
-    'This machine has no address that others could reach; --host names one, or --host 127.0.0.1 for this machine alone.',
+    'This machine has no address that others could reach; set one with --host, or use --host 127.0.0.1 for this machine alone.',
   )
 }

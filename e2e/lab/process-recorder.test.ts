@@ -1,4 +1,4 @@
-// What is read from /proc, and that a process and its children are recorded under their names.
+// How /proc is parsed, and that a process and its children are recorded under their names.
 
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
@@ -8,14 +8,14 @@ import { ProcessRecorder, parseStat, pin, readProcessorMs } from './process-reco
 
 const isLinux = { skip: process.platform === 'linux' ? false : 'needs /proc' }
 
-test('a program’s name may hold spaces and brackets', () => {
+test('a program’s name may contain spaces and brackets', () => {
   const rest = 'S 7 1 1 0 -1 4194560 9 0 0 0 250 50 0 0 20 0 11 0 12345 999 321 18446744073709551615'
   for (const name of ['node', 'MainThread', 'a) S (b c'])
     assert.deepEqual(parseStat(`42 (${name}) ${rest}\n`), { cpuMs: 3000, rssBytes: 321 * 4096 })
   assert.throws(() => parseStat('42 (node) S'), /Not a process's stat/)
 })
 
-test('this process has used what it says itself', isLinux, async () => {
+test('the measured use of this process agrees with its own figures', isLinux, async () => {
   const recorder = new ProcessRecorder([{ name: 'own', pid: process.pid }], () => performance.now())
   await recorder.sample()
   const before = process.cpuUsage()
@@ -31,7 +31,7 @@ test('this process has used what it says itself', isLinux, async () => {
   assert.ok(shared > rss / 10 && shared <= rss * 1.5, String(shared))
 })
 
-test('the scheduler’s count of this process agrees with its own', isLinux, async () => {
+test('the scheduler’s count for this process agrees with its own', isLinux, async () => {
   const [before, counted] = [process.cpuUsage(), await readProcessorMs(process.pid)]
   while (process.cpuUsage(before).user < 50_000);
   const { user, system } = process.cpuUsage(before)
@@ -42,7 +42,7 @@ test('the scheduler’s count of this process agrees with its own', isLinux, asy
 })
 
 test(
-  'children are found and named in order; one that has ended has no further samples',
+  'children are found and named in order; one that has ended gets no further samples',
   isLinux,
   async (t) => {
     const child = fork('-', [], {
@@ -65,6 +65,6 @@ test(
   },
 )
 
-test('a core that is not there is named', isLinux, async () => {
+test('a core that does not exist is named', isLinux, async () => {
   await assert.rejects(pin(process.pid, '4095'), /could not be bound to core 4095/)
 })

@@ -1,12 +1,12 @@
-// Processor time and memory of processes, from /proc; Linux alone has it.
+// Processor time and memory of processes, from /proc, which only Linux has.
 
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
-/** Of one process at one moment. */
+/** Resource use of one process at one moment. */
 interface Use {
-  /** User and system time since its start; in steps of 10 ms, the kernel's. */
+  /** User and system time since its start; in steps of the kernel's 10 ms. */
   readonly cpuMs: number
   readonly rssBytes: number
 }
@@ -14,22 +14,25 @@ interface Use {
 export interface ProcessRecord {
   readonly name: string
   readonly pid: number
-  /** `atMs`: since the recorder's start. A process that ends has no further ones. */
+  /** `atMs`: since the recorder's start. A process that has ended gets no further samples. */
   readonly samples: readonly (Use & { readonly atMs: number })[]
 }
 
 interface Recorded {
   readonly name: string
   readonly pid: number
-  /** Of the children that it has or gets, the first being 1; without it they are not recorded. */
+  /** Names its present and future children, the first being 1; without it they are not recorded. */
   readonly nameOfChild?: (place: number) => string
 }
 
-/** Of user space; the kernel's own ticks may be shorter (proc_pid_stat(5), sysconf(3)). */
+/** User-space ticks; the kernel's own may be shorter (proc_pid_stat(5), sysconf(3)). */
 const ticksPerSecond = 100
 const pageBytes = 4096
 
-/** Of /proc/PID/stat. The program's name, in brackets, may contain spaces and brackets. Throws for other text. */
+/**
+ * Parses /proc/PID/stat. The program's name, in brackets, may contain spaces and brackets. Throws
+ * for other text.
+ */
 export function parseStat(text: string) {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   // From the third field on.
@@ -52,8 +55,9 @@ async function readStat(pid: number) {
 }
 
 /**
- * Processor time of a process's threads, ms, without those that have ended; NaN where it is not readable. The scheduler counts it in
- * nanoseconds, `stat` in ticks, which are too coarse for a hundred messages.
+ * Processor time of a process's threads, ms, without those that have ended; NaN if it is not
+ * readable. The scheduler counts it in nanoseconds, `stat` in ticks, which are too coarse for a
+ * hundred messages.
  */
 export async function readProcessorMs(pid: number): Promise<number> {
   try {
@@ -65,7 +69,7 @@ export async function readProcessorMs(pid: number): Promise<number> {
   }
 }
 
-/** Of its first thread, which forks them; oldest first, none where there is no /proc. */
+/** Children of its first thread, which forks them; oldest first, empty without /proc. */
 export async function childrenOf(pid: number): Promise<readonly number[]> {
   const listed = await readFile(`/proc/${pid}/task/${pid}/children`, 'latin1').catch(() => '')
   return listed.split(' ').filter(Boolean).map(Number)
@@ -73,9 +77,7 @@ export async function childrenOf(pid: number): Promise<readonly number[]> {
 
 export function requireProc(): void {
   if (process.platform === 'linux') return
-  throw new Error(
-    'The use of each process is read from /proc, which only Linux has: run this scenario on Linux.',
-  )
+  throw new Error('Process usage is read from /proc, which only Linux has: run this scenario on Linux.')
 }
 
 /** `clock` in ms. Looks for new children at each sample. */
@@ -95,7 +97,7 @@ export class ProcessRecorder {
     for (const { name, pid } of recorded) this.#records.set(pid, { name, samples: [] })
   }
 
-  /** One now, and one each whole second from the start; a late one does not move the next. */
+  /** Samples now, and at each whole second from the start; a late sample does not move the next. */
   async start(): Promise<void> {
     await this.sample()
     const next = () => {
@@ -105,7 +107,7 @@ export class ProcessRecorder {
     next()
   }
 
-  /** Of all processes; one at a time. */
+  /** Samples all processes; one sample at a time. */
   sample(): Promise<void> {
     this.#sampling = this.#sampling.then(() => this.#sampleNow())
     return this.#sampling
@@ -134,7 +136,10 @@ export class ProcessRecorder {
     }
   }
 
-  /** Proportional set size now, bytes: memory that processes share counts in part. Null where it is not readable. */
+  /**
+   * Current proportional set size, bytes: memory that processes share counts in part. Null if it is
+   * not readable.
+   */
   async proportionalBytes(): Promise<ReadonlyMap<string, number | null>> {
     const read = async (pid: number) => {
       const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '')
@@ -152,7 +157,7 @@ export class ProcessRecorder {
     return [...this.#records.keys()]
   }
 
-  /** Resolves after the sample that is being taken. */
+  /** Resolves after the sample in progress. */
   async stop(): Promise<readonly ProcessRecord[]> {
     if (this.#timer) clearTimeout(this.#timer)
     await this.#sampling
@@ -161,7 +166,10 @@ export class ProcessRecorder {
   }
 }
 
-/** Restricts all threads of a process to these cores, from 0. Rejects with one sentence where `taskset` is missing. */
+/**
+ * Restricts all threads of a process to these cores, from 0. Rejects with one sentence if `taskset`
+ * is missing.
+ */
 export async function pin(pid: number, cores: string): Promise<void> {
   try {
     await promisify(execFile)('taskset', ['-a', '-c', '-p', cores, String(pid)])

@@ -12,11 +12,11 @@ export interface Circumstances {
   readonly parameters: Readonly<Record<string, string | number | boolean>>
 }
 
-/** A network that was simulated between windows and server. */
+/** The simulated network between windows and server. */
 export interface Network {
   readonly profile: string
   readonly source: string
-  /** What the relay itself adds, mean. */
+  /** Mean lateness added by the relay itself. */
   readonly lateMs: number
 }
 
@@ -45,12 +45,12 @@ export function describeEnvironment({ browser, server, loadBefore }: Known) {
   }
 }
 
-/** 1-minute load average; 0 where the system has none. */
+/** 1-minute load average; 0 if the system has none. */
 export function loadNow(): number {
   return os.loadavg()[0] ?? 0
 }
 
-/** Of all cores since the system started, ms. */
+/** Total over all cores since the system started, ms. */
 export function processorTimes() {
   const cores = os.cpus().map(({ times: { idle, user, nice, sys, irq } }) => ({
     idleMs: idle,

@@ -1,4 +1,4 @@
-// Stamps of windows become samples, one for each message and window, whatever became of it.
+// Windows' stamps become samples, one per message and window, whether or not it arrived.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ function block(...windows: ReceivedStamp[][]): Block {
 
 const all = [stamp('a', 103), stamp('b', 113), stamp('c', 123)]
 
-test('a sample for each message and window, on the common clock', () => {
+test('one sample per message and window, on the common clock', () => {
   const stamps = { b: { arrivedAt: 111, committingAt: 113, storedAt: 114, writtenAt: null } }
   const samples = matchBlock({ ...block(all, all), stamps })
   assert.equal(samples.length, 6)
@@ -59,17 +59,17 @@ test('a sample for each message and window, on the common clock', () => {
   })
 })
 
-test('what never came is a sample too', () => {
+test('a message that never arrived is a sample too', () => {
   const lost = matchBlock(block([stamp('a', 103), stamp('c', 123)])).find(({ id }) => id === 'b')
   assert.deepEqual([lost?.copies, lost?.receivedAt, lost?.reordered], [0, null, false])
 })
 
-test('a second copy counts as duplicated, the first one is timed, and it is not reordered', () => {
+test('a second copy counts as duplicated, not reordered; the first is timed', () => {
   const [first] = matchBlock(block([...all, stamp('a', 140)]))
   assert.deepEqual([first?.copies, first?.receivedAt, first?.reordered], [2, 103, false])
 })
 
-test('one that is overtaken counts as reordered', () => {
+test('an overtaken message counts as reordered', () => {
   const samples = matchBlock(block([stamp('b', 113), stamp('a', 114), stamp('c', 123)]))
   assert.deepEqual(
     samples.map(({ reordered }) => reordered),
@@ -77,7 +77,7 @@ test('one that is overtaken counts as reordered', () => {
   )
 })
 
-test('what others sent is left out', () => {
+test('ignores messages from other senders', () => {
   assert.deepEqual(
     matchBlock(block([stamp('x', 1), ...all])).map(({ copies }) => copies),
     [1, 1, 1],

@@ -1,10 +1,13 @@
-// Samples of a run: one message at one receiving window, with its times; counts and figures of them.
+// A run's samples (one message at one receiving window, with its times), their counts and figures.
 
 import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import type { ServerStamps, StampsById } from './stage-stamps.ts'
 import { type Figures, median, significant, summarise } from './statistics.ts'
 
-/** What became of a message at a window. Times are ms since the epoch on one common clock; null is "never". */
+/**
+ * What happened to a message at a window. Times are ms since the epoch on one common clock; null is
+ * "never".
+ */
 export interface Delivery {
   readonly id: string
   readonly receivedAt: number | null
@@ -17,7 +20,7 @@ export interface Delivery {
 /** With the server's stamps of the message. */
 export interface Sample extends Delivery, Readonly<ServerStamps> {
   readonly mode: string
-  /** From 1: a server process, browsers and windows of their own. */
+  /** From 1: each session has its own server process, browsers and windows. */
   readonly session: number
   /** From 1 within the session. */
   readonly block: number
@@ -32,7 +35,7 @@ export interface Sample extends Delivery, Readonly<ServerStamps> {
   readonly appliedAt: number | null
   /** First frame painted after `appliedAt`. */
   readonly paintedAt: number | null
-  /** Of the message as JSON, as the typist sent it and as this window received it. */
+  /** Sizes of the message as JSON, as the typist sent it and as this window received it. */
   readonly sentBytes: number
   readonly receivedBytes: number | null
 }
@@ -47,10 +50,10 @@ export function transmissionMs({ sentAt, receivedAt }: Arrived): number {
   return receivedAt - sentAt
 }
 
-/** Of those that arrived. */
+/** Times of the messages that arrived. */
 export const timesOf = (samples: readonly Sample[]) => samples.filter(hasArrived).map(transmissionMs)
 
-/** Of those that arrived; null without any. */
+/** Over the messages that arrived; null without any. */
 export function medianMs(samples: readonly Sample[]): number | null {
   const times = timesOf(samples)
   return times.length === 0 ? null : significant(median(times))
@@ -66,7 +69,7 @@ export interface Block {
   readonly sent: readonly SentStamp[]
   /** By window, in order of arrival; the first window types. */
   readonly received: readonly (readonly ReceivedStamp[])[]
-  /** Added to a window's stamps gives the common clock, ms. */
+  /** Added to a window's stamps, gives the common clock, ms. */
   readonly offsetsMs: readonly number[]
   /** By message; on the common clock. */
   readonly stamps?: StampsById
@@ -102,8 +105,8 @@ export function matchBlock(given: Block): Sample[] {
 const noStamps: ServerStamps = { arrivedAt: null, committingAt: null, storedAt: null, writtenAt: null }
 
 /**
- * What became of each of `ids`, which are in the order of sending, at one window. `arrivals`: in order; others are ignored. Reordered:
- * the first copy came after that of a later message.
+ * What happened to each of `ids`, which are in order of sending, at one window. `arrivals`: in
+ * order; others are ignored. Reordered: the first copy arrived after that of a later message.
  */
 export function matchDeliveries<Stamp extends { readonly id: string }>(
   ids: readonly string[],
@@ -136,7 +139,7 @@ export interface Counts {
 
 const counted = ['expected', 'lost', 'duplicated', 'reordered'] as const
 
-/** Sums. */
+/** Sums the counts. */
 export function totals(rows: readonly Counts[]): Counts {
   const sums = counted.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)])
   return Object.fromEntries(sums) as Record<(typeof counted)[number], number>
@@ -168,11 +171,14 @@ export function bySession<One extends { readonly session: number }>(samples: rea
   return [...Map.groupBy(samples, ({ session }) => session)].toSorted(([one], [other]) => one - other)
 }
 
-/** How many there are. */
+/** The number of sessions. */
 export const sessionsIn = (samples: readonly { readonly session: number }[]) =>
   new Set(samples.map(({ session }) => session)).size
 
-/** For progress: `median 4.20 ms  40 of 40 received`. `expected`: where windows without samples count too. */
+/**
+ * For progress: `median 4.20 ms  40 of 40 received`. `expected`: for when windows without samples
+ * count too.
+ */
 export function outcomeWords(samples: readonly Sample[], expected = samples.length): string {
   const times = timesOf(samples)
   const lost = expected - times.length

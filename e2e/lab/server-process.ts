@@ -38,7 +38,7 @@ interface Starting {
   readonly stages?: boolean
   /** The name in its addresses. */
   readonly host?: string | undefined
-  /** Of its standard output. */
+  /** Called with each line of its standard output. */
   readonly onLine?: (line: string) => void
 }
 
@@ -75,7 +75,7 @@ export async function startServerProcess(
     pid: child.pid ?? 0,
     origin,
     figures: () => getJson<Figures>(`${origin['1.1']}/api/figures`),
-    /** Since the last call; empty without `stages`. */
+    /** Stamps since the last call; empty without `stages`. */
     async stages(): Promise<StampsById> {
       if (!stages) return {}
       child.send('take stages')
@@ -103,7 +103,7 @@ function originOf(host: string, ports: Ports): Readonly<Record<HttpVersion, stri
   return { '2': `${host}:${ports['2']}`, '1.1': `${host}:${ports['1.1']}` }
 }
 
-/** By the address of its HTTP/2 port. Rejects when no Crosswind server answers. */
+/** By the address of its HTTP/2 port. Rejects if no Crosswind server answers. */
 export async function joinServer(address: string): Promise<MeasuredServer & { readonly editor: EditorName }> {
   const { protocol, hostname, origin: given } = new URL(address)
   const { ports, editor } = await getJson<{ ports: Ports; editor: EditorName }>(`${given}/api/settings`)
@@ -138,7 +138,10 @@ export interface CertificateFiles {
   readonly keyFile: string
 }
 
-/** One that this machine signs; made or renewed where it does not cover the machine's names, addresses and `host`. */
+/**
+ * A certificate signed on this machine; created or renewed if it does not cover the machine's
+ * names, addresses and `host`.
+ */
 export async function certificateIn(directory: string, host = 'localhost'): Promise<CertificateFiles> {
   const [names, addresses] = [machineNames(), machineAddresses()]
   const { cert, key } = await ensureCertificate({
@@ -194,7 +197,7 @@ async function holdPort() {
       await once(server, 'listening')
       return { port, server }
     } catch {
-      // In use.
+      // The port is in use.
     }
   }
   throw new Error(`None of ${mostTries} ports from ${first} to ${first + count - 1} is free.`)

@@ -1,21 +1,21 @@
-// Stamps of a message's stages in a server process: loaded into it by `--import`, asked over IPC.
+// Stamps of a message's stages in a server process: loaded into it by `--import`, queried over IPC.
 
 import { subscribe } from 'node:diagnostics_channel'
 
-/** By the server's clock, ms since the epoch; null where the server does not tell. */
+/** By the server's clock, ms since the epoch; null if the server does not report it. */
 export interface ServerStamps {
   /** The request's headers, or the frame, have arrived. */
   arrivedAt: number | null
   /** The log's commit begins; a relay begins to send. */
   committingAt: number | null
   storedAt: number | null
-  /** The bytes for all streams were given to Node; polls that wait are woken. */
+  /** The bytes for all streams were given to Node; waiting polls are woken. */
   writtenAt: number | null
 }
 
 export type StampsById = Readonly<Record<string, ServerStamps>>
 
-/** Older messages are forgotten. */
+/** Older messages are dropped. */
 const mostMessages = 10_000
 
 const now = () => performance.timeOrigin + performance.now()

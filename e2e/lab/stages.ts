@@ -1,4 +1,4 @@
-// What a message weighs, and where its time goes: the stages between its stamps, with their section of a report.
+// Message sizes, and where the time goes: the stages between stamps, with their report section.
 
 import { mean } from '../../server/wire/t-test.ts'
 import { stacks } from '../report/charts.ts'
@@ -8,7 +8,7 @@ import { hasArrived, type Sample } from './samples.ts'
 import { median, rounded, significant } from './statistics.ts'
 import type { RunClock } from './testbed.ts'
 
-/** From stamp to stamp; once for each message, or for each window that receives it. */
+/** From stamp to stamp; once per message, or per window that receives it. */
 const stages = {
   inputMs: { from: 'inputAt', to: 'sentAt', each: 'message' },
   upMs: { from: 'sentAt', to: 'acceptedAt', each: 'message' },
@@ -25,7 +25,7 @@ const messagesIn = (samples: readonly Sample[]) => [
   ...new Map(samples.map((sample) => [sample.id, sample])).values(),
 ]
 
-/** Means, of messages and of samples that arrived; null without any. */
+/** Means over messages, and over samples that arrived; null without any. */
 export function bytesOf(samples: readonly Sample[]) {
   const meanOf = (sizes: readonly number[]) => significant(sizes.length === 0 ? Number.NaN : mean(sizes))
   return {
@@ -48,7 +48,7 @@ export function stagesOf(samples: readonly Sample[]) {
   return medians
 }
 
-/** The stamps of a message on its way, in order, and who spends the time up to each. */
+/** The stamps along a message's path, in order, and who spends the time up to each. */
 const wayPoints = [
   { stamp: 'inputAt', stage: 'Input', by: 'page' },
   { stamp: 'sentAt', stage: 'Input → sent', by: 'page' },
@@ -63,14 +63,15 @@ const wayPoints = [
 ] as const satisfies readonly { stamp: keyof Sample; stage: string; by: 'page' | 'way' | 'server' }[]
 
 /**
- * Mean ms of the stages of one message to one window, which add up to the whole. Stages between which the mode has no stamp
- * are one, and the way's if that is among them. Without the typing window, which does not draw its own message. Over the samples
- * that have every stamp that the mode has; empty without any.
+ * Mean ms of the stages of one message to one window, which add up to the whole. Adjacent stages
+ * without a stamp between them in this mode are merged, and count as the network's if that is among
+ * them. Excludes the typing window, which does not draw its own message. Over the samples that have
+ * every stamp the mode has; empty without any.
  */
 export function pathOf(samples: readonly Sample[]) {
   const others = samples.filter(({ receiver }) => receiver !== 1)
   const arrived = (others.length > 0 ? others : samples).filter(hasArrived)
-  // Nine in ten, as the last paint may not come.
+  // Nine in ten suffice, as the last paint may be missing.
   const known = wayPoints.filter(
     ({ stamp }) => arrived.filter((sample) => sample[stamp] !== null).length > 0.9 * arrived.length,
   )
@@ -116,7 +117,7 @@ export function stagesSection(modes: readonly Pathed[], clock: RunClock): Sectio
     title,
     figure: {
       caption:
-        'Mean time from input to paint, stage by stage from left to right as in the table. The transmission time is all but the page’s own stages at both ends.',
+        'Mean time from input to paint, stage by stage from left to right as in the table. The transmission time is everything except the page’s own stages at both ends.',
       description: spoken.join('; '),
       draw: (width) => stacks(rows, width),
     },
@@ -126,7 +127,7 @@ export function stagesSection(modes: readonly Pathed[], clock: RunClock): Sectio
       ...(clock.method === 'one machine'
         ? []
         : [
-            `Every window’s stamps are on the server’s clock; the ways to and from the server hold its error, at most ${figure(clock.boundMs)} ms.`,
+            `Every window’s stamps are converted to the server’s clock; the ways to and from the server include the error, at most ${figure(clock.boundMs)} ms.`,
           ]),
     ],
   }

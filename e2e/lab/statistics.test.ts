@@ -1,4 +1,4 @@
-// The statistics against R, published tables, and distributions whose truth is known.
+// The statistics compared with R, published tables, and distributions whose true values are known.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ import {
   welch,
 } from './statistics.ts'
 
-/** The share of the trials whose interval holds the truth. */
+/** The share of trials whose interval contains the true value. */
 function shareHolding(trials: number, truth: number, draw: () => readonly [number, number]): number {
   const holding = Array.from({ length: trials }, draw).filter(([low, high]) => low <= truth && truth <= high)
   return holding.length / trials
@@ -30,7 +30,7 @@ function autoregressive(length: number, kept: number, random: Random): number[] 
   })
 }
 
-test('a list is summed up as R sums it up', () => {
+test("a summary equals R's", () => {
   const figures = summarise([10, 3, 5, 1, 8, 2, 7, 4, 9, 6])
   assert.deepEqual(
     { n: figures.n, mean: figures.mean, p50: figures.p50, min: figures.min, max: figures.max },
@@ -42,12 +42,12 @@ test('a list is summed up as R sums it up', () => {
   assert.ok(Math.abs(figures.p99 - 9.91) < 1e-12)
 })
 
-test('an epoch in milliseconds does not swallow the spread', () => {
+test('values the size of epoch milliseconds keep their spread', () => {
   const epochMs = 1_778_578_200_000
   assert.equal(standardDeviation([epochMs, epochMs + 1, epochMs + 2]), 1)
 })
 
-test('one value has a mean and no spread', () => {
+test('one value has a mean but no spread', () => {
   const figures = summarise([7])
   assert.equal(figures.p99, 7)
   assert.ok(Number.isNaN(figures.sd))
@@ -67,12 +67,12 @@ function assertNear(figures: readonly number[], expected: readonly number[]): vo
     assert.ok(Math.abs((figures[place] ?? Number.NaN) - figure) < 5e-5, `${figures[place]} is not ${figure}`)
 }
 
-test("Welch's test is R's: t.test(extra ~ group, data = sleep)", () => {
+test("Welch's test equals R's: t.test(extra ~ group, data = sleep)", () => {
   const { t, degreesOfFreedom, p, interval } = welch(firstSleep, secondSleep)
   assertNear([t, degreesOfFreedom, p, ...interval], [-1.8608, 17.7765, 0.07939, -3.36548, 0.20548])
 })
 
-test('exchanging the groups turns the sign and nothing else', () => {
+test('exchanging the groups reverses the sign and nothing else', () => {
   const there = welch(firstSleep, secondSleep)
   const back = welch(secondSleep, firstSleep)
   assert.equal(back.difference, -there.difference)
@@ -89,7 +89,7 @@ test('a single value cannot be tested', () => {
   assert.throws(() => welch({ n: 1, mean: 3, sd: Number.NaN }, secondSleep), /n of 2 or more.*got 1/)
 })
 
-test('groups without any spread differ without doubt, or not at all', () => {
+test('groups without any spread differ with certainty, or not at all', () => {
   const still = (mean: number) => ({ n: 5, mean, sd: 0 })
   const apart = welch(still(2), still(3))
   assert.deepEqual([apart.p, apart.t, apart.interval], [0, Number.NEGATIVE_INFINITY, [-1, -1]])
@@ -97,7 +97,7 @@ test('groups without any spread differ without doubt, or not at all', () => {
   assert.deepEqual([same.p, same.t, same.interval], [1, 0, [0, 0]])
 })
 
-test('one group without spread leaves the degrees of freedom of the other', () => {
+test('if one group has no spread, the other determines the degrees of freedom', () => {
   assert.equal(welch({ n: 5, mean: 1, sd: 0 }, { n: 9, mean: 2, sd: 1 }).degreesOfFreedom, 8)
 })
 
@@ -112,26 +112,26 @@ test('independent values all count', () => {
 })
 
 for (const kept of [0.3, 0.7, 0.9]) {
-  test(`of 1,200 values that keep ${kept} of the one before, (1 − φ)/(1 + φ) count`, () => {
+  test(`of 1,200 values with autocorrelation ${kept}, (1 − φ)/(1 + φ) count`, () => {
     const size = meanSize(300, (random) => autoregressive(1200, kept, random))
     const expected = (1200 * (1 - kept)) / (1 + kept)
     assert.ok(Math.abs(size / expected - 1) <= 0.15, `${size} is not ${expected} ± 15 %`)
   })
 }
 
-test('values that take turns around their mean do not count for more than they are', () => {
+test('values that alternate around their mean do not count for more than their number', () => {
   const random = createSeededRandom(6)
   const turns = Array.from({ length: 500 }, (_, place) => (place % 2) + 0.01 * drawNormal(random))
   assert.equal(effectiveSize(turns), 500)
 })
 
-test('what has no spread, or hardly any values, is taken for what it is', () => {
+test('series without spread, or with few values, are handled', () => {
   assert.equal(effectiveSize([3, 3, 3, 3, 3, 3]), 6)
   for (const values of [[], [1], [1, 2], [1, 2, 4, 8, 16, 32, 64]])
     assert.equal(effectiveSize(values), values.length)
 })
 
-/** Twice as slow as the other, 10 more: over one network, or over one each. */
+/** One is twice as slow as the other, plus 10; on one network, or one each. */
 function methods(random: Random, isShared: boolean): readonly [number[], number[]] {
   const course = () => autoregressive(1200, 0.8, random)
   const network = course()
@@ -144,24 +144,24 @@ function methods(random: Random, isShared: boolean): readonly [number[], number[
 }
 
 for (const isShared of [true, false]) {
-  test(`95 % of the intervals hold the truth, over ${isShared ? 'one network' : 'a network each'}`, () => {
+  test(`95 % of the intervals contain the true value, over ${isShared ? 'one network' : 'a network each'}`, () => {
     const random = createSeededRandom(21)
     const shares = [
       shareHolding(400, 10, () => pairedDifference(...methods(random, isShared)).interval),
       shareHolding(400, 2, () => pairedRatio(...methods(random, isShared)).interval),
     ]
-    // A memory that has to be guessed from the same values makes intervals a little too narrow.
+    // Estimating the correlation from the same values makes intervals slightly too narrow.
     for (const share of shares) assert.ok(share >= 0.905 && share <= 0.98, `${share}`)
   })
 }
 
-test('taking neighbours for strangers would promise far too much', () => {
+test('ignoring autocorrelation would give intervals far too narrow', () => {
   const random = createSeededRandom(22)
   const share = shareHolding(400, 10, () => {
     const [first, second] = methods(random, false)
     return welch(summarise(first), summarise(second)).interval
   })
-  assert.ok(share < 0.6, `${share} of Welch’s intervals hold the truth`)
+  assert.ok(share < 0.6, `${share} of Welch’s intervals contain the true value`)
 })
 
 test('by hand: differences 1, 2, 3, 4 have mean 2.5 and standard error √(5/12)', () => {
@@ -172,31 +172,34 @@ test('by hand: differences 1, 2, 3, 4 have mean 2.5 and standard error √(5/12)
   assert.ok(Math.abs(t - 2.5 / Math.sqrt(5 / 12)) < 1e-12)
 })
 
-test('series in proportion have a ratio without doubt', () => {
+test('proportional series have a ratio with certainty', () => {
   assert.deepEqual(pairedRatio([2, 4, 6, 8], [1, 2, 3, 4]), { ratio: 2, interval: [2, 2] })
 })
 
-test('series that do not go together are refused', () => {
+test('series of different lengths are refused', () => {
   assert.throws(() => pairedDifference([1], [1]), /one length; got 1 and 1/)
   assert.throws(() => pairedRatio([1, 2, 3], [1, 2]), /one length; got 3 and 2/)
 })
 
-test('half the interval of five clusters takes thirteen', () => {
+test('an interval half as wide as with five clusters takes thirteen', () => {
   // 2.7764 / √5 = 1.2417; 2.2010 / √12 = 0.6354; 2.1788 / √13 = 0.6043.
   assert.equal(clustersForHalf(5), 13)
 })
 
-/** Within 3.5 standard errors of a share of 0.95: a right interval fails this once in 2,000 seeds. */
+/**
+ * Within 3.5 standard errors of a share of 0.95: a correct interval fails this for one seed in
+ * 2,000.
+ */
 function assertCovers(share: number, trials: number): void {
   const tolerance = 3.5 * Math.sqrt((0.95 * 0.05) / trials)
-  assert.ok(Math.abs(share - 0.95) < tolerance, `${share} of ${trials} intervals hold the truth`)
+  assert.ok(Math.abs(share - 0.95) < tolerance, `${share} of ${trials} intervals contain the true value`)
 }
 
 const listOf = <Value>(length: number, draw: () => Value) => Array.from({ length }, draw)
 const lognormal = (random: Random, median: number, sigma: number) =>
   median * Math.exp(sigma * drawNormal(random))
 
-test('95 % of Welch intervals hold the true difference: normal, unequal sizes and spreads', () => {
+test('95 % of Welch intervals contain the true difference: normal, unequal sizes and spreads', () => {
   const random = createSeededRandom(11)
   const share = shareHolding(6000, -2, () => {
     const first = listOf(12, () => 5 + 4 * drawNormal(random))
@@ -206,7 +209,7 @@ test('95 % of Welch intervals hold the true difference: normal, unequal sizes an
   assertCovers(share, 6000)
 })
 
-test('95 % of Welch intervals hold the true difference: lognormal, 200 messages', () => {
+test('95 % of Welch intervals contain the true difference: lognormal, 200 messages', () => {
   const random = createSeededRandom(12)
   const meanOf = (median: number, sigma: number) => median * Math.exp(sigma ** 2 / 2)
   const share = shareHolding(5000, meanOf(4, 0.6) - meanOf(2, 0.4), () => {

@@ -42,7 +42,7 @@ export function median(values: readonly number[]): number {
  */
 export function quantile(sorted: readonly number[], probability: number): number {
   if (!(probability >= 0 && probability <= 1))
-    throw new RangeError(`A quantile's probability lies from 0 to 1; got ${probability}`)
+    throw new RangeError(`A quantile's probability must be from 0 to 1; got ${probability}`)
   const rank = (sorted.length - 1) * probability
   const below = sorted[Math.floor(rank)]
   const above = sorted[Math.ceil(rank)]
@@ -94,19 +94,22 @@ export function welch(first: Group, second: Group, level = 0.95) {
   const secondError = second.sd ** 2 / second.n
   const standardError = Math.sqrt(firstError + secondError)
   const spread = firstError ** 2 / (first.n - 1) + secondError ** 2 / (second.n - 1)
-  // Without spread the formula is 0 / 0; any number serves, since the standard error is 0.
+  // Without spread the formula is 0 / 0; any number works, since the standard error is 0.
   const degreesOfFreedom = spread === 0 ? first.n + second.n - 2 : (firstError + secondError) ** 2 / spread
   return differenceOfMeans(first.mean - second.mean, { standardError, degreesOfFreedom }, level)
 }
 
-/** Geometric mean of one ratio for each session; null without any, and without an interval below two. */
+/** Geometric mean of one ratio per session; null without any, and without an interval below two. */
 export function sessionRatio(ratios: readonly number[]) {
   if (ratios.length < 2) return { ratio: significant(ratios[0] ?? Number.NaN), ratioCi95: null }
   const { ratio, interval } = meanOfRatios(ratios)
   return { ratio: rounded(ratio), ratioCi95: roundedInterval(interval) }
 }
 
-/** How many clusters would make the interval of `meanOfClusters` half as wide, if they differ as these do. */
+/**
+ * The number of clusters that would halve the interval of `meanOfClusters`, if they differ as these
+ * do.
+ */
 export function clustersForHalf(n: number, level = 0.95): number {
   const width = (count: number) => criticalT(1 - level, count - 1) / Math.sqrt(count)
   let needed = n
@@ -169,7 +172,10 @@ export function effectiveSize(values: readonly number[]): number {
   return longRun <= variance ? n : (n * variance) / longRun
 }
 
-/** From lag 0, each divided by n, which keeps the long-run variance from becoming negative by chance. */
+/**
+ * From lag 0, each divided by n, which keeps the long-run variance from becoming negative by
+ * chance.
+ */
 function autocovariances(values: readonly number[], mostLag: number): readonly number[] {
   const centre = mean(values)
   const deviations = values.map((value) => value - centre)
@@ -196,7 +202,7 @@ function lagWindow(covariances: readonly number[], n: number): number {
 }
 
 function longRunVariance(covariances: readonly number[], window: number): number {
-  // 1 up to half of the window, then falling to 0 at its end; nothing for a window of 0.
+  // 1 up to half of the window, then falling to 0 at its end; 0 for an empty window.
   const flatTop = (share: number) => Math.min(1, Math.max(0, 2 * (1 - share)))
   return covariances.reduce(
     (sum, covariance, lag) => sum + (lag === 0 ? covariance : 2 * flatTop(lag / window) * covariance),

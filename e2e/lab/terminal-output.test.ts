@@ -1,4 +1,4 @@
-// What a run writes on a terminal and elsewhere, and how its table is aligned.
+// What a run writes to a terminal and elsewhere, and how its table is aligned.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,13 +18,13 @@ function written(isTTY: boolean): string {
   return text
 }
 
-test('on a terminal one line changes and gives way to sentences; elsewhere every line stays', () => {
+test('on a terminal one line changes and is replaced by sentences; elsewhere every line stays', () => {
   const clear = '\r\x1b[2K'
   assert.equal(written(true), `${clear}  1 of 2${clear}  Half.\n${clear}`)
   assert.equal(written(false), '  1 of 2\n  Half.\n')
 })
 
-test('columns of names are aligned to the left, all others to the right', () => {
+test('columns of names are left-aligned, all others right-aligned', () => {
   const items = [
     { name: 'sse/2', note: 'a', count: 7 },
     { name: 'polling/1.1', note: 'bcd', count: 1200 },

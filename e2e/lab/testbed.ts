@@ -1,4 +1,4 @@
-// The systems of one session, Crosswind's modes and peers in one form, and turns that are timed at them.
+// The systems of a session, Crosswind's modes and peers in one form, and timed turns with them.
 
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -27,18 +27,18 @@ import {
 } from './server-process.ts'
 import { rounded } from './statistics.ts'
 
-/** A mode of a server, as a measurement takes it. */
+/** A server's mode, as used by a measurement. */
 export interface System {
-  /** `sse/2`, with several editors or settings `sse/2 mirror`; of a peer `bare:sse/2`. */
+  /** `sse/2`, with several editors or settings `sse/2 mirror`; for a peer `bare:sse/2`. */
   readonly name: string
   readonly mode: Mode
   readonly editor: EditorName
   readonly server: Pick<MeasuredServer, 'origin' | 'stages'> & {
     readonly figures: () => Promise<Pick<Figures, 'cpuMs' | 'rssBytes'>>
   }
-  /** It stores nothing: the lab fills each page with the content so far. */
+  /** It stores nothing, so the lab fills each page with the content so far. */
   readonly forgets: boolean
-  /** `Mercure at https://…`; only of a peer that runs elsewhere. */
+  /** Such as `Mercure at https://…`; only for a remote peer. */
   readonly elsewhere?: string
 }
 
@@ -50,12 +50,12 @@ export const profileFlag = flag(
 
 /** Where other machines reach a server. */
 interface Place {
-  /** In its addresses, and what it listens on. */
+  /** The name in its addresses, and the address it listens on. */
   readonly host: string
   readonly listen: string
   readonly certificate: CertificateFiles
   readonly ports: Ports
-  /** Whose pages may use it, beside its own. */
+  /** Origins whose pages may use it, besides its own. */
   readonly origins: readonly string[]
 }
 
@@ -79,16 +79,16 @@ export class Testbed {
     this.#opened = opened
   }
 
-  /** What the simulated network itself adds, mean. */
+  /** Mean lateness added by the simulated network itself. */
   get lateMs(): number {
     return meanLateness(this.#links.map((link) => link.figures()))
   }
 
-  /** A server of Crosswind, which stamps the stages of messages. */
+  /** A Crosswind server, which stamps the stages of messages. */
   async startServer(settings: Settings, place?: Place | null): Promise<MeasuredServer> {
     const folder = await makeServerFolder(this.#scenario, place?.certificate)
     this.#opened.defer(folder.remove)
-    // Chosen first where links are, because server and links need each other's addresses.
+    // With links, chosen first, because server and links need each other's addresses.
     const ports = place?.ports ?? (this.#network.profile ? await findFreePorts() : { '2': 0, '1.1': 0 })
     const origin = await this.#linkTo(ports)
     const allowed = [...Object.values(origin ?? {}), ...(place?.origins ?? [])]
@@ -115,13 +115,13 @@ export class Testbed {
     const { address } = peer
     return imitatedModes(peer, modes).map((name) => ({
       ...{ name: `${nameOfPeer(peer)}:${name}`, mode: requireMode(name), editor: 'mirror', forgets: true },
-      // Elsewhere it cannot be asked: the process here serves the page alone.
+      // A remote server cannot be queried; the local process only serves the page.
       server: address === undefined ? server : { ...server, figures: async () => unknownFigures },
       ...(address !== undefined && { elsewhere: `${peerLabel(peer.name)} at ${address}` }),
     }))
   }
 
-  /** The addresses of links to these ports; null where no network is simulated. */
+  /** The addresses of links to these ports; null if no network is simulated. */
   async #linkTo(ports: Ports): Promise<MeasuredServer['origin'] | null> {
     const { profile, seed } = this.#network
     if (profile === undefined) return null
@@ -138,7 +138,7 @@ export class Testbed {
 
 const unknownFigures = { cpuMs: Number.NaN, rssBytes: Number.NaN }
 
-/** Of a report, where a network was simulated; `lateMs` of each session. */
+/** For a report, if a network was simulated; `lateMs` per session. */
 export function describeNetwork(
   profile: ProfileName | undefined,
   lateMs: readonly number[],
@@ -152,13 +152,16 @@ export function describePlace(profile: ProfileName | undefined): string {
   return `a process of its own on this machine, ${where}`
 }
 
-/** Of a page that records, in that mode. */
+/** The address of a page that records, in this mode. */
 export function recordingAddress({ server, mode }: Pick<System, 'server' | 'mode'>, channel: string) {
   const { transport, http } = mode
   return `${server.origin[http]}/?${new URLSearchParams({ transport, http, channel, record: '' })}`
 }
 
-/** `server exchange` where windows are on several machines, which are compared with the server's clock. */
+/**
+ * `server exchange` if windows are on several machines, whose clocks are compared with the
+ * server's.
+ */
 export type ClockMethod = 'one machine' | 'server exchange'
 
 /** Largest error between two windows' stamps. */
@@ -169,7 +172,7 @@ export interface RunClock {
 
 interface TurnPlace extends Pick<Block, 'session' | 'block' | 'firstKey'> {
   readonly method?: ClockMethod
-  /** A clock bound that is close enough. */
+  /** A clock bound that is narrow enough. */
   readonly enoughMs?: number
 }
 
@@ -179,8 +182,9 @@ export interface Use {
 }
 
 /**
- * Samples of what `send` sends from the first window to all of them, on one clock, which is compared before and after; and what that
- * took the server. `isCounted`: windows whose clocks count, asked at the end.
+ * Samples of what `send` sends from the first window to all of them, on one clock, which is
+ * compared before and after; and what that cost the server. `isCounted`: windows whose clocks
+ * count, asked at the end.
  */
 export async function timeTurn(
   windows: readonly RecordingWindow[],
@@ -211,7 +215,7 @@ export async function timeTurn(
   }
 }
 
-/** Processor time added up, and the most memory; by mode. */
+/** Total processor time and maximum memory, by mode. */
 export function spentByMode(modes: readonly string[], uses: readonly (Use & { readonly mode: string })[]) {
   return Object.fromEntries(
     modes.map((name) => {

@@ -12,7 +12,7 @@ import { type Experiment, experimentFiles, readOptions, runExperiment, type Summ
 
 const main = join(import.meta.dirname, '../lab-command.ts')
 
-/** `command`: a name, and flags that have no spaces. Ends with the test at the latest. */
+/** `command`: a name, and flags without spaces. Ends with the test at the latest. */
 export function startLab(t: TestContext, command: string, ...flags: readonly string[]) {
   const child = spawn(process.execPath, [main, ...command.split(' '), ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -29,7 +29,7 @@ export function startLab(t: TestContext, command: string, ...flags: readonly str
     hasEnded = true
   })
 
-  /** Also resolves when the process has exited. */
+  /** Also resolves if the process has exited. */
   async function hasSaid(words: string): Promise<void> {
     while (!hasEnded && !said.includes(words)) await Promise.race([once(child.stdout, 'data'), ended])
   }
@@ -46,7 +46,7 @@ export function optionsOf<Shape extends ZodRawShape, Options>(
   return readOptions(experiment, flags).options
 }
 
-/** Every file of the report of a run. */
+/** Every file of a run's report. */
 export function filesOf<Run, Result extends Summary>(
   experiment: Pick<Experiment<ZodRawShape, unknown, Run, Result>, 'name' | 'analyse' | 'report'>,
   run: Run,
@@ -76,7 +76,7 @@ export async function runSmall<Shape extends ZodRawShape, Options, Run, Result e
   return { ...done, out: join(folder, 'report') }
 }
 
-/** One test for each wrong use of flags, and its sentence. */
+/** One test for each misuse of flags, and its sentence. */
 export function testRefusals<Shape extends ZodRawShape, Options>(
   experiment: Read<Shape, Options>,
   refusals: readonly (readonly [flags: string, sentence: RegExp])[],

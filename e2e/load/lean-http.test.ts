@@ -1,4 +1,4 @@
-// Checks how answers are read by hand, however their bytes are cut.
+// Parses responses by hand, however their bytes are split.
 
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
@@ -46,18 +46,18 @@ test('a connection that closes or breaks within the head is an error', async () 
     stream.write('HTTP/1.1 200 OK\r\n')
     const reading = readUntil(stream, parseHead)
     stream.destroy(error)
-    await assert.rejects(reading, error ?? /closed before the answer was there/)
+    await assert.rejects(reading, error ?? /closed before the response was complete/)
   }
 })
 
-test('an answer is complete with its last byte', async (t) => {
+test('a response is complete with its last byte', async (t) => {
   const browser = await browserAt(t, (socket) => {
     socket.once('data', () => writeByteByByte(socket, 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc'))
   })
   assert.deepEqual(await browser.get('/'), { status: 200, body: Buffer.from('abc') })
 })
 
-test('an answer without a length has no body, and its connection is used again', async (t) => {
+test('a response without a length has no body, and its connection is reused', async (t) => {
   let opened = 0
   const asked: string[] = []
   const browser = await browserAt(t, (socket) => {
@@ -74,7 +74,7 @@ test('an answer without a length has no body, and its connection is used again',
   assert.match(asked[1] ?? '', /\r\nContent-Type: text\/plain\r\nContent-Length: 4\r\n\r\nBöe$/)
 })
 
-test('an answer in chunks is complete with its last one, and its connection is used again', async (t) => {
+test('a chunked response is complete with its last chunk, and its connection is reused', async (t) => {
   const browser = await browserAt(t, (socket) => {
     socket.on('data', () =>
       writeByteByByte(
@@ -96,5 +96,5 @@ test('posts do not wait for each other, and a connection that closes is an error
     })
   })
   const posts = [1, 2].map(() => browser.post('/', 'text/plain', ''))
-  await Promise.all(posts.map((post) => assert.rejects(post, /closed before the answer was there/)))
+  await Promise.all(posts.map((post) => assert.rejects(post, /closed before the response was complete/)))
 })

@@ -1,4 +1,4 @@
-// Minimal HTTP for load clients: hand-read TLS connections, shared HTTP/2 sessions.
+// Minimal HTTP for load clients: hand-parsed TLS connections, shared HTTP/2 sessions.
 
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import type { Duplex, Readable } from 'node:stream'
 import tls from 'node:tls'
 import { connections, type HttpVersion } from '../../server/wire/modes.ts'
 
-/** Windows share a session over HTTP/2, only idle connections over HTTP/1.1. */
+/** Over HTTP/2, windows share a session; over HTTP/1.1, only idle connections. */
 export interface Browser {
   readonly get: (path: string) => Promise<Answer>
   /** Over HTTP/1.1 uses an idle connection or opens one: posts do not queue. */
@@ -17,9 +17,9 @@ export interface Browser {
   readonly stream: (path: string) => Promise<Duplex>
   /** Resolves to the paused bytes of an accepted WebSocket (RFC 6455, 4.1; RFC 8441, 4). */
   readonly upgrade: (path: string) => Promise<Duplex>
-  /** A request with an endless body; `onAnswer` takes the status. Throws over HTTP/1.1. */
+  /** A request with an endless body; `onAnswer` gets the status. Throws over HTTP/1.1. */
   readonly upload: (path: string, type: string, onAnswer: (status: unknown) => void) => Duplex
-  /** Bytes that came over all of its connections so far, TLS included, TCP's and IP's headers not. */
+  /** Bytes received over all its connections so far, including TLS but not TCP and IP headers. */
   readonly receivedBytes: () => number
   readonly close: () => void
 }
@@ -36,12 +36,16 @@ export function openBrowser(origin: string, http: HttpVersion, sourceAddress?: s
     : Promise.resolve(openHttp1Browser(origin, sourceAddress))
 }
 
-/** One address and one port of a server can be joined from 28,000 ports of Linux, of which other programs take some. */
+/**
+ * One server address and port can be joined from 28,000 Linux ports, of which other programs use
+ * some.
+ */
 const windowsPerAddress = 10_000
 
 /**
- * Of 127.0.0.0/8, all of which is Linux's own; other systems have 127.0.0.1 alone. Each server is joined from addresses of its
- * own: a socket that is bound to an address takes its port towards all servers, a minute longer than it lives.
+ * From 127.0.0.0/8, which on Linux is all local; other systems have only 127.0.0.1. Each server is
+ * joined from addresses of its own: a socket bound to an address occupies its port towards all
+ * servers, and for a minute after it closes.
  */
 export function sourceAddress(window: number, origin: string): string | undefined {
   if (process.platform !== 'linux') return undefined
@@ -61,7 +65,7 @@ async function connectTls(
   localAddress: string | undefined,
 ): Promise<Connected> {
   const { hostname, port } = new URL(origin)
-  // Below TLS, whose own count is of the text.
+  // Below TLS, whose own count is of plaintext.
   const wire = net.connect({
     // By address: a thousand `localhost` look-ups would queue on four threads.
     host: hostname === 'localhost' ? '127.0.0.1' : hostname,
@@ -76,17 +80,20 @@ async function connectTls(
   })
   wire.setNoDelay(true)
   wire.once('error', (error) => socket.destroy(error))
-  // Of a connection that was open the close follows, and is reported; one that is refused may report it twice.
+  // An open connection also closes, which is reported; a refused one may report it twice.
   socket.on('error', () => undefined)
   await once(socket, 'secureConnect')
   return { socket, receivedBytes: () => wire.bytesRead }
 }
 
-/** Leaves the stream paused once `parse` finds what it needs; rejects when the stream breaks or closes first. */
+/**
+ * Leaves the stream paused once `parse` finds what it needs; rejects if the stream breaks or closes
+ * first.
+ */
 export function readUntil<Found>(stream: Readable, parse: (bytes: Buffer) => Found | null): Promise<Found> {
   return new Promise((resolve, reject) => {
     let bytes: Buffer = Buffer.alloc(0)
-    const onClose = () => reject(new Error('The connection closed before the answer was there.'))
+    const onClose = () => reject(new Error('The connection closed before the response was complete.'))
     const onBytes = (chunk: Buffer) => {
       bytes = bytes.length > 0 ? Buffer.concat([bytes, chunk]) : chunk
       const found = parse(bytes)
@@ -103,7 +110,7 @@ interface ResponseHead {
   readonly status: number
   /** Body bytes; 0 without a header. */
   readonly length: number
-  /** Its body comes in chunks, without a length (RFC 9112, 7.1): large ones of Crosswind's. */
+  /** Its body is chunked, without a length (RFC 9112, 7.1), as Crosswind's large ones are. */
   readonly isChunked: boolean
   /** Body bytes that arrived with the head. */
   readonly rest: Buffer
@@ -123,7 +130,7 @@ export function parseHead(bytes: Buffer): ResponseHead | null {
   }
 }
 
-/** The body without its framing; null while incomplete. Takes no trailers. */
+/** The body without its framing; null while incomplete. Does not support trailers. */
 function joinChunks(bytes: Buffer): Buffer | null {
   const chunks: Buffer[] = []
   for (let at = 0; ; ) {
@@ -208,7 +215,10 @@ function openHttp1Browser(origin: string, sourceAddress?: string): Browser {
   }
 }
 
-/** Chromium's values (net/http/http_network_session.cc), so that flow control does not limit the measurement. */
+/**
+ * Chromium's values (net/http/http_network_session.cc), so that flow control does not limit the
+ * measurement.
+ */
 const streamWindowBytes = 6 * 1024 * 1024
 const sessionWindowBytes = 15 * 1024 * 1024
 
@@ -238,7 +248,7 @@ async function openHttp2Browser(origin: string, sourceAddress?: string): Promise
         status = Number(answered[':status'])
       })
       stream.once('end', () => resolve({ status, body: Buffer.concat(chunks) }))
-      stream.once('close', () => reject(new Error('The stream closed before the answer was there.')))
+      stream.once('close', () => reject(new Error('The stream closed before the response was complete.')))
     })
   }
 
@@ -283,10 +293,13 @@ export function webSocketFrame(text: string, type: keyof typeof opcodes = 'text'
   return Buffer.concat([head, payload])
 }
 
-/** Of a frame that is read. */
+/** How much of a frame is kept. */
 const mostStart = 128
 
-/** Reads unmasked frames (RFC 6455, 5.2) without keeping long ones. `start`: a frame's first bytes, 128 at most. */
+/**
+ * Reads unmasked frames (RFC 6455, 5.2) without keeping long ones. `start`: a frame's first bytes,
+ * 128 at most.
+ */
 export function readFrames(
   onFrame: (start: string, isText: boolean) => void,
   onClose: () => void,

@@ -1,4 +1,4 @@
-// Checks the bytes that load clients write and read by hand, against `ws` and `node:https`.
+// The bytes that load clients write and parse by hand, against `ws` and `node:https`.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -39,7 +39,7 @@ async function stage(t: TestContext, client: Target['client'], onRequest: Reques
   return { server, open, received, failures }
 }
 
-test('a text is masked in one final frame, of whichever length is needed', async (t) => {
+test('a text is masked in one final frame, of any length', async (t) => {
   const { server, open, failures } = await stage(t, 'ws')
   const sockets = new WebSocketServer({ server })
   const connected = once(sockets, 'connection')
@@ -55,7 +55,7 @@ test('a text is masked in one final frame, of whichever length is needed', async
   assert.deepEqual(failures, [])
 })
 
-test('a WebSocket that the server closes is a failure', async (t) => {
+test('a WebSocket closed by the server is a failure', async (t) => {
   const { server, open, failures } = await stage(t, 'ws')
   new WebSocketServer({ server }).on('connection', (socket) => socket.terminate())
   await open()
@@ -82,7 +82,7 @@ test('a transport without a lean client is measured with the window’s own', as
   await assert.rejects(open(new URLSearchParams({ window: 'w' })), /channels/)
 })
 
-test('each poll names the cursor of the answer before', async (t) => {
+test('each poll names the cursor of the previous response', async (t) => {
   const asked: string[] = []
   const { open, received } = await stage(t, 'long-polling', ({ url = '' }, response) => {
     asked.push(url)
@@ -100,7 +100,7 @@ test('each poll names the cursor of the answer before', async (t) => {
   assert.equal(received[0], '{"cursor":"a1:1","frames":[]}')
 })
 
-test('an answer that does not begin with its cursor, or is refused, is an error', async (t) => {
+test('a response that is refused, or does not begin with its cursor, is an error', async (t) => {
   const without = await stage(t, 'polling', (_, response) => response.end('{"frames":[]}'))
   await assert.rejects(without.open(), /begin with its cursor/)
   const refused = await stage(t, 'polling', (_, response) => {

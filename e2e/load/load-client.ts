@@ -1,4 +1,4 @@
-// Load clients: minimal windows for each transport and for other systems, which publish, ask and are answered.
+// Load clients: minimal windows for each transport and other systems, which publish and ping.
 
 import type { Duplex } from 'node:stream'
 import type { Draft } from '../../server/wire/messages.ts'
@@ -6,7 +6,10 @@ import { type HttpVersion, modeFor, type TransportName } from '../../server/wire
 import { openTransport } from '../clients/client.ts'
 import { type Browser, readFrames, webSocketFrame } from './lean-http.ts'
 
-/** Engine.IO's and Socket.IO's own clients poll first and upgrade, unless told to open a WebSocket at once. */
+/**
+ * Engine.IO's and Socket.IO's own clients poll first and then upgrade, unless told to open a
+ * WebSocket at once.
+ */
 export const answeringPeers = [
   'ws',
   'engine.io',
@@ -23,7 +26,7 @@ type ClientName = TransportName | AnsweringPeer | 'http2'
 export const relayNames = ['ws', 'socket.io', 'http2', 'ws-stored', 'http2-stored'] as const
 export type RelayName = (typeof relayNames)[number]
 
-/** The clients that join each relay of `e2e/peers`. */
+/** The clients for each relay of `e2e/peers`. */
 export const relayClients: Readonly<Record<RelayName, Pick<Target, 'client' | 'http'>>> = {
   ws: { client: 'ws', http: '1.1' },
   'socket.io': { client: 'socket.io-websocket', http: '1.1' },
@@ -37,19 +40,22 @@ export interface Target {
   readonly http: HttpVersion
   readonly origin: string
   readonly polling: { readonly intervalMs: number; readonly holdMs: number }
-  /** What Crosswind's clients read instead of asking for the time; null for the time. Peers know it from their start. */
+  /**
+   * Content that Crosswind's clients read as their ping; null to request the time instead. Peers
+   * are told at their start.
+   */
   readonly fileChannel?: string | null
 }
 
 interface ClientSettings {
   readonly browser: Browser
-  /** The window's name, key and channels; Crosswind's alone. */
+  /** The window's name, key and channels; only for Crosswind. */
   readonly query: URLSearchParams
-  /** All that comes. */
+  /** Everything received. */
   readonly onBytes?: (bytes: Buffer) => void
-  /** One answer has come, in the order of the questions. Without it answers are not looked for. */
+  /** One answer arrived, in the order of the pings. If absent, answers are not looked for. */
   readonly onPong?: () => void
-  /** The connection ended without `close`, or something was refused; once. */
+  /** The connection ended without `close`, or something was refused; called once. */
   readonly onEnd: (why: string) => void
 }
 
@@ -78,7 +84,7 @@ const leanOpeners: Readonly<Partial<Record<ClientName, Opener>>> = {
   socketcluster: (settings) => openDialogue('/socketcluster/', socketCluster, settings),
 }
 
-/** Resolves when the server has greeted it. Rejects when the server refuses. */
+/** Resolves when the server has greeted it. Rejects if the server refuses. */
 export function openClient(target: Target, settings: ClientSettings): Promise<LoadClient> {
   let hasEnded = false
   const onEnd = (why: string) => {
@@ -88,7 +94,7 @@ export function openClient(target: Target, settings: ClientSettings): Promise<Lo
   return (leanOpeners[target.client] ?? openOwnClient)({ ...settings, onEnd }, target)
 }
 
-/** The window's own client, over connections of its own, also in HTTP/2. */
+/** The window's own client, over its own connections, also in HTTP/2. */
 export function openOwnClient(
   settings: Pick<ClientSettings, 'query' | 'onBytes' | 'onPong' | 'onEnd'>,
   { client, http, ...target }: Target,
@@ -118,7 +124,7 @@ export function openOwnClient(
 const question = () => JSON.stringify({ type: 'clock', at: performance.timeOrigin + performance.now() })
 const publishing = (message: Draft<'edit'>) => JSON.stringify({ type: 'publish', message })
 
-/** By a request of its own. */
+/** Uses a separate request. */
 function asking(
   { browser, query, onPong, onEnd }: ClientSettings,
   { fileChannel = null }: Target,
@@ -148,7 +154,7 @@ async function openSse(settings: ClientSettings, target: Target): Promise<LoadCl
   return { publish: posting(settings), ping: asking(settings, target), close }
 }
 
-/** A file cannot be asked for in a streamed body. */
+/** A file cannot be requested in a streamed body. */
 async function openStreaming(settings: ClientSettings, target: Target): Promise<LoadClient> {
   const { browser, query, onPong, onEnd } = settings
   const close = await follow(await browser.stream(`/api/streaming?${query}`), settings)
@@ -156,7 +162,7 @@ async function openStreaming(settings: ClientSettings, target: Target): Promise<
   let upload: Duplex | null = null
   const open = () =>
     browser.upload(path, 'application/x-ndjson', (status) => onEnd(`its upload was answered ${status}`))
-  // Without questions most windows say nothing.
+  // Without pings most windows send nothing.
   if (onPong) upload = open()
   const say = (text: string) => {
     upload ??= open()
@@ -173,8 +179,9 @@ async function openStreaming(settings: ClientSettings, target: Target): Promise<
 }
 
 /**
- * Reads until the returned function is called. Where answers are looked for resolves with the welcome; those in the stream are of the
- * clock. Otherwise at once, and reads no event, to stay cheap beside the measured server.
+ * Reads until the returned function is called. If answers are looked for, resolves with the
+ * welcome, and answers in the stream are clock frames. Otherwise resolves at once and parses no
+ * events, to stay cheap beside the measured server.
  */
 function follow(stream: Duplex, { onBytes, onPong, onEnd }: ClientSettings): Promise<() => void> {
   return new Promise((resolve, reject) => {
@@ -194,7 +201,7 @@ function follow(stream: Duplex, { onBytes, onPong, onEnd }: ClientSettings): Pro
       for (const line of lines) {
         if (line === 'event: clock') onPong?.()
         else if (line === 'event: welcome') resolve(close)
-        else if (line === 'event: bye') end('the server sent it away')
+        else if (line === 'event: bye') end('the server closed the stream')
       }
     }
     if (onBytes) stream.on('data', onBytes)
@@ -247,19 +254,22 @@ async function openPolling(
 function cursorOf(body: Buffer): string {
   const start = body.toString('latin1', 0, 80)
   const match = /^\{"cursor":"([^"]+)"/.exec(start)
-  if (!match?.[1]) throw new Error(`A poll's answer does not begin with its cursor: ${start}`)
+  if (!match?.[1]) throw new Error(`A poll's response does not begin with its cursor: ${start}`)
   return match[1]
 }
 
 type Send = (text: string) => void
 
-/** What is said over a WebSocket. */
+/** The messages exchanged over a WebSocket. */
 interface Dialogue {
-  /** Null where the server greets by itself or not at all. */
+  /** Null if the server sends the greeting unprompted, or none. */
   readonly opening: string | null
   readonly question: () => string
   readonly textOf: (draft: Draft<'edit'>) => string
-  /** `start`: the frame's first bytes. `opened` at the greeting, `pong` at an answer; what it has to answer it sends itself. */
+  /**
+   * `start`: the frame's first bytes. Returns `opened` at the greeting, `pong` at an answer; sends
+   * required replies itself.
+   */
   readonly take: (start: string, isText: boolean, send: Send) => 'opened' | 'pong' | undefined
 }
 
@@ -301,7 +311,7 @@ async function openDialogue(
   })
 }
 
-/** A file is read by a request, over a second connection: no frame asks for stored content. */
+/** A file is requested over a second connection: no frame asks for stored content. */
 async function openWebSocket(settings: ClientSettings, target: Target): Promise<LoadClient> {
   const dialogue: Dialogue = {
     ...{ opening: '', question, textOf: publishing },
@@ -310,7 +320,7 @@ async function openWebSocket(settings: ClientSettings, target: Target): Promise<
       return start.startsWith('{"type":"welcome"') ? 'opened' : undefined
     },
   }
-  // A relay of channels greets nobody.
+  // A channel relay sends no greeting.
   const greets = settings.onPong ? dialogue : { ...dialogue, opening: null }
   const client = await openDialogue(`/api/socket?${settings.query}`, greets, settings)
   return target.fileChannel == null ? client : { ...client, ping: asking(settings, target) }
@@ -372,8 +382,8 @@ function openAtOnce(path: string, protocol: EngineProtocol, settings: ClientSett
 }
 
 /**
- * As the clients do (engine.io-client, socket.js and transports/websocket.js): a handshake by GET, Socket.IO's joining by
- * POST, a held GET, and a WebSocket beside it, which takes over after a probe.
+ * As the clients do (engine.io-client, socket.js and transports/websocket.js): a handshake by GET,
+ * Socket.IO's join by POST, a held GET, and a parallel WebSocket, which takes over after a probe.
  */
 async function openUpgraded(
   path: string,
@@ -391,7 +401,7 @@ async function openUpgraded(
     await requireBody(browser.post(`${polling}&sid=${id}`, 'text/plain;charset=UTF-8', joining))
     if (!isJoined(await joined)) throw new Error(`${path} did not let it join`)
   }
-  // The server answers it with a packet that says nothing, when it is probed.
+  // The server answers it with an empty packet when it is probed.
   const held = poll()
   held.catch(() => undefined)
   const dialogue: Dialogue = {

@@ -1,4 +1,4 @@
-// Checks that no more browsers open at a time than may, and that windows keep their numbers.
+// Opens no more browsers at a time than allowed, and windows keep their numbers.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ const listener = { onMark: () => undefined, onFailure: () => undefined }
 const target = (origin: string) =>
   ({ client: 'sse', http: '1.1', origin, polling: { intervalMs: 0, holdMs: 0 } }) as const
 
-test('never more at a time than allowed; marks and names have the number of their window', async (t) => {
+test("never opens more at a time than allowed; marks and names have their window's number", async (t) => {
   const asked: string[] = []
   let opening = 0
   let most = 0
@@ -39,7 +39,7 @@ test('never more at a time than allowed; marks and names have the number of thei
   assert.equal(fleet.author, null)
 })
 
-test('a window that is refused fails the fleet', async (t) => {
+test('a refused window fails the fleet', async (t) => {
   const origin = await startTls(t, (socket) => {
     socket.once('data', () => socket.write('HTTP/1.1 403 Forbidden\r\n\r\n'))
   })

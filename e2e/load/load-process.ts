@@ -26,7 +26,10 @@ interface FleetPlan {
   /** Over HTTP/2 the windows of a browser share its session. */
   readonly perBrowser: number
   readonly channel: string
-  /** Each window reads and writes a channel of its own, `channel` with its number, not one that all share. */
+  /**
+   * Each window reads and writes its own channel, `channel` plus its number, instead of a shared
+   * one.
+   */
   readonly hasOwnChannels?: boolean
   readonly openingAtOnce: number
 }
@@ -42,17 +45,20 @@ interface Measuring extends Interval {
   readonly graceMs: number
 }
 
-/** Each window publishes one message, as one after another as the process can, from `startAt` on, and waits for it. */
+/**
+ * Each window publishes one message, as fast in succession as the process can, from `startAt` on,
+ * and waits for it.
+ */
 type Burst = Pick<Measuring, 'startAt' | 'graceMs'> & {
-  /** Of all these messages. */
+  /** The mark of all these messages. */
   readonly mark: number
 }
 
 export interface Measured extends Tally {
-  /** Of the load process, from the start on. */
+  /** Processor time of the load process since its start. */
   readonly cpuMs: number
   readonly wallMs: number
-  /** By its connections, TLS included. */
+  /** Over its connections, including TLS. */
   readonly receivedBytes: number
   /** Until the last message of a burst was handed to its connection. */
   readonly sendingMs: number
@@ -84,7 +90,7 @@ type Reply = { readonly result: unknown } | { readonly failure: string }
 /** A measurement may exceed its plan by `spareMs`. */
 const openWithinMs = { least: 20_000, perWindow: 20 }
 const spareMs = 10_000
-/** Of a process with some ten thousand connections. */
+/** For a process with some ten thousand connections. */
 const rampSpareMs = 60_000
 
 export type LoadProcess = ReturnType<typeof startLoadProcess>
@@ -92,14 +98,14 @@ export type LoadProcess = ReturnType<typeof startLoadProcess>
 /** Pending orders reject when `stopping` aborts. `opened` ends it. */
 export function startLoadProcess(stopping: AbortSignal, opened: AsyncDisposableStack) {
   const child = fork(import.meta.filename, [], {
-    // For typed arrays.
+    // Needed for typed arrays.
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   opened.defer(() => void child.kill())
   const ended = new AbortController()
   child.once('exit', (code, signal) =>
-    ended.abort(new Error(`A load process ended by itself (${signal ?? code}).`)),
+    ended.abort(new Error(`A load process ended unexpectedly (${signal ?? code}).`)),
   )
 
   async function ask<Result = void>(order: Order, withinMs: number): Promise<Result> {
@@ -128,13 +134,16 @@ export function startLoadProcess(stopping: AbortSignal, opened: AsyncDisposableS
       const { count, intervalMs, graceMs } = measuring
       return ask({ type: 'measure', measuring }, count * intervalMs + graceMs + spareMs)
     },
-    /** The windows must have channels of their own. Latencies count from when each message was handed to its connection. */
+    /**
+     * The windows must have channels of their own. Latencies count from when each message was
+     * handed to its connection.
+     */
     burst: (burst: Burst) => ask<Measured>({ type: 'burst', burst }, burst.graceMs + spareMs),
     closeWindows: () => ask({ type: 'close' }, spareMs),
   }
 }
 
-/** Opens the plan's windows in all of these processes; each gets whole browsers. */
+/** Opens the plan's windows across all of these processes; each gets whole browsers. */
 export async function openAcross(
   loads: readonly LoadProcess[],
   { windows, perBrowser, openingAtOnce, ...plan }: Omit<FleetPlan, 'firstWindow'>,
@@ -151,7 +160,7 @@ export async function openAcross(
   await Promise.all(openings)
 }
 
-/** Whole parts that differ by 1 at most, the larger ones first. */
+/** Whole parts that differ by at most 1, the larger ones first. */
 export function split(total: number, parts: number): readonly number[] {
   return Array.from({ length: parts }, (_, part) => Math.ceil((total - part) / parts))
 }
@@ -167,7 +176,7 @@ export function createSharedClock(): () => number {
 
 type Fleet = Awaited<ReturnType<typeof openFleet>>
 
-/** Rejects when a client is refused. */
+/** Rejects if a client is refused. */
 export async function openFleet(plan: FleetPlan, listener: FleetListener) {
   const { target, firstWindow, windows, perBrowser, openingAtOnce, channel, hasOwnChannels = false } = plan
   const browsers: Browser[] = []
@@ -202,7 +211,9 @@ export async function openFleet(plan: FleetPlan, listener: FleetListener) {
   }
   await Promise.all(Array.from({ length: Math.min(openingAtOnce, keys.length) }, lane))
 
-  /** Who publishes in the window's name. Throws for a window that is not of this fleet. */
+  /**
+   * The author that publishes in the window's name. Throws for a window that is not in this fleet.
+   */
   function authorAt(window: number): Author {
     const client = clients[window]
     if (!client) throw new RangeError(`There is no window ${window} among ${windows}.`)
@@ -226,7 +237,7 @@ const mostFailureWords = 3
 /** Messages of a burst between two reads. */
 const sentInTurn = 20
 
-/** Carries out its parent's orders, in the process of the clients. */
+/** Carries out its parent's orders, in the clients' process. */
 class Worker {
   readonly #clock = createSharedClock()
   #fleet: Fleet | null = null
@@ -302,7 +313,7 @@ class Worker {
         sentAt[sent] = clock()
         author.publish(draft)
       }
-      // Reads what has come, as users do who are not one process.
+      // Reads what has arrived, as users in separate processes would.
       if (sent < windows) setImmediate(send)
     }
     const timers = [
@@ -354,6 +365,6 @@ if (import.meta.main) {
     ),
   )
   process.once('disconnect', () => process.exit(0))
-  // Ctrl-C reaches the group too, but the parent ends this process in order.
+  // Ctrl-C reaches the whole group, but the parent ends this process in order.
   process.on('SIGINT', () => undefined)
 }

@@ -1,4 +1,4 @@
-// Checks how messages and browsers are split over turns, and the sums of what arrived.
+// How messages and browsers are split over turns, and how the results are summed.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ const measured: Measured = {
   failureWords: ['Window 3: its stream ended.'],
 }
 
-test('the load processes’ counts and latencies are put together, and what is missing is lost', () => {
+test('counts and latencies of the load processes are combined, and missing messages are lost', () => {
   const { latenciesMs, ...counts } = tallied([measured, { ...measured, received: 3 }], 10)
   const failures = Array(2).fill('Window 3: its stream ended.')
   assert.deepEqual(counts, { n: 7, lost: 3, duplicated: 2, reordered: 0, failures })

@@ -1,4 +1,4 @@
-// Servers that load clients join, each in a process of its own, and one turn of load at them.
+// Servers for load clients, each in its own process, and one turn of load on them.
 
 import https from 'node:https'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ type Settings = Readonly<Record<string, string | number>>
 /** A server with ten thousand windows may be busy. */
 const answerWithinMs = 30_000
 
-/** `client` and `http`: of the load clients. `opened` closes it. */
+/** `client` and `http`: the load clients'. `opened` closes it. */
 async function startLoadServer(
   program: string,
   args: readonly string[],
@@ -32,7 +32,7 @@ async function startLoadServer(
   stages = false,
 ) {
   const { pid, origin, close } = await startServerProcess(program, args, { stages })
-  // Keep-alive: handshakes would be measured too.
+  // Keep-alive, or handshakes would be measured too.
   const httpsAgent = new https.Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
   opened.defer(() => {
     httpsAgent.destroy()
@@ -47,7 +47,10 @@ async function startLoadServer(
   }
   return {
     ...{ pid, origin, target, figures },
-    /** Since its start. Read from outside where the system allows it: to answer would cost the server as much as some messages. */
+    /**
+     * Since its start. Read from outside if the system allows it: answering would cost the server
+     * as much as some messages.
+     */
     async cpuMs(): Promise<number> {
       const counted = await readProcessorMs(pid)
       return Number.isNaN(counted) ? (await figures()).cpuMs : counted
@@ -73,13 +76,13 @@ const countedWithinMs = 30_000
 interface Load {
   readonly windows: number
   readonly perBrowser: number
-  /** Messages a second. */
+  /** Messages per second. */
   readonly rate: number
 }
 
 /**
- * One process per mode: JIT optimisation for one must not affect another. Like `npm start`, with its file log; only the
- * limits are raised to fit the load. With `stages` it stamps them.
+ * One process per mode: JIT optimisation for one must not affect another. Like `npm start`, with
+ * its file log; only the limits are raised to fit the load. With `stages`, stamps message stages.
  */
 export async function startMode(
   { transport, http }: Mode,
@@ -104,7 +107,7 @@ export async function startMode(
   return startLoadServer(serverProgram, flags, { client: transport, http }, opened, stages)
 }
 
-/** A relay of `e2e/peers`: `args` of relays.ts; `clients` join it. */
+/** A relay of `e2e/peers`: `args` for relays.ts; `clients` join it. */
 export function startRelayFor(
   args: readonly string[],
   clients: Pick<Target, 'client' | 'http'>,
@@ -114,8 +117,8 @@ export function startRelayFor(
 }
 
 export const overLoopback = {
-  browser: 'none: load clients in a process of their own',
-  server: 'a process for each mode and relay, on this machine, over loopback',
+  browser: 'none: load clients in their own process',
+  server: 'a process per mode and relay, on this machine, over loopback',
 }
 
 export const modesFlag = (initial: string) =>
@@ -124,7 +127,7 @@ export const modesFlag = (initial: string) =>
       .transform((names) => (names.includes('all') ? modes : names.map(requireMode)))
       .prefault(initial),
     'LIST',
-    'modes of Crosswind, or all',
+    'Crosswind modes, or all',
     initial,
   )
 
@@ -136,7 +139,7 @@ export const modeFlag = flag(
     .transform(requireMode)
     .prefault('sse/2'),
   'MODE',
-  'one mode of Crosswind',
+  'one Crosswind mode',
   'sse/2',
 )
 
@@ -154,7 +157,7 @@ interface TurnPlan {
 }
 
 const clock = createSharedClock()
-/** Delay of the first message: all orders arrive sooner. */
+/** Delay of the first message, by which all orders have arrived. */
 const leadMs = 50
 
 /** Also resolves to the time until the server counted every window, ms. */
@@ -182,7 +185,7 @@ export async function takeTurn(
   return { ...tallied(measured, plan.windows * plan.messages), cpuMs, before, after, measured, joinedInMs }
 }
 
-/** Latencies are in no order. `expected`: windows times messages. */
+/** Latencies are unordered. `expected`: windows times messages. */
 export function tallied(measured: readonly Measured[], expected: number) {
   const sumOf = (figure: 'received' | 'duplicated' | 'reordered') =>
     measured.reduce((total, one) => total + one[figure], 0)

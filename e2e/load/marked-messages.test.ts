@@ -1,4 +1,4 @@
-// Checks when messages are sent, that marks are found in any framing, and what the tally counts.
+// When messages are sent, how marks are found in any framing, and what the tally counts.
 
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
@@ -9,7 +9,7 @@ interface Sent {
   readonly html: string
 }
 
-/** An author whose time a test turns on. */
+/** An author on manual time. */
 function stageAuthor(interval: { first: number; count: number; startAt: number; intervalMs: number }) {
   mock.timers.enable({ apis: ['setTimeout'] })
   let now = 1000
@@ -20,7 +20,7 @@ function stageAuthor(interval: { first: number; count: number; startAt: number; 
   return {
     sent,
     ids: () => sent.map(({ id }) => id),
-    /** The clock goes on, and timers by `timerMs`: less when they are late. */
+    /** Advances the clock, and timers by `timerMs`: less if they are late. */
     pass(ms: number, timerMs = ms) {
       now += ms
       mock.timers.tick(timerMs)
@@ -28,7 +28,7 @@ function stageAuthor(interval: { first: number; count: number; startAt: number; 
   }
 }
 
-test('a late timer sends everything that has fallen due, and nothing before its time', (t) => {
+test('a late timer sends everything that is due, and nothing early', (t) => {
   t.after(() => mock.timers.reset())
   const { ids, pass } = stageAuthor({ first: 5, count: 4, startAt: 1010, intervalMs: 20 })
   pass(9)
@@ -64,7 +64,7 @@ const messages = [0, 7, 10, 12345].map((mark) =>
 )
 const whole = Buffer.from(`42${JSON.stringify(messages[0])}data: ${messages.slice(1).join('\n\ndata: ')}`)
 
-test('the content has some 60 bytes', () => {
+test('the content has about 60 bytes', () => {
   assert.ok(Math.abs(markedHtml(123).length - 60) <= 3)
 })
 
@@ -72,14 +72,14 @@ test('marks are found in JSON, and in JSON within JSON', () => {
   assert.deepEqual(marksIn([whole]), [0, 7, 10, 12345])
 })
 
-test('marks are found once wherever the bytes are cut', () => {
+test('marks are found once wherever the bytes are split', () => {
   for (let at = 1; at < whole.length; at += 1) {
     assert.deepEqual(marksIn([whole.subarray(0, at), whole.subarray(at)]), [0, 7, 10, 12345], `cut at ${at}`)
   }
   assert.deepEqual(marksIn(Array.from(whole, (byte) => Buffer.from([byte]))), [0, 7, 10, 12345])
 })
 
-test('what only resembles a mark is none', () => {
+test('similar text is not a mark', () => {
   assert.deepEqual(marksIn([Buffer.from('<p>1</p><p><p'), Buffer.from('>#5# <p> #6# <')]), [5])
 })
 
@@ -92,14 +92,14 @@ test('a message is late from the moment it was due', () => {
   assert.deepEqual([...tallying.result().latenciesMs], [4, 50])
 })
 
-test('copies and messages out of order are counted, those of the warm-up are not', () => {
+test('counts copies and messages out of order, except those of the warm-up', () => {
   const tallying = createTallying(2, interval, () => undefined)
   for (const mark of [9, 10, 12, 11, 12, 13]) tallying.take(1, mark, 2000)
   const { received, duplicated, reordered } = tallying.result()
   assert.deepEqual({ received, duplicated, reordered }, { received: 3, duplicated: 1, reordered: 1 })
 })
 
-test('it is complete when every window has every message, and not before', () => {
+test('is complete exactly when every window has every message', () => {
   let completed = 0
   const tallying = createTallying(2, interval, () => {
     completed += 1

@@ -20,8 +20,8 @@ export interface Author {
 const opening = '<p>#'
 
 /**
- * Open loop: publishes each message when due. A late timer sends all that are due; none is skipped or moved. Returns
- * a stop function.
+ * Open loop: publishes each message when due. A late timer sends all that are due; none is skipped
+ * or moved. Returns a stop function.
  */
 export function startAuthor(author: Author, interval: Interval, clock: () => number): () => void {
   const { first, count, startAt, intervalMs } = interval
@@ -41,7 +41,7 @@ export function startAuthor(author: Author, interval: Interval, clock: () => num
   return () => clearTimeout(timer)
 }
 
-/** An edit of some 60 bytes. The mark survives nested JSON. */
+/** An edit of about 60 bytes. The mark survives nested JSON. */
 export function markedDraft({ name, channel }: Author, mark: number): Draft<'edit'> {
   const html = `${opening}${mark}# The wind turns north-west, five metres a second.</p>`
   const at = performance.timeOrigin + performance.now()
@@ -54,8 +54,8 @@ const zero = 0x30
 const nothing = Buffer.alloc(0)
 
 /**
- * Scans for marks without parsing, to stay cheap beside the measured server; acknowledgements and heartbeats carry no
- * content. Chunks may be cut anywhere.
+ * Scans for marks without parsing, to stay cheap beside the measured server; acknowledgements and
+ * heartbeats carry no content. Chunks may be split anywhere.
  */
 export function createMarkReader(onMark: (mark: number) => void): (bytes: Buffer) => void {
   let rest: Buffer = nothing
@@ -91,15 +91,15 @@ export interface Tally {
   readonly duplicated: number
   /** First copies that arrived after a later message. */
   readonly reordered: number
-  /** From due, or sent, to received, one per first copy, unordered. */
+  /** From due, or sent, to received; one per first copy, unordered. */
   readonly latenciesMs: Float64Array
 }
 
 export type Tallying = ReturnType<typeof createTallying>
 
 /**
- * Calls `onComplete` once, when every window has every message. `begunAt`: from when a message's latency counts, on the
- * shared clock; default: from when it was due.
+ * Calls `onComplete` once every window has every message. `begunAt`: when a message's latency
+ * starts, on the shared clock; default: when it was due.
  */
 export function createTallying(
   windows: number,

@@ -1,4 +1,4 @@
-// When windows open and ping, what a window should have had, and what each client understands as an answer.
+// When windows open and ping, which pongs they should get, and what counts as an answer.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { DueQueue, periodOf, RampTallying, startRamp } from './ramp.ts'
 
 const dueBy = (queue: DueQueue, now: number) => Array.from(queue.take(now), ({ item }) => item)
 
-test('nothing is due early, everything that has fallen due comes at once, the earliest first', () => {
+test('nothing comes early; everything due comes at once, the earliest first', () => {
   const queue = new DueQueue()
   for (const [item, dueAt] of [
     [3, 1032],
@@ -23,7 +23,7 @@ test('nothing is due early, everything that has fallen due comes at once, the ea
   assert.deepEqual(dueBy(queue, 9000), [])
 })
 
-test('what falls due while others are taken is caught up, into the past too', () => {
+test('items that fall due while others are taken are returned too, also past ones', () => {
   const queue = new DueQueue()
   queue.add(1, 100)
   const taken: number[] = []
@@ -35,7 +35,7 @@ test('what falls due while others are taken is caught up, into the past too', ()
   assert.deepEqual(taken, [100, 160, 220, 50, 280, 340, 400, 460, 520, 580])
 })
 
-test('periods lie around the mean, and are the window’s own', () => {
+test('periods are distributed around the mean, and each window keeps its own', () => {
   const plan = { seed: 5, meanPeriodMs: 2500 }
   const periods = Array.from({ length: 4000 }, (_, window) => periodOf(window, plan))
   const mean = periods.reduce((sum, ms) => sum + ms, 0) / periods.length
@@ -51,7 +51,7 @@ test('periods lie around the mean, and are the window’s own', () => {
 
 const tallying = () => new RampTallying({ startAt: 1000, patienceMs: 500 }, 11_000)
 
-test('a window should have had an answer for each of its periods until the end', () => {
+test('a window should get an answer for each of its periods until the end', () => {
   const tally = tallying()
   tally.begins(0, 3000, 1000, 1004)
   assert.equal(tally.opened(0, 1000, 1010), 4010)
@@ -89,7 +89,7 @@ test('a dropped window has no further pings due; its unanswered one is missing, 
   )
 })
 
-test('what never opens has failed, and an answer that nobody asked for is repeated', () => {
+test('a window that never opens has failed, and an answer without a ping is repeated', () => {
   const tally = tallying()
   for (const window of [0, 1, 2]) tally.begins(window, 1000, 1000, 1000)
   tally.ended(1, 'refused', 1500)
@@ -104,7 +104,7 @@ test('what never opens has failed, and an answer that nobody asked for is repeat
   assert.deepEqual(reasons, { refused: 1, 'not open at the end': 1 })
 })
 
-test('frames are read however they are cut, and of long ones the beginning', () => {
+test('parses frames however they are split, and the beginning of long ones', () => {
   const frame = (opcode: number, payload: string) => {
     const { length } = payload
     const head =
@@ -141,7 +141,7 @@ for (const [client, http, perBrowser] of [
   ['streaming', '2', 1],
   ['long-polling', '1.1', 1],
 ] as const)
-  test(`${client}/${http}: every window opens, and has an answer to each ping`, async (t) => {
+  test(`${client}/${http}: every window opens, and gets an answer to each ping`, async (t) => {
     const server = await startTestServer()
     t.after(() => server.close())
     const clock = createSharedClock()
@@ -168,7 +168,7 @@ for (const [client, http, perBrowser] of [
     assert.ok(due >= 12 && sent === due, `${sent} of ${due}`)
   })
 
-test('a server that refuses, or goes away, is noted with its reason', async (t) => {
+test('a server that refuses or disappears is recorded with its reason', async (t) => {
   const server = await startTestServer()
   const clock = createSharedClock()
   const plan = {

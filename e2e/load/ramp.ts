@@ -1,4 +1,4 @@
-// A ramp: windows that open at a steady rate and ping until the end, all at times fixed beforehand.
+// A ramp: windows open at a steady rate and ping until the end, all at times fixed beforehand.
 
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { nameOf, newKey } from '../clients/client.ts'
@@ -7,34 +7,38 @@ import { type LoadClient, openClient, type Target } from './load-client.ts'
 
 export interface RampPlan {
   readonly target: Target
-  /** Of all load processes together. */
+  /** In all load processes together. */
   readonly windows: number
   readonly windowsPerSecond: number
-  /** Over HTTP/2 the windows of a browser share its session; they open together. */
+  /** Over HTTP/2 the windows of a browser share its session and open together. */
   readonly perBrowser: number
   /** Windows that share a channel. */
   readonly perPage: number
   readonly meanPeriodMs: number
-  /** After the last window was due, until the last ping is. */
+  /** From when the last window is due until the last ping. */
   readonly holdMs: number
-  /** A pong that comes later is missing. */
+  /** A later pong is missing. */
   readonly patienceMs: number
   readonly seed: number
   /** On the shared clock. */
   readonly startAt: number
-  /** This process has each browser whose number leaves `place` when divided by `of`. */
+  /** This process has each browser whose number modulo `of` is `place`. */
   readonly share: { readonly place: number; readonly of: number }
 }
 
 export const rampMs = ({ windows, windowsPerSecond }: Pick<RampPlan, 'windows' | 'windowsPerSecond'>) =>
   (windows * 1000) / windowsPerSecond
 
-/** Shortest and longest period, as shares of the mean: two clients in three ping more often than the mean says. */
+/**
+ * Shortest and longest period, as shares of the mean: two clients in three ping more often than the
+ * mean.
+ */
 const periodRange = { least: 0.2, most: 1.8 }
 
 /**
- * Drawn once for each window, uniform, the same however the windows are dealt out. The thesis draws from 0 to twice the
- * mean; without a least period the fastest few clients would send most of the pings.
+ * Drawn once per window, uniform, independent of how windows are distributed. The thesis draws from
+ * 0 to twice the mean; without a minimum period the fastest few clients would send most of the
+ * pings.
  */
 export function periodOf(
   window: number,
@@ -46,7 +50,10 @@ export function periodOf(
 
 const bucketMs = 5
 
-/** What is due when, in buckets: a timer for each of thousands of windows would cost more than its ping. */
+/**
+ * Schedules items in buckets: a timer for each of thousands of windows would cost more than its
+ * ping.
+ */
 export class DueQueue {
   readonly #buckets = new Map<number, { readonly item: number; readonly dueAt: number }[]>()
   #next = Number.POSITIVE_INFINITY
@@ -57,12 +64,15 @@ export class DueQueue {
     this.#next = Math.min(this.#next, bucket)
   }
 
-  /** Everything due by then, the earliest bucket first; what is added meanwhile and due too. Never early, up to 5 ms late. */
+  /**
+   * Everything due by then, the earliest bucket first, including items added meanwhile. Never
+   * early, up to 5 ms late.
+   */
   *take(now: number): Generator<{ readonly item: number; readonly dueAt: number }> {
     const last = Math.floor(now / bucketMs)
     while (this.#buckets.size > 0 && this.#next <= last) {
       const number = this.#next
-      // What is added now may belong to an earlier bucket.
+      // An item added now may belong to an earlier bucket.
       this.#next += 1
       for (const due of this.#buckets.get(number) ?? []) yield due
       this.#buckets.delete(number)
@@ -71,7 +81,7 @@ export class DueQueue {
 }
 
 export type RampTally = ReturnType<RampTallying['result']>
-/** Counted in the second in which they happened; `open` at its end. */
+/** Counted in the second in which they happened; `open` is its value at the end. */
 export type RampSecond = RampTally['seconds'][number]
 
 interface Window {
@@ -84,7 +94,7 @@ interface Window {
 
 const counted = ['opened', 'failed', 'dropped', 'sent', 'answered'] as const
 
-/** Each window's own count of what it should have had. Times are on one clock, ms. */
+/** Each window's own count of the pongs it should get. Times are on one clock, ms. */
 export class RampTallying {
   readonly #plan: Pick<RampPlan, 'startAt' | 'patienceMs'>
   readonly #endAt: number
@@ -111,7 +121,7 @@ export class RampTallying {
     if (second) second[what] += 1
   }
 
-  /** What happens after the end belongs to the last second. */
+  /** Events after the end belong to the last second. */
   #secondOf(at: number): number {
     return Math.max(0, Math.min(this.#seconds.length - 1, Math.floor((at - this.#plan.startAt) / 1000)))
   }
@@ -130,7 +140,7 @@ export class RampTallying {
     return now + known.periodMs
   }
 
-  /** Before it was open it failed, afterwards it was dropped; only the first reason counts. */
+  /** Before opening it counts as failed, afterwards as dropped; only the first reason counts. */
   ended(window: number, why: string, now: number): void {
     const known = this.#known(window)
     if (!Number.isNaN(known.endedAt)) return
@@ -165,14 +175,14 @@ export class RampTallying {
     this.#count('answered', now)
   }
 
-  /** Whether something may still come. */
+  /** Whether something may still arrive. */
   isWaiting(): boolean {
     return this.#windows.values().some(({ openedAt, endedAt, waiting }) => {
       return Number.isNaN(endedAt) && (Number.isNaN(openedAt) || waiting.length > 0)
     })
   }
 
-  /** What is not open then has failed. */
+  /** Windows not open then have failed. */
   result(now: number) {
     for (const [window, { openedAt, endedAt }] of this.#windows)
       if (Number.isNaN(openedAt) && Number.isNaN(endedAt)) this.ended(window, 'not open at the end', now)
@@ -192,23 +202,23 @@ export class RampTallying {
     return {
       windows: this.#windows.size,
       ...{ opened: sum('opened'), failed: sum('failed'), dropped: sum('dropped') },
-      /** By its period, of each window from its opening to its end or the ramp's. */
+      /** By each window's period, from its opening to its end or the ramp's. */
       due,
       sent: sum('sent'),
       /** In time. */
       answered,
       /** Due, and not answered in time. */
       missing: due - answered,
-      /** Answers without a question. */
+      /** Answers without a ping. */
       repeated: this.#repeated,
-      /** How often each came. */
+      /** How often each occurred. */
       reasons: this.#reasons as Readonly<Record<string, number>>,
       roundTripsMs: Float64Array.from(this.#roundTrips),
-      /** In whole seconds from the start, one for each round trip: when its ping was sent. */
+      /** In whole seconds from the start, one per round trip: when its ping was sent. */
       roundTripSeconds: Float64Array.from(this.#roundTripSeconds),
       /** From when it was due until it was greeted. */
       openedAfterMs: Float64Array.from(this.#openedAfter),
-      /** Of a connection's beginning, and of a ping's sending. */
+      /** How late connections started and pings were sent. */
       openingLatenessMs: Float64Array.from(this.#openingLateness),
       pingLatenessMs: Float64Array.from(this.#pingLateness),
       seconds,
@@ -217,14 +227,14 @@ export class RampTallying {
 
   #known(window: number): Window {
     const known = this.#windows.get(window)
-    if (!known) throw new RangeError(`Window ${window} has not begun.`)
+    if (!known) throw new RangeError(`Window ${window} has not started.`)
     return known
   }
 }
 
 export type Ramp = ReturnType<typeof startRamp>
 
-/** Open loop: what is late is caught up, and nothing waits for an answer. */
+/** Open loop: late items are caught up, and nothing waits for an answer. */
 export function startRamp(plan: RampPlan, clock: () => number) {
   const { target, windows, windowsPerSecond, perBrowser, perPage, startAt, holdMs, patienceMs, share } = plan
   const endAt = startAt + rampMs(plan) + holdMs
@@ -287,14 +297,14 @@ export function startRamp(plan: RampPlan, clock: () => number) {
     ping(now)
     const isOver = now >= endAt + bucketMs && (!tallying.isWaiting() || now > endAt + patienceMs)
     if (isOver) done.resolve(tallying.result(now))
-    // Asking each window whether it waits takes time: less often at the end.
+    // Checking each window takes time, so this runs less often at the end.
     else timer = setTimeout(turn, now < endAt + bucketMs ? bucketMs : bucketMs * 20)
   }
 
   return {
-    /** Resolves after the last answer, or when it is out of time. */
+    /** Resolves after the last answer, or when it times out. */
     tally: done.promise,
-    /** By its connections, TLS included. */
+    /** Over its connections, including TLS. */
     receivedBytes: () => browsers.reduce((sum, browser) => sum + browser.receivedBytes(), 0),
     close(): void {
       isClosed = true
@@ -305,7 +315,7 @@ export function startRamp(plan: RampPlan, clock: () => number) {
   }
 }
 
-/** Without the window's name or the port, so that like reasons count together. */
+/** Omits the window's name and the port, so that equal reasons count together. */
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return code ?? message.replace(/\?\S*/, '')

@@ -18,7 +18,7 @@ export async function startBalancer(listen: Address, servers: readonly Address[]
     lead(near, next, servers.length)
   })
 
-  /** Without a server the connection ends. */
+  /** If no server accepts it, the connection ends. */
   function lead(near: Socket, place: number, triesLeft: number): void {
     const server = servers[place % servers.length]
     if (!server || triesLeft === 0) return void near.resetAndDestroy()

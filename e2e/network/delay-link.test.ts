@@ -31,12 +31,12 @@ async function stage(t: TestContext, given: { profile?: Profile; timers?: Timers
   return { link, server, open }
 }
 
-/** However a test ends, what it leaves open is reset. */
+/** Resets what a test leaves open, however it ends. */
 function quiet(socket: Socket): Socket {
   return socket.on('error', () => undefined)
 }
 
-/** Until it is so; everything else has its turns meanwhile. */
+/** Waits until it is true, letting the event loop turn meanwhile. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise(setImmediate)
 }
@@ -59,7 +59,7 @@ for (const kilobitsPerSecond of rates) {
   })
 }
 
-test('a half that ended leaves the other half open', async (t) => {
+test('one half may end while the other stays open', async (t) => {
   const { server, open } = await stage(t)
   server.on('connection', (socket) => {
     const heard: Buffer[] = []
@@ -71,7 +71,7 @@ test('a half that ended leaves the other half open', async (t) => {
   assert.equal(String(await buffer(client)), 'heard the question')
 })
 
-test('a reset of the client reaches the server, after what it said', async (t) => {
+test("a client's reset reaches the server, after its data", async (t) => {
   const { server, open } = await stage(t)
   const client = open()
   client.write('first')
@@ -83,7 +83,7 @@ test('a reset of the client reaches the server, after what it said', async (t) =
   assert.equal(error.code, 'ECONNRESET')
 })
 
-test('a reset of the server reaches the client', async (t) => {
+test("a server's reset reaches the client", async (t) => {
   const { server, open } = await stage(t)
   server.on('connection', (socket) => socket.once('data', () => socket.resetAndDestroy()))
   const client = open()
@@ -92,7 +92,7 @@ test('a reset of the server reaches the client', async (t) => {
   assert.equal(error.code, 'ECONNRESET')
 })
 
-test('a server that is not there resets the client', async (t) => {
+test('without a server, the client is reset', async (t) => {
   const { link, server, open } = await stage(t)
   server.close()
   const [error] = await once(open(), 'error')
@@ -100,7 +100,7 @@ test('a server that is not there resets the client', async (t) => {
   await until(() => link.figures().connections === 0)
 })
 
-/** A link whose ways take 100 ms of a time that the test turns on. */
+/** A link with a delay of 100 ms each way, on manual time. */
 async function stageOfManualTime(t: TestContext) {
   const time = createManualTime()
   const way = { ...delay, queueMeanMs: 0, floorMs: 100 }
@@ -130,7 +130,7 @@ test('a handshake takes a round trip: the server accepts after one and a half, a
   assert.equal(String((await once(await connection, 'data'))[0]), 'hello')
 })
 
-test('no more than a window full is taken in before it has left, and all of it in the end', async (t) => {
+test('accepts no more than one window before data leaves, and all of it in the end', async (t) => {
   const { time, link, server, open } = await stageOfManualTime(t)
   const sent = bytesOf(3_000_000)
   server.on('connection', (socket) => socket.end(sent))
@@ -140,7 +140,7 @@ test('no more than a window full is taken in before it has left, and all of it i
   await until(() => link.figures().downBytes > 256 * 1024)
   await someTurns()
   const taken = link.figures().downBytes
-  assert.ok(taken < 512 * 1024, `${taken} bytes were taken in`)
+  assert.ok(taken < 512 * 1024, `${taken} bytes were accepted`)
   const received = buffer(client)
   await until(() => {
     time.advance(20)
@@ -149,7 +149,7 @@ test('no more than a window full is taken in before it has left, and all of it i
   assert.ok(sent.equals(await received))
 })
 
-test('closing breaks off every connection and leaves no timer', async (t) => {
+test('closing ends every connection and leaves no timer', async (t) => {
   const { time, link, server, open } = await stageOfManualTime(t)
   const sockets = [open(), open(), open()]
   server.on('connection', (socket) => sockets.push(socket))
@@ -175,14 +175,14 @@ function figures(up: readonly [n: number, meanMs: number], down: readonly [n: nu
   return { connections: 1, opened: 1, upBytes: 0, downBytes: 0, up: way(up), down: way(down) }
 }
 
-test('what was late before the count began does not count', () => {
+test('lateness before the count began does not count', () => {
   const before = figures([10, 50], [20, 80])
   // 10 more by 1 ms and 30 more by 3 ms.
   const after = figures([20, (500 + 10) / 20], [50, (1600 + 90) / 50])
   assert.ok(Math.abs(lateBetween(before, after) - 2.5) < 1e-9)
 })
 
-test('a way that nothing has left yet has no mean, and is left out', () => {
+test('a direction without traffic has no mean, and is left out', () => {
   const before = figures([0, Number.NaN], [0, Number.NaN])
   assert.equal(lateBetween(before, figures([0, Number.NaN], [4, 0.5])), 0.5)
   assert.equal(lateBetween(before, before), 0)

@@ -14,7 +14,7 @@ interface LinkSettings {
   /** Where it listens; default: a free port of 127.0.0.1. */
   readonly listen?: { readonly host: string; readonly port: number }
   readonly profile: Profile
-  /** Equal seeds give equal queues and stalls, from the link's start. */
+  /** Equal seeds give equal queues and stalls, counted from the link's start. */
   readonly random: Random
   readonly timers?: Timers
 }
@@ -42,7 +42,7 @@ export function lateBetween(before: LinkFigures, after: LinkFigures): number {
 
 /** TCP payload per Ethernet segment with timestamps; under a rate limit each leaves separately. */
 const segmentBytes = 1448
-/** Half of what `wholeTimers` may be late. */
+/** Half of how late `wholeTimers` may be. */
 const mostGraceMs = 0.5
 /** Receive window: reading pauses above this, per direction and connection. Allows 1.7 MB/s at 150 ms. */
 const maxBufferedBytes = 256 * 1024
@@ -89,7 +89,7 @@ export class Link {
     }
   }
 
-  /** A property: callers pass it on as a cleanup. */
+  /** A property, since callers pass it on as a cleanup. */
   readonly close = async (): Promise<void> => {
     this.#queues.up.stop()
     this.#queues.down.stop()
@@ -113,7 +113,7 @@ export class Link {
       opened: this.#opened,
       upBytes: this.#bytes.up,
       downBytes: this.#bytes.down,
-      /** Error of the link itself. */
+      /** The link's own error. */
       up: this.#queues.up.lateness(),
       down: this.#queues.down.lateness(),
     }
@@ -177,7 +177,9 @@ interface DelayQueueSettings {
   /** Shared by all entries; null: no limit. */
   readonly kilobitsPerSecond: number | null
   readonly timers: Timers
-  /** How early an entry may leave, ms: half a timer's grain, so that the mean lateness is 0. */
+  /**
+   * How early an entry may leave, ms: half a timer's resolution, so that the mean lateness is 0.
+   */
   readonly graceMs: number
 }
 
@@ -195,7 +197,7 @@ export class DelayQueue {
   readonly #startedAt: number
   readonly #entries: Entry[] = []
   readonly #lateness = createHistogram()
-  /** Entries before it have left. */
+  /** Entries before this index have left. */
   #first = 0
   #freeAtMs = 0
   #isFlushing = false
@@ -218,7 +220,7 @@ export class DelayQueue {
     if (!this.#isFlushing && !this.#cancel) this.#flush()
   }
 
-  /** Departure minus due time, ms; negative: early. NaN before the first departure. */
+  /** Departure minus due time, ms; negative if early. NaN before the first departure. */
   lateness() {
     const { count: n, mean, max } = this.#lateness
     const toMs = (micros: number) => (n === 0 ? Number.NaN : micros / 1000 + earliestMs)

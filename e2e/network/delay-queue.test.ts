@@ -24,7 +24,7 @@ function assertNear(found: number, expected: number): void {
   assert.ok(Math.abs(found - expected) < 0.02, `${found} is not ${expected}`)
 }
 
-test('each waits its own time, with one timer for all', () => {
+test('each entry waits its own time, with one timer for all', () => {
   const { time, left, enter } = openQueue()
   enter('a')
   time.advance(30)
@@ -37,7 +37,7 @@ test('each waits its own time, with one timer for all', () => {
   assert.equal(time.pending(), 0)
 })
 
-test('a late timer lets everything out that is due, in order, and says how late it was', () => {
+test('a late timer releases everything due, in order, and records how late it was', () => {
   const { time, queue, left, enter } = openQueue()
   enter('a')
   time.advance(10)
@@ -56,7 +56,7 @@ test('a late timer lets everything out that is due, in order, and says how late 
   assert.deepEqual(left.at(-1), 'c 120')
 })
 
-test('within the grace it is let out early', () => {
+test('within the grace period entries leave early', () => {
   const { time, queue, left, enter } = openQueue({ graceMs: 0.5 })
   enter('a')
   time.advance(99.5)
@@ -64,13 +64,13 @@ test('within the grace it is let out early', () => {
   assertNear(queue.lateness().maxMs, -0.5)
 })
 
-test('lateness has no figures while nothing has left', () => {
+test('lateness has no figures until something has left', () => {
   const { queue, enter } = openQueue()
   enter('a')
   assert.deepEqual(queue.lateness(), { n: 0, meanMs: Number.NaN, p99Ms: Number.NaN, maxMs: Number.NaN })
 })
 
-test('bytes enter at the rate, one after the other, and leave a delay later', () => {
+test('bytes enter at the rate, one after the other, and leave one delay later', () => {
   const { time, left, enter } = openQueue({ kilobitsPerSecond: 8 })
   enter('a', 50)
   enter('b', 25)
@@ -81,7 +81,7 @@ test('bytes enter at the rate, one after the other, and leave a delay later', ()
   assert.deepEqual(left, ['a 150', 'b 175', 'end 175', 'c 185'])
 })
 
-test('an idle queue saves up no rate', () => {
+test('an idle queue does not accumulate rate', () => {
   const { time, left, enter } = openQueue({ kilobitsPerSecond: 8 })
   time.advance(1000)
   enter('a', 50)
@@ -89,7 +89,7 @@ test('an idle queue saves up no rate', () => {
   assert.deepEqual(left, ['a 1150'])
 })
 
-test('without a delay it leaves at once, whatever it leads to comes after it', () => {
+test('without a delay entries leave at once, before whatever they cause', () => {
   const { time, queue, left, enter } = openQueue({ path: (entersAtMs) => entersAtMs })
   queue.enter(0, () => {
     enter('inner')
@@ -99,7 +99,7 @@ test('without a delay it leaves at once, whatever it leads to comes after it', (
   assert.equal(time.pending(), 0)
 })
 
-test('nothing leaves a queue that was stopped, and nothing enters it', () => {
+test('after stop nothing leaves the queue, and nothing enters it', () => {
   const { time, queue, left, enter } = openQueue()
   enter('a')
   assert.equal(time.pending(), 1)
@@ -110,7 +110,7 @@ test('nothing leaves a queue that was stopped, and nothing enters it', () => {
   assert.deepEqual(left, [])
 })
 
-test('one that leaves may stop the queue', () => {
+test('an entry may stop the queue as it leaves', () => {
   const { time, queue, left, enter } = openQueue()
   queue.enter(0, () => queue.stop())
   enter('b')
@@ -134,7 +134,7 @@ function ranAfter(timers: typeof wholeTimers, delayMs: number): number {
   }
 }
 
-test('a wait is rounded up, but for what a timer is late anyway', () => {
+test("a wait is rounded up, minus a timer's usual lateness", () => {
   const waits = [0.05, 1, 1.1, 1.3, 40.2, 40.5]
   assert.deepEqual(
     waits.map((delayMs) => ranAfter(wholeTimers, delayMs)),
@@ -142,12 +142,12 @@ test('a wait is rounded up, but for what a timer is late anyway', () => {
   )
 })
 
-test('the spinning ones are not kept below a millisecond', () => {
+test('spinning timers may wait less than a millisecond', () => {
   assert.equal(ranAfter(spinningTimers, 0.3), 0)
   assert.equal(ranAfter(spinningTimers, 1.3), 2)
 })
 
-test('what was planned can be taken back', () => {
+test('a planned call can be cancelled', () => {
   mock.timers.enable({ apis: ['setTimeout', 'setImmediate'] })
   for (const delayMs of [0.3, 5]) {
     for (const timers of [wholeTimers, spinningTimers]) timers.later(() => assert.fail('it ran'), delayMs)()

@@ -1,4 +1,4 @@
-// Checks the course of a delay: its floor, its order, its figures over time, and that it repeats.
+// A delay's course: its floor, order, distribution over time, and repeatability.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,11 +15,11 @@ const stalling: Delay = {
   stalls: { perSecond: 0.1, leastMs: 500, mostMs: 1500 },
 }
 
-/** One direction with that delay. */
+/** One direction with this delay. */
 const pathOf = (delay: Delay, seed: number) =>
   createPaths({ down: delay, up: delay }, createSeededRandom(seed)).down
 
-/** What enters every `everyMs` waits, for so many of them. */
+/** Delays of `count` entries, one every `everyMs`. */
 function waits(delay: Delay, count: number, everyMs: number, seed = 1): number[] {
   const path = pathOf(delay, seed)
   return Array.from({ length: count }, (_, n) => path(n * everyMs) - n * everyMs)
@@ -29,14 +29,14 @@ function assertNear(found: number, expected: number, within: number): void {
   assert.ok(Math.abs(found - expected) <= within, `${found} is not ${expected} ± ${within}`)
 }
 
-test('a queue has its mean and its spread over a long time, and nothing is faster than the floor', () => {
+test('a queue has its mean and spread over a long time, and nothing is faster than the floor', () => {
   const found = waits(queue, 400_000, 50)
   assertNear(mean(found), 50, 0.5)
   assertNear(standardDeviation(found), 10, 1)
   assert.ok(Math.min(...found.slice(0, 50_000)) >= 40)
 })
 
-test("a queue's logarithm forgets itself in its correlation time", () => {
+test("a queue's logarithm decorrelates within its correlation time", () => {
   const levels = waits(queue, 200_000, 100).map((wait) => Math.log(wait - 40))
   const centre = mean(levels)
   const correlation = (lag: number) =>
@@ -47,7 +47,7 @@ test("a queue's logarithm forgets itself in its correlation time", () => {
   assertNear(correlation(50), 0, 0.03)
 })
 
-test('what enters later never leaves earlier', () => {
+test('later entries never leave earlier', () => {
   const path = pathOf({ ...queue, queueSdMs: 60, stalls: stalling.stalls }, 3)
   let before = 0
   for (let at = 0; at < 200_000; at += 1.7) {
@@ -57,7 +57,7 @@ test('what enters later never leaves earlier', () => {
   }
 })
 
-test('all that enters a stall leaves at its end; stalls are as frequent and as long as they should be', () => {
+test('everything that enters a stall leaves at its end; stalls have the specified frequency and length', () => {
   const stepMs = 10
   const found = waits(stalling, 2_000_000, stepMs).map((wait) => wait - 40)
   const starts = found.flatMap((wait, n) => (wait > (found[n - 1] ?? 0) ? [wait] : []))
@@ -66,7 +66,7 @@ test('all that enters a stall leaves at its end; stalls are as frequent and as l
   assert.ok(Math.min(...starts) > 490 && Math.max(...starts) <= 1500)
   const inside = found.findIndex((wait) => wait > 200)
   assertNear((found[inside + 10] ?? 0) + 10 * stepMs, found[inside] ?? 0, 1e-6)
-  // Half the square of its length, as often as there is one.
+  // Half the square of its length, times their frequency.
   assertNear(mean(found), (0.1 * (1000 ** 2 + 1000 ** 2 / 12)) / 2 / 1000, 2)
 })
 
@@ -74,7 +74,7 @@ test('a constant delay is constant', () => {
   assert.deepEqual(new Set(waits({ ...stalling, stalls: null }, 1000, 33)), new Set([40]))
 })
 
-test('the same seed gives the same course, whoever asks how often', () => {
+test('the same seed gives the same course, however often it is queried', () => {
   const rare = pathOf(queue, 5)
   const often = pathOf(queue, 5)
   for (let at = 0; at < 10_000; at += 3) {
@@ -83,16 +83,16 @@ test('the same seed gives the same course, whoever asks how often', () => {
   }
 })
 
-test('two directions have courses of their own', () => {
+test('the two directions have independent courses', () => {
   const { down, up } = createPaths({ down: queue, up: queue }, createSeededRandom(5))
   assert.notEqual(down(5000), up(5000))
 })
 
-test('a rate is made faster too', () => {
+test('speeding up a profile also scales its rate', () => {
   assert.equal(scaled(profiles.mobile, 2).kilobitsPerSecond, 12_000)
   assert.equal(scaled(profiles.lan, 2).kilobitsPerSecond, null)
 })
 
-test('a profile goes by its own name', () => {
+test('a profile has its own name', () => {
   for (const [name, profile] of Object.entries(profiles)) assert.equal(profile.name, name)
 })

@@ -24,7 +24,10 @@ export interface Delay {
 
 /** Bursts of loss: everything that enters during one leaves at its end, in order. */
 interface Stalls {
-  /** Gaps are uniform in 0.5 to 1.5 times the mean, not Poisson: all five-minute runs are alike. */
+  /**
+   * Gaps are uniform in 0.5 to 1.5 times the mean, not Poisson, so that all five-minute runs are
+   * alike.
+   */
   readonly perSecond: number
   readonly leastMs: number
   readonly mostMs: number
@@ -61,15 +64,18 @@ export const profiles = {
   ),
   lund: alike('lund', { floorMs: 85.4, queueMeanMs: 2, queueSdMs: 1.75 }, `${windcomm}87.4 ms, spread 1.7.`),
   /**
-   * In the evening 98.8 ms, spread 1.4: the large spreads are few readings, rare stalls. An equally uneven queue would
-   * push long polling past M/2 = 125 ms repeatedly, unlike in the paper.
+   * In the evening 98.8 ms, spread 1.4: the large spreads are few readings, rare stalls. An equally
+   * uneven queue would push long polling past M/2 = 125 ms repeatedly, unlike in the paper.
    */
   caracas: alike(
     'caracas',
     { floorMs: 106.7, queueMeanMs: 6, queueSdMs: 4, stalls: timeouts(0.0125, 300) },
     `${windcomm}115.2 ms, spread 33.5.`,
   ),
-  /** 10,400 km at the quickest 11.7 ms per 1,000 km of Edmonton and Lund; the rest must be few and long waits. */
+  /**
+   * 10,400 km at Edmonton's and Lund's quickest 11.7 ms per 1,000 km; the rest must be few and long
+   * waits.
+   */
   nagaoka: alike(
     'nagaoka',
     { floorMs: 121.4, queueMeanMs: 8, queueSdMs: 8, stalls: timeouts(0.036, 600) },
@@ -89,7 +95,10 @@ function alike(
   return { name, down: delay, up: delay, kilobitsPerSecond, source }
 }
 
-/** From one retransmission timeout to three: its double follows when the retransmission is lost too (RFC 6298, 5.5). */
+/**
+ * From one retransmission timeout to three: its double follows if the retransmission is lost too
+ * (RFC 6298, 5.5).
+ */
 function timeouts(perSecond: number, timeoutMs: number): Stalls {
   return { perSecond, leastMs: timeoutMs, mostMs: 3 * timeoutMs }
 }
@@ -119,7 +128,10 @@ function scaledDelay({ stalls, ...delay }: Delay, faster: number): Delay {
   }
 }
 
-/** Departure time of a byte that enters at that time, ms since the start. Call in order of time. */
+/**
+ * Departure time of a byte that enters at that time, ms since the start. Call in chronological
+ * order.
+ */
 export type Path = (entersAtMs: number) => number
 
 export interface Paths {

@@ -7,7 +7,7 @@ const editor = document.querySelector('#document')
 const name = `b${Math.random().toString(36).slice(2, 12)}`
 const sent = []
 const received = []
-/** Measured when somebody asks: while a message is timed, that would cost time. */
+/** Measured on request: measuring would cost time while a message is timed. */
 const unmeasured = []
 let state = 'opening'
 let count = 0
@@ -39,7 +39,7 @@ function takeStamps() {
   return { sent, received }
 }
 
-// Interface that the lab expects of a measured page.
+// The interface that the lab expects of a measured page.
 window.crosswind = { take: takeStamps, view: () => ({ link: { state } }) }
 
 const send = await transports[peer.name](peer, take)
@@ -48,7 +48,7 @@ state = 'open'
 editor.addEventListener('input', (event) => {
   count += 1
   const at = now()
-  // Crosswind's envelope, for an equal payload.
+  // Crosswind's envelope, so that payloads are equal.
   const message = {
     id: `${name}-${count}`,
     channel: 'main',

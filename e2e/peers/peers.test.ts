@@ -1,4 +1,4 @@
-// `--peers`: which words it takes, what each is compared with, and what is wrong with the others.
+// `--peers`: valid words, what each peer is compared with, and errors in invalid words.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ const peer = (word: string) => {
   return found
 }
 
-test('a peer by name runs here; one by address gets the path of its endpoint', () => {
+test("a peer by name runs here; one by address gets its endpoint's path", () => {
   assert.deepEqual(readPeers(['bare', 'socket.io']), [{ name: 'bare' }, { name: 'socket.io' }])
   const endpoints = {
     'centrifugo=https://host:8000': 'https://host:8000/connection/websocket',
@@ -26,7 +26,7 @@ test('a peer by name runs here; one by address gets the path of its endpoint', (
   for (const [word, address] of Object.entries(endpoints)) assert.equal(peer(word).address, address)
 })
 
-test('a bare relay may have a known fault, which its name tells', () => {
+test('a bare relay may have a deliberate fault, which its name states', () => {
   assert.deepEqual(readPeers(['bare+2.5ms', 'bare+faults']), [
     { name: 'bare', fault: '2.5ms' },
     { name: 'bare', fault: 'faults' },
@@ -37,7 +37,7 @@ test('a bare relay may have a known fault, which its name tells', () => {
   assert.deepEqual([faults[29], faults[39], faults[49]], ['lost', 'duplicated', 'reordered'])
 })
 
-test('bare imitates the modes of its two transports; the others have the one of their transport', () => {
+test("bare imitates the modes of its two transports; other peers have their transport's mode", () => {
   const modes = ['sse/2', 'sse/1.1']
   assert.deepEqual(imitatedModes(peer('bare'), [...modes, 'streaming/2', 'websocket/2']), modes)
   assert.deepEqual(imitatedModes(peer('socketcluster'), modes), ['websocket/1.1'])
@@ -45,7 +45,7 @@ test('bare imitates the modes of its two transports; the others have the one of 
   assert.deepEqual(imitatedModes(peer('mercure=http://localhost'), modes), ['sse/1.1'])
 })
 
-test('the report learns versions and addresses', () => {
+test('the report has versions and addresses', () => {
   const { label, serverVersion, clientVersion, address } = describePeer(peer('socket.io'))
   assert.deepEqual([label, address], ['Socket.IO', null])
   for (const version of [serverVersion, clientVersion]) assert.match(version ?? '', /^\d+\.\d+\.\d+/)
@@ -58,20 +58,20 @@ for (const [words, sentence] of [
     ['mercure'],
     /--peers names "mercure" without its address: write mercure=https:\/\/host:port, where it runs\./,
   ],
-  [['ws+5ms'], /faults are those of bare, such as bare\+5ms/],
-  [['bare+5'], /faults are those of bare/],
+  [['ws+5ms'], /only bare has faults, such as bare\+5ms/],
+  [['bare+5'], /only bare has faults/],
   [['bare+5ms', 'bare+5ms'], /names bare\+5ms twice/],
   [['centrifugo='], /without its address: write centrifugo=https/],
   [['centrifugo=localhost:8000'], /write its address as centrifugo=https:\/\/host:port/],
   [['ws=https://host'], /ws is started for the run; write ws alone/],
   [['hocuspocus=http://host:1234'], /a browser opens http only on its own machine; write hocuspocus=https/],
-  [['mercure=https://host/?authorization=secret'], /leave out what follows the path/],
+  [['mercure=https://host/?authorization=secret'], /leave out everything after the path/],
   [['mercure=https://a', 'mercure=https://b'], /--peers names mercure twice/],
 ] as const) {
   test(`${words.join(',')}: one sentence`, () => assert.throws(() => readPeers(words), sentence))
 }
 
-test('what runs elsewhere must answer, and speak HTTP/2 where it is measured over it', async (t) => {
+test('a remote peer must answer, and speak HTTP/2 if it is measured over it', async (t) => {
   const { cert, key } = await ensureCertificate({
     directory: join(import.meta.dirname, '../../certs'),
     now: new Date(),

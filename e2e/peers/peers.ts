@@ -1,4 +1,4 @@
-// What can be measured beside Crosswind: names, labels, packages, the mode that each is compared with.
+// Peers to measure beside Crosswind: names, labels, packages, and the mode to compare each with.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -10,19 +10,19 @@ interface Kind {
   readonly label: string
   /** The relay of relays.ts. */
   readonly relay: string
-  /** The mode whose transport it uses; absent where it imitates those asked for. */
+  /** The mode whose transport it uses; absent if it imitates the requested ones. */
   readonly mode?: string
   readonly transport: string
-  /** Packages; the server's only where it is started here. */
+  /** Packages; the server's only if it is started here. */
   readonly server?: string
   readonly client?: string
-  /** Path of its endpoint; only of servers that run elsewhere. */
+  /** Path of its endpoint; only for remote servers. */
   readonly path?: string
-  /** What it uses at an http address, if not the same. */
+  /** What it uses at an http address, if different. */
   readonly withoutTls?: { readonly mode: string; readonly transport: string }
   /** What TLS must negotiate (ALPN) for that mode. */
   readonly protocol?: string
-  /** Environment variable of the token that it demands: a flag would be in the report. */
+  /** Environment variable with the token that it requires: a flag would be in the report. */
   readonly token?: string
 }
 
@@ -64,24 +64,24 @@ type PeerName = keyof typeof kinds
 
 export interface Peer {
   readonly name: PeerName
-  /** Of its endpoint; only of servers that run elsewhere. */
+  /** Address of its endpoint; only for remote servers. */
   readonly address?: string
-  /** What it does wrong on purpose; only of the bare relay. */
+  /** Its deliberate fault; only for the bare relay. */
   readonly fault?: string
 }
 
-/** `5ms`: every message waits so long in the relay; `faults`: see `faultOf`. */
+/** `5ms`: the relay delays every message by this; `faults`: see `faultOf`. */
 const faultPattern = /^(?:\d+(?:\.\d+)?ms|faults)$/
 
 export const addedMsOf = (fault: string): number => (fault.endsWith('ms') ? Number.parseFloat(fault) : 0)
 
 /**
- * What `bare+faults` does to a message, by its number: of a hundred it loses one, repeats one, and sends one after the next.
- * Lab and relay both know it from the id.
+ * What `bare+faults` does to a message, by its number: of a hundred it loses one, repeats one, and
+ * sends one after the next. Lab and relay both derive it from the id.
  */
 export function faultOf(id: string): 'lost' | 'duplicated' | 'reordered' | null {
   const place = Number(id.split('-').at(-1)) % 100
-  // Within the first turn of a window, after its warm-up.
+  // Within a window's first turn, after its warm-up.
   return place === 30 ? 'lost' : place === 40 ? 'duplicated' : place === 50 ? 'reordered' : null
 }
 
@@ -96,7 +96,10 @@ const elsewhere = names.filter((name) => kindOf(name).path !== undefined)
 /** For help and errors. */
 export const peerWords = `${local.join(', ')}, bare+5ms, bare+faults, and by address ${elsewhere.map((name) => `${name}=URL`).join(', ')}`
 
-/** Each `ws`, or by address `mercure=https://host:3000`. Throws one sentence for any other word. */
+/**
+ * Each is like `ws`, or by address `mercure=https://host:3000`. Throws one sentence for any other
+ * word.
+ */
 export function readPeers(words: readonly string[]): Peer[] {
   const peers = words.map(readPeer)
   const called = peers.map(nameOfPeer)
@@ -110,7 +113,7 @@ function readPeer(word: string): Peer {
   const [named = '', fault] = withFault.split('+')
   if (fault !== undefined) {
     if (named === 'bare' && faultPattern.test(fault) && rest.length === 0) return { name: 'bare', fault }
-    throw new Error(`--peers names "${word}": faults are those of bare, such as bare+5ms and bare+faults.`)
+    throw new Error(`--peers names "${word}": only bare has faults, such as bare+5ms and bare+faults.`)
   }
   const name = names.find((one) => one === named)
   if (name === undefined) throw new Error(`--peers names "${named}"; there are ${peerWords}.`)
@@ -118,7 +121,7 @@ function readPeer(word: string): Peer {
   const { path } = kindOf(name)
   if (path === undefined && rest.length === 0) return { name }
   if (path === undefined)
-    throw new Error(`--peers names "${word}": ${name} is started for the run; write ${name} alone.`)
+    throw new Error(`--peers names "${word}": ${name} is started for the run; write only ${name}.`)
   const example = `${name}=https://host:port`
   if (given === '')
     throw new Error(`--peers names "${word}" without its address: write ${example}, where it runs.`)
@@ -130,14 +133,14 @@ function readPeer(word: string): Peer {
       `--peers names "${word}": from an https page a browser opens http only on its own machine; write ${example}.`,
     )
   if (url.search || url.hash || url.username)
-    throw new Error(`--peers names "${word}": leave out what follows the path, and names and passwords.`)
+    throw new Error(`--peers names "${word}": leave out everything after the path, and names and passwords.`)
   return { name, address: url.pathname === '/' ? `${url.origin}${path}` : url.href }
 }
 
-/** EventSource and XHR, or a WebSocket over HTTP/1.1, are all that the bare page has. */
+/** The bare page has only EventSource with XHR, and a WebSocket over HTTP/1.1. */
 const bareModes: ReadonlySet<string> = new Set(['sse/2', 'sse/1.1', 'websocket/1.1'])
 
-/** The modes that it imitates: of `modes` those that it can, or the one whose transport it uses. */
+/** The modes that it imitates: those of `modes` that it can, or the one whose transport it uses. */
 export function imitatedModes({ name, address }: Peer, modes: readonly string[]): readonly string[] {
   const { mode } = kindAt(name, address)
   return mode === undefined ? modes.filter((one) => bareModes.has(one)) : [mode]
@@ -148,7 +151,10 @@ function kindAt(name: PeerName, address: string | undefined): Kind {
   return address?.startsWith('http:') ? { ...kind, ...kind.withoutTls } : kind
 }
 
-/** Whether it imitates the modes asked for; so does an unknown one, of another version's run. */
+/**
+ * Whether it imitates the requested modes; unknown peers, from another version's run, count as
+ * doing so.
+ */
 export function isBare(name: string): boolean {
   const known = names.find((one) => one === name)
   return known === undefined || kindOf(known).mode === undefined
@@ -164,7 +170,7 @@ export const relayOf = ({ name, address = '', fault = '' }: Peer) => [kindOf(nam
 
 export type PeerFacts = ReturnType<typeof describePeer>
 
-/** For the report; of a server that runs elsewhere only its client's version is known. */
+/** For the report; for a remote server only its client's version is known. */
 export function describePeer(peer: Peer) {
   const { name, address } = peer
   const { label, transport, server, client } = kindAt(name, address)
@@ -188,7 +194,9 @@ function versionOf(name: string): string {
 
 const answerWithinMs = 5000
 
-/** Rejects with one sentence where a client's package is missing, or a server that runs elsewhere does not answer. */
+/**
+ * Rejects with one sentence if a client's package is missing, or a remote server does not answer.
+ */
 export async function requirePeers(peers: readonly Peer[]): Promise<void> {
   for (const { name, address } of peers) {
     const { label, protocol, token } = kindOf(name)
@@ -210,7 +218,10 @@ export async function requirePeers(peers: readonly Peer[]): Promise<void> {
   }
 }
 
-/** Resolves to what TLS negotiates, `h2` where the server has it; false for nothing, null without TLS. */
+/**
+ * Resolves to the protocol that TLS negotiates, `h2` if the server has it; false for none, null
+ * without TLS.
+ */
 async function protocolAt({ protocol, hostname, port }: URL): Promise<string | false | null> {
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   const signal = AbortSignal.timeout(answerWithinMs)

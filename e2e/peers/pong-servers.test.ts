@@ -1,4 +1,4 @@
-// The peers' own clients are answered as the lean ones are, with the number of pings or a file.
+// The peers' own clients get the same answers as the lean ones: the number of pings, or a file.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -50,7 +50,7 @@ test('a file is a buffer of that size', async (t) => {
 
 for (const client of answeringPeers)
   for (const bytes of [0, 2000])
-    test(`${client}: the lean client has an answer to each ping${bytes > 0 ? ', a file' : ''}`, async (t) => {
+    test(`${client}: the lean client gets an answer to each ping${bytes > 0 ? ', a file' : ''}`, async (t) => {
       const origin = await startPeer(t, client.replace('-websocket', ''), String(bytes))
       const clock = createSharedClock()
       const ramp = startRamp(

@@ -1,4 +1,4 @@
-// `node pong-servers.ts NAME [BYTES] [WORKERS]`: peers that answer each ping to its sender, for the scenario capacity.
+// `node pong-servers.ts NAME [BYTES] [WORKERS]`: peers that answer pings, for scenario capacity.
 
 import cluster from 'node:cluster'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { ensureCertificate } from '../../certs/certificate.ts'
 
 const [name = '', bytes = '0', workers = '1'] = process.argv.slice(2)
 
-/** What a ping is answered with: as in the thesis the number of pings so far, or that many bytes. */
+/** The answer to a ping: as in the thesis the number of pings so far, or this many bytes. */
 const file = Number(bytes) > 0 ? Buffer.alloc(Number(bytes), 'x') : null
 let pings = 0
 const nextPong = () => {
@@ -18,7 +18,7 @@ const nextPong = () => {
   return file ?? pings
 }
 
-/** Each attaches one to the server, with its defaults; none of them compresses by default. */
+/** Each attaches one peer to the server, with its defaults; none compresses by default. */
 const attach: Readonly<Record<string, (server: https.Server) => Promise<void>>> = {
   async ws(server) {
     new WebSocketServer({ server }).on('connection', (socket) => {
@@ -56,7 +56,7 @@ const attach: Readonly<Record<string, (server: https.Server) => Promise<void>>> 
 const start = attach[name]
 if (!start) throw new Error(`There is no peer "${name}"; there are ${Object.keys(attach).join(', ')}.`)
 if (cluster.isPrimary && Number(workers) > 1) {
-  // Node's own round robin. Nothing is shared between them: one connection is all of a client.
+  // Node's own round robin. Workers share nothing: a client has only one connection.
   const began = Array.from({ length: Number(workers) }, () => once(cluster.fork(), 'message'))
   const [[ready] = []] = await Promise.all(began)
   process.send?.(ready)

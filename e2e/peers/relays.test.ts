@@ -1,4 +1,4 @@
-// The relays of the peers that run here: who receives a message, when it was accepted, what pages load.
+// The peers' relays that run here: delivery, acceptance times, and the pages they serve.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -72,7 +72,7 @@ async function startRelay(t: TestContext, ...args: readonly string[]) {
 }
 
 for (const [name, open] of Object.entries(clients)) {
-  test(`${name}: a message reaches all windows, its own too, with the time of acceptance`, {
+  test(`${name}: a message reaches all windows, including its own, with the time of acceptance`, {
     timeout: 60_000,
   }, async (t) => {
     const relay = await startRelay(t, name)
@@ -93,13 +93,13 @@ for (const [name, open] of Object.entries(clients)) {
 
     const closingAt = performance.now()
     await relay.close()
-    // After 8 s it would have been killed.
+    // It would have been killed after 8 s.
     assert.ok(performance.now() - closingAt < 6000)
     assert.equal(relay.errors(), '')
   })
 }
 
-test('a page knows its peer, and of one that runs elsewhere the address', async (t) => {
+test('a page knows its peer and, if that is remote, its address', async (t) => {
   const address = 'https://localhost:3000/.well-known/mercure'
   const elsewhere = await startRelay(t, 'mercure', address)
   const here = await startRelay(t, 'socket.io')

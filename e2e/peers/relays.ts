@@ -1,4 +1,4 @@
-// `node relays.ts NAME [ADDRESS] [FAULT]`: relays and their pages to measure beside Crosswind, without log or checks.
+// `node relays.ts NAME [ADDRESS] [FAULT]`: relays with pages to measure, without log or checks.
 
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ import { addedMsOf, faultOf } from './peers.ts'
 const here = import.meta.dirname
 const { cert, key } = await ensureCertificate({ directory: join(here, '../../certs'), now: new Date() })
 
-/** As the server has them, for the lab's stamps. */
+/** The server's channels, for the lab's stamps. */
 const diagnostics = {
   arrived: channel('crosswind:arrived'),
   admitted: channel('crosswind:admitted'),
@@ -29,14 +29,19 @@ const diagnostics = {
   told: channel('crosswind:told'),
 }
 
-/** Its server for HTTP/2, and for HTTP/1.1 if another. `address`: of a server that runs elsewhere; `fault`: see peers.ts. */
+/**
+ * Its server for HTTP/2, and for HTTP/1.1 if different. `address`: of a remote server; `fault`: see
+ * peers.ts.
+ */
 type Start = (address: string, fault: string) => readonly Server[] | Promise<readonly Server[]>
 
 /** Each starts a relay. */
 const relays: Readonly<Record<string, Start>> = {
   ws: () => socketRelay((draft) => ({ message: draft })),
 
-  /** Socket.IO's defaults. The page sends objects; the bench sends text, which is passed on as it is. */
+  /**
+   * Socket.IO's defaults. The page sends objects; the bench sends text, which is relayed unchanged.
+   */
   async 'socket.io'() {
     const socketIo = await import('socket.io')
     const server = httpsServer(
@@ -55,7 +60,7 @@ const relays: Readonly<Record<string, Start>> = {
     return [server]
   },
 
-  /** Engine.IO's defaults, and a loop over the sockets: it has no broadcast. */
+  /** Engine.IO's defaults, and a loop over the sockets, since it has no broadcast. */
   async 'engine.io'() {
     const engineIo = await import('engine.io')
     const sockets = new Set<import('engine.io').Socket>()
@@ -100,18 +105,21 @@ const relays: Readonly<Record<string, Start>> = {
 
   http2: () => streamRelay((draft) => ({ message: draft })),
 
-  /** With what no log can do without: see `createStore`. */
+  /** With the minimum that a log needs: see `createStore`. */
   'ws-stored': () => socketRelay(storing()),
   'http2-stored': () => streamRelay(storing()),
 
-  /** Publish and subscribe without broker or log, for Crosswind's own load clients: a message goes to all of its channel. */
+  /**
+   * Publish and subscribe without broker or log, for Crosswind's own load clients: a message goes
+   * to all subscribers of its channel.
+   */
   channels: () =>
     channelServers((deliver) => (draft) => {
       deliver(draft.channel, JSON.stringify(accepted(draft)))
       return null
     }),
 
-  /** As `channels`, with what no log can do without: see `createStore`. */
+  /** Like `channels`, with the minimum that a log needs: see `createStore`. */
   'channels-file'() {
     const store = createStore()
     return channelServers((deliver) => (draft) => {
@@ -121,7 +129,10 @@ const relays: Readonly<Record<string, Start>> = {
     })
   },
 
-  /** As `channels`, through a stream of NATS at `address`: whoever writes is answered once JetStream has it. */
+  /**
+   * Like `channels`, through a NATS stream at `address`: a sender is answered once JetStream has
+   * the message.
+   */
   async 'channels-nats'(address) {
     const [{ connect }, { jetstream, jetstreamManager, StorageType }] = await Promise.all([
       import('@nats-io/transport-node'),
@@ -152,7 +163,7 @@ const relays: Readonly<Record<string, Start>> = {
     const sockets = new WebSocketServer({ noServer: true })
     const answerRest = answerPage('bare', () => streams.size + sockets.clients.size)
 
-    /** `source` brought it. */
+    /** `source` is the connection that it came from. */
     function relay(draft: string, source: object): void {
       const [, id = ''] = /"id":"([^"]+)"/.exec(draft) ?? []
       diagnostics.admitted.publish({ id, source })
@@ -206,7 +217,7 @@ const relays: Readonly<Record<string, Start>> = {
   },
 }
 
-/** What all get for a draft, and its sender besides. */
+/** What all receive for a draft, and what its sender receives in addition. */
 type Take = (draft: string) => { readonly message: string; readonly answer?: string }
 
 function storing(): Take {
@@ -232,7 +243,10 @@ function socketRelay(take: Take): readonly Server[] {
   return [server]
 }
 
-/** Each POST goes to all event streams. What was stored is answered in the next turn, as Crosswind does (docs/decisions/016). */
+/**
+ * Each POST goes to all event streams. A stored draft is answered in the next turn, as Crosswind
+ * does (docs/decisions/016).
+ */
 function streamRelay(take: Take): readonly Server[] {
   const streams = new Set<ServerHttp2Stream>()
   const server = streamServer(
@@ -256,12 +270,12 @@ function respond(stream: ServerHttp2Stream, answer: string): void {
   stream.end(answer)
 }
 
-/** `listen` has a stream of events from then on, and returns how to end it. */
+/** `listen` receives a stream of events, and returns how to end it. */
 function streamServer(
   receive: (stream: ServerHttp2Stream, draft: string) => void,
   listen: (stream: ServerHttp2Stream, path: string) => () => void,
 ): http2.Http2SecureServer {
-  // Stream limit of the server under test.
+  // The stream limit of the server under test.
   const server = http2.createSecureServer({ cert, key, settings: { maxConcurrentStreams: 250 } })
   server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     stream.on('error', () => undefined)
@@ -279,7 +293,10 @@ interface ChannelDraft {
 
 type Answer = string | null | Promise<string>
 
-/** Given how to reach the subscribers of a channel, how a draft gets there, and what its sender is answered; null: nothing. */
+/**
+ * Gets a function that delivers to a channel's subscribers; returns one that takes a draft to them
+ * and resolves to its sender's answer, null for none.
+ */
 type Medium = (deliver: (channel: string, message: string) => void) => (draft: ChannelDraft) => Answer
 
 function channelServers(medium: Medium): readonly Server[] {
@@ -289,7 +306,7 @@ function channelServers(medium: Medium): readonly Server[] {
     for (const take of subscribers.get(channel) ?? []) take(message)
   })
 
-  /** Returns how to end it. */
+  /** Returns the function that ends it. */
   function subscribe(path: string, take: (message: string) => void): () => void {
     const channel = new URL(path, 'https://localhost').searchParams.get('channels') ?? ''
     const all = subscribers.getOrInsertComputed(channel, () => new Set())
@@ -327,7 +344,7 @@ function whenAnswered(answer: Answer, say: (answer: string) => void): void {
   else void answer?.then(say)
 }
 
-/** Runs `send` as often and as late as the fault wants. */
+/** Runs `send` as often and as late as the fault requires. */
 function createFault(fault: string): (id: string, send: () => void) => void {
   const addedMs = addedMsOf(fault)
   let held: (() => void) | null = null
@@ -346,7 +363,9 @@ function createFault(fault: string): (id: string, send: () => void) => void {
   }
 }
 
-/** Timers are late by up to a millisecond: the last one is waited for in turns of the event loop. */
+/**
+ * Timers are late by up to a millisecond, so the last one is awaited in turns of the event loop.
+ */
 function runAt(at: number, run: () => void): void {
   const restMs = at - performance.now()
   if (restMs <= 0) run()
@@ -354,7 +373,10 @@ function runAt(at: number, run: () => void): void {
   else setImmediate(runAt, at, run)
 }
 
-/** Numbers a draft, writes it to a file, and answers: what a log does at the least, without any check. */
+/**
+ * Numbers a draft, writes it to a file, and answers: the minimum that a log does, without any
+ * checks.
+ */
 function createStore() {
   const folder = mkdtempSync(join(tmpdir(), 'crosswind-relay-'))
   const file = openSync(join(folder, 'log'), 'a')
@@ -377,10 +399,10 @@ const accepted = (draft: object) => ({ acceptedAt: performance.timeOrigin + perf
 const acceptedText = (draft: string) =>
   draft.replace('{', `{"acceptedAt":${performance.timeOrigin + performance.now()},`)
 
-/** What a package ships for browsers. */
+/** A file that a package ships for browsers. */
 const shipped = (file: string) => readFileSync(join(here, '../../node_modules', file))
 
-/** Of a package that ships no file for browsers. */
+/** Bundles a package that ships no file for browsers. */
 async function bundled(name: string): Promise<string> {
   const { build } = await import('vite')
   const built = await build({
@@ -396,7 +418,9 @@ async function bundled(name: string): Promise<string> {
   return output.output[0].code
 }
 
-/** Serves the measured page of a peer. `facts`: what the page needs to know beside the peer's name. */
+/**
+ * Serves the measured page of a peer. `facts`: what the page needs to know besides the peer's name.
+ */
 function answerPage(
   name: string,
   windows: () => number,
@@ -425,7 +449,7 @@ function answerPage(
 
 const pathOf = ({ url = '/' }: IncomingMessage) => url.split('?', 1)[0] ?? '/'
 
-/** Of a peer that runs elsewhere: this process serves its page alone. */
+/** For a remote peer: this process serves only its page. */
 function pageServers(name: string, facts: object, client?: string): readonly Server[] {
   return bothServers(answerPage(name, () => 0, client, facts))
 }

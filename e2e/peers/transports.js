@@ -1,4 +1,4 @@
-// The page's connection to each peer: hands messages to `take`, resolves to a function that sends one once it is open.
+// The page's connection to each peer: passes messages to `take`, resolves to a send function.
 
 const query = new URLSearchParams(location.search)
 const channel = query.get('channel')
@@ -6,7 +6,7 @@ const channel = query.get('channel')
 export const transports = {
   bare: (_, take) => (query.get('transport') === 'websocket' ? overWebSocket(take) : overEventSource(take)),
 
-  /** Opens with polling, and is open when it has upgraded. */
+  /** Starts with polling, and is open once upgraded. */
   async 'socket.io'(_, take) {
     const { io } = await import('/client.js')
     const socket = io()
@@ -21,7 +21,7 @@ export const transports = {
     return (message) => socket.emit('message', message)
   },
 
-  /** Opens with polling, and is open when it has upgraded. */
+  /** Starts with polling, and is open once upgraded. */
   async 'engine.io'(_, take) {
     const { Socket } = await import('/client.js')
     const socket = new Socket()
@@ -64,7 +64,7 @@ export const transports = {
     }
   },
 
-  /** Stateless messages: a change of the document would not be returned to its writer. */
+  /** Stateless messages, since a document change would not be returned to its writer. */
   async hocuspocus({ address }, take) {
     const { HocuspocusProvider } = await import('/client.js')
     return new Promise((resolve) => {
@@ -90,7 +90,8 @@ async function overWebSocket(take) {
 async function overEventSource(take, address = '/stream') {
   const source = new EventSource(address)
   source.onmessage = ({ data }) => take(data)
-  // Chromium's back/forward cache would keep the stream, one of six connections per host over HTTP/1.1.
+  // Chromium's back/forward cache would keep the stream, one of six connections per host over
+  // HTTP/1.1.
   addEventListener('pagehide', () => source.close())
   await new Promise((resolve) => {
     source.onopen = resolve

@@ -1,4 +1,4 @@
-// Figures on the axes are those of their ticks.
+// Labels on the axes are those of their ticks.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ function ticksOf(drawn: string, axis: 'x' | 'y') {
   )
 }
 
-test('every round time of a logarithmic axis has its figure', () => {
+test('every round time on a logarithmic axis is labelled', () => {
   const values = [1.5, 590].map((ms, key) => ({ ms, key, turn: '1.1' }))
   const rows = [{ label: 'WebSocket', colour: 'black', values }]
   const times = ['2', '5', '10', '20', '50', '100', '200', '500']
@@ -20,7 +20,7 @@ test('every round time of a logarithmic axis has its figure', () => {
   assert.deepEqual(ticksOf(timeline(rows, 330), 'y').toSorted(), times.toSorted())
 })
 
-test('an axis of differences keeps the zeros of hundreds, and drops those behind the point', () => {
+test('an axis of differences keeps the zeros of hundreds, and drops trailing zeros after the point', () => {
   const look = { width: 980, axis: 'ms', references: [0] }
   const row = (low: number, high: number) =>
     intervals([{ label: 'a', point: low, interval: [low, high], isDecided: true, sessions: [] }], look)

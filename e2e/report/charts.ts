@@ -20,7 +20,10 @@ export function svg(options: Plot.PlotOptions): string {
   return drawn.outerHTML
 }
 
-/** Plot leaves some ticks of a logarithmic axis without their figures, unless the axis is a mark with texts of its own. */
+/**
+ * Plot leaves some ticks of a logarithmic axis unlabelled, unless the axis is a mark with its own
+ * texts.
+ */
 function withEveryTickNamed(options: Plot.PlotOptions): Plot.PlotOptions {
   const { x = {}, y = {}, marks = [] } = options
   const isLog = ({ type, ticks, axis }: Plot.ScaleOptions) =>
@@ -39,7 +42,9 @@ function withEveryTickNamed(options: Plot.PlotOptions): Plot.PlotOptions {
   }
 }
 
-/** Dots as one path of short strokes with round ends: a tenth of the size of thousands of circles. */
+/**
+ * Dots as one path of short strokes with round ends: a tenth of the size of thousands of circles.
+ */
 export function asOnePath(colour: string, diameter: number, opacity: number): Plot.RenderFunction {
   return (index, _scales, { x, y }, _dimensions, { document: owner }) => {
     if (x === undefined || y === undefined) return null
@@ -86,7 +91,7 @@ export function isLogarithmic(times: readonly number[]): boolean {
   return times.every((ms) => ms > 0)
 }
 
-/** Plot scale for x or y: all times with some margin; logarithmic where possible, with round ticks. */
+/** Plot scale for x or y: all times with some margin; logarithmic if possible, with round ticks. */
 export function timeAxis(times: readonly number[]) {
   // No Math.min(...): long runs exceed the limit on arguments.
   const low = times.reduce((least, ms) => Math.min(least, ms), Number.POSITIVE_INFINITY)
@@ -98,7 +103,7 @@ export function timeAxis(times: readonly number[]) {
   return { type, domain, ticks: isLog ? roundTicks(...domain) : 6, tickFormat: String }
 }
 
-/** 1, 2 and 5 of each power of ten; only powers of ten beyond three of them. */
+/** 1, 2 and 5 of each power of ten; over more than three powers, powers of ten only. */
 function roundTicks(low: number, high: number): number[] {
   const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))]
   const steps = Math.log10(high / low) > 3 ? [1] : [1, 2, 5]
@@ -108,8 +113,8 @@ function roundTicks(low: number, high: number): number[] {
 }
 
 /**
- * 5th to 95th percentile, quartiles and the median, labelled where `label` says for its ends. `sorted`: ascending, not
- * empty. `y` and `medianHeight` in rows.
+ * 5th to 95th percentile, quartiles and the median; `label` labels its ends. `sorted`: ascending,
+ * not empty. `y` and `medianHeight` in rows.
  */
 function box(
   sorted: readonly number[],
@@ -136,7 +141,7 @@ interface Row<Value> {
 
 const timesIn = (rows: readonly Row<unknown>[]) => rows.flatMap(({ values }) => values.map(({ ms }) => ms))
 
-/** Positions in a row: 0 is its top, 1 its foot. */
+/** Positions in a row: 0 is its top, 1 its bottom. */
 const cloudPlaces = { label: 0.08, cloud: 0.5, cloudHeight: 0.56, box: 0.87 }
 
 /** Pixels. */
@@ -154,7 +159,7 @@ function besideBox({ type, domain }: ReturnType<typeof timeAxis>, width: number)
   }
 }
 
-/** Dots above a box, one row for each mode on one axis. */
+/** Dots above a box, one row per mode, on one axis. */
 export function distribution(rows: readonly Row<unknown>[], width: number): string {
   const axis = timeAxis(timesIn(rows))
   return svg({
@@ -197,7 +202,7 @@ function cloudOffsets(positions: readonly number[]): number[] {
 }
 
 interface CurveRow extends Row<unknown> {
-  /** Samples, those that did not arrive included. */
+  /** Samples, including those that did not arrive. */
   readonly expected: number
   readonly isDashed: boolean
 }
@@ -205,7 +210,10 @@ interface CurveRow extends Row<unknown> {
 /** Points of a curve. */
 const curveSteps = 300
 
-/** Share of the samples that arrived within a time: one line a mode, named beside it, or by a digit where it is narrow. */
+/**
+ * Share of the samples that arrived within a time: one line per mode, labelled beside it, or by a
+ * digit in a narrow figure.
+ */
 export function cumulative(rows: readonly CurveRow[], width: number): string {
   const isNarrow = width < 500
   const axis = timeAxis(timesIn(rows))
@@ -221,7 +229,7 @@ export function cumulative(rows: readonly CurveRow[], width: number): string {
       return { ...row, sorted, reached, points, median: quantile(sorted, 0.5) }
     })
     .toSorted((one, other) => other.median - one.median)
-  // The slowest has the lowest name: its leader crosses no other curve.
+  // The slowest has the lowest label, so that its leader line crosses no other curve.
   const named = curves.map((curve, place) => {
     const share = 100 * ((place + 0.5) / curves.length) * 0.86 + 4
     const at = Math.min(share, 96 * curve.reached)
@@ -277,7 +285,9 @@ export function cumulative(rows: readonly CurveRow[], width: number): string {
 const ownColour = ({ colour }: { readonly colour: string }) =>
   ({ ...halo, fill: colour, fontWeight: 600 }) as const
 
-/** `key` counts through the sessions; `turn` tells blocks of one session, and sessions, apart. */
+/**
+ * `key` counts through the sessions; `turn` distinguishes the blocks of a session, and sessions.
+ */
 export function timeline(rows: readonly Row<{ key: number; turn: string }>[], width: number): string {
   const labels = rows.map(({ label }) => label)
   // Half a key before each turn except the first.
@@ -315,12 +325,12 @@ interface StackRow {
 /** By who spends the time. */
 const stackFills = { page: 'var(--accent)', way: 'var(--shade)', server: 'var(--peer)' } as const
 
-/** Bars of parts that add up, each with its ms where it has room. */
+/** Bars of parts that add up, each labelled with its ms if there is room. */
 export function stacks(rows: readonly StackRow[], width: number): string {
   const bars = rows.flatMap(({ parts }, row) => {
     let end = 0
     return parts.map(({ by, meanMs }) => {
-      // A clock's error can make a stage negative; the bar cannot show that, the table does.
+      // A clock error can make a stage negative; the bar cannot show that, the table does.
       const start = end
       end += Math.max(0, meanMs)
       return { row, by, meanMs, start, end }
@@ -371,7 +381,7 @@ interface IntervalRow {
   readonly interval: Interval
   /** Filled if true, else hollow. */
   readonly isDecided: boolean
-  /** The same for each session, drawn as small vertical lines. */
+  /** The same value per session, drawn as a small vertical line. */
   readonly sessions: readonly number[]
 }
 
@@ -389,7 +399,7 @@ interface IntervalLook {
 /** Rows below this height have no room for a label. */
 const labelledRowHeight = 40
 
-/** Further apart than this, ratios have a logarithmic axis. */
+/** Ratios further apart than this get a logarithmic axis. */
 const farApart = 4
 const logTicks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 

@@ -1,4 +1,4 @@
-// Two runs side by side: what is decided, what is not, and what cannot be compared.
+// Two runs side by side: decided and undecided differences, and what cannot be compared.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -36,7 +36,7 @@ function runOf(
   }
 }
 
-test('a difference larger than the sessions’ is decided, a smaller one is not', () => {
+test('a difference larger than the sessions’ is decided; a smaller one is not', () => {
   const first = runOf({ 'sse/2': [7, 7.2, 6.9, 7.1, 7], 'websocket/1.1': [3, 4, 3.5, 3.2, 3.9] })
   const second = runOf({ 'sse/2': [5, 5.1, 4.9, 5.2, 5], 'websocket/1.1': [3.3, 3.9, 3.6, 3.4, 4] })
   const { modes, finding } = compareRuns(first, second)
@@ -56,7 +56,7 @@ test('a difference larger than the sessions’ is decided, a smaller one is not'
   )
 })
 
-test('when every mode moved the same way it is said once, and peers tell that it was the machine', () => {
+test('if every mode moved the same way, it is said once; peers show that it was the machine', () => {
   const times = (by: number) => ({
     'sse/2': [7 + by, 7.1 + by],
     'sse/1.1': [5 + by, 5.1 + by],
@@ -65,7 +65,7 @@ test('when every mode moved the same way it is said once, and peers tell that it
   const { finding } = compareRuns(runOf(times(0)), runOf(times(2)))
   assert.equal(
     finding,
-    'All 3 were slower in the second run, by 2.00 to 2.00 ms. The peers are none of Crosswind’s code: the machine, or what else it did, differs.',
+    'All 3 were slower in the second run, by 2.00 to 2.00 ms. None of the peers is Crosswind’s code, so the machine or its other load differs.',
   )
 })
 
@@ -81,7 +81,7 @@ test('runs that do not differ, and runs of one session', () => {
   assert.equal(finding, 'A run of one session decides nothing.')
 })
 
-test('says what else differs, and which modes only one run has', () => {
+test('names other differences between the runs, and modes that only one run has', () => {
   const first = runOf({ 'sse/2': [7, 7.2], 'sse/1.1': [5, 5] })
   const second = runOf(
     { 'sse/2': [7, 7.3], 'websocket/2': [4, 4] },
@@ -95,7 +95,7 @@ test('says what else differs, and which modes only one run has', () => {
   assert.match(words, /node \| v26 \| v27/)
 })
 
-test('what cannot be compared is refused by name', () => {
+test('runs that cannot be compared are rejected by name', () => {
   const first = runOf({ 'sse/2': [7, 7.2] })
   assert.throws(
     () => compareRuns(first, runOf({ 'sse/2': [7] }, { scenario: 'windcomm', folder: 'b' })),
@@ -116,7 +116,7 @@ test('reads a report, and says what a folder lacks', async () => {
   assert.equal(run.modes.find(({ mode }) => mode === 'sse/2')?.sessionMeansMs.length, 5)
   assert.equal(compareRuns(run, run).modes.length, run.modes.length)
   await assert.rejects(readRun(join(folder, 'none')), /is no folder; name the folder of a report/)
-  await assert.rejects(readRun(folder), /holds no summary\.json/)
+  await assert.rejects(readRun(folder), /contains no summary\.json/)
   await writeFile(join(folder, 'summary.json'), '{"scenario":"windcomm"}')
   await assert.rejects(readRun(folder), /has no times by session/)
 })

@@ -12,17 +12,7 @@ import { coverageFiles, coverageOf, coverageReport, readRepeatedRun } from './co
 import { reportFiles, reportText, requireFree, writeFolder } from './render.ts'
 import { count, figure, interval, moment, nothing, type Report, signed, table, text } from './section.ts'
 
-const help = `npm run report -- --compare A B [flags]
-
-  Sets two runs of one scenario side by side: for each mode that both measured, both means and the difference, with a
-  95 % interval over the sessions of each run (Welch), corrected for their number (Holm).
-
-  --compare A B  folders of two reports, the earlier one first
-  --coverage DIR…  instead: folders of runs that repeat one comparison; how many of their intervals hold what all found
-  --out DIR      also writes report.html, report.md and summary.json there
-
-  Exits with 0 whatever the difference is.
-`
+const help = `npm run report -- --compare A B [flags]\n\n  Sets two runs of one scenario side by side: for each mode that both measured, both means and the difference, with a\n  95 % interval over the sessions of each run (Welch), corrected for their number (Holm).\n\n  --compare A B  folders of two reports, the earlier one first\n  --coverage DIR…  instead: folders of runs that repeat one comparison; how many of their intervals contain the pooled value\n  --out DIR      also writes report.html, report.md and summary.json there\n\n  Exits with 0 whatever the difference is.\n`
 
 const runSchema = z.object({
   scenario: z.string(),
@@ -47,7 +37,7 @@ const runSchema = z.object({
 
 export type ComparedRun = z.output<typeof runSchema> & { readonly folder: string }
 
-/** Rejects with a sentence for a folder that holds no report with times by session. */
+/** Rejects with a sentence for a folder that contains no report with times by session. */
 export async function readRun(folder: string): Promise<ComparedRun> {
   const file = join(folder, 'summary.json')
   const words = await readFile(file, 'utf8').catch(async () => {
@@ -55,7 +45,7 @@ export async function readRun(folder: string): Promise<ComparedRun> {
       (found) => found.isDirectory(),
       () => false,
     )
-    const why = isFolder ? 'holds no summary.json' : 'is no folder'
+    const why = isFolder ? 'contains no summary.json' : 'is no folder'
     throw new Error(`${folder} ${why}; name the folder of a report, such as reports/reference-keystrokes.`)
   })
   const parsed = runSchema.safeParse(JSON.parse(words))
@@ -128,7 +118,7 @@ const identityOf = ({ folder, command, startedAt, environment: { commit } }: Com
   commit,
 })
 
-/** The load differs in every pair of runs, and has rows of its own in both reports. */
+/** The load differs in every pair of runs, and has its own rows in both reports. */
 const neverTheSame = new Set(['loadBefore', 'loadAfter', 'commit', 'seed'])
 
 function changed(before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>) {
@@ -158,7 +148,7 @@ function findingOf(modes: readonly ComparedMode[]): string {
     const sizes = modes.map(({ differenceMs }) => Math.abs(differenceMs ?? 0))
     const by = `${figure(Math.min(...sizes))} to ${figure(Math.max(...sizes))} ms`
     const peers = modes.some(({ mode }) => isPeer(mode))
-      ? ' The peers are none of Crosswind’s code: the machine, or what else it did, differs.'
+      ? ' None of the peers is Crosswind’s code, so the machine or its other load differs.'
       : ''
     return `All ${modes.length} were ${first.verdict} in the second run, by ${by}.${peers}`
   }
@@ -176,7 +166,7 @@ function findingOf(modes: readonly ComparedMode[]): string {
   return parts.filter(Boolean).join(' ')
 }
 
-/** Of a difference without its sign, the smaller first. */
+/** The size of a difference, the smaller end first. */
 function sizesOf([low, high]: readonly [number, number]): readonly [number, number] {
   return high <= 0 ? [-high, -low] : [low, high]
 }
@@ -184,7 +174,7 @@ function sizesOf([low, high]: readonly [number, number]): readonly [number, numb
 export function comparisonReport(comparison: Comparison): Report {
   const { scenario, before, after, modes, onlyBefore, onlyAfter, circumstances, finding } = comparison
   const doubts = [
-    'The interval tells how far sessions of each run differ. Sessions of one run lie close together in time: what else changed between the two runs, the machine’s other work included, counts as their difference.',
+    'The interval says how far the sessions of each run differ. Sessions of one run are close together in time: anything else that changed between the two runs, including the machine’s other work, counts as their difference.',
     ...(onlyBefore.length > 0 ? [`Only in the first run: ${onlyBefore.map(labelOf).join(', ')}.`] : []),
     ...(onlyAfter.length > 0 ? [`Only in the second run: ${onlyAfter.map(labelOf).join(', ')}.`] : []),
   ]
@@ -268,7 +258,7 @@ async function run(argv: readonly string[]): Promise<void> {
     process.exitCode = argv.length === 0 ? 1 : 0
     return void process.stdout.write(help)
   }
-  // The second folder follows the first without a flag of its own.
+  // The second folder follows the first without its own flag.
   if (argv[0] === '--coverage') return runCoverage(argv.slice(1))
   const place = argv.indexOf('--compare') + 2
   const second = place > 1 ? argv[place] : undefined

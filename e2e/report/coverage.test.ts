@@ -1,11 +1,11 @@
-// Repeated runs: which intervals hold the pooled value, and what cannot be pooled.
+// Repeated runs: which intervals contain the pooled value, and what cannot be pooled.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { coverageFiles, coverageOf, coverageReport, type RepeatedRun } from './coverage.ts'
 import { reportFiles } from './render.ts'
 
-/** In each session the mode took so many times the baseline's 4 ms. */
+/** In each session the mode took this multiple of the baseline's 4 ms. */
 function runOf(
   folder: string,
   ratios: readonly number[],
@@ -45,7 +45,7 @@ const runs = [
   runOf('3', [3.8, 4.2], [1.5, 4.5]),
 ]
 
-test('the pooled ratio is the geometric mean over all sessions; a run holds it in its interval or not', () => {
+test("the pooled ratio is the geometric mean over all sessions; each run's interval contains it or not", () => {
   const { means, medians, difference, finding } = coverageOf(runs)
   const inWords = ({ runs: each }: typeof means) =>
     each.map(({ value, holds }) => `${value.toFixed(2)} ${holds}`).join(', ')
@@ -61,7 +61,7 @@ test('the pooled ratio is the geometric mean over all sessions; a run holds it i
   )
 })
 
-test('the report says it of each run, and its data do too', () => {
+test('the report and its data give this for each run', () => {
   const coverage = coverageOf(runs)
   const { 'report.md': words = '' } = reportFiles(coverageReport(coverage), coverage)
   assert.match(words, /\| 4\.00 \| 1\.99 \| .* \| no \| 0\.99 \| 0\.90 to 1\.10 \| no \|/)
@@ -69,10 +69,10 @@ test('the report says it of each run, and its data do too', () => {
   assert.match(first, /^1,2026-11-23T01:00:00\.000Z,0\.5,4,1\.98997.*,false,.*,0\.9,1\.1,false,/)
 })
 
-test('one run, and runs of different modes, are refused by name', () => {
-  assert.throws(() => coverageOf(runs.slice(0, 1)), /Two runs or more/)
+test('a single run, and runs of different modes, are rejected by name', () => {
+  assert.throws(() => coverageOf(runs.slice(0, 1)), /At least two runs/)
   assert.throws(
     () => coverageOf([...runs, runOf('4', [1, 2], [1, 2], 'sse/1.1')]),
-    /^Error: 4 compares other modes than 1/,
+    /^Error: 4 compares different modes from 1/,
   )
 })

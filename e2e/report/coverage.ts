@@ -1,4 +1,4 @@
-// `npm run report -- --coverage DIR…`: whether the intervals of repeated runs hold what all of them found.
+// `npm run report -- --coverage DIR…`: whether intervals of repeated runs contain the pooled value.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ export type RepeatedRun = z.output<typeof runSchema> & { readonly folder: string
 export async function readRepeatedRun(folder: string): Promise<RepeatedRun> {
   const file = join(folder, 'summary.json')
   const words = await readFile(file, 'utf8').catch(() => {
-    throw new Error(`${folder} holds no summary.json; name the folders of reports of keystrokes.`)
+    throw new Error(`${folder} contains no summary.json; name the folders of keystrokes reports.`)
   })
   const parsed = runSchema.safeParse(JSON.parse(words))
   if (parsed.success) return { ...parsed.data, folder }
@@ -47,12 +47,13 @@ export async function readRepeatedRun(folder: string): Promise<RepeatedRun> {
 type Coverage = ReturnType<typeof coverageOf>
 
 /**
- * Of the first comparison of each run, for the ratio of the means, that of the medians, and the difference of the means. The pooled
- * value is the mean over all sessions of all runs, of ratios the geometric one; it stands for the truth, which nobody knows. Throws for
- * different comparisons, or fewer than two runs.
+ * For the first comparison of each run: the ratio of the means, that of the medians, and the
+ * difference of the means. The pooled value is the mean over all sessions of all runs, for ratios
+ * the geometric one; it stands in for the unknown true value. Throws for different comparisons, or
+ * fewer than two runs.
  */
 export function coverageOf(given: readonly RepeatedRun[]) {
-  if (given.length < 2) throw new Error('Two runs or more are needed; one has nothing to be held against.')
+  if (given.length < 2) throw new Error('At least two runs are needed: one cannot be compared with anything.')
   const runs = given
     .toSorted((one, other) => one.startedAt.localeCompare(other.startedAt))
     .map(
@@ -73,7 +74,7 @@ export function coverageOf(given: readonly RepeatedRun[]) {
   const [first] = runs
   const other = runs.find(({ mode, baseline }) => mode !== first?.mode || baseline !== first.baseline)
   if (!first || other)
-    throw new Error(`${other?.folder} compares other modes than ${first?.folder}; repeat one comparison.`)
+    throw new Error(`${other?.folder} compares different modes from ${first?.folder}; repeat one comparison.`)
   const geometric = (values: readonly number[]) => Math.exp(mean(values.map(Math.log)))
   const means = covered(runs, 'meanRatio', 'meanRatioCi95', geometric)
   const medians = covered(runs, 'medianRatio', 'medianRatioCi95', geometric)
@@ -117,7 +118,7 @@ export function coverageReport(coverage: Coverage): Report {
   const drawn = (title: string, words: string, axis: string, of: Covered) => ({
     title,
     figure: {
-      caption: `${words}, with its 95 % interval over the sessions of the run, in the order of time from top to bottom. Upright: the pooled value, ${figure(of.pooled)}. Hollow: the interval does not hold it.`,
+      caption: `${words}, with its 95 % interval over the sessions of the run, in chronological order from top to bottom. Vertical line: the pooled value, ${figure(of.pooled)}. Hollow: the interval does not contain it.`,
       description: finding,
       draw: (width: number) => forest(of, axis, width),
     },
@@ -125,7 +126,7 @@ export function coverageReport(coverage: Coverage): Report {
   const ratios = (what: string, of: Covered) =>
     drawn(`Ratios of the ${what}`, `${against}: each run’s ratio of the ${what}`, `ratio of the ${what}`, of)
   const every = table(
-    'Runs in the order of time; times in milliseconds',
+    'Runs in chronological order; times in milliseconds',
     [
       ...['Run', 'Started', 'Load before', `Mean, ${labelOf(baseline)}`],
       ...['Ratio of means', 'Ratio of medians', 'Difference'].flatMap((what) => [
@@ -158,9 +159,9 @@ export function coverageReport(coverage: Coverage): Report {
         title: 'Every run',
         tables: [every],
         paragraphs: [
-          `Each run was ${coverage.commands.map((command) => `“${command}”`).join(' or ')}, with a seed of its own.`,
-          `The pooled values are means over all ${count(sessions)} sessions, of the ratios the geometric one. Each run is part of them by ${figure(100 / runs.length)} %.`,
-          `Intervals tell how far the sessions of a run differ. Where hours differ more than sessions, as when the machine’s speed changes, fewer of them hold the pooled value: ${labelOf(baseline)}’s mean was ${figure(Math.min(...speeds))} to ${figure(Math.max(...speeds))} ms in these runs. A difference in milliseconds changes with the speed; a ratio does not where both modes slow down alike. The lab’s verdicts rest on the ratio of the means.`,
+          `Each run was ${coverage.commands.map((command) => `“${command}”`).join(' or ')}, with its own seed.`,
+          `The pooled values are means over all ${count(sessions)} sessions, for the ratios the geometric one. Each run contributes ${figure(100 / runs.length)} % of them.`,
+          `Intervals say how far the sessions of a run differ. If hours differ more than sessions, as when the machine’s speed changes, fewer of them contain the pooled value: ${labelOf(baseline)}’s mean was ${figure(Math.min(...speeds))} to ${figure(Math.max(...speeds))} ms in these runs. A difference in milliseconds changes with the speed; a ratio does not if both modes slow down alike. The lab’s verdicts use the ratio of the means.`,
         ],
       },
     ],

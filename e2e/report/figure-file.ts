@@ -1,8 +1,11 @@
-// A figure as an SVG file that stands alone: colours, font and background inside, in light and dark.
+// A figure as a self-contained SVG file: colours, font and background inside, in light and dark.
 
 import { JSDOM } from 'jsdom'
 
-/** Colours in light and in dark, under the names of the page's CSS variables. No two are equal in light. */
+/**
+ * Colours in light and in dark, under the names of the page's CSS variables. No two are equal in
+ * light.
+ */
 export const palette: Readonly<Record<string, readonly [light: string, dark: string]>> = {
   paper: ['#fdfdfb', '#16181b'],
   ink: ['#1d1f21', '#e4e3df'],
@@ -12,7 +15,7 @@ export const palette: Readonly<Record<string, readonly [light: string, dark: str
   accent: ['#1f66a6', '#7fb2e5'],
   peer: ['#85693a', '#b9a27a'],
   shade: ['#e6e7e3', '#2a2e33'],
-  // Lines that have to be told apart, after `accent`.
+  // Lines that must be distinguishable, after `accent`.
   rust: ['#b04a17', '#f0a06a'],
   green: ['#2a7a3e', '#7dc98f'],
   plum: ['#7a4a9e', '#c5a0e6'],
@@ -29,18 +32,18 @@ export function lineColour(place: number): string {
   return `var(--${names[place % names.length]})`
 }
 
-/** Pixels around the figure: labels may reach over its edge. */
+/** Pixels around the figure: labels may extend over its edge. */
 const margin = 16
 
 /**
- * `drawn`: an SVG element with the page's variables. Colours become attributes, since programs such as Inkscape know no
- * CSS variables; a style sheet exchanges them where the viewer is dark.
+ * `drawn`: an SVG element with the page's variables. Colours become attributes, since programs such
+ * as Inkscape do not support CSS variables; a style sheet replaces them in dark viewers.
  */
 export function figureFile(drawn: string, title: string, description: string): string {
   const { window } = new JSDOM(`<!doctype html><body>${drawn}`)
   const { document } = window
   const svg = document.querySelector('svg')
-  if (!svg) throw new Error(`The figure "${title}" is no SVG element.`)
+  if (!svg) throw new Error(`The figure "${title}" is not an SVG element.`)
   const [width, height] = ['width', 'height'].map((name) => Number(svg.getAttribute(name) ?? 0))
   const [wholeWidth, wholeHeight] = [(width ?? 0) + 2 * margin, (height ?? 0) + 2 * margin]
   const frame = { x: -margin, y: -margin, width: wholeWidth, height: wholeHeight }

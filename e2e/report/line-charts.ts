@@ -28,12 +28,12 @@ interface LinePanel {
 interface LineLook {
   readonly width: number
   readonly axis: string
-  /** Of the logarithmic x axis: every x of the points. */
+  /** For the logarithmic x axis: every x of the points. */
   readonly ticks: readonly number[]
   readonly tickFormat?: (x: number) => string
 }
 
-/** On paper and on the dark page at least 4.5:1 (WCAG 2.2, 1.4.3). */
+/** At least 4.5:1 on paper and on the dark page (WCAG 2.2, 1.4.3). */
 const lineColours = [
   'light-dark(#1f66a6, #7fb2e5)',
   'light-dark(#b3431f, #ef9a76)',
@@ -45,7 +45,7 @@ const lineColours = [
 /** Crosses of the series are stacked by this many pixels, below the panel's title. */
 const crossHeight = 13
 
-/** A line for each series over logarithmic axes, one panel below the other on common scales. */
+/** One line per series over logarithmic axes, panels below each other on common scales. */
 export function lines(
   panels: readonly LinePanel[],
   { width, axis, ticks, tickFormat = String }: LineLook,
@@ -62,7 +62,7 @@ export function lines(
   const titles = panels.map(({ title }) => title)
   const perRow = width < 500 ? 1 : 2
   const legendPx = Math.ceil(legend.length / perRow) * 18 + (titles.some(Boolean) ? 14 : 0)
-  // Logarithms on a linear scale: a logarithmic one of d3's leaves out labels, of 5 and 8 among them.
+  // Logarithms on a linear scale: d3's logarithmic one omits labels, including those of 5 and 8.
   const { type, domain, ticks: yTicks } = timeAxis(times.length === 0 ? [1] : times)
   const toY = type === 'log' ? Math.log : Number
   const yShown = typeof yTicks === 'number' ? null : yTicks
@@ -117,7 +117,7 @@ export function lines(
     marginRight: 14,
     marginTop: legendPx + topPx,
     marginBottom: 42,
-    // Colours are CSS, which Plot would take for categories.
+    // Colours are CSS, which Plot would treat as categories.
     color: { type: 'identity' },
     fy: { axis: null, domain: titles, padding: panels.length > 1 ? 0.24 : 0 },
     x: {
@@ -161,7 +161,7 @@ const legendText = { frameAnchor: 'top-left', textAnchor: 'start', fontWeight: 6
 
 export interface TimeSeries {
   readonly label: string
-  /** From 0; null for the quiet colour of what is beside the question. */
+  /** From 0; null for the quiet colour of secondary data. */
   readonly colour: number | null
   readonly isDashed: boolean
   readonly points: readonly { readonly x: number; readonly y: number }[]
@@ -176,14 +176,14 @@ interface TimeLook {
   readonly width: number
   readonly axis: string
   readonly yFormat: (y: number) => string
-  /** At least the top of the y axis. */
+  /** Minimum top of the y axis. */
   readonly top: number
 }
 
 const panelHeight = 128
 const legendHeight = 18
 
-/** Two panels to a row where there is room. The legend names each label once, above. */
+/** Two panels per row if there is room. The legend names each label once, above. */
 export function timeLines(panels: readonly TimePanel[], { width, axis, yFormat, top }: TimeLook): string {
   const perRow = width < 500 || panels.length < 2 ? 1 : 2
   const rows = Math.ceil(panels.length / perRow)

@@ -1,4 +1,4 @@
-// A report's files: structure, hostile text that stays text; its folder: whole or absent, never overwritten.
+// A report's files (structure, escaping) and its folder (complete or absent, never overwritten).
 
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -85,7 +85,7 @@ test('the contents name every section, and every link leads to a section or to a
   assert.ok(!links.includes('errors.txt'), 'an empty file has no link')
 })
 
-test('each figure is a file that stands alone: well-formed, with its colours, readable in light and dark', () => {
+test('each figure is a self-contained file: well-formed, with its colours, readable in light and dark', () => {
   assert.deepEqual(
     Object.keys(files).filter((name) => name.startsWith('figures/')),
     ['figures/section.svg', 'figures/each-site-how-when.svg', 'figures/each-site-how-when-2.svg'],
@@ -124,7 +124,7 @@ test('the Markdown begins with finding, table and files, and folds the rest', ()
   assert.ok(!/<details>|report\.html/.test(reportText(report)), 'a terminal has no files to link to')
 })
 
-test('the Markdown has the same, escaped, and a fence longer than any in the command', () => {
+test('the Markdown has the same content, escaped, and a fence longer than any in the command', () => {
   const escaped = '&lt;a href="x"&gt;&amp;\' a\\|b \\*c\\* \\[d\\](e) \\# &lt;f&gt; \\`\\`\\`'
   const lines = (files['report.md'] ?? '').split('\n\n')
   assert.deepEqual(lines.slice(0, 3), ['# Title', '**Finding.**', 'Subtitle'])
@@ -147,7 +147,7 @@ test('CSV: quotes, commas and line ends stay inside their field; null is empty; 
   assert.deepEqual([csvTime(1016.12345), csvTime(null)], ['1016.123', null])
 })
 
-test('each run has a folder of its own', () => {
+test('each run has its own folder', () => {
   const at = new Date(Date.UTC(2026, 4, 12, 9, 30, 5))
   assert.equal(reportFolder('windcomm', at), join('reports', '2026-05-12-093005-windcomm'))
 })
@@ -158,7 +158,7 @@ async function emptyParent(t: TestContext): Promise<string> {
   return parent
 }
 
-test('a report is written whole, and a second one neither takes its place nor is lost', async (t) => {
+test('a report is written completely, and a second one neither replaces it nor is lost', async (t) => {
   const parent = await emptyParent(t)
   const folder = join(parent, 'reports', 'first')
   await writeFolder(folder, { 'report.md': 'one', 'samples.csv': '', 'figures/one.svg': '<svg/>' })
@@ -176,23 +176,23 @@ test('a report is written whole, and a second one neither takes its place nor is
   assert.equal(await readFile(join(`${folder}.unfinished`, 'report.md'), 'utf8'), 'two')
 })
 
-test('a folder that has no room for a report is refused before the run', async (t) => {
+test('a folder that cannot hold a report is refused before the run', async (t) => {
   const parent = await emptyParent(t)
   const folder = join(parent, 'run')
   await requireFree(folder)
   await mkdir(folder)
   await requireFree(folder)
   await writeFile(join(folder, 'report.md'), 'one')
-  const taken = /run is there already, .* name another folder with --out/
+  const taken = /run already exists, .* name another folder with --out/
   await assert.rejects(requireFree(folder), taken)
-  await assert.rejects(requireFree(join(folder, 'report.md')), /report\.md is there already/)
+  await assert.rejects(requireFree(join(folder, 'report.md')), /report\.md already exists/)
   await rm(folder, { recursive: true })
   await mkdir(`${folder}.unfinished`)
   await writeFile(join(`${folder}.unfinished`, 'report.md'), 'two')
-  await assert.rejects(requireFree(folder), /run\.unfinished is there already/)
+  await assert.rejects(requireFree(folder), /run\.unfinished already exists/)
 })
 
-test('the columns of the reference runs are described, and their Markdown fits into a pull request', async () => {
+test('the columns of the reference runs are documented, and their Markdown fits into a pull request', async () => {
   const reports = join(import.meta.dirname, '../../reports')
   const words = await readFile(join(reports, 'README.md'), 'utf8')
   const files = await readdir(reports, { recursive: true })
@@ -205,7 +205,7 @@ test('the columns of the reference runs are described, and their Markdown fits i
     for (const column of header.split(',')) assert.ok(words.includes(`\`${column}\``), `${column} of ${name}`)
   }
   for (const name of files.filter((name) => name.endsWith('report.md'))) {
-    // The most that GitHub takes.
+    // GitHub's limit.
     assert.ok((await readFile(join(reports, name), 'utf8')).length < 65_536, name)
   }
 })

@@ -20,20 +20,23 @@ export function reportFolder(scenario: string, startedAt: Date): string {
   return join('reports', `${date}-${scenario}`)
 }
 
-/** Where the files of a run are until it is complete. */
+/** Holds a run's files until it is complete. */
 export const unfinishedName = (folder: string) => `${folder}.unfinished`
 
-/** Call before a run, which takes minutes. Rejects when the report's folder is not free. */
+/** Call before a run, which takes minutes. Rejects if the report's folder is not free. */
 export async function requireFree(folder: string): Promise<void> {
   for (const path of [folder, unfinishedName(folder)]) {
     const entries = await readdir(path).catch(({ code }) => (code === 'ENOENT' ? [] : [path]))
     if (entries.length === 0) continue
     const advice = 'name another folder with --out, or move that one away'
-    throw new Error(`${path} is there already, and a report is never overwritten: ${advice}.`)
+    throw new Error(`${path} already exists, and a report is never overwritten: ${advice}.`)
   }
 }
 
-/** Names may contain folders. Renamed into place when complete. Rejects when the folder exists, and names the one that holds the files instead. */
+/**
+ * Names may contain folders. Renamed into place when complete. Rejects if the folder exists, and
+ * names the one that holds the files instead.
+ */
 export async function writeFolder(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   const unfinished = unfinishedName(folder)
   try {
@@ -46,12 +49,12 @@ export async function writeFolder(folder: string, files: Readonly<Record<string,
     await rename(unfinished, folder)
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : cause
-    const kept = `What could be written of it is in ${unfinished}.`
+    const kept = `What could be written is in ${unfinished}.`
     throw new Error(`The report could not be written to ${folder}: ${why}. ${kept}`, { cause })
   }
 }
 
-/** Raw samples, `NAME.csv.gz`, are compressed; pandas and R read them as they are. */
+/** Raw samples, `NAME.csv.gz`, are compressed; pandas and R read them directly. */
 const bytesOf = (name: string, text: string) =>
   name.endsWith('.gz') ? gzipSync(text, { level: 9 }) : Buffer.from(text)
 
@@ -59,8 +62,8 @@ const bytesOf = (name: string, text: string) =>
 export const readCompressed = async (path: string) => String(gunzipSync(await readFile(path)))
 
 /**
- * Every file of a report, by its path in the folder. `data`: further files, which the report links to. summary.json is
- * indented for comparison by line.
+ * Every file of a report, by its path in the folder. `data`: further files, which the report links
+ * to. summary.json is indented so that versions can be compared line by line.
  */
 export function reportFiles(
   report: Report,
@@ -96,7 +99,7 @@ interface Drawn {
 }
 
 interface PlacedSection extends Section {
-  /** Of its anchor; unique in the report. */
+  /** Its anchor, unique in the report. */
   readonly id: string
   readonly drawn: readonly Drawn[]
 }
@@ -119,7 +122,7 @@ function placed({ sections }: Report): readonly PlacedSection[] {
   })
 }
 
-/** `edmonton-how-the-times-spread`: fit for an anchor and a file. */
+/** Such as `edmonton-how-the-times-spread`: valid as an anchor and a file name. */
 function slug(title: string): string {
   const plain = title.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
   return (
@@ -132,11 +135,11 @@ function slug(title: string): string {
 
 interface FileLink {
   readonly file: string
-  /** `30,000 rows, 5.1 MB` */
+  /** Such as `30,000 rows, 5.1 MB`. */
   readonly size: string
 }
 
-/** Data first, then figures. Empty files have no link. */
+/** Data first, then figures. Empty files get no link. */
 function linksTo(files: Readonly<Record<string, string>>): readonly FileLink[] {
   const links = Object.entries(files)
     .filter(([, content]) => content !== '')
@@ -149,7 +152,7 @@ function linksTo(files: Readonly<Record<string, string>>): readonly FileLink[] {
 
 const isFigure = (file: string) => file.startsWith('figures/')
 
-/** Without the header. A quoted field may hold line ends. */
+/** Excludes the header. A quoted field may contain line ends. */
 function rowsOf(table: string): number {
   return Math.max(0, table.replaceAll(/"[^"]*"/g, '').split('\n').length - 2)
 }
@@ -162,8 +165,8 @@ type CsvColumn<Row> =
   | readonly [name: string, cell: (row: Row, place: number) => CsvCell]
 
 /**
- * Comma-separated (RFC 4180, but LF line ends); nothing is an empty cell. Times, by keys that end in `At` or `Ms`, have that many
- * decimals.
+ * Comma-separated (RFC 4180, but LF line ends); null is an empty cell. Times, by keys that end in
+ * `At` or `Ms`, have this many decimals.
  */
 export function csv<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[], decimals = 3): string {
   const named = columns.map((column) => {
@@ -190,7 +193,7 @@ function escapeCsv(field: string): string {
   return /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field
 }
 
-/** CSS pixels. Figures are drawn for both widths: scaled down, their letters would be too small. */
+/** CSS pixels. Figures are drawn for both widths: scaled down, their text would be too small. */
 const wide = 980
 const narrow = 330
 
@@ -290,7 +293,10 @@ ${rows.map((row) => `<tr>${row.map(cellOf).join('')}</tr>`).join('\n')}
 </div>`
 }
 
-/** The finding, the answer's table and the files; the other sections are folded. Without `links` nothing is. */
+/**
+ * The finding, the answer's table and the files; the other sections are folded. Without `links`
+ * nothing is folded.
+ */
 function markdown(
   { title, subtitle, finding }: Report,
   sections: readonly PlacedSection[],
@@ -316,7 +322,7 @@ function markdown(
   return `${parts.filter(Boolean).join('\n\n')}\n`
 }
 
-/** Without its title. */
+/** Omits its title. */
 function sectionMarkdown(
   { drawn, tables = [], paragraphs = [], command }: PlacedSection,
   hasFiles: boolean,

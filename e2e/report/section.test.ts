@@ -1,4 +1,4 @@
-// Figures as people read them.
+// How figures are formatted for readers.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ import {
   spread,
 } from './section.ts'
 
-test('figures have few digits, a true minus and a dash for nothing', () => {
+test('figures have few digits, a true minus, and a dash if missing', () => {
   assert.deepEqual([1.234, 12.34, 123.4, -0.5, null, Number.NaN].map(figure), [
     '1.23',
     '12.3',

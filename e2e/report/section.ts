@@ -32,7 +32,7 @@ export interface Figure {
   readonly draw: (width: number) => string
 }
 
-/** Plain-text cells, one for each column; the first is the row's header. */
+/** Plain-text cells, one per column; the first is the row's header. */
 export interface Table {
   readonly caption: string
   readonly columns: readonly Column[]
@@ -47,7 +47,10 @@ export const number = (title: string) => ({ title, kind: 'number' }) as const
 
 type Cell = string | number | null | undefined
 
-/** The first column is text, and each other one that is not marked as such is of numbers. Numbers are shown by `figure`. */
+/**
+ * The first column is text; others are numbers unless marked as text. Numbers are formatted by
+ * `figure`.
+ */
 export function table(
   caption: string,
   columns: readonly (string | Column)[],
@@ -68,28 +71,28 @@ export function tableText({ caption, columns, rows }: Table): string {
   return `  ${caption}\n${textTable(cells, rows, left < 0 ? columns.length : left)}`
 }
 
-/** `1.2 to 1.6`, one figure where both ends are the same. */
+/** Such as `1.2 to 1.6`; one figure if both ends are the same. */
 export function range(values: readonly number[], inWords: (value: number) => string = figure): string {
   const [least, most] = [Math.min(...values), Math.max(...values)].map(inWords)
   return least === most ? `${least}` : `${least} to ${most}`
 }
 
-/** Of the machine that clients and server share, for the doubts. */
+/** About the machine that clients and server share, for the limitations. */
 export function loadWords({
   environment: { loadBefore, loadAfter },
 }: Pick<Circumstances, 'environment'>): string {
   return `its load average (1 min) was ${figure(loadBefore)} before and ${figure(loadAfter)} after`
 }
 
-/** Whether sessions tell how far runs differ, for the doubts. */
+/** Whether sessions show how far runs differ, for the limitations. */
 export function sessionsWords(sessions: number): string {
   return sessions < 2
-    ? 'One session does not tell how far sessions differ: the figures of another may be others.'
+    ? 'One session does not show how far sessions differ: another session’s figures may be different.'
     : `${count(sessions)} sessions ran one after the other on this machine; another machine, or another day, may differ by more than their intervals say.`
 }
 
 export function networkWords({ profile, source, lateMs }: Network): string {
-  return `Between windows and server was a simulated network, “${profile}”: a relay on this machine that delays every byte in both directions. ${source} The relay itself added ${figure(lateMs)} ms to each way in the mean.`
+  return `Between windows and server was a simulated network, “${profile}”: a relay on this machine that delays every byte in both directions. ${source} The relay itself added ${figure(lateMs)} ms in each direction on average.`
 }
 
 /** Enough to repeat a run. */
@@ -123,7 +126,7 @@ export function runAgainSection(
 /** Title and cell of the columns that name a row. */
 type Naming<Row> = readonly (readonly [title: string, cell: (row: Row) => string])[]
 
-/** Of all samples one sentence where nothing went wrong, else a row for each that is faulty. */
+/** One sentence about all samples if nothing went wrong, else a row for each faulty group. */
 export function lostSection<Row extends Counts>(
   rows: readonly Row[],
   naming: Naming<Row>,
@@ -132,7 +135,7 @@ export function lostSection<Row extends Counts>(
   const title = 'Lost, duplicated, reordered'
   const faulty = rows.filter(isFaulty)
   if (faulty.length === 0) {
-    const clean = `Of ${count(totals(rows).expected)} samples none was lost, none came twice and none came out of order.`
+    const clean = `Of ${count(totals(rows).expected)} samples none was lost, none arrived twice and none arrived out of order.`
     return { title, paragraphs: [clean, ...paragraphs] }
   }
   const columns = ['Expected', 'Lost', 'Lost, %', 'Duplicated', 'Reordered']
@@ -173,14 +176,17 @@ export function everySessionSection<Row extends Timed>(
   return {
     title: 'Every figure, and every session',
     tables: sessions > 1 ? [figures, each] : [figures],
-    paragraphs: ['Figures are of samples that arrived, also where others were lost.'],
+    paragraphs: ['Figures are of samples that arrived, even if others were lost.'],
   }
 }
 
 /** For a cell without a value. */
 export const nothing = '–'
 
-/** Two decimals below 10, one below 100, none above, commas from a thousand on; a true minus sign; a dash for no value. */
+/**
+ * Two decimals below 10, one below 100, none above, commas from a thousand on; a true minus sign; a
+ * dash for no value.
+ */
 export function figure(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return nothing
   const size = Math.abs(value)

@@ -1,4 +1,4 @@
-// The ramps of a capacity run: which there are, and how one is measured with a server and load processes of its own.
+// The ramps of a capacity run, and how one is measured with its own server and load processes.
 
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -40,7 +40,7 @@ export const rampFlags = {
   modes: flag(
     wordsOnce.default(['websocket/1.1', 'sse/2']),
     'LIST',
-    'modes of Crosswind; the first is also that of the other experiments',
+    'Crosswind modes; the first is also used by the other experiments',
   ),
   peers: flag(
     names(answeringPeers).default([...answeringPeers]),
@@ -52,13 +52,17 @@ export const rampFlags = {
   clients: flag(whole(1, 64).default(2), 'N', 'load processes'),
   rate: flag(whole(1, 5000).default(40), 'N', 'windows that open each second'),
   seconds: flag(whole(2, 3600).default(20), 'N', 'duration of a ramp'),
-  hold: flag(whole(1, 3600).default(8), 'N', 'seconds after it, with all windows open'),
+  hold: flag(whole(1, 3600).default(8), 'N', 'seconds after the ramp, with all windows open'),
   period: flag(
     z.coerce.number().min(0.1).max(600).default(2.5),
     'S',
-    'mean time between two pings of a window; period, connections and size take 1.6 and 1.2 times it',
+    'mean time between a window’s pings; period, connections and size use 1.6 and 1.2 times this',
   ),
-  file: flag(numbers('1000,500000', 1, 1_000_000), 'LIST', 'bytes of an answer, in the experiment size'),
+  file: flag(
+    numbers('1000,500000', 1, 1_000_000),
+    'LIST',
+    'size of an answer in bytes, in the experiment size',
+  ),
   'per-browser': flag(
     numbers('1,10', 1, 1000),
     'LIST',
@@ -68,17 +72,17 @@ export const rampFlags = {
   connections: flag(
     whole(0, 1_000_000).default(25_000),
     'N',
-    'of the experiment most, over the first mode whose windows share no connection; 0 for none',
+    'windows of the experiment most, over the first mode whose windows share no connection; 0 for none',
   ),
   windows: flag(
     whole(0, 1_000_000).default(100_000),
     'N',
-    'of the experiment most, over the first mode of HTTP/2, ten to a session; 0 for none',
+    'windows of the experiment most, over the first HTTP/2 mode, ten to a session; 0 for none',
   ),
   'most-rate': flag(
     whole(1, 5000).default(250),
     'N',
-    'windows that open each second in the experiment most; of HTTP/2 four times as many',
+    'windows that open each second in the experiment most; four times as many over HTTP/2',
   ),
   'most-hold': flag(whole(1, 3600).default(30), 'N', 'seconds after it'),
 }
@@ -88,7 +92,7 @@ type RampOptions = z.output<z.ZodObject<typeof rampFlags>>
 /** One row of the experiments' table. */
 export interface RampSetup {
   readonly experiment: ExperimentName
-  /** A mode of Crosswind or a peer. */
+  /** A Crosswind mode or a peer. */
   readonly subject: string
   readonly workers: number
   readonly clients: number
@@ -98,7 +102,7 @@ export interface RampSetup {
   readonly meanPeriodMs: number
   readonly perBrowser: number
   readonly perPage: number
-  /** Of an answer; 0 for the smallest that there is. */
+  /** Size of an answer; 0 for the smallest possible. */
   readonly fileBytes: number
   /** The server's, and the clients'; null for all. */
   readonly serverCores: string | null
@@ -116,21 +120,30 @@ export function subjectLabel(subject: string): string {
   return subject.endsWith(atOnce) ? `${peerLabel(serverOf(subject))}, WebSocket at once` : peerLabel(subject)
 }
 
-/** Those that differ in their clients have one server. */
+/** Peers that differ only in their clients share a server. */
 const serverOf = (peer: AnsweringPeer) => peer.replace(atOnce, '')
 
 const httpOf = (subject: string): HttpVersion => (isPeerSubject(subject) ? '1.1' : requireMode(subject).http)
 
-/** Peers that run in several processes as they are: polling needs sticky connections, SocketCluster 20 a broker of its own. */
+/**
+ * Peers that run in several processes unchanged: polling needs sticky connections, SocketCluster 20
+ * its own broker.
+ */
 const clusteredPeers: ReadonlySet<string> = new Set(['ws', 'engine.io-websocket'])
 
-/** Periods over the 2.5 s of most of its experiments, 4 s and 3 s. */
+/** Its periods relative to the 2.5 s of most of its experiments: 4 s and 3 s. */
 const thesis = { referencePeriod: 1.6, shorterPeriod: 1.2, moreClients: 1.5, mostPeriodMs: 6000 }
 
-/** Of `workers`: at the thesis's rates one worker is idle nine tenths of the time, and what each process compiles anew counts more. */
+/**
+ * For `workers`: at the thesis's rates a worker is idle nine tenths of the time, and code
+ * compilation in each process weighs more.
+ */
 const manyTimes = 4
 
-/** Of `most`, over HTTP/2: a window that asks as often as a WebSocket would take both cores for requests alone. */
+/**
+ * For `most`, over HTTP/2: a window that pings as often as a WebSocket would take both cores for
+ * requests alone.
+ */
 const sharedPeriodMs = 60_000
 const sharedPerBrowser = 10
 
@@ -195,7 +208,8 @@ export function rampsOf(options: RampOptions): RampSetup[] {
       filesOf.flatMap((subject) =>
         file.map((fileBytes) => ({
           ...reference,
-          // Half a megabyte to as many windows as elsewhere is more than one machine encrypts and decrypts.
+          // Half a megabyte to as many windows as elsewhere is more than one machine can encrypt
+          // and decrypt.
           ...{ windows: base.windows / 4, windowsPerSecond: rate / 4, subject, fileBytes },
         })),
       ),
@@ -225,10 +239,10 @@ export function rampsOf(options: RampOptions): RampSetup[] {
   )
 }
 
-/** What a ramp gave: the load processes' counts together, times as quantiles. */
+/** A ramp's results: the load processes' counts combined, times as quantiles. */
 export interface RampRecord extends RampSetup {
   readonly session: number
-  /** In the session, from 1. */
+  /** Within the session, from 1. */
   readonly turn: number
   readonly counts: Readonly<Record<(typeof countNames)[number], number>>
   readonly reasons: Readonly<Record<string, number>>
@@ -240,14 +254,14 @@ export interface RampRecord extends RampSetup {
   readonly loopDelayP99Ms: number
   readonly receivedBytes: number
   readonly seconds: readonly (RampSecond & { readonly roundTripP50Ms: number | null })[]
-  /** When the ramp's CPU was read the last time, from its start. */
+  /** When the ramp's CPU was last read, from its start. */
   readonly endMs: number
   readonly server: readonly RampProcess[]
   readonly load: readonly RampProcess[]
 }
 
 export interface RampProcess extends Pick<ProcessRecord, 'name' | 'samples'> {
-  /** At the end; null where unknown. */
+  /** At the end; null if unknown. */
   readonly pssBytes: number | null
 }
 
@@ -263,7 +277,7 @@ const quantilesOf = (values: Float64Array) => {
 }
 
 const clock = createSharedClock()
-/** Until the first window is due: all orders arrive sooner. */
+/** Until the first window is due: all orders arrive earlier. */
 const leadMs = 400
 const patienceMs = 10_000
 
@@ -273,7 +287,7 @@ interface RampPlace {
   readonly seed: number
 }
 
-/** Rejects when a process cannot be started, or does not answer. */
+/** Rejects if a process cannot be started, or does not answer. */
 export async function measureRamp(
   setup: RampSetup,
   { session, turn, seed }: RampPlace,
@@ -283,7 +297,7 @@ export async function measureRamp(
   const { target, pid } = await startSubject(setup, opened)
   signal.throwIfAborted()
   const loads = Array.from({ length: setup.clients }, () => startLoadProcess(signal, opened))
-  // Each is there once it has answered an order.
+  // Each is ready once it has answered an order.
   await Promise.all(loads.map((load) => load.closeWindows()))
   await pinAll(setup, pid, loads)
 
@@ -296,14 +310,14 @@ export async function measureRamp(
   const climbing = Promise.all(
     loads.map((load, place) => load.ramp({ ...plan, share: { place, of: loads.length } })),
   )
-  // Awaited below; until then its failure is no unhandled rejection.
+  // Awaited below; until then its failure must not be an unhandled rejection.
   climbing.catch(() => undefined)
   await delay(Math.max(0, startAt - clock()), undefined, { signal })
   const recorder = recorderOf(setup, pid, loads)
   await recorder.start()
   await Promise.race([
     delay(Math.max(0, startAt + rampMs(plan) + plan.holdMs - clock()), undefined, { signal }),
-    // Only a failure is sooner.
+    // Only a failure settles earlier.
     climbing,
   ])
   await recorder.sample()
@@ -351,7 +365,7 @@ async function pinAll(setup: RampSetup, pid: number, loads: readonly LoadProcess
   }
 }
 
-/** Of several processes, which had the same plan. */
+/** Combines the tallies of several processes with the same plan. */
 export function joined(tallies: readonly RampTally[]) {
   const total = (what: (typeof countNames)[number]) => tallies.reduce((sum, tally) => sum + tally[what], 0)
   const all = (what: 'roundTripsMs' | 'openedAfterMs' | 'openingLatenessMs' | 'pingLatenessMs') =>
@@ -400,7 +414,7 @@ async function startSubject(setup: RampSetup, opened: AsyncDisposableStack) {
   const server = await startMode(requireMode(subject), { windows, perBrowser, rate: 1 }, opened, {
     workers,
     'limits-max-windows': Math.min(100_000, Math.max(limits.maxWindows, windows * 2)),
-    // Beside a WebSocket a file comes over a second one.
+    // With a WebSocket, a file is requested over a second connection.
     'limits-max-connections': Math.min(200_000, Math.max(limits.maxConnections, windows * 2 + 100)),
     'limits-streams-per-session': Math.max(limits.streamsPerSession, perBrowser * 3),
   })
@@ -409,7 +423,7 @@ async function startSubject(setup: RampSetup, opened: AsyncDisposableStack) {
   return { target, pid: server.pid }
 }
 
-/** One message of that size: what a page that opens would read. */
+/** One message of that size: what a newly opened page would read. */
 async function storeFile(origin: string, bytes: number): Promise<void> {
   const browser = await openBrowser(origin, '2')
   try {

@@ -1,4 +1,4 @@
-// Made-up ramps with known CPU and losses: ratios, speed-ups, who was the bottleneck, and what the finding says.
+// Made-up ramps with known CPU and losses: ratios, speed-ups, bottlenecks and the finding.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ import { type CapacityMaking, madeCapacityRun } from './testing.ts'
 const summaryOf = (making: CapacityMaking) => analyse(madeCapacityRun(making))
 const comparing = ['--experiments', 'comparison', '--modes', 'websocket/1.1,sse/2', '--peers', 'engine.io,ws']
 
-test('a ratio is of the server CPU of ramps in one session, and the median of the sessions counts', () => {
+test('a ratio is of server CPU in ramps of one session; the median of the sessions counts', () => {
   const { comparisons, finding } = summaryOf({
     flags: [...comparing, '--sessions', '3'],
     // A slow session slows both down.
@@ -29,11 +29,11 @@ test('a ratio is of the server CPU of ramps in one session, and the median of th
     finding,
     /WebSocket takes 0\.66 of the server CPU of Engine\.IO, 1\.32 of the server CPU of ws/,
   )
-  // Once for each number of windows to a session.
+  // Once for each number of windows per session.
   assert.equal(comparisons.filter(({ subject }) => subject === 'sse/2').length, 4)
 })
 
-test('CPU is divided by the windows that opened, not by those planned', () => {
+test('CPU is divided by the windows that opened, not those planned', () => {
   const { comparisons } = summaryOf({
     flags: [...comparing, '--modes', 'websocket/1.1', '--sessions', '1'],
     lost: ({ subject, windows }) =>
@@ -42,7 +42,7 @@ test('CPU is divided by the windows that opened, not by those planned', () => {
   assert.equal(comparisons.find(({ peer }) => peer === 'engine.io')?.ratio, 0.5)
 })
 
-test('the speed-up is the busiest process’s, the first one included, and tells what that one would allow', () => {
+test('the speed-up is the busiest process’s, including the first, and shows what the first would allow', () => {
   const cpuMs = ({ workers }: RampSetup): Readonly<Record<string, number>> =>
     workers === 1
       ? { server: 1200 }
@@ -75,7 +75,7 @@ test('the speed-up is the busiest process’s, the first one included, and tells
   assert.match(finding, /2 workers carry 1\.85 times what one carries; 3 workers carry 2\.00 times/)
 })
 
-test('where the clients were the bottleneck, the report says so and the server is not blamed', () => {
+test('if the clients were the bottleneck, the report says so and does not blame the server', () => {
   const flags = [
     '--experiments',
     'most,comparison',
@@ -104,7 +104,7 @@ test('where the clients were the bottleneck, the report says so and the server i
   assert.deepEqual(summaryOf({ flags }).failures, [])
 })
 
-test('clients that are late are the bottleneck too', () => {
+test('late clients are also the bottleneck', () => {
   const run = madeCapacityRun({ flags: [...comparing, '--modes', 'websocket/1.1', '--sessions', '1'] })
   const late = { p50: 1, p99: 101, max: 500 }
   const ramps = run.ramps.map((ramp) => (ramp.subject === 'ws' ? { ...ramp, pingLatenessMs: late } : ramp))
@@ -120,7 +120,7 @@ test('a pong costs what the hold costs, an opening the rest', () => {
   })
   const [ramp] = run.ramps
   assert.ok(ramp)
-  // 20 s of opening 800 windows, 8 s of pongs alone.
+  // 20 s of opening 800 windows, 8 s of pongs only.
   const samples = [
     { atMs: 0, cpuMs: 100, rssBytes: 1e6 },
     { atMs: 20_000, cpuMs: 2100, rssBytes: 5e6 },

@@ -1,4 +1,4 @@
-// What the ramps of `capacity` say: spreads over sessions, comparisons, speed-ups and the finding.
+// Analyses the ramps of `capacity`: spreads over sessions, comparisons, speed-ups and the finding.
 
 import type { Circumstances } from '../lab/run-environment.ts'
 import { type Middle, middleOf, significant } from '../lab/statistics.ts'
@@ -20,7 +20,10 @@ export interface Run extends Circumstances {
   readonly ramps: readonly RampRecord[]
 }
 
-/** Of a load process, in the second half of a ramp; of its openings and pings. Beyond either the clients limit the ramp. */
+/**
+ * Limits for a load process, in the second half of a ramp; lateness of its openings and pings.
+ * Beyond either, the clients limit the ramp.
+ */
 export const clientBounds = { share: 0.9, latenessP99Ms: 100 }
 
 export type Summary = ReturnType<typeof analyse>
@@ -55,7 +58,7 @@ const keyOf = ({ experiment, subject, workers, clients, windows, ...others }: Ra
     others.fileBytes,
   ])
 
-/** What distinguishes it from the others of its experiment. */
+/** What distinguishes it from the others in its experiment. */
 export function variantOf({ experiment, subject, workers, clients, windows, ...others }: RampSetup): string {
   const { meanPeriodMs, perBrowser, fileBytes } = others
   const label = subjectLabel(subject)
@@ -73,7 +76,7 @@ export function variantOf({ experiment, subject, workers, clients, windows, ...o
   return variants[experiment]
 }
 
-/** Cumulative, between samples in proportion; 0 before the first. */
+/** Cumulative, interpolated between samples; 0 before the first. */
 function cpuAt({ samples }: Pick<RampProcess, 'samples'>, atMs: number): number {
   const next = samples.findIndex((sample) => sample.atMs >= atMs)
   const after = samples[next < 0 ? samples.length - 1 : next]
@@ -130,7 +133,7 @@ function figuresOf(ramp: RampRecord) {
         : latenessP99Ms > clientBounds.latenessP99Ms
           ? ('their lateness' as const)
           : null,
-    /** Of the whole server while nothing opens. */
+    /** Cost at the whole server while nothing opens. */
     cpuMicrosPerPong: pongMs * 1000,
     /** The rest of its time during the ramp. */
     cpuMsPerOpening: (serverCpuMs - holdCpuMs - pongMs * (counts.answered - answeredInHold)) / counts.opened,
@@ -202,7 +205,10 @@ function summariseSetup(figures: readonly RampFigures[]) {
   }
 }
 
-/** Server CPU per opened window, of each mode over each peer's in the same session: of the whole ramp, and of its later part. */
+/**
+ * Server CPU per opened window, each mode over each peer in the same session: for the whole ramp,
+ * and for its later part.
+ */
 function comparisonsOf(figures: readonly RampFigures[]) {
   const own = figures.filter(({ ramp }) => ramp.experiment === 'comparison')
   const setups = [...Map.groupBy(own, ({ ramp }) => keyOf(ramp)).values()]
@@ -233,9 +239,9 @@ function comparisonsOf(figures: readonly RampFigures[]) {
 }
 
 /**
- * Of n workers over one, in the same session: a server carries no more once its busiest process has a whole core, so that
- * the speed-up is that process's CPU per opened window with one worker over that with n, from the middle of the ramp on. The
- * process with the log counts.
+ * Speed-up of n workers over one, in the same session: a server's capacity ends when its busiest
+ * process uses a whole core, so the speed-up is that process's CPU per opened window with one
+ * worker over that with n, from the middle of the ramp on. The process with the log counts.
  */
 function speedUpsOf(figures: readonly RampFigures[]) {
   const own = figures.filter(({ ramp }) => ramp.experiment === 'workers')
@@ -265,7 +271,10 @@ function speedUpsOf(figures: readonly RampFigures[]) {
                   perWindow(several.lateCpuMs, several) / perWindow(single.lateCpuMs, single),
               ),
             ),
-            /** What the process with the log, or that accepts connections, would allow with any number of workers. */
+            /**
+             * What the process with the log, or the one that accepts connections, would allow with
+             * any number of workers.
+             */
             ceiling: middleOf(
               pairs.map(({ single, several }) =>
                 several.logCpuMs === null
@@ -279,7 +288,7 @@ function speedUpsOf(figures: readonly RampFigures[]) {
   )
 }
 
-/** Of `most`: promises that were not kept. */
+/** For `most`: promises that were broken. */
 function failuresOf(setups: readonly RampSummary[]): readonly string[] {
   return setups
     .filter(

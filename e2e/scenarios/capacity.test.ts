@@ -1,4 +1,4 @@
-// A few windows through the whole scenario, with two modes, a peer, a file and two workers; reports of made-up runs.
+// The whole scenario with a few windows, two modes, a peer, a file and two workers; its reports.
 
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { type CapacityMaking, madeCapacityRun } from './testing.ts'
 
 const skip = process.platform === 'linux' ? false : 'needs /proc'
 
-test('what ratios and speed-ups come from has a turn in every session, the rest two at most, and the greatest number one', () => {
+test('ramps that ratios and speed-ups use run in every session, the others at most twice, and `most` once', () => {
   const setups = rampsOf(optionsOf(capacity, '--peers', 'ws', '--workers', '1,2'))
   const turns = turnsOf(setups, 5, createSeededRandom(1))
   const timesOf = (experiment: string) =>
@@ -96,7 +96,7 @@ const cpuMs: CapacityMaking['cpuMs'] = ({ workers }) =>
 
 const files = filesOf({ cpuMs, flags: ['--sessions', '1'] })
 
-test('every experiment has lines over time: one for each process and one for the windows', () => {
+test('every experiment has lines over time: one per process and one for the windows', () => {
   const page = new JSDOM(files['report.html'] ?? '').window.document
   const titles = [...page.querySelectorAll('section h2')].map(({ textContent }) => textContent)
   for (const title of [
@@ -108,13 +108,13 @@ test('every experiment has lines over time: one for each process and one for the
     assert.ok(titles.includes(title), title)
   const linesIn = (id: string) =>
     page.querySelectorAll(`#${id} figure:first-of-type .wide [aria-label=line] path`).length
-  // One server, then one load process and two; windows in each.
+  // One server, then one load process and two; plus the windows in each.
   assert.equal(linesIn('clients-on-one-and-two-cores'), 3 + 4)
   // The first process and two workers, two load processes, windows; twice.
   assert.equal(linesIn('the-greatest-number'), 2 * 6)
 })
 
-test('the finding stands on top, and the thesis beside what was found', () => {
+test('the finding comes first, and the thesis is beside the results', () => {
   const text = files['report.md'] ?? ''
   assert.match(text, /25,000 opened, none failed or was dropped, all 100,000 pings were answered/)
   assert.match(
@@ -124,7 +124,7 @@ test('the finding stands on top, and the thesis beside what was found', () => {
   assert.match(text, /\| WebSocket, 2 \| 2\.00 \| 1\.00 \| 2 \|/)
 })
 
-test('a row for each ramp, each second of it, and each process in each second', () => {
+test('has a row for each ramp, each second of it, and each process in each second', () => {
   const short = filesOf({
     flags: ['--experiments', 'comparison', '--modes', 'websocket/1.1', '--peers', 'ws', '--sessions', '2'],
   })

@@ -1,4 +1,4 @@
-// Ramps of pinging windows, as in the SocketCluster thesis of 2014, at modes and peers in turns.
+// Ramps of pinging windows, as in the SocketCluster thesis of 2014; modes and peers take turns.
 
 import { createSeededRandom, type Random, shuffled } from '../../server/wire/time.ts'
 import { defineExperiment, minutesWords } from '../lab/experiment.ts'
@@ -47,18 +47,18 @@ import {
   variantOf,
 } from './capacity-summary.ts'
 
-/** The others, from which the ratios and speed-ups come, have a turn in every session. */
+/** The others, which ratios and speed-ups are computed from, run in every session. */
 const mostTurns: Readonly<Partial<Record<ExperimentName, number>>> = {
   clients: 2,
   switching: 2,
   period: 2,
   connections: 2,
   size: 2,
-  // Hundreds of seconds each, and compared with nothing.
+  // Takes hundreds of seconds each, and is compared with nothing.
   most: 1,
 }
 
-/** The ramps of each session, in an order of its own. */
+/** The ramps of each session, in its own order. */
 export function turnsOf(setups: readonly RampSetup[], sessions: number, random: Random): RampSetup[][] {
   return Array.from({ length: sessions }, (_, place) =>
     shuffled(
@@ -73,16 +73,13 @@ const aroundMs = 3500
 
 export const capacity = defineExperiment({
   name: 'capacity',
-  about: `Repeats the experiments of the 2014 SocketCluster thesis: windows open at a steady rate, each pings at a random period of
-    its own, and the server answers. Records processor time and memory of every process each second. Each ramp has a server
-    and load processes of its own; modes and peers take turns in an order that changes. Needs Linux. Exits with status 1 if a
-    window of the experiment most failed or was dropped, or a ping of it was not answered.`,
+  about: `Repeats the experiments of the 2014 SocketCluster thesis: windows open at a steady rate, each pings at its own random\n    period, and the server answers. Records processor time and memory of every process each second. Each ramp has its own server\n    and load processes; modes and peers take turns in changing order. Needs Linux. Exits with status 1 if a\n    window of the experiment most failed or was dropped, or one of its pings was not answered.`,
   flags: {
     ...rampFlags,
     sessions: flag(
       whole(1, 100).default(2),
       'N',
-      'turns of the ramps of comparison and workers; the others come twice at most, those of most once',
+      'turns of the ramps of comparison and workers; the others run at most twice, those of most once',
     ),
     seed,
   },
@@ -122,14 +119,14 @@ export const capacity = defineExperiment({
     return {
       ...lab.circumstances({
         browser: 'none',
-        server: 'processes of its own on this machine, over loopback',
+        server: 'its own processes on this machine, over loopback',
         parameters: {
           ...{ rate, seconds, hold, period, clients, sessions, seed },
           experiments: experiments.join(', '),
         },
       }),
       ...{ seed, sessions },
-      // In the table's order, not in that of the turns.
+      // In the table's order, not that of the turns.
       ramps: setups.flatMap((setup) => measured.flatMap((one) => (one.setup === setup ? [one.ramp] : []))),
     }
   },
@@ -139,11 +136,11 @@ export const capacity = defineExperiment({
   report: (run, summary) => ({
     sections: sectionsOf(run, summary),
     method: [
-      `Each ramp started a server and ${summary.parameters.clients} load processes anew, with the settings of npm start but for limits that fit the ramp. Windows opened at fixed times, whether or not earlier ones were open yet; each drew one period, uniform from 0.2 to 1.8 times the mean, and pinged at its multiples without waiting for answers.`,
-      'A ping is the smallest exchange of each: over WebSocket and streamed bodies Crosswind’s question for the time, in the other modes GET /api/clock on the window’s connection; with ws and Engine.IO a message and a message, with Socket.IO and SocketCluster an event and an event.',
+      `Each ramp started a fresh server and ${summary.parameters.clients} load processes, with the settings of npm start except for limits that fit the ramp. Windows opened at fixed times, whether or not earlier ones were open yet; each drew one period, uniform from 0.2 to 1.8 times the mean, and pinged at its multiples without waiting for answers.`,
+      'A ping is the smallest exchange of each: over WebSocket and streamed bodies Crosswind’s clock request, in the other modes GET /api/clock on the window’s connection; with ws and Engine.IO a message each way, with Socket.IO and SocketCluster an event each way.',
       ...(summary.ramps.some(({ experiment }) => experiment === 'size')
         ? [
-            'In the experiment “size” a peer answers with a buffer of that size. No frame of Crosswind asks for stored content, so that its windows read a page that holds one message of that size: over HTTP/2 on the window’s session, beside a WebSocket over a second connection, which is kept. That reading is a request with its checks, and costs more than an answer in the stream would.',
+            'In the experiment “size” a peer answers with a buffer of that size. No Crosswind frame asks for stored content, so its windows read a page that holds one message of that size: over HTTP/2 on the window’s session, with a WebSocket over a second connection, which is kept. That read is a request with its checks, and costs more than an answer in the stream would.',
           ]
         : []),
       `${count(Math.max(...summary.ramps.map(({ perPage }) => perPage)))} windows shared a page: each hears who else is there. CPU and memory are the kernel’s, from /proc, in steps of 10 ms and once a second; between two samples CPU counts in proportion.`,
@@ -210,7 +207,7 @@ function answersSection({ ramps, sessions }: Summary): Section {
       ),
     ],
     paragraphs: [
-      'Windows: those that opened, in all sessions of the ramp; “of” gives those planned, where some failed to open. A window counts as open once the server has greeted it; its opening runs from the moment when it was due, TLS and session included. A ping is due at every multiple of its window’s own period after that; one without an answer after 10 s is not answered. “Clients” as the bottleneck means that the load processes, not the server, limited the ramp: what it says about the server is then no limit of the server.',
+      'Windows: those that opened, in all sessions of the ramp; “of” gives those planned, if some failed to open. A window counts as open once the server has greeted it; its opening time starts when it was due, and includes TLS and session. A ping is due at every multiple of its window’s own period after that; one without an answer within 10 s counts as not answered. “Clients” as the bottleneck means that the load processes, not the server, limited the ramp, so its figures are no limit of the server.',
       ...reasonsOf(ramps),
     ],
   }
@@ -221,7 +218,7 @@ function reasonsOf(ramps: readonly RampSummary[]): readonly string[] {
     const words = Object.entries(reasons).map(([why, times]) => `${why} (${count(times)})`)
     return words.length === 0 ? [] : [`${mode}: ${words.join(', ')}.`]
   })
-  return told.length === 0 ? [] : [`Reasons of what failed or was dropped. ${told.join(' ')}`]
+  return told.length === 0 ? [] : [`Reasons for failed and dropped windows. ${told.join(' ')}`]
 }
 
 function bottleneckOf({ limitedSessions, sessions, limitedBy, serverShare }: RampSummary): string {
@@ -252,7 +249,7 @@ function comparisonSections({ comparisons, sessions }: Summary): readonly Sectio
       title: 'Server CPU against the peers',
       // The others are in the tables.
       figures: subjects.slice(0, 1).map(([subject, own]) => ({
-        caption: `Server CPU per window of ${subject} over that of each peer, in the same ramp. The dot is the median of the sessions, the line their range; left of the solid line Crosswind takes less, left of the dashed one at most 0.8.`,
+        caption: `Server CPU per window of ${subject} over that of each peer, in the same ramp. The dot is the median of the sessions, the line their range; left of the solid line Crosswind uses less, left of the dashed one at most 0.8.`,
         description: `Ratios of ${subject}: ${own.map(({ peerVariant, ratioRange }) => `${peerVariant} ${spreadWords(ratioRange)}`).join('; ')}.`,
         draw: (width) =>
           intervals(
@@ -271,8 +268,8 @@ function comparisonSections({ comparisons, sessions }: Summary): readonly Sectio
         grid('The same from the middle of the ramp on', ({ laterRatioRange }) => laterRatioRange),
       ],
       paragraphs: [
-        `CPU is the user and system time of all server processes from the first window until the end, divided by the windows that opened. Ratios are of ramps in the same session. Every server starts cold: the whole ramp includes what compiling its code costs, of which a larger program has more; the later part has little of it.${sessions < 2 ? ' One session does not tell how far sessions differ.' : ''}`,
-        'Engine.IO and Socket.IO are opened as their own clients do it by default, by polling and an upgrade, and by a WebSocket at once. No peer compresses by default, and none stores, numbers or checks anything; Crosswind’s windows have a name, a page, a cursor and a place in the log.',
+        `CPU is the user and system time of all server processes from the first window until the end, divided by the windows that opened. Ratios are of ramps in the same session. Every server starts cold: the whole ramp includes code compilation, of which a larger program has more; the later part includes little of it.${sessions < 2 ? ' One session does not show how far sessions differ.' : ''}`,
+        'Engine.IO and Socket.IO are opened both as their own clients do by default, by polling and an upgrade, and directly by WebSocket. No peer compresses by default, and none stores, numbers or checks anything; Crosswind’s windows have a name, a page, a cursor and a place in the log.',
       ],
     },
   ]
@@ -308,7 +305,7 @@ function speedUpSections({ speedUps }: Summary): readonly Section[] {
       title: 'Speed-up with workers',
       figure: {
         caption:
-          'How many times the windows of one worker n workers carry, beside the ideal and the n/2 of the thesis; both axes are logarithmic.',
+          'How many times one worker’s windows n workers carry, beside the ideal and the thesis’s n/2; both axes are logarithmic.',
         description: `Speed-up: ${speedUps.map((one) => `${one.mode} ${figure(one.speedUp)}`).join('; ')}.`,
         draw: (width) => lines([{ title: '', series }], { width, axis: 'workers', ticks: numbers }),
       },
@@ -323,8 +320,8 @@ function speedUpSections({ speedUps }: Summary): readonly Section[] {
         ),
       ],
       paragraphs: [
-        'A server carries no more once its busiest process has a core to itself. The speed-up is therefore the busiest process’s CPU for a window with one worker over that with n workers, for the same ramp in the same session, from the middle of the ramp on: each process compiles its code anew, which a short ramp would count against several. For the same reason these ramps have four times the windows of the others, at four times the rate: with fewer a worker is idle nearly all the time. It assumes a core for each process; server and clients share the cores of this machine, so that it is computed, not reached. With one worker Crosswind is one process; with more, one further process has the log, which counts like any other; workers accept their connections themselves.',
-        '“Most” is the speed-up that this first process would allow with any number of workers: one worker’s CPU for a window over the first process’s. The thesis counts cores, of which a third or half are for load balancers and the store, and concludes with n/2 for n cores; here n are the workers.',
+        'A server’s capacity ends when its busiest process uses a whole core. The speed-up is therefore the busiest process’s CPU per window with one worker over that with n workers, for the same ramp in the same session, from the middle of the ramp on: each process compiles its own code, which a short ramp would count against several. For the same reason these ramps have four times the windows of the others, at four times the rate: with fewer, a worker is idle nearly all the time. It assumes a core for each process; server and clients share the cores of this machine, so the speed-up is computed, not reached. With one worker Crosswind is one process; with more, one further process has the log, which counts like any other; workers accept their connections themselves.',
+        '“Most” is the speed-up that this first process would allow with any number of workers: one worker’s CPU per window over the first process’s. The thesis counts cores, of which a third or half are for load balancers and the store, and concludes with n/2 for n cores; here n is the number of workers.',
       ],
     },
   ]
@@ -352,8 +349,8 @@ function costSection({ ramps }: Summary): Section {
       ),
     ],
     paragraphs: [
-      'A pong costs what the server spends in the hold, when nothing opens, over the pongs of that time: heartbeats and idle work are in it, and with few pongs a second they outweigh it. An opening costs the rest of the CPU, less the pongs of the ramp at that price, TLS included. Late is how long after its time the load processes opened a window or sent a ping, 99 % of them.',
-      'Memory is resident, all server processes together; what they share is in each; summary.json also has the proportional size, in which it counts once. A window costs the growth from the start to the end over the windows open at the end, uncollected garbage included.',
+      'The cost of a pong is the server’s CPU in the hold, when nothing opens, divided by the pongs in that time: it includes heartbeats and idle work, which dominate at few pongs a second. The cost of an opening is the rest of the CPU, minus the ramp’s pongs at that price, and includes TLS. Late is how long after its time the load processes opened a window or sent a ping, for 99 % of them.',
+      'Memory is resident, for all server processes together; shared memory counts in each. summary.json also has the proportional size, in which it counts once. The cost of a window is the growth from the start to the end divided by the windows open at the end, including uncollected garbage.',
     ],
   }
 }
@@ -372,10 +369,13 @@ const perSecond = ({ samples }: RampProcess) =>
     return { x: sample.atMs / 1000, y: 100 * share, forMs: sample.atMs - before.atMs }
   })
 
-/** The last sample may come soon after the one before: the kernel's clock is too coarse for so short a time. */
+/**
+ * The last sample may come soon after the previous one: the kernel's clock is too coarse for such a
+ * short time.
+ */
 const leastMs = 500
 
-/** One colour for one process in every panel. */
+/** One colour per process in every panel. */
 function lookOf({ name }: RampProcess): Pick<TimeSeries, 'label' | 'colour' | 'isDashed'> {
   const [kind = '', place = '1'] = name.split(' ')
   if (kind === 'clients') return { label: name, colour: 3, isDashed: Number(place) % 2 === 0 }
@@ -392,7 +392,7 @@ const byLabel = (one: TimeSeries, other: TimeSeries) =>
 
 type Points = (process: RampProcess) => TimeSeries['points']
 
-/** Of one core, in per cent, in each second. */
+/** Percentage of one core in each second. */
 const processorPoints: Points = (process) => perSecond(process).filter(({ forMs }) => forMs >= leastMs)
 
 /** Resident, in megabytes. */
@@ -404,13 +404,13 @@ function panelOf(ramp: RampRecord, points: Points, more: readonly TimeSeries[] =
   return { title: variantOf(ramp), series: [...processes, ...more].sort(byLabel) }
 }
 
-/** In per cent of those planned. */
+/** Percentage of those planned. */
 const windowsOpen = ({ seconds, windows }: RampRecord): TimeSeries => ({
   ...{ label: 'windows open', colour: null, isDashed: false },
   points: seconds.map(({ open }, place) => ({ x: place + 1, y: (100 * open) / windows })),
 })
 
-/** Of the first session: the others have the same shape. */
+/** Shows the first session; the others have the same shape. */
 function timeSections({ ramps }: Run): readonly Section[] {
   const first = ramps.filter(({ session }) => session === 1)
   const byExperiment = Map.groupBy(first, ({ experiment }) => experiment)
@@ -420,7 +420,7 @@ function timeSections({ ramps }: Run): readonly Section[] {
     const titles = own.map(variantOf).join('; ')
     const look = { axis: 'seconds', top: 100, yFormat: (y: number) => `${y} %` }
     const processors: Figure = {
-      caption: `Processor time of each process in each second, in per cent of one core; dotted, the windows open in per cent of those planned.`,
+      caption: `Processor time of each process in each second, as a percentage of one core; dotted, the open windows as a percentage of those planned.`,
       description: `Processor time over time: ${titles}.`,
       draw: (width) => {
         const panels = own.map((ramp) => panelOf(ramp, processorPoints, [windowsOpen(ramp)]))
@@ -448,7 +448,10 @@ const timesCpu = (more: RampSummary, less: RampSummary) =>
 const moreCpu = ([first, second]: readonly RampSummary[]) =>
   first && second ? timesCpu(second, first) : nothing
 
-/** In order of the report. `thesis`: what it found, in its words where it gives no figure; `here`: what this run found. */
+/**
+ * In the report's order. `thesis`: its result, in its own words if it gives no figure; `here`: this
+ * run's result.
+ */
 const experiments: Readonly<
   Record<
     ExperimentName,
@@ -540,9 +543,9 @@ function thesisSection({ ramps, speedUps }: Summary): Section {
   return {
     title: 'Beside the thesis',
     paragraphs: [
-      'G. L. Muller, HTML5 WebSocket protocol and its application to distributed computing, Cranfield University, 2014, chapter 3; figures in brackets are of the thesis.',
+      'G. L. Muller, HTML5 WebSocket protocol and its application to distributed computing, Cranfield University, 2014, chapter 3; figures in brackets are those of the thesis.',
       ...rows,
-      'The thesis measured SocketCluster of 2014 on virtual machines of 1 to 32 cores, with clients on machines of their own and without TLS. Here server and clients share one machine, all over TLS: the figures beside each other are of different machines, their directions can be compared.',
+      'The thesis measured SocketCluster of 2014 on virtual machines of 1 to 32 cores, with clients on separate machines and without TLS. Here server and clients share one machine, all over TLS: the figures are from different machines, so only their directions can be compared.',
     ],
   }
 }
@@ -552,17 +555,17 @@ function doubtsSection({ ramps, environment, sessions }: Summary): Section {
   return {
     title: 'Doubts',
     paragraphs: [
-      `Server and clients shared one machine with ${environment.cores} cores; ${loadWords({ environment })}. Servers are compared by their CPU for the same work, which the sharing disturbs less than it does times. Round trips over loopback say how long servers and clients took, not what a network adds.`,
+      `Server and clients shared one machine with ${environment.cores} cores; ${loadWords({ environment })}. Servers are compared by their CPU for the same work, which sharing affects less than times. Round trips over loopback show how long servers and clients took, without what a network adds.`,
       limited.length === 0
-        ? `In no ramp were the clients the bottleneck: no load process took more than ${percent(clientBounds.share)} of a core in the second half of a ramp, and 99 % of its openings and pings were at most ${clientBounds.latenessP99Ms} ms late.`
+        ? `In no ramp were the clients the bottleneck: no load process used more than ${percent(clientBounds.share)} of a core in the second half of a ramp, and 99 % of its openings and pings were at most ${clientBounds.latenessP99Ms} ms late.`
         : `The clients were the bottleneck in: ${limited.map(({ mode, limitedBy }) => `${mode} (by ${limitedBy})`).join(', ')}. Their round trips, and what failed or was not answered, are not the server’s.`,
-      'The windows are lean clients, which read what comes and keep no document. Nobody writes: the load is connections and pings. A ping stands in for the window’s own heartbeats, which are optional; those of the server, of Engine.IO, Socket.IO and SocketCluster are answered.',
+      'The windows are lean clients, which read what arrives and keep no document. No one writes: the load is connections and pings. A ping replaces the window’s own heartbeats, which are optional; those of the server, of Engine.IO, Socket.IO and SocketCluster are answered.',
       sessionsWords(sessions),
     ],
   }
 }
 
-/** Names a ramp in each table. */
+/** Identifies a ramp in each table. */
 const placeOf = (ramp: RampRecord) => {
   const { experiment, subject, session, turn } = ramp
   return { experiment, subject, variant: variantOf(ramp), session, turn }

@@ -1,4 +1,4 @@
-// Devices with wrong clocks join a run by its link, which is all that drives them.
+// Devices with wrong clocks join a run by its link, without any WebDriver.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -88,7 +88,7 @@ test('a Chromium 3 s behind and a Firefox 70 s ahead: times are right within the
   assert.doesNotMatch(report, /127\.0\.0\.1/)
 })
 
-test('a device that is hidden misses the turn; one that goes away is left out, and the run ends without it', async (t) => {
+test('a hidden device misses the turn; one that leaves is excluded, and the run ends without it', async (t) => {
   const out = join(folder, 'gone')
   const run = startRun(t, out, 1)
   const page = await openEditingPage('chromium', await run.link())
@@ -122,7 +122,7 @@ test('devices are told when a run is stopped', async (t) => {
   await untilWords(page, 'The lab has ended')
 })
 
-/** In the page: as when another one is in front. */
+/** Runs in the page: as if another one were in front. */
 function hide(): void {
   Object.defineProperty(document, 'visibilityState', { value: 'hidden' })
   document.dispatchEvent(new Event('visibilitychange'))

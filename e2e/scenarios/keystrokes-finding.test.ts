@@ -1,4 +1,4 @@
-// Made-up runs have a summary with known counts, verdicts and finding.
+// Summaries of made-up runs: known counts, verdicts and finding.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -52,7 +52,7 @@ test('the fastest mode is named with its difference and interval', () => {
   }
 })
 
-test('when the baseline is fastest, it is said against the next', () => {
+test('if the baseline is fastest, it is compared with the next', () => {
   const behaviours = [
     { mode: 'sse/2', medianMs: 1 },
     { mode: 'sse/1.1', medianMs: 3 },
@@ -73,24 +73,24 @@ test('equal modes are undecided', () => {
   assert.match(finding, /^Undecided: /)
 })
 
-test('a difference within the error of the clock is undecided, however small its p', () => {
+test('a difference within the clock error is undecided, however small its p', () => {
   const run = madeRun()
   const { comparisons } = analyse({ ...run, clock: { method: 'server exchange', boundMs: 50 } })
   for (const { verdict, pCorrected } of comparisons) assert.ok(verdict === 'undecided' && pCorrected < 0.01)
 })
 
-test('two modes faster than the baseline and like each other: neither is called fastest', () => {
+test('of two similar modes faster than the baseline, neither is called fastest', () => {
   const behaviours = threeModes.map(({ mode }) => ({ mode, medianMs: mode === 'sse/2' ? 6 : 2 }))
   assert.match(summaryOf({ behaviours }).finding, /had the lowest mean, not clearly below/)
 })
 
 test('one session decides nothing, however many keys it has', () => {
   const { finding, comparisons, notCompared } = summaryOf({ sessions: 1, keys: 500 })
-  assert.match(finding, /^Undecided: WebSocket had the lowest mean, .* in one session, which cannot tell /)
+  assert.match(finding, /^Undecided: WebSocket had the lowest mean, .* in one session, which cannot show /)
   assert.deepEqual([comparisons.length, notCompared.length], [0, 2])
 })
 
-test('sessions that differ more than the modes decide nothing', () => {
+test('if sessions differ more than the modes, nothing is decided', () => {
   const behaviours = [
     { mode: 'sse/2', medianMs: 3 },
     { mode: 'sse/1.1', medianMs: 3.2 },
@@ -99,7 +99,7 @@ test('sessions that differ more than the modes decide nothing', () => {
   assert.equal(summaryOf({ behaviours, sessionSpread: 0.3, keys: 400 }).comparisons[0]?.verdict, 'undecided')
 })
 
-test('of 1,000 runs whose sessions differ by 20 %, 93 to 97 % have the true ratio in their interval, and a mode against itself is undecided', () => {
+test('of 1,000 runs whose sessions differ by 20 %, 93 to 97 % have the true ratio in their interval, and a mode is undecided against itself', () => {
   const small = { sessions: 5, sessionSpread: 0.2, keys: 8, blocks: 1, windows: 2 }
   const runs = (medianMs: number, count: number) =>
     Array.from({ length: count }, (_, place) => {
@@ -118,7 +118,7 @@ test('of 1,000 runs whose sessions differ by 20 %, 93 to 97 % have the true rati
   assert.ok(undecided >= 95, `${undecided} of 100`)
 })
 
-test('where the machine’s speed doubles between sessions, the verdict holds, since it rests on the ratio', () => {
+test('if the machine’s speed doubles between sessions, the verdict holds, since it uses the ratio', () => {
   const run = madeRun({ sessions: 4, keys: 100 })
   const samples = run.samples.map((sample) => {
     const factor = sample.session % 2 ? 1 : 4
@@ -129,7 +129,7 @@ test('where the machine’s speed doubles between sessions, the verdict holds, s
     assert.ok(verdict === 'faster' && ci95Ms[1] > 0, `${verdict}, to ${ci95Ms[1]} ms`)
 })
 
-test('clocks that put the mean of a session below 0 decide nothing', () => {
+test("clocks that put a session's mean below 0 decide nothing", () => {
   const run = madeRun()
   const samples = run.samples.map((sample) =>
     sample.mode === 'websocket/1.1' && sample.session === 1 && sample.receivedAt
@@ -141,7 +141,7 @@ test('clocks that put the mean of a session below 0 decide nothing', () => {
   assert.equal(comparisons.length, 1)
 })
 
-test('until it is decided: narrow intervals settle what matters, wide ones say how many sessions they lack', () => {
+test('until decided: narrow intervals settle the smallest difference that matters; wide ones say how many sessions are missing', () => {
   const behaviours = [
     { mode: 'sse/2', medianMs: 3 },
     { mode: 'sse/1.1', medianMs: 3 },
@@ -157,7 +157,7 @@ test('until it is decided: narrow intervals settle what matters, wide ones say h
   assert.ok(!isDecided(wide) && sessionsNeeded(wide.comparisons, wide.sessions) > 4)
 })
 
-test('what matters in percent is a share of the mean that a mode is compared with', () => {
+test('a percentage that matters is a share of the mean that a mode is compared with', () => {
   const until = { matters: { amount: 5, unit: '%' }, outcome: 'limit' } as const
   const { comparisons, modes } = analyse({ ...madeRun(), until })
   const baseline = modes.find(({ mode }) => mode === comparisons[0]?.baseline)
@@ -165,7 +165,7 @@ test('what matters in percent is a share of the mean that a mode is compared wit
   assert.equal(summaryOf().comparisons[0]?.mattersMs, null)
 })
 
-test('a message that five windows received weighs no more than one that a single window received', () => {
+test('a message received by five windows weighs no more than one received by a single window', () => {
   const alone = madeRun({ windows: 1 })
   const samples = alone.samples.flatMap((sample) =>
     [1, 2, 3, 4, 5].map((receiver) => ({ ...sample, receiver })),
@@ -194,7 +194,7 @@ test('each mode is compared with its peer, and all p are corrected together', ()
   assert.ok(webSocket && webSocket.medianRatio > 1.1 && webSocket.medianRatio < 1.35)
 })
 
-test('a system is compared with the mode of its transport, and with none where that was not measured', () => {
+test("a system is compared with its transport's mode, and with none if that was not measured", () => {
   const systems = [
     { mode: 'socket.io:websocket/1.1', medianMs: 2 },
     { mode: 'ws:websocket/1.1', medianMs: 1.5 },
@@ -212,7 +212,7 @@ test('a system is compared with the mode of its transport, and with none where t
   )
 })
 
-test('lost, duplicated and reordered are counted and stand first in the finding', () => {
+test('lost, duplicated and reordered messages are counted and come first in the finding', () => {
   const faulty = { mode: 'sse/2', medianMs: 5, lost: 0.02, duplicated: 0.01, reordered: 0.01 }
   const behaviours = [faulty, { mode: 'websocket/1.1', medianMs: 2 }]
   const { n, expected, lost, duplicated, reordered } = modeOf({ behaviours }, 'sse/2')
@@ -226,7 +226,7 @@ test('lost, duplicated and reordered are counted and stand first in the finding'
   )
 })
 
-test('stages have their medians, on the clock of the machine and on the server’s', () => {
+test("stages have medians, on the machine's clock and on the server’s", () => {
   for (const oneMachine of [true, false]) {
     const { inputMs, upMs, downMs, applyMs, paintMs } = modeOf({ oneMachine }, 'sse/2')
     assert.ok(inputMs && inputMs > 0.2 && inputMs < 0.4)
@@ -235,7 +235,7 @@ test('stages have their medians, on the clock of the machine and on the server�
   }
 })
 
-test('windows of several machines have their own medians, without the turns that they missed', () => {
+test('windows on several machines have their own medians, excluding missed turns', () => {
   const run = madeRun({ windows: 3, oneMachine: false })
   const windows = [0.2, 0.3, 9].map((boundMs, place) => ({
     ...{ receiver: place + 1, name: `window ${place + 1}`, boundMs },
@@ -255,7 +255,7 @@ test('windows of several machines have their own medians, without the turns that
   assert.deepEqual(analyse(run).windows, [])
 })
 
-test('the stages add up to the time from input to paint, without the typing window; what the server does not tell is the way’s', () => {
+test("the stages add up to the time from input to paint, without the typing window; unreported stages count as the network's", () => {
   const run = madeRun({ behaviours: [{ mode: 'sse/2', medianMs: 4 }], windows: 3 })
   const received = run.samples.filter(({ receiver, paintedAt }) => receiver !== 1 && paintedAt !== null)
   const whole = received.map(({ inputAt, paintedAt }) => (paintedAt ?? 0) - (inputAt ?? 0))
@@ -277,7 +277,7 @@ test('the stages add up to the time from input to paint, without the typing wind
   )
 })
 
-test('a built-in delay is held against the relay’s own stamps, built-in faults against the ids', () => {
+test('a built-in delay is compared with the relay’s own stamps, built-in faults with the ids', () => {
   const behaviours = ['bare:sse/2', 'bare+5ms:sse/2', 'bare+faults:sse/2'].map((mode) => ({
     mode,
     medianMs: 4,
@@ -307,7 +307,7 @@ test('a built-in delay is held against the relay’s own stamps, built-in faults
   )
 })
 
-test('without a sound relay a delay is held against the relay that delays least', () => {
+test('without a sound relay, a delay is compared with the relay that delays least', () => {
   const behaviours = ['bare+20ms:sse/2', 'bare+25ms:sse/2'].map((mode, place) => ({
     mode,
     medianMs: 20 + 5 * place,
@@ -341,14 +341,14 @@ test('with two editors each mode is compared with the baseline, and shared with 
   )
 })
 
-test('sizes are means: of messages as sent, of samples as received', () => {
+test('sizes are means: of sent messages, and of received samples', () => {
   const sizes = modeOf({ keys: 3, blocks: 1, windows: 2 }, 'sse/2')
   assert.deepEqual([sizes.sentBytes, sizes.receivedBytes], [152, 192])
   const lost = { behaviours: [{ mode: 'sse/2', medianMs: 2, lost: 1 }], keys: 3, blocks: 1 }
   assert.deepEqual([modeOf(lost, 'sse/2').sentBytes, modeOf(lost, 'sse/2').receivedBytes], [152, null])
 })
 
-test('the growing document has a row for each size and editor', () => {
+test('the growing document has a row per size and editor', () => {
   const run = madeRun({ behaviours: twoEditors, sessions: 1, keys: 4, windows: 2 })
   const growing = [200, 10_000].map((characters) => ({ characters, samples: run.samples }))
   const rows = analyse({ ...run, growing }).growing
@@ -363,7 +363,7 @@ test('the growing document has a row for each size and editor', () => {
   assert.deepEqual(analyse(run).growing, [])
 })
 
-test('where all was lost, that is the finding, and nothing is compared', () => {
+test('if everything was lost, that is the finding, and nothing is compared', () => {
   const behaviours = threeModes.map((mode) => ({ ...mode, lost: 1 }))
   const { finding, comparisons, notCompared, modes } = summaryOf({ behaviours })
   assert.match(finding, /lost all 1,000 samples.*No transmission time was measured\.$/)
@@ -371,7 +371,7 @@ test('where all was lost, that is the finding, and nothing is compared', () => {
   assert.deepEqual([modes[0]?.meanMs, modes[0]?.p99Ms, modes[0]?.lost], [null, null, 1000])
 })
 
-test('one mode alone, and none at all', () => {
+test('one mode only, and none at all', () => {
   assert.match(
     summaryOf({ behaviours: threeModes.slice(0, 1) }).finding,
     /there was nothing to compare it with\.$/,
@@ -390,9 +390,10 @@ test('figures have at most six significant digits, and the same run gives the sa
   assert.deepEqual(summary, summaryOf())
 })
 
-test('a trend within the sessions is found with its size and sign, and none where there is none', () => {
+test('a trend within the sessions is found with its size and sign, and none if there is none', () => {
   const run = madeRun({ sessions: 6, keys: 90 })
-  // 3 ms from the first key to the last: 2 ms from the middle of the first third to that of the last.
+  // 3 ms from the first key to the last: 2 ms from the middle of the first third to that of the
+  // last.
   const slowed = run.samples.map((sample) => {
     const laterMs = sample.mode === 'sse/2' ? (3 * sample.key) / 90 : 0
     return { ...sample, receivedAt: sample.receivedAt === null ? null : sample.receivedAt + laterMs }
@@ -411,7 +412,7 @@ test('a trend within the sessions is found with its size and sign, and none wher
   assert.deepEqual(analyse(madeRun({ sessions: 1 })).drifts, [])
 })
 
-test('samples of sessions that lie far apart are worth few', () => {
+test('samples from sessions that are far apart count for few', () => {
   const worthOf = (sessionSpread: number) =>
     analyse(madeRun({ sessions: 8, sessionSpread })).modes.map(({ effectiveN }) => effectiveN ?? 0)
   assert.ok(

@@ -1,4 +1,4 @@
-// What the peers of a keystroke run show: ratios beside bare pages and other systems, and faults that were built in.
+// A keystroke run's peers: ratios to bare pages and other systems, and built-in faults.
 
 import { mean } from '../../server/wire/t-test.ts'
 import { type Comparison, contrast, overLabel, ratiosFigure } from '../lab/comparisons.ts'
@@ -47,7 +47,7 @@ function barePeersSection(comparisons: readonly Comparison[]): Section {
     const outcome = high <= goal ? 'met' : low > goal ? 'missed' : 'undecided'
     return { ...row, outcome: `goal ${outcome}`, isDecided: outcome !== 'undecided' }
   })
-  const caption = `Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. At 1 both are alike; the dashed line is the goal, ${goal}. Filled: met or missed; hollow: undecided.`
+  const caption = `Ratio of the medians with its 95 % interval; small ticks: the ratio in each session. At 1 both are alike; the dashed line is the goal, ${goal}. Filled: met or missed; hollow: undecided.`
   return {
     title: 'Against bare peers',
     figure: ratiosFigure(rows, { caption, axis: ratioAxis, references: [1, goal] }),
@@ -59,12 +59,12 @@ function barePeersSection(comparisons: readonly Comparison[]): Section {
       ),
     ],
     paragraphs: [
-      `${ratioWords} The goal is met where the whole interval keeps to it and missed where the whole interval is beyond.`,
+      `${ratioWords} The goal is met if the whole interval is within it, and missed if the whole interval is beyond it.`,
     ],
   }
 }
 
-/** Names the systems also where there was nothing to compare them with. */
+/** Names the systems even if there was nothing to compare them with. */
 function systemsSection({ peers, modes }: PeerSummary, comparisons: readonly Comparison[]): Section {
   const rows = comparisons.map((comparison) => {
     const row = medianRow(comparison)
@@ -72,7 +72,7 @@ function systemsSection({ peers, modes }: PeerSummary, comparisons: readonly Com
     return { ...row, isDecided: low > 1 || high < 1 }
   })
   const caption =
-    'Ratio of the medians with its 95 % interval; small uprights: the ratio in each session. Left of 1 Crosswind’s mode took less time. Filled: the interval does not hold 1; hollow: it does. Each interval is by itself; the verdicts are those of the comparisons above, of means.'
+    'Ratio of the medians with its 95 % interval; small ticks: the ratio in each session. Left of 1 Crosswind’s mode took less time. Filled: the interval excludes 1; hollow: it contains 1. Each interval is for its comparison alone; the verdicts are those of the comparisons of means above.'
   const systems = peers.filter(({ name }) => !isBare(name))
   const isElsewhere = systems.some(({ address }) => address !== null)
   const own = modes.filter(({ mode }) => !isPeer(mode)).map(({ mode }) => withoutEditor(mode))
@@ -91,7 +91,7 @@ function systemsSection({ peers, modes }: PeerSummary, comparisons: readonly Com
           ]
         : []),
       table(
-        'The systems of this run',
+        'The systems in this run',
         ['System', ...['Version', 'Transport', ...(isElsewhere ? ['Server'] : [])].map(text)],
         systems.map((system) => [
           ...[system.label, versionWords(system), system.transport],
@@ -101,7 +101,7 @@ function systemsSection({ peers, modes }: PeerSummary, comparisons: readonly Com
     ],
     paragraphs: [
       `${rows.length > 0 ? `${ratioWords} ` : ''}Each system relays the messages of the bare page, which sends the whole content at each key. The relays started for the run store, merge and check nothing; Crosswind does, and its times include that.`,
-      'A message is received when the system’s client hands it to the page, after its own decoding; on the bare page and on Crosswind’s, before.',
+      'A message counts as received when the system’s client hands it to the page, after its own decoding; on the bare page and on Crosswind’s, before decoding.',
       ...alone.map(
         ({ mode }) => `${labelOf(mode)} has no comparison: no mode with its transport was measured.`,
       ),
@@ -109,7 +109,7 @@ function systemsSection({ peers, modes }: PeerSummary, comparisons: readonly Com
   }
 }
 
-/** `4.8.4`, or `6.6.12, client 6.6.8`. */
+/** Such as `4.8.4`, or `6.6.12, client 6.6.8`. */
 function versionWords({ serverVersion, clientVersion, address }: PeerFacts): string {
   const isOne = clientVersion === null || clientVersion === serverVersion
   const server = address === null ? serverVersion : 'unknown'
@@ -142,16 +142,17 @@ export function knownFaultsSections(knownFaults: readonly KnownFault[]): readonl
       title: 'Known faults',
       tables: [delays, counts].filter(({ rows }) => rows.length > 0),
       paragraphs: [
-        'These relays are wrong on purpose, so that the lab itself can be checked. The delay that is built in is the relay’s own, by its stamps of each message, less that of the sound relay; what is found is the difference of the transmission times, at the windows that do not type: the one that types still draws its key when its message comes back at once, which hides some of a delay.',
+        'These relays have deliberate faults, so that the lab itself can be checked. The built-in delay is the relay’s own, by its stamps of each message, minus that of the sound relay; the found delay is the difference of the transmission times, at the windows that do not type: the typing window is still drawing its key when its message returns at once, which hides some of a delay.',
       ],
     },
   ]
 }
 
 /**
- * Of each peer with a fault built in, what was built in and what was found. The delay is the relay's own, by its stamps, and
- * is found in the difference from the sound relay at the windows that do not type: the one that types still draws its key
- * when its message comes back at once, which hides some of a delay.
+ * For each peer with a built-in fault, what was built in and what was found. The delay is the
+ * relay's own, by its stamps, and is found in the difference from the sound relay at the windows
+ * that do not type: the typing window is still drawing its key when its message returns at once,
+ * which hides some of a delay.
  */
 export function knownFaultsOf(modes: readonly string[], all: readonly Sample[]) {
   const hearing = all.filter(({ receiver }) => receiver !== 1)
@@ -167,7 +168,7 @@ export function knownFaultsOf(modes: readonly string[], all: readonly Sample[]) 
     const isLast = ({ session, block, key }: Sample) => lastKeys.get(`${session} ${block}`) === key
     const hasFaults = mode.includes('+faults')
     const built = (fault: ReturnType<typeof faultOf>) =>
-      // One that waits for the next message of its turn, which there is not, does not arrive in it.
+      // A message waiting for a later one in its turn, which never comes, does not arrive in it.
       samples.filter(
         (sample) =>
           hasFaults &&
@@ -190,7 +191,7 @@ export function knownFaultsOf(modes: readonly string[], all: readonly Sample[]) 
   })
 }
 
-/** The relay without faults; where it is not measured, the one that delays least. */
+/** The relay without faults; if it is not measured, the one that delays least. */
 function soundOf(mode: string, modes: readonly string[]): string {
   const sound = soundPeer(mode)
   if (modes.includes(sound)) return sound

@@ -1,4 +1,4 @@
-// Reports of made-up keystroke runs: what is drawn, failed runs, several machines, peers, CSV.
+// Reports of made-up keystroke runs: figures, failed runs, several machines, peers, CSV.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -28,12 +28,12 @@ test('every sample that arrived is drawn', () => {
   }
 })
 
-test('peers are set against the goal only where they ran', () => {
+test('peers are compared with the goal only if they ran', () => {
   assert.ok(!textOf(madeRun(small)).includes('Against bare peers'))
   assert.ok(textOf(madeRun({ ...small, behaviours: withPeers })).includes('Against bare peers'))
 })
 
-test('the axis of ratios that lie far apart has whole steps', () => {
+test('the axis of ratios far apart has whole steps', () => {
   const behaviours = threeModes.map((mode, place) => ({ ...mode, medianMs: place === 0 ? 2 : 200 }))
   const titles = [...pageOf(madeRun({ ...small, behaviours })).querySelectorAll('h2')]
   const comparisons = titles.find(({ textContent }) => textContent === 'Comparisons')?.parentElement
@@ -61,14 +61,14 @@ test('other systems are named with their versions, and have no goal', () => {
   assert.match(text, /Mercure has no comparison/)
 })
 
-test('a run in which all was lost says so', () => {
+test('a run in which everything was lost says so', () => {
   const text = textOf(madeRun({ ...small, behaviours: threeModes.map((mode) => ({ ...mode, lost: 1 })) }))
   assert.ok(text.includes('Nothing arrived: there is nothing to draw.'))
   assert.ok(text.includes('Nothing was compared.'))
   assert.ok(text.includes('WebSocket could not be compared with SSE + XHR over HTTP/2'))
 })
 
-test('each window stands by itself where some are elsewhere, with its clock and what it missed', () => {
+test('with windows elsewhere, each is listed with its clock and missed turns', () => {
   const run = madeRun({ ...small, oneMachine: false })
   const missed = Array.from({ length: 7 }, (_, turn) => `session 1, block ${turn + 1}, sse/2: was hidden`)
   const windows = [
@@ -77,11 +77,11 @@ test('each window stands by itself where some are elsewhere, with its clock and 
   ]
   const text = markdown({ ...run, windows })
   assert.match(text, /\| device 1, Chrome 156 on Android \| .* \| ± 7\.5\d* \| 60 \| 0 \| 7 \|/)
-  assert.match(text, /block 5, sse\/2: was hidden; and 2 more\. Its samples of these turns are left out/)
+  assert.match(text, /block 5, sse\/2: was hidden; and 2 more\. Its samples in these turns are excluded/)
   assert.doesNotMatch(markdown(run), /Window by window/)
 })
 
-test('times that a clock made negative are drawn on a linear axis, and it is said', () => {
+test('times that a clock error made negative are drawn on a linear axis, which is stated', () => {
   const run = madeRun(small)
   const early = run.samples.map((sample) => ({
     ...sample,
@@ -97,7 +97,7 @@ test('times that a clock made negative are drawn on a linear axis, and it is sai
   assert.ok(textOf(run).includes('The axis is logarithmic'))
 })
 
-test('a line for each mode ends where its share arrived, and the caption says what is lost', () => {
+test("each mode's line ends at the share that arrived, and the caption says what is lost", () => {
   const behaviours = [
     { mode: 'sse/2', medianMs: 4, lost: 0.5 },
     { mode: 'websocket/1.1', medianMs: 3, lost: 1 },
@@ -125,7 +125,7 @@ test('a line for each mode ends where its share arrived, and the caption says wh
   assert.match(wide?.closest('figure')?.textContent ?? '', /dashed line .* ends below 100 % lost the rest/)
 })
 
-test('the doubts name clock, drift, dependence and loss, with what is known of each', () => {
+test('the limitations name clock, drift, dependence and loss, with what is known of each', () => {
   const doubts = (run: Run) => pageOf(run).querySelector('#doubts')?.textContent ?? ''
   assert.match(
     doubts(madeRun(small)),
@@ -137,7 +137,7 @@ test('the doubts name clock, drift, dependence and loss, with what is known of e
   assert.match(lost, /Lost: \d+ of 60 samples were, and are in no mean/)
 })
 
-test('two editors are told apart, and the paper stands beside mirroring', () => {
+test('two editors are distinguished, and the paper is beside mirroring', () => {
   const behaviours = ['websocket/1.1 mirror', 'websocket/1.1 shared'].map((mode) => ({ mode, medianMs: 4 }))
   const run = { ...madeRun({ ...small, behaviours }), baseline: 'websocket/1.1 mirror' }
   const growing = [{ characters: 10_000, samples: run.samples }]
@@ -154,7 +154,7 @@ test('two editors are told apart, and the paper stands beside mirroring', () => 
 
 const peers = madeRun({ ...small, behaviours: withPeers })
 
-test('the paper stands beside the run, with its ratios to WebSocket', () => {
+test('the paper is beside the run, with its ratios to WebSocket', () => {
   const text = markdown(peers)
   assert.match(text, /\| SSE \+ XHR, HTTP\/1\.1 \| [\d.]+ \| [\d.]+ \| 198\.45 \| 2\.25 \|/)
   assert.match(text, /\| SSE \+ XHR, HTTP\/2 \| [\d.]+ \| [\d.]+ \| 79\.889 \| 0\.91 \|/)
@@ -165,7 +165,7 @@ const header =
 
 const csvOf = (run: Run) => fileOf(keystrokes, run, 'samples.csv.gz')
 
-test('samples.csv.gz: a header and a row for each message and window', () => {
+test('samples.csv.gz: a header and a row per message and window', () => {
   const run = madeRun({ keys: 6, blocks: 2, windows: 3 })
   const lines = csvOf(run).split('\n')
   assert.equal(lines[0], header)
@@ -174,7 +174,7 @@ test('samples.csv.gz: a header and a row for each message and window', () => {
   assert.ok(lines.slice(1, -1).every((line) => line.split(',').length === 22))
 })
 
-test('samples.csv.gz: times have three decimals, and never is empty', () => {
+test('samples.csv.gz: times have three decimals; "never" is empty', () => {
   const run = madeRun({ sessions: 1, keys: 1, blocks: 1, windows: 1 })
   const times = {
     inputAt: 999.9,

@@ -1,4 +1,4 @@
-// What the samples of a `keystrokes` run say, and its report: figures by mode, comparisons, the finding.
+// Analyses the samples of a `keystrokes` run and reports them: figures, comparisons, the finding.
 
 import type { EditorName } from '../../server/wire/messages.ts'
 import { mean, standardDeviation } from '../../server/wire/t-test.ts'
@@ -123,14 +123,14 @@ function modesSection({ modes, baseline, sessions }: Summary): Section {
 const ratioBase = 'websocket/1.1'
 
 function paperSection({ modes }: Summary): Section {
-  // With both editors, the one of the paper.
+  // With both editors, the one used in the paper.
   const meanHere = (name: string) =>
     modes.find(({ mode }) => mode === name || mode === `${name} mirror`)?.meanMs ?? Number.NaN
   return {
     title: 'Beside the 2021 paper',
     tables: [
       table(
-        'Here, and in the paper’s Table 1 (n = 200); means in milliseconds, and how many times WebSocket’s they are',
+        'Here, and in the paper’s Table 1 (n = 200); means in milliseconds, and their ratios to WebSocket’s',
         ['Mode', 'Here', 'Ratio here', 'Paper', 'Ratio in paper'],
         Object.entries(publishedMeansMs).map(([mode, published]) => [
           ...[labelOf(mode), meanHere(mode), meanHere(mode) / meanHere(ratioBase)],
@@ -139,7 +139,7 @@ function paperSection({ modes }: Summary): Section {
       ),
     ],
     paragraphs: [
-      'The paper measured with three computers on a LAN in 2021. Milliseconds of different machines cannot be compared; ratios within one set of machines can, with care. It printed no standard deviations, so how sure its ratios are is unknown.',
+      'The paper measured with three computers on a LAN in 2021. Milliseconds of different machines cannot be compared; ratios within one set of machines can, with care. It printed no standard deviations, so the precision of its ratios is unknown.',
     ],
   }
 }
@@ -176,19 +176,19 @@ function sampleSections({ modes, samples }: Run): readonly [Section, Section, Se
   const isLog = isLogarithmic(arrived.map(({ ms }) => ms))
   const axis = isLog ? 'The axis is logarithmic' : 'The axis is linear, as some times are not above 0'
   const byTime = {
-    caption: `Transmission time of every sample, in milliseconds. ${axis} and cut nowhere. A dot is one sample, set higher or lower only to lie free. Below the dots: the middle half (thick), the 5th to the 95th percentile (thin) and the median (upright, with its figure).`,
+    caption: `Transmission time of every sample, in milliseconds. ${axis} and not truncated. A dot is one sample; its height only separates it from others. Below the dots: the middle half (thick), the 5th to the 95th percentile (thin) and the median (vertical line, with its figure).`,
     description: `Distribution of transmission times for ${labels}. The table of transmission times gives the same in figures.`,
     draw: (width: number) => distribution(rows, width),
   }
   const hasLost = curves.some(({ values, expected }) => values.length < expected)
   const hasDashes = curves.some(({ isDashed }) => isDashed)
   const byShare = {
-    caption: `How many of all samples had arrived within a time, in milliseconds${isLog ? ' (logarithmic)' : ''}. Read from the left: where a line crosses 50 % is its median; at 95 % all but one sample in twenty have arrived. A line further left is faster; where two cross, neither is faster for all samples.${hasDashes ? ' A dashed line has the colour of the mode that it is compared with.' : ''}${hasLost ? ' A line that ends below 100 % lost the rest.' : ''}`,
+    caption: `How many of all samples had arrived within a time, in milliseconds${isLog ? ' (logarithmic)' : ''}. Read from the left: a line crosses 50 % at its median; at 95 % all but one sample in twenty have arrived. A line further left is faster; if two cross, neither is faster for all samples.${hasDashes ? ' A dashed line has the colour of the mode that it is compared with.' : ''}${hasLost ? ' A line that ends below 100 % lost the rest.' : ''}`,
     description: `Cumulative distribution of transmission times for ${labels}. The table of transmission times gives median, 95th and 99th percentile.`,
     draw: (width: number) => cumulative(curves, width),
   }
   const byKey = {
-    caption: `Transmission time in milliseconds${isLog ? ' (logarithmic)' : ''} by key, in the order of sending, one session after the other. Upright lines part the turns of the mode, between which the other modes had theirs.`,
+    caption: `Transmission time in milliseconds${isLog ? ' (logarithmic)' : ''} by key, in order of sending, one session after the other. Vertical lines separate the turns of the mode, between which the other modes had theirs.`,
     description: `Transmission time of each sample by key for ${labels}.`,
     draw: (width: number) => timeline(rows, width),
   }
@@ -199,7 +199,7 @@ function sampleSections({ modes, samples }: Run): readonly [Section, Section, Se
   ]
 }
 
-/** `sse/2` of `bare:sse/2` and of `sse/2 mirror`: they share a colour. */
+/** `sse/2` for `bare:sse/2` and for `sse/2 mirror`: they share a colour. */
 const kindOf = (mode: string) => imitatedBy(mode) ?? withoutEditor(mode)
 
 function bytesSection({ modes, parameters: { editors } }: Summary): Section {
@@ -211,12 +211,12 @@ function bytesSection({ modes, parameters: { editors } }: Summary): Section {
   const has = (editor: EditorName) => String(editors).includes(editor)
   const sentences = [
     has('shared') &&
-      'The shared editor sends the change of a key, at once: its server ran with mergeMs 0, so that one key is one message.',
+      'The shared editor sends the change of a key at once: its server ran with mergeMs 0, so that one key is one message.',
     has('mirror') && 'Mirroring sends the whole content at each key.',
     modes.some(({ mode }) => isPeer(mode)) && 'Peers’ pages send the whole content at each key.',
-    'Sizes are without the framing of transport, HTTP and TLS. Over XHR the first is the body of the request; the second has the log’s number and time too.',
+    'Sizes exclude the framing of transport, HTTP and TLS. Over XHR the first is the body of the request; the second also includes the log’s number and time.',
   ]
-  return { title: 'What a key weighs', tables: [sizes], paragraphs: [sentences.filter(Boolean).join(' ')] }
+  return { title: 'Size of a keystroke', tables: [sizes], paragraphs: [sentences.filter(Boolean).join(' ')] }
 }
 
 function slowestSection({ samples }: Run): Section {
@@ -225,7 +225,7 @@ function slowestSection({ samples }: Run): Section {
     .toSorted((a, b) => transmissionMs(b) - transmissionMs(a))
     .slice(0, 5)
   return {
-    title: 'Samples that do not fit',
+    title: 'Slowest samples',
     tables: [
       table(
         'The five slowest samples',
@@ -236,24 +236,24 @@ function slowestSection({ samples }: Run): Section {
         ]),
       ),
     ],
-    paragraphs: ['No sample was left out as an outlier: these five are in every figure of this report.'],
+    paragraphs: ['No sample was excluded as an outlier: these five are in every figure of this report.'],
   }
 }
 
 function costSection({ modes }: Summary): Section {
   return {
-    title: 'What the server spent',
+    title: 'Server use',
     tables: [
       table(
         'Processor time over all turns of a mode, and the highest resident memory in them',
-        ['Mode', 'CPU, ms', 'CPU a sample received, µs', 'Memory'],
+        ['Mode', 'CPU, ms', 'CPU per sample received, µs', 'Memory'],
         modes.map(({ mode, n, serverCpuMs, serverRssBytes }) => [
           ...[labelOf(mode), serverCpuMs, serverCpuMs && (1000 * serverCpuMs) / n, megabytes(serverRssBytes)],
         ]),
       ),
     ],
     paragraphs: [
-      'Memory is that of the whole server process: a later block can inherit what an earlier one of another mode took.',
+      'Memory is that of the whole server process: a later block can inherit what an earlier one of another mode used.',
     ],
   }
 }
@@ -263,23 +263,23 @@ function doubtsSection({ clock, drifts, modes, sessions }: Summary): Section {
   const drift = ({ mode, differenceMs, ci95Ms }: (typeof drifts)[number]) =>
     `${spokenName(mode)} ${signed(differenceMs)} ms (${interval(ci95Ms)})`
   const trend =
-    'from the first to the last third of a mode’s messages in each session, in the mean over the sessions'
+    'from the first to the last third of a mode’s messages in each session, averaged over the sessions'
   const drifted =
     drifts.length === 0
       ? 'one session cannot tell a trend from chance.'
       : changed.length === 0
         ? `none was found ${trend}: ${drifts.map(drift).join('; ')}. A trend smaller than these intervals would not be seen.`
-        : `${trend} the time changed: ${changed.map(drift).join('; ')}. The modes took turns, so that what changed with time met all of them; the means hold for sessions of this length.`
+        : `${trend} the time changed: ${changed.map(drift).join('; ')}. The modes took turns, so that changes over time affected all of them; the means hold for sessions of this length.`
   const worth = modes.flatMap(({ effectiveN }) => effectiveN ?? [])
   const resembled =
     worth.length === 0
-      ? 'how far sessions differ is not known from one session, so that there is no interval.'
-      : `by how far the sessions’ means lie apart, the samples of a mode are worth ${range(worth, count)} independent ones, by a rough estimate from ${count(sessions)} sessions. Intervals are over sessions for that reason; the deviations and quantiles of the tables describe samples.`
+      ? 'how far sessions differ is not known from one session, so there is no interval.'
+      : `judging by how far the sessions’ means differ, the samples of a mode are worth ${range(worth, count)} independent ones, by a rough estimate from ${count(sessions)} sessions. For that reason intervals are over sessions; the deviations and quantiles in the tables describe samples.`
   const { expected, lost } = totals(modes)
   const missing =
     lost === 0
-      ? `none of ${count(expected)} samples was; no mean leaves out a slow one for it.`
-      : `${count(lost)} of ${count(expected)} samples were, and are in no mean. If the slow ones are those that were lost, the means are too low.`
+      ? `none of ${count(expected)} samples was; no mean omits a slow one for that reason.`
+      : `${count(lost)} of ${count(expected)} samples were, and are in no mean. If the slow ones were lost, the means are too low.`
   return {
     title: 'Doubts',
     paragraphs: [
@@ -297,15 +297,15 @@ export interface Run extends Circumstances {
   readonly samples: readonly Sample[]
   /** Over all of a mode's blocks. */
   readonly serverUse: Readonly<Record<string, Use>>
-  /** Absent unless asked for. */
+  /** Absent unless requested. */
   readonly growing?: readonly GrownDocument[]
-  /** Absent where the number of sessions was fixed. */
+  /** Absent if the number of sessions was fixed. */
   readonly until?: Until
   /** What the peers are; absent without any. */
   readonly peers?: readonly PeerFacts[]
-  /** Absent where windows reach the server without a simulated network. */
+  /** Absent if windows reach the server without a simulated network. */
   readonly network?: Network
-  /** Where some are not of this machine: in order of `receiver`. */
+  /** Present if some are on other machines: in order of `receiver`. */
   readonly windows?: readonly RunWindow[]
   readonly clock: RunClock
 }
@@ -357,7 +357,7 @@ function summariseMode(run: Run, mode: string) {
   return {
     mode,
     ...summariseSamples(samples, transmissionMs),
-    /** In order of the sessions; null for one in which nothing arrived. */
+    /** In order of the sessions; null if nothing arrived in one. */
     sessionMeansMs: sessionMeans.map(significant),
     effectiveN: effectiveN(times.length, standardDeviation(times), sessionMeans),
     ...bytesOf(samples),
@@ -369,8 +369,9 @@ function summariseMode(run: Run, mode: string) {
 }
 
 /**
- * How many independent samples would have a mean as sure as these sessions' means say: the samples' variance over the
- * variance of the mean of the sessions. Rough with few sessions; at most `n`; null below two sessions.
+ * The number of independent samples whose mean would be as precise as these sessions' means: the
+ * samples' variance over the variance of the mean of the sessions. Rough with few sessions; at most
+ * `n`; null below two sessions.
  */
 function effectiveN(n: number, sd: number, sessionMeans: readonly number[]): number | null {
   const known = sessionMeans.filter(Number.isFinite)
@@ -378,7 +379,10 @@ function effectiveN(n: number, sd: number, sessionMeans: readonly number[]): num
   return known.length < 2 || variance === 0 ? null : Math.min(n, Math.round(sd ** 2 / variance))
 }
 
-/** Each mode against the baseline, then the shared editor against mirroring in the same mode, then against peers. */
+/**
+ * Each mode against the baseline, then the shared editor against mirroring in the same mode, then
+ * against peers.
+ */
 export function pairsOf({ modes, baseline }: Pick<Run, 'modes' | 'baseline'>) {
   const own = modes.filter((mode) => !isPeer(mode))
   const peersOf = (mode: string) =>
@@ -428,10 +432,10 @@ function bestWords(
   const lowest = `${name} had the lowest mean, ${inMs(best.meanMs)}`
   const contrasts = comparisons.filter((one) => one.baseline === baseline)
   if (contrasts.length === 0 && sessions === 1 && subjects > 1)
-    return `Undecided: ${lowest}, in one session, which cannot tell how far sessions differ`
+    return `Undecided: ${lowest}, in one session, which cannot show how far sessions differ`
   if (contrasts.length === 0)
     return `${name} took ${inMs(best.meanMs)} on average, and there was nothing to compare it with`
-  /** How much longer than the best the other mode of a comparison took. */
+  /** How much longer the other mode of a comparison took than the best. */
   const longer = ({ mode, differenceMs, ci95Ms, meanRatio, meanRatioCi95 }: Comparison) => {
     const isBest = mode === best.mode
     const times = (ratio: number) => (isBest ? 1 / ratio : ratio)
@@ -466,13 +470,13 @@ function bestWords(
 
 const inMs = (value: number) => `${shortly(value)} ms`
 
-/** `1.2 to 1.6`, the lower end first. */
+/** Such as `1.2 to 1.6`, the lower end first. */
 function ends(values: readonly number[], inWords = shortly): string {
   const [low = 0, high = 0] = values.toSorted((a, b) => a - b)
   return `${inWords(low)} to ${inWords(high)}`
 }
 
-/** Two decimals below 10: between 1.0 and 1.1 lies much. */
+/** Two decimals below 10, since the range from 1.0 to 1.1 matters. */
 const ratioFigure = (value: number) => (value < 10 ? value.toFixed(2) : shortly(value))
 
 /** Two decimals below 1, one below 100, none above. */
@@ -486,7 +490,7 @@ export interface GrownDocument {
   readonly samples: readonly Sample[]
 }
 
-/** How a document is made and typed into. */
+/** How a document is created and typed into. */
 export const growing = {
   characters: [200, 10_000, 100_000],
   paragraphCharacters: 200,
@@ -495,7 +499,7 @@ export const growing = {
   intervalMs: 200,
 } as const
 
-/** One row for each size and mode; medians in ms, means of bytes. */
+/** One row per size and mode; medians in ms, means of bytes. */
 function summariseGrowing(grown: readonly GrownDocument[]) {
   return grown.flatMap(({ characters, samples }) =>
     [...Map.groupBy(samples, ({ mode }) => mode)].map(([mode, taken]) => {
@@ -535,7 +539,7 @@ function growingSections(rows: ReturnType<typeof summariseGrowing>): readonly Se
         ),
       ],
       paragraphs: [
-        `Paragraphs of ${growing.paragraphCharacters} characters, written before; then ${growing.keysInTurn} keys at the end in each of ${growing.turns} turns, ${growing.intervalMs} ms apart. The editors took turns, in one mode. Every sample is in growing.csv.gz.`,
+        `Paragraphs of ${growing.paragraphCharacters} characters, written beforehand; then ${growing.keysInTurn} keys at the end in each of ${growing.turns} turns, ${growing.intervalMs} ms apart. The editors took turns, in one mode. Every sample is in growing.csv.gz.`,
       ],
     },
   ]

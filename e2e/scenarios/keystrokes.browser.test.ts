@@ -1,4 +1,4 @@
-// The keystroke scenario as a person runs it: a small run from the command line to the report.
+// The keystroke scenario as a user runs it: a small run from the command line to the report.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -42,7 +42,7 @@ const bareStages = [
   ],
 ]
 
-test('a small run of both editors with their bare peer ends with nothing lost and a whole report', async (t) => {
+test('a small run of both editors with their bare peer ends with nothing lost and a complete report', async (t) => {
   const out = join(folder, 'report')
   const run = startLab(
     t,
@@ -71,7 +71,7 @@ test('a small run of both editors with their bare peer ends with nothing lost an
       mode.mode,
     )
     assert.ok(mode.meanMs > 0 && mode.serverRssBytes > 0, mode.mode)
-    // Of each message, in the order in which they pass; a bare relay stores nothing.
+    // For each message, in the order it passes them; a bare relay stores nothing.
     const stages = mode.path.map(({ stage }: { stage: string }) => stage)
     assert.deepEqual(stages, mode.mode.startsWith('bare') ? bareStages : allStages, mode.mode)
   }
@@ -81,7 +81,7 @@ test('a small run of both editors with their bare peer ends with nothing lost an
   assert.match(await readFile(join(out, 'report.md'), 'utf8'), /Table 1/)
 })
 
-test('over a simulated network, and over budget: the delay is measured, and the status says that a figure is too high', async (t) => {
+test('over a simulated network, and over budget: the delay is measured, and the exit status reports a figure out of bounds', async (t) => {
   const [out, budget] = [join(folder, 'mobile'), join(folder, 'budget.json')]
   await writeFile(budget, '{"modes":{"*":{"lost":0,"meanMs":20}}}')
   const size = ['--sessions', '1', '--keys', '4', '--blocks', '1', '--windows', '2', '--warmup', '1']
@@ -92,7 +92,7 @@ test('over a simulated network, and over budget: the delay is measured, and the 
   assert.match(run.said(), /Over budget: websocket\/1\.1: meanMs is \d+\.?\d*, at most 20 allowed/)
   assert.doesNotMatch(run.said(), /Over budget: .*lost/)
   const { modes, network: simulated, finding } = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
-  // 25 ms each way at least, to the server and to the window.
+  // At least 25 ms each way, to the server and to the window.
   for (const { mode, meanMs, n } of modes)
     assert.ok(meanMs > 50 && meanMs < 1000 && n === 8, `${mode} ${meanMs}`)
   assert.deepEqual([simulated.profile, simulated.lateMs < 5], ['mobile', true])
@@ -144,7 +144,10 @@ test('other systems take turns with the modes: those started here, and one by ad
   assert.ok(!report.includes('a token'))
 })
 
-/** What the page needs of a Mercure hub: updates to a topic go to its event streams. Resolves to its address. */
+/**
+ * The minimum of a Mercure hub that the page needs: updates to a topic go to its event streams.
+ * Resolves to its address.
+ */
 async function startHub(t: TestContext): Promise<string> {
   const streams = new Set<ServerResponse>()
   const hub = createServer(async (request, response) => {
@@ -168,7 +171,7 @@ async function startHub(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(hub.address() as AddressInfo).port}`
 }
 
-test('Ctrl-C ends it in order and leaves nothing that looks whole', async (t) => {
+test('Ctrl-C ends it in order and leaves nothing that looks complete', async (t) => {
   const out = join(folder, 'stopped')
   const run = startLab(t, 'keystrokes', '--keys', '400', '--windows', '2', '--out', out)
   await run.hasSaid('keys for each')

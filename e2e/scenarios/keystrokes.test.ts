@@ -1,4 +1,4 @@
-// The flags of `keystrokes` that do not fit, each with its sentence.
+// Invalid flags of `keystrokes`, each with its sentence.
 
 import { testRefusals } from '../lab/testing.ts'
 import { keystrokes } from './keystrokes.ts'
@@ -8,7 +8,7 @@ testRefusals(keystrokes, [
   ['--keys many', /--keys is "many"/],
   ['--peers sockjs', /--peers names "sockjs"; there are bare, ws, socket\.io, .*centrifugo=URL/],
   ['--peers centrifugo', /--peers names "centrifugo" without its address: write centrifugo=https/],
-  ['--peers mercure=https://x --profile lan', /--profile is simulated for what runs on this/],
+  ['--peers mercure=https://x --profile lan', /--profile simulates a network for what runs on this/],
   ['--server http://x', /--server is "http:\/\/x": must be an https address/],
   ['--keys 2 --blocks 3', /keys must be at least as many as blocks/],
   ['--editor vi', /--editor is "vi": there are shared, mirror\./],
@@ -16,7 +16,7 @@ testRefusals(keystrokes, [
   ['--windows 6', /--windows is 6: sse\/1.1 carries 5 windows of one browser/],
   ['--until done', /--until is "done": must be decided\./],
   ['--matters 5', /--matters is "5": must be like 1ms or 5%\./],
-  ['--until decided --sessions 2', /with --until, --sessions is the fewest, 3 or more/],
+  ['--until decided --sessions 2', /with --until, --sessions is the minimum, 3 or more/],
   ['--profile mars', /--profile is "mars": there are loopback, lan, mobile, edmonton/],
   ['--profile lan --server https://x', /a profile is simulated on this machine/],
   ['--join 1 --profile lan', /a profile is simulated on this machine/],

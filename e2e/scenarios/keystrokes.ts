@@ -51,8 +51,7 @@ const refuse = (isWrong: boolean, sentence: string) => {
 
 export const keystrokes = defineExperiment({
   name: 'keystrokes',
-  about: `Opens windows in real Chromium, types in one and measures the transmission time to each window, in several sessions: each
-    has a server process, browsers and windows of its own. Intervals tell how far sessions differ.`,
+  about: `Opens windows in real Chromium, types in one and measures the transmission time to each window, in several sessions: each\n    has its own server process, browsers and windows. Intervals show how far sessions differ.`,
   flags: {
     modes: flag(words.default(['sse/2', 'sse/1.1', 'websocket/1.1']), 'LIST', 'modes to compare'),
     editor: flag(names(editorNames).default(['shared']), 'LIST', 'shared, mirror, or both'),
@@ -65,7 +64,7 @@ export const keystrokes = defineExperiment({
     until: flag(
       z.enum(['decided'], 'must be decided').optional(),
       'decided',
-      'goes on in sessions until every interval is narrow enough to settle what matters',
+      'continues with sessions until every interval is narrow enough to settle what matters',
     ),
     matters: flag(
       z
@@ -73,11 +72,11 @@ export const keystrokes = defineExperiment({
         .regex(/^\d+(\.\d+)?(ms|%)$/, 'must be like 1ms or 5%')
         .default('5%'),
       'AMOUNT',
-      'difference that matters: 1ms, or 5% of what a mode is compared with',
+      'difference that matters: 1ms, or 5% of the mean a mode is compared with',
     ),
     limit: flag(whole(1, 10_000).default(60), 'MINUTES', 'ends --until, decided or not'),
-    keys: flag(whole(1, 10_000).default(200), 'N', 'keys of each mode in a session'),
-    blocks: flag(whole(1, 100).default(4), 'N', 'turns of each mode in a session'),
+    keys: flag(whole(1, 10_000).default(200), 'N', 'keys per mode and session'),
+    blocks: flag(whole(1, 100).default(4), 'N', 'turns per mode and session'),
     warmup: flag(whole(0, 200).default(10), 'N', 'uncounted keys before each turn'),
     interval: flag(whole(0, 10_000).default(50), 'MS', 'time between two keys'),
     baseline: flag(
@@ -89,7 +88,7 @@ export const keystrokes = defineExperiment({
     peers: flag(
       wordsOnce.default([]),
       'LIST',
-      `also measures the same editor over other systems, in turns with the modes: ${peerWords}`,
+      `also measures the same editor over other systems, taking turns with the modes: ${peerWords}`,
     ),
     server: flag(
       z.url({ protocol: /^https$/, error: 'must be an https address, https://host:8443' }).optional(),
@@ -115,7 +114,7 @@ export const keystrokes = defineExperiment({
     refuse(given.keys < given.blocks, 'keys must be at least as many as blocks')
     refuse(
       until !== undefined && given.sessions < 3,
-      'two sessions may be alike by chance: with --until, --sessions is the fewest, 3 or more',
+      'two sessions may be alike by chance: with --until, --sessions is the minimum, 3 or more',
     )
     refuse(given.editor.length === 0, '--editor names no editor')
     refuse(
@@ -145,7 +144,7 @@ export const keystrokes = defineExperiment({
     const distant = peers.find(({ address }) => address !== undefined)
     refuse(
       profile !== undefined && distant !== undefined,
-      `--profile is simulated for what runs on this machine: leave it out, or ${distant?.name} of --peers`,
+      `--profile simulates a network for what runs on this machine: leave it out, or ${distant?.name} of --peers`,
     )
     const imitated = peers.flatMap((peer) => imitatedModes(peer, given.modes)).map(requireMode)
     requireRoom([...modes, ...imitated], windows, Math.ceil(windows / (remote.length + 1)))
@@ -261,7 +260,7 @@ export const keystrokes = defineExperiment({
     return {
       sections: sectionsOf(run, summary),
       method: [
-        `${summary.environment.server.startsWith('https:') ? 'Each session started browsers and windows anew; the server ran on.' : 'Each session started a server process, browsers and windows anew.'} ${summary.clock.method === 'one machine' ? 'All windows and the server used one machine’s clock' : 'Each window’s clock was set against the server’s'}: two windows’ stamps can differ by at most ${figure(summary.clock.boundMs)} ms.`,
+        `${summary.environment.server.startsWith('https:') ? 'Each session started fresh browsers and windows; the server kept running.' : 'Each session started a fresh server process, browsers and windows.'} ${summary.clock.method === 'one machine' ? 'All windows and the server used one machine’s clock' : 'Each window’s clock was compared with the server’s'}: two windows’ stamps can differ by at most ${figure(summary.clock.boundMs)} ms.`,
       ],
       data: {
         'samples.csv.gz': samplesCsv(run.samples),
@@ -295,11 +294,11 @@ function parametersOf(options: Options, { devices }: Participants): Circumstance
   }
 }
 
-/** The editor is named only where there are two. */
+/** The editor is named only if there are two. */
 const nameWith = ({ editors }: Pick<Options, 'editors'>, mode: string, editor: EditorName) =>
   editors.length === 1 ? mode : `${mode} ${editor}`
 
-/** Servers and browsers of a session; a server of `--server` stays. */
+/** Servers and browsers of a session; a server given by `--server` keeps running. */
 async function openRig(options: Options, participants: Participants, opened: AsyncDisposableStack) {
   const testbed = new Testbed('keystrokes', options, opened)
   const systems: System[] = []
@@ -341,7 +340,10 @@ const firstWarmupIntervalMs = 20
 
 type Session = Awaited<ReturnType<typeof measureSession>>
 
-/** The systems take turns. Rejects on abort, when a page does not open, or without exactly one message per key. */
+/**
+ * The systems take turns. Rejects on abort, if a page does not open, or unless there is exactly one
+ * message per key.
+ */
 async function measureSession(
   { sessions, keys, blocks, warmup, interval, until }: Options,
   { testbed, systems, browsers }: Awaited<ReturnType<typeof openRig>>,
@@ -353,13 +355,13 @@ async function measureSession(
   const windows = await participants.open(browsers)
   const channelOf = (what: string, { name }: System) =>
     `${what}-${run}-${name.replaceAll(/[^a-z0-9.]/g, '-')}`
-  // Otherwise the first mode pays for code not yet compiled in server and browser.
+  // Otherwise the first mode would pay for code not yet compiled in server and browser.
   if (warmup > 0) {
     lab.say(`Session ${session} of ${sessions}: warming up every mode.`)
     participants.say('Warming up')
     for (const system of systems) {
       lab.signal.throwIfAborted()
-      // On a page of its own: over a slow network the last one's keys may still be on their way.
+      // On its own page: over a slow network the last one's keys may still be in flight.
       await showSystem(windows, system, channelOf('warm', system), '')
       await warmUp(windows, firstWarmupKeys, firstWarmupIntervalMs)
     }
@@ -409,7 +411,7 @@ async function measureSession(
   return { samples, uses, boundMs, version, lateMs: testbed.lateMs }
 }
 
-/** `systems`: of one mode, each with another editor; they take turns. */
+/** `systems`: those of one mode, each with a different editor; they take turns. */
 async function measureGrowing(
   systems: readonly System[],
   windows: Awaited<ReturnType<Participants['open']>>,
@@ -467,7 +469,7 @@ async function showSystem(
   } catch (cause) {
     if (elsewhere === undefined) throw cause
     throw new Error(
-      `${elsewhere} did not let a window in; docs/measuring.md says under “Peers” what it must allow.`,
+      `${elsewhere} did not admit a window; docs/measuring.md says under “Peers” what it must allow.`,
       { cause },
     )
   }

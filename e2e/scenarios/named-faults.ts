@@ -12,7 +12,7 @@ import { makeServerFolder, serverProgram } from '../lab/server-process.ts'
 import type { Stretch } from '../windows/cutting-proxy.ts'
 import { RestartingServer, type ServerUnderTest, startCluster } from './resilience-server.ts'
 
-/** Faults by name, each of one kind of log. */
+/** Faults by name, each for one kind of log. */
 export const faultNames = {
   sqlite: ['copy-restored', 'wal-missing', 'wal-damaged', 'database-damaged', 'disk-full'],
   nats: [
@@ -24,7 +24,7 @@ export const faultNames = {
 export type LogName = keyof typeof faultNames
 export type FaultName = (typeof faultNames)[LogName][number]
 
-/** Of a server with its log in SQLite; or of three over one NATS stream, each behind a relay. */
+/** One with its log in SQLite, or three over one NATS stream, each behind a relay. */
 export interface FaultedServers {
   readonly server: ServerUnderTest
   readonly servers: readonly RestartingServer[]
@@ -36,18 +36,20 @@ export interface FaultedServers {
 interface Parts extends FaultedServers {
   readonly random: Random
   readonly pause: (ms: number) => Promise<void>
-  /** How long the fault is to last. */
+  /** How long the fault should last. */
   readonly lastsMs: number
 }
 
 interface NamedFault {
-  /** Codes of the lines that name lost messages; null where none may be missing, told or not. */
+  /** Codes of the lines that name lost messages; null if none may be missing, told or not. */
   readonly losses: readonly OutputCode[] | null
-  /** What was on its way may be stored again, after later messages of its sender (docs/cluster.md). */
+  /**
+   * Messages in flight may be stored again, after later messages of their sender (docs/cluster.md).
+   */
   readonly mayReorder?: true
-  /** Of a run of this fault alone. */
+  /** Default when this fault is run alone. */
   readonly windows?: number
-  /** Resolves to a function that ends the fault; to anything else if it is over by then. */
+  /** Resolves to a function that ends the fault; to anything else if it is already over. */
   readonly begin: (parts: Parts) => Promise<unknown>
 }
 
@@ -56,7 +58,7 @@ const diskBytes = 48 * 1024 ** 2
 
 export class Untried extends Error {}
 
-/** Throws `Untried` where this machine does not allow it. */
+/** Throws `Untried` if this machine does not allow it. */
 export async function openServers(
   log: LogName,
   faults: readonly FaultName[],
@@ -87,14 +89,14 @@ const sources = (parts: Parts, flag: string, folder: string) => ({
   cwd: join(import.meta.dirname, '../..'),
 })
 
-/** Resolves to what puts the copy back. */
+/** Resolves to a function that restores the copy. */
 async function copyOf(parts: Parts) {
   const folder = `${parts.dataFolder}-copy-${Math.floor(parts.random() * 1e9)}`
   await backup(sources(parts, '--to', folder))
   return () => restore(sources(parts, '--from', folder), Date.now())
 }
 
-/** Seven bytes at a random place. */
+/** Changes seven bytes at a random place. */
 function damage(file: string, random: Random): void {
   const bytes = readFileSync(file)
   const place = Math.floor(random() * bytes.length)
@@ -126,10 +128,13 @@ function freeze(pid: number) {
   return () => process.kill(pid, 'SIGCONT')
 }
 
-/** Of a stream that is about to be full: more than is on its way, less than a second's messages. */
+/**
+ * Room in a stream that is about to be full: more than what is in flight, less than a second's
+ * messages.
+ */
 const roomBytes = 4000
 
-/** NATS 2.9 goes on erasing a deleted stream, and loses messages of one that is made at once. */
+/** NATS 2.9 continues erasing a deleted stream, and loses messages of one created immediately. */
 const erasedWithinMs = 1000
 
 /** The order is that of the report. */

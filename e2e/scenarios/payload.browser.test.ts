@@ -1,4 +1,4 @@
-// The payload scenario as a person runs it: probes of two sizes, the larger near a megabyte.
+// The payload scenario as a user runs it: probes of two sizes, the larger near a megabyte.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'

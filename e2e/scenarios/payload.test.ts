@@ -1,4 +1,4 @@
-// Made-up payload runs: sizes, throughput, ratios, loss, the finding; tables, figure and CSV of the report.
+// Made-up payload runs: sizes, throughput, ratios, loss and finding; the parts of the report.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ const at = (name: string, { sizes } = summary) => sizes.find(({ mode }) => mode 
 const isNear = (value: number | null | undefined, wanted: number) =>
   assert.ok(Math.abs((value ?? Number.NaN) / wanted - 1) < 0.1, `${value}, not ${wanted}`)
 
-test('each size of each mode has its times, and the throughput is the size over them', () => {
+test('each size in each mode has its times, and the throughput is the size over them', () => {
   isNear(at('sse/2, 10 B')?.p50Ms, 4)
   isNear(at('websocket/1.1, 1 MB')?.p50Ms, 52)
   isNear(at('websocket/1.1, 1 MB')?.kilobytesPerSecond, 1_000_000 / 52)
@@ -31,21 +31,21 @@ test('the ratio is to the baseline at the same size, with an interval over sessi
   assert.equal(at('sse/2, 10 B', analyse(madePayloadRun({ sessions: 1 })))?.ratioCi95, null)
 })
 
-test('the finding says up to which size the size hardly counts, what the largest takes, and where the modes are alike', () => {
+test('the finding says up to which size the size hardly matters, what the largest takes, and where the modes are alike', () => {
   assert.match(
     summary.finding,
-    /^Up to 1 kB the size hardly counts: at most 1\.25 times the time of 10 B in every mode; 1 MB takes 5\d\.\d+ ms by WebSocket, 5\d\.\d+ ms by SSE \+ XHR over HTTP\/2\. Within 1\.25 times the fastest, the modes are alike at 100 kB, 1 MB\.$/,
+    /^Up to 1 kB the size hardly matters: at most 1\.25 times the time of 10 B in every mode; 1 MB takes 5\d\.\d+ ms by WebSocket, 5\d\.\d+ ms by SSE \+ XHR over HTTP\/2\. Within 1\.25 times the fastest, the modes are alike at 100 kB, 1 MB\.$/,
   )
   const apart = analyse(
     madePayloadRun({ medianOf: (mode, bytes) => (mode.startsWith('sse') ? 2 : 1) * bytes }),
   )
   assert.match(
     apart.finding,
-    /^The size counts from 1 kB on in some mode; .* At no size are the modes within 1\.25/,
+    /^The size matters from 1 kB on in some mode; .* At no size are the modes within 1\.25/,
   )
 })
 
-test('what is lost is counted, said, and has no time', () => {
+test('lost probes are counted and reported, and have no time', () => {
   const { modes, finding } = analyse(madePayloadRun({ lost: 1 }))
   assert.equal(finding, 'No transmission time was measured.')
   assert.deepEqual([modes[0]?.lost, modes[0]?.expected, modes[0]?.largestP50Ms], [720, 720, null])
@@ -71,7 +71,7 @@ test('budgets bound modes and sizes', () => {
 
 const run = madePayloadRun()
 
-test('the figure has a line for each mode and a mark for each size', () => {
+test('the figure has a line per mode and a mark per size', () => {
   const page = new JSDOM(fileOf(payload, run, 'report.html')).window.document
   const drawn = page.querySelector('figure .wide svg')
   assert.equal(drawn?.querySelectorAll('[aria-label=line] path').length, 2)
@@ -79,17 +79,17 @@ test('the figure has a line for each mode and a mark for each size', () => {
   assert.match(drawn?.textContent ?? '', /10 B1 kB100 kB1 MB/)
 })
 
-test('tables have a column for each size', () => {
+test('tables have a column per size', () => {
   const text = fileOf(payload, run)
   assert.match(text, /\| Mode \| 10 B \| 1 kB \| 100 kB \| 1 MB \|/)
   assert.match(
     text,
-    /Median, times that of WebSocket[\s\S]*\| SSE \+ XHR, HTTP\/2 \| [\d.]+ \([\d.]+ to [\d.]+\) \|/,
+    /Median, relative to WebSocket[\s\S]*\| SSE \+ XHR, HTTP\/2 \| [\d.]+ \([\d.]+ to [\d.]+\) \|/,
   )
-  assert.match(text, /Of 1,440 samples none was lost, none came twice and none came out of order/)
+  assert.match(text, /Of 1,440 samples none was lost, none arrived twice and none arrived out of order/)
 })
 
-test('losses are tabled', () => {
+test('losses are in a table', () => {
   assert.match(
     fileOf(payload, madePayloadRun({ lost: 0.2 })),
     /\| SSE \+ XHR, HTTP\/2 \| 10 B \| 180 \| \d+ \| [\d.]+ \| 0 \| 0 \|/,

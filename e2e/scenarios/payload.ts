@@ -53,7 +53,7 @@ import {
 } from '../report/section.ts'
 
 interface PayloadSample extends Sample {
-  /** Of the text in the message. */
+  /** Size of the text in the message. */
   readonly bytes: number
 }
 
@@ -70,13 +70,12 @@ export interface Run extends Circumstances {
 
 /** JSON and the log's own fields on top of the text. */
 const envelopeBytes = 4096
-/** The least that a server accepts by default: smaller limits would measure refusals. */
+/** The minimum that a server accepts by default: smaller limits would measure refusals. */
 const usualMessageBytes = 1_048_576
 
 export const payload = defineExperiment({
   name: 'payload',
-  about: `Sends messages of growing size from one window to all, one at a time, and measures the transmission time of each to each
-    window, in several sessions.`,
+  about: `Sends messages of increasing size from one window to all, one at a time, and measures the transmission time of each to each\n    window, in several sessions.`,
   flags: {
     sizes: flag(
       numbers('10,100,1000,10000,100000,1000000', 1, 2_000_000),
@@ -84,11 +83,11 @@ export const payload = defineExperiment({
       'bytes of a message’s text',
     ),
     modes: flag(wordsOnce.default(['sse/2', 'sse/1.1', 'websocket/1.1']), 'LIST', 'modes to compare'),
-    windows: flag(whole(1, 50).default(3), 'N', 'windows open at a time'),
+    windows: flag(whole(1, 50).default(3), 'N', 'simultaneously open windows'),
     sessions: flag(whole(1, 1000).default(3), 'N', 'at least 2 for intervals'),
-    messages: flag(whole(1, 10_000).default(20), 'N', 'of each size and mode in a session'),
+    messages: flag(whole(1, 10_000).default(20), 'N', 'messages per size, mode and session'),
     warmup: flag(whole(0, 200).default(3), 'N', 'uncounted messages before them'),
-    interval: flag(whole(1, 10_000).default(50), 'MS', 'least time between two messages'),
+    interval: flag(whole(1, 10_000).default(50), 'MS', 'minimum time between two messages'),
     wait: flag(whole(1, 600).default(10), 'S', 'a message that has not arrived by then is lost'),
     ...{ profile: profileFlag, seed, headed },
   },
@@ -135,7 +134,7 @@ export const payload = defineExperiment({
           const turn = await timeTurn(windows, system, place, () => send(messages))
           if (turn.sent !== messages)
             throw new Error(
-              `${name}: ${messages} messages of ${sizeOf(bytes)} were published, ${turn.sent} found room.`,
+              `${name}: ${messages} messages of ${sizeOf(bytes)} were published, ${turn.sent} fitted into the outbox.`,
             )
           const samples = turn.samples.map((sample) => ({ ...sample, bytes }))
           turns.push({ bounds: turn.boundMs, samples, use: { mode: name, ...turn.use } })
@@ -187,7 +186,7 @@ export const payload = defineExperiment({
       doubtsSection(summary),
     ],
     method: [
-      `Each of the ${count(summary.sessions)} session${summary.sessions === 1 ? '' : 's'} started a server process, a browser and ${summary.parameters.windows} windows anew; modes and sizes came in a drawn order. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
+      `Each of the ${count(summary.sessions)} session${summary.sessions === 1 ? '' : 's'} started a fresh server process, browser and ${summary.parameters.windows} windows; modes and sizes came in random order. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
     ],
     data: {
       'samples.csv.gz': csv(
@@ -204,7 +203,7 @@ export const payload = defineExperiment({
   }),
 })
 
-/** At most so many times the least: alike, for the finding. */
+/** Modes within this ratio of the fastest count as alike in the finding. */
 const alikeWithin = 1.25
 
 type Summary = ReturnType<typeof analyse>
@@ -225,7 +224,7 @@ function analyse(run: Run) {
   }
 }
 
-/** `1 kB`, in powers of ten. */
+/** Such as `1 kB`, in powers of ten. */
 export function sizeOf(bytes: number): string {
   const [unit, power] = bytes < 1000 ? ['B', 1] : bytes < 1e6 ? ['kB', 1000] : ['MB', 1e6]
   return `${Number((bytes / Number(power)).toPrecision(3))} ${unit}`
@@ -251,7 +250,7 @@ function summariseSize({ samples: all, baseline }: Run, mode: string, bytes: num
     mode: `${mode}, ${sizeOf(bytes)}`,
     ...{ subject: mode, bytes },
     ...summariseSamples(samples, transmissionMs),
-    /** The text over the median time, at one window. */
+    /** The text's size over the median time, at one window. */
     kilobytesPerSecond: times.length === 0 ? null : significant(bytes / median(times)),
     /** In order of the sessions. */
     sessionP50sMs: sessions.map(([, p50Ms]) => significant(p50Ms ?? Number.NaN)),
@@ -269,14 +268,17 @@ function summariseMode({ serverUse }: Run, mode: string, sizes: readonly SizeSum
     ...totals(own),
     smallestP50Ms: own.at(0)?.p50Ms ?? null,
     largestP50Ms: own.at(-1)?.p50Ms ?? null,
-    /** Largest size up to which every one takes at most `alikeWithin` times as long as the smallest; null without times. */
+    /**
+     * Largest size up to which every size takes at most `alikeWithin` times as long as the
+     * smallest; null without times.
+     */
     flatToBytes: flatTo(own),
     serverCpuMs: significant(use?.cpuMs ?? Number.NaN),
     serverRssBytes: significant(use?.rssBytes ?? Number.NaN),
   }
 }
 
-/** `own`: of one mode, ascending. */
+/** `own`: one mode's, ascending. */
 function flatTo(own: readonly SizeSummary[]): number | null {
   const least = own[0]?.p50Ms
   if (least == null) return null
@@ -293,8 +295,8 @@ function findingOf({ modes, sizes: all }: Run, sizes: readonly SizeSummary[]): s
   const flatBytes = Math.min(...flat.map((bytes) => bytes ?? 0))
   const start =
     flatBytes > smallest
-      ? `Up to ${sizeOf(flatBytes)} the size hardly counts: at most ${alikeWithin} times the time of ${sizeOf(smallest)} in every mode`
-      : `The size counts from ${sizeOf(all[1] ?? largest)} on in some mode`
+      ? `Up to ${sizeOf(flatBytes)} the size hardly matters: at most ${alikeWithin} times the time of ${sizeOf(smallest)} in every mode`
+      : `The size matters from ${sizeOf(all[1] ?? largest)} on in some mode`
   const late = ({ p50Ms }: SizeSummary) => p50Ms ?? Number.POSITIVE_INFINITY
   const times = at(largest)
     .toSorted((one, other) => late(one) - late(other))
@@ -330,7 +332,7 @@ const naming = [
 
 const sizesIn = ({ sizes }: Summary) => [...new Set(sizes.map(({ bytes }) => bytes))]
 
-/** A row for each mode, a column for each size. */
+/** A row per mode, a column per size. */
 function grid(
   summary: Summary,
   caption: string,
@@ -366,7 +368,7 @@ function timesSection(summary: Summary): Section {
     },
     tables: [grid(summary, 'Median in milliseconds', ({ p50Ms }) => p50Ms)],
     paragraphs: [
-      'A sample is one message at one receiving window; its time runs from being handed to the window’s outbox to the arrival of its last byte, parsed. The envelope, some 150 bytes, comes on top of the size.',
+      'A sample is one message at one receiving window; its time runs from being handed to the window’s outbox to the arrival of its last byte, parsed. The envelope, about 150 bytes, is not part of the size.',
     ],
   }
 }
@@ -381,7 +383,7 @@ function throughputSection(summary: Summary): Section {
       ),
     ],
     paragraphs: [
-      'One message is under way at a time: this is what a single message reaches, not what a mode could carry in all. It goes to every window, so that the server sends as many times as much.',
+      'One message is in flight at a time: this is what a single message reaches, not a mode’s total capacity. It goes to every window, so the server sends correspondingly more.',
     ],
   }
 }
@@ -390,7 +392,7 @@ function comparisonSections(summary: Summary): readonly Section[] {
   const { baseline, modes, sessions } = summary
   if (modes.length < 2) return []
   const others = modes.filter(({ mode }) => mode !== baseline)
-  const caption = `Median, times that of ${spokenName(baseline)}`
+  const caption = `Median, relative to ${spokenName(baseline)}`
   return [
     {
       title: `Against ${spokenName(baseline)}`,
@@ -406,7 +408,7 @@ function comparisonSections(summary: Summary): readonly Section[] {
 
 function costSection({ modes }: Summary): Section {
   return {
-    title: 'What the server spent',
+    title: 'Server use',
     tables: [
       table(
         'Processor time over all sizes of a mode, and the highest resident memory in them',
@@ -417,7 +419,7 @@ function costSection({ modes }: Summary): Section {
       ),
     ],
     paragraphs: [
-      'Memory is that of the whole server process: a later mode can inherit what an earlier one took.',
+      'Memory is that of the whole server process: a later mode can inherit what an earlier one used.',
     ],
   }
 }
@@ -426,10 +428,10 @@ function doubtsSection({ clock, environment, sessions }: Summary): Section {
   return {
     title: 'Doubts',
     paragraphs: [
-      `Server, browser and lab shared one machine with ${environment.cores} cores; ${loadWords({ environment })}. Over loopback, bytes travel as fast as memory: what grows with the size is encoding, encryption, storing and parsing. A network adds its own time for each byte; --profile simulates one.`,
+      `Server, browser and lab shared one machine with ${environment.cores} cores; ${loadWords({ environment })}. Over loopback, bytes travel as fast as memory: the time that grows with the size is encoding, encryption, storing and parsing. A network adds its own time per byte; --profile simulates one.`,
       sessionsWords(sessions),
-      `Two windows’ stamps can differ by at most ${figure(clock.boundMs)} ms. The text is one letter over and over; no mode compresses messages, but a proxy between might.`,
-      `“Alike” in the finding is a ratio of medians of at most ${alikeWithin}; it is no test.`,
+      `Two windows’ stamps can differ by at most ${figure(clock.boundMs)} ms. The text is one repeated letter; no mode compresses messages, but a proxy in between might.`,
+      `“Alike” in the finding means a ratio of medians of at most ${alikeWithin}; it is not a test.`,
     ],
   }
 }

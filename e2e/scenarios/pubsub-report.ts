@@ -1,4 +1,4 @@
-// What the iterations of a `pubsub` run say, and its report: latencies with each broker, beside the paper’s.
+// Analyses the iterations of a `pubsub` run: latencies with each broker, beside the paper’s.
 
 import { mean, standardDeviation } from '../../server/wire/t-test.ts'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
@@ -46,7 +46,7 @@ export const sectionsOf = (summary: Summary): readonly Section[] => [
 const find = ({ groups }: Summary, mode: string, users: number, broker: BrokerName) =>
   groups.find((group) => group.mode === mode && group.users === users && group.broker === broker)
 
-/** For each mode a row for each number of users, a column for each broker, and two of the paper. */
+/** For each mode a row per number of users, a column per broker, and two of the paper. */
 function grids(
   summary: Summary,
   caption: string,
@@ -94,7 +94,7 @@ function drawing(
         }),
       }),
     )
-  // In the colour of the same broker here; the tables have the others too.
+  // In the colour of the same broker here; the tables also have the others.
   const ofPaper = (['none', 'sqs'] as const)
     .filter((broker) => brokers.includes(broker))
     .map(
@@ -115,8 +115,7 @@ function drawing(
   return {
     caption: `${caption} Both axes are logarithmic; dashed: the paper’s.`,
     description: `${caption} By number of users for ${brokers.map((broker) => aboutBroker[broker].label).join(', ')}, in ${modes.map(spokenName).join(' and ')}. The tables below give the same in figures.`,
-    draw: (width) =>
-      lines(panels, { width, axis: 'users at the same time', ticks: users, tickFormat: count }),
+    draw: (width) => lines(panels, { width, axis: 'simultaneous users', ticks: users, tickFormat: count }),
   }
 }
 
@@ -147,7 +146,7 @@ function latencySection(summary: Summary): Section {
         : []),
     ],
     paragraphs: [
-      'The latency of a message runs from the moment it was handed to its user’s connection until it came back over the same user’s stream. All messages of a burst compete for the same processors: the mean says how far a server falls behind users that all send at the same moment, not what one message alone would take.',
+      'The latency of a message runs from the moment it was handed to its user’s connection until it came back over the same user’s stream. All messages of a burst compete for the same processors: the mean says how far a server falls behind users that all send at the same moment, not how long one message alone would take.',
       summary.sessions < 2
         ? 'One session gives no interval of the ratios.'
         : `In brackets the 95 % interval, Student’s t over the logarithms of the ${summary.sessions} sessions’ ratios: each session has fresh servers and users.`,
@@ -161,7 +160,7 @@ function lossSection(summary: Summary): Section {
     title: 'Loss',
     tables: grids(
       summary,
-      'messages that did not come back (the paper’s table I)',
+      'messages that did not return (the paper’s table I)',
       ({ lost, lossPercent }) => (lost === 0 ? '0' : `${count(lost)} (${percent(lossPercent)})`),
       ({ lossPercent }) => percent(lossPercent),
     ),
@@ -187,10 +186,10 @@ function bandwidthSection(summary: Summary): Section {
         ({ kbps }) => spread(kbps.mean, kbps.sd),
         ({ kbps }) => figure(kbps),
       ),
-      ...grids(summary, 'bytes for each message that came back', ({ bytesPerMessage }) => bytesPerMessage),
+      ...grids(summary, 'bytes per message returned', ({ bytesPerMessage }) => bytesPerMessage),
     ],
     paragraphs: [
-      'Counted at the users’ sockets: what TLS made of all frames, acknowledgements of messages included, without the headers of TCP and IP; divided by the time from the first message to the last answer. A faster answer is a higher bandwidth: the bytes for each message are what a broker adds. The paper’s figures are of a monitor that averages over a longer time.',
+      'Counted at the users’ sockets: TLS bytes of all frames, including acknowledgements, without TCP and IP headers; divided by the time from the first message to the last answer. A faster answer is a higher bandwidth; the bytes per message are what a broker adds. The paper’s figures are from a monitor that averages over a longer time.',
     ],
   }
 }
@@ -228,7 +227,7 @@ function testSections(summary: Summary): readonly Section[] {
       title: 't-tests, as in the paper',
       tables: modes.map(tests),
       paragraphs: [
-        'The paper’s tables II, III and IV: significant below 0.05 from 500 users on for latency, from 1,000 on for bandwidth, and at 5,000 and 10,000 for lost messages. An iteration is one value. Iterations of a session share servers and connections and resemble each other, so that these p are smaller than the evidence; the intervals of the ratios above count sessions.',
+        'The paper’s tables II, III and IV: significant below 0.05 from 500 users on for latency, from 1,000 on for bandwidth, and at 5,000 and 10,000 for lost messages. An iteration is one value. Iterations of a session share servers and connections and resemble each other, so these p values overstate the evidence; the intervals of the ratios above count sessions.',
       ],
     },
   ]
@@ -241,7 +240,7 @@ function requeuedSections({ requeued }: Summary): readonly Section[] {
     {
       title: 'Lost messages are queued again',
       paragraphs: [
-        `Another consumer took ${count(taken)} of ${count(users)} messages from the queue and never acknowledged them. After the visibility time-out of ${visibilityMs / 1000} s the queue gave them out again: ${count(n)} of ${count(users)} messages came back to their users, ${duplicated === 0 ? 'none' : count(duplicated)} of them twice; those that were taken after ${figure(againMeanMs === null ? null : againMeanMs / 1000)} s in the mean.`,
+        `Another consumer took ${count(taken)} of ${count(users)} messages from the queue and never acknowledged them. After the visibility time-out of ${visibilityMs / 1000} s the queue delivered them again: ${count(n)} of ${count(users)} messages returned to their users, ${duplicated === 0 ? 'none' : count(duplicated)} of them twice; those that were taken, after ${figure(againMeanMs === null ? null : againMeanMs / 1000)} s on average.`,
       ],
     },
   ]
@@ -255,7 +254,7 @@ function costSection(summary: Summary): Section {
         `${labelOf(mode)}: over all iterations`,
         [
           ...['Users', text('Broker'), 'Median, ms', 'p95, ms', 'Last, ms', 'Sending, ms'],
-          ...['Server CPU, µs a message', 'Busiest client'],
+          ...['Server CPU, µs per message', 'Busiest client'],
         ],
         summary.groups
           .filter((group) => group.mode === mode)
@@ -267,7 +266,7 @@ function costSection(summary: Summary): Section {
       ),
     ),
     paragraphs: [
-      'Median and p95: means of the iterations’. Last: until the last message was back; sending: until the last one was sent. The server’s processor time is that of its own process, without the broker’s. Busiest client: processor time over the time of the burst, of one core; in bursts of a few milliseconds what the process does just before and after counts too.',
+      'Median and p95: means of the iterations’. Last: until the last message was back; sending: until the last one was sent. The server’s processor time is that of its own process, without the broker’s. Busiest client: processor time over the time of the burst, of one core; in bursts of a few milliseconds what the process does just before and after also counts.',
     ],
   }
 }
@@ -277,18 +276,18 @@ function doubtsSection({ environment, groups, sessions }: Summary): Section {
   return {
     title: 'Doubts',
     paragraphs: [
-      `Users, server and broker shared one machine with ${environment.cores} cores, over loopback; ${loadWords({ environment })}. A broker on a machine of its own costs a network’s time and saves this machine’s.`,
+      `Users, server and broker shared one machine with ${environment.cores} cores, over loopback; ${loadWords({ environment })}. A broker on a separate machine costs network time and saves this machine’s.`,
       busy.length === 0
-        ? `No client process was busy for more than ${100 * busyShare} % of its bursts in the mean.`
-        : `In ${busy.length} of ${groups.length} groups a client process was busy for more than ${100 * busyShare} % of its bursts in the mean: there the clients were the bottleneck, and the differences between brokers are larger than they seem.`,
+        ? `No client process was busy for more than ${100 * busyShare} % of its bursts on average.`
+        : `In ${busy.length} of ${groups.length} groups a client process was busy for more than ${100 * busyShare} % of its bursts on average: there the clients were the bottleneck, and the differences between brokers are larger than they seem.`,
       sessionsWords(sessions),
     ],
   }
 }
 
 /**
- * `none`: a bare relay of channels, without broker and log. `bare-file`, `bare-nats`: the same relay, which writes each message to a
- * file or through JetStream, and checks nothing.
+ * `none`: a bare relay of channels, without broker and log. `bare-file`, `bare-nats`: the same
+ * relay, which writes each message to a file or through JetStream, and checks nothing.
  */
 export const brokerNames = ['none', 'bare-file', 'embedded', 'bare-nats', 'nats', 'sqs'] as const
 export type BrokerName = (typeof brokerNames)[number]
@@ -300,7 +299,7 @@ interface AboutBroker {
   readonly label: string
   /** Its name in `e2e/peers/relays.ts`. */
   readonly relay?: string
-  /** The bare relay that does the least of what a broker of Crosswind's does. */
+  /** The bare relay that does the minimum of what this broker does. */
   readonly floor?: BrokerName
 }
 
@@ -313,7 +312,10 @@ export const aboutBroker: Readonly<Record<BrokerName, AboutBroker>> = {
   sqs: { column: 'SQS', label: 'SQS' },
 }
 
-/** One burst: each user sends a message, and waits for it. Times in ms, from when each was handed to its connection. */
+/**
+ * One burst: each user sends a message, and waits for it. Times in ms, from when each was handed to
+ * its connection.
+ */
 export interface Iteration {
   readonly mode: string
   readonly users: number
@@ -321,20 +323,23 @@ export interface Iteration {
   readonly session: number
   /** From 1, over all sessions. */
   readonly iteration: number
-  /** Messages that came back. */
+  /** Messages that returned. */
   readonly n: number
   readonly duplicated: number
   readonly meanMs: number | null
   readonly p50Ms: number | null
   readonly p95Ms: number | null
   readonly maxMs: number | null
-  /** Until the last message was sent, and until the last one had come back or the wait was over. */
+  /** Until the last message was sent, and until the last one had returned or the wait was over. */
   readonly sendingMs: number
   readonly lastMs: number
-  /** From the server to the users, TLS included. */
+  /** From the server to the users, including TLS. */
   readonly bytesOut: number
   readonly serverCpuMs: number
-  /** Of the busiest client process, of one core; from the first message to the last answer. */
+  /**
+   * CPU of the busiest client process, as a share of one core; from the first message to the last
+   * answer.
+   */
   readonly clientCpuShare: number
 }
 
@@ -345,7 +350,7 @@ export interface Requeued {
   readonly visibilityMs: number
   readonly n: number
   readonly duplicated: number
-  /** Of those that came again, ms after they were sent. */
+  /** For those that were delivered again, ms after they were sent. */
   readonly againMs: readonly number[]
 }
 
@@ -361,7 +366,7 @@ export interface Run extends Circumstances {
   readonly brokerVersions: Readonly<Partial<Record<BrokerName, string>>>
 }
 
-/** Above it the clients, and not the server alone, decide how long a burst takes. */
+/** Above this, the clients, not the server alone, determine how long a burst takes. */
 export const busyShare = 0.9
 
 /** Ganaputra and Pardamean 2015, tables I, III and IV: means of 30 iterations, in ms and kbit/s. */
@@ -441,9 +446,9 @@ function summariseGroup(run: Run, mode: string, users: number, broker: BrokerNam
     bytesPerMessage: significant(own.reduce((sum, { bytesOut }) => sum + bytesOut, 0) / n),
     serverCpuMicrosPerMessage: significant((1000 * cpuMs) / n),
     clientCpuShare: meanFigure(own, ({ clientCpuShare }) => clientCpuShare),
-    /** Of the mean latency to the bare relay's, session by session; null for itself. */
+    /** Mean latency over the bare relay's, session by session; null for itself. */
     ratio: ratioOf(own, bare),
-    /** Likewise, of that to the bare relay with the same broker. */
+    /** Likewise, over that of the bare relay with the same broker. */
     overFloor: floor ? ratioOf(own, ofBroker(floor)) : null,
   }
 }
@@ -456,7 +461,9 @@ function meanFigure(iterations: readonly Iteration[], read: Read): number | null
   return significant(mean(known(iterations, read)))
 }
 
-/** Mean and standard deviation over the iterations, and p of Welch's test against the bare relay's. */
+/**
+ * Mean and standard deviation over the iterations, and p of Welch's test against the bare relay's.
+ */
 function comparison(own: readonly Iteration[], bare: readonly Iteration[], read: Read) {
   const [first, second] = [own, bare].map((iterations) => {
     const values = known(iterations, read)
@@ -471,7 +478,9 @@ function comparison(own: readonly Iteration[], bare: readonly Iteration[], read:
   }
 }
 
-/** Iterations of one session share a server, so that a session counts once. Null without any in common. */
+/**
+ * Iterations of one session share a server, so a session counts once. Null without any in common.
+ */
 function ratioOf(own: readonly Iteration[], bare: readonly Iteration[]) {
   const latencies = (iterations: readonly Iteration[]) =>
     new Map(

@@ -1,11 +1,11 @@
-// A small real run over NATS, whose server this starts itself.
+// A small real run over NATS, whose server this test starts.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runSmall } from '../lab/testing.ts'
 import { pubsub } from './pubsub.ts'
 
-test('each user’s message comes back over NATS, through Crosswind and through the bare relay', async (t) => {
+test('each user’s message returns over NATS, through Crosswind and through the bare relay', async (t) => {
   const flags = '--users 20 --brokers bare-nats,nats --iterations 2 --sessions 1 --warmup 0'
   const { summary, isFailure } = await runSmall(t, pubsub, flags)
   assert.equal(isFailure, false)

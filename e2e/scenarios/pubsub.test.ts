@@ -1,4 +1,4 @@
-// What is made of a pubsub run's bursts, what its report says, and a small real run.
+// Analysis and report of pubsub runs, and a small real run.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -65,17 +65,17 @@ function madeRun({
 const groupOf = (run: Run, mode: string, users: number, broker: BrokerName) =>
   analyse(run).groups.find((one) => one.mode === mode && one.users === users && one.broker === broker)
 
-test('a ratio is of the means of a session, and its interval is over sessions', () => {
+test("a ratio is of a session's means, and its interval is over sessions", () => {
   const group = groupOf(madeRun(), 'websocket/1.1', 50, 'embedded')
   assert.ok(group?.ratio?.interval)
   assert.ok(Math.abs(group.ratio.ratio - 1.5) < 0.001)
-  // The sessions are three times as slow as each other, their ratios alike.
+  // The sessions are three times as slow as each other, but their ratios alike.
   assert.ok(group.ratio.interval[1] - group.ratio.interval[0] < 0.01)
   assert.equal(groupOf(madeRun(), 'websocket/1.1', 50, 'none')?.ratio, null)
   assert.equal(groupOf(madeRun({ sessions: 1 }), 'sse/2', 50, 'sqs')?.ratio?.interval, null)
 })
 
-test('a broker is compared with the bare relay that stores likewise too, where that was measured', () => {
+test('a broker is also compared with the bare relay that stores in the same way, if measured', () => {
   const brokers = ['none', 'bare-file', 'embedded', 'bare-nats', 'nats', 'sqs'] as const
   const run = madeRun({ brokers })
   const over = (broker: BrokerName) => groupOf(run, 'sse/2', 1000, broker)?.overFloor?.ratio
@@ -94,7 +94,7 @@ test('a broker is compared with the bare relay that stores likewise too, where t
   )
 })
 
-test('what did not come back is lost, and only with a broker a failure of the run', () => {
+test('a message that does not return is lost, and a failure of the run only with a broker', () => {
   const change = ({ broker, users }: Iteration) => (broker === 'none' && users === 1000 ? { n: 990 } : {})
   const summary = analyse(madeRun({ change }))
   assert.match(summary.finding, /^With a broker none of 50,400 messages was lost; without one 240 of 25,200/)
@@ -104,7 +104,7 @@ test('what did not come back is lost, and only with a broker a failure of the ru
   assert.equal(embedded?.lostEach.p, 0)
 })
 
-test('clients that were busy are named instead of the server', () => {
+test('busy clients are named instead of the server', () => {
   const change = ({ users }: Iteration) => (users === 1000 ? { clientCpuShare: busyShare + 0.05 } : {})
   const run = madeRun({ change })
   assert.match(analyse(run).finding, /In 6 of 12 groups .* there the clients were the bottleneck\./)
@@ -112,7 +112,7 @@ test('clients that were busy are named instead of the server', () => {
   assert.doesNotMatch(analyse(madeRun()).finding, /bottleneck/)
 })
 
-test('bandwidth is what TLS made, over the time until the last answer', () => {
+test('bandwidth is TLS bytes over the time until the last answer', () => {
   const group = groupOf(
     madeRun({ sessions: 1, each: 2, change: () => ({ lastMs: 100 }) }),
     'sse/2',
@@ -123,7 +123,7 @@ test('bandwidth is what TLS made, over the time until the last answer', () => {
   assert.equal(group?.bytesPerMessage, 300)
 })
 
-test('the report sets the paper beside each group, and has no figure for what was not measured', () => {
+test('the report shows the paper beside each group, and no figure for what was not measured', () => {
   const text = fileOf(pubsub, madeRun())
   assert.match(text, /\| Users \| None \| Embedded \| SQS \| Paper, none \| Paper, SQS \|/)
   assert.match(
@@ -149,7 +149,7 @@ testRefusals(pubsub, [
   ['--iterations 2', /at least as many as sessions/],
 ])
 
-test('a small run: each user’s message comes back, with and without a log', async (t) => {
+test('a small run: each user’s message returns, with and without a log', async (t) => {
   const flags = '--users 20 --brokers none,bare-file,embedded --iterations 2 --sessions 2 --warmup 0'
   const { summary, isFailure, out } = await runSmall(t, pubsub, flags)
   assert.equal(isFailure, false)
@@ -159,7 +159,7 @@ test('a small run: each user’s message comes back, with and without a log', as
       ['none', 'bare-file', 'embedded'].map((broker) => [mode, broker, 40, 0]),
     ),
   )
-  // The log's envelope and acknowledgement are more than a relay's message.
+  // The log's envelope and acknowledgement are larger than a relay's message.
   const [bare, , stored] = summary.groups.map(({ bytesPerMessage }) => Number(bytesPerMessage))
   assert.ok(bare !== undefined && stored !== undefined && bare > 200 && stored > bare)
   const rows = (await readFile(join(out, 'iterations.csv'), 'utf8')).trim().split('\n')

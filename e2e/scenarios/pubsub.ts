@@ -1,4 +1,4 @@
-// Publish and subscribe as in the 2015 study: each user sends a message at the same time, and waits for it to come back.
+// Publish and subscribe as in the 2015 study: all users send at once and wait for their message.
 
 import { natsServerVersion, startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
 import { sqsServerVersion, startSqsServer, startThief, type TestSqs } from '../../server/log/sqs-testing.ts'
@@ -29,29 +29,23 @@ import {
 
 export const pubsub = defineExperiment({
   name: 'pubsub',
-  about: `Repeats the experiment of the 2015 publish/subscribe paper: each user sends one message at the same time and waits for it
-    to come back, through each broker in turn. Compares loss, response latency and bandwidth with a bare relay's.
-    Exits with status 1 if a message was lost with a broker.`,
+  about: `Repeats the experiment of the 2015 publish/subscribe paper: each user sends one message at the same time and waits for it\n    to return, through each broker in turn. Compares loss, response latency and bandwidth with a bare relay's.\n    Exits with status 1 if a message was lost with a broker.`,
   flags: {
-    users: flag(numbers('50,100,500,1000,5000,10000', 1, 20_000), 'LIST', 'users at the same time'),
+    users: flag(numbers('50,100,500,1000,5000,10000', 1, 20_000), 'LIST', 'simultaneous users'),
     brokers: flag(
       names(brokerNames).default(['none', 'embedded', 'nats', 'sqs']),
       'LIST',
-      'none: a bare relay; embedded, nats, sqs; bare-file, bare-nats: the bare relay, storing in a file or on NATS, as a floor of the former. NATS and SQS need the programs that docs/cluster.md names',
+      'none: a bare relay; embedded, nats, sqs; bare-file, bare-nats: the bare relay, storing in a file or on NATS, as a floor for embedded and nats. NATS and SQS need the programs that docs/cluster.md names',
     ),
     modes: flag(wordsOnce.default(['websocket/1.1', 'sse/2']), 'LIST', 'modes of the users'),
     iterations: flag(whole(1, 1000).default(30), 'N', 'bursts of each'),
     sessions: flag(
       whole(1, 100).default(5),
       'N',
-      'fresh servers and users, among which the iterations are divided',
+      'sessions with fresh servers and users, which share the iterations',
     ),
-    warmup: flag(
-      whole(0, 100_000).default(3000),
-      'N',
-      'uncounted messages of each at least, in whole bursts',
-    ),
-    processes: flag(whole(1, 64).default(2), 'N', 'client processes for each broker'),
+    warmup: flag(whole(0, 100_000).default(3000), 'N', 'minimum of uncounted messages each, in whole bursts'),
+    processes: flag(whole(1, 64).default(2), 'N', 'client processes per broker'),
     wait: flag(whole(1, 600).default(60), 'S', 'time after which a message is lost'),
   },
   options(given) {
@@ -83,7 +77,7 @@ export const pubsub = defineExperiment({
       requeued: brokers.includes('sqs') ? await showRequeueing(options, lab) : null,
       ...lab.circumstances({
         browser: 'none: load clients on Node’s connections',
-        server: 'processes of their own on this machine, over loopback',
+        server: 'its own processes on this machine, over loopback',
         parameters: {
           ...{ users: users.join(', '), brokers: brokers.join(', '), iterations, sessions },
           ...{ warmup, processes, wait },
@@ -103,7 +97,7 @@ export const pubsub = defineExperiment({
     title: 'publish and subscribe',
     sections: sectionsOf(summary),
     method: [
-      `Each broker got a fresh server and fresh users in each of ${summary.parameters.sessions} sessions, in ${summary.parameters.processes} client processes. Without a broker: a bare relay that finds a message’s channel and sends it. The bare relays with a file or NATS number, store and acknowledge it besides. Crosswind checks, numbers, stores and acknowledges it; its log is the default one, a file. NATS and SQS ran on the same machine. ${Object.values(summary.brokerVersions).join('; ')}`.trim(),
+      `Each broker got a fresh server and fresh users in each of ${summary.parameters.sessions} sessions, in ${summary.parameters.processes} client processes. Without a broker: a bare relay that finds a message’s channel and sends it. The bare relays with a file or NATS also number, store and acknowledge it. Crosswind checks, numbers, stores and acknowledges it; its log is the default one, a file. NATS and SQS ran on the same machine. ${Object.values(summary.brokerVersions).join('; ')}`.trim(),
       'The paper is Ganaputra and Pardamean, “Asynchronous Publish/Subscribe Architecture over WebSocket for Building Real-time Web Applications”, Internetworking Indonesia Journal, 2015: 30 iterations over the Internet, on one Windows server, with Amazon SQS.',
     ],
     data: { 'iterations.csv': iterationsCsv(run.iterations) },
@@ -113,12 +107,12 @@ export const pubsub = defineExperiment({
 
 type Options = ReturnType<typeof pubsub.options>
 
-/** For users of one size in one mode, with a server of its own. */
+/** For users of one number in one mode, with its own server. */
 interface Group {
   readonly broker: BrokerName
   readonly server: LoadServer
   readonly loads: readonly LoadProcess[]
-  /** Of the queue, where there is one. */
+  /** Settings of the queue, if there is one. */
   readonly sqs: ReturnType<TestSqs['settings']> | null
 }
 
@@ -127,7 +121,7 @@ const openingAtOnce = 64
 /** Until all orders have arrived. */
 const leadMs = 100
 const betweenBurstsMs = 300
-/** Presence frames follow the last user by as much. */
+/** Presence frames follow the last user for this long. */
 const settleMs = (users: number) => 500 + users * 1.2
 
 interface About {
@@ -215,7 +209,7 @@ async function openGroup(
   return { broker, server, loads, sqs }
 }
 
-/** Of the server, for what runs beside it. */
+/** Server settings for what runs beside it. */
 function brokerSettings(broker: BrokerName, sqs: Group['sqs'], nats: TestNats | null) {
   if (nats) return { broker, 'nats-servers': nats.address() }
   if (sqs === null) return { broker }
@@ -234,7 +228,7 @@ async function startQueue(opened: AsyncDisposableStack) {
   return { ...sqs.settings('pubsub'), visibilitySeconds: requeueing.visibilitySeconds }
 }
 
-/** Enough to show it: what nobody deletes comes again. */
+/** Enough to show it: a message that is not deleted is delivered again. */
 const requeueing = { users: 100, taken: 30, visibilitySeconds: 5 } as const
 
 /** Another consumer takes messages from the queue and never deletes them. */
@@ -242,7 +236,7 @@ async function showRequeueing({ modes, processes, wait }: Options, lab: Lab): Pr
   await using opened = new AsyncDisposableStack()
   const { users, visibilitySeconds } = requeueing
   const group = await openGroup('sqs', modes[0] ?? '', users, processes, opened, lab.signal)
-  if (!group.sqs) throw new Error('The group of SQS has no queue.')
+  if (!group.sqs) throw new Error('The SQS group has no queue.')
   await lab.pause(settleMs(users))
   await runBurst(group, 1, wait * 1000)
   const thief = await startThief(group.sqs, requeueing.taken)
@@ -251,7 +245,7 @@ async function showRequeueing({ modes, processes, wait }: Options, lab: Lab): Pr
   const againMs = latenciesMs.filter((ms) => ms >= 1000 * visibilitySeconds)
   const [taken, n] = [thief.taken(), latenciesMs.length]
   lab.say(
-    `Another consumer took ${taken} of ${users} messages from the queue: ${n} came, ${againMs.length} of them again.`,
+    `Another consumer took ${taken} of ${users} messages from the queue: ${n} arrived, ${againMs.length} of them again.`,
   )
   return { users, taken, visibilityMs: 1000 * visibilitySeconds, n, duplicated, againMs }
 }

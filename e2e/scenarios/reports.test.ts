@@ -1,4 +1,4 @@
-// What every report keeps to, of made-up runs of each scenario: structure, no requests, hostile text, no holes.
+// What every scenario's report must have: structure, no requests, escaped text, no missing figures.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ function checkReports<Run extends Circumstances, Result extends Summary>(
   const files = filesOf(experiment, run)
   const page = new JSDOM(files['report.html']).window.document
 
-  test(`${experiment.name}: the finding on top, headings in order, summary.json whole`, () => {
+  test(`${experiment.name}: the finding comes first, headings are in order, summary.json is complete`, () => {
     const summary = experiment.analyse(run)
     assert.equal(page.querySelector('header .finding')?.textContent, summary.finding)
     assert.equal(page.querySelectorAll('h1').length, 1)
@@ -41,7 +41,7 @@ function checkReports<Run extends Circumstances, Result extends Summary>(
     assert.deepEqual(summary, experiment.analyse(run))
   })
 
-  test(`${experiment.name}: every table has a caption, scopes and even rows, every figure words`, () => {
+  test(`${experiment.name}: every table has a caption, scopes and even rows; every figure has a description`, () => {
     for (const table of page.querySelectorAll('table')) {
       assert.ok(table.querySelector('caption')?.textContent)
       assert.ok([...table.querySelectorAll('th')].every((cell) => cell.hasAttribute('scope')))
@@ -54,7 +54,7 @@ function checkReports<Run extends Circumstances, Result extends Summary>(
     }
   })
 
-  test(`${experiment.name}: nothing is asked of anybody, no script runs, and every file is linked`, () => {
+  test(`${experiment.name}: makes no requests, runs no script, and links every file`, () => {
     assert.equal(page.querySelectorAll('script, link, img, iframe, [src], :not(a)[href]').length, 0)
     const links = [...page.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? '')
     assert.ok(links.every((link) => link.startsWith('#') || files[link]))
@@ -72,7 +72,7 @@ function checkReports<Run extends Circumstances, Result extends Summary>(
     assert.ok([...shown.querySelectorAll('pre')].some(({ textContent }) => textContent === evil))
   })
 
-  test(`${experiment.name}: no hole where a figure should be, however little was measured`, () => {
+  test(`${experiment.name}: no missing figure, however little was measured`, () => {
     for (const [place, one] of [run, ...odd].entries())
       for (const [name, content] of Object.entries(filesOf(experiment, one)))
         if (/\.(html|md|svg)$/.test(name))
@@ -128,7 +128,7 @@ checkReports(
   madeWindRun({ ...wind, readings: 1 }),
 )
 
-test('hostile names and ids in the samples stay text too', () => {
+test('hostile names and ids in the samples also stay text', () => {
   const run = madeRun({ sessions: 2, keys: 10, blocks: 2, behaviours: [{ mode: evil, medianMs: 3 }] })
   const samples = run.samples.map((sample) => ({ ...sample, id: `${evil}${sample.id}` }))
   const page = new JSDOM(filesOf(keystrokes, { ...run, samples })['report.html']).window.document

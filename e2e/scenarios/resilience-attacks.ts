@@ -1,4 +1,4 @@
-// Hostile clients: broken inputs with the answers that they must get, and floods.
+// Hostile clients: broken inputs with the required answers, and floods.
 
 import { once } from 'node:events'
 import net from 'node:net'
@@ -97,10 +97,10 @@ function socketSays(frame: string | Buffer): Send {
 }
 
 const page = 'window=broken&channels=broken'
-/** The server of the run takes 64 KiB. */
+/** The run's server accepts 64 KiB. */
 const tooLarge = { html: 'x'.repeat(65_537) }
 
-/** On its own channel, so that accepted input does not disturb the counts. */
+/** On its own channel, so that accepted input does not affect the counts. */
 export const brokenInputs: Readonly<Record<string, readonly [wanted: string, send: Send]>> = {
   'garbage on the port of HTTP/2': ['closed', garbage('2')],
   'garbage on the port of HTTP/1.1': ['closed', garbage('1.1')],

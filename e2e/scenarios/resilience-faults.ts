@@ -7,7 +7,7 @@ import type { ServerUnderTest } from './resilience-server.ts'
 import type { FaultKind, FaultRecord } from './resilience-summary.ts'
 
 interface PlannedFault extends Pick<FaultRecord, 'kind' | 'how' | 'atMs'> {
-  /** Picks among the available targets; 0 to 1, exclusive. */
+  /** Selects among the available targets; 0 to 1, exclusive. */
   readonly draw: number
   readonly lastsMs: number
 }
@@ -20,7 +20,7 @@ const stallMs: Readonly<Record<string, readonly [least: number, most: number]>> 
   'until it counts as silent': [6000, 8000],
 }
 
-/** A third of the cuts should count twice, but their second may find no connection. */
+/** A third of the cuts should count twice, but their second cut may find no connection. */
 const cutsPlannedForOnePromised = 1.05
 
 /** For 60 s; scaled to the run's length, at least one each. */
@@ -44,7 +44,9 @@ const longAwayMs = 8000
 /** Ms between the faults of a pair; the second hits reconnecting windows. */
 const followsMs = { least: 1500, spread: 3000 }
 
-/** `floodKinds` take turns. `promised`: fewest faults for a valid run. Deterministic for a seed. */
+/**
+ * `floodKinds` take turns. `promised`: minimum faults for a valid run. Deterministic for a seed.
+ */
 export function planFaults(
   seed: number,
   seconds: number,
@@ -114,9 +116,9 @@ interface FaultParts {
   readonly elapsed: () => number
   /** Deadline for finding a target, ms since the run began. */
   readonly endsAtMs: number
-  /** Ms after opening without faults; otherwise waiting faults would keep all windows closed. */
+  /** Ms without faults after opening; otherwise waiting faults would keep all windows closed. */
   readonly spareMs: number
-  /** Rejects when the run is stopped. */
+  /** Rejects if the run is stopped. */
   readonly pause: (ms: number) => Promise<void>
 }
 
@@ -134,7 +136,7 @@ export async function carryOut(
     const atMs = elapsed()
     const met = await byKind[kind](fault, parts)
     const known = { kind, how, atMs, lastedMs: elapsed() - atMs, isDone: met !== null }
-    const record = { ...known, ...(met ?? { target: '', outcome: 'there was nothing to meet' }) }
+    const record = { ...known, ...(met ?? { target: '', outcome: 'there was no target' }) }
     onFault(record)
     return record
   }
@@ -216,7 +218,7 @@ async function pickTarget(
 ): Promise<FleetWindow | undefined> {
   while (elapsed() < endsAtMs) {
     const fit = windows.filter((window) => window.openForMs > spareMs && isFit(window))
-    // All windows have their turn.
+    // All windows get their turn.
     const older = fit
       .toSorted((one, other) => other.openForMs - one.openForMs)
       .slice(0, Math.ceil(fit.length / 2))

@@ -33,10 +33,10 @@ export function requireWindowForEach({
 }): void {
   requireModes(modes)
   if (windows < modes.length)
-    throw new Error(`--windows is ${windows}: ${modes.length} modes need one each at least.`)
+    throw new Error(`--windows is ${windows}: ${modes.length} modes need at least one each.`)
 }
 
-/** So many windows in all, dealt out over the modes in turns. */
+/** Opens this many windows, distributed over the modes in rotation. */
 export function openFleet(modes: readonly Mode[], windows: number, seed: number, opening: FleetOpening) {
   const fleet: FleetWindow[] = []
   for (let place = 0; fleet.length < windows; place += 1)
@@ -83,7 +83,10 @@ export async function untilOpen(windows: readonly FleetWindow[], pause: Pause): 
     throw new Error(`Windows did not open: ${closed().join(', ')}.`)
 }
 
-/** Nothing waits to be sent, and each window has the newest message of every writer of its mode, or a snapshot after it. */
+/**
+ * Nothing waits to be sent, and each window has the newest message of every writer in its mode, or
+ * a snapshot after it.
+ */
 export function isSettled(windows: readonly FleetWindow[]): boolean {
   if (!windows.every(({ isOpen, unstored }) => isOpen && unstored === 0)) return false
   const byMode = Map.groupBy(windows, ({ mode }) => mode)
@@ -122,7 +125,7 @@ export class FleetWindow {
   #stall: Outage | null = null
   #wasWelcomed = false
 
-  /** `place`: among the windows of its mode, from 0. */
+  /** `place`: index among the windows of its mode, from 0. */
   constructor(mode: Mode, place: number, random: Random, { mayFall, origin, ca, elapsed }: FleetOpening) {
     const name = `${mode.name.replace('/', '-')}-${place + 1}`.replaceAll('.', '_')
     const record = createWindowRecord(name, mode.name, place < writersPerMode)
@@ -141,7 +144,7 @@ export class FleetWindow {
       },
       onStored: ({ id }, seq) => void record.accepted.set(id, seq),
       onRefused: ({ id }, sentence) => void record.refused.push(`${id}: ${sentence}`),
-      onSuperseded: ({ id }) => void record.refused.push(`${id}: left out for a newer one`),
+      onSuperseded: ({ id }) => void record.refused.push(`${id}: dropped for a newer one`),
       onRenamed: (id) => void record.refused.push(`${id}: its id was taken`),
     })
   }
@@ -164,7 +167,7 @@ export class FleetWindow {
     else this.record.refused.push('The outbox was full.')
   }
 
-  /** Cuts now, and with a moment again during the resume. False without a connection. */
+  /** Cuts now and, with a moment, again during the resume. False without a connection. */
   cut(again?: Moment): boolean {
     if (again) this.#cutNext = again
     const open = [...this.#connections]
@@ -173,7 +176,7 @@ export class FleetWindow {
     return open.length > 0
   }
 
-  /** Returns the function that reads on. */
+  /** Returns the function that resumes reading. */
   stall(): () => void {
     const stall: Outage = { fromMs: this.#elapsed(), toMs: null }
     this.#stall = stall

@@ -52,10 +52,10 @@ export function returnsTable({ returns: { modes, browsers, all } }: ResilienceSu
   ]
   const { median, worst } = promisedReturnMs
   return table(
-    `Wanted of every row: at most ${median / 1000} s in the median and ${worst / 1000} s at worst`,
+    `Required of every row: at most ${median / 1000} s in the median and ${worst / 1000} s at worst`,
     [
-      ...['Mode', text('In time'), 'Median, s', 'Worst, s', 'Returns', 'Left out: cut or stalled'],
-      'Left out: server away',
+      ...['Mode', text('In time'), 'Median, s', 'Worst, s', 'Returns', 'Excluded: cut or stalled'],
+      'Excluded: server away',
     ],
     [
       ...modes.map((figures) => row(labelOf(figures.mode), figures)),
@@ -70,7 +70,7 @@ function returnsSection(summary: ResilienceSummary): Section {
     title: 'How soon windows are back after the server’s return',
     tables: [returnsTable(summary)],
     paragraphs: [
-      `Counted for each window from the moment at which the server listens again, after a restart or a kill, to the window’s first frame, with the window’s own pauses. Left out are windows whose own connection was cut or stalled before they were back, and those whose server went away again within the five seconds that they had. A row of fewer than ${leastForMedian} is held to the worst alone. Each return is a row in returns.csv.`,
+      `Counted for each window from the moment at which the server listens again, after a restart or a kill, to the window’s first frame, including the window’s own pauses. Excluded are windows whose own connection was cut or stalled before they were back, and those whose server went away again within their five seconds. A row of fewer than ${leastForMedian} must meet only the worst. Each return is a row in returns.csv.`,
     ],
   }
 }
@@ -87,7 +87,7 @@ export function outcomeTables({ modes, browsers }: ResilienceSummary): readonly 
       ]),
     ),
     table(
-      'Connections; an outage has the server’s own time away in it',
+      'Connections; an outage includes the server’s own time away',
       [
         ...['Mode', 'Longest outage, s', 'Outages', 'Cuts', 'Stalls', 'Recovered', 'Snapshots'],
         ...['Repairs', 'Held back', 'Mode changes'],
@@ -99,7 +99,7 @@ export function outcomeTables({ modes, browsers }: ResilienceSummary): readonly 
       ]),
     ),
     table(
-      'Windows of a real Chromium, on a channel of their own',
+      'Windows of a real Chromium, on their own channel',
       ['Mode', 'Typed', 'Expected', 'Delivered', 'Lost', 'Dup.', 'Reord.', text('Shows what the log says')],
       browsers.map(({ mode, typed, expected, n, lost, duplicated, reordered, isEqual }) => [
         labelOf(mode),
@@ -115,14 +115,14 @@ function outcomeSection(summary: ResilienceSummary): Section {
   const { messages, lost, duplicated, reordered, renumbered } = summary.log
   const verdict =
     lost + duplicated + reordered + renumbered === 0
-      ? 'every acknowledged message is in it once, under the number that was acknowledged, and every sender’s are in the sender’s order'
+      ? 'every acknowledged message is in it once, under the acknowledged number, and every sender’s are in the sender’s order'
       : `${lost} acknowledged messages are missing, ${duplicated} are there again, ${reordered} are out of order, ${renumbered} have another number`
   return {
-    title: 'What came of it',
+    title: 'Results',
     tables: outcomeTables(summary),
     paragraphs: [
-      'Accepted is what was acknowledged to its author; every accepted message is expected once in every window of its mode, the author’s own included. Lost is what had not come after the faults, when every window had been given time; duplicated and reordered are counted by the message’s id, its number in the log, and its sender’s own counter.',
-      `The log was read back when all was over, ${count(messages)} messages: ${verdict}.`,
+      'Accepted is what was acknowledged to its author; every accepted message is expected once in every window of its mode, including the author’s own. Lost is what had not arrived after the faults, when every window had been given time; duplicated and reordered are counted by the message’s id, its number in the log, and its sender’s own counter.',
+      `After the run, the log was read back, ${count(messages)} messages: ${verdict}.`,
       ...summary.failures,
       ...summary.traces.slice(0, 20),
     ],
@@ -135,7 +135,7 @@ function timelineSection(record: ResilienceRecord, { modes }: ResilienceSummary)
     title: 'The run, window by window',
     figure: {
       caption:
-        'A row for each window. Bars: not open, as the window saw it. Dots: its connection was cut. Uprights: the server was restarted (dashed) or killed (full).',
+        'A row per window. Bars: not open, as the window saw it. Dots: its connection was cut. Vertical lines: the server was restarted (dashed) or killed (solid).',
       description: `Outages of ${record.windows.length} windows over ${Math.round(record.lastedMs / 1000)} seconds; all are listed in outages.csv.`,
       draw: (width) => windowsFigure(record, names, width),
     },
@@ -230,7 +230,7 @@ function faultsSection(
       .map(({ atMs, kind, lastedMs }) => [inSeconds(atMs), outageWords[kind] ?? kind, inSeconds(lastedMs)]),
   )
   const answers = table(
-    'Floods and broken input, and what became of them',
+    'Floods and broken input, and their outcomes',
     ['Fault', text('At, s'), text('Outcome')],
     done
       .filter(isSent)
@@ -242,7 +242,7 @@ function faultsSection(
     title: 'The faults',
     tables: [counts, outages, answers],
     paragraphs: [
-      `Drawn from seed ${seed}: the same seed plans the same faults; whom they meet depends on who is open then. Each fault, with its time and its target, is in faults.csv.`,
+      `Drawn from seed ${seed}: the same seed plans the same faults; which windows they hit depends on which are open then. Each fault, with its time and its target, is in faults.csv.`,
       crashes === 0 ? 'The server did not crash.' : `Server crashes: ${crashes}.`,
     ],
   }
@@ -253,7 +253,7 @@ const outageWords: Readonly<Partial<Record<FaultKind, string>>> = {
   restart: 'graceful restart',
   kill: 'kill -9',
   broker: 'kill -9 of NATS',
-  worker: 'kill -9 of a worker; others go on',
+  worker: 'kill -9 of a worker; others continue',
 }
 
 function memorySection(
@@ -275,13 +275,13 @@ function memorySection(
       ...(last ? [row('Last process, last third', last.end)] : []),
     ],
   )
-  const short = 'The last process lived too short to judge it.'
-  const verdict = last ? `By this it is ${last.isFlat ? 'flat' : 'NOT flat'}.` : short
+  const short = 'The last process did not live long enough to judge it.'
+  const verdict = last ? `By this criterion it is ${last.isFlat ? 'flat' : 'NOT flat'}.` : short
   return {
     title: 'The server’s memory',
     figure: {
       caption:
-        'Resident set (upper lines) and heap in use (lower lines), a pair for each of the server’s processes: every restart begins anew.',
+        'Resident set (upper lines) and heap in use (lower lines), a pair for each of the server’s processes: every restart starts a new one.',
       description: `Memory of the server over the run; the table below gives its start and end. ${verdict}`,
       draw: (width) => memoryFigure(memory, width),
     },
@@ -319,10 +319,10 @@ function doubtsSection(
   return {
     title: 'Doubts',
     paragraphs: [
-      'Clock: the fleet’s windows run in the lab’s own process, so that the server’s return and theirs are by one clock; Chromium’s windows use the same machine’s clock, in whole milliseconds.',
-      `Drift: the faults went on for ${Math.round(lastedMs / 1000)} s. What shows only after hours, such as a slow leak, is not tested here; of the memory the next best evidence is the section above.`,
-      `Dependence: windows that come back after the same outage are not independent. The ${count(returns.all.n)} returns that count are of ${count(outages)} outages of one run, so that median and worst have no interval; another run has other ones.`,
-      `Lost: only messages that were acknowledged are expected in the windows. ${unacknowledged === 0 ? 'None was left without an acknowledgement.' : `${count(unacknowledged)} were not acknowledged by the end, and nothing was promised of them.`}`,
+      'Clock: the fleet’s windows run in the lab’s own process, so that the server’s return and theirs are on one clock; Chromium’s windows use the same machine’s clock, in whole milliseconds.',
+      `Drift: the faults lasted ${Math.round(lastedMs / 1000)} s. Effects that appear only after hours, such as a slow leak, are not tested here; for memory the best available evidence is the section above.`,
+      `Dependence: windows that return after the same outage are not independent. The ${count(returns.all.n)} returns that count are from ${count(outages)} outages of one run, so median and worst have no interval; another run has different ones.`,
+      `Lost: only messages that were acknowledged are expected in the windows. ${unacknowledged === 0 ? 'None was left without an acknowledgement.' : `${count(unacknowledged)} were not acknowledged by the end, and nothing was promised about them.`}`,
     ],
   }
 }

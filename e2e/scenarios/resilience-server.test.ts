@@ -1,4 +1,4 @@
-// A server that crashes and cannot be restarted is noted, and takes nothing else down.
+// A server that crashes and cannot be restarted is recorded, and affects nothing else.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { RestartingServer } from './resilience-server.ts'
 
-/** Crashes once it is ready; a second time it does not start. */
+/** Crashes once it is ready, and does not start a second time. */
 const program = `
 import { existsSync, writeFileSync } from 'node:fs'
 const mark = process.argv[2]
@@ -19,7 +19,7 @@ process.send({ type: 'ready', ports: { 2: 1, 1.1: 2 } }, () => {
 })
 `
 
-test('a restart that fails after a crash is one more crash, and a later restart says why', async (t) => {
+test('a failed restart after a crash counts as another crash, and a later restart says why', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-restarting-'))
   t.after(() => rm(folder, { recursive: true }))
   const path = join(folder, 'program.mjs')

@@ -1,4 +1,4 @@
-// The server under test, or several over one NATS stream: stopped, killed and restarted with the same ports and log.
+// Servers under test, one or several: stopped, killed and restarted on the same ports and log.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { startNatsServer } from '../../server/log/nats-testing.ts'
@@ -39,7 +39,7 @@ const settings = {
 
 const sampleEveryMs = 500
 
-/** Ms, or what is done while the server is down. */
+/** Ms, or work done while the server is down. */
 type Away = number | (() => unknown)
 
 /** What faults and measurements need of one server, or of several behind one address. */
@@ -59,7 +59,10 @@ export type ServerUnderTest = Pick<
 > & {
   /** SIGKILL for the broker of several servers, which starts again at once. */
   readonly killBroker?: () => Promise<void>
-  /** SIGKILL for one of the workers, by a draw from 0 to 1; returns its process, undefined if there is none or it is unknown. */
+  /**
+   * SIGKILL for one of the workers, selected by a number from 0 to 1; returns its process id,
+   * undefined if there is none or it is unknown.
+   */
   readonly killWorker?: (draw: number) => Promise<number | undefined>
 }
 
@@ -77,7 +80,7 @@ export class RestartingServer {
   readonly ca: string
   /** Standard error of each unexpected exit. */
   readonly crashes: string[] = []
-  /** Of all its processes; empty without `--log-format json`. */
+  /** From all its processes; empty without `--log-format json`. */
   readonly lines: readonly ServerLine[]
   /** Server process, from 1. */
   life = 1
@@ -124,7 +127,10 @@ export class RestartingServer {
     return this.#server.pid
   }
 
-  /** Sends SIGTERM; restarts so many ms after the exit, or once the work is done. Resolves when the server is up. */
+  /**
+   * Sends SIGTERM; restarts this many ms after the exit, or once the work is done. Resolves when
+   * the server is up.
+   */
   restart(away: Away): Promise<void> {
     return this.#inTurn(() => this.#replace(this.#server.close, away))
   }
@@ -174,7 +180,7 @@ export class RestartingServer {
     return { samples, sampleNow, stop: () => clearInterval(timer) }
   }
 
-  /** A crash is followed by a restart; one that fails is a crash too. */
+  /** A crash is followed by a restart; a failed restart is a crash too. */
   #watch(server: StartedServer): void {
     server.exited.then(() => {
       if (!this.isUp) return
@@ -210,11 +216,14 @@ interface ClusterSettings {
   readonly workers?: number
   /** Puts a relay between each server and NATS. */
   readonly isRelayed?: boolean
-  /** Of each server. */
+  /** For each server. */
   readonly more?: Readonly<Record<string, string>>
 }
 
-/** Servers on addresses of their own (127.0.0.2 and so on) over one NATS stream, behind a balancer on localhost. Each fault meets the next server. */
+/**
+ * Servers on their own addresses (127.0.0.2 and so on) over one NATS stream, behind a balancer on
+ * localhost. Each fault hits the next server.
+ */
 export async function startCluster(
   folder: Pick<ServerFolder, 'ca' | 'flags'>,
   { servers: count, workers = 1, isRelayed = false, more = {} }: ClusterSettings,
@@ -254,7 +263,7 @@ export async function startCluster(
     get crashes() {
       return servers.flatMap(({ crashes }) => crashes)
     },
-    /** Of all servers together. */
+    /** Processes started so far, over all servers. */
     get life() {
       return servers.reduce((sum, { life }) => sum + life, 0)
     },
@@ -293,7 +302,10 @@ export async function startCluster(
   return { server, servers, nats, relays }
 }
 
-/** The log of some channels, by polls over HTTP/1.1, which set their own pace. Not whole: a snapshot came in place of its beginning. */
+/**
+ * The log of some channels, by polls over HTTP/1.1, which set their own pace. Incomplete if a
+ * snapshot replaced its beginning.
+ */
 export async function readLog(
   { origin, ca }: Pick<RestartingServer, 'origin' | 'ca'>,
   channels: readonly string[],

@@ -1,4 +1,4 @@
-// Made-up records: what counts as lost, fails a run, is back in time, is flat memory.
+// Made-up records: lost messages, failures of a run, timely returns, and flat memory.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -42,30 +42,30 @@ test('all, once and in order', () => {
   assert.deepEqual(accountFor(seen('a-1@1 a-2@2 b-1@3 a-10@4'), accepted), { n: 4, ...noWrong })
 })
 
-test('what never came is lost', () => {
+test('a message that never arrived is lost', () => {
   assert.deepEqual(accountFor(seen('a-1@1 b-1@3'), accepted), { n: 2, ...noWrong, lost: ['a-2', 'a-10'] })
 })
 
-test('what came again is a duplicate and nothing else, under its number or another', () => {
+test('a message that arrived again is only a duplicate, under its number or another', () => {
   const account = accountFor(seen('a-1@1 a-2@2 a-1@1 b-1@3 a-10@4 a-2@9'), accepted)
   assert.deepEqual(account, { n: 6, ...noWrong, duplicated: ['a-1', 'a-2'] })
 })
 
-test('what came behind a later number of the log is out of order', () => {
+test('a message after a later number of the log is out of order', () => {
   assert.deepEqual(accountFor(seen('a-1@1 b-1@3 a-2@2 a-10@4'), accepted).reordered, ['a-2'])
 })
 
-test('what came behind a later one of its sender is out of order, whatever the log says', () => {
+test('a message after a later one of its sender is out of order, whatever the log says', () => {
   assert.deepEqual(accountFor(seen('a-2@1 a-1@2 b-1@3 a-10@4'), accepted).reordered, ['a-1'])
-  // Counters are numbers, not words: 10 comes after 2.
+  // Counters are numbers, not strings: 10 comes after 2.
   assert.deepEqual(accountFor(seen('a-2@1 a-10@2'), new Map()).reordered, [])
 })
 
-test('what was not acknowledged is not expected, and no delivery of an accepted message', () => {
+test('an unacknowledged message is not expected, and no delivery of an accepted one', () => {
   assert.deepEqual(accountFor(seen('a-1@1 a-2@2 b-1@3 a-10@4 c-1@5'), accepted), { n: 4, ...noWrong })
 })
 
-test('what is missing where a snapshot came is told; what is missing elsewhere is lost', () => {
+test('a message missing at a snapshot is told; one missing elsewhere is lost', () => {
   const place = { place: 1, head: 3 }
   assert.deepEqual(accountFor(seen('a-1@1 a-10@4'), accepted, [place]), {
     ...{ n: 2, ...noWrong },
@@ -78,13 +78,13 @@ test('what is missing where a snapshot came is told; what is missing elsewhere i
   })
 })
 
-test('a snapshot does not excuse what the log has after it', () => {
+test('a snapshot does not excuse missing later messages', () => {
   const early = [{ place: 1, head: 2 }]
   const { lost, told } = accountFor(seen('a-1@1'), accepted, early, new Set(accepted.keys()))
   assert.deepEqual([lost, told], [['b-1', 'a-10'], ['a-2']])
 })
 
-test('with a snapshot a window begins anew: it may repeat messages, and numbers may restart', () => {
+test('after a snapshot a window starts over: it may repeat messages, and numbers may restart', () => {
   const snapshots = [{ place: 3, head: 1 }]
   const account = accountFor(seen('a-1@1 a-2@2 b-1@3 a-1@1 b-1@2 a-10@3'), accepted, snapshots)
   assert.deepEqual(account, { n: 6, ...noWrong })
@@ -143,7 +143,7 @@ function summaryOf(change: Partial<ResilienceRecord> = {}): ResilienceSummary {
   return analyse({ ...known, record: recordOf(change), promised, modes: ['sse/2'] })
 }
 
-test('a run that kept every promise has no failures, and its figures are the record’s', () => {
+test("a run that kept every promise has no failures, and the record's figures", () => {
   const { failures, modes, finding } = summaryOf()
   assert.deepEqual(failures, [])
   assert.deepEqual(
@@ -166,7 +166,7 @@ const away = (toMs: number) => ({
   windows: [windowRecord({ outages: [{ fromMs: 1001, toMs }] })],
 })
 
-test('how soon windows are back after the server’s return is said, mode by mode and in the finding', () => {
+test('the time until windows are back after the server’s return is given per mode and in the finding', () => {
   const { failures, returns, finding } = summaryOf(away(3100))
   assert.deepEqual(failures, [])
   const figures = { n: 1, medianMs: 1100, worstMs: 1100, hit: 0, cutShort: 0 }
@@ -215,18 +215,18 @@ const wrongs: [name: string, change: Partial<ResilienceRecord>, failure: RegExp]
   ['a server that crashed', { crashes: ['TypeError'] }, /Server crashes: 1\./],
   ['windows that did not come back', { settledAfterMs: null }, /in time/],
   [
-    'a kill that met nothing',
+    'a kill without a target',
     { faults: [fault('restart'), fault('kill', false)] },
     /Only 0 of the 1 promised kills/,
   ],
-  ['cuts that met nobody', { windows: [windowRecord({ cuts: 0 })] }, /Only 0 of the 1 promised cuts/],
+  ['cuts without a target', { windows: [windowRecord({ cuts: 0 })] }, /Only 0 of the 1 promised cuts/],
   [
-    'windows that come back late',
+    'windows that return late',
     away(7600),
-    /windows were back in 5\.6 s in the median and 5\.6 s at worst, wanted at most 2 s and 5 s; too late: sse\/2\.$/,
+    /windows were back in 5\.6 s in the median and 5\.6 s at worst, required at most 2 s and 5 s; too late: sse\/2\.$/,
   ],
   [
-    'a browser’s window that comes back late',
+    'a browser’s window that returns late',
     { ...away(2100), browsers: [{ ...browser, outages: [{ fromMs: 1100, toMs: 9000 }] }] },
     / and 7\.0 s at worst, .*; too late: Chromium’s sse\/2\.$/,
   ],
@@ -234,7 +234,7 @@ const wrongs: [name: string, change: Partial<ResilienceRecord>, failure: RegExp]
 ]
 
 for (const [name, change, failure] of wrongs) {
-  test(`${name} fails the run, and is said`, () => {
+  test(`${name} fails the run, and is reported`, () => {
     const { failures, finding } = summaryOf(change)
     assert.equal(failures.length, 1)
     assert.match(failures[0] ?? '', failure)
@@ -250,7 +250,7 @@ const end = (atMs: number, upMs: number, kind: FaultKind = 'restart') => ({
   lastedMs: upMs - atMs,
 })
 
-/** What is found of one window. */
+/** The returns of one window. */
 function found(
   outages: readonly Outage[],
   { disturbances = [] as readonly Outage[], ends = [end(1000, 2000)] } = {},
@@ -264,7 +264,7 @@ test('counts from the server’s return, not from its end, to the window’s fir
   assert.deepEqual(found([outage(1010, 2700)]), [[2000, 700, null]])
 })
 
-test('each return of the server counts, kills as well as restarts', () => {
+test('each return of the server counts, after kills and restarts', () => {
   const ends = [end(1000, 2000), end(9000, 9500, 'kill')]
   assert.deepEqual(found([outage(1010, 2700), outage(9010, 9800)], { ends }), [
     [2000, 700, null],
@@ -272,16 +272,16 @@ test('each return of the server counts, kills as well as restarts', () => {
   ])
 })
 
-test('one that notices late was away from the server’s return on, and one that never came back until the end', () => {
+test('a window that notices late was away since the server’s return; one that never returned, until the end', () => {
   assert.deepEqual(found([outage(6000, 9000)]), [[2000, 7000, null]])
   assert.deepEqual(found([outage(1010, null)]), [[2000, 18_000, null]])
 })
 
-test('one that was not away is not counted', () => {
+test('a window that was not away is not counted', () => {
   assert.deepEqual(found([outage(500, 900)]), [])
 })
 
-test('one that is cut or stalled before it is back says nothing; one that was cut before the server went says all', () => {
+test('a window cut or stalled before its return is excluded; one cut before the server went is counted', () => {
   const hit = 'cut or stalled meanwhile'
   const after = (disturbance: Outage) =>
     found([outage(1010, 3000)], { disturbances: [disturbance] }).map(([, , leftOut]) => leftOut)
@@ -291,7 +291,7 @@ test('one that is cut or stalled before it is back says nothing; one that was cu
   assert.deepEqual(after(outage(3500, 4000)), [null])
 })
 
-test('a server that goes again cuts the time short, unless the window was late by then', () => {
+test('a server that leaves again ends the measurement, unless the window was late by then', () => {
   const ends = [end(1000, 2000), end(4000, 5000)]
   assert.deepEqual(found([outage(1010, 5600)], { ends }), [
     [2000, 2000, 'the server was away again'],
@@ -301,7 +301,7 @@ test('a server that goes again cuts the time short, unless the window was late b
   assert.deepEqual(found([outage(1010, 9600)], { ends: later })[0], [2000, 6000, null])
 })
 
-test('a fault that waited for the server’s start before it met it does not make a time before the return', () => {
+test('a fault that waited for the server’s start does not produce a time before the return', () => {
   const ends = [end(1000, 5000), end(3000, 9000)]
   assert.deepEqual(found([outage(1010, 9400)], { ends }), [
     [5000, 0, 'the server was away again'],
@@ -309,8 +309,8 @@ test('a fault that waited for the server’s start before it met it does not mak
   ])
 })
 
-test('figures are of what is counted, and are held to two seconds in the median and five at worst', () => {
-  /** Of windows that were back so many ms after the server's return. */
+test('figures cover the returns that count, and must be at most two seconds in the median and five at worst', () => {
+  /** Windows that were back this many ms after the server's return. */
   const of = (afterMs: readonly number[], disturbances: Outage[] = []) => {
     const windows = afterMs.map((ms) => windowRecord({ outages: [outage(1010, 2000 + ms)], disturbances }))
     const { returns } = summaryOf({ windows, faults: [end(1000, 2000)], lastedMs: 20_000 })
@@ -326,7 +326,10 @@ test('figures are of what is counted, and are held to two seconds in the median 
   assert.deepEqual(cut, { ...figures, n: 0, medianMs: null, worstMs: null, hit: 1 })
 })
 
-/** A life of `count` samples, two a second, with a heap that the collector lets rise and fall. */
+/**
+ * A life of `count` samples, two a second, with a heap that rises and falls with garbage
+ * collection.
+ */
 function lifeOf(life: number, count: number, growth: { rss: number; heap: number }): MemorySample[] {
   return Array.from({ length: count }, (_, place) => ({
     atMs: life * 100_000 + place * 500,
@@ -341,13 +344,13 @@ const memoryOf = (memory: readonly MemorySample[]) => summaryOf({ memory }).memo
 
 const still = { rss: 0, heap: 0 }
 
-test('a heap that rises and falls is flat, one that keeps more and more is not', () => {
+test('a heap that rises and falls is flat; one that retains more and more is not', () => {
   assert.equal(memoryOf(lifeOf(1, 60, still)).last?.isFlat, true)
   assert.equal(memoryOf(lifeOf(1, 60, { rss: 0, heap: 1e6 })).last?.isFlat, false)
   assert.equal(memoryOf(lifeOf(1, 60, { rss: 4e6, heap: 0 })).last?.isFlat, false)
 })
 
-test('only the last process is judged, and its warm-up is left out', () => {
+test('only the last process is judged, excluding its warm-up', () => {
   const samples = [...lifeOf(1, 60, { rss: 9e6, heap: 9e6 }), ...lifeOf(2, 40, still)]
   const { atFirst, last } = memoryOf(samples)
   assert.equal(atFirst?.life, 1)
@@ -355,7 +358,7 @@ test('only the last process is judged, and its warm-up is left out', () => {
   assert.ok(Number(last?.start.atMs) >= 204_000)
 })
 
-test('of a life too short nothing is said', () => {
+test('too short a life is not judged', () => {
   assert.equal(memoryOf(lifeOf(1, 10, still)).last, null)
   assert.deepEqual(memoryOf([]), { atFirst: null, last: null })
 })

@@ -8,7 +8,7 @@ import { count, seconds } from '../report/section.ts'
 
 export type Seen = Pick<Message, 'id' | 'seq'>
 
-/** Of a resume with `recovered: false`. */
+/** A resume with `recovered: false`. */
 interface SnapshotMark {
   /** Deliveries before it. */
   readonly place: number
@@ -31,7 +31,7 @@ export function createWindowRecord(name: string, mode: string, isWriter: boolean
     mode,
     isWriter,
     published: [] as string[],
-    /** Sequence numbers by acknowledged ID. */
+    /** Sequence numbers by acknowledged id. */
     accepted: new Map<string, number>(),
     /** Refused or superseded messages, with the reason. */
     refused: [] as string[],
@@ -75,7 +75,7 @@ export interface MemorySample extends Pick<Figures, 'rssBytes' | 'heapUsedBytes'
   readonly life: number
 }
 
-/** Of one Chromium window. */
+/** One Chromium window. */
 export interface BrowserRecord {
   readonly name: string
   readonly mode: string
@@ -88,7 +88,7 @@ export interface BrowserRecord {
   readonly lost: number
   readonly duplicated: number
   readonly reordered: number
-  /** Its text is what was typed, and what the log holds. */
+  /** Its text is what was typed, and what the log contains. */
   readonly isEqual: boolean
 }
 
@@ -102,9 +102,9 @@ export interface ResilienceRecord {
   readonly browsers: readonly BrowserRecord[]
   /** Standard error of each unexpected exit. */
   readonly crashes: readonly string[]
-  /** Behind one address, over one NATS stream; absent for one server. */
+  /** Number of servers behind one address, over one NATS stream; absent for one server. */
   readonly servers?: number
-  /** Of each server; absent for one. */
+  /** Per server; absent for one. */
   readonly workers?: number
   /** Until every window had everything; null on a timeout. */
   readonly settledAfterMs: number | null
@@ -115,10 +115,11 @@ export function acceptedOf(windows: readonly WindowRecord[]): ReadonlyMap<string
 }
 
 /**
- * `accepted`: for the window's channel. `n` counts deliveries of accepted messages; `duplicated` are repeated deliveries,
- * `reordered` first deliveries after a later message of the log or of the same sender. With a snapshot the window begins
- * anew: what is missing there is `told`, not `lost`, and what the snapshot repeats counts for nothing. A snapshot does not
- * excuse what the log has after it.
+ * `accepted`: for the window's channel. `n` counts deliveries of accepted messages; `duplicated`
+ * are repeated deliveries, `reordered` first deliveries after a later message of the log or of the
+ * same sender. After a snapshot the window starts over: what is missing there is `told`, not
+ * `lost`, and what the snapshot repeats does not count. A snapshot does not excuse missing later
+ * messages.
  */
 export function accountFor(
   seen: readonly Seen[],
@@ -129,7 +130,7 @@ export function accountFor(
   const everSeen = new Set(seen.map(({ id }) => id))
   const duplicated: string[] = []
   const reordered: string[] = []
-  /** By sender; live deliveries alone. `era`: snapshots before it. */
+  /** By sender; live deliveries only. `era`: the number of snapshots before it. */
   const deliveries = new Map<string, { counter: number; era: number }[]>()
   let known = new Set<string>()
   let furthestSeq = 0
@@ -193,7 +194,7 @@ export function accountsOf({ windows, lastedMs }: Pick<ResilienceRecord, 'window
 export interface Run extends Circumstances {
   readonly record: ResilienceRecord
   readonly seed: number
-  /** Fewest faults for a valid run. */
+  /** Minimum faults for a valid run. */
   readonly promised: { readonly cuts: number; readonly restarts: number; readonly kills: number }
   readonly modes: readonly string[]
 }
@@ -246,7 +247,7 @@ export function analyse({ record, modes: names, ...known }: Run) {
 
 type Found = Omit<ResilienceSummary, 'failures' | 'traces' | 'finding'>
 
-/** A window that is cut again while it resumes has two cuts. */
+/** A window that is cut again while it resumes counts two cuts. */
 export function countFaults(faults: readonly FaultRecord[], windows: readonly Pick<WindowRecord, 'cuts'>[]) {
   const done = (wanted: FaultKind) => faults.filter(({ kind, isDone }) => kind === wanted && isDone).length
   return {
@@ -274,7 +275,7 @@ function summariseMode(accounts: readonly WindowAccount[], mode: string) {
     sum(({ window }) => window[name])
   return {
     ...{ mode, windows: own.length, accepted },
-    /** Refused messages too. */
+    /** Includes refused messages. */
     unacknowledged: sum(({ window }) => window.published.length) - accepted,
     expected: accepted * own.length,
     n: sum(({ n }) => n),
@@ -317,7 +318,7 @@ function summariseReturns(record: ResilienceRecord, names: readonly string[]) {
 
 export type ReturnFigures = ReturnType<typeof returnFigures>
 
-/** Over the returns that count; `hit` and `cutShort` are left out. */
+/** Over the returns that count; `hit` and `cutShort` are excluded. */
 function returnFigures(mode: string, returns: readonly WindowReturn[]) {
   const times = (why: WindowReturn['leftOut']) =>
     returns.filter(({ leftOut }) => leftOut === why).map(({ afterMs }) => afterMs)
@@ -343,7 +344,10 @@ interface WindowReturn {
   readonly leftOut: 'cut or stalled meanwhile' | 'the server was away again' | null
 }
 
-/** A window still away at the end counts as away until then. Of several servers others are there at once: windows may be back from the fault on. */
+/**
+ * A window still away at the end counts as away until then. With several servers, others are
+ * available at once, so windows may return right after the fault.
+ */
 export function returnsIn(record: ResilienceRecord) {
   const { faults, lastedMs, settledAfterMs, windows, browsers, servers = 1 } = record
   const endMs = lastedMs + (settledAfterMs ?? 0)
@@ -357,7 +361,8 @@ export function returnsIn(record: ResilienceRecord) {
       // A fault that was due before the server was up waited for it.
       const nextDownMs = Math.max(upMs, ends[place + 1]?.downMs ?? Number.POSITIVE_INFINITY)
       return returning.flatMap(({ name, mode, outages, disturbances = [] }): WindowReturn[] => {
-        // If a window notices late, its outage begins after the server's return; time still counts from that return.
+        // If a window notices late, its outage begins after the server's return; time still counts
+        // from that return.
         const outage = outages.find(({ fromMs, toMs }) => (toMs ?? endMs) > upMs && fromMs < nextDownMs)
         if (!outage) return []
         const untilMs = Math.min(outage.toMs ?? endMs, nextDownMs)
@@ -380,13 +385,13 @@ type Returning = Pick<BrowserRecord, 'name' | 'mode' | 'outages'> & {
 /** Windows reconnect, code is compiled, and the first floods grow the buffers. */
 const warmupMs = 12_000
 
-/** Needed for a verdict; a third of them at either end. */
+/** Needed for a verdict; a third of them at each end. */
 const leastSamples = 6
 
 /** Allowed growth in bytes, or as a factor: buffers, compiled code and pages that the collector keeps. */
 const allowance = { heapBytes: 16e6, rssBytes: 48e6, share: 1.25 }
 
-export const flatCriterion = `Flat means: in the life of the server’s last process, ${warmupMs / 1000} s of warm-up left out, the smallest heap and the median resident set of the last third are at most ${allowance.share} times those of the first third, or within ${allowance.heapBytes / 1e6} MB (heap) and ${allowance.rssBytes / 1e6} MB (resident set) of them.`
+export const flatCriterion = `Flat means: in the life of the server’s last process, excluding ${warmupMs / 1000} s of warm-up, the smallest heap and the median resident set of the last third are at most ${allowance.share} times those of the first third, or within ${allowance.heapBytes / 1e6} MB (heap) and ${allowance.rssBytes / 1e6} MB (resident set) of them.`
 
 /** `atFirst` has all windows joined; `last` is null if the last process lived too briefly. */
 function judgeMemory(samples: readonly MemorySample[]) {
@@ -430,14 +435,14 @@ function failuresOf(found: Found): readonly string[] {
       ),
     ),
     ...(crashes > 0 ? [`Server crashes: ${crashes}.`] : []),
-    ...(settledAfterMs === null ? ['The windows did not all come to the log’s end in time.'] : []),
+    ...(settledAfterMs === null ? ['Not all windows reached the end of the log in time.'] : []),
     ...(['cuts', 'restarts', 'kills'] as const)
       .filter((kind) => faults[kind] < promised[kind])
-      .map((kind) => `Only ${faults[kind]} of the ${promised[kind]} promised ${kind} came about.`),
+      .map((kind) => `Only ${faults[kind]} of the ${promised[kind]} promised ${kind} occurred.`),
   ]
 }
 
-/** One sentence, or none where nothing is wrong. */
+/** One sentence, or none if nothing is wrong. */
 function failure(
   subject: string,
   { lost, duplicated, reordered }: Pick<ModeSummary, 'lost' | 'duplicated' | 'reordered'>,
@@ -460,7 +465,7 @@ function lateReturns({ modes, browsers, all }: Found['returns']): readonly strin
   const figures = `${seconds(all.medianMs ?? 0)} in the median and ${seconds(all.worstMs ?? 0)} at worst`
   const where = late.length === 0 ? '' : `; too late: ${late.join(', ')}`
   return [
-    `After the server’s return windows were back in ${figures}, wanted at most ${median / 1000} s and ${worst / 1000} s${where}.`,
+    `After the server’s return windows were back in ${figures}, required at most ${median / 1000} s and ${worst / 1000} s${where}.`,
   ]
 }
 
@@ -483,5 +488,5 @@ function findingOf(found: Found, failures: readonly string[]): string {
     n === 0
       ? ''
       : ` Windows were back ${seconds(medianMs)} after the server’s ${found.servers > 1 ? 'end' : 'return'} in the median, ${seconds(worstMs)} at worst.`
-  return `Through ${through}${beside && ','} all ${count(deliveries)} deliveries came: none lost, none twice, none out of order${flat}.${back}`
+  return `Through ${through}${beside && ','} all ${count(deliveries)} deliveries arrived: none lost, none twice, none out of order${flat}.${back}`
 }

@@ -1,4 +1,4 @@
-// Named faults under real servers: nothing acknowledged is missing without a word, comes twice or out of order.
+// Named faults on real servers: no acknowledged message is silently lost, repeated or reordered.
 
 import assert from 'node:assert/strict'
 import { appendFile, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
@@ -15,11 +15,14 @@ import { countTrial, goThrough, namedFaults, planTrials } from './resilience-tri
 const read = (...flags: string[]) => optionsOf(namedFaults, ...flags)
 const { signal } = new AbortController()
 
-/** Damage is tried in sqlite-faults.test.ts, most outages of NATS in outages.broker.test.ts; others take longer. */
+/**
+ * Damage is tested in sqlite-faults.test.ts, most NATS outages in outages.broker.test.ts; others
+ * take longer.
+ */
 const quick = ['copy-restored', 'disk-full', 'broker-frozen', 'stream-purged'].join()
 
 for (const trial of planTrials(read('--faults', quick, '--windows', '8', '--seed', '5')))
-  test(`${trial.name}: nothing acknowledged is missing without a word`, {
+  test(`${trial.name}: no acknowledged message is missing without notice`, {
     timeout: 300_000,
   }, async (context) => {
     const row = await goThrough(trial, read('--faults', trial.name), signal)
@@ -31,7 +34,7 @@ for (const trial of planTrials(read('--faults', quick, '--windows', '8', '--seed
 
 const seen = (...numbers: number[]): Seen[] => numbers.map((n) => ({ id: `a-${n}`, seq: n }))
 
-/** A writer has sent four messages, and a reader has missed the second and third. */
+/** A writer sent four messages, and a reader missed the second and third. */
 function missing(
   fault: FaultName,
   logged: readonly Seen[],
@@ -53,7 +56,7 @@ function missing(
 
 test('messages that the log has are lost, whatever the server says, unless the window got a snapshot', () => {
   const all = seen(1, 2, 3, 4)
-  const failures = '2 acknowledged and missing without a word.'
+  const failures = '2 acknowledged and missing without notice.'
   assert.deepEqual(missing('copy-restored', all, 'log-lost-messages'), { lost: 2, told: 0, failures })
   assert.deepEqual(missing('copy-restored', all, 'log-up', true), { lost: 0, told: 2, failures: '' })
 })
@@ -63,9 +66,9 @@ test('messages that the log lacks are told if the server names their loss, and a
   assert.deepEqual(missing('copy-restored', rest, 'log-lost-messages'), { lost: 0, told: 4, failures: '' })
   assert.match(
     missing('copy-restored', rest, 'log-up').failures,
-    /^4 acknowledged and missing without a word/,
+    /^4 acknowledged and missing without notice/,
   )
-  assert.match(missing('node-cut', seen(1, 2, 3, 4), 'log-up', true).failures, /though nothing may be/)
+  assert.match(missing('node-cut', seen(1, 2, 3, 4), 'log-up', true).failures, /although nothing may be/)
 })
 
 test('schedules are two to four faults of one kind of log, the same for the same seed', () => {
@@ -79,7 +82,7 @@ test('schedules are two to four faults of one kind of log, the same for the same
   assert.deepEqual(planTrials(read('--schedules', '90', '--seed', '1')).slice(0, 60), trials)
 })
 
-test('a run that was stopped goes on where it was', { timeout: 300_000 }, async (context) => {
+test('a stopped run continues where it was', { timeout: 300_000 }, async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-trials-'))
   context.after(() => rm(folder, { recursive: true }))
   const [whole, stopped] = [join(folder, 'whole'), join(folder, 'stopped')]
@@ -99,10 +102,10 @@ test('a run that was stopped goes on where it was', { timeout: 300_000 }, async 
   await assert.rejects(run('--resume', stopped), /nothing to resume/)
 })
 
-test('a wrong flag is named, with the way out', () => {
+test('a wrong flag is named, and how to fix it', () => {
   assert.throws(
     () => read('--faults', 'disk-fall'),
-    /--faults is "disk-fall": must be all, or of copy-restored/,
+    /--faults is "disk-fall": must be all, or among copy-restored/,
   )
   assert.throws(() => read('--resume', 'x', '--seed', '1'), /leave out --seed/)
   assert.throws(() => read('--schedules', '2', '--faults', 'all'), /leave out --faults/)

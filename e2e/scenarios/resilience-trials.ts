@@ -1,4 +1,4 @@
-// Named faults, one after the other, each on fresh servers: what the windows are told of what is missing.
+// Named faults, one after the other, each on fresh servers: how windows learn what is missing.
 
 import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -35,22 +35,18 @@ import { acceptedOf, accountFor, accountsOf, type Seen, type WindowRecord } from
 
 const allFaults: readonly FaultName[] = Object.values(faultNames).flat()
 
-/** Of these alone; the others are those of the scenario. */
+/** Flags of these only; the others are the scenario's. */
 export const trialFlags = {
   faults: flag(
     wordsOnce
       .transform((names) => (names.join() === 'all' ? allFaults : names))
-      .pipe(z.array(z.enum(allFaults, `must be all, or of ${allFaults.join(', ')}`)))
+      .pipe(z.array(z.enum(allFaults, `must be all, or among ${allFaults.join(', ')}`)))
       .optional(),
     'LIST',
     `${allFaults.join(', ')}; or all`,
   ),
-  schedules: flag(whole(1, 1000).optional(), 'N', 'random schedules in place of single faults'),
-  resume: flag(
-    file,
-    'DIR',
-    'goes on with a run of these that was stopped; its other flags are in the folder',
-  ),
+  schedules: flag(whole(1, 1000).optional(), 'N', 'random schedules instead of single faults'),
+  resume: flag(file, 'DIR', 'continues a stopped run of these; its other flags are in the folder'),
 }
 
 interface TrialRun extends Circumstances {
@@ -68,7 +64,7 @@ export const namedFaults = defineExperiment({
       'LIST',
       'modes',
     ),
-    windows: flag(whole(1, 500).default(12), 'N', 'windows in all; 60 for rolling-restart alone'),
+    windows: flag(whole(1, 500).default(12), 'N', 'windows in total; 60 for rolling-restart alone'),
     rate: flag(whole(1, 50).default(3), 'N', 'messages a second from each of two writers in each mode'),
     seed,
   },
@@ -84,7 +80,7 @@ export const namedFaults = defineExperiment({
   },
   resumed: ({ resume }) => resume,
 
-  /** With `resume` what its folder has already is not tried again. */
+  /** With `resume`, trials already in the folder are not repeated. */
   async measure(given, lab): Promise<TrialRun> {
     const folder = lab.folder ?? ''
     const results = join(unfinishedName(folder), 'trials.jsonl')
@@ -132,7 +128,7 @@ export const namedFaults = defineExperiment({
     subtitle: `, seed ${seed}`,
     sections: [
       {
-        title: 'What is missing, and who was told',
+        title: 'Missing messages, and who was told',
         tables: [trialTable(trials)],
         paragraphs: trials.flatMap(({ name, failures, traces }) =>
           failures.length === 0 ? [] : [`${name}: ${[...failures, ...traces.slice(0, 10)].join(' ')}`],
@@ -141,7 +137,7 @@ export const namedFaults = defineExperiment({
       { title: 'What the server said', tables: [saidTable(trials)] },
     ],
     method: [
-      'Told is what was acknowledged and is missing in a window that got a snapshot in its place (recovered: false), or is missing in the log after a line of the server that names the loss. An outage has the fault itself in it.',
+      'Told is what was acknowledged and is missing in a window that got a snapshot in its place (recovered: false), or is missing in the log after a line of the server that names the loss. An outage includes the fault itself.',
     ],
     tables: [trialTable(trials)],
     isFailure: trials.some(({ failures }) => failures.length > 0),
@@ -176,7 +172,10 @@ interface Trial {
 const logOf = (fault: FaultName): LogName =>
   (faultNames.sqlite as readonly FaultName[]).includes(fault) ? 'sqlite' : 'nats'
 
-/** One for each fault, or for each schedule: two to four faults of one kind of log, in turn. Deterministic for a seed. */
+/**
+ * One per fault, or per schedule: two to four faults of one kind of log, in sequence. Deterministic
+ * for a seed.
+ */
 export function planTrials({ faults, schedules, seed, windows }: TrialOptions): Trial[] {
   if (schedules === undefined)
     return faults.map((fault) => {
@@ -203,14 +202,14 @@ export function planTrials({ faults, schedules, seed, windows }: TrialOptions): 
 
 /** Before the first fault, and after the last one. */
 const writeMs = 1500
-/** Of a fault; longer than a server waits before it sends its windows away. */
+/** Duration of a fault; longer than a server waits before it sends its windows away. */
 const lasts = { least: 3000, spread: 4000 }
-/** To the next fault: it meets windows and servers that are not yet back. */
+/** Until the next fault, which then hits windows and servers that are not yet back. */
 const mostGapMs = 2000
 /** Many reconnect attempts, at most 3 s apart. */
 const settleWithinMs = 45_000
 
-/** Content of a row. Rejects on abort alone. */
+/** Content of a row. Rejects only on abort. */
 export async function goThrough(
   trial: Trial,
   { modes, rate }: Pick<TrialOptions, 'modes' | 'rate'>,
@@ -242,7 +241,7 @@ export async function goThrough(
         await meet(fault, { ...servers, random, pause })
       }
       await timeUntil(() => windows.every(({ isOpen }) => isOpen), settleWithinMs, pause)
-      // Whoever missed something without a word shows it by what follows.
+      // A window that missed something without notice reveals it by the messages that follow.
       await pause(writeMs)
     } finally {
       stopWriting()
@@ -256,7 +255,7 @@ export async function goThrough(
     else failures.push(error instanceof Error ? error.message : String(error))
   }
   if (settledAfterMs === null && untried === null && failures.length === 0)
-    failures.push('The windows did not all come to the log’s end in time.')
+    failures.push('Not all windows reached the end of the log in time.')
   const crashes = servers?.server.crashes ?? []
   if (crashes.length > 0) failures.push(`Server crashes: ${crashes.length}.`)
   const lines = servers?.servers.flatMap((server) => server.lines) ?? []
@@ -305,8 +304,8 @@ interface Outcome {
 const usual = new Set<string>(['started', 'stopping', 'stopped'])
 
 /**
- * `told`: acknowledged and missing, but named: by a snapshot in its place, or, if the log lacks it, by a line of the server
- * or a snapshot to the reader of the log.
+ * `told`: acknowledged and missing, but reported: by a snapshot in its place or, if the log lacks
+ * it, by a line of the server or a snapshot to the reader of the log.
  */
 export function countTrial(faults: readonly FaultName[], { windows, log, lines, lastedMs }: Outcome) {
   const losses = faults.flatMap((fault) => catalogue[fault].losses ?? [])
@@ -341,8 +340,8 @@ export function countTrial(faults: readonly FaultName[], { windows, log, lines, 
   const mayLose = faults.some((fault) => catalogue[fault].losses !== null)
   const mayReorder = faults.some((fault) => catalogue[fault].mayReorder)
   const wrong: readonly [number: number, what: string][] = [
-    [row.lost, 'acknowledged and missing without a word'],
-    [mayLose ? 0 : row.told, 'acknowledged and missing, though nothing may be'],
+    [row.lost, 'acknowledged and missing without notice'],
+    [mayLose ? 0 : row.told, 'acknowledged and missing, although nothing may be'],
     [row.duplicated, 'twice'],
     [mayReorder ? 0 : row.reordered, 'out of order or under another number'],
     [row.unacknowledged, 'never acknowledged'],
@@ -394,7 +393,7 @@ const verdictOf = ({ failures, untried }: TrialRow) =>
 
 function trialTable(rows: readonly TrialRow[]): Table {
   return table(
-    'Of what was acknowledged: missing without a word, missing and told, twice, out of order; and the longest outage of a window',
+    'Of what was acknowledged: missing without notice, missing and told, twice, out of order; and the longest outage of a window',
     [
       ...['Trial', text('Held'), 'Ackn.', 'Untold', 'Told', 'Twice', 'Disorder', 'Outage, s'],
       text('The server said'),

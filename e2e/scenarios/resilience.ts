@@ -1,4 +1,4 @@
-// Windows of every mode go through cuts, stalls, restarts, kills and floods; all is counted.
+// Windows of every mode go through cuts, stalls, restarts, kills and floods; everything is counted.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
@@ -40,7 +40,7 @@ import {
 } from './resilience-summary.ts'
 import { namedFaults, trialFlags } from './resilience-trials.ts'
 
-/** Cuts, restarts and kills; or named faults, where one of their flags is given. */
+/** Cuts, restarts and kills; or named faults, if one of their flags is given. */
 export function experimentFor(argv: readonly string[]): Experiment {
   const given = argv.map((word) => word.replace(/=.*/s, ''))
   return Object.keys(trialFlags).some((name) => given.includes(`--${name}`)) ? namedFaults : resilience
@@ -54,13 +54,9 @@ export const resilience = defineExperiment({
     faults occurred than promised: in 60 s 200 cut connections, 3 restarts and 3 kills, the last of which keeps the server
     away for 8 s; for other durations in proportion, and at least one of each.`,
   otherwise: {
-    about: `Named faults, one after the other, each on fresh servers; or schedules of two to four of them. Exits with status 1 if
-    an acknowledged message is missing without a word of the server or in the window, or came twice or out of order.`,
+    about: `Named faults, one after the other, each on fresh servers; or schedules of two to four of them. Exits with status 1 if\n    an acknowledged message is missing without notice from the server or in the window, or arrived twice or out of order.`,
     flags: trialFlags,
-    notes: `Of the flags
-    above they take --modes (sse/2,websocket/1.1,streaming/2,long-polling/2 by default), --windows (12; 60 for rolling-restart
-    alone), --rate, --seed and --out. Those that begin with a stream, a node or the broker need nats-server; disk-full needs the
-    right to mount a tmpfs.`,
+    notes: `Of the flags\n    above they accept --modes (sse/2,websocket/1.1,streaming/2,long-polling/2 by default), --windows (12; 60 for rolling-restart\n    alone), --rate, --seed and --out. Those that begin with a stream, a node or the broker need nats-server; disk-full needs the\n    right to mount a tmpfs.`,
   },
   flags: {
     modes: flag(
@@ -74,19 +70,19 @@ export const resilience = defineExperiment({
       'modes, or all, at the same time on one server',
       'all',
     ),
-    windows: flag(whole(1, 500).default(50), 'N', 'windows in all, spread evenly over the modes'),
+    windows: flag(whole(1, 500).default(50), 'N', 'windows in total, spread evenly over the modes'),
     seconds: flag(whole(4, 3600).default(60), 'N', 'duration'),
     rate: flag(whole(1, 50).default(3), 'N', 'messages a second from each of two writers in each mode'),
     browsers: flag(whole(0, 8).default(2), 'N', 'additional real Chromium windows; 0 for none'),
     servers: flag(
       whole(1, 9).default(1),
       'N',
-      'over one NATS stream, behind a balancer; faults meet them in turn, and NATS is killed too; needs nats-server',
+      'servers over one NATS stream, behind a balancer; faults hit them in turn, and NATS is killed too; needs nats-server',
     ),
     workers: flag(
       whole(1, 16).default(1),
       'N',
-      'of each server; one of them is killed (kill -9) six times a minute',
+      'workers of each server; one of them is killed (kill -9) six times a minute',
     ),
     fallback: flag(z.boolean().default(false), '', 'lets windows fall back to other modes'),
     seed,
@@ -128,9 +124,9 @@ export const resilience = defineExperiment({
     subtitle: `, seed ${summary.seed}`,
     sections: sectionsOf(record, summary),
     method: [
-      'All modes ran at the same time on one server, each mode on a channel of its own. A fleet window is the web app’s own link, run in Node over the same transports; two windows of each mode write, whether they are connected or not, and all of them receive.',
-      'The windows stay in their modes (without --fallback). Connections are cut idle, right after a message was sent so that its acknowledgement is lost, and once more while the window comes back; its reading is stalled for a moment, until it counts as silent, and until its queue overflows. A cut waits until a window is connected; a window that has returned is spared until its link counts as steady.',
-      'The server of the run notices silence within five seconds, and keeps a megabyte for a slow window; all else is as it is by default.',
+      'All modes ran at the same time on one server, each mode on its own channel. A fleet window is the web app’s own link, run in Node over the same transports; two windows of each mode write, whether they are connected or not, and all of them receive.',
+      'The windows stay in their modes (without --fallback). Connections are cut while idle, right after a message was sent so that its acknowledgement is lost, and once more while the window returns; its reading is stalled for a moment, until it counts as silent, and until its queue overflows. A cut waits until a window is connected; a window that has returned is spared until its link counts as steady.',
+      'The run’s server notices silence within five seconds, and keeps a megabyte for a slow window; everything else is as by default.',
     ],
     data: { ...dataOf(record), 'server-errors.txt': errors },
     tables: [returnsTable(summary), ...outcomeTables(summary)],
@@ -149,7 +145,7 @@ const settleWithinMs = 45_000
 /** Idle before the last memory sample. */
 const restMs = 1500
 
-/** Rejects on abort, and when the windows do not open at first. `errors`: of all server processes. */
+/** Rejects on abort, and if the windows do not open at first. `errors`: of all server processes. */
 async function goThrough(options: Options, plan: ReturnType<typeof planFaults>, lab: Lab) {
   await using opened = new AsyncDisposableStack()
   let zero = performance.now()
@@ -213,7 +209,7 @@ async function goThrough(options: Options, plan: ReturnType<typeof planFaults>, 
     lastedMs,
     windows: windows.map((window) => window.record),
     faults: done,
-    // The figures are of the worker that answers.
+    // The figures are those of the worker that answers.
     memory: options.workers > 1 ? [] : memory.samples,
     log: (await readLog(server, options.modes.map(channelOf))).messages,
     browsers: await browsers.records((await readLog(server, [browserChannel])).messages, elapsed()),
@@ -249,7 +245,7 @@ function follow(
 
 const browserModes = ['sse/2', 'websocket/1.1'].map(requireMode)
 
-/** The fleet's content is no text for an editor. */
+/** The fleet's content is not valid text for an editor. */
 const browserChannel = 'resilience-browsers'
 
 const openWithinMs = 30_000
@@ -261,7 +257,7 @@ class BrowserWindows {
   readonly #shown: { readonly mode: string; readonly window: BrowserWindow }[] = []
   #typed = ''
 
-  /** Rejects when a window does not open; call `close` in any case. */
+  /** Rejects if a window does not open; call `close` in any case. */
   async open(count: number, origin: Readonly<Record<HttpVersion, string>>): Promise<void> {
     if (count === 0) return
     this.#browser = await startBrowser()
@@ -283,7 +279,7 @@ class BrowserWindows {
     }
   }
 
-  /** Four letters a second until the signal aborts. */
+  /** Types four letters a second until the signal aborts. */
   async type(signal: AbortSignal): Promise<void> {
     const typist = this.#shown[0]?.window
     await typist?.click('#document')
@@ -298,7 +294,7 @@ class BrowserWindows {
   async settle(withinMs: number): Promise<void> {
     for (const { window } of this.#shown) {
       const isThere = async () => (await window.run(textShown)) === this.#typed
-      // A timeout is no error: missing text is counted later.
+      // A timeout is not an error: missing text is counted later.
       await until(isThere, '', withinMs).catch(() => undefined)
     }
   }
@@ -337,7 +333,7 @@ class BrowserWindows {
   }
 }
 
-/** The text of the page that the log holds. */
+/** The page's text in the log. */
 async function contentOf(log: readonly Message[]): Promise<string> {
   return textOf(await linesIn(log))
 }

@@ -38,7 +38,7 @@ function madeEnvironment(server: string): Environment {
   }
 }
 
-/** Of Crosswind's own modes. */
+/** For Crosswind's own modes. */
 const isByXhr = (mode: string) => modeNamed(mode)?.uplink === 'xhr'
 
 /** Deterministic. `medianOf`: transmission time by mode and size, ms. */
@@ -82,8 +82,8 @@ export interface WindowsMaking {
 }
 
 /**
- * As windows of one browser behave: the bare page holds six connections over HTTP/1.1, of which typing needs one;
- * Crosswind's five, and its other windows use HTTP/2. Deterministic.
+ * Windows behave as in one browser: the bare page holds six connections over HTTP/1.1, of which
+ * typing needs one; Crosswind's hold five, and its other windows use HTTP/2. Deterministic.
  */
 export function madeWindowsRun({
   subjects = ['sse/2', 'sse/1.1', 'websocket/1.1', 'bare:sse/2', 'bare:sse/1.1'],
@@ -159,15 +159,18 @@ interface Behaviour {
 
 export interface Making {
   readonly behaviours?: readonly Behaviour[]
-  /** Each has its own median of each mode, lognormal around the behaviour's with this standard deviation. */
+  /**
+   * Each session has its own median per mode, lognormal around the behaviour's with this standard
+   * deviation.
+   */
   readonly sessions?: number
   readonly sessionSpread?: number
-  /** Of each session. */
+  /** Per session. */
   readonly keys?: number
   readonly blocks?: number
   readonly windows?: number
   readonly seed?: number
-  /** False where stamps are on the server's clock. */
+  /** False if stamps are on the server's clock. */
   readonly oneMachine?: boolean
 }
 
@@ -416,12 +419,12 @@ export interface CapacityMaking {
   readonly flags?: readonly string[]
   /** Server CPU of a whole ramp by its processes, ms; spent evenly from the start to the end. */
   readonly cpuMs?: (setup: RampSetup, session: number) => Readonly<Record<string, number>>
-  /** Of one core, by each load process. */
+  /** Share of one core used by each load process. */
   readonly clientShare?: (setup: RampSetup) => number
   readonly lost?: (setup: RampSetup) => Partial<RampRecord['counts']>
 }
 
-/** Every ramp of the flags, with CPU and losses as told. */
+/** Every ramp of the flags, with the given CPU and losses. */
 export function madeCapacityRun({
   flags = [],
   cpuMs = () => ({ server: 1000 }),

@@ -1,4 +1,4 @@
-// The paper’s table against the table taken from the paper, where that is there; its formulas; the model.
+// The paper’s table against the one extracted from the paper, if available; formulas; the model.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ const paperRows = ['edmonton', 'caracas', 'lund', 'nagaoka'].flatMap((site) =>
 
 const skip = existsSync(table) ? false : 'the paper’s table is not beside this project'
 
-test('every row is the paper’s', { skip }, () => {
+test('every row equals the paper’s', { skip }, () => {
   const [, ...lines] = readFileSync(table, 'utf8').trim().split('\n')
   const rows = lines.map((line) => {
     const [site = '', , method, meanMs, sdMs, ratio] = line.split(',')
@@ -36,7 +36,7 @@ test('every row is the paper’s', { skip }, () => {
   assert.deepEqual(new Set(paperRows), new Set(rows))
 })
 
-test('twelve tests of each method, and the ratios follow from the means to their rounding', () => {
+test('twelve tests of each method; the ratios follow from the means within rounding', () => {
   assert.equal(paperRows.length, 36)
   for (const { site, method, meanMs, ratio } of paperRows) {
     const base = paperTests(site, 'websocket').map((row) => row.meanMs)
@@ -47,12 +47,12 @@ test('twelve tests of each method, and the ratios follow from the means to their
 
 const paper = { betweenReadingsMs: 250, intervalMs: 150 }
 
-test('the paper’s own example: 155 ms of polling where ν is 40', () => {
+test('the paper’s own example: 155 ms for polling with ν of 40', () => {
   const { expectedMs, worstMs } = expectationOf('polling', { ...paper, oneWayMs: 40 })
   assert.deepEqual([expectedMs, worstMs], [155, 270])
 })
 
-test('long polling is WebSocket below M/2, and 3ν/2 to 2ν from there on', () => {
+test('long polling equals WebSocket below M/2, and is 3ν/2 to 2ν above', () => {
   assert.deepEqual(expectationOf('long-polling', { ...paper, oneWayMs: 124 }), {
     expectedMs: 124,
     worstMs: null,
@@ -66,7 +66,10 @@ test('long polling is WebSocket below M/2, and 3ν/2 to 2ν from there on', () =
 
 const experiment = { readings: 1200, rateHz: 4, holdMs: 300, intervalMs: 150 }
 
-/** A path that is always that long, but for so much unevenness that polls and readings do not march in step. */
+/**
+ * A path with constant delay, except for enough unevenness that polls and readings do not stay in
+ * step.
+ */
 function steady(floorMs: number, queueMeanMs = 0): Profile {
   const delay: Delay = { floorMs, queueMeanMs, queueSdMs: queueMeanMs, correlationMs: 100, stalls: null }
   return { name: 'steady', down: delay, up: delay, kilobitsPerSecond: null, source: 'test' }
@@ -94,24 +97,25 @@ test('WebSocket takes one way', () => {
   )
 })
 
-test('long polling takes one way too, while a round trip is shorter than the time between readings', () => {
+test('long polling also takes one way, while a round trip is shorter than the time between readings', () => {
   assert.deepEqual(latencies(steady(124))['long-polling'].slice(2).map(Math.round), Array(1198).fill(124))
 })
 
-test('beyond that each reading waits for half a round trip on average: twice one way, not the one and a half of the paper', () => {
+test("beyond that each reading waits half a round trip on average: twice one way, not the paper's one and a half", () => {
   assertNear(mean(latencies(steady(150, 3))['long-polling']), 2 * 153, 5)
 })
 
-test('polling is 2ν + Δ/2, and evenly spread over its cycle', () => {
+test('polling is 2ν + Δ/2, evenly spread over its cycle', () => {
   const { polling } = latencies(steady(86, 2))
   assertNear(mean(polling), 2 * 88 + 75, 3)
   assertNear(standardDeviation(polling), (2 * 88 + 150) / Math.sqrt(12), 3)
 })
 
-test('an empty answer comes when the hold is over, and a reading until the next question waits for it', () => {
+test('an empty response comes when the hold is over, and a reading waits for the next request', () => {
   const slow = { ...experiment, holdMs: 290, readings: 40, rateHz: 1, random: createSeededRandom(1) }
   const held = predict(steady(20), slow)['long-polling'].slice(4).map(Math.round)
-  // After an answer at 0 questions are held from 40, 370 and 700 to 330, 660 and 990: the reading at 1000 waits until 1030.
+  // After a response at 0, requests are held from 40, 370 and 700 to 330, 660 and 990: the reading
+  // at 1000 waits until 1030.
   assert.deepEqual(held.toSorted(), [...Array(18).fill(20), ...Array(18).fill(50)])
 })
 
@@ -124,7 +128,9 @@ interface Site {
   /** The paper's: the mean of its three means, and of its three standard deviations. */
   readonly paperMs: number
   readonly paperSdMs: number
-  /** Means over many runs: WebSocket's, and those of long polling and polling as multiples of it. */
+  /**
+   * Means over many runs: WebSocket's, and those of long polling and polling as multiples of it.
+   */
   readonly websocketMs: number
   readonly longPolling: number
   readonly polling: number
@@ -178,7 +184,7 @@ function assertWithin(found: number, expected: number, share: number, what: stri
 for (const { name, paperMs, paperSdMs, websocketMs, longPolling, polling } of sites) {
   const found = runsOf(name)
 
-  test(`${name}: WebSocket is ${websocketMs} ms, the paper's ${paperMs} and its spread`, () => {
+  test(`${name}: WebSocket takes ${websocketMs} ms, the paper's ${paperMs} and its spread`, () => {
     const websocket = mean(found.map((run) => run.websocket.mean))
     assertWithin(websocket, websocketMs, 0.005, 'predicted')
     assertWithin(websocket, paperMs, 0.01, 'of the paper')
@@ -204,7 +210,7 @@ for (const name of ['edmonton', 'lund', 'caracas'] as const) {
   })
 }
 
-test('nagaoka: in every single run both are slower at the 99 % level, by 1.4 and 2.2 times and more', () => {
+test('nagaoka: in every single run both are slower at the 99 % level, by at least 1.4 and 2.2 times', () => {
   for (const run of runsOf('nagaoka')) {
     assert.ok(ratio(run, 'long-polling') >= 1.4, `long polling is ${ratio(run, 'long-polling')}`)
     assert.ok(ratio(run, 'polling') >= 2.2, `polling is ${ratio(run, 'polling')}`)
@@ -225,9 +231,9 @@ test('made ten times as fast, everything takes a tenth', () => {
   }
 })
 
-test('the paper’s own polling tests lie this far from its formula', () => {
+test('the paper’s own polling tests deviate this far from its formula', () => {
   const percent = (site: string) => Number((100 * (paperFormulaError(site) ?? Number.NaN)).toFixed(1))
-  // 150.4 of 2 · 40.5 + 75; 241.4 of 2 · 91.92 + 75; 283.5 of 2 · 122.9 + 75.
+  // 150.4 for 2 · 40.5 + 75; 241.4 for 2 · 91.92 + 75; 283.5 for 2 · 122.9 + 75.
   assert.deepEqual(['edmonton', 'lund', 'caracas'].map(percent), [3.6, 6.7, 11.6])
   assert.equal(paperFormulaError('lan'), null)
 })

@@ -72,8 +72,9 @@ interface Modelled {
 const warmUpReadings = 8
 
 /**
- * One-way latencies that a model of the methods has over a profile, ms, in order of the readings. All methods see the
- * same queues and stalls. Ignores processing time and, since a reading has 22 bytes, the rate.
+ * One-way latencies of a model of the methods over a profile, ms, in order of the readings. All
+ * methods see the same queues and stalls. Ignores processing time and, since a reading has 22
+ * bytes, the rate.
  */
 export function predict(
   profile: Profile,
@@ -170,7 +171,10 @@ export function paperTests(wanted: string, method: Method) {
 /** Of the paper's own experiment, ms. */
 const paperTiming = { betweenReadingsMs: 250, intervalMs: 150 } as const
 
-/** Largest distance of the paper's own polling tests from its formula at a site, as a share; null without tests. */
+/**
+ * Largest deviation of the paper's own polling tests from its formula at a site, as a share; null
+ * without tests.
+ */
 export function paperFormulaError(site: string): number | null {
   const sent = paperTests(site, 'websocket')
   const errors = paperTests(site, 'polling').map(({ meanMs }, place) => {

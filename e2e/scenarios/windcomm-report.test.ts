@@ -1,4 +1,4 @@
-// The files of a WindComm report: what stands where, and runs that went wrong.
+// The files of a WindComm report: their contents, and runs that went wrong.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ const pageOf = (run: WindRun) => new JSDOM(filesOf(windcomm, run)['report.html']
 
 const textOf = (run: WindRun) => pageOf(run).querySelector('main')?.textContent ?? ''
 
-test('the finding stands on top, then the means, then whether the paper holds', () => {
+test('the finding comes first, then the means, then whether the paper holds', () => {
   const run = madeWindRun(small)
   const page = pageOf(run)
   assert.match(page.querySelector('h1')?.textContent ?? '', /over simulated networks$/)
@@ -44,7 +44,7 @@ test('the finding stands on top, then the means, then whether the paper holds', 
   assert.equal(elsewhere.querySelector('h2')?.textContent, 'Every method at every site')
 })
 
-test('the doubts name the simulation, clock, drift, dependence and loss', () => {
+test('the limitations name the simulation, clock, drift, dependence and loss', () => {
   const doubts = (run: WindRun) => pageOf(run).querySelector('#doubts')?.textContent ?? ''
   assert.match(
     doubts(madeWindRun({ ...small, readings: 300 })),
@@ -56,7 +56,7 @@ test('the doubts name the simulation, clock, drift, dependence and loss', () => 
   )
 })
 
-test('through the run every reading is drawn, at both widths', () => {
+test('every reading is drawn over the run, at both widths', () => {
   const page = pageOf(madeWindRun({ ...small, sites: ['lund'], lost: 0.2 }))
   const { samples } = madeWindRun({ ...small, sites: ['lund'], lost: 0.2 })
   const arrived = samples.filter(({ receivedAt }) => receivedAt !== null).length
@@ -74,7 +74,7 @@ test('through the run every reading is drawn, at both widths', () => {
   }
 })
 
-test('a run that was made faster says so at its head and where its times stand', () => {
+test('a sped-up run says so at the top and beside its times', () => {
   const page = pageOf(madeWindRun({ ...small, faster: 10 }))
   assert.match(page.querySelector('.finding')?.textContent ?? '', /^10 times as fast as asked for/)
   assert.match(page.querySelector('main')?.textContent ?? '', /scaled together/)
@@ -82,7 +82,7 @@ test('a run that was made faster says so at its head and where its times stand',
   assert.ok(!textOf(madeWindRun(small)).includes('times as fast'))
 })
 
-test('where nothing arrived nothing is drawn', () => {
+test('if nothing arrived, nothing is drawn', () => {
   assert.ok(textOf(madeWindRun({ ...small, lost: 1 })).includes('Nothing arrived: there is nothing to draw.'))
 })
 

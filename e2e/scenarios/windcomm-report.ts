@@ -71,7 +71,7 @@ export function sectionsOf(run: WindRun, summary: WindSummary): readonly Section
   ]
 }
 
-/** The paper's word for its methods, else the mode's label. */
+/** The paper's word for its methods, otherwise the mode's label. */
 function modeWords(mode: string): string {
   const method = methodOf(mode)
   return method ? methodWords[method] : labelOf(mode)
@@ -112,7 +112,7 @@ const pointColumns = [
 ] as const
 
 function checksSection({ checks, faster }: WindSummary): Section {
-  const scaled = `The run was ${faster} times as fast as asked for (see its parameters): rate, hold, interval and the networks’ delays were scaled together. The few milliseconds of machine and browser were not and weigh ${faster} times as much, so that this run does not replace one at full length.`
+  const scaled = `The run was ${faster} times as fast as requested (see its parameters): rate, hold, interval and the networks’ delays were scaled together. The few milliseconds of machine and browser were not scaled and weigh ${faster} times as much, so this run does not replace one at full length.`
   const of = (wanted: Check['kind']) => checks.filter(({ kind }) => kind === wanted)
   const points = tableOf<Check>(
     pointsWords(checks),
@@ -124,7 +124,7 @@ function checksSection({ checks, faster }: WindSummary): Section {
     of('paper'),
   )
   const conditions = tableOf<Check>(
-    'Conditions of a valid run, which are no points of the paper',
+    'Conditions of a valid run, which are not points of the paper',
     [
       ['Condition', ({ what }) => what],
       ['Met', ({ outcome }) => (outcome === 'holds' ? 'yes' : 'NO'), 'text'],
@@ -138,7 +138,7 @@ function checksSection({ checks, faster }: WindSummary): Section {
     tables: [points, conditions].filter(({ rows }) => rows.length > 0),
     paragraphs: [
       ...(faster === 1 ? [] : [scaled]),
-      `A ratio holds if it lies, with two decimals, within the range of the paper’s own tests at that place. The formula holds if polling is no further from it than the paper’s own tests there were, and ${100 * formulaWithin} % at most. What only meets the wider bound, ${100 * ratioWithin} % beyond the paper’s range or ${100 * formulaWithin} % from the formula, is not counted as holding.`,
+      `A ratio holds if it is, to two decimals, within the range of the paper’s own tests at that place. The formula holds if polling is no further from it than the paper’s own tests there were, and at most ${100 * formulaWithin} %. What only meets the wider bound, ${100 * ratioWithin} % beyond the paper’s range or ${100 * formulaWithin} % from the formula, does not count as holding.`,
       'The experiment is that of Pimentel and Nickerson (IEEE Internet Computing 16(4), 2012): a wind sensor’s readings, timed one way from the server to distant windows, over WebSocket, long polling and polling. There the methods ran one after the other; here all ran at once over the same readings and the same course of the network.',
     ],
   }
@@ -155,7 +155,7 @@ const checkFormats: Readonly<Record<Check['unit'], (found: number) => string>> =
   ms: (found) => `${figure(found)} ms`,
 }
 
-/** Empty without a site of the paper's. */
+/** Empty without one of the paper's sites. */
 function tableOneSections({ cells, faster }: WindSummary): readonly Section[] {
   const rows = cells.flatMap((cell) => {
     const { site, mode, meanMs, ratioToWebsocket, ratioToWebsocketCi95 } = cell
@@ -176,7 +176,7 @@ function tableOneSections({ cells, faster }: WindSummary): readonly Section[] {
   })
   if (rows.length === 0) return []
   type Row = (typeof rows)[number]
-  // With one decimal at least.
+  // With at least one decimal.
   const digits = (value = 0) => (Number.isInteger(value) ? value.toFixed(1) : String(value))
   const printed = (test: Row['tests'][number] | undefined) =>
     `${digits(test?.meanMs)} ± ${digits(test?.sdMs)}`
@@ -198,14 +198,14 @@ function tableOneSections({ cells, faster }: WindSummary): readonly Section[] {
       title: 'Mean times, here and in the paper',
       tables: [meansTable],
       paragraphs: [
-        'The cities are simulated: each is a network on this machine, set for WebSocket’s mean to be that of the paper’s three tests there; the other two methods’ means follow. That WebSocket agrees is no finding.',
+        'The cities are simulated: each is a network on this machine, set so that WebSocket’s mean is that of the paper’s three tests there; the other two methods’ means follow. That WebSocket agrees is not a finding.',
         'The paper’s columns are its tests in the order of its table, n = 1,200 each.',
       ],
     },
     {
       title: 'Table 1, side by side',
       figure: {
-        caption: `Means in milliseconds (logarithmic). Filled: this run; hollow: the paper’s three tests. Behind the name: how many times WebSocket’s mean, here and in the paper.${faster === 1 ? '' : ` This run’s means are taken ${faster} times.`}`,
+        caption: `Means in milliseconds (logarithmic). Filled: this run; hollow: the paper’s three tests. After the name: ratio to WebSocket’s mean, here and in the paper.${faster === 1 ? '' : ` This run’s means are taken ${faster} times.`}`,
         description: rows.map(({ label, note }) => `${label}: ${note}`).join('; '),
         draw: (width) => meansFigure(rows, width),
       },
@@ -218,7 +218,7 @@ function predictionsSection({ predictions, rateHz, intervalMs }: WindSummary): S
     methods.map(({ method, measuredMs, formulaMs, formulaWorstMs, deviation, ...models }) => ({
       label: cellLabel(site, modeOf[method]),
       measured: measuredMs,
-      // WebSocket is the formulas' ν.
+      // WebSocket's mean is the formulas' ν.
       formula: modeOf[method] === baseline ? null : formulaMs,
       // Polling's would compress the axis.
       worst: modeOf[method] === modeOf['long-polling'] ? formulaWorstMs : null,
@@ -230,7 +230,7 @@ function predictionsSection({ predictions, rateHz, intervalMs }: WindSummary): S
   return {
     title: 'Expected and measured',
     figure: {
-      caption: `Means in milliseconds (logarithmic). Dot: measured. Full upright: the paper’s formula, with ν the measured mean of WebSocket; dotted: its worst case for long polling. Box: the means of ${modelRuns} runs of the model.`,
+      caption: `Means in milliseconds (logarithmic). Dot: measured. Solid vertical line: the paper’s formula, with ν the measured mean of WebSocket; dotted: its worst case for long polling. Box: the means of ${modelRuns} runs of the model.`,
       description: rows
         .map(
           ({ label, measured, formula, model }) =>
@@ -256,8 +256,8 @@ function predictionsSection({ predictions, rateHz, intervalMs }: WindSummary): S
     ],
     paragraphs: [
       `ν is WebSocket’s mean at the site; M = ${figure(1000 / rateHz)} ms from reading to reading; Δ = ${intervalMs} ms from a response to the next request. Polling: 2ν + Δ/2. Long polling: ν while ν < M/2 = ${figure(500 / rateHz)} ms, beyond that 3ν/2 expected and 2ν at worst.`,
-      'Below M/2 a request is usually back before the next reading. Beyond it readings wait for requests, and long polling is polling without a pause: 2ν, and 3ν for a reading that has just missed a request.',
-      `The model sends this run’s readings over the site’s profile without a machine, ${modelRuns} times with other queues and stalls. What lies between its means and the measured ones is chance, the machine, the server, TLS and the browser.`,
+      'Below M/2 a request is usually back before the next reading. Above it, readings wait for requests, and long polling is polling without a pause: 2ν, and 3ν for a reading that has just missed a request.',
+      `The model sends this run’s readings over the site’s profile without a machine, ${modelRuns} times with different queues and stalls. Differences between its means and the measured ones are due to chance, the machine, the server, TLS and the browser.`,
     ],
   }
 }
@@ -294,12 +294,12 @@ function siteSections(run: WindRun, { name, windows }: Site): readonly Section[]
   const shaded =
     stalls.length === 0
       ? `WebSocket never took ${stalledTimes} times its median.`
-      : `Shaded: WebSocket took more than ${stalledTimes} times its median, ${stalls.length === 1 ? 'once' : `${stalls.length} times`}. There the way down stood still, or this machine, and every method is late. Where only the polling methods are late, it was the way up.`
+      : `Shaded: WebSocket took more than ${stalledTimes} times its median, ${stalls.length === 1 ? 'once' : `${stalls.length} times`}. There the way down stalled, or this machine, and every method is late. If only the polling methods are late, it was the way up.`
   return [
     {
       title: `${place}: how the times spread`,
       figure: {
-        caption: `One way, in milliseconds (logarithmic), to ${windows === 'browser' ? 'windows of a real browser' : 'clients without a browser'}. A dot is one reading, set higher or lower only to lie free. Below: the middle half (thick), the 5th to the 95th percentile (thin) and the median.`,
+        caption: `One way, in milliseconds (logarithmic), to ${windows === 'browser' ? 'windows of a real browser' : 'clients without a browser'}. A dot is one reading; its height only separates it from others. Below: the middle half (thick), the 5th to the 95th percentile (thin) and the median.`,
         description: `Distribution of latencies at ${place} for ${rows.map(({ label }) => label).join('; ')}. The table of all cells gives the same in figures.`,
         draw: (width) => distribution(rows, width),
       },
@@ -314,15 +314,15 @@ function siteSections(run: WindRun, { name, windows }: Site): readonly Section[]
     {
       title: `${place}: all methods through the same minutes`,
       figure: {
-        caption: `One way, in milliseconds (logarithmic), by the moment at which the server had the reading. ${shaded}`,
-        description: `Latency of each reading at ${place} through the run; ${stalls.length} stalls of the way down.`,
+        caption: `One way, in milliseconds (logarithmic), by the time at which the server had the reading. ${shaded}`,
+        description: `Latency of each reading at ${place} over the run; ${stalls.length} stalls of the way down.`,
         draw: (width) => courseFigure(rows, stalls, width),
       },
     },
   ]
 }
 
-/** Multiple of WebSocket's median above which a reading is stalled. */
+/** Multiple of WebSocket's median above which a reading counts as stalled. */
 const stalledTimes = 2
 
 /** From the first delayed reading to the last one's arrival. */
@@ -397,7 +397,7 @@ function cellsSection({ cells, readings }: WindSummary): Section {
     ],
     paragraphs: [
       `Of ${count(expected)} readings at all windows ${count(lost)} were lost, ${count(duplicated)} duplicated and ${count(reordered)} reordered.`,
-      'Ratio: the mean over WebSocket’s at that site, over the readings that both received; its interval is by the delta method on correlated pairs. Worth: the number of independent readings that would tell as much of the mean.',
+      'Ratio: the mean over WebSocket’s at that site, over the readings that both received; its interval is by the delta method on correlated pairs. Worth: the number of independent readings that would estimate the mean as precisely.',
     ],
   }
 }
@@ -419,9 +419,9 @@ function differencesSection({ tests, cells }: WindSummary): Section {
     title,
     tables: tables.filter(({ rows }) => rows.length > 0),
     paragraphs: [
-      'Welch’s t-test at 99 %, two-sided, as in the paper, takes readings for independent. They are not: consecutive readings wait in the same queue and the same stall. “Correlated” takes the differences reading by reading, so that what the network did to both cancels, and counts only as many as they are worth: n times their variance over their long-run variance, by a flat-top lag window (Politis and White, Econometric Reviews 23, 2004).',
+      'Welch’s t-test at 99 %, two-sided, as in the paper, treats readings as independent. They are not: consecutive readings wait in the same queue and the same stall. “Correlated” uses the differences reading by reading, so that network effects on both cancel, and counts them by their effective number: n times their variance over their long-run variance, by a flat-top lag window (Politis and White, Econometric Reviews 23, 2004).',
       `By the same measure the readings of a cell are worth ${figure(Math.min(...worth))} to ${figure(Math.max(...worth))} % of their number.`,
-      'The paper’s tests are not corrected for their number, as there; the others are, by Holm. A difference stands where both ways find it and where it is larger than the two windows’ clocks may differ by; clients of one site share a clock, so that its error cancels.',
+      'As in the paper, its tests are not corrected for their number; the others are, by Holm. A difference stands if both methods find it and it is larger than the difference between the two windows’ clocks may be; clients at one site share a clock, so its error cancels.',
     ],
   }
 }
@@ -457,7 +457,7 @@ function networksSection({ sites, links }: WindSummary): Section {
     title: 'The networks',
     tables: [
       tableOf<(typeof ways)[number]>(
-        'Profiles as they were run, each direction; milliseconds',
+        'Profiles as run, each direction; milliseconds',
         [
           ['Site', ({ name }) => capital(name)],
           ['Way', ({ way }) => way, 'text'],
@@ -492,8 +492,8 @@ function networksSection({ sites, links }: WindSummary): Section {
       ),
     ],
     paragraphs: [
-      'Each method at each site has a link of its own: a relay on this machine that delays every byte in each direction, in order, handshakes included. No two methods share a connection or a queue; one seed for a site gives all of them the same course of queues and stalls.',
-      'A queue is log-normal and correlated over the time given; a stall is a burst of loss that TCP sits out: what enters meanwhile leaves at its end, in order. Late is the link’s own error: when it let something go minus when it was due. “Counting” is the mean of both ways while readings counted; the other figures include the opening of the windows.',
+      'Each method at each site has its own link: a relay on this machine that delays every byte in each direction, in order, including handshakes. No two methods share a connection or a queue; one seed per site gives all of them the same course of queues and stalls.',
+      'A queue is log-normal and correlated over the given time; a stall is a burst of loss that TCP waits out: what enters during it leaves at its end, in order. Late is the link’s own error: when it released something minus when it was due. “Counting” is the mean of both directions while readings counted; the other figures include the opening of the windows.',
       ...sites.map(({ name, profile }) => `${capital(name)}: ${profile.source}`),
     ],
   }
@@ -520,17 +520,17 @@ function clocksSection({ clock }: WindSummary): Section {
       ),
     ],
     paragraphs: [
-      `One machine has one clock, and nothing was added to any stamp. Before and after, this process was compared with the server by exchanges over an undelayed way, and each page with this process by the machine’s clock. No stamp is off by more than ${figure(clock.largestErrorMs)} ms; above ${paperBoundMs} ms a run is refused, as in the paper.`,
+      `One machine has one clock, and nothing was added to any stamp. Before and after, this process was compared with the server by exchanges over an undelayed path, and each page with this process by the machine’s clock. No stamp is off by more than ${figure(clock.largestErrorMs)} ms; above ${paperBoundMs} ms a run is rejected, as in the paper.`,
     ],
   }
 }
 
 export function method({ cells, warmUpReadings, readings, serverCpuMs, serialLine }: WindSummary) {
   return [
-    'A latency runs from the server’s stamp when it takes the reading (acceptedAt) to the moment at which a window has the bytes, before it parses them: the paper’s t4 − t0. It includes the time in which the log makes the reading safe.',
-    `A real sensor’s serial line takes its time before that, about 23 ms for 22 bytes at 9,600 baud, the same for every method. The simulated sensor’s frames took ${figure(serialLine.meanMs)} ms on average (p99 ${figure(serialLine.p99Ms)}) from their first byte until the server had the reading. Neither is in a latency.`,
-    `${count(warmUpReadings)} readings were left out after every window was open and had one; the next ${count(readings)} count, the same for every window, by their ids in the log. Windows are real Chromium’s, which take the wind in without drawing it, or clients in Node: the web app’s own link over the same transports.`,
-    'The paper’s methods run over HTTP/1.1, as in 2012, each window with connections of its own; the others over HTTP/2. All of it is TLS, which the paper did not have: it costs no round trip once a connection stands. The paper’s Δ also had to hold parsing and display.',
+    'A latency runs from the server’s stamp when it accepts the reading (acceptedAt) to the moment at which a window has the bytes, before it parses them: the paper’s t4 − t0. It includes the time in which the log stores the reading.',
+    `A real sensor’s serial line takes additional time before that, about 23 ms for 22 bytes at 9,600 baud, the same for every method. The simulated sensor’s frames took ${figure(serialLine.meanMs)} ms on average (p99 ${figure(serialLine.p99Ms)}) from their first byte until the server had the reading. Neither is part of a latency.`,
+    `${count(warmUpReadings)} readings were excluded after every window was open and had one; the next ${count(readings)} count, the same for every window, by their ids in the log. Windows are real Chromium’s, which process the wind without drawing it, or clients in Node: the web app’s own link over the same transports.`,
+    'The paper’s methods run over HTTP/1.1, as in 2012, each window with its own connections; the others over HTTP/2. Everything uses TLS, which the paper did not: it costs no round trip once a connection is established. The paper’s Δ also had to cover parsing and display.',
     `The server used ${figure(serverCpuMs / 1000)} s of processor time for ${count(readings * cells.length)} deliveries.`,
   ]
 }
@@ -547,16 +547,16 @@ function doubtsSection({ clock, drifts, cells, readings }: WindSummary): Section
     title: 'Doubts',
     paragraphs: [
       'Simulation: no packet left this machine. The links delay bytes in order; slow start, congestion windows, acknowledgements and the loss of single packets are not modelled, and a burst of loss is a stall of the whole path.',
-      `Clock: no stamp is off by more than ${figure(clock.largestErrorMs)} ms; a difference that two windows’ clocks could make is left open.`,
+      `Clock: no stamp is off by more than ${figure(clock.largestErrorMs)} ms; a difference that two windows’ clocks could cause is left open.`,
       drifts.length === 0
         ? 'Drift: too few readings arrived to look for a trend.'
-        : `Drift: ${drifted.length === 0 ? `none was found ${trend}` : `${trend}, the mean changed: ${drifted.map(drift).join('; ')}`}. All methods ran at once, so that a trend of network or machine meets all of them.`,
+        : `Drift: ${drifted.length === 0 ? `none was found ${trend}` : `${trend}, the mean changed: ${drifted.map(drift).join('; ')}`}. All methods ran at once, so a trend of network or machine affects all of them.`,
       worth.length === 0
         ? 'Dependence: nothing arrived.'
-        : `Dependence: readings that follow one another resemble each other; the ${count(readings)} readings of a cell are worth ${count(Math.min(...worth))} to ${count(Math.max(...worth))} independent ones. This is one session: another would draw other stalls, and its means may differ by more than these intervals say.`,
+        : `Dependence: consecutive readings resemble each other; the ${count(readings)} readings of a cell are worth ${count(Math.min(...worth))} to ${count(Math.max(...worth))} independent ones. This is one session: another would draw other stalls, and its means may differ by more than these intervals say.`,
       lost === 0
         ? `Lost: none of ${all} deliveries was.`
-        : `Lost: ${count(lost)} of ${all} deliveries were, and are in no mean; if the slow ones are those that were lost, the means are too low.`,
+        : `Lost: ${count(lost)} of ${all} deliveries were, and are in no mean; if the slow ones were lost, the means are too low.`,
     ],
   }
 }
@@ -568,10 +568,10 @@ interface MeanRow {
   readonly measured: number | null
   /** Hollow dots. */
   readonly others?: readonly number[]
-  /** Full and dotted upright. */
+  /** Solid and dotted vertical line. */
   readonly formula?: number | null
   readonly worst?: number | null
-  /** Box from the least to the largest. */
+  /** Box from the smallest to the largest. */
   readonly range?: readonly [number, number]
 }
 

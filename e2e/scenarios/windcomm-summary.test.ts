@@ -6,7 +6,7 @@ import { isFaulty } from '../lab/samples.ts'
 import { madeWindRun, type WindMaking } from './testing.ts'
 import { analyse, pointsWords, type WindRun, type WindSummary } from './windcomm-summary.ts'
 
-/** Known means: WebSocket 100 ± 1, taking turns; the others so many times that. */
+/** Known means: WebSocket 100 ± 1, alternating; the others are multiples of that. */
 const times: Readonly<Record<string, number>> = {
   'websocket/1.1': 1,
   'long-polling/1.1': 1.1,
@@ -35,7 +35,7 @@ function near(found: number | null | undefined, expected: number): void {
   )
 }
 
-test('each cell has its counts, its figures and its ratio', () => {
+test('each cell has its counts, figures and ratio', () => {
   const polling = cell(summaryOf({}), 'lund', 'polling/1.1')
   assert.deepEqual(
     [polling.n, polling.expected, polling.lost, polling.duplicated, polling.reordered, polling.effectiveN],
@@ -49,12 +49,12 @@ test('each cell has its counts, its figures and its ratio', () => {
   for (const end of polling.ratioToWebsocketCi95 ?? []) near(end, 2.7)
 })
 
-test('WebSocket is once itself, without doubt', () => {
+test("WebSocket's ratio to itself is exactly 1", () => {
   const { ratioToWebsocket, ratioToWebsocketCi95 } = cell(summaryOf({}), 'lund', 'websocket/1.1')
   assert.deepEqual([ratioToWebsocket, ratioToWebsocketCi95], [1, null])
 })
 
-test('the paper’s three tests and those beside, each with its difference and verdict', () => {
+test('the paper’s three tests and the additional ones, each with its difference and verdict', () => {
   const tests = summaryOf({}).tests.filter(({ site }) => site === 'nagaoka')
   assert.deepEqual(
     tests.map(({ mode, against }) => `${mode} - ${against}`),
@@ -70,13 +70,14 @@ test('the paper’s three tests and those beside, each with its difference and v
   near(polling?.differenceMs, 170)
   near(between?.differenceMs, 160)
   assert.deepEqual([longPolling?.verdict, longPolling?.welch.pCorrected], ['slower', null])
-  // A tenth of a millisecond is nothing to Welch, and would be all to the pairs, which differ by as much each time.
+  // A tenth of a millisecond is nothing to Welch, and would be significant to the pairs, which
+  // always differ by that much.
   near(sse?.differenceMs, 0.1)
   assert.deepEqual([sse?.verdict, sse?.doubt], ['undecided', 'chance'])
   assert.ok((sse?.welch.pCorrected ?? 0) >= (sse?.welch.p ?? 1))
 })
 
-test('where pages are, a difference within their clocks’ error stays open', () => {
+test('between pages, a difference within their clocks’ error stays open', () => {
   const latencyOf: WindMaking['latencyOf'] = (_site, mode, place) =>
     100 + (times[mode] === 1 ? 0 : 0.5) + (place % 2) / 100
   const found = summaryOf({ latencyOf }).tests.filter(({ mode }) => mode === 'long-polling/1.1')
@@ -90,7 +91,7 @@ test('where pages are, a difference within their clocks’ error stays open', ()
   )
 })
 
-test('the formulas are set beside the measured, with the deviation', () => {
+test('the formulas are set beside the measurements, with the deviation', () => {
   const [lund, nagaoka] = summaryOf({}).predictions
   assert.deepEqual([lund?.oneWayMs, lund?.limitMs, lund?.binds], [100, 125, true])
   const [, longPolling, polling] = lund?.methods ?? []
@@ -102,7 +103,7 @@ test('the formulas are set beside the measured, with the deviation', () => {
   assert.ok(websocket.model.meanMs > websocket.modelWithoutStalls.meanMs)
 })
 
-test('beyond M/2 long polling is to take 3ν/2, and 2ν at worst', () => {
+test('beyond M/2, long polling is expected to take 3ν/2, and 2ν at worst', () => {
   const [site] = summaryOf({ latencyOf: () => 150 }).predictions
   const longPolling = site?.methods.find(({ method }) => method === 'long-polling')
   assert.deepEqual([site?.binds, longPolling?.formulaMs, longPolling?.formulaWorstMs], [false, 225, 300])
@@ -114,7 +115,7 @@ test('made ten times as fast, M and Δ are tenths too', () => {
   assert.deepEqual([site?.limitMs, site?.binds, polling?.formulaMs], [12.5, true, 27.5])
 })
 
-test('what was lost, repeated and reordered is counted, and said first', () => {
+test('lost, repeated and reordered readings are counted, and come first', () => {
   const summary = summaryOf({ lost: 0.1, duplicated: 0.1, reordered: 0.1 })
   const { n, lost, expected } = cell(summary, 'lund', 'polling/1.1')
   assert.ok(lost > 0 && n === expected - lost)
@@ -143,14 +144,14 @@ test('the finding says that the networks are simulated, and how many of the pape
   assert.match(summaryOf({ faster: 10 }).finding, /^10 times as fast as asked for: /)
 })
 
-test('what holds only within the wider bound, and what does not, is named with its site', () => {
+test('points that hold only within the wider bound, or not at all, are named with their sites', () => {
   assert.match(
     pointsWords(summaryOf({ sites: ['lund', 'nagaoka'] }).checks),
     / Only within the wider bound at Lund: long polling over WebSocket\. Not at Nagaoka: long polling over WebSocket and polling over WebSocket\.$/,
   )
 })
 
-test('a trend is found, with its size, where the network became slower', () => {
+test('a trend is found, with its size, if the network became slower', () => {
   const latencyOf: WindMaking['latencyOf'] = (site, _mode, place) =>
     100 + (place % 3) + (site === 'nagaoka' ? place / 10 : 0)
   const { drifts } = summaryOf({ latencyOf, readings: 300 })
@@ -159,7 +160,7 @@ test('a trend is found, with its size, where the network became slower', () => {
   for (const { differenceMs } of found) assert.ok(Math.abs(differenceMs - 20) < 0.5, String(differenceMs))
 })
 
-test('a run of which nothing arrived has a summary too', () => {
+test('a run in which nothing arrived also has a summary', () => {
   const summary = summaryOf({ lost: 1 })
   assert.equal(cell(summary, 'lund', 'sse/2').meanMs, null)
   assert.deepEqual(summary.tests, [])
@@ -169,7 +170,7 @@ test('a run of which nothing arrived has a summary too', () => {
 
 const modes = ['websocket/1.1', 'long-polling/1.1', 'polling/1.1']
 
-/** WebSocket 100 ms at Lund, the others so many times that. */
+/** WebSocket 100 ms at Lund, the others are multiples of that. */
 function checks(
   longPolling: number,
   polling: number,
@@ -192,7 +193,7 @@ const withOutcome = (wanted: 'weaker' | 'fails') => (found: ReturnType<typeof ch
 const failing = withOutcome('fails')
 const weaker = withOutcome('weaker')
 
-test('a run as the paper’s holds in every point', () => {
+test('a run like the paper’s holds in every point', () => {
   const found = checks(1.02, 2.7)
   assert.deepEqual([...failing(found), ...weaker(found)], [])
   assert.deepEqual(
@@ -208,14 +209,14 @@ test('a run as the paper’s holds in every point', () => {
   )
 })
 
-test('long polling that is slower, polling that is too slow, and not by the formula', () => {
+test('long polling that is slower, polling that is too slow, and off the formula', () => {
   assert.deepEqual(failing(checks(1.19, 2.7)), ['Long polling over WebSocket'])
   assert.deepEqual(failing(checks(0.8, 2.7)), ['Long polling over WebSocket'])
   assert.deepEqual(failing(checks(1, 2.1)), ['Polling over WebSocket', 'Polling against 2ν + Δ/2'])
   assert.deepEqual(failing(checks(1, 3.1)), ['Polling against 2ν + Δ/2'])
 })
 
-test('within the paper’s own range is one thing, within a wider bound another', () => {
+test('the paper’s own range is one thing, the wider bound another', () => {
   assert.deepEqual(weaker(checks(1.1, 2.7)), ['Long polling over WebSocket'])
   // The paper prints two decimals.
   assert.deepEqual(weaker(checks(1.034, 2.7)), [])
@@ -225,7 +226,7 @@ test('within the paper’s own range is one thing, within a wider bound another'
   assert.deepEqual(weaker(checks(1, 3.01)), ['Polling over WebSocket', 'Polling against 2ν + Δ/2'])
 })
 
-test('a ratio is held to what the paper measured at that site: at Nagaoka it is not enough to be slower', () => {
+test('a ratio is compared with what the paper measured at that site: at Nagaoka it is not enough to be slower', () => {
   const nagaoka: WindMaking = { sites: ['nagaoka'] }
   const both = ['Long polling over WebSocket', 'Polling over WebSocket']
   assert.deepEqual(failing(checks(1.96, 2.43, nagaoka)), both)
@@ -239,7 +240,7 @@ test('a ratio is held to what the paper measured at that site: at Nagaoka it is 
   )
 })
 
-test('one reading that is missing, and the least cell’s count', () => {
+test("one missing reading, and the smallest cell's count", () => {
   const [delivered] = checks(1, 2.7, { lost: 0.1 })
   assert.ok(delivered?.outcome === 'fails' && (delivered.found ?? 40) < 40)
 })
@@ -255,6 +256,6 @@ test('links that were late, and clocks that were off', () => {
   ])
 })
 
-test('a site that is not the paper’s is held to nothing of it', () => {
+test('a site outside the paper is compared with none of it', () => {
   assert.equal(checks(1, 2.7, { sites: ['lan'] }).length, 3)
 })

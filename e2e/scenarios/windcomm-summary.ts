@@ -41,7 +41,7 @@ import type { LinkUse, Reading, RunClock, Site, WindSample } from './windcomm-te
 export interface WindRun extends Circumstances {
   /** Commit, if not the measuring one. */
   readonly analysedBy?: string
-  /** Its CSV files, as they were read. */
+  /** Its CSV files, as read. */
   readonly tables?: Readonly<Record<string, string>>
   /** Pace as run, after scaling. */
   readonly rateHz: number
@@ -120,7 +120,7 @@ function summariseCell(run: WindRun, { name, windows }: Site, mode: string) {
     ...{ site: name, mode, windows, ...figures, medianMs },
     /** Effective sample size of the mean. */
     effectiveN: times.length === 0 ? null : Math.round(effectiveSize(times)),
-    /** By readings that both received. */
+    /** Over readings that both received. */
     ratioToWebsocket: ratio && rounded(ratio.ratio),
     ratioToWebsocketCi95: ratio && mode !== baseline ? roundedInterval(ratio.interval) : null,
   }
@@ -138,8 +138,9 @@ function latenciesOfBoth(run: WindRun, site: string, one: string, other: string)
 }
 
 /**
- * For each site the paper's tests, then other modes against WebSocket. Omits those with fewer than two common readings.
- * Holm's correction covers the tests beyond the paper's; the paper did not correct its own.
+ * For each site the paper's tests, then other modes against WebSocket. Omits those with fewer than
+ * two common readings. Holm's correction covers the tests beyond the paper's; the paper did not
+ * correct its own.
  */
 function testsOf(run: WindRun) {
   const found = run.sites.flatMap((site) =>
@@ -197,7 +198,7 @@ function contrast(run: WindRun, site: Site, [mode, against]: Pair) {
   }
 }
 
-/** Two pages' errors may add up; clients share one clock, so that its error cancels. */
+/** Two pages' errors may add up; clients share one clock, so its error cancels. */
 function clockBetweenMs({ before, after }: RunClock, site: string): number {
   const bounds = [before, after].map((clocks) => {
     const pages = clocks.filter(({ name }) => name.startsWith(`${site}, `))
@@ -206,12 +207,13 @@ function clockBetweenMs({ before, after }: RunClock, site: string): number {
   return Math.max(...bounds)
 }
 
-/** Fewer readings are too few to tell a trend from readings that resemble each other. */
+/** Fewer readings cannot separate a trend from autocorrelation. */
 const leastForTrend = 300
 
 /**
- * Last third of each cell's readings minus the first. Readings count for what they are worth by their correlation within
- * thirds over the whole cell: by that of a third alone, too short a series, trends would be found where there are none.
+ * Last third of each cell's readings minus the first. Readings count by their effective number,
+ * from their correlation within thirds over the whole cell: with that of a single third, too short
+ * a series, false trends would be found.
  */
 function driftsOf(run: WindRun) {
   const found = run.sites.flatMap(({ name }) =>
@@ -266,7 +268,7 @@ function predictionOf(run: WindRun, { name, profile }: Site, cells: readonly Cel
       : model
   return {
     site: name,
-    /** ν of the formulas; null without arrivals. */
+    /** The formulas' ν; null without arrivals. */
     oneWayMs,
     limitMs: rounded(betweenReadingsMs / 2),
     /** ν < M/2, the condition of both formulas. */
@@ -375,7 +377,7 @@ export interface Check {
   /** Null for all sites. */
   readonly site: string | null
   readonly what: string
-  /** `3.72–3.77`, `≤ 2 ms`; of a point of the paper what the paper itself found. */
+  /** `3.72–3.77`, `≤ 2 ms`; for a point of the paper, the paper's own result. */
   readonly wanted: string
   /** The bound of `weaker`; null if there is none. */
   readonly wider: string | null
@@ -386,15 +388,18 @@ export interface Check {
 
 /** Requests return before the next reading, the paper's condition for polling. */
 const nearSites = ['edmonton', 'lund', 'caracas']
-/** Of the wider bound: distance from the paper's range, as a share of it, and from its formula. */
+/** The wider bound: deviation from the paper's range as a share of it, and from its formula. */
 export const ratioWithin = 0.15
 export const formulaWithin = 0.1
-/** Mean, about the precision of timers: above this a link does not match its profile, the machine was overloaded. */
+/**
+ * Mean, about the precision of timers: above this a link does not match its profile, since the
+ * machine was overloaded.
+ */
 const mostLateMs = 1
 
 const slowerMethods: readonly Method[] = ['long-polling', 'polling']
 
-/** Of a run: whether it is valid, and whether the paper holds in it. */
+/** Whether the run is valid, and whether the paper holds in it. */
 function checksOf(
   { readings, clock, links }: WindRun,
   cells: readonly CellSummary[],
@@ -485,7 +490,7 @@ function countWords(checks: readonly Check[]): string {
   return `Of the paper’s ${points.length} points ${words.filter(Boolean).join(', ')}.`
 }
 
-/** As `countWords`, with what does not hold, by site. */
+/** Like `countWords`, with what does not hold, by site. */
 export function pointsWords(checks: readonly Check[]): string {
   const named = (wanted: Outcome, opening: string) => {
     const points = checks.filter(({ kind, outcome }) => kind === 'paper' && outcome === wanted)

@@ -24,7 +24,7 @@ function match(...ids: readonly string[]) {
   return matchReadings(readings, { site: 'lund', mode: 'sse/2' }, receipts)
 }
 
-test('a sample for each reading, by id, with what came before and after left out', () => {
+test('a sample per reading, by id, excluding those before and after', () => {
   const samples = match('y', 'a', 'b', 'c', 'z')
   assert.deepEqual(samples[1], {
     site: 'lund',
@@ -42,7 +42,7 @@ test('a sample for each reading, by id, with what came before and after left out
 
 const clock = (name: string, errorMs: number) => ({ name, offsetMs: 0, boundMs: 1, errorMs })
 
-test('clocks that may be off by more than 2 ms are refused by name, before and after', () => {
+test('clocks that may be off by more than 2 ms are rejected by name, before and after', () => {
   const clocks = [clock('clients', 0.4), clock('lund, sse/2', 2.31)]
   assert.throws(
     () => refuseWrongClocks(clocks, 'before'),
@@ -85,7 +85,7 @@ test('a run read back has the same readings, samples and figures', async (t) => 
   assert.deepEqual([again.command, again.environment], [run.command, run.environment])
 })
 
-test('its report says by which code it was measured and by which worked out', async (t) => {
+test('its report names the commits that measured and analysed it', async (t) => {
   const again = await rereadRun(await folderWith(t), 'abc1234')
   const report = fileOf(windcomm, again)
   assert.match(
@@ -94,10 +94,10 @@ test('its report says by which code it was measured and by which worked out', as
   )
 })
 
-test('what cannot be read is named, with its file and line', async (t) => {
+test('unreadable content is named, with its file and line', async (t) => {
   await assert.rejects(
     rereadRun(join(tmpdir(), 'crosswind-no-such-report'), ''),
-    /no-such-report.* cannot be read; --from takes/,
+    /no-such-report.* cannot be read; --from needs/,
   )
   const other = await folderWith(t, { 'summary.json': '{"scenario":"resilience"}' })
   await assert.rejects(rereadRun(other, ''), /summary\.json is of the scenario "resilience", not of windcomm/)

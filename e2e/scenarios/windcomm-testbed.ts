@@ -1,4 +1,4 @@
-// What a WindComm run measures: a server with a sensor, links to it, and receiving windows behind them.
+// Measures a WindComm run: a server with a sensor, links to it, and receiving windows behind them.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LinkState } from '../../client/index.ts'
@@ -73,7 +73,7 @@ export function matchReadings(
 
 /** Offset and bound from exchanges. Stamps are not corrected: one machine has one clock. */
 export interface ComparedClock extends CheckedClock {
-  /** Of this clock's stamps against the server's. */
+  /** Error of this clock's stamps against the server's. */
   readonly errorMs: number
 }
 
@@ -95,7 +95,7 @@ export function refuseWrongClocks(clocks: readonly ComparedClock[], when: 'befor
   const found = wrong.map(({ name, errorMs }) => `${name} may be off by ${errorMs.toFixed(2)} ms`).join('; ')
   const outcome = when === 'before' ? 'Nothing was measured' : 'Nothing was written'
   throw new Error(
-    `Clocks have to agree with the server's within ${paperBoundMs} ms, as in the paper; ${when} the run ${found}. ${outcome}: run it again when the machine has less to do.`,
+    `Clocks must agree with the server's within ${paperBoundMs} ms, as in the paper; ${when} the run ${found}. ${outcome}: run it again when the machine is less busy.`,
   )
 }
 
@@ -191,7 +191,7 @@ async function openPage(browser: Browser, testbed: Testbed, site: string, mode: 
     mode: name,
     link: () => window.run(linkNow),
     receipts: () => window.run(readReceipts),
-    /** Against the server, without a link's delay. */
+    /** Compared with the server, without a link's delay. */
     clock: pageClock(window, `${site}, ${name}`, testbed.server.origin['1.1']),
     readMachineClock: () => readMachineClock(window),
   }
@@ -230,7 +230,7 @@ function openClient(testbed: Testbed, site: string, mode: Mode, random: Random) 
 
 type ReferenceClient = ReturnType<typeof openReferenceClient>
 
-/** Reads at the server without a link; the reference for every other window. */
+/** Reads from the server without a link, as the reference for every other window. */
 function openReferenceClient(testbed: Testbed) {
   /** In the log's order. */
   const readings: Reading[] = []
@@ -279,7 +279,10 @@ function openLink(
 /** Five seconds at the paper's rate. */
 export const warmUpReadings = 20
 
-/** Rejects on abort, when windows do not open, when a clock's error is too large, and when the sensor stops. */
+/**
+ * Rejects on abort, if windows do not open, if a clock's error is too large, and if the sensor
+ * stops.
+ */
 export async function measureWind(plan: Plan, { signal, progress }: Lab) {
   await using opened = new AsyncDisposableStack()
   const testbed = await openTestbed(plan, opened)
@@ -326,7 +329,7 @@ async function samplesOf(window: ListeningWindow, readings: readonly Reading[]) 
   const spoken = (await window.link()).mode
   if (spoken === mode) return matchReadings(readings, window, await window.receipts())
   throw new Error(
-    `The window of ${mode} at ${site} ended in ${spoken}: what it heard is no figure of ${mode}.`,
+    `The window of ${mode} at ${site} ended in ${spoken}: what it received cannot count for ${mode}.`,
   )
 }
 
@@ -369,7 +372,7 @@ function refuseGaps(readings: readonly Reading[]): void {
   const gap = readings.findIndex(({ seq }, place) => place > 0 && seq !== (readings[place - 1]?.seq ?? 0) + 1)
   if (gap === -1) return
   throw new Error(
-    `After reading ${readings[gap - 1]?.seq} the log goes on with ${readings[gap]?.seq}: something else was written, or the reference missed a reading. Run it again.`,
+    `After reading ${readings[gap - 1]?.seq} the log continues with ${readings[gap]?.seq}: something else was written, or the reference missed a reading. Run it again.`,
   )
 }
 
@@ -381,7 +384,7 @@ const silentAfterMs = 20_000
 /** Ten times the longest stall of any profile. */
 const stragglersWithinMs = 20_000
 
-/** False when it did not hold until `end`. Rejects on abort. */
+/** False if it did not hold until `end`. Rejects on abort. */
 async function until(holds: () => Promise<boolean>, end: number, signal: AbortSignal): Promise<boolean> {
   while (!(await holds())) {
     if (performance.now() > end) return false
@@ -415,11 +418,11 @@ async function untilReadings(
   while (readings.length < wanted) {
     const known = readings.length
     if (await until(async () => readings.length > known, performance.now() + silentAfterMs, signal)) continue
-    throw new Error(`No reading came for ${silentAfterMs / 1000} s: the server or its sensor has stopped.`)
+    throw new Error(`No reading arrived for ${silentAfterMs / 1000} s: the server or its sensor has stopped.`)
   }
 }
 
-/** False when not every window has it in time. */
+/** False if not every window has it in time. */
 async function untilEverywhere(
   windows: readonly ListeningWindow[],
   wanted: Reading,
@@ -439,9 +442,10 @@ const mostRounds = 20
 const closeEnoughMs = 1
 
 /**
- * Clients use this process's clock. Exchanges with a page in a busy browser are too imprecise, so its bound comes
- * through the machine's shared clock: page to machine, machine to this process, this process to server. Rejects when a
- * page's exchanges contradict this chain, or when a clock's error exceeds the paper's limit.
+ * Clients use this process's clock. Exchanges with a page in a busy browser are too imprecise, so
+ * its bound comes through the machine's shared clock: page to machine, machine to this process,
+ * this process to server. Rejects if a page's exchanges contradict this chain, or if a clock's
+ * error exceeds the paper's limit.
  */
 function clockComparer({ server, ca }: Testbed, pages: readonly Page[]) {
   const clients = followClock('clients', (times) => exchangeWithServer(server.origin['1.1'], ca, times))
@@ -461,7 +465,7 @@ function clockComparer({ server, ca }: Testbed, pages: readonly Page[]) {
       }
       if (Math.abs(exchanged.offsetMs - chained.offsetMs) > exchanged.boundMs + chained.boundMs)
         throw new Error(
-          `The clock of ${exchanged.name} is ${exchanged.offsetMs.toFixed(2)} ms from the server's by exchanges and ${chained.offsetMs.toFixed(2)} ms by the machine's clock: one of them was set meanwhile. Run it again.`,
+          `The clock of ${exchanged.name} is ${exchanged.offsetMs.toFixed(2)} ms from the server's by exchanges and ${chained.offsetMs.toFixed(2)} ms by the machine's clock: one of them was changed meanwhile. Run it again.`,
         )
       found.push({ ...exchanged, errorMs: errorOf(chained) })
     }

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { runSmall } from '../lab/testing.ts'
 import { windcomm } from './windcomm.ts'
 
-test('pages behind links of their own receive every reading, and their clocks are known', {
+test('pages behind their own links receive every reading, and their clocks are known', {
   timeout: 120_000,
 }, async (t) => {
   const flags = '--sites lund --modes websocket/1.1,polling/1.1 --readings 12 --seed 3 --faster 5'

@@ -19,7 +19,7 @@ after(() => rm(folder, { recursive: true, force: true }))
 
 const quick = ['--sites', 'edmonton,nagaoka', '--faster', '10', '--browsers-at', 'none', '--seed', '7']
 
-test('thirty readings reach twelve windows once and in order, and the report is whole', {
+test('thirty readings reach twelve windows once and in order, and the report is complete', {
   timeout: 120_000,
 }, async (t) => {
   const out = join(folder, 'report')
@@ -47,7 +47,7 @@ test('thirty readings reach twelve windows once and in order, and the report is 
   assert.deepEqual((await readdir(out)).sort(), files)
 })
 
-test('a finished run is worked out again: the same samples, another report, no server', {
+test('a finished run is analysed again: the same samples, another report, no server', {
   timeout: 60_000,
 }, async (t) => {
   const from = join(import.meta.dirname, '../../reports/reference-windcomm')
@@ -59,10 +59,10 @@ test('a finished run is worked out again: the same samples, another report, no s
   assert.ok((await readCompressed(samples)) === (await readCompressed(join(from, 'samples.csv.gz'))))
   assert.ok((await readFile(readings)).equals(await readFile(join(from, 'readings.csv'))))
   const finding = async (of: string) => JSON.parse(await readFile(join(of, 'summary.json'), 'utf8')).finding
-  assert.equal(await finding(out), await finding(from), 'the committed report is not by this code')
+  assert.equal(await finding(out), await finding(from), 'the committed report was not made by this code')
 })
 
-test('Ctrl-C ends it in order and leaves nothing that looks whole', { timeout: 120_000 }, async (t) => {
+test('Ctrl-C ends it in order and leaves nothing that looks complete', { timeout: 120_000 }, async (t) => {
   const out = join(folder, 'stopped')
   const run = startLab(t, 'windcomm', ...quick, '--readings', '4000', '--out', out)
   await run.hasSaid('warming up')
@@ -74,7 +74,7 @@ test('Ctrl-C ends it in order and leaves nothing that looks whole', { timeout: 1
   assert.equal(existsSync(`${out}.unfinished`), false)
 })
 
-test('without a flag it is the paper’s experiment, with the browser at the first site', () => {
+test('without flags it is the paper’s experiment, with the browser at the first site', () => {
   const { seed, ...options } = optionsOf(windcomm)
   assert.ok(Number.isInteger(seed))
   assert.deepEqual(options, {
@@ -94,7 +94,7 @@ test('faster scales rate, hold and interval together', () => {
   assert.deepEqual([rateHz, holdMs, intervalMs], [40, 30, 15])
 })
 
-test('sites are taken once, and browsers may be anywhere or nowhere', () => {
+test('sites are used once, and browsers may be anywhere or nowhere', () => {
   const flags = ['--sites', 'lund, mobile,lund']
   assert.deepEqual(optionsOf(windcomm, ...flags).sites, ['lund', 'mobile'])
   assert.equal(optionsOf(windcomm, ...flags, '--browsers-at', 'mobile').browsersAt, 'mobile')
@@ -105,12 +105,12 @@ testRefusals(windcomm, [
   ['--sites lund,atlantis', /--sites is "lund,atlantis": there are loopback, lan, mobile, edmonton/],
   ['--sites ,', /--sites names no site/],
   ['--modes sse/3', /--modes names "sse\/3"/],
-  ['--modes sse/2', /--modes has to name websocket\/1\.1 too/],
+  ['--modes sse/2', /--modes must also name websocket\/1\.1/],
   ['--readings many', /--readings is "many"/],
   ['--rate 0', /--rate is "0"/],
   ['--browsers-at lan', /--browsers-at is "lan", which is not among the sites edmonton, lund/],
-  ['--faster 4', /--interval 150 and --faster 4 make 37\.5 ms; the server takes whole ones from 10 on/],
-  ['--faster 30', /--rate 4 and --faster 30 make 120 Hz; the sensor has 100 at most/],
+  ['--faster 4', /--interval 150 and --faster 4 make 37\.5 ms; the server accepts whole ones from 10 on/],
+  ['--faster 30', /--rate 4 and --faster 30 make 120 Hz; the sensor supports at most 100/],
   ['--faster 20 --rate 1', /--interval 150 and --faster 20 make 7\.5 ms/],
   ['--hold 301 --faster 10', /--hold 301 and --faster 10 make 30\.1 ms/],
   ['--from a --rate 8', /; --rate cannot change that/],

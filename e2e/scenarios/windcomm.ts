@@ -19,9 +19,7 @@ const profileNames = Object.keys(profiles) as ProfileName[]
 
 export const windcomm = defineExperiment({
   name: 'windcomm',
-  about: `Repeats the experiment of the 2012 WindComm paper: measures the transmission time of wind readings to windows behind
-    simulated long-distance networks, over the paper's three transports and three later ones, all at the same time.
-    Exits with status 1 if a reading was lost, repeated or reordered.`,
+  about: `Repeats the experiment of the 2012 WindComm paper: measures the transmission time of wind readings to windows behind\n    simulated long-distance networks, over the paper's three transports and three later ones, all at the same time.\n    Exits with status 1 if a reading was lost, repeated or reordered.`,
   flags: {
     sites: flag(
       names(profileNames).default(['edmonton', 'lund', 'caracas', 'nagaoka']),
@@ -64,29 +62,29 @@ export const windcomm = defineExperiment({
     const others = argv.filter((word) => /^--(?!from\b|out\b)/.test(word))
     if (from !== undefined && others.length > 0)
       throw new Error(
-        `--from works a finished run out again as it was measured; ${others.join(', ')} cannot change that.`,
+        `--from reanalyses a finished run as it was measured; ${others.join(', ')} cannot change that.`,
       )
     const [first] = sites
     if (!first) throw new Error('--sites names no site.')
     requireModes(modes)
     if (!modes.includes(baseline))
-      throw new Error(`--modes has to name ${baseline} too: all others are set against it.`)
+      throw new Error(`--modes must also name ${baseline}: all others are compared with it.`)
     const pace = { rateHz: rate * faster, holdMs: hold / faster, intervalMs: interval / faster }
     const refuse = (isWrong: boolean, flag: string, product: string, limit: string) => {
       if (isWrong) throw new Error(`${flag} and --faster ${faster} make ${product}; ${limit}.`)
     }
-    refuse(pace.rateHz > 100, `--rate ${rate}`, `${pace.rateHz} Hz`, 'the sensor has 100 at most')
+    refuse(pace.rateHz > 100, `--rate ${rate}`, `${pace.rateHz} Hz`, 'the sensor supports at most 100')
     refuse(
       !Number.isInteger(pace.holdMs),
       `--hold ${hold}`,
       `${pace.holdMs} ms`,
-      'the server takes whole ones',
+      'the server accepts whole ones',
     )
     refuse(
       !Number.isInteger(pace.intervalMs) || pace.intervalMs < 10,
       `--interval ${interval}`,
       `${pace.intervalMs} ms`,
-      'the server takes whole ones from 10 on',
+      'the server accepts whole ones from 10 on',
     )
     const browsersAt = wished === 'none' ? null : (wished ?? first)
     if (browsersAt !== null && !sites.includes(browsersAt))
@@ -115,7 +113,7 @@ export const windcomm = defineExperiment({
       seed,
     }
     const { browser, ...measured } = await measureWind(plan, lab)
-    lab.say('All readings are in; working out what they say.')
+    lab.say('All readings are in; analysing them.')
     const circumstances = lab.circumstances({
       ...{ browser, seed },
       server: 'a process of its own on this machine, its log in SQLite',
@@ -141,7 +139,7 @@ export const windcomm = defineExperiment({
     method: method(summary),
     data: run.tables ?? tablesOf(run),
     tables: [cellsTable(summary), pointsTable(summary)],
-    // Contradicting the paper is no failure.
+    // Contradicting the paper is not a failure.
     isFailure: summary.cells.some(isFaulty),
   }),
 })
@@ -209,8 +207,8 @@ async function readText(path: string): Promise<string> {
   try {
     return path.endsWith('.gz') ? await readCompressed(path) : await readFile(path, 'utf8')
   } catch (cause) {
-    const older = path.endsWith('.gz') ? '; of an older one, compress samples.csv by gzip' : ''
-    throw new Error(`${path} cannot be read; --from takes the folder of a windcomm report${older}.`, {
+    const older = path.endsWith('.gz') ? '; compress samples.csv of an older one with gzip' : ''
+    throw new Error(`${path} cannot be read; --from needs the folder of a windcomm report${older}.`, {
       cause,
     })
   }

@@ -1,4 +1,4 @@
-// Summaries and reports of made-up windows runs: limits, ratios and the finding; gaps, falls, failures, CSV.
+// Summaries and reports of made-up windows runs: limits, ratios, finding, failures, CSV.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,16 +13,17 @@ const pageOf = (run: Run) => new JSDOM(fileOf(windows, run, 'report.html')).wind
 const markdown = (making?: WindowsMaking) => fileOf(windows, madeWindowsRun(making))
 const run = madeWindowsRun()
 
-test('where nothing arrived the table has no time; where windows used another mode it is marked', () => {
+test('if nothing arrived the table has no time; windows that used another mode are marked', () => {
   const text = markdown()
   assert.match(text, /\| bare: SSE \+ XHR, HTTP\/1\.1 \| [\d.]+ \| [\d.]+ \| ✗ \| ✗ \| ✗ \|/)
   assert.match(text, /\| SSE \+ XHR, HTTP\/1\.1 \| [\d.]+ \| [\d.]+ \| [\d.]+ † \| [\d.]+ † \| [\d.]+ † \|/)
 })
 
-test('the figure has a cross for each number that failed, and a gap in the line', () => {
+test('the figure has a cross for each failed number, and a gap in the line', () => {
   const drawn = pageOf(run).querySelector('figure .wide svg')
   const count = (selector: string) => drawn?.querySelectorAll(`[aria-label=dot] ${selector}`).length
-  // Five subjects with five numbers each; the bare page fails at three, Crosswind's windows fall back at three.
+  // Five subjects with five numbers each; the bare page fails at three, Crosswind's windows fall
+  // back at three.
   assert.deepEqual([count('circle'), count('circle[fill="var(--paper)"]'), count('path')], [22, 3, 3])
   const ends = [...(drawn?.querySelectorAll('[aria-label=line] path') ?? [])].map(
     (path) => path.getAttribute('d')?.split(/[ML]/).length,
@@ -30,27 +31,27 @@ test('the figure has a cross for each number that failed, and a gap in the line'
   assert.deepEqual(ends.sort(), [3, 6, 6, 6, 6])
 })
 
-test('it says in which mode the others were, and why, and that this is no failure', () => {
+test('says which mode the others used and why, and that this is no failure', () => {
   const text = markdown()
   assert.match(text, /\| 32 \| 32 \| 32 \| 5 \| 27 in SSE \+ XHR, HTTP\/2: connections taken \|/)
   assert.match(text, /lets 5 windows of a browser hold one in SSE \+ XHR over HTTP\/1\.1 .* not a failure/)
   assert.ok(!markdown({ subjects: ['sse/2', 'websocket/1.1'] }).includes('not a failure'))
 })
 
-test('losses are tabled, and their absence is said', () => {
+test('losses are in a table, and their absence is stated', () => {
   assert.match(markdown(), /\| bare: SSE \+ XHR, HTTP\/1\.1 \| 32 \| 960 \| 960 \| 100 \| 0 \| 0 \|/)
   assert.match(
     markdown({ subjects: ['sse/2', 'websocket/1.1'] }),
-    /samples none was lost, none came twice and none came out of order/,
+    /samples none was lost, none arrived twice and none arrived out of order/,
   )
 })
 
-test('the paper’s table stands beside, and what was not measured is not compared', () => {
+test('the paper’s table is beside the results, and what was not measured is not compared', () => {
   assert.match(markdown(), /\| SSE \+ XHR, HTTP\/1\.1 \| 198\.45 \| 2\.25 \|/)
   assert.ok(!markdown({ subjects: ['sse/2'], baseline: null }).includes('198.45'))
 })
 
-test('samples.csv.gz has a row for each sample, windows.csv one for each window', () => {
+test('samples.csv.gz has a row per sample, windows.csv one per window', () => {
   for (const file of ['samples.csv.gz', 'windows.csv'])
     assert.ok(pageOf(run).querySelector(`a[href="${file}"]`), file)
   const samples = fileOf(windows, run, 'samples.csv.gz').trimEnd().split('\n')
@@ -68,7 +69,7 @@ test('samples.csv.gz has a row for each sample, windows.csv one for each window'
 testRefusals(windows, [
   ['--counts 1,many', /--counts is "1,many": must be whole numbers from 1 to 200\./],
   ['--counts ,', /--counts is ",": must be whole numbers/],
-  ['--browsers 4 --counts 2', /each of --browsers needs a window at least/],
+  ['--browsers 4 --counts 2', /each of --browsers needs at least one window/],
   ['--share all', /--share is "all": there are auto, browser, none\./],
   ['--peers ws', /--peers is "ws": there are bare, none\./],
   ['--modes sse/3', /--modes names "sse\/3"/],
@@ -90,7 +91,7 @@ test('a mode carries the windows up to the first number at which something is mi
   ])
 })
 
-test('a key is lost at each window that was asked for, whether it opened or not', () => {
+test('a key is lost at each requested window, whether it opened or not', () => {
   const cell = cellOf('bare:sse/1.1, 32 windows, 1 browser')
   assert.deepEqual(
     [cell?.opened, cell?.shown, cell?.keys, cell?.expected, cell?.received, cell?.lost, cell?.p50Ms],
@@ -98,14 +99,14 @@ test('a key is lost at each window that was asked for, whether it opened or not'
   )
 })
 
-test('windows beyond the limit of a mode are counted by the mode that they used, and no key is lost', () => {
+test("windows beyond a mode's limit are counted under the mode they used, and no key is lost", () => {
   const cell = cellOf('sse/1.1, 8 windows, 1 browser')
   assert.deepEqual(cell?.falls, [{ mode: 'sse/2', why: 'full', windows: 3 }])
   assert.deepEqual([cell?.inMode, cell?.opened, cell?.lost], [5, 8, 0])
   assert.deepEqual(cellOf('sse/1.1, 2 windows, 1 browser')?.falls, [])
 })
 
-test('the limit is each browser’s: in four, four times as many windows fit', () => {
+test('the limit is per browser: in four, four times as many windows fit', () => {
   const four = analyse(madeWindowsRun({ counts: [4, 16, 32], browsers: [1, 4] }))
   assert.equal(modeOf('bare:sse/1.1, 1 browser', four)?.failsAt, 16)
   assert.deepEqual(
@@ -115,7 +116,7 @@ test('the limit is each browser’s: in four, four times as many windows fit', (
   assert.deepEqual(cellOf('sse/1.1, 16 windows, 4 browsers', four)?.falls, [])
 })
 
-test('the ratio to WebSocket is found in its interval; one session gives none', () => {
+test('the ratio to WebSocket is in its interval; one session gives none', () => {
   const medianOf = (subject: string) => (subject === 'sse/1.1' ? 9 : 4)
   const cell = cellOf(
     'sse/1.1, 2 windows, 1 browser',
@@ -127,7 +128,7 @@ test('the ratio to WebSocket is found in its interval; one session gives none', 
   assert.deepEqual([single?.ratioCi95, (single?.ratio ?? 0) > 1], [null, true])
 })
 
-test('what arrived of a number that failed is set against nothing', () => {
+test('what arrived at a failed number is compared with nothing', () => {
   const run = madeWindowsRun({ counts: [2] })
   const first = (run: Run): Run => ({
     ...run,
@@ -157,7 +158,7 @@ test('the finding says how far each goes, and what that means for the paper', ()
   )
 })
 
-test('without the bare page it says where Crosswind’s own windows took another mode', () => {
+test('without the bare page it says where Crosswind’s own windows used another mode', () => {
   const own = analyse(madeWindowsRun({ subjects: ['sse/1.1'], baseline: null }))
   assert.equal(
     own.finding,
@@ -177,7 +178,7 @@ test('a mode over HTTP/2 that loses keys is not said to deliver', () => {
   )
 })
 
-test('a window that never opened leaves no time behind', () => {
+test('a window that never opened has no time', () => {
   const run = madeWindowsRun({ subjects: ['sse/2'], baseline: null, counts: [1], sessions: 1 })
   const states = [{ isShown: false, isOpen: false, mode: null, fall: null }]
   const none = analyse({ ...run, cells: run.cells.map((cell) => ({ ...cell, states, samples: [] })) })

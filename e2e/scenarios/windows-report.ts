@@ -1,4 +1,4 @@
-// What the cells of a `windows` run say, and its report: how many windows each mode carries.
+// Analyses the cells of a `windows` run and reports them: how many windows each mode carries.
 
 import { connections, type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { mean } from '../../server/wire/t-test.ts'
@@ -53,7 +53,7 @@ export function samplesCsv({ cells }: Run): string {
 
 const cellPlace = ({ subject, windows, browsers }: Cell) => ({ mode: subject, windows, browsers })
 
-/** A row for each window that was asked for. */
+/** A row for each requested window. */
 export function windowsCsv({ cells }: Run): string {
   const rows = cells.flatMap((cell) =>
     cell.states.map(({ isShown, isOpen, mode, fall }, place) => ({
@@ -85,7 +85,7 @@ const namingIn = (summary: Summary) =>
     ['Windows', (cell: CellSummary) => count(cell.windows)],
   ] as const
 
-/** A row for each mode and number of browsers, a column for each number of windows. */
+/** A row per mode and number of browsers, a column per number of windows. */
 function grid(
   summary: Summary,
   caption: string,
@@ -142,7 +142,7 @@ function timesSection(summary: Summary): Section {
     },
     tables: [grid(summary, 'Median in milliseconds, by windows in all', medianCell)],
     paragraphs: [
-      'A sample is one message at one receiving window; its time runs from being handed to the transport to being received. † Every key arrived, but some windows used another mode. ✗ Windows did not open or keys were lost: what did arrive has a median too, in summary.json, but it is no time of this mode with so many windows.',
+      'A sample is one message at one receiving window; its time runs from being handed to the transport to being received. † Every key arrived, but some windows used another mode. ✗ Windows did not open or keys were lost: what did arrive also has a median, in summary.json, but it is not a time of this mode with this many windows.',
     ],
   }
 }
@@ -160,7 +160,7 @@ function medianCell(cell: CellSummary): string {
 const reasons: Readonly<Record<string, string>> = {
   full: 'connections taken',
   blocked: 'it did not get through',
-  unsupported: 'the browser lacks it',
+  unsupported: 'the browser does not support it',
   flapping: 'its connections kept ending',
 }
 
@@ -185,19 +185,19 @@ function openedSection(summary: Summary): Section {
   const own =
     mode && next
       ? [
-          `A browser opens six connections to a host over HTTP/1.1, and each stream holds one. With share: none, Crosswind’s own page lets ${mode.windowsPerBrowser} windows of a browser hold one in ${spokenName(mode.name)} and keeps the sixth for typing; every further window uses ${spokenName(next.name)} at once and says so. That is what it is meant to do, not a failure: no key is lost, but from there on the row measures a mixture. With share: auto or browser all windows of a browser use one stream, and none needs another mode.`,
+          `A browser opens six connections to a host over HTTP/1.1, and each stream holds one. With share: none, Crosswind’s own page lets ${mode.windowsPerBrowser} windows of a browser hold one in ${spokenName(mode.name)} and keeps the sixth for typing; every further window uses ${spokenName(next.name)} at once and says so. That is intended, not a failure: no key is lost, but from there on the row measures a mixture. With share: auto or browser all windows of a browser use one stream, and none needs another mode.`,
         ]
       : []
   const bare = summary.modes.some(({ subject }) => isPeer(subject) && isLimited(subject))
     ? [
-        'The bare page has no such limit: each of its windows takes a connection and keeps it. With six windows the sixth connection is a stream too, so that no request of the typing window gets out; a seventh window does not even receive the page, until another is closed. Neither is reported by the browser as an error.',
+        'The bare page has no such limit: each of its windows opens a connection and keeps it. With six windows the sixth connection is a stream too, so no request of the typing window gets out; a seventh window does not even receive the page, until another is closed. The browser reports neither as an error.',
       ]
     : []
   return {
     title: 'Which windows opened, and in which mode',
     tables: [opened],
     paragraphs: [
-      'Opened: the page is there and its stream is open. Page shown: the document is there, open or not. Where sessions differ, the column Opened has the fewest and the most, the others the fewest.',
+      'Opened: the page has loaded and its stream is open. Page shown: the document has loaded, open or not. If sessions differ, the column Opened has the fewest and the most, the others the fewest.',
       ...own,
       ...bare,
     ],
@@ -205,14 +205,14 @@ function openedSection(summary: Summary): Section {
 }
 
 function lostSections(summary: Summary): readonly Section[] {
-  const meaning = `Every window that was asked for is expected to receive every key, whether it opened or not. Lost: not received within ${summary.waitMs / 1000} s of the last key.`
+  const meaning = `Every requested window is expected to receive every key, whether it opened or not. Lost: not received within ${summary.waitMs / 1000} s of the last key.`
   const caption = 'Numbers of windows at which something was lost, duplicated or reordered'
   const lost = lostSection(summary.cells, namingIn(summary), { caption, paragraphs: [meaning] })
-  const received = grid(summary, 'Samples received, in percent of those expected', receivedCell)
+  const received = grid(summary, 'Samples received, as a percentage of those expected', receivedCell)
   return [lost.tables ? { ...lost, tables: [received, ...lost.tables] } : lost]
 }
 
-/** 100 % is said of all alone. */
+/** Only all of them count as 100 %. */
 function receivedCell({ received, expected }: CellSummary): string {
   if (received === expected) return '100'
   if (received === 0) return '0'
@@ -235,7 +235,7 @@ function paperSections(summary: Summary): readonly Section[] {
     {
       title: 'What the paper measured',
       tables: [
-        grid(summary, `Mean, times that of ${spokenName(baseline)} with as many windows`, ratioCell, others),
+        grid(summary, `Mean, relative to ${spokenName(baseline)} with as many windows`, ratioCell, others),
         table(
           'Table 1 of the 2021 paper (n = 200): five windows on three computers',
           ['Mode', 'Mean, ms', 'Times WebSocket’s'],
@@ -243,8 +243,8 @@ function paperSections(summary: Summary): readonly Section[] {
         ),
       ],
       paragraphs: [
-        `${sessions < 2 ? 'One session gives no interval: how far sessions differ is unknown.' : 'In brackets the 95 % interval of the ratio, Student’s t over the logarithms of the sessions’ ratios.'} A ratio stands only where both modes delivered every key. † Some windows used another mode.`,
-        `The paper (4.2) had ${paperWindows} windows on the server’s own computer, ${paperWindows} on a laptop and the typing one on another laptop. With ${paperWindows} windows a browser holds ${paperWindows} of its six connections, and the typist’s holds one: nobody had to wait for a connection, if the page was the only one from that server. So its ratio is not the effect of the connection limit that it names as HTTP/1.1’s drawback (5), and the ratio does not show that effect either: it sets in at six windows of one browser, where it is not slowness but silence. What its ratio does show, it does not say; the paper states neither the browser, nor the pause between keys, nor a deviation. Requests that could not go on the connection of one before, or that opened a connection with a handshake of its own, are possible causes that this run does not test.`,
+        `${sessions < 2 ? 'One session gives no interval: how far sessions differ is unknown.' : 'In brackets the 95 % interval of the ratio, Student’s t over the logarithms of the sessions’ ratios.'} A ratio is given only if both modes delivered every key. † Some windows used another mode.`,
+        `The paper (4.2) had ${paperWindows} windows on the server’s own computer, ${paperWindows} on a laptop and the typing one on another laptop. With ${paperWindows} windows a browser holds ${paperWindows} of its six connections, and the typist’s holds one: no window had to wait for a connection, if the page was the only one from that server. So its ratio is not the effect of the connection limit that it names as HTTP/1.1’s drawback (5), and the ratio does not show that effect either: it begins at six windows of one browser, and then keys are lost, not slow. The paper does not say what its ratio shows; it states neither the browser, nor the pause between keys, nor a deviation. Requests that could not reuse an earlier connection, or that opened a connection with its own handshake, are possible causes that this run does not test.`,
       ],
     },
   ]
@@ -257,11 +257,11 @@ function costSection(summary: Summary): Section {
   return {
     title: 'What server and machine spent',
     tables: [
-      grid(summary, 'Processor time of the server for each key, in milliseconds', cpu),
-      grid(summary, 'All processors of the machine while keys were typed, busy, in percent', busy),
+      grid(summary, 'Server processor time per key, in milliseconds', cpu),
+      grid(summary, 'Utilisation of all the machine’s processors while keys were typed, in percent', busy),
     ],
     paragraphs: [
-      'The server’s time covers all that it did while the keys were typed, and the reading of these figures. Busy processors are those of the whole machine, with the browsers, the lab and whatever else ran.',
+      'The server’s time covers everything it did while the keys were typed, including the reading of these figures. Utilisation is of the whole machine, with the browsers, the lab and anything else that ran.',
     ],
   }
 }
@@ -273,16 +273,18 @@ function doubtsSection(summary: Summary): Section {
     title: 'Doubts',
     paragraphs: [
       ...machineWords(summary),
-      `Server, browsers and lab shared one machine with ${environment.cores} cores; ${loadWords({ environment })}. Windows of one user on one machine share it too, but a server elsewhere would leave them more.`,
+      `Server, browsers and lab shared one machine with ${environment.cores} cores; ${loadWords({ environment })}. Windows of one user on one machine share it too, but a remote server would leave them more.`,
       sessionsWords(sessions),
       `Two windows’ stamps can differ by at most ${figure(clock.boundMs)} ms. The windows are headless Chromium’s; a browser with a screen also paints them.`,
-      'A window that did not open within its patience is counted as not opened; whether it would have opened later, for instance when another is closed, was not waited for.',
+      'A window that did not open in time counts as not opened; the run did not wait to see whether it would open later, for instance when another is closed.',
       ...(changed > 0 ? [`${windowsWords(changed)} changed the mode while keys were typed.`] : []),
     ],
   }
 }
 
-/** The baseline needs neither HTTP/2 nor one of the six connections: its growth is the machine's. */
+/**
+ * The baseline needs neither HTTP/2 nor one of the six connections, so its growth is the machine's.
+ */
 function machineWords(summary: Summary): readonly string[] {
   const { modes, baseline } = summary
   return modes
@@ -303,17 +305,17 @@ function machineWords(summary: Summary): readonly string[] {
           ? ''
           : ` With them the machine’s processors were ${figure(100 * end.machineBusy)} % busy.`
       return [
-        `${spokenName(base.subject)} uses neither HTTP/2 nor the limited connections, so that its growth is the machine’s: from ${figure(base.leastP50Ms)} ms with few windows to ${figure(base.mostP50Ms)} ms with ${base.most}${browsers > 1 ? ` in ${browsersWords(browsers)}` : ''}.${busy} ${spokenName(subject)} grew from ${figure(own.leastP50Ms)} to ${figure(own.mostP50Ms)} ms; ${apart > 0 ? `the ${figure(apart)} ms above WebSocket’s are its own, with the processor time that it needs and a busy machine lacks` : 'with that many it took no longer than WebSocket'}.${page}`,
+        `${spokenName(base.subject)} uses neither HTTP/2 nor the limited connections, so its growth is the machine’s: from ${figure(base.leastP50Ms)} ms with few windows to ${figure(base.mostP50Ms)} ms with ${base.most}${browsers > 1 ? ` in ${browsersWords(browsers)}` : ''}.${busy} ${spokenName(subject)} grew from ${figure(own.leastP50Ms)} to ${figure(own.mostP50Ms)} ms; ${apart > 0 ? `the ${figure(apart)} ms above WebSocket’s are its own, including the processor time that it needs and a busy machine lacks` : 'with that many it took no longer than WebSocket'}.${page}`,
       ]
     })
 }
 
-/** One subject with so many windows in one session. */
+/** One subject with a number of windows in one session. */
 export interface Cell {
-  /** `sse/2`, with several settings `sse/2 share=none`; of a peer `bare:sse/2`. */
+  /** `sse/2`, with several settings `sse/2 share=none`; for a peer `bare:sse/2`. */
   readonly subject: string
   readonly session: number
-  /** Asked for in all, dealt out to the browsers in turn. */
+  /** The total requested, distributed over the browsers in rotation. */
   readonly windows: number
   readonly browsers: number
   /** By window, before the first key. */
@@ -321,19 +323,19 @@ export interface Cell {
   /** Windows that changed their mode while keys were typed. */
   readonly switched: number
   readonly keys: number
-  /** Of windows that were open. */
+  /** Samples of windows that were open. */
   readonly samples: readonly Sample[]
   readonly serverCpuMs: number
-  /** Of all the machine's cores while keys were typed, 0 to 1. */
+  /** Over all the machine's cores while keys were typed, 0 to 1. */
   readonly machineBusy: number
 }
 
 export interface Run extends Circumstances {
   readonly subjects: readonly string[]
-  /** The mode at whose times the others are set; null if it was not measured. */
+  /** The mode that the times are compared with; null if it was not measured. */
   readonly baseline: string | null
   readonly cells: readonly Cell[]
-  /** For a window to open, and for the last key to arrive. */
+  /** Limit for a window to open, and for the last key to arrive. */
   readonly patienceMs: number
   readonly waitMs: number
   readonly clock: RunClock
@@ -402,7 +404,9 @@ const cellsAt = (run: Run, { subject, browsers, windows }: Place) =>
     (cell) => cell.subject === subject && cell.browsers === browsers && cell.windows === windows,
   )
 
-/** Over all sessions. Times in ms over samples, (message, receiving window); null without arrivals. */
+/**
+ * Over all sessions. Times in ms over samples, (message, receiving window); null without arrivals.
+ */
 function summariseCell(run: Run, place: Place) {
   const cells = cellsAt(run, place)
   const asked = modeOf(place.subject)?.name
@@ -428,7 +432,7 @@ function summariseCell(run: Run, place: Place) {
     keys,
     ...figures,
     ...{ expected, received: figures.n, lost: expected - figures.n },
-    /** In order of the sessions; null for one in which nothing arrived. */
+    /** In order of the sessions; null if nothing arrived in one. */
     sessionP50sMs: bySession(cells).map(([, [cell]]) => medianMs(cell?.samples ?? [])),
     /** Mean over the baseline's with as many windows, geometric mean over sessions. */
     ...sessionRatio(ratiosTo(run, place)),
@@ -437,7 +441,10 @@ function summariseCell(run: Run, place: Place) {
   }
 }
 
-/** One for each session in which both delivered everything: what arrived of a broken one says little. */
+/**
+ * One for each session in which both delivered everything: what arrived in a broken one means
+ * little.
+ */
 function ratiosTo(run: Run, place: Place): readonly number[] {
   const { baseline } = run
   if (baseline === null || place.subject === baseline || isPeer(place.subject)) return []
@@ -506,7 +513,7 @@ function findingOf(found: Found): string {
 
 const inBrowsers = (browsers: number) => (browsers === 1 ? 'one browser' : `${browsers} browsers`)
 
-/** Of a page without the slots, where one was measured; empty otherwise. */
+/** For a page without slots, if one was measured; empty otherwise. */
 function http1Words({ modes, cells }: Found): string {
   const bare = modes.find(({ subject }) => isPeer(subject) && isLimited(subject))
   if (!bare) return ownLimitWords({ modes, cells })
@@ -556,7 +563,7 @@ function http2Words({ modes, cells, baseline }: Found): string {
   return `${name} delivered every key to all ${windowsWords(most)}${mean}`
 }
 
-/** The limited mode beside the baseline, nearest to the paper's windows in a browser. */
+/** The limited mode with the baseline, nearest to the paper's windows in a browser. */
 function paperCell({ cells }: Pick<Found, 'cells'>): CellSummary | undefined {
   const measured = cells.filter(
     (cell) => isLimited(cell.subject) && cell.ratio !== null && !hasFallen(cell) && isCarried(cell),
@@ -580,5 +587,5 @@ function paperWords({ cells, baseline, sessions }: Found): string {
     cell.browsers === 1
       ? windowsWords(cell.windows)
       : `${windowsWords(cell.windows)} in ${browsersWords(cell.browsers)}`
-  return `The 2021 paper had at most ${paperWindows} windows on a computer, too few to meet that limit: it does not explain why HTTP/1.1 took ${figure(published)} times WebSocket there, and with ${here} it took ${figure(cell.ratio)} times here${sure}`
+  return `The 2021 paper had at most ${paperWindows} windows on a computer, too few to reach that limit: it does not explain why HTTP/1.1 took ${figure(published)} times WebSocket there, and with ${here} it took ${figure(cell.ratio)} times here${sure}`
 }

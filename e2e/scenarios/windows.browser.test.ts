@@ -1,4 +1,4 @@
-// The windows scenario as a person runs it: HTTP/1.1 on the bare page fails at six windows, all others do not.
+// The windows scenario as a user runs it: HTTP/1.1 on the bare page fails at six windows.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

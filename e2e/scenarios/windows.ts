@@ -1,4 +1,4 @@
-// How many windows a mode carries: one types, all receive, with more and more of them.
+// How many windows a mode carries: one types, all receive, with increasing numbers of windows.
 
 import { randomUUID } from 'node:crypto'
 import { shareNames } from '../../server/wire/modes.ts'
@@ -37,16 +37,14 @@ const warmupIntervalMs = 20
 
 export const windows = defineExperiment({
   name: 'windows',
-  about: `Opens more and more windows, types in the first and measures the transmission time to each, and what is lost: how many
-    windows each mode carries in one browser and in several. Each session has server processes of its own, each number of windows
-    and mode browsers of its own.`,
+  about: `Opens increasing numbers of windows, types in the first and measures the transmission time to each, and what is lost: how many\n    windows each mode carries in one browser and in several. Each session has its own server processes, and each number of windows\n    and mode its own browsers.`,
   flags: {
-    counts: flag(numbers('1,2,4,6,8,16,32', 1, 200), 'LIST', 'windows in all, dealt out to the browsers'),
-    browsers: flag(
-      numbers('1', 1, 16),
+    counts: flag(
+      numbers('1,2,4,6,8,16,32', 1, 200),
       'LIST',
-      'separate Chromium processes, each with a profile of its own',
+      'windows in total, distributed over the browsers',
     ),
+    browsers: flag(numbers('1', 1, 16), 'LIST', 'separate Chromium processes, each with its own profile'),
     modes: flag(wordsOnce.default(['sse/2', 'sse/1.1', 'websocket/1.1']), 'LIST', 'modes to compare'),
     share: flag(
       names(shareNames).default(['none']),
@@ -59,13 +57,13 @@ export const windows = defineExperiment({
       'bare: the same modes on a page of a few lines, without Crosswind’s limit of five held connections; or none',
     ),
     sessions: flag(whole(1, 1000).default(3), 'N', 'at least 2 for intervals'),
-    keys: flag(whole(1, 10_000).default(10), 'N', 'keys of each mode and number of windows in a session'),
+    keys: flag(whole(1, 10_000).default(10), 'N', 'keys per mode, number of windows and session'),
     interval: flag(whole(0, 10_000).default(200), 'MS', 'time between two keys'),
     warmup: flag(whole(0, 200).default(5), 'N', 'uncounted keys before them'),
     patience: flag(
       whole(1, 600).default(10),
       'S',
-      'for a window to open; after one that did not, all others together have as long',
+      'time for a window to open; after one that did not, all others together get as long',
     ),
     wait: flag(whole(1, 600).default(3), 'S', 'a key that has not arrived by then is lost'),
     ...{ profile: profileFlag, seed, headed },
@@ -74,7 +72,7 @@ export const windows = defineExperiment({
     requireModes(given.modes)
     if (given.share.length === 0) throw new Error('--share names no setting.')
     if (given.browsers.some((number) => given.counts.every((windows) => windows < number)))
-      throw new Error('each of --browsers needs a window at least: name a larger one of --counts.')
+      throw new Error('each of --browsers needs at least one window: name a larger number in --counts.')
     const usual = usualBaseline(given.modes)
     const options = { ...given, peers: given.peers.filter((name) => name !== 'none') }
     const baseline = usual === undefined ? null : nameWith(options, usual, given.share[0] ?? '')
@@ -92,7 +90,7 @@ export const windows = defineExperiment({
       `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${sessions} session${sessions === 1 ? '' : 's'}: roughly ${minutesWords(expectedMs(options, subjects.length))} on two idle cores; --seed ${seed}.`,
     )
     const random = createSeededRandom(seed)
-    // Each cell has browsers of its own, so that none inherits the connections of another.
+    // Each cell has its own browsers, so that none inherits another's connections.
     const measured = await lab.sessions(sessions, async (session, opened) => {
       const testbed = new Testbed('windows', options, opened)
       const systems: System[] = []
@@ -141,13 +139,13 @@ export const windows = defineExperiment({
   report: (run, summary) => ({
     sections: sectionsOf(summary),
     method: [
-      `Each of the ${count(summary.sessions)} session${summary.sessions === 1 ? '' : 's'} started server processes of its own; a window had ${summary.patienceMs / 1000} s to open, and the last key ${summary.waitMs / 1000} s to arrive everywhere. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
+      `Each of the ${count(summary.sessions)} session${summary.sessions === 1 ? '' : 's'} started its own server processes; a window had ${summary.patienceMs / 1000} s to open, and the last key ${summary.waitMs / 1000} s to arrive everywhere. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
     ],
     data: { 'samples.csv.gz': samplesCsv(run), 'windows.csv': windowsCsv(run) },
   }),
 })
 
-/** The setting is named only where there are several. */
+/** The setting is named only if there are several. */
 const nameWith = ({ share }: { readonly share: readonly string[] }, mode: string, one: string) =>
   share.length === 1 ? mode : `${mode} share=${one}`
 

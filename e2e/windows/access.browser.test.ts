@@ -24,7 +24,7 @@ after(() => stage.close())
 
 const sse = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
-test('without an invitation there is a page that says so, and no document', async () => {
+test('without an invitation, a page says so and shows no document', async () => {
   const window = await stage.browser.newWindow()
   await window.open(`${stage.server.origin['2']}/`)
   const text: string = await window.run(() => document.body.innerText)
@@ -33,7 +33,7 @@ test('without an invitation there is a page that says so, and no document', asyn
   await window.close()
 })
 
-test('a link lets a writer in, in every mode; the address keeps no trace of it', async () => {
+test('a link gives a writer access in every mode; the address keeps no trace of it', async () => {
   const window = await stage.browser.newWindow()
   await window.open(await stage.server.invite({ channels: ['main'], may: 'write' }))
   const address = await window.address()
@@ -48,7 +48,7 @@ test('a link lets a writer in, in every mode; the address keeps no trace of it',
     await typeText(window, 'x')
     typed += 'x'
     const isStored = async () => (await window.run(unstored)) === 0
-    await until(isStored, `what was typed over ${mode.name} was not stored`)
+    await until(isStored, `text typed over ${mode.name} was not stored`)
   }
   await untilShows(window, typed)
   await window.close()
@@ -59,7 +59,7 @@ async function idsAt(window: BrowserWindow): Promise<string[]> {
   return here.map(({ id }) => id)
 }
 
-test('windows of both ports have one key; one that polls says so when it is closed', async () => {
+test('windows on both ports share one key; a polling window announces its closing', async () => {
   const browser = await stage.anotherBrowser()
   const guest = await browser.newWindow()
   await guest.open(await stage.server.invite({ channels: ['main'], may: 'write' }))
@@ -81,12 +81,12 @@ test('windows of both ports have one key; one that polls says so when it is clos
     await going?.close()
     // Without a leave request it would stay for two and a half heartbeats.
     const isGone = async () => !(await idsAt(staying)).includes(id)
-    await until(isGone, `a window that was closed counts over ${name}`)
+    await until(isGone, `a closed window still counts over ${name}`)
   }
   await staying.close()
 })
 
-test('a reader follows, and cannot write', async () => {
+test('a reader follows, but cannot write', async () => {
   // Another browser: sessions belong to a browser, not a window.
   const browser = await startBrowser({ name: browserName })
   try {

@@ -1,4 +1,4 @@
-// axe-core (WCAG 2.2 A and AA, and its best practices) in every view, with each dialog and menu, light and dark, wide and narrow.
+// axe-core (WCAG 2.2 A and AA, best practices) in every view, dialog and menu, light and dark.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -42,7 +42,7 @@ async function go({ page, run }: EditingPage, path: string): Promise<void> {
   await until(async () => (await run(linkState)).isRendered, `${path} did not open`)
 }
 
-/** One line for each element that breaks a rule. */
+/** One line for each element that violates a rule. */
 async function findings(): Promise<string[]> {
   const found: string[] = []
   for (const width of [1280, 360])
@@ -89,7 +89,7 @@ describe('axe-core finds nothing', { skip: browserName !== 'chromium' && 'once i
       assert.deepEqual(await findings(), [])
     })
 
-  test('in a comparison that was measured elsewhere', async () => {
+  test('in a comparison measured elsewhere', async () => {
     const rows = modes.map((mode, place) => ({
       ...{ mode, serverHttp: mode.http, sent: 24, received: 23, failure: null },
       medians: [2, 3 + place, 4 + place, place === 0 ? null : 5],
@@ -100,7 +100,7 @@ describe('axe-core finds nothing', { skip: browserName !== 'chromium' && 'once i
     assert.deepEqual(await findings(), [])
   })
 
-  test('in a comparison that was measured here', async () => {
+  test('in a comparison measured here', async () => {
     await go(page, '/d/full?record&view=compare&rounds=1')
     await page.page.click('.comparison-start')
     await page.page.waitForSelector('.comparison-use button', { timeout: 60_000 })

@@ -1,4 +1,4 @@
-// Seeded random editing by several people, with real keys and compositions: nothing is lost or misplaced.
+// Seeded random editing by several people, with real keys and compositions: nothing is lost.
 // CROSSWIND_FUZZ_ROUNDS=500 and CROSSWIND_FUZZ_SEED=n make it longer, or repeat a round that failed.
 
 import assert from 'node:assert/strict'
@@ -38,12 +38,12 @@ function seeded(seed: number): () => number {
   }
 }
 
-/** One round: what each step does, and what it may do to characters, each of which is typed once. */
+/** One round: its steps, and what each may do to characters, each of which is typed once. */
 class Round {
   readonly #random: () => number
   /** Steps so far, for the report of a failure. */
   readonly steps: string[] = []
-  /** Characters that somebody deleted, or took back. */
+  /** Characters that someone deleted or undid. */
   readonly #deleted = new Set<string>()
   readonly #typed = new Map<string, number>()
   #next = 0x4e00
@@ -106,7 +106,7 @@ class Round {
     this.steps.push(`${this.steps.pop()} ${detail}`)
   }
 
-  /** Returns what it typed. */
+  /** Returns the typed text. */
   async #act(editor: number, action: string): Promise<string> {
     if (action === 'type') {
       const text = this.#fresh(editor, 4)
@@ -172,7 +172,7 @@ class Round {
     return ''
   }
 
-  /** Others' changes arrive in the midst of it. */
+  /** Others' changes arrive during the composition. */
   async #compose(editor: number): Promise<string> {
     if ((await within(editor, 'selected')) === null) await within(editor, 'select', 0)
     await within(editor, 'trackTyping')
@@ -192,7 +192,7 @@ class Round {
     return text
   }
 
-  /** What was typed or composed follows the character that was left of it. */
+  /** Typed or composed text follows the character that was to its left. */
   async #checkPlace(editor: number, typed: string): Promise<void> {
     const expected = await within(editor, 'typedAt')
     const text = await within(editor, 'text')
@@ -213,7 +213,7 @@ class Round {
     assert.equal(await call('misplaced', editor, act, amount), null)
   }
 
-  /** Somebody at that document, beside its editable. */
+  /** Someone edits that document outside its editable. */
   async #edit(editor: number): Promise<void> {
     const text = await within(editor, 'text')
     const place = this.#below(text.length + 1)
@@ -226,8 +226,7 @@ class Round {
 
   #account(editor: number, action: string, before: string, after: string, typed: string): void {
     const present = new Set(after)
-    for (const character of typed)
-      assert.ok(present.has(character), `${character} was typed and is not there`)
+    for (const character of typed) assert.ok(present.has(character), `${character} was typed and is missing`)
     const gone = [...before].filter((character) => this.#typed.has(character) && !present.has(character))
     if (action === 'undo') {
       for (const character of gone)

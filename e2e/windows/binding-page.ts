@@ -1,5 +1,5 @@
-// Bound editables, each in a frame with a document and a selection of its own. The page around the frames passes
-// their updates on, holds them back, and delivers them in part, twice or in another order.
+// Bound editables, each in a frame with its own document and selection. The page around the frames
+// relays their updates, holds them back, and delivers them in part, twice or in another order.
 
 import MediumEditor from 'medium-editor'
 import * as Y from 'yjs'
@@ -25,10 +25,10 @@ interface Editable {
   readonly stop: () => void
 }
 
-/** The page's clock, which only tests move. */
+/** The page's clock, which only tests advance. */
 declare const clock: { now: number }
 
-/** What happens in a frame. */
+/** What a test can call in a frame. */
 class FrameDoor {
   #editable: Editable | null = null
   #typing: (() => number | null) | null = null
@@ -36,7 +36,7 @@ class FrameDoor {
   open(clientID: number, state: Uint8Array, onUpdate: (update: Uint8Array) => void): void {
     this.#editable?.stop()
     this.#editable?.root.remove()
-    // As it is before anybody asks for it.
+    // The default, before any script sets it.
     document.execCommand('styleWithCSS', false, 'false')
     const root = document.createElement('div')
     root.contentEditable = 'true'
@@ -66,13 +66,13 @@ class FrameDoor {
     Y.applyUpdate(this.#here().doc, update, 'log')
   }
 
-  /** The time between two actions, on the page's clock. */
+  /** Lets time pass on the page's clock, then focuses the editable. */
   focus(passedMs: number): void {
     clock.now += passedMs
     this.#here().root.focus()
   }
 
-  /** Puts the caret, or a selection, at text indices. */
+  /** Sets the caret or selection, by text indices. */
   select(anchor: number, head = anchor): void {
     this.#here().root.focus()
     getSelection()?.setBaseAndExtent(...positionOf(this.#here(), anchor), ...positionOf(this.#here(), head))
@@ -92,7 +92,7 @@ class FrameDoor {
     const clipboardData = new DataTransfer()
     clipboardData.setData(type, content)
     const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true })
-    // Firefox gives no data to an event that a page made.
+    // Firefox gives no data to an event created by a page.
     if (!event.clipboardData?.types.length)
       Object.defineProperty(event, 'clipboardData', { value: clipboardData })
     this.#here().root.dispatchEvent(event)
@@ -107,7 +107,7 @@ class FrameDoor {
     this.#here().binding.commands.insert(lines)
   }
 
-  /** Changes the document as somebody else would, with a message of its own. */
+  /** Changes the document as another user would, in a message of its own. */
   edit(place: number, inserted: string, removed = 0): void {
     const { doc, text } = this.#here()
     doc.transact(() => {
@@ -116,7 +116,7 @@ class FrameDoor {
     })
   }
 
-  /** Changes the DOM behind the binding's back. */
+  /** Changes the DOM without telling the binding. */
   tamper(what: 'text' | 'structure' | 'marks'): void {
     const { root } = this.#here()
     if (what === 'text') root.firstElementChild?.append('hello')
@@ -133,9 +133,10 @@ class FrameDoor {
   }
 
   /**
-   * Changes the DOM as extensions, spelling aids and scripts do, which ask nobody. Tells how the document then differs from
-   * what was seen right after the change, before the binding drew anything; null if it does not. `others` is what somebody
-   * else writes at that time, in characters that are nowhere else; `copied` a quirk that the document should have, too.
+   * Changes the DOM as extensions, spell checkers and scripts do, without an input event. Returns
+   * how the document then differs from what was visible right after the change, before the binding
+   * drew anything; null if it does not. `others` is what another user writes at that time, in
+   * characters that occur nowhere else; `copied` a quirk that the document should reproduce.
    */
   async changeUnasked(
     change: UnaskedChange,
@@ -158,7 +159,7 @@ class FrameDoor {
       { lines, caret: index === undefined ? null : caretIn(lines, index) },
       others?.text ?? '',
     )
-    // Of a last line that went away, what others wrote in it stays.
+    // If the last line disappears, text that others wrote in it stays.
     if (others && present.length > seen.lines.length && present.at(-1)?.pieces.length === 0) present.pop()
     const wanted = [...seen.lines.map(shown), `caret ${seen.caret?.line} ${seen.caret?.offset}`]
     const found = [...present.map(shown), `caret ${caret?.line} ${caret?.offset}`]
@@ -167,7 +168,7 @@ class FrameDoor {
     return `${found.slice(from, from + 4).join('\n')}\ninstead of\n${wanted.slice(from, from + 4).join('\n')}\nof ${html}`
   }
 
-  /** The document's lines, as they are to be seen. */
+  /** The document's lines, as they should be visible. */
   seenInDocument(): SeenLine[] {
     const lines = linesOf(this.#here().text)
     const depths = depthsOf(lines)
@@ -179,8 +180,8 @@ class FrameDoor {
   }
 
   /**
-   * Drags the selection to a text index, or to what the browser takes the point there for, which it returns. No driver
-   * drags text in both browsers: the events are made.
+   * Drags the selection to a text index, or to where the browser maps that point, which it returns.
+   * No driver drags text in both browsers, so the events are synthetic.
    */
   drag(to: number): number | null {
     const { root } = this.#here()
@@ -199,7 +200,10 @@ class FrameDoor {
     return index
   }
 
-  /** As a keyboard asks for it; with a target range, given by text indices, which only a made event can have. */
+  /**
+   * As a keyboard would; with a target range by text indices, which only a synthetic event can
+   * have.
+   */
   input(inputType: string, data: string | null, from = -1, to = from): void {
     const { root } = this.#here()
     const event = new InputEvent('beforeinput', { inputType, data, bubbles: true, cancelable: true })
@@ -214,7 +218,7 @@ class FrameDoor {
     root.dispatchEvent(event)
   }
 
-  /** Makes this text the whole document, as a version is restored. */
+  /** Replaces the whole document by this text, as restoring a version does. */
   replaceBy(text: string): void {
     this.#here().binding.replace([{ runs: [{ text, marks: {} }], block: 'p', align: null }])
   }
@@ -230,12 +234,12 @@ class FrameDoor {
       .map(({ left }) => left)
   }
 
-  /** What Ctrl+T is on a Mac. */
+  /** Does what Ctrl+T does on a Mac. */
   transpose(): void {
     this.input('insertTranspose', null)
   }
 
-  /** A keyboard’s composition, made of its events: it changes the DOM by itself. */
+  /** A keyboard composition built from its events: it changes the DOM itself. */
   composeWith(value: string, at: number, to: number): void {
     const { root } = this.#here()
     root.dispatchEvent(new CompositionEvent('compositionstart', { bubbles: true }))
@@ -243,12 +247,15 @@ class FrameDoor {
     root.dispatchEvent(new CompositionEvent('compositionend', { bubbles: true }))
   }
 
-  /** Stops watching the DOM, so that a test can show that it would notice. */
+  /** Stops observing the DOM, so that a test can prove that faults are detected. */
   sabotage(): void {
     this.#here().binding.stop()
   }
 
-  /** Scrolls so that the line with this text is a little above the middle; returns how far below the top it is. */
+  /**
+   * Scrolls so that the line with this text is slightly above the middle; returns its distance from
+   * the top.
+   */
   scrollTo(text: string): number {
     const host = [...this.#here().root.children].find(({ textContent }) => textContent === text)
     host?.scrollIntoView({ block: 'center' })
@@ -283,7 +290,7 @@ class FrameDoor {
     return anchor === null || head === null ? null : { anchor, head }
   }
 
-  /** The same in the binding's words. */
+  /** The same, from the binding. */
   selection(): { anchor: number; head: number } | null {
     const { binding, doc } = this.#here()
     const selection = binding.selection()
@@ -292,7 +299,7 @@ class FrameDoor {
     return selection && { anchor: absolute(selection.anchor), head: absolute(selection.head) }
   }
 
-  /** Returns a function that tells where the selection must be now, whatever changed since. */
+  /** Returns a function that says where the selection must be now, whatever changed since. */
   trackSelection(): () => { anchor: number | null; head: number | null } | null {
     const { doc, text } = this.#here()
     const selection = this.selected()
@@ -304,7 +311,7 @@ class FrameDoor {
     }
   }
 
-  /** Notes where typing or a composition begins: the left end of the selection. */
+  /** Records where typing or a composition begins: the left end of the selection. */
   trackTyping(): void {
     const selection = this.selected()
     const { doc, text } = this.#here()
@@ -312,7 +319,7 @@ class FrameDoor {
     this.#typing = index === null ? null : trackIndex(doc, text, index)
   }
 
-  /** Where the text typed since then must be; null if nobody can tell. */
+  /** Where the text typed since then must be; null if that is undetermined. */
   typedAt(): number | null {
     return this.#typing?.() ?? null
   }
@@ -326,12 +333,12 @@ class FrameDoor {
     return this.#here().binding.isComposing()
   }
 
-  /** Draws what is pending without waiting for a frame. */
+  /** Draws pending changes without waiting for a frame. */
   draw(): void {
     this.#here().binding.rectsOf(0, 0)
   }
 
-  /** How the DOM differs from the drawing of its text; null if it does not. */
+  /** How the DOM differs from a fresh drawing of its text; null if it does not. */
   fault(): string | null {
     const { root, text } = this.#here()
     const expected = root.cloneNode(false) as HTMLElement
@@ -372,26 +379,26 @@ export type UnaskedChange =
   | { readonly kind: 'command'; readonly name: string; readonly value: string }
   | {
       readonly kind: 'replace' | 'wrap' | 'split' | 'block' | 'loose' | 'remove' | 'move' | 'copy' | 'nest'
-      /** Choose a node and a place; from 0 up to 1. */
+      /** Select a node and a place; from 0 up to 1. */
       readonly at: number
       readonly to: number
       readonly value: string
     }
   | { readonly kind: 'quirk'; readonly value: Quirk }
 
-/** What somebody else writes before or after a change. */
+/** What another user writes before or after a change. */
 interface OthersText {
   readonly text: string
   readonly isFirst: boolean
   readonly write: () => void
 }
 
-/** The same without characters of `text`, each of which must be there once. */
+/** The same lines without the characters of `text`, each of which must occur once. */
 function withoutText({ lines, caret }: Seen, text: string): { lines: SeenLine[]; caret: Seen['caret'] } {
   const found = lines
     .flatMap(({ pieces }) => pieces.flatMap(([piece]) => [...piece]))
     .filter((unit) => text.includes(unit))
-  if (found.length !== text.length) throw new Error(`Of “${text}” the document has “${found.join('')}”.`)
+  if (found.length !== text.length) throw new Error(`The document has “${found.join('')}” of “${text}”.`)
   let offset = caret?.offset ?? 0
   const others = lines.map((line, place) => {
     let at = 0
@@ -451,7 +458,7 @@ function makeUnasked(root: HTMLElement, change: UnaskedChange): void {
   else if (change.kind === 'copy' && top) root.insertBefore(top.cloneNode(true), other ?? null)
 }
 
-// Positions counted without the binding, so that its mistakes show.
+// Positions are counted without the binding, so that its mistakes show.
 
 const hostNames = 'p, h1, h2, h3, h4, h5, h6, blockquote, pre, li'
 
@@ -521,15 +528,18 @@ function indexOf({ root }: Editable, node: Node, offset: number): number | null 
   return index - 1
 }
 
-/** Returns a function that tells where the character left of an index has brought it; null if nobody can tell. */
+/**
+ * Returns a function that says where the character left of an index is now; null if that is
+ * undetermined.
+ */
 function trackIndex(doc: Y.Doc, text: Y.Text, index: number): () => number | null {
   const position = Y.createRelativePositionFromTypeIndex(text, index, -1)
   return () => {
     const item = position.item && Y.getItem(doc.store, position.item)
-    // Words that somebody deleted and took back may come back behind it.
+    // Text that was deleted and restored may reappear behind it.
     if (item?.deleted && item instanceof Y.Item && item.redone) return null
     const now = Y.createAbsolutePositionFromRelativePosition(position, doc)?.index ?? -1
-    // No line begins behind the end of the last one.
+    // No line begins after the end of the last one.
     return now === text.length && now > 0 && text.toString().endsWith('\n') ? now - 1 : now
   }
 }
@@ -537,7 +547,7 @@ function trackIndex(doc: Y.Doc, text: Y.Text, index: number): () => number | nul
 interface Frame {
   readonly door: FrameDoor
   readonly window: Window
-  /** Messages of the log that it has taken in order; `early` ones it has besides. */
+  /** Messages of the log that it received in order; `early` ones came in addition. */
   received: number
   isHeld: boolean
 }
@@ -546,7 +556,7 @@ class PageDoor {
   #frames: Frame[] = []
   #log: { readonly update: Uint8Array; readonly from: number }[] = []
 
-  /** Gives the first `count` frames a new editable each, with these paragraphs. */
+  /** Gives each of the first `count` frames a new editable with these paragraphs. */
   async open(count: number, ...paragraphs: string[]): Promise<void> {
     while (this.#frames.length < count) this.#frames = [...this.#frames, await this.#addFrame()]
     const first = createDocument()
@@ -564,13 +574,16 @@ class PageDoor {
     }
   }
 
-  /** Calls a function of a frame's door. */
+  /** Calls a function that a frame exposes. */
   in<Name extends keyof FrameDoor>(index: number, name: Name, ...args: Parameters<FrameDoor[Name]>) {
     const { door } = this.#at(index)
     return (door[name] as (...given: unknown[]) => unknown)(...args) as ReturnType<FrameDoor[Name]>
   }
 
-  /** The same as a frame's `changeUnasked`, while another editable, somewhere, writes characters that are nowhere else. */
+  /**
+   * Like a frame's `changeUnasked`, while another editable writes characters that occur nowhere
+   * else.
+   */
   changeBeside(
     change: UnaskedChange,
     [index, other]: readonly [number, number],
@@ -591,7 +604,7 @@ class PageDoor {
     this.#exchange()
   }
 
-  /** Delivers a part of what an editable lacks, held or not. */
+  /** Delivers some of the messages that an editable lacks, including held ones. */
   receiveSome(index: number, share: number): void {
     const frame = this.#at(index)
     this.#receive(frame, frame.received + Math.ceil((this.#log.length - frame.received) * share))
@@ -628,7 +641,10 @@ class PageDoor {
     })
   }
 
-  /** Draws at once, and tells what is wrong in a frame that composes nothing; null if all are right. */
+  /**
+   * Draws at once, and returns what is wrong in a frame without a composition; null if all are
+   * right.
+   */
   fault(): string | null {
     for (const [index, { door }] of this.#frames.entries()) {
       if (door.isComposing()) continue
@@ -639,7 +655,10 @@ class PageDoor {
     return null
   }
 
-  /** Acts in the page while it watches all selections: what is wrong with those of the other editables afterwards. */
+  /**
+   * Acts in the page while tracking all selections; returns what is wrong with those of the other
+   * editables.
+   */
   misplaced(
     acting: number,
     act: 'hold' | 'receiveSome' | 'receiveInDisorder',

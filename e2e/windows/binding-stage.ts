@@ -10,7 +10,7 @@ import type { Door } from './binding-page.ts'
 
 export interface BindingStage extends EditingPage {
   readonly close: () => Promise<void>
-  /** Calls a function of the page's door. */
+  /** Calls a function that the page exposes. */
   readonly call: <Name extends keyof Door>(
     action: Name,
     ...args: Parameters<Door[Name]>

@@ -1,4 +1,4 @@
-// Bound editables: nothing that anybody typed is lost, and every caret stays where it belongs.
+// Bound editables: no typed text is lost, and every caret stays where it belongs.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -17,7 +17,7 @@ before(async () => {
 })
 after(() => stage.close())
 
-/** Calls a function of a frame's door. */
+/** Calls a function that a frame exposes. */
 function within<Name extends keyof FrameDoor>(
   index: number,
   action: Name,
@@ -28,7 +28,7 @@ function within<Name extends keyof FrameDoor>(
 
 const call: BindingStage['call'] = (action, ...args) => stage.call(action, ...args)
 
-/** All editables show their own text, and the page complained of nothing. */
+/** All editables show their own text, and the page logged no errors. */
 async function check(): Promise<void> {
   await call('settled')
   assert.equal(await call('fault'), null)
@@ -64,7 +64,7 @@ test('two people type in their own paragraphs and lose no letter', async () => {
       await call('settled')
       const now = await within(index, 'selection')
       carets[index] = now?.head ?? 0
-      // What the first types moves the second's caret, whose editable is not in focus.
+      // The first one's typing moves the second's caret, whose editable does not have the focus.
       if (index === 0) carets[1] = (carets[1] ?? 0) + 1
     }
   }
@@ -72,7 +72,7 @@ test('two people type in their own paragraphs and lose no letter', async () => {
   for (const index of [0, 1]) assert.equal(await within(index, 'text'), `one:${first}\ntwo:${second}\n`)
 })
 
-test('five type at once, held and passed on, and no letter is lost', async () => {
+test('five type at once, with updates held and relayed, and no letter is lost', async () => {
   await call('open', 5, 'a', 'b', 'c', 'd', 'e')
   for (let index = 0; index < 5; index += 1) await call('hold', index, true)
   for (let index = 0; index < 5; index += 1) {
@@ -85,7 +85,7 @@ test('five type at once, held and passed on, and no letter is lost', async () =>
   for (let index = 0; index < 5; index += 1) assert.equal(await within(index, 'text'), expected)
 })
 
-test('what was written offline is merged with what others wrote meanwhile', async () => {
+test('offline text is merged with what others wrote meanwhile', async () => {
   await call('open', 2, 'shared')
   await call('hold', 0, true)
   await within(0, 'select', 6)
@@ -99,7 +99,7 @@ test('what was written offline is merged with what others wrote meanwhile', asyn
     assert.equal(await within(index, 'text'), 'meanwhile, shared\nwritten offline\n')
 })
 
-test('a caret that moves before others’ change is drawn stays where it was put', async () => {
+test('a caret moved before others’ change is drawn stays where it was put', async () => {
   await call('open', 2, 'one', 'two')
   await within(0, 'select', 0, 3)
   await stage.run(() => {
@@ -111,7 +111,7 @@ test('a caret that moves before others’ change is drawn stays where it was put
   assert.deepEqual(await within(0, 'selected'), { anchor: 6, head: 6 })
 })
 
-test('a caret and a backward selection stay at their words when others edit above and around', async () => {
+test('a caret and a backward selection stay at their text when others edit above and around', async () => {
   await call('open', 2, 'first', 'second', 'third')
   await within(0, 'select', 12, 9)
   await within(1, 'edit', 0, 'new\nlines\n')
@@ -121,7 +121,7 @@ test('a caret and a backward selection stay at their words when others edit abov
   assert.deepEqual(await call('domSelection', 0), { text: 'ond', isBackward: true })
 })
 
-test('what a reader sees stays in place when others edit above it', async () => {
+test('visible text stays in place when others edit above it', async () => {
   await call('open', 2, ...Array.from({ length: 60 }, (_, place) => `line ${place}`))
   const top = await within(0, 'scrollTo', 'line 30')
   await within(1, 'edit', 0, 'new\nlines\n'.repeat(5))
@@ -143,7 +143,7 @@ test('typing at the end scrolls to the caret', async () => {
   assert.ok(top > 0 && top < 150, String(top))
 })
 
-test('what others insert exactly at a caret comes after it', async () => {
+test('text that others insert exactly at a caret comes after it', async () => {
   await call('open', 2, 'ab')
   await within(0, 'select', 1)
   await within(1, 'edit', 1, 'X')
@@ -238,7 +238,7 @@ test('a selection over several blocks is typed over, cut and split', async () =>
   assert.equal(await within(1, 'html'), '<p>fiird</p>')
 })
 
-test('undo and redo are one’s own', async () => {
+test('undo and redo affect only one’s own changes', async () => {
   await call('open', 2, 'start')
   await within(0, 'select', 5)
   await stage.type(' mine')
@@ -268,7 +268,7 @@ test('Shift+Enter breaks a line softly', async () => {
   assert.equal(await within(1, 'text'), 'ab\u2028ce\n')
 })
 
-test('the shortest Backspace deletes what a reader calls a character', async () => {
+test('Backspace deletes one grapheme cluster', async () => {
   await call('open', 2, 'a👩‍👧b🎈')
   await within(0, 'select', 9)
   await stage.key('Backspace')
@@ -279,7 +279,7 @@ test('the shortest Backspace deletes what a reader calls a character', async () 
 })
 
 if (name === 'chromium')
-  test('a composition goes on while others type above, before and behind it', async () => {
+  test('a composition continues while others type above, before and after it', async () => {
     await call('open', 2, 'above', 'here', 'below')
     await within(0, 'select', 8)
     await stage.compose('か')
@@ -295,7 +295,7 @@ if (name === 'chromium')
     for (const index of [0, 1]) assert.equal(await within(index, 'text'), 'new\nabove\nXhe感じ!reY\nbelow\n')
   })
 
-test('a caret that came with the focus alone stays at its words', async () => {
+test('a caret set by focus alone stays at its text', async () => {
   await call('open', 2, 'ab')
   await within(0, 'focus', 0)
   await stage.key('Shift+Enter')
@@ -307,7 +307,7 @@ test('a caret that came with the focus alone stays at its words', async () => {
 })
 
 if (name === 'chromium')
-  test('a composition after a caret that came with the focus alone begins at its words', async () => {
+  test('a composition at a caret set by focus alone begins at its text', async () => {
     await call('open', 2, 'ab')
     await within(0, 'focus', 0)
     await stage.key('Shift+Enter')
@@ -319,7 +319,7 @@ if (name === 'chromium')
     assert.equal(await within(1, 'text'), 'new\n\u2028感ab\n')
   })
 
-test('what others write behind a document that is selected as a whole is not typed over', async () => {
+test('text that others append to a fully selected document is not typed over', async () => {
   await call('open', 2, 'ab')
   await within(0, 'select', 0)
   await stage.key('Control+a')
@@ -333,7 +333,7 @@ test('what others write behind a document that is selected as a whole is not typ
   assert.equal(await within(1, 'text'), '感X\n')
 })
 
-test('pasted structure is inserted in place; a long one in several messages', async () => {
+test('pasted structure is inserted in place; a long paste takes several messages', async () => {
   await call('open', 2, 'before after')
   await within(0, 'select', 7)
   await within(0, 'insertHtml', '<h2>T</h2><ul><li>a<ol><li><b>b</b></li></ol></li></ul><p>x<br>y</p>')
@@ -372,7 +372,7 @@ test('links are set, changed and removed', async () => {
   assert.equal(await within(1, 'html'), '<p>see there end</p>')
 })
 
-test('what an extension does to the DOM is read back, marks too', async () => {
+test('reads back what an extension does to the DOM, including marks', async () => {
   await call('open', 2, 'one', 'two')
   await within(0, 'tamper', 'text')
   await check()
@@ -389,7 +389,7 @@ const intro =
   '<p>intro text</p><h2>Head <a href="https://a.org/">link</a></h2><ul><li>one <b>bold</b></li><li>two</li></ul>' +
   '<pre>code</pre><blockquote><p>quote</p></blockquote><p>end</p>'
 
-test('a change that nobody announced changes its place alone, for everybody, also beside what others wrote offline', async () => {
+test("a DOM change without an input event affects only its own place, also beside others' offline text", async () => {
   await call('open', 2, 'x')
   await within(0, 'select', 0, 1)
   await within(0, 'insertHtml', intro)
@@ -407,14 +407,14 @@ test('a change that nobody announced changes its place alone, for everybody, als
   await check()
   const html = await within(0, 'html')
   assert.equal(
-    // Firefox begins no paragraph at a line feed.
+    // Firefox starts no paragraph at a line feed.
     html.replaceAll(/(?<=>)\n(?=<)/g, '').replace('<br>', '</p><p>'),
     intro.replace('intro text', 'introKind</p><p>JoQ text').replace('>end<', '>end, written offline<'),
   )
   assert.equal(await within(1, 'html'), html)
 })
 
-test('a replaced word keeps the marks behind it, wherever the caret is', async () => {
+test('a replaced word keeps the marks after it, wherever the caret is', async () => {
   await call('open', 2, 'x')
   await within(0, 'select', 0, 1)
   await within(0, 'insertHtml', '<p>a wrod <b>bold</b> and <i>slanted</i></p><p>caret</p>')
@@ -424,7 +424,7 @@ test('a replaced word keeps the marks behind it, wherever the caret is', async (
   assert.match(await within(1, 'html'), /^<p>a .*<b>bold<\/b> and <i>slanted<\/i><\/p>\n<p>caret<\/p>$/)
 })
 
-test('long texts of emoji arrive whole: inserted, and as a version', async () => {
+test('long texts of emoji arrive intact, inserted or as a version', async () => {
   await call('open', 2, 'x')
   await within(0, 'select', 0, 1)
   const text = `a${'😀'.repeat(9000)}b${'👩‍👩‍👧'.repeat(3000)}`
@@ -437,7 +437,7 @@ test('long texts of emoji arrive whole: inserted, and as a version', async () =>
   assert.equal(await within(1, 'text'), `${other}\n`)
 })
 
-test('halves of a pair that come one after the other are one character; a lone one is none', async () => {
+test('surrogates typed one after the other form one character; a lone one is ignored', async () => {
   await call('open', 2, 'ab')
   await within(0, 'select', 1)
   for (const data of ['\ud83d', '\ude00', '\ud83d', 'c']) await within(0, 'input', 'insertText', data)
@@ -445,12 +445,12 @@ test('halves of a pair that come one after the other are one character; a lone o
   for (const index of [0, 1]) assert.equal(await within(index, 'text'), 'a😀cb\n')
 })
 
-test('random texts of whole and halved characters arrive whole, however they come', async () => {
+test('random texts with whole and split characters arrive intact by every path', async () => {
   const ways = {
     typed: (text: string) => within(0, 'input', 'insertText', text),
     'pasted as text': (text: string) => within(0, 'paste', 'text/plain', text),
     'pasted as HTML': (text: string) => within(0, 'paste', 'text/html', `<p>${escapeHtml(text)}</p>`),
-    // Of a document, which holds no halves.
+    // Restores a version, which contains no lone surrogates.
     'a version': (text: string) => within(0, 'replaceBy', withoutHalves(text)),
   }
   for (const text of randomTexts(Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 25)))
@@ -467,7 +467,7 @@ test('random texts of whole and halved characters arrive whole, however they com
     }
 })
 
-test('dragged text keeps its form: words with marks, a heading with its list', async () => {
+test('dragged text keeps its formatting: words with marks, a heading with its list', async () => {
   await call('open', 2, 'x')
   await within(0, 'select', 0, 1)
   await within(
@@ -495,7 +495,7 @@ test('dragged text keeps its form: words with marks, a heading with its list', a
   assert.match(await within(1, 'html'), /^<p>one <b>two<\/b> <a href="https:\/\/a.org\/">three<\/a><\/p>/)
 })
 
-test('what is copied and pasted is the same: quotes, code with blank lines, headings, lists', async () => {
+test('copied text pastes unchanged: quotes, code with blank lines, headings, lists', async () => {
   await call('open', 2, 'x')
   await within(0, 'select', 0, 1)
   const page =
@@ -516,7 +516,7 @@ test('what is copied and pasted is the same: quotes, code with blank lines, head
   )
 })
 
-test('a target range counts: a transposition, a correction, a word before the caret', async () => {
+test('target ranges are respected: a transposition, a correction, a word before the caret', async () => {
   await call('open', 2, 'abcd teh end')
   await within(0, 'select', 2)
   await within(0, 'transpose')
@@ -543,7 +543,7 @@ test('each block has the direction of its text', async () => {
   assert.ok(caret !== undefined && start !== undefined && caret < start, `${caret} is left of ${start}`)
 })
 
-test('signs at the beginning of a line format it, and undo brings them back', async () => {
+test('prefixes at the beginning of a line format it, and undo restores them', async () => {
   for (const [sign, block] of [
     ['# ', 'h1'],
     ['## ', 'h2'],

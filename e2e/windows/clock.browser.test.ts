@@ -26,16 +26,16 @@ async function truth(window: BrowserWindow) {
 async function isWithinBound(t: TestContext, window: BrowserWindow): Promise<void> {
   const known = await window.run(clock)
   const { offsetMs, boundMs } = await truth(window)
-  assert.ok(known, 'nothing is known of the clock')
+  assert.ok(known, 'the clock offset is unknown')
   const errorMs = Math.abs(known.offsetMs - offsetMs)
   t.diagnostic(
-    `${known.offsetMs.toFixed(2)} ms ± ${known.boundMs.toFixed(2)} ms, ${errorMs.toFixed(2)} ms off the truth, which is known to ± ${boundMs.toFixed(2)} ms`,
+    `${known.offsetMs.toFixed(2)} ms ± ${known.boundMs.toFixed(2)} ms, ${errorMs.toFixed(2)} ms off the true value, which is known to ± ${boundMs.toFixed(2)} ms`,
   )
   assert.ok(errorMs <= known.boundMs + boundMs)
 }
 
 for (const mode of modes) {
-  test(`${mode.name}: a window knows its clock, and knows it again when it is 5 s ahead and 200 ppm fast`, async (t) => {
+  test(`${mode.name}: a window knows its offset, and again when its clock is 5 s ahead and 200 ppm fast`, async (t) => {
     const [window] = await stage.open(mode, 1, `clock-${mode.name.replace('/', '-')}`)
     assert.ok(window)
     const isKnown = async () => (await window.run(clock)) !== null
@@ -52,7 +52,7 @@ for (const mode of modes) {
   })
 }
 
-test('the open menu says how far the clock is off', async () => {
+test('the open menu says how far off the clock is', async () => {
   const mode = modes[0] ?? assert.fail('there is no mode')
   const [window] = await stage.open(mode, 1, 'clock-words')
   assert.ok(window)
@@ -63,7 +63,7 @@ test('the open menu says how far the clock is off', async () => {
   await window.close()
 })
 
-test('a scenario checks a window’s clock over the direct way', async (t) => {
+test('a scenario checks a window’s clock over the direct path', async (t) => {
   const mode = modes[0] ?? assert.fail('there is no mode')
   const [window] = await stage.open(mode, 1, 'clock-check')
   assert.ok(window)

@@ -1,4 +1,4 @@
-// "Compare here": every mode has a figure or a reason, a link shows the same, and pages stay as they were.
+// "Compare here": every mode gets a figure or a reason, and a link shows the same.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -61,7 +61,7 @@ test('every mode has a median or a reason, a link shows the same, and no page’
     if (browserModes.some((one) => one.name === name)) {
       assert.match(row?.figure ?? '', /^[\d.]+ ms/, name)
       assert.match(row?.note ?? '', /\d arrived/, name)
-    } else assert.match(row?.note ?? '', /Not in this browser/, name)
+    } else assert.match(row?.note ?? '', /Not supported by this browser/, name)
   }
   const verdict = await window.run(shown, '.comparison-verdict')
   assert.match(verdict, /^(The fastest:|Undecided between) /)
@@ -73,7 +73,7 @@ test('every mode has a median or a reason, a link shows the same, and no page’
   const choice = await window.run(shown, '.comparison-findings + p')
   assert.match(
     choice,
-    /^To choose for everybody on this network: .*, because every browser opens it, it delivers at once/,
+    /^Best choice for everyone on this network: .*, because it works in every browser, it delivers at once/,
   )
 
   const reader = await stage.browser.newWindow()
@@ -99,7 +99,7 @@ test('every mode has a median or a reason, a link shows the same, and no page’
   await reader.close()
 })
 
-test('the mode menu leads there, and a row’s button switches to its mode', async () => {
+test('the mode menu leads to the comparison, and a row’s button switches to its mode', async () => {
   const window = await openView(1, 'editor')
   await window.click('.mode-button')
   await window.click('.mode-view[href*="view=compare"]')
@@ -111,14 +111,14 @@ test('the mode menu leads there, and a row’s button switches to its mode', asy
   await window.close()
 })
 
-test('a damaged link is refused in a sentence', async () => {
+test('a damaged link is refused with a sentence', async () => {
   const window = await stage.browser.newWindow()
   await window.open(`${stage.server.origin[mode.http]}/d/measured?record&view=compare#compared=1~x`)
   await untilOpen(window, mode)
-  assert.match(await window.run(shown, '.comparison-fault'), /^This link carries no result that can be read/)
+  assert.match(await window.run(shown, '.comparison-fault'), /^This link carries no readable result/)
   await window.close()
 })
 
-test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {
+test('no policy violations and no other errors occurred', async () => {
   assert.deepEqual(await stage.browser.consoleMessages(), [])
 })

@@ -1,4 +1,4 @@
-// A document is deleted, and brought back, in real windows.
+// A document is deleted and brought back in real windows.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -23,7 +23,7 @@ async function openWindow(address: string, origin = stage.server.origin['2']): P
   return window
 }
 
-/** The text of all that match; empty where nothing does. */
+/** The text of all matches; empty if there are none. */
 const shown = (selector: string) =>
   Array.from(document.querySelectorAll(selector), ({ textContent }) => textContent).join(' ')
 
@@ -42,25 +42,25 @@ const isEditable = () => document.querySelector('#document')?.getAttribute('cont
 async function untilDeleted(window: BrowserWindow): Promise<void> {
   await until(
     async () => /^This document was deleted\. Until \d/.test(await window.run(shown, '.notice p')),
-    'a window is not told of the deletion',
+    'a window was not told of the deletion',
   )
-  assert.equal(await window.run(isEditable), false, 'it still takes text')
+  assert.equal(await window.run(isEditable), false, 'it can still be edited')
   assert.equal(await window.run(isThere, '.title-button'), false, 'its title can still be changed')
 }
 
 async function untilBack(window: BrowserWindow): Promise<void> {
   await until(async () => !(await window.run(isThere, '.notice')), 'the notice stays')
-  await until(() => window.run(isEditable), 'the document takes no text')
+  await until(() => window.run(isEditable), 'the document cannot be edited')
 }
 
-/** Opens the list and asks for it. */
+/** Opens the list and asks to delete a document. */
 async function askForDeletion(window: BrowserWindow, name: string): Promise<void> {
   await window.run(press, '.document-controls button', 'Documents')
-  await until(() => window.run(isThere, '.document-entry'), 'the list did not come')
+  await until(() => window.run(isThere, '.document-entry'), 'the list did not open')
   await window.run(press, '.document-entry button', `Delete ${name}`)
 }
 
-test('the list asks before it deletes; all windows are told, take no text, and take it again once it is brought back', async () => {
+test('the list asks before it deletes; all windows are told and stop editing until the document is back', async () => {
   const [one, other] = [await openWindow('/d/doomed?record'), await openWindow('/d/doomed?record')]
   await one.click('#document')
   await typeText(one, 'hello')
@@ -69,24 +69,24 @@ test('the list asks before it deletes; all windows are told, take no text, and t
   await askForDeletion(one, 'doomed')
   assert.equal(
     await one.run(shown, '.document-question legend'),
-    'Delete “doomed” for everybody? For a day it can be brought back.',
+    'Delete “doomed” for everyone? It can be brought back for a day.',
   )
   assert.equal(await other.run(isThere, '.notice'), false, 'it did not wait for the answer')
   await one.run(press, '.document-question button', 'Keep')
-  await until(async () => !(await one.run(isThere, '.document-question')), 'it goes on asking')
+  await until(async () => !(await one.run(isThere, '.document-question')), 'the question stays open')
   await one.run(press, '.document-entry button', 'Delete doomed')
   await one.run(press, '.document-question button', 'Delete')
   for (const window of [one, other]) await untilDeleted(window)
   await until(
     async () => /^doomedCan be brought back until \d/.test(await one.run(shown, 'h3 + .document-list')),
-    'the list does not have it among the deleted ones',
+    'the list does not show it among the deleted ones',
   )
   assert.equal(await other.run(shown, '.stored'), 'Deleted')
   await other.click('#document')
   await typeText(other, 'lost')
   await untilShows(other, 'hello')
 
-  // A window that opens now.
+  // A window opened after the deletion.
   const late = await openWindow('/d/doomed?record')
   await untilShows(late, 'hello')
   await untilDeleted(late)
@@ -99,7 +99,7 @@ test('the list asks before it deletes; all windows are told, take no text, and t
   for (const window of [one, other, late]) await window.close()
 })
 
-test('the list brings a document back; one that may only be read offers neither', async () => {
+test('the list brings a document back; a reader gets neither choice', async () => {
   const window = await openWindow('/d/listed?record')
   await window.click('#document')
   await typeText(window, 'kept')
@@ -118,7 +118,7 @@ test('the list brings a document back; one that may only be read offers neither'
   await reader.close()
 })
 
-test('what a window could not send before the deletion is kept, and stored once the document is back', async (t) => {
+test('drafts unsent before the deletion are kept, and stored once the document is back', async (t) => {
   const proxy = await startProxy(stage.server.ports['2'])
   t.after(proxy.close)
   const away = await openWindow('/d/away?record&transport=sse&http=2', `https://localhost:${proxy.port}`)
@@ -138,7 +138,7 @@ test('what a window could not send before the deletion is kept, and stored once 
   await untilDeleted(away)
   await until(
     async () => /^Deleted: \d edits? kept$/.test(await away.run(shown, '.stored')),
-    'it does not say what it keeps',
+    'it does not say what is kept',
   )
   assert.equal(await away.run(shown, '#document'), 'sent unsent')
   assert.ok((await away.run(draftsKept)) > 0)

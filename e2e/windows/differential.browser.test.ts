@@ -1,5 +1,6 @@
-// Whatever changes the editor's DOM, the document is what a person saw right after the change, caret included.
-// CROSSWIND_FUZZ_ROUNDS=2000 and CROSSWIND_FUZZ_SEED=n make it longer, or repeat a sequence that failed.
+// Whatever changes the editor's DOM, the document becomes what was visible right after the change,
+// including the caret. CROSSWIND_FUZZ_ROUNDS=2000 and CROSSWIND_FUZZ_SEED=n run longer, or repeat a
+// failed sequence.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -105,7 +106,7 @@ const within = (index: number, action: string, ...args: unknown[]) => call('in',
 class Sequence {
   readonly #random: () => number
   readonly steps: string[] = []
-  /** Characters that stand nowhere else. */
+  /** Characters that occur nowhere else. */
   #next = 0x4e00
 
   constructor(seed: number) {
@@ -145,7 +146,10 @@ class Sequence {
     await within(index, 'select', anchor, head)
   }
 
-  /** What the second window writes at the same time, before it knows of the change, is kept, and is all that differs. */
+  /**
+   * What the second window writes at the same time, before it knows of the change, is kept, and is
+   * the only difference.
+   */
   #beside(change: UnaskedChange): Promise<unknown> {
     const text = String.fromCharCode(this.#next++, this.#next++)
     const others = { text, share: this.#random(), isFirst: this.#random() < 0.5 }
@@ -162,7 +166,7 @@ class Sequence {
     return { kind, at: this.#random(), to: this.#random(), value: this.#pick(values) }
   }
 
-  /** The DOM is the drawing of the document, and the second window shows the same. */
+  /** The DOM matches a fresh drawing of the document, and the second window shows the same. */
   async check(): Promise<void> {
     assert.equal(await call('fault'), null)
     assert.deepEqual(await within(1, 'seenInDocument'), await within(0, 'seenInDocument'))
@@ -170,7 +174,7 @@ class Sequence {
   }
 }
 
-test(`${sequences} sequences of changes that nobody announced, from seed ${firstSeed}`, async () => {
+test(`${sequences} sequences of DOM changes without input events, from seed ${firstSeed}`, async () => {
   for (let seed = firstSeed; seed < firstSeed + sequences; seed += 1) {
     const sequence = new Sequence(seed)
     try {
@@ -206,7 +210,7 @@ function startsOf(lines: readonly ModelLine[]): number[] {
   return starts
 }
 
-/** What is typed continues the text before it, but a link only inside. */
+/** Typed text continues the look of the text before it, but a link's only inside it. */
 function typedLook({ units }: ModelLine, offset: number): string {
   const linkOf = (look: string | undefined) => /link \S+/.exec(look ?? '')?.[0]
   const [before, after] = [units[offset - 1]?.[1], units[offset]?.[1]]
@@ -214,7 +218,7 @@ function typedLook({ units }: ModelLine, offset: number): string {
   return linkOf(before) === linkOf(after) ? look : look.replace(/ ?link \S+/, '').trim()
 }
 
-/** What the model says of one step; `steps` tells of it. */
+/** The model's prediction for one step; `steps` describes it. */
 class ModelStep {
   readonly #lines: ModelLine[]
   readonly #below: (count: number) => number
@@ -237,11 +241,11 @@ class ModelStep {
     const there = lines[target] ?? assert.fail()
     const offset = this.#below(there.units.length + 1)
     const from = this.#below(units.length - 1)
-    // A whole line would make an empty one what it is.
+    // A whole line would turn an empty line into its block.
     const most = units.length - from - (there.units.length === 0 ? 1 : 0)
     const to = from + 1 + this.#below(most)
     const part = units.slice(from, to)
-    // Code takes the text alone, but for a whole line of code.
+    // Code accepts only the text, except for a whole line of code.
     const isOwnCode = line.block === 'pre' && part.length === units.length
     const pastedIn = ({ block }: ModelLine) =>
       block === 'pre' && !isOwnCode ? part.map(([unit]) => [unit, ''] as const) : part
@@ -315,11 +319,11 @@ class ModelStep {
     await within(1, 'edit', index + changed, '他')
     await within(0, 'draw')
     line.units.splice(offset, 0, ['他', ''])
-    this.#steps.push(`written beside at ${place}:${offset}`)
+    this.#steps.push(`written in the second window at ${place}:${offset}`)
   }
 }
 
-test('what is typed, cut, copied, pasted, dragged and transposed is what the model says, beside what others write', async () => {
+test("typed, cut, copied, pasted, dragged and transposed text matches the model, beside others' text", async () => {
   for (let seed = firstSeed; seed < firstSeed + Math.ceil(sequences / 5); seed += 1) {
     const random = createSeededRandom(seed)
     const sequence = new Sequence(seed)
@@ -331,7 +335,7 @@ test('what is typed, cut, copied, pasted, dragged and transposed is what the mod
         await new ModelStep(lines, (count) => Math.floor(random() * count), steps).act()
         await until(
           async () => isDeepStrictEqual(await model(), lines),
-          'the document is not what the model says',
+          'the document differs from the model',
           3000,
         )
         await sequence.check()
@@ -347,7 +351,7 @@ test('what is typed, cut, copied, pasted, dragged and transposed is what the mod
 })
 
 for (const [quirk, { kept }] of Object.entries(quirks))
-  test(`not copied, ${quirk}; kept: ${kept}`, async () => {
+  test(`not reproduced, ${quirk}; kept: ${kept}`, async () => {
     const change: UnaskedChange = { kind: 'quirk', value: quirk as Quirk }
     for (const copied of [undefined, quirk]) {
       await call('open', 2, 'text')
@@ -356,7 +360,7 @@ for (const [quirk, { kept }] of Object.entries(quirks))
     }
   })
 
-test('a composition that changes the text by itself is what was seen, with Enter in it too', async () => {
+test('a composition that changes the text itself matches what was visible, also with Enter in it', async () => {
   const random = createSeededRandom(firstSeed)
   for (let round = 0; round < 30; round += 1) {
     await new Sequence(round).open()
@@ -368,7 +372,7 @@ test('a composition that changes the text by itself is what was seen, with Enter
   }
 })
 
-test('a binding that misses a change is found out', async () => {
+test('a binding that misses a change is detected', async () => {
   await call('open', 2, 'text')
   await within(0, 'select', 2)
   await within(0, 'sabotage')

@@ -1,4 +1,4 @@
-// Documents in real windows: titles, the list, read-only links, and the history with its restored versions.
+// Documents in real windows: titles, the list, read-only links, and the history with restoring.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -35,7 +35,7 @@ function press(selector: string, words: string): void {
   found.click()
 }
 
-/** As a person does, for React. */
+/** As a person would, for React. */
 function fill(selector: string, text: string): void {
   const field = document.querySelector<HTMLInputElement>(selector)
   if (!field) throw new Error(`There is no ${selector}.`)
@@ -45,7 +45,7 @@ function fill(selector: string, text: string): void {
 
 const isThere = (selector: string) => document.querySelector(selector) !== null
 
-test('a title given in one window is every window’s, and that of the list', async () => {
+test('a title given in one window appears in every window and in the list', async () => {
   const one = await openWindow('/d/titles?record')
   const other = await openWindow('/d/titles?record')
   assert.equal(await one.run(shown, '.document-title'), 'titles')
@@ -56,20 +56,20 @@ test('a title given in one window is every window’s, and that of the list', as
   for (const window of [one, other]) {
     await until(
       async () => (await window.run(shown, '.document-title')) === 'Wind plans',
-      'a window has not got the title',
+      'a window did not get the title',
     )
     assert.equal(await window.run(() => document.title), 'Wind plans – Crosswind')
   }
   await other.run(press, '.document-controls button', 'Documents')
   await until(
     async () => (await other.run(shown, '.document-list')).includes('Wind plans'),
-    'the list has no such title',
+    'the list lacks the title',
   )
   await one.close()
   await other.close()
 })
 
-test('a new document opens in the same window, in the same mode, and is on the list', async () => {
+test('a new document opens in the same window and mode, and is listed', async () => {
   const window = await openWindow('/?record&transport=sse&http=2')
   await window.run(press, '.document-controls button', 'Documents')
   await until(() => window.run(isThere, '.new-document input'), 'there is no field')
@@ -89,7 +89,7 @@ test('a new document opens in the same window, in the same mode, and is on the l
 
 const isEditorFocused = () => document.activeElement?.id === 'document'
 
-test('in an empty document one can type at once; nothing else gives the editor the focus', async () => {
+test('an empty document can be typed in at once; the editor gets the focus in no other case', async () => {
   const window = await openWindow('/d/blank?record')
   assert.equal(await window.run(isEditorFocused), true)
   await window.type('now')
@@ -113,7 +113,7 @@ test('in an empty document one can type at once; nothing else gives the editor t
   await reloaded.close()
 })
 
-test('a translation of the page leaves the text and the titles, which are everybody’s', async () => {
+test('a translation of the page leaves the text and titles, which are shared, unchanged', async () => {
   const window = await openWindow('/d/translated?record')
   await window.run(press, '.document-controls button', 'Documents')
   await until(() => window.run(isThere, '.document-name'), 'the list did not open')
@@ -123,14 +123,14 @@ test('a translation of the page leaves the text and the titles, which are everyb
   await window.close()
 })
 
-test('the mark leads home, where the list has the main page before anything is in it', async () => {
+test('the logo leads home, where the main page is listed even while empty', async () => {
   const window = await openWindow('/d/away?record&view=editor')
   assert.equal(
     await window.run(() => document.querySelector('.brand-link')?.getAttribute('aria-label')),
     'Crosswind, home',
   )
   await window.click('.brand-link')
-  await until(async () => new URL(await window.address()).pathname === '/', 'it does not lead home')
+  await until(async () => new URL(await window.address()).pathname === '/', 'it did not lead home')
   await untilOpen(window, mode)
   assert.equal(new URL(await window.address()).search, '?record=')
   assert.equal(await window.run(shown, '.document-title'), 'main')
@@ -142,16 +142,16 @@ test('the mark leads home, where the list has the main page before anything is i
   await window.close()
 })
 
-test('the list is searched and put in order by keyboard, and says how many it found', async () => {
+test('the list is searched and sorted by keyboard, and says how many it found', async () => {
   const window = await openWindow('/d/searching?record')
   for (const name of ['Beta 10', 'Alpha', 'Beta 9']) await window.run(createNamed, name)
   await window.run(press, '.document-controls button', 'Documents')
   const names = () =>
     Array.from(document.querySelectorAll('.document-name'), ({ textContent }) => textContent)
-  await until(async () => (await window.run(names)).includes('Alpha'), 'the list did not come')
+  await until(async () => (await window.run(names)).includes('Alpha'), 'the list did not open')
   assert.equal(await window.run(() => document.activeElement?.getAttribute('aria-label')), 'Search documents')
   await window.type('beta')
-  await until(async () => (await window.run(names)).length === 2, 'others are not left out')
+  await until(async () => (await window.run(names)).length === 2, 'other documents were not filtered out')
   assert.deepEqual(await window.run(names), ['Beta 9', 'Beta 10'])
   assert.equal(await window.run(shown, '.dialog output'), '2 documents found.')
   await window.press('Tab')
@@ -165,7 +165,7 @@ test('the list is searched and put in order by keyboard, and says how many it fo
   await window.close()
 })
 
-/** Puts a document on the list, as another window would. */
+/** Adds a document to the list, as another window would. */
 async function createNamed(title: string): Promise<void> {
   const from = `t${performance.now()}`.replace('.', '')
   const draft = { id: `${from}-1`, channel: title.replaceAll(' ', '-'), kind: 'title', from, at: 0 }
@@ -175,7 +175,7 @@ async function createNamed(title: string): Promise<void> {
   if (!ok) throw new Error(`${title} was refused.`)
 }
 
-test('a read-only link shows the document and takes nothing', async () => {
+test('a read-only link shows the document and allows no edits', async () => {
   const writer = await openWindow('/d/reading?record')
   await writer.click('#document')
   await typeText(writer, 'hello')
@@ -216,11 +216,11 @@ test('the history shows earlier versions and their authors; restoring one is an 
   await one.run(press, '.view-link', 'History')
   await until(
     async () => (await one.run(shown, '.versions-text')) === 'first second',
-    'the history has not the newest version',
+    'the history lacks the newest version',
   )
   assert.match(await one.run(shown, '.versions-head'), /every change since the document began/)
   assert.equal(await one.run(() => document.querySelectorAll('.versions-authors li').length), 2)
-  // Keys that follow each other closely are one version.
+  // Keystrokes in quick succession are one version.
   await until(async () => {
     if ((await one.run(shown, '.versions-text')) === 'first') return true
     await one.run(() => {
@@ -231,11 +231,11 @@ test('the history shows earlier versions and their authors; restoring one is an 
       slider.dispatchEvent(new Event('input', { bubbles: true }))
     })
     return false
-  }, 'no version is shown that has the first word alone')
+  }, 'no version shows the first word alone')
   await one.run(press, '.versions-controls button', 'Restore')
   await until(
     async () => /earlier version is restored/.test((await one.run(notice)).words),
-    'nothing says that it is restored',
+    'no notice says that it is restored',
   )
   assert.equal((await one.run(notice)).kind, 'success')
   for (const window of [one, other]) await untilShows(window, 'first')
@@ -251,7 +251,7 @@ test('the history shows earlier versions and their authors; restoring one is an 
   await other.close()
 })
 
-test('what a person types in one sitting is one version; its name is every window’s and outlives a reload', async () => {
+test('what a person types in one sitting is one version; its name appears in every window and survives a reload', async () => {
   const [one, other] = [await openWindow('/d/named?record'), await openWindow('/d/named?record')]
   await one.type('some words and more')
   await untilShows(other, 'some words and more')
@@ -262,7 +262,7 @@ test('what a person types in one sitting is one version; its name is every windo
     assert.equal(await window.run(() => document.querySelectorAll('.versions-entry').length), 1)
   }
   const steps = () => Number(document.querySelector<HTMLInputElement>('.versions-slider')?.max)
-  assert.ok((await one.run(steps)) > 1, 'the steps of the sitting are not there')
+  assert.ok((await one.run(steps)) > 1, 'the steps of the sitting are missing')
   const names = () =>
     Array.from(document.querySelectorAll('.versions-name'), ({ textContent }) => textContent)
   await one.click('.version-name input')
@@ -287,14 +287,14 @@ test('what a person types in one sitting is one version; its name is every windo
     async () => (await one.run(shown, '.versions-entry[aria-current=true]')).startsWith('One step less'),
     'the named step is not shown',
   )
-  // Keys that follow each other closely are one step.
+  // Keystrokes in quick succession are one step.
   const earlier = await one.run(shown, '.versions-text')
   assert.ok('some words and more'.startsWith(earlier) && earlier.length < 19, JSON.stringify(earlier))
   await one.close()
   await other.close()
 })
 
-test('the colours of authors stay within the text, and its headings look as in the document', async () => {
+test('author colours stay within the text, and headings look as in the document', async () => {
   const { page, run, close } = await openEditingPage(
     browserName,
     `${stage.server.origin['2']}/d/coloured?record`,
@@ -316,7 +316,7 @@ test('the colours of authors stay within the text, and its headings look as in t
     await run(press, '.view-link', 'History')
     await page.waitForSelector('.versions-text li .by')
     assert.deepEqual(await run(headingLook, '.versions-text [data-block="h1"]'), inDocument)
-    // Of a part of the page, Firefox draws only what is laid out in it.
+    // For part of a page, Firefox draws only what is laid out in it.
     const picture = await page.screenshot({ encoding: 'base64' })
     assert.equal(await run(colourCountAtLeftEdge, picture), 1)
   } finally {
@@ -324,7 +324,7 @@ test('the colours of authors stay within the text, and its headings look as in t
   }
 })
 
-/** Below the header, of a PNG in base64. */
+/** Counts colours at the left edge, below the header, in a base64 PNG. */
 async function colourCountAtLeftEdge(picture: string): Promise<number> {
   const bytes = Uint8Array.from(atob(picture), (sign) => sign.charCodeAt(0))
   const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }))
@@ -334,7 +334,7 @@ async function colourCountAtLeftEdge(picture: string): Promise<number> {
   return new Set(new Uint32Array(pixels ?? new ArrayBuffer(0))).size
 }
 
-test('however many documents there are, a new one can be made without scrolling', async () => {
+test('with any number of documents, a new one can be created without scrolling', async () => {
   const window = await openWindow('/d/many?record')
   await window.run(async () => {
     for (let count = 1; count <= 15; count += 1)
@@ -381,7 +381,7 @@ test('a file is imported at the end of the document, cleaned', async () => {
   await window.close()
 })
 
-test('Markdown that is imported is exported as it was', async () => {
+test('imported Markdown is exported unchanged', async () => {
   const window = await openWindow('/d/markdown?record')
   const text = `# Wind
 
@@ -403,7 +403,7 @@ code
   await window.close()
 })
 
-/** The newest notice: its kind, whether screen readers hear of it, and its colours. */
+/** The newest notice: its kind, whether screen readers announce it, and its colours. */
 function notice() {
   const found = [...document.querySelectorAll('.notice')].at(-1)
   const { backgroundColor = '', borderColor = '' } = found ? getComputedStyle(found) : {}
@@ -416,16 +416,16 @@ function notice() {
   }
 }
 
-test('success looks like success, a partial one like information, and a failure like a warning', async () => {
+test('success, partial success and failure look like success, information and a warning', async () => {
   const window = await openWindow('/d/tones?record')
   const looks = new Set<string>()
   for (const [text, name, kind, words] of [
     ['<p>all of it</p>', 'whole.html', 'success', /whole\.html is imported at the end of the document\.D/],
     ['<p>some</p><video></video>', 'part.html', 'information', /part\.html is imported.* Not kept: /],
-    ['a\0b', 'none.txt', 'warning', /none\.txt is no text/],
+    ['a\0b', 'none.txt', 'warning', /none\.txt is not text/],
   ] as const) {
     await window.run(chooseFile, text, name)
-    await until(async () => words.test((await window.run(notice)).words), `nothing is said of ${name}`)
+    await until(async () => words.test((await window.run(notice)).words), `no notice about ${name}`)
     const { kind: shown, isStatus, shape, colours } = await window.run(notice)
     assert.deepEqual([shown, isStatus], [kind, true])
     looks.add(shape).add(colours)
@@ -447,17 +447,17 @@ function chooseFile(text: string, name: string): void {
   field.dispatchEvent(new Event('change', { bubbles: true }))
 }
 
-/** Exports once: the server limits how often. */
+/** Exports once, since the server limits the rate. */
 async function assertExports(window: BrowserWindow, file: string, markdown: string): Promise<void> {
   const isDone = async () => {
     const notices = await window.run(shown, '.notices')
     return notices.includes(`${file} is imported`) && (await window.run(unstored)) === 0
   }
-  await until(isDone, `nothing says that ${file} is imported and stored`)
+  await until(isDone, `no notice says that ${file} is imported and stored`)
   const text = await window.run(async () => (await fetch(`${location.pathname}/export.md`)).text())
   assert.equal(text, markdown)
 }
 
-test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {
+test('no policy violations and no other errors occurred', async () => {
   assert.deepEqual(await stage.browser.consoleMessages(), [])
 })

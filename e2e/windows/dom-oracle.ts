@@ -1,6 +1,6 @@
-// What a person sees in a contenteditable, read from computed styles: shares no code with the binding.
+// What is visible in a contenteditable, from computed styles; shares no code with the binding.
 
-/** A line as it is seen: its kind, and its text in pieces of one look. */
+/** A visible line: its kind, and its text in pieces of one look. */
 export interface SeenLine {
   readonly block: string
   readonly align: string
@@ -13,7 +13,10 @@ export interface Seen {
   readonly caret: { readonly line: number; readonly offset: number } | null
 }
 
-/** What a document does not copy from a browser: the oracle reads it as the document has it, and everything else as it is seen. */
+/**
+ * Browser quirks that a document does not reproduce: the oracle reads these as the document has
+ * them, and everything else as visible.
+ */
 export const quirks = {
   'half of a character': {
     shown: 'Both browsers keep one half of a surrogate pair that a script or a command cut, and show U+FFFD.',
@@ -22,16 +25,16 @@ export const quirks = {
   },
   'a level without an item': {
     shown: 'Both browsers put a list directly into a list to indent items, also where no item is above them.',
-    kept: 'Items lie one level below the item above them.',
+    kept: 'Items are one level below the item above them.',
     example: '<ul><ul><li>a</li></ul></ul>',
   },
   'a seventh level': {
-    shown: 'Both browsers indent lists without an end.',
+    shown: 'Both browsers indent lists without a limit.',
     kept: 'Six levels.',
     example: `${'<ul><li>a'.repeat(7)}${'</li></ul>'.repeat(7)}`,
   },
   'a horizontal rule': {
-    shown: 'Both browsers insert a rule when they are asked for one.',
+    shown: 'Both browsers insert a rule on request.',
     kept: 'The end of the line before it.',
     example: '<p>a</p><hr><p>b</p>',
   },
@@ -51,7 +54,7 @@ interface OpenLine {
   caret: number | null
 }
 
-/** `anchor` and `offset`: a position in the DOM. `copied`: a quirk that is read as it is seen. */
+/** `anchor` and `offset`: a position in the DOM. `copied`: a quirk that is read as visible. */
 export function readSeen(root: HTMLElement, anchor: Node | null, offset: number, copied?: Quirk): Seen {
   const lines: SeenLine[] = []
   let open: OpenLine | null = null
@@ -70,7 +73,7 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number,
 
   function end(): void {
     if (!open) return
-    // The last break of a line is its placeholder.
+    // A line's last break is its placeholder.
     const last = open.text.at(-1)
     if (last?.[0] === '\u2028') open.text.pop()
     const text = copied === 'half of a character' ? open.text : wholeCharacters(open.text)
@@ -113,7 +116,7 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number,
   }
 
   function visitElement(element: Element, block: Element): void {
-    // A caret in them is before them.
+    // A caret inside these counts as before them.
     if (/^(br|img)$/.test(element.localName)) note(element, 0)
     if (element.localName === 'br') {
       begin(block).text.push(['\u2028', lookOf(element.parentElement ?? root, block)])
@@ -204,14 +207,14 @@ function kindOf(root: Element, element: Element): { block: string; align: string
 }
 
 function lookOf(element: Element, nearest: Element): string {
-  // A block within a mark has its look.
+  // A block within a mark has the mark's look.
   let block = nearest
   for (let at = nearest; at.parentElement && !at.hasAttribute('contenteditable'); at = at.parentElement)
     if (getComputedStyle(at.parentElement).display === 'inline')
       block = at.parentElement.parentElement ?? block
   const [own, around] = [getComputedStyle(element), getComputedStyle(block)]
   const looks = new Set<string>()
-  // A heading is bold by itself, wherever it stands.
+  // A heading is bold by itself, wherever it is.
   const heading = element.closest('h1, h2, h3, h4, h5, h6')
   const usual = heading ? getComputedStyle(heading).fontWeight : around.fontWeight
   if (Number(own.fontWeight) > Number(usual)) looks.add('bold')

@@ -10,7 +10,7 @@ import { openStage, type Stage, type as typeText, untilShows } from './stage.ts'
 
 const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
-/** As keys on a keyboard with Ctrl, which WebDriver would need to hold. */
+/** As typed with Ctrl held, which WebDriver would have to hold itself. */
 function pressed(key: string, code: string, held: readonly string[] = ['ctrlKey']): boolean {
   const init = {
     key,
@@ -41,7 +41,7 @@ function drop(name: string, type: string, base64: string): void {
   root?.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true, ...at }))
 }
 
-/** Selects letters of the first text that contains them. */
+/** Selects these words in the first text that contains them. */
 function select(words: string): void {
   const texts = document.createTreeWalker(
     document.querySelector('#document') ?? document,
@@ -61,7 +61,7 @@ const isPressed = (tool: string) =>
   document.querySelector(`[data-tool=${tool}]`)?.getAttribute('aria-pressed') === 'true'
 const textOf = (selector: string) => document.querySelector(selector)?.textContent ?? ''
 
-/** Without the marks that each editor puts at a line's end. */
+/** Without the placeholders that each editor adds at the end of a line. */
 async function html(window: BrowserWindow): Promise<string> {
   return (await window.run(htmlShown)).replace(/<br[^>]*>(?=<\/(?:p|li|h\d)>)/g, '').replaceAll('\u200b', '')
 }
@@ -91,7 +91,7 @@ for (const editor of ['shared', 'mirror'] as const)
       return window
     }
 
-    test('a button acts on the text and leaves it the focus and the selection', async () => {
+    test('a button acts on the text and leaves the focus and selection in it', async () => {
       const window = await openWindow()
       await typeText(window, 'some words')
       await window.run(select, 'words')
@@ -119,7 +119,7 @@ for (const editor of ['shared', 'mirror'] as const)
       await until(async () => !(await window.run(isPressed, 'bold')), 'bold stays pressed')
     })
 
-    test('what is typed after a button is marked, and undone and redone by buttons', async () => {
+    test('text typed after a button is marked; buttons undo and redo it', async () => {
       const window = await openWindow()
       await typeText(window, 'a')
       await window.click('[data-tool=bold]')
@@ -131,7 +131,7 @@ for (const editor of ['shared', 'mirror'] as const)
       await until(async () => (await window.run(textOf, '#document')).includes('b'), 'it is not redone')
     })
 
-    test('shortcuts do the same; in a list Tab nests, elsewhere it moves on', async () => {
+    test('shortcuts do the same; Tab nests list items, and moves the focus elsewhere', async () => {
       const window = await openWindow()
       await typeText(window, 'one')
       assert.ok(await window.run(pressed, '!', 'Digit1', ['ctrlKey', 'altKey']))
@@ -141,7 +141,7 @@ for (const editor of ['shared', 'mirror'] as const)
       assert.ok(!(await window.run(pressed, 'Tab', 'Tab', [])))
       assert.ok(await window.run(pressed, '*', 'Digit8', ['ctrlKey', 'shiftKey']))
       await untilHtml(window, /<ul><li>one/)
-      // Chromium's own lists begin at the item's start.
+      // Chromium's own lists start at the item's start.
       if (editor === 'mirror') await window.key('\ue010')
       await window.key('\ue007')
       await typeText(window, 'two')
@@ -177,7 +177,7 @@ for (const editor of ['shared', 'mirror'] as const)
       await window.click('.link-form [type=submit]')
       await untilHtml(window, /see <a [^>]*href="https:\/\/example\.org"[^>]*>here<\/a> now/)
       assert.ok(await window.run(isInText))
-      // A caret in it is enough.
+      // A caret in the link is enough.
       await window.run(() =>
         getSelection()?.collapse(document.querySelector('#document a')?.firstChild ?? null, 2),
       )
@@ -194,7 +194,7 @@ for (const editor of ['shared', 'mirror'] as const)
       await untilHtml(window, /^<p>see here now/)
     })
 
-    test('no clipboard brings a policy error, all its words arrive, and what is not kept is named', async () => {
+    test('no paste causes a policy error, all its words arrive, and what is not kept is named', async () => {
       await stage.browser.consoleMessages()
       const window = await openWindow()
       for (const { name, html: foreign, text, kept, unkept = [] } of clipboards) {
@@ -225,7 +225,7 @@ for (const editor of ['shared', 'mirror'] as const)
       assert.deepEqual(await stage.browser.consoleMessages(), [])
     })
 
-    test('a clipboard’s structure reaches the document', async () => {
+    test('a paste’s structure reaches the document', async () => {
       const window = await openWindow()
       const [word] = clipboards
       await window.run(paste, word?.html ?? '', '')
@@ -235,7 +235,7 @@ for (const editor of ['shared', 'mirror'] as const)
       )
     })
 
-    test('what is typed while a pasted image is read comes after it', async () => {
+    test('text typed while a pasted image is read comes after it', async () => {
       const window = await openWindow()
       await window.run((base64: string) => {
         const root = document.querySelector<HTMLElement>('#document')
@@ -253,10 +253,10 @@ for (const editor of ['shared', 'mirror'] as const)
       await untilHtml(window, /<img[^>]*>12/)
     })
 
-    test('pasted code keeps its lines, in a code block too', async () => {
+    test('pasted code keeps its lines, also in a code block', async () => {
       const window = await openWindow()
       await window.run(paste, '<pre>if (a)\n    b()</pre>', '')
-      // A letter typed before it would give its line to the code’s last one.
+      // A letter typed before it would give its own block to the code’s last line.
       await untilHtml(window, /<pre>if \(a\)/)
       await typeText(window, '!')
       await window.run(select, '!')
@@ -338,7 +338,7 @@ describe('the page', () => {
     await window.resize(360, 800)
     await until(
       () => window.run(() => document.querySelector('[data-tool=more]') !== null),
-      'there is no more',
+      'there is no “more” button',
     )
     assert.equal(await window.run(() => document.querySelector('[data-tool=pre]')), null)
     await window.click('#document')
@@ -352,7 +352,7 @@ describe('the page', () => {
     await window.close()
   })
 
-  test('the empty page says what to do and offers a second window; the first letter moves nothing', async () => {
+  test('an empty page says what to do and offers a second window; the first letter typed moves nothing', async () => {
     const [window] = await stage.open(mode, 1, 'empty')
     assert.ok(window)
     const offer = () =>
@@ -382,17 +382,17 @@ describe('the page', () => {
     await window.close()
   })
 
-  test('the list of shortcuts opens and closes by keyboard, back to the text', async () => {
+  test('the list of shortcuts opens and closes by keyboard, returning to the text', async () => {
     const [window] = await stage.open(mode, 1, 'shortcuts')
     assert.ok(window)
     await window.click('#document')
     await typeText(window, 'x')
     assert.ok(await window.run(pressed, '/', 'Slash'))
     const isOpen = () => window.run(() => document.querySelector('dialog[open]') !== null)
-    await until(isOpen, 'there is no list')
+    await until(isOpen, 'the list did not open')
     assert.match(await window.run(textOf, 'dialog'), /BoldCtrl\+B/)
     await window.click('dialog button')
-    await until(async () => !(await isOpen()), 'it does not close')
+    await until(async () => !(await isOpen()), 'the list did not close')
     assert.ok(await window.run(isInText))
     await typeText(window, 'y')
     await untilShows(window, 'xy')

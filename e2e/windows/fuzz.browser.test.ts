@@ -1,5 +1,5 @@
-// Seeded random editing in three windows whose connections fail at random: nothing is lost or misplaced.
-// CROSSWIND_ROUNDS=500 and CROSSWIND_SEED=n make it longer or different.
+// Seeded random editing in three windows whose connections fail at random: nothing is lost or
+// misplaced. CROSSWIND_ROUNDS=500 and CROSSWIND_SEED=n make it longer or different.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -20,24 +20,27 @@ const rounds = Number(process.env.CROSSWIND_ROUNDS || 5)
 const seed = Number(process.env.CROSSWIND_SEED || 12)
 const stepsInRound = 8
 const channel = 'fuzz'
-/** A longer text is cut down now and then. */
+/** A longer text is shortened now and then. */
 const longestText = 500
 
 type Aim = 'keep' | 'caret' | 'range' | 'start' | 'half'
 
 interface Seen {
   readonly text: string
-  /** All that was shown since the last look, if only for a moment: others' text may come into a selection just before the key. */
+  /**
+   * Everything shown since the last look, even briefly: others' text may enter a selection just
+   * before the key.
+   */
   readonly since: string
   readonly isCollapsed: boolean
-  /** The character before the caret in its line; null at the beginning and behind a break. */
+  /** The character before the caret in its line; null at its beginning and after a break. */
   readonly left: string | null
 }
 
 type Fate =
   | 'there'
   | 'deleted'
-  /** Undone or redone, or only shown by an input method on its way. */
+  /** Undone or redone, or only shown temporarily by an input method. */
   | 'either'
 
 const chords = {
@@ -49,7 +52,7 @@ const chords = {
   walk: ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'],
 }
 
-/** One window as the test knows it. */
+/** The test's record of one window. */
 interface Player {
   readonly writer: Writer
   readonly name: string
@@ -65,7 +68,7 @@ class Game {
   readonly #fates = new Map<string, Fate>()
   readonly #authors = new Map<string, Player>()
   #next = 0x4e00
-  /** For the report of a failure. */
+  /** Reported on failure. */
   readonly steps: string[] = []
 
   constructor(players: readonly Player[], random: () => number) {
@@ -81,7 +84,7 @@ class Game {
     return from[this.#below(from.length)] as Value
   }
 
-  /** Characters that nobody has typed before. */
+  /** Characters that were never typed before. */
   #fresh(player: Player, most: number, fate: Fate = 'there'): string {
     const codes = Array.from({ length: 1 + this.#below(most) }, (_, place) => this.#next + place)
     this.#next += codes.length
@@ -148,7 +151,7 @@ class Game {
     const deletes = !before.isCollapsed && action !== 'mark' && action !== 'block' && action !== 'list'
     this.#account(player, action, before.text, now, deletes)
     for (const character of typed)
-      assert.ok(now.text.includes(character), `${character} does not show in ${player.name}: ${now.text}`)
+      assert.ok(now.text.includes(character), `${character} is not shown in ${player.name}: ${now.text}`)
   }
 
   #chordFor(
@@ -174,7 +177,7 @@ class Game {
     await player.writer.compose(player.composing)
   }
 
-  /** Half of the time with the text that shows already. */
+  /** Half of the time with the text already shown. */
   async #commit(player: Player): Promise<void> {
     this.steps.push(`${player.name}: commit`)
     const text = this.#random() < 0.5 && player.composing ? player.composing : this.#fresh(player, 3)
@@ -210,7 +213,7 @@ class Game {
     await reconnect(player.writer)
   }
 
-  /** Places the selection, and sees what the window shows then. */
+  /** Sets the selection, and reads what the window then shows. */
   async #look(player: Player, aim: Aim): Promise<Seen> {
     const seen = await player.writer.run(look, aim, this.#random(), this.#random())
     player.left = seen.left
@@ -226,7 +229,7 @@ class Game {
         deletes ||
         ['erase', 'merge', 'redo'].includes(action) ||
         (action === 'undo' && this.#authors.get(character) === player)
-      assert.ok(mayGo, `${character} went by ${action} of ${player.name}`)
+      assert.ok(mayGo, `${character} was removed by ${action} of ${player.name}`)
       this.#fates.set(character, 'deleted')
       this.steps.push(`  without ${character}`)
     }
@@ -244,7 +247,7 @@ class Game {
     for (const [character, fate] of this.#fates) {
       const count = counts.get(character) ?? 0
       if (fate === 'there') assert.equal(count, 1, `${character} is there ${count} times in ${html}`)
-      if (fate === 'deleted') assert.equal(count, 0, `${character} was deleted, and is in ${html}`)
+      if (fate === 'deleted') assert.equal(count, 0, `${character} was deleted, but is in ${html}`)
     }
     for (const player of this.#players) {
       const { left: expected, name } = player
@@ -255,7 +258,7 @@ class Game {
   }
 }
 
-/** In the page. `a` and `b`: from 0 to 1. */
+/** Runs in the page. `a` and `b`: from 0 to 1. */
 function look(aim: Aim, a: number, b: number): Seen {
   const root = document.querySelector<HTMLElement>('#document')
   if (!root) throw new Error('There is no document.')
@@ -327,7 +330,7 @@ before(async () => {
     const mode = modes.find((each) => each.name === name) ?? assert.fail(`there is no mode ${name}`)
     const writer = await openWriter(stage.browser, stage.server.ports, mode, channel)
     await writer.click('#document')
-    // A relay has a port of one HTTP version.
+    // A relay has one port, for one HTTP version.
     const others = modes.filter(({ http }) => http === mode.http)
     players.push({ writer, name, modes: others, network: 'open', composing: null, left: null })
   }

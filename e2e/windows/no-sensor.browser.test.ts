@@ -66,7 +66,7 @@ for (const view of ['all', 'wind', 'overview'])
     await window.close()
   })
 
-test('the terminal says it too', async () => {
+test('the terminal says the same', async () => {
   const flags = ['--sensor-source', 'none', '--storage', 'memory', '--port', '0', '--http1-port', '0']
   const server = spawn(process.execPath, [join(import.meta.dirname, '../../server/main.ts'), ...flags])
   let printed = ''
@@ -79,6 +79,6 @@ test('the terminal says it too', async () => {
   assert.match(printed, /Wind +none: .*--sensor-source simulated.*npm run sensor -- --list/s)
 })
 
-test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {
+test('no policy violations and no other errors occurred', async () => {
   assert.deepEqual(await stage.browser.consoleMessages(), [])
 })

@@ -1,4 +1,4 @@
-// What was typed offline into the shared document survives window, browser and server, and arrives once.
+// Text typed offline survives window, browser and server restarts, and arrives once.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,7 +20,10 @@ let server: TestServer
 let browser: Browser
 let other: Browser
 
-/** With the same log; at the same ports as the one before. Merges for so long that a window that ends still has updates to merge. */
+/**
+ * Uses the same log and ports as the previous one. Merges for so long that a closing window still
+ * has updates to merge.
+ */
 async function startServer(): Promise<TestServer> {
   const ports: Partial<Config> = server ? { port: server.ports['2'], http1Port: server.ports['1.1'] } : {}
   const change = { storage: 'sqlite', dataFolder: join(folder, 'data'), mergeMs: 1000, ...ports } as const
@@ -53,7 +56,7 @@ const outboxOf = (window: BrowserWindow) => window.run(() => globalThis.window.c
 
 async function untilStored(window: BrowserWindow): Promise<void> {
   const isStored = async () => (await outboxOf(window))?.unstored === 0
-  await until(isStored, 'what was typed was not stored')
+  await until(isStored, 'the typed text was not stored')
 }
 
 async function untilNotOpen(window: BrowserWindow): Promise<void> {
@@ -64,14 +67,14 @@ async function untilNoneKept(window: BrowserWindow): Promise<void> {
   await until(async () => (await window.run(draftsKept)) === 0, 'drafts are still kept')
 }
 
-/** In a browser that keeps nothing of this page, and so shows what the log says. */
+/** Opens a browser without stored data, which shows the log's content. */
 async function assertStored(channel: string, text: string): Promise<void> {
   const window = await openWindow(channel, { at: other })
   await untilShows(window, text)
   await window.close()
 }
 
-test('a window closed without a server: the next one sends it, when both are there again', async () => {
+test('after a window closed without a server, the next window sends its edits once the server is back', async () => {
   const window = await openWindow('closed')
   await window.click('#document')
   await typeText(window, 'stored ')
@@ -89,7 +92,7 @@ test('a window closed without a server: the next one sends it, when both are the
   await next.close()
 })
 
-test('a window that is reloaded before its edits got through has them at once, and sends them', async () => {
+test('a window reloaded before its edits were sent shows them at once, and sends them', async () => {
   const proxy = await startProxy(server.ports['2'])
   const window = await openWindow('reloaded', { port: proxy.port })
   await window.click('#document')
@@ -108,7 +111,7 @@ test('a window that is reloaded before its edits got through has them at once, a
   await proxy.close()
 })
 
-test('an open window takes what closed ones left, of each what it typed, beside what others wrote meanwhile', async () => {
+test("an open window takes over closed windows' drafts, and merges them with what others wrote meanwhile", async () => {
   const proxy = await startProxy(server.ports['2'])
   const windows: BrowserWindow[] = []
   for (let n = 0; n < 3; n += 1) windows.push(await openWindow('several', { port: proxy.port }))
@@ -129,7 +132,7 @@ test('an open window takes what closed ones left, of each what it typed, beside 
   proxy.refuse(false)
   await untilOpen(last, mode)
   const isWhole = async () => [...(await last.run(textShown))].toSorted().join('') === '000111abc'
-  await until(isWhole, 'not everything is there once').catch(async (error) => {
+  await until(isWhole, 'not every text is there exactly once').catch(async (error) => {
     throw new Error(`${error.message} It shows ${JSON.stringify(await last.run(textShown))}.`)
   })
   const text = await last.run(textShown)
@@ -141,7 +144,7 @@ test('an open window takes what closed ones left, of each what it typed, beside 
   await proxy.close()
 })
 
-test('hundreds of edits without a server are counted one by one, kept together, and sent once', async () => {
+test('hundreds of edits without a server are counted one by one, stored together, and sent once', async () => {
   const window = await openWindow('many')
   await window.click('#document')
   await typeText(window, '!')
@@ -156,7 +159,7 @@ test('hundreds of edits without a server are counted one by one, kept together, 
     const kept = await window.run(draftsKept)
     return kept > 0 && kept < 100
   }
-  await until(isKept, 'the edits are not kept, or each by itself')
+  await until(isKept, 'the edits are not stored, or not merged')
   await window.close()
   server = await startServer()
   const next = await openWindow('many')
@@ -167,7 +170,7 @@ test('hundreds of edits without a server are counted one by one, kept together, 
   await next.close()
 })
 
-test('browser and server end, and start again: what was typed between is there, once', async () => {
+test('browser and server both restart: text typed in between is there, once', async () => {
   const window = await openWindow('restarted')
   await window.click('#document')
   await typeText(window, 'stored ')

@@ -43,7 +43,7 @@ function whatWasSeen(): { places: string[]; words: string[]; opened: number } {
   return { places: [...seen.places], words: [...seen.words], opened: seen.opened }
 }
 
-test('over an outage and its retries nothing moves the document, and nothing unknown is said', async (t) => {
+test('during an outage and its retries the document does not move, and the header says nothing false', async (t) => {
   const proxy = await startProxy(stage.server.ports['1.1'])
   t.after(proxy.close)
   const windows: BrowserWindow[] = []
@@ -62,10 +62,10 @@ test('over an outage and its retries nothing moves the document, and nothing unk
   proxy.refuse(true)
   proxy.cut()
   const isLongOut = async (window: BrowserWindow) => (await window.run(whatWasSeen)).opened >= 4
-  for (const window of windows) await until(() => isLongOut(window), 'it did not try again', 30_000)
+  for (const window of windows) await until(() => isLongOut(window), 'it did not retry', 30_000)
   proxy.refuse(false)
   for (const window of windows) {
-    await until(async () => (await window.run(linkState)).state === 'open', 'it did not come back', 30_000)
+    await until(async () => (await window.run(linkState)).state === 'open', 'it did not reconnect', 30_000)
     const { places, words } = await window.run(whatWasSeen)
     assert.equal(places.length, 1, places.join(' and '))
     assert.ok(words.length > 0)
@@ -99,7 +99,7 @@ const others: readonly Partial<View>[] = [
   { windows: 12, unshared: { reason: 'refused' } },
 ]
 
-test('a countdown begins at its pause, and not where the page was opened', async () => {
+test('a countdown starts at its pause, not when the page was opened', async () => {
   const window = await stage.browser.newWindow()
   await window.open(`${stage.server.origin[mode.http]}/?transport=websocket&http=1.1&channel=count&record`)
   await untilOpen(window, mode)
@@ -153,7 +153,7 @@ for (const isReader of [false, true]) {
   })
 }
 
-test('the mode in use is readable at every width from 320 px on, and the header keeps its height', async () => {
+test('the mode in use is readable at every width from 320 px, and the header keeps its height', async () => {
   const window = await stage.browser.newWindow()
   await window.open(`${stage.server.origin['2']}/?channel=main&record`)
   await untilOpen(window, modeNamed('sse/2') ?? mode)
@@ -174,7 +174,7 @@ test('the mode in use is readable at every width from 320 px on, and the header 
 interface SeenHeader {
   readonly height: number
   readonly overflow: number
-  /** Whether the mode in use is shown to its last letter. */
+  /** Whether the mode in use is shown in full. */
   readonly isWhole: boolean
   readonly mode: string
   readonly words: string

@@ -51,10 +51,10 @@ for (const share of ['none', 'browser'] as const) {
     })
     after(() => stage.close())
 
-    // Sharing depends on the kind of transport alone.
+    // Sharing depends only on the kind of transport.
     const shared = new Set(['sse/2', 'websocket/1.1', 'polling/2'])
     for (const each of share === 'none' ? browserModes : modes.filter(({ name }) => shared.has(name))) {
-      test(`${each.name}: one types, another shows what the server counts`, async () => {
+      test(`${each.name}: one window types, another shows the server's figures`, async () => {
         const channel = `overview-${each.name.replace('/', '-')}`
         const reader = await openView(stage, each, channel, 'overview')
         await untilCounts(reader, 0, 0)
@@ -68,7 +68,7 @@ for (const share of ['none', 'browser'] as const) {
       })
     }
 
-    test('a window changes over to it without a reload, and gets the newest at once', async () => {
+    test('a window switches to the overview without a reload, and gets the newest at once', async () => {
       const writer = await openView(stage, mode, 'turning', 'editor')
       await writer.click('#document')
       await typeText(writer, 'one two three')
@@ -86,20 +86,20 @@ for (const share of ['none', 'browser'] as const) {
       for (const window of [reader, writer]) await window.close()
     })
 
-    test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {
+    test('no policy violations and no other errors occurred', async () => {
       assert.deepEqual(await stage.browser.consoleMessages(), [])
     })
   })
 }
 
-describe('nobody looks', () => {
+describe('without a subscriber', () => {
   let stage: Stage
   before(async () => {
     stage = await openStage()
   })
   after(() => stage.close())
 
-  test('a window that turns to something else is not sent it any more', async () => {
+  test('a window that switches to another view is no longer sent the overview', async () => {
     const reader = await openView(stage, mode, 'main', 'overview')
     await untilCounts(reader, 0, 0)
     assert.equal(await whoReads(reader, 'overview.main'), 1)

@@ -15,7 +15,7 @@ before(async () => {
 })
 after(() => stage.close())
 
-/** In a cold browser; resolves when the link is open and the history, if any, is drawn. */
+/** Opens in a cold browser; resolves when the link is open and the history, if any, is drawn. */
 async function openCold(query: string): Promise<BrowserWindow> {
   const browser = await stage.anotherBrowser()
   browsers.push(browser)
@@ -27,7 +27,7 @@ async function openCold(query: string): Promise<BrowserWindow> {
 
 const opened = new Map<string, Promise<BrowserWindow>>()
 
-/** The window of an earlier test with this query, which nobody has touched since it opened. */
+/** The window of an earlier test with this query, which was not used since it opened. */
 function untouched(query: string): Promise<BrowserWindow> {
   const window = opened.get(query) ?? openCold(query)
   opened.set(query, window)
@@ -50,7 +50,7 @@ interface Transfer {
   readonly initiator: string
 }
 
-/** All transfers, the page first; a stream is listed once it ends. */
+/** All transfers, the page first; a stream is listed when it ends. */
 function transfers(): Transfer[] {
   const entries = [
     ...performance.getEntriesByType('navigation'),
@@ -68,7 +68,7 @@ function transfers(): Transfer[] {
 const partsLoaded = (all: readonly Transfer[]) =>
   all.flatMap(({ name }) => /\/(Sheet|WindPanel|Overview)-/.exec(name)?.[1] ?? []).sort()
 
-test(`the first view has at most ${mostBytes / 1000} kB on the wire: the page and every file that it asks for`, async (t) => {
+test(`the first view has at most ${mostBytes / 1000} kB on the wire: the page and every file it requests`, async (t) => {
   const window = await untouched('')
   const all = await window.run(transfers)
   // API responses vary with their content and with time.
@@ -80,7 +80,7 @@ test(`the first view has at most ${mostBytes / 1000} kB on the wire: the page an
   assert.ok(sum <= mostBytes, `${sum} bytes`)
 })
 
-test('each script, style and the wind’s history comes compressed, the page and what else the API says do not', async () => {
+test('scripts, styles and the wind’s history are compressed; the page and other API responses are not', async () => {
   const window = await untouched('')
   for (const { name, encoded, plain } of await window.run(transfers)) {
     if (/\.(js|css)$/.test(name)) assert.ok(encoded < plain * 0.6, name)
@@ -89,7 +89,7 @@ test('each script, style and the wind’s history comes compressed, the page and
   }
 })
 
-test('a view loads its own parts and no others, side by side with the first script', async () => {
+test('a view loads only its own parts, in parallel with the first script', async () => {
   for (const [query, parts] of [
     ['', ['Sheet', 'WindPanel']],
     ['view=editor', ['Sheet']],
@@ -111,9 +111,9 @@ test('a view loads its own parts and no others, side by side with the first scri
   }
 })
 
-test('another view is loaded when it is chosen, and is there whole when it is shown', async () => {
+test('another view is loaded when it is chosen, and is complete when it is shown', async () => {
   const window = await untouched('view=editor')
-  // Checks each change of the desk: its main part is always there.
+  // Checks at each change of the desk that its main part is there.
   await window.run(() => {
     const seen: string[] = []
     Object.assign(globalThis, { seen })
@@ -147,12 +147,12 @@ interface LayoutShift extends PerformanceEntry {
   readonly sources: readonly { readonly node: Node | null }[]
 }
 
-test('no part of the first view moves while it comes', async () => {
+test('no part of the first view moves while it loads', async () => {
   const window = await untouched('')
   const moved = await window.run(
     () =>
       new Promise<string[]>((resolve) => {
-        // Text may grow in a place that stays.
+        // Text may grow within a place that does not move.
         const places =
           '.desk, .desk-main, .desk-beside, .sheet, .wind, .dial, .figures, .figure, .history, .plot'
         const told = (list: PerformanceObserverEntryList) => {
@@ -163,18 +163,19 @@ test('no part of the first view moves while it comes', async () => {
           resolve(parts.filter((part) => part.matches(places)).map(({ outerHTML }) => outerHTML.slice(0, 80)))
         }
         new PerformanceObserver(told).observe({ type: 'layout-shift', buffered: true })
-        // Words may change length in a place that stays. Two frames flush buffered entries.
+        // Words may change length within a place that does not move. Two frames flush buffered
+        // entries.
         requestAnimationFrame(() => requestAnimationFrame(() => resolve([])))
       }),
   )
   assert.deepEqual(moved, [])
 })
 
-test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {
+test('no policy violations and no other errors occurred', async () => {
   for (const browser of browsers) assert.deepEqual(await browser.consoleMessages(), [])
 })
 
-test('a part whose files do not come is not there by half: the window says so and stays as it was', async () => {
+test("if a part's files do not load, the window says so and stays unchanged", async () => {
   const window = await openCold('view=editor')
   await stage.server.close()
   await window.click('.views .view-link:nth-child(4)')

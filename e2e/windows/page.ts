@@ -16,7 +16,7 @@ export function textShown(): string {
   return document.querySelector('#document')?.textContent ?? ''
 }
 
-/** Without the direction that every block has. */
+/** Without the `dir` attribute of each block. */
 export function htmlShown(): string {
   return (document.querySelector('#document')?.innerHTML ?? '').replaceAll(' dir="auto"', '')
 }
@@ -70,7 +70,7 @@ export function editsReceived(): string[] {
   return received.filter(({ kind }) => kind === 'edit' || kind === 'update').map(({ id }) => id)
 }
 
-/** Drafts that this browser keeps, of all windows at this address. */
+/** Drafts that this browser stores, of all windows at this address. */
 export async function draftsKept(): Promise<number> {
   const database = await new Promise<IDBDatabase>((resolve, reject) => {
     const opening = indexedDB.open('crosswind')
@@ -116,7 +116,7 @@ export function scrollTo(top: number): void {
   document.scrollingElement?.scrollTo(0, top)
 }
 
-/** The others' carets, each with the line's text around it: `Ada: Hel|lo`. */
+/** Other windows' carets, each with the line's text around it: `Ada: Hel|lo`. */
 export function caretsShown(): string[] {
   return [...document.querySelectorAll<HTMLElement>('.caret-of:not([hidden])')].map((box) => {
     const caret = box.querySelector('.caret')

@@ -1,4 +1,4 @@
-// Carets and names of others in real windows: where they are, when they go, and what they cost.
+// Carets and names of others in real windows: position, removal and cost.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -48,7 +48,7 @@ async function untilCarets(window: BrowserWindow, ...expected: readonly string[]
   })
 }
 
-/** A stream, a socket and a poller; the contract suite has states in every mode. */
+/** A stream, a socket and a poller; the contract suite tests awareness in every mode. */
 const tested = sampledModes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'polling/2'].includes(name))
 
 for (const mode of tested) {
@@ -71,13 +71,13 @@ for (const mode of tested) {
     await untilCarets(reader, `${name}: Hel|lo`)
     const [readerName] = await reader.run(peopleHere)
     await untilCarets(typist, `${readerName}: |Hello`)
-    // Below the text: at its end.
+    // Clicks below the text, which puts the caret at its end.
     await reader.click('#document')
     await untilCarets(typist, `${readerName}: Hello|`)
   })
 }
 
-test('a window that comes later sees the caret of somebody who has only typed', async (t) => {
+test('a late window sees the caret of someone who has only typed', async (t) => {
   t.after(stage.closeWindows)
   const [typist] = await stage.open(sse, 1, 'typed')
   assert.ok(typist)
@@ -89,7 +89,7 @@ test('a window that comes later sees the caret of somebody who has only typed', 
   await untilCarets(late, `${(await typist.run(peopleHere))[0]}: Hello|`)
 })
 
-test('a closed window is gone within three seconds, and so is that of a killed browser', async (t) => {
+test('a closed window disappears within three seconds, as does one of a killed browser', async (t) => {
   const { typist, reader, channel, name } = await openPair()
   t.after(stage.closeWindows)
   await typeText(typist, 'Hello')
@@ -102,13 +102,13 @@ test('a closed window is gone within three seconds, and so is that of a killed b
   assert.ok(victim)
   await victim.click('#document')
   await typeText(victim, '!')
-  await until(async () => (await reader.run(caretsShown)).length === 1, 'the caret did not come')
+  await until(async () => (await reader.run(caretsShown)).length === 1, 'the caret did not appear')
   await browser.kill()
   await untilPeople(reader, 1, 3000)
   await untilCarets(reader)
 })
 
-test('fifty letters cost less than a tenth of their bytes for presence, five idle seconds nothing', async (t) => {
+test('fifty letters cost less than a tenth of their bytes for presence; five idle seconds cost nothing', async (t) => {
   const { typist, reader, channel } = await openPair()
   t.after(stage.closeWindows)
   const { origin, ca } = stage.server
@@ -146,14 +146,14 @@ test('fifty letters cost less than a tenth of their bytes for presence, five idl
   assert.deepEqual([since.filter((type) => type !== 'heartbeat'), await reports(typist)], [[], idle])
 })
 
-test('a name that is chosen is shown in the other windows, as text', async (t) => {
+test('a chosen name is shown in the other windows, as plain text', async (t) => {
   const { typist, reader } = await openPair()
   t.after(stage.closeWindows)
   await typist.click('.people-button')
   await typeText(typist, 'Ada <b>')
   await typist.key(keys.enter)
   await untilPeople(reader, 2)
-  await until(async () => (await reader.run(peopleHere)).includes('Ada <b>'), 'the name did not come')
+  await until(async () => (await reader.run(peopleHere)).includes('Ada <b>'), 'the name did not appear')
   await typist.click('#document')
   await typeText(typist, 'x')
   await untilCarets(reader, 'Ada <b>: x|')

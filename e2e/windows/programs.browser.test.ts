@@ -38,7 +38,7 @@ function writing(method: 'PUT' | 'POST', channel: string, id: string, body: stri
   return { method, path, headers: { 'content-type': type }, body }
 }
 
-test('a text that a program writes is shown, and leaves what is typed and its caret', async () => {
+test('text written by a program is shown, and leaves typed text and its caret in place', async () => {
   const { server } = stage
   const [typist, reader] = await stage.open(mode, 2, 'written')
   assert.ok(typist && reader)
@@ -61,7 +61,7 @@ test('a text that a program writes is shown, and leaves what is typed and its ca
   assert.equal(await ask(server, { path }), 'a first line\nsecond, my line\na third\na fourth\n')
 })
 
-test('a page of the mirror editor opens as a shared document, for reading too, and goes on', async (t) => {
+test('a page of the mirror editor opens as a shared document, also for reading, and can be continued', async (t) => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-data-'))
   t.after(() => rm(dataFolder, { recursive: true, force: true }))
   const change = { storage: 'sqlite', dataFolder, share: 'none' } as const

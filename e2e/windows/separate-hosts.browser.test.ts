@@ -1,4 +1,4 @@
-// Several machines: hosts in network namespaces, each with a wrong clock, one behind a known delay.
+// Several machines: hosts in network namespaces with wrong clocks, one behind a known delay.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -10,7 +10,9 @@ import { browserName } from './stage.ts'
 
 const reason = browserName === 'chromium' ? await whyNoHosts() : 'runs once, in Chromium'
 
-test('a delay added between two hosts with wrong clocks comes out', { skip: reason ?? false }, async (t) => {
+test('the measurement finds a delay added between two hosts with wrong clocks', {
+  skip: reason ?? false,
+}, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-hosts-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const addedMs = 40
@@ -31,6 +33,7 @@ test('a delay added between two hosts with wrong clocks comes out', { skip: reas
   // No exchange over a round trip of 80 ms can bound its clock closer.
   assert.ok(far.boundMs >= addedMs && near.boundMs < far.boundMs)
   assert.ok(Math.abs(found.addedMs - addedMs) <= boundMs, JSON.stringify(found))
-  // Both ways are alike, so that the exchanges’ middle is right: a clock that took one way for the other would be 40 ms off.
+  // Both directions are equal, so the exchanges’ midpoint is right: mistaking one direction for the
+  // other would be 40 ms off.
   assert.ok(Math.abs(found.addedMs - addedMs) < addedMs / 2, JSON.stringify(found))
 })

@@ -18,14 +18,14 @@ import type { Summary } from '../scenarios/keystrokes-report.ts'
 const execute = promisify(execFile)
 const ip = (...words: string[]) => execute('ip', words, { timeout: 10_000 })
 
-/** The lab's address, as both hosts know it. RFC 1918; it exists in the namespaces alone. */
+/** The lab's address, as both hosts know it. RFC 1918; it exists only in the namespaces. */
 const labAddress = '10.203.0.1'
 const firstPort = 8500
 const runWithinMs = 240_000
 
-/** Why hosts cannot be made here; null if they can. */
+/** Why hosts cannot be created here; null if they can. */
 export async function whyNoHosts(): Promise<string | null> {
-  if (process.platform !== 'linux') return 'network namespaces are Linux’s'
+  if (process.platform !== 'linux') return 'network namespaces exist only on Linux'
   const name = `crosswind-${process.pid}`
   try {
     await ip('netns', 'add', name)
@@ -33,14 +33,14 @@ export async function whyNoHosts(): Promise<string | null> {
     return null
   } catch (error) {
     const [, sentence = String(error)] = String(error).trim().split('\n')
-    return `\`ip netns add\` failed, which takes root and the package iproute2: ${sentence}`
+    return `\`ip netns add\` failed; it needs root and the package iproute2: ${sentence}`
   }
 }
 
 interface Plan {
-  /** Added to each way between the far host and the lab, ms. */
+  /** Added in each direction between the far host and the lab, ms. */
   readonly addedMs: number
-  /** How far each host's clock is wrong, ms. */
+  /** How far off each host's clock is, ms. */
   readonly wrongMs: { readonly near: number; readonly far: number }
   /** Further flags of `lab -- keystrokes`. */
   readonly flags: readonly string[]
@@ -49,8 +49,9 @@ interface Plan {
 }
 
 /**
- * The lab with server and typing window on one host, two devices on two others. Resolves to the summary, whose last
- * two windows are the near device and the far one. The delay is netem's, or that of `e2e/network` where the kernel lacks it.
+ * Runs the lab with server and typing window on one host, and two devices on two others. Resolves
+ * to the summary, whose last two windows are the near and the far device. The delay is netem's, or
+ * that of `e2e/network` if the kernel lacks it.
  */
 export async function measureOnHosts({ addedMs, wrongMs, flags, out, print }: Plan) {
   await using opened = new AsyncDisposableStack()
@@ -68,7 +69,7 @@ export async function measureOnHosts({ addedMs, wrongMs, flags, out, print }: Pl
 
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-hosts-'))
   opened.defer(() => rm(folder, { recursive: true, force: true }))
-  // Not the one in certs/: it would be made anew for this address.
+  // Not the one in certs/, which would be replaced for this address.
   await ensureCertificate({
     ...{ directory: folder, now: new Date(), names: ['localhost'], addresses: [labAddress, '127.0.0.1'] },
   })
@@ -107,7 +108,7 @@ export async function measureOnHosts({ addedMs, wrongMs, flags, out, print }: Pl
       through: ['ip', 'netns', 'exec', hosts[host]],
     })
     opened.defer(page.close)
-    // The near one is device 1.
+    // The near host is device 1.
     await page.page.waitForFunction(() => document.querySelector('#device')?.textContent !== '')
   }
   if (!(await endsWithin(exited, runWithinMs)))
@@ -149,7 +150,7 @@ async function delayFar(
     await ip('-n', far, 'route', 'add', labAddress, 'via', gateway(2))
     return 'netem'
   } catch {
-    // The far host takes the lab's address for its own, where relays listen.
+    // The far host takes the lab's address as its own; relays listen on it.
     await ip('-n', far, 'address', 'add', `${labAddress}/32`, 'dev', 'lo')
     const relays = spawn(
       'ip',
@@ -159,13 +160,13 @@ async function delayFar(
     opened.defer(() => void relays.kill('SIGKILL'))
     await Promise.race([
       once(relays.stdout, 'data'),
-      once(relays, 'exit').then(() => Promise.reject(new Error('The relays of the far host ended.'))),
+      once(relays, 'exit').then(() => Promise.reject(new Error("The far host's relays ended."))),
     ])
     return 'relays'
   }
 }
 
-/** In the far host: each of the lab's ports, delayed. Ends with its standard input. */
+/** Runs in the far host: delays each of the lab's ports. Ends with its standard input. */
 async function relay(addedMs: number): Promise<void> {
   const delay = { ...profiles.loopback.up, floorMs: addedMs }
   const profile = { ...profiles.loopback, up: delay, down: delay }
@@ -182,8 +183,8 @@ async function relay(addedMs: number): Promise<void> {
 }
 
 /**
- * By mode, ms: each device's fastest sample. The slower ones show how busy the machine was; a path's delay is estimated
- * from the fastest, as NTP does (RFC 5905 §10).
+ * Each device's fastest sample by mode, ms. The slower ones show how busy the machine was; the delay of
+ * a path is estimated from the fastest, as in NTP (RFC 5905 §10).
  */
 function fastestOf(samples: string, { near, far }: { readonly near: number; readonly far: number }) {
   const [head = '', ...lines] = samples.trim().split('\n')
@@ -204,7 +205,7 @@ function fastestOf(samples: string, { near, far }: { readonly near: number; read
 
 async function main([addedWord = '20', ...flags]: readonly string[]): Promise<void> {
   const reason = await whyNoHosts()
-  if (reason !== null) throw new Error(`Hosts cannot be made here: ${reason}`)
+  if (reason !== null) throw new Error(`Hosts cannot be created here: ${reason}`)
   const addedMs = Number(addedWord)
   if (!(addedMs >= 1 && addedMs <= 1000))
     throw new Error(`The delay is ${addedWord}; it must be from 1 to 1000 ms.`)

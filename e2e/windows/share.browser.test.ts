@@ -39,8 +39,8 @@ function mode(name: string): Mode {
 }
 
 /**
- * Modes of the server's streams and pollers on the window's page. A poller of an earlier test may still be listed: a worker
- * that ends with its last window need not get its farewell out.
+ * Modes of the server's streams and polls on the window's page. A poll of an earlier test may still
+ * be listed: a worker that ends with its last window cannot always send its leave request.
  */
 async function streamModes(window: BrowserWindow): Promise<string[]> {
   const page = new URL(await window.address()).pathname.slice(documentsPath.length) || 'main'
@@ -71,14 +71,14 @@ async function assertAllFollow(windows: readonly BrowserWindow[], typist: Browse
   const sent = await editsSent(typist)
   assert.ok(sent.length > 0)
   for (const window of windows) {
-    // The typist shows its text before its edits come back, with polling up to an interval later.
+    // The typist shows its text before its edits return, with polling up to an interval later.
     const hasAll = async () => (await window.run(editsReceived)).length >= sent.length
     await until(hasAll, `a window did not receive ${sent.length} edits`)
     assert.deepEqual(await window.run(editsReceived), sent)
   }
 }
 
-test('eight windows over HTTP/1.1, more than a browser connects, follow one that types, over one connection', async () => {
+test("eight windows over HTTP/1.1, more than a browser's connections, follow a typing one over one connection", async () => {
   const windows = await stage.open(mode('sse/1.1'), 8, 'eight')
   const [typist, other] = windows
   assert.ok(typist && other)
@@ -95,7 +95,7 @@ test('eight windows over HTTP/1.1, more than a browser connects, follow one that
 })
 
 for (const name of ['sse/1.1', 'long-polling/1.1']) {
-  test(`${name}, default settings: ten windows follow, each may type, and nothing warns`, async () => {
+  test(`${name}, default settings: ten windows follow, each may type, and none warns`, async () => {
     const windows = await byDefault.open(mode(name), 10, `ten-${mode(name).transport}`)
     const last = windows.at(-1) ?? assert.fail('there is no window')
     await untilCounted(last, 10)
@@ -117,7 +117,7 @@ for (const name of ['sse/1.1', 'long-polling/1.1']) {
   })
 }
 
-test('default settings: a window shares over HTTP/1.1 and not over HTTP/2, and may change while it types', async () => {
+test('default settings: a window shares over HTTP/1.1 but not over HTTP/2, and may switch while it types', async () => {
   const windows = await byDefault.open(mode('sse/2'), 3, 'changing')
   const [typist, reader] = windows
   assert.ok(typist && reader)
@@ -143,7 +143,7 @@ test('default settings: a window shares over HTTP/1.1 and not over HTTP/2, and m
 })
 
 for (const each of sampledModes) {
-  test(`${each.name}: three windows share it, and each may type`, async () => {
+  test(`${each.name}: three windows share a connection, and each may type`, async () => {
     const windows = await stage.open(each, 3, `three-${each.name.replace('/', '-')}`)
     const [first, second, third] = windows
     assert.ok(first && second && third)
@@ -162,7 +162,7 @@ for (const each of sampledModes) {
   })
 }
 
-test('a window that is reloaded joins again, and goes on', async () => {
+test('a reloaded window rejoins and continues', async () => {
   const windows = await stage.open(mode('sse/1.1'), 3, 'reloaded')
   const [typist, reloaded, reader] = windows
   assert.ok(typist && reloaded && reader)
@@ -176,7 +176,7 @@ test('a window that is reloaded joins again, and goes on', async () => {
   await untilStreams(reader, ['sse/1.1'])
 })
 
-test('one of three windows changes its mode and comes back, while it types', async () => {
+test('one of three windows changes its mode and returns while typing', async () => {
   const windows = await stage.open(mode('sse/1.1'), 3, 'switching')
   const [typist, reader, last] = windows
   assert.ok(typist && reader && last)
@@ -194,7 +194,7 @@ test('one of three windows changes its mode and comes back, while it types', asy
   await untilCounted(reader, 3)
 })
 
-test('windows on different pages share one connection, and each has its own page alone', async () => {
+test('windows on different pages share one connection, and each gets only its own page', async () => {
   const [main] = await stage.open(mode('sse/1.1'), 1, 'page-one')
   const [other] = await stage.open(mode('sse/1.1'), 1, 'page-two')
   assert.ok(main && other)
@@ -211,7 +211,7 @@ test('windows on different pages share one connection, and each has its own page
   for (const window of [main, other]) await untilCounted(window, 1)
 })
 
-test('the server restarts: all come back to one connection, with what was typed meanwhile', async () => {
+test('after a server restart all return to one connection, with the text typed meanwhile', async () => {
   await using opened = new AsyncDisposableStack()
   const own = await openStage({ share: 'browser' })
   opened.defer(own.browser.quit)
@@ -233,7 +233,7 @@ test('the server restarts: all come back to one connection, with what was typed 
   await untilStreams(reader, ['sse/1.1'])
 })
 
-/** The web app with changed files. */
+/** Serves the web app with changed files. */
 async function openChanged(
   opened: AsyncDisposableStack,
   change: (folder: string) => Promise<void>,
@@ -280,7 +280,7 @@ async function openWindows(
   return windows
 }
 
-test('without a SharedWorker a window leads; when it is closed another one does, and nothing is lost', async () => {
+test('without SharedWorker one window leads; when it closes another takes over, and nothing is lost', async () => {
   await using opened = new AsyncDisposableStack()
   const changed = await openChanged(opened, takeSharedWorkerAway)
   const used = mode('sse/1.1')
@@ -302,7 +302,7 @@ test('without a SharedWorker a window leads; when it is closed another one does,
   assert.deepEqual(await changed.browser.consoleMessages(), [])
 })
 
-test('a SharedWorker that does not load: a window leads', async () => {
+test('if the SharedWorker does not load, a window leads', async () => {
   await using opened = new AsyncDisposableStack()
   const used = mode('sse/1.1')
   const windows = await openWindows(await openChanged(opened, breakSharedWorker), used, 3)

@@ -1,4 +1,4 @@
-// Windows that write one document together, each of whose connections can be cut and held.
+// Windows that write one document together; each connection can be cut and held.
 
 import assert from 'node:assert/strict'
 import { documentPath } from '../../server/wire/document-api.ts'
@@ -12,7 +12,7 @@ export interface Writer extends BrowserWindow {
   readonly proxy: Stretch
 }
 
-/** A window with a relay of its own before the server. */
+/** A window behind a relay of its own. */
 export async function openWriter(
   browser: Browser,
   ports: Readonly<Record<Mode['http'], number>>,
@@ -34,7 +34,7 @@ export async function openWriter(
   }
 }
 
-/** Resolves when the window has noticed. */
+/** Resolves once the window has noticed. */
 export async function cutOff(writer: Writer): Promise<void> {
   writer.proxy.refuse(true)
   writer.proxy.cut()
@@ -43,18 +43,18 @@ export async function cutOff(writer: Writer): Promise<void> {
 
 export async function reconnect(writer: Writer): Promise<void> {
   writer.proxy.refuse(false)
-  // Otherwise it waits for its next attempt.
+  // Otherwise it would wait for its next attempt.
   await writer.run(() => void globalThis.dispatchEvent(new Event('online')))
 }
 
-/** Windows type parts of their texts in turns, so that their updates cross on the way. */
+/** Windows type parts of their texts in turns, so that their updates cross in flight. */
 export async function typeAtOnce(texts: readonly (readonly [BrowserWindow, string])[], part = 5) {
   const longest = Math.max(...texts.map(([, text]) => text.length))
   for (let at = 0; at < longest; at += part)
     for (const [window, text] of texts) if (at < text.length) await window.type(text.slice(at, at + part))
 }
 
-/** All are connected, have nothing unstored and show the same; resolves to that. */
+/** Waits until all are connected, have nothing unstored and show the same; resolves to that. */
 export async function untilEqual(windows: readonly BrowserWindow[], withinMs = 20_000): Promise<string> {
   let shown: Awaited<ReturnType<typeof shownIn>>[] = []
   const areEqual = async () => {
@@ -81,7 +81,10 @@ export async function untilHtml(windows: readonly BrowserWindow[], expected: str
   assert.equal(await untilEqual(windows), expected)
 }
 
-/** Console warnings and errors but for those of cut connections; 409 answers an upload whose stream was cut meanwhile. */
+/**
+ * Console warnings and errors, except those of cut connections; 409 answers an upload whose stream
+ * was cut meanwhile.
+ */
 export async function faultsSaid(browser: Browser): Promise<string[]> {
   const network =
     /net::ERR_|WebSocket connection to|can’t establish a connection|was interrupted|api\/streaming\?.* status of 409/
@@ -113,7 +116,7 @@ export function paste(html: string, text: string): void {
   if (html) data.setData('text/html', html)
   data.setData('text/plain', text)
   const event = new ClipboardEvent('paste', { bubbles: true, cancelable: true })
-  // Firefox leaves out what a script gives to the constructor.
+  // Firefox ignores it in the constructor.
   Object.defineProperty(event, 'clipboardData', { value: data })
   document.querySelector('#document')?.dispatchEvent(event)
 }

@@ -27,7 +27,7 @@ const fortyLetters = ['abcdefgh', 'ijklmnop', 'qrstuvwx', 'ABCDEFGH', 'IJKLMNOP'
 )
 
 let stage: Stage
-/** By HTTP version: behind a relay, which has a port for one. */
+/** By HTTP version, since a relay has one port for one version. */
 const relayed = new Map<string, Writer>()
 let others: BrowserWindow[] = []
 before(async () => {
@@ -43,7 +43,7 @@ after(async () => {
   await stage.close()
 })
 
-/** In Firefox the other modes are those of `two-browsers.browser.test.ts`. */
+/** In Firefox the other modes are tested by `two-browsers.browser.test.ts`. */
 const tested =
   browserName === 'firefox'
     ? browserModes.slice(0, 1)
@@ -67,7 +67,7 @@ for (const mode of tested)
       }
     })
 
-    /** Each window has its caret at the end of its own paragraph. */
+    /** Gives each window a caret at the end of its own paragraph. */
     async function prepare(): Promise<void> {
       const [writer = first] = others.slice(-1)
       await writer.run(selectAll)
@@ -86,7 +86,7 @@ for (const mode of tested)
         )
       })
 
-    test('all type at one place: each text stays together', async () => {
+    test('all type in one place: each text stays together', async () => {
       await prepare()
       for (const window of five) await window.run(placeCaret, 2, 1)
       await typeAtOnce(five.map((window, place) => [window, String(place).repeat(10)]))
@@ -95,7 +95,7 @@ for (const mode of tested)
       assert.equal(html.replaceAll(/\d/g, ''), begins.map((text) => `<p>${text}</p>`).join(''))
     })
 
-    test('one is offline for a while, and all write on', async () => {
+    test('one is offline for a while, and all continue writing', async () => {
       await prepare()
       await cutOff(first)
       const [second, third] = others as [BrowserWindow, BrowserWindow]
@@ -111,7 +111,7 @@ for (const mode of tested)
       await untilParagraphs(all, ['meanwhile A:written offline', 'and more', 'B:', 'C:elsewhere', 'D:', 'E:'])
     })
 
-    test('one composes while others type before it and around it', async () => {
+    test('one composes while others type before and around it', async () => {
       await prepare()
       const [composing, second, third] = others as [BrowserWindow, BrowserWindow, BrowserWindow]
       await second.run(placeCaret, 1, 0)
@@ -133,7 +133,7 @@ for (const mode of tested)
       await untilParagraphs(all, ['Aabove ', 'more :above', 'before it B:感じ!', 'C:', 'D:', 'E:'])
     })
 
-    test('undo and redo are one’s own', async () => {
+    test('undo and redo affect only one’s own changes', async () => {
       await prepare()
       const [mine, theirs] = others as [BrowserWindow, BrowserWindow]
       await theirs.run(placeCaret, 1, 1)
@@ -143,14 +143,14 @@ for (const mode of tested)
       ])
       await untilParagraphs(all, ['A:', 'Btheirs:mine', 'C:', 'D:', 'E:'])
       const showsMine = async () => (await mine.run(() => document.body.innerText)).includes('mine')
-      // On a busy machine the keys are more than one step.
+      // On a busy machine the keystrokes are more than one step.
       for (let step = 0; step < 4 && (await showsMine()); step += 1) await mine.press('Control+z')
       await untilParagraphs(all, ['A:', 'Btheirs:', 'C:', 'D:', 'E:'])
       for (let step = 0; step < 4 && !(await showsMine()); step += 1) await mine.press('Control+Shift+z')
       await untilParagraphs(all, ['A:', 'Btheirs:mine', 'C:', 'D:', 'E:'])
     })
 
-    test('a caret stays in its words when others edit above, before and behind it', async () => {
+    test('a caret stays at its text when others edit above, before and after it', async () => {
       await prepare()
       const [reader, second, third] = others as [BrowserWindow, BrowserWindow, BrowserWindow]
       await reader.type('word')
@@ -170,7 +170,7 @@ for (const mode of tested)
       assert.equal(await reader.run(caretShown), 'before B:wo|rd behind')
     })
 
-    test('a window that opens afterwards shows the same', async () => {
+    test('a window opened afterwards shows the same', async () => {
       const [later] = await stage.open(mode, 1, channel, { pageHttp: '2' })
       assert.ok(later)
       const html = await untilEqual([...all, later])
@@ -179,6 +179,6 @@ for (const mode of tested)
     })
   })
 
-test('no window complained', async () => {
+test('no window logged an error', async () => {
   assert.deepEqual(await faultsSaid(stage.browser), [])
 })

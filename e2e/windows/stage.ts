@@ -31,7 +31,10 @@ export const browserModes: readonly Mode[] = modes.filter(
   ({ uplink }) => browserName === 'chromium' || uplink !== 'streamed',
 )
 
-/** Every mode in Chromium; in Firefox a stream, a socket and a poller, beside `windows.browser.test.ts` in every mode. */
+/**
+ * Every mode in Chromium; in Firefox a stream, a socket and a poller, in addition to
+ * `windows.browser.test.ts` in every mode.
+ */
 export const sampledModes = browserModes.filter(
   ({ name }) => browserName === 'chromium' || ['sse/2', 'websocket/1.1', 'polling/2'].includes(name),
 )
@@ -104,7 +107,7 @@ export async function openStage(change: Partial<Config> = {}): Promise<Stage> {
   }
 }
 
-/** The link opens beside the page's parts: both are there. */
+/** The link opens in parallel with the page's parts: waits for both. */
 export async function untilOpen(window: BrowserWindow, mode: Mode): Promise<void> {
   const isOpen = async () => {
     const { state, mode: name, isRendered } = await window.run(linkState)
@@ -113,7 +116,7 @@ export async function untilOpen(window: BrowserWindow, mode: Mode): Promise<void
   await until(isOpen, `a window did not open in ${mode.name}`)
 }
 
-/** Rejects with the text shown instead. */
+/** Rejects with the text that is shown instead. */
 export async function untilShows(window: BrowserWindow, text: string): Promise<void> {
   await until(
     async () => (await window.run(textShown)) === text,

@@ -52,14 +52,14 @@ async function closeAll(proxy: Stretch, ...windows: readonly BrowserWindow[]): P
   await proxy.close()
 }
 
-/** Each edit once, each sender's in the order sent. */
+/** Each edit once, and each sender's in the order sent. */
 function assertOnceAndInOrder(ids: readonly string[]): void {
   assert.ok(ids.length > 0)
-  assert.equal(new Set(ids).size, ids.length, 'an edit came twice')
+  assert.equal(new Set(ids).size, ids.length, 'an edit arrived twice')
   const last = new Map<string, number>()
   for (const id of ids) {
     const [sender = '', number = '0'] = id.split(/-(?=\d+$)/)
-    assert.ok(Number(number) > (last.get(sender) ?? 0), `${id} came out of order`)
+    assert.ok(Number(number) > (last.get(sender) ?? 0), `${id} arrived out of order`)
     last.set(sender, Number(number))
   }
 }
@@ -83,11 +83,11 @@ for (const each of sampledModes) {
 
 const reloaded = new Set(['sse/2', 'websocket/1.1', 'long-polling/2', 'streaming/2'])
 for (const { name } of browserModes.filter(({ name }) => reloaded.has(name))) {
-  test(`${name}: reloaded with unsent keystrokes, a window brings them along`, async () => {
+  test(`${name}: a window reloaded with unsent keystrokes keeps and sends them`, async () => {
     const { proxy, typist, reader } = await openPair(mode(name), `reload-${name.replace('/', '-')}`)
     await typeText(typist, 'stored ')
     await untilShows(reader, 'stored ')
-    // Typing is now lost on the way.
+    // Typed text is now lost on the way.
     proxy.hold()
     await typeText(typist, 'unsent')
     proxy.cut()
@@ -106,7 +106,7 @@ for (const { name } of browserModes.filter(({ name }) => reloaded.has(name))) {
 }
 
 for (const name of ['sse/2', 'websocket/1.1', 'polling/2']) {
-  test(`${name}: a window that slept wakes up equal to the others`, {
+  test(`${name}: a window that slept matches the others when it wakes`, {
     skip: browserName === 'firefox' && 'Firefox cannot be told to put a page to sleep',
   }, async () => {
     const channel = `sleep-${name.replace('/', '-')}`
@@ -116,17 +116,17 @@ for (const name of ['sse/2', 'websocket/1.1', 'polling/2']) {
     await typist.click('#document')
     await typeText(typist, 'awake ')
     await untilShows(sleeper, 'awake ')
-    // After its first heartbeat the client must continue.
+    // After its first heartbeat the client must continue sending them.
     const isHeard = async () =>
       (await typist.run(windowsAtServer)).every(
         ({ channels, heardAt }) => !channels.includes(channel) || heardAt !== null,
       )
-    await until(isHeard, 'the windows gave no sign of life')
+    await until(isHeard, 'the windows sent no heartbeat')
     await sleeper.freeze(true)
     await typeText(typist, 'asleep ')
-    // Until the server drops the silent window.
+    // Waits until the server drops the silent window.
     const windows = async () => (await typist.run(linkState)).windows
-    await until(async () => (await windows()) === 1, 'the sleeping window was not let go')
+    await until(async () => (await windows()) === 1, 'the sleeping window was not dropped')
     await sleeper.freeze(false)
     await typeText(typist, 'awake')
     await untilShows(sleeper, 'awake asleep awake')

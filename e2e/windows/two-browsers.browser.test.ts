@@ -1,4 +1,4 @@
-// A Firefox window and a Chromium window write one document, in every mode that both have.
+// A Firefox and a Chromium window write one document, in every mode that both support.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -29,7 +29,7 @@ after(async () => {
 })
 
 for (const mode of browserModes)
-  test(`${mode.name}: what is typed, composed, pasted and undone in one shows in the other`, {
+  test(`${mode.name}: text typed, composed, pasted and undone in one shows in the other`, {
     skip,
   }, async () => {
     for (const window of windows) {
@@ -71,6 +71,6 @@ for (const mode of browserModes)
     }
   })
 
-test('neither complained', { skip }, async () => {
+test('neither logged an error', { skip }, async () => {
   for (const browser of [stage.browser, chromium]) assert.deepEqual(await faultsSaid(browser), [])
 })

@@ -1,4 +1,4 @@
-// Unsent edits in real windows: kept on closing, offered again, or reported.
+// Unsent edits in real windows: stored on closing, offered again, or reported.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -67,7 +67,7 @@ function textOf(selector: string): string {
 
 async function untilStored(window: BrowserWindow): Promise<void> {
   const isStored = async () => (await window.run(unstored)) === 0
-  await until(isStored, 'what was typed was not stored')
+  await until(isStored, 'the typed text was not stored')
 }
 
 function unstored(): number | undefined {
@@ -79,7 +79,7 @@ function asksBeforeClosing(): boolean {
   return !window.dispatchEvent(new Event('beforeunload', { cancelable: true }))
 }
 
-/** As a browser whose disk is full, or that keeps nothing for a page. */
+/** Simulates a browser whose disk is full, or that stores nothing for a page. */
 function denyDatabase(isDenied: boolean): void {
   const store = IDBObjectStore.prototype as IDBObjectStore & { realPut?: IDBObjectStore['put'] }
   store.realPut ??= store.put
@@ -99,7 +99,7 @@ function pressNoticeButton(words: string): void {
 
 const noticeText = (window: BrowserWindow) => window.run(textOf, '.notices')
 
-test('what a closed window left unsent is sent once, by one of the windows that open after it', async () => {
+test("a closed window's unsent edit is sent once, by one of the windows that open after it", async () => {
   const reader = await openThrough(shared, 'closed')
   await closeWithUnsent(shared, 'closed')
   await untilOpen(reader, mode)
@@ -120,8 +120,8 @@ test('what a closed window left unsent is sent once, by one of the windows that 
   for (const window of [reader, later]) await window.close()
 })
 
-test('where others have written since, the document holds both, and nobody is asked', async () => {
-  // At another address, so that what the closed window left is none of its business.
+test('if others have written since, the document has both texts, and no one is asked', async () => {
+  // At another address, where the closed window's drafts are not visible.
   const [reader] = await stage.open(mode, 1, 'both')
   assert.ok(reader)
   await closeWithUnsent(shared, 'both')
@@ -135,17 +135,17 @@ test('where others have written since, the document holds both, and nobody is as
   for (const window of [next, reader]) await window.close()
 })
 
-test('mirror: where others have written since, it is offered: discarded it is gone, restored it is everybody’s', async () => {
+test('mirror: if others have written since, the edit is offered; discarding removes it, restoring replaces the page for all', async () => {
   for (const choice of ['Discard', 'Restore'] as const) {
     const channel = `offered-${choice.toLowerCase()}`
-    // At another address, so that what the closed window left is none of its business.
+    // At another address, where the closed window's drafts are not visible.
     const [reader] = await stage.open(mode, 1, channel, { server: mirror })
     assert.ok(reader)
     await closeWithUnsent(mirrored, channel)
     await untilOpen(reader, mode)
     await reader.run(writeHtml, '<p>written since</p>')
     await untilStored(reader)
-    // The first window closes without an answer: the next one asks.
+    // The first window closes without an answer, so the next one asks.
     const first = await openThrough(mirrored, channel)
     await until(async () => /Restore/.test(await noticeText(first)), 'the edit is not offered')
     await untilShows(first, 'written since')
@@ -166,7 +166,7 @@ test('mirror: where others have written since, it is offered: discarded it is go
   }
 })
 
-test('a window asks before it closes only where what is unsent cannot be kept', async () => {
+test('a window asks before closing only if unsent edits cannot be stored', async () => {
   const window = await openThrough(shared, 'full')
   assert.equal(await window.run(asksBeforeClosing), false)
   await window.run(denyDatabase, true)
@@ -175,7 +175,7 @@ test('a window asks before it closes only where what is unsent cannot be kept', 
   await window.click('#document')
   await typeText(window, 'nowhere else')
   await until(async () => window.run(asksBeforeClosing), 'it does not ask')
-  await until(async () => /cannot keep/.test(await noticeText(window)), 'nothing is said of it')
+  await until(async () => /cannot keep/.test(await noticeText(window)), 'no notice about it')
   await window.run(denyDatabase, false)
   await typeText(window, '!')
   await until(async () => !(await window.run(asksBeforeClosing)), 'it still asks')
@@ -185,7 +185,7 @@ test('a window asks before it closes only where what is unsent cannot be kept', 
   await window.close()
 })
 
-test('mirror: a page too large to share is not called stored, and nothing of it lasts once it is small again', async () => {
+test('mirror: a page too large to share is not called stored, and the notice goes once it is small again', async () => {
   const [window, reader] = [await openThrough(mirrored, 'large'), await openThrough(mirrored, 'large')]
   await window.click('#document')
   await typeText(window, 'small')
@@ -197,10 +197,7 @@ test('mirror: a page too large to share is not called stored, and nothing of it 
     if (editor) editor.innerHTML = `${html}<p>${'x'.repeat(90 * 1024)}</p>`
   }, before)
   const header = () => window.run(textOf, '.header')
-  await until(
-    async () => /Too large to share \(90\.\d of 64 kB\)/.test(await header()),
-    'nothing is said of it',
-  )
+  await until(async () => /Too large to share \(90\.\d of 64 kB\)/.test(await header()), 'no notice about it')
   assert.doesNotMatch(await header(), /All changes stored/)
   assert.match(await noticeText(window), /too large to share/)
   assert.equal(await window.run(asksBeforeClosing), true)
@@ -215,7 +212,7 @@ test('mirror: a page too large to share is not called stored, and nothing of it 
   for (const one of [window, reader]) await one.close()
 })
 
-test('mirror: a page whose newest edit was refused is not called stored, until others or a stored edit replace it', async () => {
+test('mirror: a page whose newest edit was refused is not called stored, until a newer edit replaces it', async () => {
   const small = await openStage({ editor: 'mirror', limits: { ...testConfig.limits, maxChannels: 1 } })
   try {
     const [first] = await small.open(mode, 1, 'first')
@@ -225,7 +222,7 @@ test('mirror: a page whose newest edit was refused is not called stored, until o
     await untilStored(first)
     await second.run(writeHtml, '<p>one page too many</p>')
     const header = () => second.run(textOf, '.header')
-    await until(async () => /Not stored: edit refused/.test(await header()), 'the header says otherwise')
+    await until(async () => /Not stored: edit refused/.test(await header()), 'the header does not say so')
     assert.match(await noticeText(second), /limits\.maxChannels/)
     assert.equal(await second.run(asksBeforeClosing), true)
   } finally {
@@ -233,7 +230,7 @@ test('mirror: a page whose newest edit was refused is not called stored, until o
   }
 })
 
-test('mirror: a stored edit that another one replaced is not called stored, and can be restored', async () => {
+test('mirror: a stored edit that was replaced is not called stored, and can be restored', async () => {
   const windows = await stage.open(mode, 2, 'replaced', { server: mirror })
   const [window, reader] = windows
   assert.ok(window && reader)
@@ -244,9 +241,9 @@ test('mirror: a stored edit that another one replaced is not called stored, and 
   await reader.run(writeHtml, '<p>theirs</p>')
   await untilShows(window, 'theirs')
   const header = () => window.run(textOf, '.header')
-  await until(async () => /Replaced by another edit/.test(await header()), 'the header says otherwise')
+  await until(async () => /Replaced by another edit/.test(await header()), 'the header does not say so')
   assert.doesNotMatch(await header(), /All changes stored/)
-  assert.match(await noticeText(window), /Somebody else's edit replaced yours/)
+  assert.match(await noticeText(window), /Someone else's edit replaced yours/)
   assert.doesNotMatch(await noticeText(reader), /replaced yours/)
   await window.run(pressNoticeButton, 'Restore')
   for (const one of windows) await untilShows(one, 'mine')
@@ -254,7 +251,7 @@ test('mirror: a stored edit that another one replaced is not called stored, and 
   for (const one of windows) await one.close()
 })
 
-test('a refused update of the shared document is shown with its reason and the way out, and never called stored', async () => {
+test('a refused update of the shared document is shown with its reason and a way out, and never called stored', async () => {
   const small = await openStage({ editor: 'shared', limits: { ...testConfig.limits, maxChannels: 1 } })
   try {
     const [first] = await small.open(mode, 1, 'first')
@@ -266,7 +263,7 @@ test('a refused update of the shared document is shown with its reason and the w
     await second.click('#document')
     await typeText(second, 'one')
     const header = () => second.run(textOf, '.header')
-    await until(async () => /Not stored: edit refused/.test(await header()), 'the header says otherwise')
+    await until(async () => /Not stored: edit refused/.test(await header()), 'the header does not say so')
     await typeText(second, 'more')
     assert.match(await noticeText(second), /limits\.maxChannels.* copy what you need, then reload the page/)
     assert.doesNotMatch(await header(), /All changes stored/)

@@ -39,7 +39,7 @@ function textOf(selector: string): string {
   return document.querySelector(selector)?.textContent ?? ''
 }
 
-test('each view shows its sides of the service', async () => {
+test('each view shows its parts of the service', async () => {
   for (const [view, hasDocument, hasWind] of [
     ['all', true, true],
     ['editor', true, false],
@@ -55,7 +55,7 @@ test('each view shows its sides of the service', async () => {
   }
 })
 
-test('the switch changes sides without a reload, and what was typed meanwhile is there', async () => {
+test('the switch changes views without a reload, and shows what was typed meanwhile', async () => {
   const writer = await openView('channel=views')
   const reader = await openView('channel=views&view=wind')
   await reader.run(() => {
@@ -74,13 +74,10 @@ test('the switch changes sides without a reload, and what was typed meanwhile is
   await untilShows(reader, 'nobody looks')
   await reader.click('#document')
   await typeText(reader, 'I do: ')
-  await until(
-    async () => /I do: /.test(await writer.run(textOf, '#document')),
-    'what the reader typed is lost',
-  )
+  await until(async () => /I do: /.test(await writer.run(textOf, '#document')), "the reader's text is lost")
 })
 
-test('a view that there is not shows all, and says so until it is dismissed', async () => {
+test('an unknown view shows everything, and says so until dismissed', async () => {
   const window = await openView('view=winds&transport=banana')
   const { document, wind } = await window.run(sides)
   assert.deepEqual({ document, wind }, { document: true, wind: true })
@@ -93,7 +90,7 @@ test('a view that there is not shows all, and says so until it is dismissed', as
   await until(async () => !/winds|banana/.test(await window.run(bannerText)), 'the notice stayed')
 })
 
-test('the unit holds everywhere, over a reload and in the next window', async () => {
+test('the unit applies everywhere, after a reload and in the next window', async () => {
   const window = await openView('view=wind')
   const shown = () =>
     Array.from(
@@ -116,7 +113,7 @@ test('the unit holds everywhere, over a reload and in the next window', async ()
   await until(() => isKnots(next), 'the next window has another unit')
 })
 
-test('the history follows the keyboard, and tells the moment at its cursor', async () => {
+test('the history follows the keyboard, and describes the moment at its cursor', async () => {
   const window = await openView('view=wind')
   const checked = () => document.querySelector<HTMLInputElement>('.segment input:checked')?.value
   await window.run(() => document.querySelector<HTMLInputElement>('.segment input:checked')?.focus())
@@ -138,12 +135,12 @@ test('the history follows the keyboard, and tells the moment at its cursor', asy
   await window.key(keys.right)
 })
 
-test('the dial is drawn, and says what it shows', async () => {
+test('the dial is drawn, and has a text alternative', async () => {
   const window = await openView('view=wind')
   const label = () => document.querySelector('.dial [role=img]')?.getAttribute('aria-label')
   await until(
     async () => /^Wind dial: (calm|\d)/.test((await window.run(label)) ?? ''),
-    'the dial says nothing',
+    'the dial has no text alternative',
   )
   const painted = () =>
     Array.from(document.querySelectorAll<HTMLCanvasElement>('.dial canvas, .plot canvas'), (canvas) => {
@@ -156,7 +153,7 @@ test('the dial is drawn, and says what it shows', async () => {
   assert.match(await window.run(textOf, '.wind-source'), /Simulated/)
 })
 
-test('the header and the menu name the mode in use, and say of a mode why this browser cannot run it', async () => {
+test('header and menu name the mode in use, and why this browser cannot run a mode', async () => {
   const window = await stage.browser.newWindow()
   await window.open(`${stage.server.origin['2']}/?record&transport=streaming`)
   const canStream = browserName === 'chromium'
@@ -223,6 +220,6 @@ test('a large screen is used, with lines of a readable length', async () => {
   }
 })
 
-test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {
+test('no policy violations and no other errors occurred', async () => {
   assert.deepEqual(await stage.browser.consoleMessages(), [])
 })

@@ -14,7 +14,7 @@ import { openStage, type Stage } from './stage.ts'
 
 const [mode] = modes as readonly [Mode, ...Mode[]]
 
-/** Above any wind of the simulator. */
+/** Stronger than any wind of the simulator. */
 const stormMetresPerSecond = 44
 
 let stage: Stage
@@ -74,7 +74,7 @@ async function untilSays(window: BrowserWindow, pattern: RegExp): Promise<void> 
 /** All ten minutes: a shorter history states its seconds. */
 const lookingBack = /^In the last 10 minutes: Readings [\d.]+ to 44\.\d* m\/s, mean /
 
-test('a new window has the wind of before, of before the server’s restart too, and a reload has it again', async () => {
+test('a new window shows past wind, also from before a server restart, and again after a reload', async () => {
   const window = await open('view=wind')
   await untilSays(window, lookingBack)
   assert.equal(await window.run(asked), 1)
@@ -86,7 +86,7 @@ test('a new window has the wind of before, of before the server’s restart too,
   await window.close()
 })
 
-test('the editor alone asks for none of it until it shows the wind', async () => {
+test('the editor view requests no past wind until it shows the wind', async () => {
   const window = await open('view=editor')
   const isOpen = () => document.querySelector('.link')?.getAttribute('data-state') === 'open'
   await until(() => window.run(isOpen), 'the window did not open')
@@ -97,13 +97,13 @@ test('the editor alone asks for none of it until it shows the wind', async () =>
   await window.close()
 })
 
-test('a window that is measured asks for nothing', async () => {
+test('a window that is measured requests nothing', async () => {
   const window = await open('view=wind&record')
   await untilSays(window, /\d s: .* mean/)
   assert.equal(await window.run(asked), 0)
   await window.close()
 })
 
-test('nothing of it is against the page’s policy, and nothing else goes wrong', async () => {
+test('no policy violations and no other errors occurred', async () => {
   assert.deepEqual(await stage.browser.consoleMessages(), [])
 })

@@ -12,7 +12,7 @@ export const withoutLine = spawnSync('socat', ['-V']).error ? 'socat is not inst
 
 export interface WindLine {
   readonly play: (frames: number, rateHz: number) => Playing
-  /** Removes the device file, like a pulled plug. */
+  /** Removes the device file, as unplugging does. */
   readonly unplug: () => Promise<void>
 }
 

@@ -12,7 +12,7 @@ import { readings } from './page.ts'
 import { openStage, type Stage } from './stage.ts'
 import { plugIn, type WindLine, withoutLine } from './wind-line.ts'
 
-/** The sensor's experiments take `CROSSWIND_WIND_SECONDS=300`, and ten windows. */
+/** The sensor's experiments use `CROSSWIND_WIND_SECONDS=300`, and ten windows. */
 const seconds = Number(process.env.CROSSWIND_WIND_SECONDS ?? 5)
 const rateHz = 4
 const frames = seconds * rateHz
@@ -60,7 +60,7 @@ test(`${frames} of ${frames} readings, in order, in each of ${windowCount} windo
   t.diagnostic(`readings in the windows: ${held.join(', ')} of ${frames}`)
 })
 
-test('the line is taken away and given back: all windows say so, and go on', {
+test('the line is unplugged and plugged in again: all windows say so, and continue', {
   skip: withoutLine,
 }, async () => {
   await line.unplug()
@@ -70,13 +70,13 @@ test('the line is taken away and given back: all windows say so, and go on', {
   const before = await Promise.all(windows.map(countIn))
   await until(
     async () => !(await troubleOf(windows[0])).includes('No sensor'),
-    'the port stayed shut',
+    'the port stayed closed',
     20_000,
   )
   const sensor = line.play(rateHz, rateHz)
   for (const [place, window] of windows.entries()) {
     const isOn = async () => (await countIn(window)) === (before[place] ?? 0) + rateHz
-    await until(isOn, 'the readings did not go on')
+    await until(isOn, 'the readings did not continue')
     await until(async () => (await troubleOf(window)) === '', 'a window still shows the outage')
   }
   await sensor.stop()

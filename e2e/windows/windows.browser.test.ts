@@ -34,13 +34,13 @@ import {
 /** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
 const keys = { up: '\uE013', enter: '\uE007' }
 
-/** Requests that no transport's stream or uplink needs. */
+/** Requests not needed by any transport's stream or uplink. */
 const beside = /^\/api\/(awareness|clock|heartbeat|windows|wind\/history)$/
 
 let stage: Stage
 let mirror: TestServer
 before(async () => {
-  // Each window has its own connection, so that a mode is what its name says.
+  // Each window has its own connection, so that its mode is what its name says.
   stage = await openStage({ share: 'none' })
   mirror = await startTestServer({ share: 'none', editor: 'mirror' }, webFolder)
 })
@@ -66,7 +66,7 @@ test('a first window opens in the default mode, with an empty console', async ()
 })
 
 for (const each of browserModes) {
-  test(`${each.name}: what is typed in one of three windows shows in the others, over that protocol`, async () => {
+  test(`${each.name}: text typed in one of three windows shows in the others, over that protocol`, async () => {
     const channel = `three-${each.name.replace('/', '-')}`
     const windows = await stage.open(each, 3, channel)
     const [typist] = windows
@@ -82,7 +82,7 @@ for (const each of browserModes) {
   })
 }
 
-/** By the browser's word and the server's. */
+/** As reported by the browser and by the server. */
 async function assertSpoken(window: BrowserWindow, each: Mode, channel: string): Promise<void> {
   assert.equal((await window.run(linkState)).spokenHttp, each.http)
   const seen = (await window.run(windowsAtServer)).filter(({ channels }) => channels.includes(channel))
@@ -104,7 +104,7 @@ async function assertSpoken(window: BrowserWindow, each: Mode, channel: string):
 }
 
 for (const each of modes.filter((each) => !browserModes.includes(each))) {
-  test(`${each.name}: a browser that cannot do it takes the next mode at once, and says so`, async () => {
+  test(`${each.name}: a browser that lacks the mode uses the next one at once, and says so`, async () => {
     const window = await stage.browser.newWindow()
     const [transport, http] = each.name.split('/')
     await window.open(`${stage.server.origin[each.http]}/?transport=${transport}&http=${http}&record`)
@@ -122,14 +122,14 @@ for (const each of modes.filter((each) => !browserModes.includes(each))) {
     await untilOpen(window, next)
     await until(
       async () => (await window.run(bannerText)).includes(each.label),
-      'the notice did not come back',
+      'the notice did not reappear',
     )
     assert.deepEqual(await stage.browser.consoleMessages(), [])
     await window.close()
   })
 }
 
-test('the mode switches live, and typing goes on, in every direction', async () => {
+test('the mode switches live in every direction, and typing continues', async () => {
   const [typist, reader] = await stage.open(mode('sse/2'), 2, 'switching')
   assert.ok(typist && reader)
   await typist.click('#document')
@@ -163,7 +163,7 @@ test('the mode switches from the menu, by keyboard too', async () => {
   await untilShows(reader, 'on it goes')
 })
 
-test('the server restarts: windows come back by themselves, and what was typed meanwhile arrives', async () => {
+test('after a server restart windows reconnect by themselves, and text typed meanwhile arrives', async () => {
   await using opened = new AsyncDisposableStack()
   const own = await openStage()
   opened.defer(own.browser.quit)
@@ -183,7 +183,7 @@ test('the server restarts: windows come back by themselves, and what was typed m
 })
 
 for (const editor of editorNames)
-  test(`${editor}: the reading window keeps its caret in its words, and its scroll`, async () => {
+  test(`${editor}: a reading window keeps its caret at its text, and its scroll position`, async () => {
     const server = editor === 'mirror' ? mirror : stage.server
     const [typist, reader] = await stage.open(mode('sse/2'), 2, 'caret', { server })
     assert.ok(typist && reader)
@@ -232,7 +232,7 @@ test('mirror: scripts, handlers and javascript: links in an edit do not run wher
   assert.equal(await reader.run(markRan), false)
 })
 
-test('on HTTP/1.1 the fifth window warns that the next one takes HTTP/2', async () => {
+test('on HTTP/1.1 the fifth window warns that the next one uses HTTP/2', async () => {
   const windows = await stage.open(mode('sse/1.1'), 5, 'crowd', { pageHttp: '2' })
   const [first] = windows
   assert.ok(first)
@@ -246,7 +246,7 @@ test('on HTTP/1.1 the fifth window warns that the next one takes HTTP/2', async 
 })
 
 for (const name of ['sse/1.1', 'long-polling/1.1']) {
-  test(`of seven windows in ${name} five hold its connections; the others take HTTP/2 at once, say why, and are in step`, async () => {
+  test(`of seven windows in ${name} five get its connections; the others use HTTP/2 at once, say why, and stay in step`, async () => {
     const wished = mode(name)
     const roomy = mode(wished.whenFull ?? '')
     const channel = `seven-${wished.transport}`

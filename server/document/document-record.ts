@@ -467,9 +467,6 @@ interface Queue {
 /** Splitting one item in a list costs less than scanning them all. */
 const cutsOfStep = 100
 
-/** Some 5 ms. */
-const structsOfTurn = 5000
-
 /** About 5 ms. */
 const structsOfTurn = 5000
 

@@ -1,4 +1,4 @@
-// The view that compares the modes from this browser, and says what stands between it and the server.
+// The view that compares the modes from this browser, and diagnoses the network.
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { browserTimers, newName, transports, transportsByName } from '../../client/index.ts'
@@ -81,9 +81,10 @@ export function Compare({ store, actions, start }: PageProps) {
       <div>
         <h2>Compare here</h2>
         <p>
-          Which mode is the fastest from this browser, on this network? In each mode this page opens two
-          connections of its own, sends messages as small as one key from the one, and times how long the
-          other waits for them. The modes take turns, for about half a minute; on a slow network for longer.
+          Which mode is fastest from this browser, on this network? In each mode this page opens two
+          connections of its own, sends messages as small as one keystroke over one, and measures how long
+          they take to arrive on the other. The modes take turns for about half a minute, or longer on a slow
+          network.
         </p>
       </div>
       <div className="comparison-controls row">
@@ -194,7 +195,7 @@ function ProgressWords({ progress }: { progress: Progress }) {
   const { rounds, measuring, isPaused, tookMs } = progress
   const plan = planAsked(location.search)
   const share = plan.rounds === null ? tookMs / plan.budgetMs : rounds.length / plan.rounds
-  if (isPaused) return <span>Paused: browsers slow hidden pages down. The round is measured again.</span>
+  if (isPaused) return <span>Paused: browsers slow down hidden pages. The round will be measured again.</span>
   return (
     <>
       <progress max={1} value={Math.min(1, share)} aria-label="Progress" />
@@ -214,7 +215,7 @@ function CopyLink({ result }: { result: Result }) {
       await navigator.clipboard.writeText(address)
       setOutcome('Copied')
     } catch {
-      // Without permission.
+      // The clipboard needs permission.
       history.replaceState(null, '', address)
       setOutcome('Now in the address bar')
     }
@@ -236,11 +237,11 @@ const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle
 const elsewhereWords = ({ at, browser }: Result) =>
   `Measured elsewhere: ${browser || 'a browser'}, ${dateTime.format(at)}.`
 
-/** Missing ones show in the count. */
+/** Missing probes show in the count. */
 const failureWords: Readonly<Record<Exclude<Failure, 'missing'>, string>> = {
   late: `Did not open within ${usualPlan.openWithinMs / 1000} s`,
-  full: 'Other windows of this browser hold the connections',
-  unsupported: 'Not in this browser',
+  full: 'Other windows of this browser hold all the connections',
+  unsupported: 'Not supported by this browser',
   refused: 'The server refused it',
   lost: 'The connection failed',
 }
@@ -265,7 +266,7 @@ const dotsOf = (rounds: readonly (readonly Turn[])[]): ReadonlyMap<string, reado
 
 interface RowsProps {
   readonly rows: readonly Row[]
-  /** By the mode's name; null shows the rounds' medians. */
+  /** By mode name; null shows the rounds' medians. */
   readonly dots: ReadonlyMap<string, readonly number[]> | null
   readonly children: (row: Row) => ReactNode
 }
@@ -309,7 +310,7 @@ function Figure({ row }: { row: Row }) {
 
 type Axis = ReturnType<typeof axisOf>
 
-/** Logarithmic, between powers of ten or their double or half, with at most five ticks. */
+/** A logarithmic axis between powers of ten, or their double or half, with at most five ticks. */
 function axisOf(times: readonly number[]) {
   const steps = [-2, -1, 0, 1, 2, 3, 4].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power))
   const [least, most] = [Math.min(1, ...times), Math.max(10, ...times)]
@@ -329,7 +330,7 @@ const height = 36
 function Dots({ times, row, axis }: { times: readonly number[]; row: Row; axis: Axis }) {
   const x = (time: number) => (axis.placeOf(time) * width).toFixed(1)
   const estimate = estimateOf(row)
-  // In five lanes, so that equal ones are seen.
+  // In five lanes, so that equal values stay visible.
   const lane = (place: number) => 6 + ((place * 2) % 5) * 6
   return (
     <div className="comparison-plot" aria-hidden="true">
@@ -367,13 +368,13 @@ function UseMode({ row, store, actions }: CommonProps & { row: Row }) {
 function Method() {
   return (
     <p className="small">
-      One clock times both ends, since both are this page. The first message of a turn warms its connections
-      up and is not counted, and the next follows once the last is acknowledged. The figure is the geometric
-      mean of the rounds’ medians, with a 95 % interval from Student’s t over the rounds; a message that does
-      not arrive counts as later than all that do. The mode with the least figure is compared with each other
-      one, round by round on the logarithms of the medians, at 5 % for all comparisons together (Holm): those
-      that differ were slower, and the others may be the fastest as well. That holds for this browser, this
-      network and this hour.
+      Both ends are this page, so one clock times both. The first message of a turn warms up its connections
+      and is not counted; each later message is sent after the previous one is acknowledged. The figure is the
+      geometric mean of the rounds’ medians, with a 95 % interval from Student’s t over the rounds; a message
+      that does not arrive counts as later than all that do. The mode with the lowest figure is compared with
+      each other mode, round by round on the logarithms of the medians, at 5 % for all comparisons together
+      (Holm): modes that differ were slower; the others may be just as fast. The result holds for this
+      browser, this network and this hour.
     </p>
   )
 }
@@ -386,14 +387,14 @@ interface NetworkProps {
   readonly store: CommonProps['store']
   readonly start: PageStart
   readonly turns: readonly Turn[]
-  /** Of the finished comparison; none before. */
+  /** Rows of the finished comparison; empty before. */
   readonly rows: readonly Row[]
   readonly isMeasuring: boolean
 }
 
 const streamsTried = 8
 const streamsWithinMs = 3000
-/** Of these, a browser opens six to a host. */
+/** A browser opens at most six of these to a host. */
 const limited = modes.find(({ isPush, windowsPerBrowser }) => isPush && windowsPerBrowser !== null)
 
 function Network({ store, start, turns, rows, isMeasuring }: NetworkProps) {
@@ -413,7 +414,9 @@ function Network({ store, start, turns, rows, isMeasuring }: NetworkProps) {
     <section aria-labelledby="comparison-network">
       <h3 id="comparison-network">Your network</h3>
       <ul className="comparison-findings">
-        {!hasAll && <li>The first round finds out what gets through between this window and the server.</li>}
+        {!hasAll && (
+          <li>The first round shows which modes get through between this window and the server.</li>
+        )}
         {findings.map((finding) => (
           <li key={finding}>{finding}</li>
         ))}
@@ -431,19 +434,19 @@ function Network({ store, start, turns, rows, isMeasuring }: NetworkProps) {
           </button>
           <span className="small">
             Opens {streamsTried} at once, for {streamsWithinMs / 1000} s; other windows of this browser may
-            wait meanwhile.
+            have to wait.
           </span>
         </div>
       )}
       <p className="small">
-        Not tested here, since it takes longer: whether an idle connection is cut. In a copy of the repository{' '}
-        <code>npm run doctor -- --url {location.origin}</code> finds out.
+        Not tested here, because it takes longer: whether idle connections are cut. In a copy of the
+        repository <code>npm run doctor -- --url {location.origin}</code> finds out.
       </p>
     </section>
   )
 }
 
-/** What is full or not in this browser says nothing of the network. */
+/** Whether this browser is out of connections says nothing about the network. */
 const tellsOfNetwork = (turn: Turn) => turn.closing?.code !== 'full' && turn.closing?.code !== 'unsupported'
 
 const trialsOf = (turns: readonly Turn[]): Trial[] =>
@@ -452,12 +455,12 @@ const trialsOf = (turns: readonly Turn[]): Trial[] =>
 function findingsIn(turns: readonly Turn[], alpn: string | null): (string | null)[] {
   if (turns.length < modes.length) return []
   const trials = trialsOf(turns)
-  // The server's word where the browser does not tell.
+  // The server's observation, for browsers that do not report the version.
   const isSeen = trials.some(({ serverHttp }) => serverHttp !== null && connections[serverHttp].isShared)
   return [
     isSeen || alpn !== null
       ? http2Words(isSeen ? connections['2'].alpn : alpn, trials)
-      : 'Whether HTTP/2 arrives is not known: no request that would use it was answered.',
+      : 'It is not known whether HTTP/2 arrives: no request that would use it was answered.',
     streamWords(trials),
     socketWords(trials),
   ]
@@ -465,9 +468,9 @@ function findingsIn(turns: readonly Turn[], alpn: string | null): (string | null
 
 function choiceWords(turns: readonly Turn[], rows: readonly Row[]): string {
   const [best, ...others] = choices(trialsOf(turns))
-  if (!best) return 'None to choose: no mode gets through.'
+  if (!best) return 'Nothing to recommend: no mode gets through.'
   const { label, name } = best.mode
-  const words = `To choose for everybody on this network: ${label} (${name}), because ${choiceReason(best)}.`
+  const words = `Best choice for everyone on this network: ${label} (${name}), because ${choiceReason(best)}.`
   const { modes: first } = verdictOf(rows)
   const faster = first.includes(best.mode) ? undefined : others.find(({ mode }) => first.includes(mode))
   if (!faster) return words
@@ -482,10 +485,10 @@ function streamsWords(streams: Opened | 'counting' | null): string | null {
   if (streams === 'counting') return `Opening ${streamsTried} streams at once …`
   const { opened, http } = streams
   if (connections[http].isShared)
-    return `${opened} of ${streamsTried} streams at once opened, over HTTP/${http}: HTTP/1.1 is not in use here.`
+    return `${opened} of ${streamsTried} simultaneous streams opened, over HTTP/${http}: HTTP/1.1 is not in use here.`
   if (opened === streamsTried)
-    return `All ${streamsTried} streams at once over HTTP/${http} opened: this browser has no limit that windows would meet.`
-  return `Of ${streamsTried} streams at once over HTTP/${http} ${opened} opened, beside those that windows of this browser hold: it, or what stands between, allows no more.`
+    return `All ${streamsTried} simultaneous streams over HTTP/${http} opened: this browser has no limit that windows would reach.`
+  return `${opened} of ${streamsTried} simultaneous streams over HTTP/${http} opened, in addition to those held by this browser's windows. The browser or a proxy allows no more.`
 }
 
 /** ALPN name of the requests to the server's HTTP/2 port; null while unknown. */
@@ -494,7 +497,7 @@ function useAlpn(start: PageStart): string | null {
   useEffect(() => {
     const [shared] = modes.filter(({ http }) => connections[http].isShared)
     const address = `${originFor(shared?.http ?? start.http, start, location)}/api/clock?alpn=${newName('')}`
-    // An observer, since the list of entries may be full.
+    // Uses an observer, since the list of entries may be full.
     const observer = new PerformanceObserver((list) => {
       for (const entry of list.getEntriesByName(address) as PerformanceResourceTiming[])
         if (entry.nextHopProtocol) setAlpn(entry.nextHopProtocol)

@@ -20,7 +20,7 @@ import { fragmentOf, resultIn } from './result-link.ts'
 
 const [first, second, third] = modes.map(({ name }) => name)
 
-/** Rows of the first modes with these medians by round. */
+/** Rows of the first modes, with these medians by round. */
 function rowsWith(...medians: readonly (readonly (number | null)[])[]): Row[] {
   return medians.map((of, place) => {
     const mode = modes[place]
@@ -36,7 +36,7 @@ const turnOf = (place: number, change: Partial<Turn>): Turn => {
   return { mode, ...usual, ...change }
 }
 
-test('what did not arrive is later than all that did', () => {
+test('a missing probe counts as later than all that arrived', () => {
   assert.equal(medianOf([3, 1, 2]), 2)
   assert.equal(medianOf([4, 1, 2, 3]), 2.5)
   assert.equal(medianOf([1, null, 2]), 2)
@@ -61,7 +61,7 @@ test('the interval covers the true median in 95 % of comparisons, and needs thre
   assert.equal(estimateOf(rowsWith([null])[0] as Row), null)
 })
 
-test('the fastest is named when it is faster in every round, however much the rounds differ', () => {
+test('names the fastest mode if it is faster in every round, however much the rounds differ', () => {
   const rounds = [10, 40, 15, 80, 22, 31]
   const rows = rowsWith(
     rounds.map((ms, round) => ms * (1.2 + round / 100)),
@@ -71,7 +71,7 @@ test('the fastest is named when it is faster in every round, however much the ro
   assert.deepEqual([verdictOf(rows).modes.map(({ name }) => name), verdictOf(rows).compared], [[second], 2])
 })
 
-test('modes that cannot be told apart are undecided, and those that are slower are not among them', () => {
+test('modes that cannot be told apart are undecided; slower ones are excluded', () => {
   const rows = rowsWith([5, 6, 5, 6, 5, 6], [6, 5.1, 5.9, 5, 6, 5.2], [50, 60, 50, 60, 55, 58], [null, null])
   assert.deepEqual(
     verdictOf(rows).modes.map(({ name }) => name),
@@ -86,7 +86,7 @@ test('modes that cannot be told apart are undecided, and those that are slower a
   )
 })
 
-test('the finding has every mode: the fastest, those that were slower, and those without a figure', () => {
+test('the verdict covers every mode: the fastest, the slower ones, and those without a figure', () => {
   const fast = [5, 6, 5, 6, 5, 6]
   const alike = [6, 5.1, 5.9, 5, 6, 5.2]
   const slow = fast.map((ms, round) => ms * (9 + round / 10))
@@ -112,7 +112,7 @@ test('the finding has every mode: the fastest, those that were slower, and those
   )
 })
 
-test('of modes that do not differ one is named in at most 5 % of comparisons', () => {
+test('for equal modes, one is named fastest in at most 5 % of comparisons', () => {
   const random = createSeededRandom(5)
   const draw = () => Array.from({ length: 8 }, () => Math.exp(0.3 * drawNormal(random)))
   let named = 0
@@ -121,7 +121,7 @@ test('of modes that do not differ one is named in at most 5 % of comparisons', (
   assert.ok(named < 130, `${named} of 2000`)
 })
 
-test('rows count what was sent and arrived, by round, and say why a mode has none', () => {
+test('rows count probes sent and received, by round, and say why a mode has none', () => {
   const unsupported = { code: 'unsupported', sentence: '', retryAfterMs: null } as const
   const rows = rowsOf([
     [turnOf(1, {}), turnOf(0, { times: [1, null, 2] })],
@@ -137,7 +137,7 @@ test('rows count what was sent and arrived, by round, and say why a mode has non
   assert.equal(failureOf(turnOf(0, { closing: { ...unsupported, code: 'draining' } })), 'lost')
 })
 
-test('the plan: each order is as likely, pauses have random phases, and the last round is near the budget', () => {
+test('the plan: every order is equally likely, pauses have random phases, and the last round ends near the budget', () => {
   const random = createSeededRandom(3)
   const orders = new Map<string, number>()
   for (let run = 0; run < 6000; run += 1) {
@@ -168,7 +168,7 @@ const result = {
   ),
 }
 
-test('a link gives back the result that it was made of', () => {
+test('a link decodes to the result it was made from', () => {
   assert.deepEqual(resultIn(fragmentOf(result)), result)
   assert.equal(new URL(`https://localhost/${fragmentOf(result)}`).hash, fragmentOf(result))
   assert.equal(resultIn(''), null)
@@ -181,7 +181,7 @@ test('a link of 16 rounds in every mode stays short', () => {
   assert.ok(fragmentOf({ ...result, rows }).length < 1500)
 })
 
-test('a link that somebody changed is refused in one sentence', () => {
+test('an altered link is rejected in one sentence', () => {
   const good = fragmentOf(result)
   for (const bad of [
     '#compared=',
@@ -202,6 +202,10 @@ test('a link that somebody changed is refused in one sentence', () => {
     good + '.1'.repeat(20_000),
   ]) {
     assert.notEqual(bad, good)
-    assert.match(String(resultIn(bad)), /^This link carries no result .*measure here\.$/, bad.slice(0, 80))
+    assert.match(
+      String(resultIn(bad)),
+      /^This link carries no readable result.*measure here\.$/,
+      bad.slice(0, 80),
+    )
   }
 })

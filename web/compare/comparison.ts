@@ -7,22 +7,23 @@ import type { Random } from '../../server/wire/time.ts'
 import { msWords } from '../page/wording.ts'
 
 export interface Plan {
-  /** Null goes on for `budgetMs`, within `leastRounds` and `mostRounds`. */
+  /** If null, continues for `budgetMs`, within `leastRounds` and `mostRounds`. */
   readonly rounds: number | null
   readonly budgetMs: number
   readonly leastRounds: number
   readonly mostRounds: number
-  /** Of a turn, after those that warm its connections up; `leastProbes` once they have taken `turnMs`. */
+  /** Probes in a turn, after the warm-up; `leastProbes` once they have taken `turnMs`. */
   readonly probes: number
   readonly leastProbes: number
   readonly turnMs: number
   readonly warmUp: number
   /**
-   * Mean pause from an acknowledgement to the next probe, which would otherwise queue behind the last over XHR. Drawn from
-   * half to one and a half of it: polls must not keep step with probes.
+   * Mean pause from an acknowledgement to the next probe, which would otherwise queue behind the
+   * last over XHR. Drawn from half to one and a half times this: polls must not keep step with
+   * probes.
    */
   readonly pauseMs: number
-  /** For both connections to open, and for the last probe to arrive. */
+  /** Time for both connections to open, and for the last probe to arrive. */
   readonly openWithinMs: number
   readonly arriveWithinMs: number
 }
@@ -43,7 +44,7 @@ export const usualPlan: Plan = {
 
 export const mostRoundsAsked = 60
 
-/** The usual plan, or one of as many rounds as the address's query asks for. */
+/** The usual plan, or one with the number of rounds in the address's query. */
 export function planAsked(search: string): Plan {
   const asked = Number(new URLSearchParams(search).get('rounds') ?? Number.NaN)
   const isRight = Number.isInteger(asked) && asked >= 1 && asked <= mostRoundsAsked
@@ -67,13 +68,16 @@ export interface Turn {
   readonly mode: Mode
   /** From the request to the receiver's welcome; null if either connection did not open. */
   readonly openMs: number | null
-  /** The version that the server sees. */
+  /** The version seen by the server. */
   readonly serverHttp: HttpVersion | null
-  /** Fastest from a probe's departure to its acknowledgement; null without any. */
+  /** Shortest time from a probe's departure to its acknowledgement; null without any. */
   readonly roundTripMs: number | null
   /** How a connection ended by itself. */
   readonly closing: Closing | null
-  /** From a probe's departure to its arrival, ms; null for one that did not arrive. Without those that warm up. */
+  /**
+   * From each probe's departure to its arrival, ms; null if it did not arrive. Excludes warm-up
+   * probes.
+   */
   readonly times: readonly (number | null)[]
 }
 
@@ -88,29 +92,32 @@ export function failureOf({ openMs, closing, times }: Turn): Failure | null {
   return times.includes(null) ? 'missing' : null
 }
 
-/** A mode's part of a result: all that a link carries. */
+/** A mode's part of a result: everything that a link carries. */
 export interface Row {
   readonly mode: Mode
-  /** Another version than the mode's where a proxy or the browser chose it; null before the first welcome. */
+  /**
+   * Differs from the mode's version if a proxy or the browser chose another; null before the first
+   * welcome.
+   */
   readonly serverHttp: HttpVersion | null
   readonly sent: number
   readonly received: number
-  /** Of each round, ms; null where it has none. */
+  /** Median of each round, ms; null where it has none. */
   readonly medians: readonly (number | null)[]
-  /** The last. */
+  /** The most recent failure. */
   readonly failure: Failure | null
 }
 
 export interface Result {
-  /** Of its end; ms since the epoch. */
+  /** When the comparison ended; ms since the epoch. */
   readonly at: number
   /** Name and version, such as `Firefox 128`. */
   readonly browser: string
-  /** In the table's order. */
+  /** In the mode table's order. */
   readonly rows: readonly Row[]
 }
 
-/** A row for each mode of the table; rounds in which it had no turn have no median. */
+/** A row for each mode in the table; rounds in which it had no turn have no median. */
 export function rowsOf(rounds: readonly (readonly Turn[])[]): Row[] {
   return modes.map((mode) => {
     const turns = rounds.map((round) => round.find((turn) => turn.mode.name === mode.name))
@@ -128,7 +135,7 @@ export function rowsOf(rounds: readonly (readonly Turn[])[]): Row[] {
   })
 }
 
-/** A probe that did not arrive was later than any that did. Null when that makes the median one of them. */
+/** A missing probe counts as later than any that arrived. Null if the median is a missing probe. */
 export function medianOf(times: readonly (number | null)[]): number | null {
   const sorted = times.map((time) => time ?? Number.POSITIVE_INFINITY).sort((one, other) => one - other)
   const [below, above] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]]
@@ -138,11 +145,11 @@ export function medianOf(times: readonly (number | null)[]): number | null {
 
 interface Estimate {
   readonly medianMs: number
-  /** 95 %; null with too few rounds. */
+  /** 95 % interval; null with too few rounds. */
   readonly interval: readonly [lowMs: number, highMs: number] | null
 }
 
-/** With fewer, Student's t allows almost any difference. */
+/** With fewer, Student's t interval is too wide to be useful. */
 const leastForInterval = 3
 
 /** Below the resolution of a browser's clock. */
@@ -164,7 +171,7 @@ export function estimateOf(row: Row): Estimate | null {
   return { medianMs, interval: [Math.exp(low), Math.exp(high)] }
 }
 
-/** p of the paired difference of two modes over the rounds that have both; 1 with too few. */
+/** p of the paired difference between two modes over the rounds that have both; 1 with too few. */
 function pairedP(one: Row, other: Row): number {
   const others = logsOf(other)
   const differences = logsOf(one).flatMap((log, round) => {
@@ -176,9 +183,9 @@ function pairedP(one: Row, other: Row): number {
 }
 
 /**
- * The mode with the least estimate, tested against each other one by Student's t on paired logarithms, at 5 % for all of
- * them together (Holm). `modes`: the fastest, and those that cannot be told apart from it; empty when none has a figure.
- * `compared`: with how many others.
+ * The mode with the lowest estimate, tested against each other one by Student's t on paired
+ * logarithms, at 5 % for all tests together (Holm). `modes`: the fastest, and those that cannot be
+ * told apart from it; empty if none has a figure. `compared`: the number of other modes tested.
  */
 export function verdictOf(rows: readonly Row[]): { modes: readonly Mode[]; compared: number } {
   const [best, ...others] = ranked(rows).filter((row) => estimateOf(row) !== null)
@@ -191,7 +198,7 @@ export function verdictOf(rows: readonly Row[]): { modes: readonly Mode[]; compa
 const listed = new Intl.ListFormat('en-GB')
 const quoted = (some: readonly Mode[]) => listed.format(some.map(({ label }) => `“${label}”`))
 
-/** The verdict with every mode of the rows: the fastest, those that were slower than it, and those without a figure. */
+/** The verdict, covering every mode: the fastest, the slower ones, and those without a figure. */
 export function verdictWords(rows: readonly Row[]): string {
   const { modes: first, compared } = verdictOf(rows)
   const [best] = first
@@ -211,7 +218,7 @@ export function verdictWords(rows: readonly Row[]): string {
   return sentences.filter(Boolean).join(' ')
 }
 
-/** Such as `5.5 ms (5.0 to 6.0 ms)`, a dash without. */
+/** Such as `5.5 ms (5.0 to 6.0 ms)`; a dash without a figure. */
 function figureWords(row: Row | undefined): string {
   const estimate = row && estimateOf(row)
   if (!estimate) return '–'

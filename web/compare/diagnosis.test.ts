@@ -1,11 +1,11 @@
-// Which mode suits everybody on a network, and the reason in words.
+// Which mode suits everyone on a network, and the reason in words.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { modeNamed, modes } from '../../server/wire/modes.ts'
 import { choiceReason, choices, drawback, type Trial } from './diagnosis.ts'
 
-/** These get through, and those of them in `cut` are cut when they are idle. */
+/** Chooses among these modes, which get through; those in `cut` are cut when idle. */
 function chosenOf(names: readonly string[], cut: readonly string[] = []) {
   const trials = modes.map(
     (mode): Trial => ({
@@ -20,7 +20,7 @@ function chosenOf(names: readonly string[], cut: readonly string[] = []) {
   return [best.mode.name, choiceReason(best)]
 }
 
-test('the reason says what the mode is good for, or what did not get through', () => {
+test("the reason names the mode's advantage, or what did not get through", () => {
   const all = modes.map(({ name }) => name)
   const overHttp1 = all.filter((name) => name.endsWith('/1.1'))
   for (const [names, cut, name, reason] of [
@@ -28,23 +28,23 @@ test('the reason says what the mode is good for, or what did not get through', (
       all,
       [],
       'sse/2',
-      /every browser opens it, it delivers at once, and all windows of a browser share one connection/,
+      /it works in every browser, it delivers at once, and all windows of a browser share one connection/,
     ],
-    [overHttp1, [], 'websocket/1.1', /every browser opens it, .* any number of windows/],
+    [overHttp1, [], 'websocket/1.1', /it works in every browser, .* any number of windows/],
     [
       ['sse/1.1', 'polling/1.1'],
       [],
       'sse/1.1',
-      /delivers at once, and nothing with room for more windows gets through/,
+      /delivers at once, and nothing that allows more windows gets through/,
     ],
     [
       ['long-polling/1.1', 'polling/1.1'],
       [],
       'long-polling/1.1',
-      /no stream gets through, so windows have to ask/,
+      /no stream gets through, so windows have to poll/,
     ],
-    [['streaming/2', 'websocket/2'], [], 'websocket/2', /nothing that every browser opens gets through/],
-    [['sse/2', 'polling/2'], ['sse/2'], 'sse/2', /it delivers at once, though idle connections are cut/],
+    [['streaming/2', 'websocket/2'], [], 'websocket/2', /nothing that works in every browser gets through/],
+    [['sse/2', 'polling/2'], ['sse/2'], 'sse/2', /it delivers at once, even though idle connections are cut/],
   ] as const) {
     const [chosen, words] = chosenOf(names, cut)
     assert.equal(chosen, name)
@@ -52,11 +52,11 @@ test('the reason says what the mode is good for, or what did not get through', (
   }
 })
 
-test('what keeps a faster mode from being chosen for everybody', () => {
+test('names the drawback that keeps a faster mode from being chosen for everyone', () => {
   const drawbackOf = (name: string) => drawback(modeNamed(name) ?? assert.fail(name))
   assert.equal(drawbackOf('sse/2'), null)
-  assert.match(drawbackOf('websocket/1.1') ?? '', /connection for each window/)
+  assert.match(drawbackOf('websocket/1.1') ?? '', /connection per window/)
   assert.match(drawbackOf('sse/1.1') ?? '', /few connections/)
-  assert.match(drawbackOf('long-polling/2') ?? '', /request for each message/)
+  assert.match(drawbackOf('long-polling/2') ?? '', /request per message/)
   for (const name of ['websocket/2', 'streaming/2']) assert.match(drawbackOf(name) ?? '', /not every browser/)
 })

@@ -1,4 +1,4 @@
-// A result in an address's fragment: written compactly, read with suspicion.
+// Encodes a result compactly in an address's fragment, and validates it on reading.
 
 import { httpVersions, modeNamed } from '../../server/wire/modes.ts'
 import { failures, mostRoundsAsked, type Result, type Row } from './comparison.ts'
@@ -6,7 +6,7 @@ import { failures, mostRoundsAsked, type Result, type Row } from './comparison.t
 const prefix = '#compared='
 const version = '1'
 
-/** Of a shared address: longer ones are no result of a comparison. */
+/** Length limit of a shared address: no result is longer. */
 const mostCharacters = 20_000
 
 /** Seconds since the epoch, browser, and for each mode its counts, and its medians in µs; numbers in base 36. */
@@ -27,13 +27,13 @@ export function fragmentOf({ at, browser, rows }: Result): string {
 
 const inBase36 = (value: number) => Math.round(value).toString(36)
 
-/** Rounded as a link rounds it, so that what is shown here and there is the same. */
+/** Rounded as a link rounds it, so that both show the same. */
 export function asLinked(result: Result): Result {
   const read = resultIn(fragmentOf(result))
   return typeof read === 'object' && read ? read : result
 }
 
-/** Null where the fragment is no result; one sentence where it is a damaged one. */
+/** Null if the fragment is not a result; one sentence if it is a damaged one. */
 export function resultIn(fragment: string): Result | string | null {
   if (!fragment.startsWith(prefix)) return null
   const [given, at = '', browser = '', ...parts] = fragment.slice(prefix.length).split('~')
@@ -48,7 +48,7 @@ export function resultIn(fragment: string): Result | string | null {
 }
 
 const unreadable =
-  'This link carries no result that can be read: a part of it got lost, or another version made it. Ask for it once more, or measure here.'
+  'This link carries no readable result: part of it is missing, or another version made it. Ask for the link again, or measure here.'
 
 function rowIn(text: string): Row | null {
   const [name = '', http = '', sent = '', received = '', why = '', medians = '', ...more] = text.split('*')

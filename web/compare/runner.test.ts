@@ -11,7 +11,7 @@ import { compare, type MeasuringParts, measureTurn, type Progress } from './runn
 const [mode] = modes as readonly [Mode, ...Mode[]]
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A server in which a message takes `delayMs`, or never arrives where `loses` says so. */
+/** A server on which a message takes `delayMs`, or never arrives if `loses` says so. */
 function stage({ delayMs = 7, ackMs = 0, opens = true, loses = (_n: number): boolean => false } = {}) {
   const time = createManualTime()
   const open = new Set<Opening>()
@@ -59,7 +59,7 @@ function stage({ delayMs = 7, ackMs = 0, opens = true, loses = (_n: number): boo
     timers: time,
     random: createSeededRandom(2),
   }
-  /** Runs the clock until it is done. */
+  /** Runs the clock until the work is done. */
   async function passed<Value>(work: Promise<Value>): Promise<Value> {
     let isDone = false
     const end = () => {
@@ -79,7 +79,7 @@ const plan: Plan = { ...usualPlan, probes: 4, warmUp: 1 }
 const measured = (on: ReturnType<typeof stage>) =>
   on.passed(measureTurn(mode, plan, on.parts, new AbortController().signal))
 
-test('a turn times each probe from departure to arrival, leaves the warm-up out, and closes both connections', async () => {
+test('a turn times each probe from departure to arrival, excludes the warm-up, and closes both connections', async () => {
   const on = stage()
   const turn = await measured(on)
   assert.deepEqual(turn.times, [7, 7, 7, 7])
@@ -90,12 +90,12 @@ test('a turn times each probe from departure to arrival, leaves the warm-up out,
   assert.ok(new Set(gaps).size > 1, `${gaps}`)
 })
 
-test('what does not arrive in time is missing', async () => {
+test('a probe that does not arrive in time is missing', async () => {
   const turn = await measured(stage({ loses: (n) => n === 3 }))
   assert.deepEqual([turn.times, failureOf(turn)], [[7, null, 7, 7], 'missing'])
 })
 
-test('a mode that does not open within its patience has no times', async () => {
+test('a mode that does not open in time has no times', async () => {
   const on = stage({ opens: false })
   const turn = await measured(on)
   assert.deepEqual([turn.openMs, turn.times, failureOf(turn), on.open.size], [null, [], 'late', 0])
@@ -108,7 +108,7 @@ test('over a slow path a turn has fewer probes, and none queues behind another',
   assert.equal(turn.roundTripMs, 260)
 })
 
-test('a turn that is stopped rejects, and closes both connections', async () => {
+test('a stopped turn rejects, and closes both connections', async () => {
   const on = stage()
   const ending = new AbortController()
   const turn = measureTurn(mode, plan, on.parts, ending.signal)
@@ -119,7 +119,7 @@ test('a turn that is stopped rejects, and closes both connections', async () => 
   assert.equal(on.open.size, 0)
 })
 
-test('a mode whose connections other windows hold is full, and is not opened', async () => {
+test('a mode whose connections are held by other windows is full, and is not opened', async () => {
   const on = stage()
   const limited = modes.find(({ windowsPerBrowser }) => windowsPerBrowser !== null)
   assert.ok(limited?.windowsPerBrowser)
@@ -170,14 +170,14 @@ test('each mode has a turn in each round', async () => {
   for (const round of [0, 1, 2]) assert.equal(new Set(order.slice(round * 3, round * 3 + 3)).size, 3)
 })
 
-test('a mode that does not open is not tried again', async () => {
+test('a mode that does not open is not tried again in later rounds', async () => {
   const { order, done } = running({ rounds: 3, fails: mode })
   const rounds = await done
   assert.equal(order.filter((name) => name === mode.name).length, 1)
   for (const turns of rounds) assert.equal(turns.length, 3)
 })
 
-test('while the page is hidden it pauses, and the round begins again', async () => {
+test('pauses while the page is hidden, and restarts the round', async () => {
   const { order, told, state, done, show } = running({ rounds: 1 })
   state.onTurn = () => {
     if (order.length === 2) show(false)
@@ -189,7 +189,7 @@ test('while the page is hidden it pauses, and the round begins again', async () 
   assert.equal(order.length, 5)
 })
 
-test('stopped, it keeps the whole rounds', async () => {
+test('when stopped, keeps the complete rounds', async () => {
   const { order, state, ending, done } = running({ rounds: 50 })
   state.onTurn = () => {
     if (order.length === 8) ending.abort()

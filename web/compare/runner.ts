@@ -1,4 +1,4 @@
-// Measures modes from this page: a sender and a receiver of its own in each, in turns, with one clock.
+// Measures each mode in turns, with its own sender and receiver in this page and one clock.
 
 import { type Closing, Connection, type Opening, type Transports } from '../../client/index.ts'
 import { type DownFrame, probesChannel } from '../../server/wire/messages.ts'
@@ -11,26 +11,29 @@ export interface MeasuringParts {
   readonly originFor: (http: HttpVersion) => string
   readonly polling: Opening['polling']
   readonly key: string
-  /** Streams that windows of this browser hold in modes that limit their number: a page of another port has other slots. */
+  /**
+   * Streams that this browser's windows hold in modes that limit their number: a page on another
+   * port has other slots.
+   */
   readonly heldStreams: number
-  /** A fresh name under the key. */
+  /** Returns a fresh name under the key. */
   readonly newName: () => string
   readonly timers: Timers
   readonly random: Random
 }
 
-/** About what an update of one key is, in base64. */
+/** About the size of a one-key update, in base64. */
 const keystroke = 'x'.repeat(48)
 
 const streamsPerTurn = 2
 
-/** Without opening it: a stream beyond the browser's connections would hold up other windows. */
+/** Skips opening it: a stream beyond the browser's limit would hold up other windows. */
 function fullTurn(mode: Mode): Turn {
   const closing: Closing = { code: 'full', sentence: '', retryAfterMs: null }
   return { mode, closing, openMs: null, serverHttp: null, roundTripMs: null, times: [] }
 }
 
-/** A connection of its own, under a new name, that reads probes. */
+/** A separate connection, under a new name, that reads probes. */
 function openProbing(mode: Mode, parts: MeasuringParts, listener: Pick<Opening, 'onFrame' | 'onClose'>) {
   const { transports, originFor, polling, key, timers } = parts
   const name = parts.newName()
@@ -39,7 +42,7 @@ function openProbing(mode: Mode, parts: MeasuringParts, listener: Pick<Opening, 
   return { name, connection: new Connection(transports[mode.transport], opening, timers) }
 }
 
-/** No retry and no fallback: it measures the mode itself. Rejects with the signal's reason. */
+/** Measures the mode itself, without retries or fallback. Rejects with the signal's reason. */
 export async function measureTurn(
   mode: Mode,
   plan: Plan,
@@ -49,11 +52,11 @@ export async function measureTurn(
   const { timers, random, heldStreams } = parts
   const { windowsPerBrowser } = mode
   if (windowsPerBrowser !== null && heldStreams + streamsPerTurn > windowsPerBrowser) return fullTurn(mode)
-  /** Of the probes under way, by id. */
+  /** Departures of the probes in flight, by id. */
   const sentAt = new Map<string, number>()
   const times = new Map<string, number>()
   let roundTripMs: number | null = null
-  /** Whether the newest probe is. */
+  /** Whether the newest probe was answered. */
   let isAnswered = true
   let closing: Closing | null = null
   const changes = createSignalled(timers, signal)
@@ -82,7 +85,7 @@ export async function measureTurn(
     if (frame.type !== 'message') return
     const { id } = frame.message
     const at = sentAt.get(id)
-    // Once: a poll may repeat a message.
+    // Ignores repeats: a poll may repeat a message.
     if (at === undefined || times.has(id)) return
     times.set(id, receivedAt - at)
     changes.happened()
@@ -100,7 +103,7 @@ export async function measureTurn(
         roundTripMs = Math.min(roundTripMs ?? tookMs, tookMs)
         answered()
       },
-      // Counted as missing.
+      // A probe without an answer counts as missing.
       answered,
     )
     function answered(): void {
@@ -137,7 +140,7 @@ export async function measureTurn(
   }
 }
 
-/** Waits for a condition that is looked at after each change, no longer than given. */
+/** Waits for a condition, checked after each change, up to a time limit. */
 function createSignalled(timers: Timers, signal: AbortSignal) {
   let look: () => void = () => undefined
   return {
@@ -152,7 +155,7 @@ function createSignalled(timers: Timers, signal: AbortSignal) {
           resolve()
         }
         function abort(): void {
-          // First: only the first of both counts.
+          // Rejects first: only the first of the two counts.
           reject(signal.reason)
           end()
         }
@@ -168,13 +171,13 @@ function createSignalled(timers: Timers, signal: AbortSignal) {
 }
 
 export interface Progress {
-  /** Whole ones: a stopped one does not count. */
+  /** Complete rounds only: a stopped one does not count. */
   readonly rounds: readonly (readonly Turn[])[]
   readonly current: readonly Turn[]
   /** Null between turns. */
   readonly measuring: Mode | null
   readonly isPaused: boolean
-  /** Since the start, without pauses. */
+  /** Time since the start, without pauses. */
   readonly tookMs: number
 }
 
@@ -184,19 +187,20 @@ interface ComparisonParts {
   readonly timers: Timers
   readonly random: Random
   readonly measure: (mode: Mode, signal: AbortSignal) => Promise<Turn>
-  /** Browsers slow a hidden page's timers. `onChange` returns its end. */
+  /** Browsers slow a hidden page's timers. `onChange` returns the function that ends it. */
   readonly visibility: {
     readonly isVisible: () => boolean
     readonly onChange: (run: () => void) => () => void
   }
-  /** Between turns, never during one. */
+  /** Called between turns, never during one. */
   readonly onProgress: (progress: Progress) => void
   readonly signal: AbortSignal
 }
 
 /**
- * Rounds in which each mode has a turn, in random order. A mode that does not open has no further turn. While the page is
- * hidden it pauses, and repeats the round. Resolves to the whole rounds, also when stopped.
+ * Runs rounds in which each mode has a turn, in random order. A mode that does not open gets no
+ * further turn. While the page is hidden it pauses, then repeats the round. Resolves to the
+ * complete rounds, also when stopped.
  */
 export async function compare(parts: ComparisonParts): Promise<Progress['rounds']> {
   const { modes, plan, timers, random, measure, visibility, onProgress, signal } = parts
@@ -264,7 +268,10 @@ function untilVisible(visibility: ComparisonParts['visibility'], signal: AbortSi
   })
 }
 
-/** How many streams open at the same time in a mode, and over which version. `transports` without slots, which would limit them. */
+/**
+ * Counts how many streams open simultaneously in a mode, and over which version. `transports` must
+ * be without slots, which would limit them.
+ */
 export async function countStreams(
   mode: Mode,
   count: number,

@@ -92,7 +92,7 @@ export function DocumentBar({ store, actions, start }: PageProps) {
         accept=".html,.htm,.md,.markdown,.txt,text/html,text/markdown,text/plain"
         onChange={({ currentTarget }) => {
           for (const chosen of currentTarget.files ?? []) void actions.importFile(chosen)
-          // The same file can be chosen again.
+          // Allows the same file to be chosen again.
           currentTarget.value = ''
         }}
       />
@@ -106,7 +106,7 @@ interface TitleProps extends PageProps {
   readonly onRenaming: (isRenaming: boolean) => void
 }
 
-/** The channel's name while the document has no title. */
+/** Shows the channel's name while the document has no title. */
 function Title({ store, actions, start, isRenaming, onRenaming }: TitleProps) {
   const title = useView(store, (view) => view.title) || start.channel
   const mayWrite = useMayWrite(store, start)
@@ -123,7 +123,7 @@ function Title({ store, actions, start, isRenaming, onRenaming }: TitleProps) {
   function submit(event: FormEvent): void {
     event.preventDefault()
     finish(titleFrom(field.current?.value ?? ''))
-    // After the button is there again.
+    // Waits until the button exists again.
     requestAnimationFrame(() => opener.current?.focus())
   }
 

@@ -1,4 +1,4 @@
-// Whole characters everywhere: no half of a surrogate pair, and no U+FFFD that the source does not have.
+// No half surrogate pair, and no U+FFFD that the source does not have, anywhere.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -32,7 +32,7 @@ import { channelFor } from './document-requests.ts'
 
 const texts = randomTexts(1000)
 
-/** `found`: a string, or what has strings in it. */
+/** `found`: a string, or a value that contains strings. */
 function assertWhole(found: unknown, source: string, what: string): void {
   const strings: string[] = []
   const collect = (value: unknown): void => {
@@ -74,7 +74,7 @@ test('readers and writers of HTML, Markdown and plain text keep characters whole
     for (const isOwn of [false, true]) {
       const tags = `<a href="https://a.org/${markup}">a</a><img src="${dot}" alt="${markup}"><img alt="${markup}">`
       const reading = readHtml(tags, { isOwn })
-      // HTML has the name of an image that is not kept twice.
+      // HTML repeats the name of an image that is not kept.
       sources.push(['attributes', text.repeat(6), reading.lines])
       assertWhole(reading.unkept, text.repeat(3), 'names')
     }
@@ -88,7 +88,7 @@ test('readers and writers of HTML, Markdown and plain text keep characters whole
   }
 })
 
-test('text is cut between characters, at every place', () => {
+test('text is cut only between characters, at every place', () => {
   const clusters = new Intl.Segmenter('en', { granularity: 'grapheme' })
   for (const source of [
     ...texts.slice(0, 200).map(withoutHalves),
@@ -110,7 +110,7 @@ test('text is cut between characters, at every place', () => {
   }
 })
 
-test('names of documents, people, images and files are whole', () => {
+test('names of documents, people, images and files keep characters whole', () => {
   for (const text of texts) {
     const long = text.repeat(4)
     for (const [what, name, most] of [
@@ -131,7 +131,7 @@ test('names of documents, people, images and files are whole', () => {
   assert.equal(channelFor(`${'x'.repeat(62)}ष्क`.normalize('NFC')), 'x'.repeat(62))
 })
 
-test('changes of a document are whole, in batches too, and another document receives the same', () => {
+test('changes keep characters whole, also in batches, and another document receives the same text', () => {
   const random = createSeededRandom(3)
   for (const [place, text] of texts.entries()) {
     const next = texts[(place + 1) % texts.length] ?? ''
@@ -153,7 +153,7 @@ test('changes of a document are whole, in batches too, and another document rece
   }
 })
 
-test('a change in a long text is whole', () => {
+test('a change in a long text keeps characters whole', () => {
   const [start, end] = ['x'.repeat(5000), 'y'.repeat(5000)]
   for (const [now, then] of [
     ['😀', '😁'],
@@ -173,7 +173,7 @@ test('a change in a long text is whole', () => {
   }
 })
 
-/** Beginning of one text and end of another, with a few characters taken out. */
+/** The beginning of one text and the end of another, with a few characters removed. */
 function mixed(one: string, other: string, random: () => number): string {
   const characters = [...one.slice(0, random() * one.length), ...other.slice(random() * other.length)]
   return characters.filter(() => random() < 0.9).join('')

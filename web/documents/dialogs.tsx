@@ -28,7 +28,7 @@ interface FrameProps {
   readonly children: ReactNode
 }
 
-/** Modal. The browser returns the focus to where it was. */
+/** Modal. The browser returns the focus to its previous place. */
 function Dialog({ title, onClose, children }: FrameProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()
@@ -44,7 +44,7 @@ function Dialog({ title, onClose, children }: FrameProps) {
       className="dialog raised"
       aria-labelledby={heading}
       onClose={onClose}
-      // The dialog's own box is covered by its content.
+      // Only a click on the backdrop has the dialog itself as its target.
       onClick={(event) => event.target === dialog.current && dialog.current.close()}
     >
       <div className="dialog-content">
@@ -102,7 +102,7 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
       )}
       {list === null && failure === null && <p className="dialog-note">Loading…</p>}
       <div className="document-search">
-        {/* From the start, so that it has the focus when the dialog opens. */}
+        {/* Rendered from the start, so that it has the focus when the dialog opens. */}
         <input
           type="search"
           className="field"
@@ -121,7 +121,7 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
       <output className="visually-hidden">{list && wanted && countWords(found.length)}</output>
       {list && found.length === 0 && (
         <p className="dialog-note">
-          {wanted === '' ? 'There are no documents here yet.' : `No document has “${wanted}” in its title.`}
+          {wanted === '' ? 'There are no documents here yet.' : `No document title contains “${wanted}”.`}
         </p>
       )}
       <div className="document-lists">
@@ -166,13 +166,13 @@ function detailsOf({ at, windows, deletedAt, isTooCostly }: ListedDocument): str
 
 interface EntryProps {
   readonly document: ListedDocument
-  /** In this window. */
+  /** Open in this window. */
   readonly isOpen: boolean
-  /** Rejects with an Error for people. */
+  /** Rejects with an Error whose message can be displayed. */
   readonly onDelete: (deleted: boolean) => Promise<void>
 }
 
-/** Asks before it deletes. */
+/** Asks before deleting. */
 function DocumentEntry({ document, isOpen, onDelete }: EntryProps) {
   const { channel, title, mayWrite } = document
   const [isAsking, setAsking] = useState(false)
@@ -187,7 +187,7 @@ function DocumentEntry({ document, isOpen, onDelete }: EntryProps) {
   }
   function ask(next: boolean): void {
     setAsking(next)
-    // After the buttons have changed.
+    // Waits until the buttons have changed.
     requestAnimationFrame(() => (next ? keep : opener).current?.focus())
   }
 
@@ -217,7 +217,7 @@ function DocumentEntry({ document, isOpen, onDelete }: EntryProps) {
       {isAsking && (
         <fieldset className="document-question">
           <legend>
-            Delete “<span translate="no">{name}</span>” for everybody? For a day it can be brought back.
+            Delete “<span translate="no">{name}</span>” for everyone? It can be brought back for a day.
           </legend>
           <button type="button" className="button" onClick={() => change(true)}>
             Delete
@@ -281,7 +281,7 @@ function NewDocument({ documents, onCreate }: NewDocumentProps) {
 }
 
 const addressWords = (channel: string, isNew: boolean) =>
-  isNew ? `Its address will be ${documentPath(channel)}` : 'There is a document at this address already.'
+  isNew ? `Its address will be ${documentPath(channel)}` : 'There is already a document at this address.'
 
 const periods = [
   { hours: 1, words: 'an hour' },
@@ -301,8 +301,8 @@ export function ShareDialog({ start, onClose }: DialogProps) {
         text={address}
         note={
           isOpen
-            ? 'Everybody who reaches this server can read and write there.'
-            : 'It opens for those who have an invitation.'
+            ? 'Anyone who can reach this server can read and write there.'
+            : 'Only people with an invitation can open it.'
         }
       />
       {isOpen ? (
@@ -357,7 +357,7 @@ function ReadOnlyInvitation({ channel }: { readonly channel: string }) {
         <CopyField
           label="Read-only link"
           text={made.link}
-          note={`Until ${timeOfDay(made.expiresAt, browserTimers.now())}, every browser that opens it can read this document and cannot write.`}
+          note={`Until ${timeOfDay(made.expiresAt, browserTimers.now())}, any browser that opens it can read this document but cannot write.`}
         />
       )}
     </>
@@ -381,7 +381,7 @@ function CopyField({ label, text, note }: CopyFieldProps) {
       await navigator.clipboard.writeText(text)
       setCopied(true)
     } catch {
-      // Without permission the selected text remains for the keyboard.
+      // Without permission, the selected text can still be copied by keyboard.
     }
   }
 

@@ -8,7 +8,7 @@ import {
   readOnlyAddress,
 } from './document-requests.ts'
 
-test('a document’s name becomes a channel that an address can hold', () => {
+test('a document’s name becomes a channel that is valid in an address', () => {
   for (const [name, channel] of [
     ['notes', 'notes'],
     ['Minutes of 3/5', 'Minutes-of-3-5'],
@@ -23,7 +23,7 @@ test('a document’s name becomes a channel that an address can hold', () => {
     assert.equal(channelFor(name), channel)
 })
 
-test('another document opens in the same mode and view, and is not read-only', () => {
+test('another document opens in the same mode and view, and not read-only', () => {
   const here = 'https://localhost:8443/d/main?transport=sse&view=editor&read#end'
   assert.equal(
     addressOfDocument(here, 'Über'),
@@ -33,7 +33,7 @@ test('another document opens in the same mode and view, and is not read-only', (
   assert.equal(readOnlyAddress(here, 'notes'), 'https://localhost:8443/d/notes?read')
 })
 
-test('home is the first page with all its parts, in the same mode', () => {
+test('home is the first page, with all its parts, in the same mode', () => {
   assert.equal(
     homeAddress('https://localhost:8443/d/notes?transport=sse&view=history&read#end'),
     'https://localhost:8443/?transport=sse',
@@ -41,7 +41,7 @@ test('home is the first page with all its parts, in the same mode', () => {
   assert.equal(homeAddress('https://localhost:8443/?channel=..'), 'https://localhost:8443/')
 })
 
-test('documents are found by words of title and address, and put in order', () => {
+test('documents are found by words in title and address, and sorted', () => {
   const documents = [
     ['main', ''],
     ['b', 'Élan 10'],

@@ -20,7 +20,7 @@ import {
 } from '../../server/wire/messages.ts'
 import type { BrowserKey } from '../page-session.ts'
 
-/** Mode and view stay; the reader's choice to only read does not. */
+/** Keeps the mode and view, but not the reader's choice of read-only. */
 export function addressOfDocument(href: string, channel: string): string {
   return addressWithout(['channel', 'read'], documentPath(channel), href)
 }
@@ -37,14 +37,17 @@ function addressWithout(dropped: readonly string[], path: string, href: string):
   return address.href
 }
 
-/** Opens read-only, by the window's own choice: whoever removes `read` from the address can write. */
+/**
+ * Opens read-only, by the window's own choice: anyone who removes `read` from the address can
+ * write.
+ */
 export function readOnlyAddress(href: string, channel: string): string {
   const address = new URL(documentPath(channel), href)
   address.searchParams.set('read', '')
   return address.href.replace(/=$/, '')
 }
 
-/** The channel for a document of that name; null when no letter or digit is in it. */
+/** The channel for a document with this name; null if it has no letter or digit. */
 export function channelFor(name: string): string | null {
   const letters = name.normalize('NFC').replaceAll(/[^\p{L}\p{M}\p{N}_.-]+/gu, '-')
   let channel = letters.replace(/^[-.\p{M}]+/u, '')
@@ -62,7 +65,7 @@ const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base'
 
 const nameOf = ({ title, channel }: ListedDocument) => title || channel
 
-/** Those with every word of `wanted` in title or address, whatever its case and accents. */
+/** Documents whose title or address contains every word of `wanted`, ignoring case and accents. */
 export function findDocuments(
   documents: readonly ListedDocument[],
   wanted: string,
@@ -73,7 +76,7 @@ export function findDocuments(
     const text = plain(`${title} ${channel}`)
     return words.every((word) => text.includes(word))
   })
-  // The server's order is that of the last change.
+  // The server sorts by last change.
   return order === 'change' ? found : found.sort((one, other) => byName.compare(nameOf(one), nameOf(other)))
 }
 
@@ -81,7 +84,7 @@ const plain = (text: string) => text.normalize('NFKD').replaceAll(/\p{M}/gu, '')
 
 const timeoutMs = 20_000
 
-/** Each request rejects with an Error whose message is for people. */
+/** Each request rejects with an Error whose message can be displayed. */
 async function request<Answer>(path: string, content?: object): Promise<Answer> {
   const http = createHttp('', new AbortController().signal, timeoutMs)
   const headers = { 'Content-Type': 'application/json' }
@@ -103,15 +106,15 @@ export const askHistory = (channel: string, after: string | null) =>
 export const inviteReaders = (channel: string, hours: number) =>
   request<InvitationAnswer>('/api/invitations', { channel, may: 'read', hours })
 
-/** Stores the title of a document that no window shows yet, which puts it on the list. */
+/** Stores the title of a document that no window shows yet, which adds it to the list. */
 export const createDocument = (by: BrowserKey, channel: string, name: string) =>
   send(by, channel, 'title', { title: titleFrom(name) })
 
-/** Not by the window's outbox, whose messages a deleted document does not take. */
+/** Bypasses the window's outbox, since a deleted document rejects its messages. */
 export const deleteDocument = (by: BrowserKey, channel: string, deleted: boolean) =>
   send(by, channel, 'deletion', { deleted })
 
-/** As a sender of its own. */
+/** Sends as a sender of its own. */
 async function send<K extends Kind>(
   { key, fingerprint }: BrowserKey,
   channel: string,

@@ -1,4 +1,4 @@
-// Files in the encodings that programs have saved in.
+// Files in the encodings that programs save in.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -30,7 +30,7 @@ const files: [what: string, name: string, content: Buffer | string, html: string
     bytes('<meta charset=shift_jis><p>\x93\x56\x8b\x43'),
     '<p>天気</p>',
   ],
-  ['HTML in UTF-8 that declares nothing', 'a.html', '<p>Vädret</p>', '<p>Vädret</p>'],
+  ['HTML in UTF-8 that declares no encoding', 'a.html', '<p>Vädret</p>', '<p>Vädret</p>'],
   ['text in UTF-16 with a byte order mark', 'a.txt', bytes('\xff\xfeV\x00\xe4\x00'), '<p>Vä</p>'],
   ['text in UTF-8 with a byte order mark', 'a.txt', '\ufeffVä', '<p>Vä</p>'],
   ['Markdown in UTF-8', 'a.md', '# Vä\n\n**x**', '<h1>Vä</h1>\n<p><b>x</b></p>'],
@@ -42,21 +42,21 @@ for (const [what, name, content, html] of files)
     assert.deepEqual([writeHtml(lines), assumed], [html, null])
   })
 
-test('text and Markdown in Latin-1 are read, and the assumption is told', async () => {
+test('reads text and Markdown in Latin-1, and reports the assumed encoding', async () => {
   for (const name of ['a.txt', 'a.md']) {
     const { lines, assumed } = await read(name, bytes('V\xe4dret'))
     assert.deepEqual([writeHtml(lines), assumed], ['<p>Vädret</p>', 'windows-1252'])
   }
 })
 
-test('what cannot be decoded is refused with a way out', async () => {
+test('rejects a file that cannot be decoded, and says how to fix it', async () => {
   await assert.rejects(
     read('a.txt', bytes('\x93\x56\x8b\x43\x81\x41')),
     /encoding of a\.txt is unknown; save it in UTF-8/,
   )
   await assert.rejects(
     read('a.html', bytes('<meta charset=utf-8>V\xe4')),
-    /a\.html is not in UTF-8, which it declares/,
+    /a\.html is not in UTF-8, the encoding that it declares/,
   )
-  await assert.rejects(read('a.txt', 'a\0b'), /a\.txt is no text/)
+  await assert.rejects(read('a.txt', 'a\0b'), /a\.txt is not text/)
 })

@@ -5,46 +5,53 @@ import { readHtml, readText } from '../../server/document/html.ts'
 import type { Reading } from '../../server/document/line-reader.ts'
 import { readMarkdown } from '../../server/document/markdown.ts'
 
-/** Bytes; a longer text would not fit into a document. */
+/** Bytes. A longer text would not fit into a document. */
 const mostBytes = 5_000_000
 
 interface Import extends Reading {
-  /** The encoding that was assumed since the file is not in UTF-8 and names none; null otherwise. */
+  /** The encoding assumed because the file is not in UTF-8 and declares none; null otherwise. */
   readonly assumed: string | null
 }
 
-/** Rejects with an Error for people. */
+/** Rejects with an Error whose message can be displayed. */
 export async function readImport(file: File): Promise<Import> {
   const { name, size, type } = file
-  if (size > mostBytes) throw new Error(`${name} is too large to import; 5 MB are the most.`)
+  if (size > mostBytes) throw new Error(`${name} is too large to import; the limit is 5 MB.`)
   const isHtml = /\.x?html?$/i.test(name) || type === 'text/html'
   const isMarkdown = /\.(md|markdown)$/i.test(name) || type === 'text/markdown'
   const { text, assumed } = decode(name, new Uint8Array(await file.arrayBuffer()), isHtml)
   if (text.includes('\0'))
-    throw new Error(`${name} is no text; HTML, Markdown and plain text can be imported.`)
+    throw new Error(`${name} is not text; HTML, Markdown and plain text can be imported.`)
   const reading = isHtml ? readHtml(text) : isMarkdown ? readMarkdown(text) : readText(text)
   return { ...reading, assumed }
 }
 
-/** Western European, in which Windows and old web pages wrote; the Encoding Standard reads Latin-1 as this. */
+/**
+ * Western European, used by Windows and old web pages; the Encoding Standard reads Latin-1 as this.
+ */
 const western = 'windows-1252'
-/** Bytes that it leaves undefined: they are text in another encoding. */
+/** Bytes that it leaves undefined indicate another encoding. */
 const undefinedInWestern = /[\u0081\u008d\u008f\u0090\u009d]/
 
-/** By the byte order mark or what HTML declares (WHATWG HTML, 13.2.3.2); else UTF-8, else Western European. */
+/**
+ * Uses the byte order mark or the HTML declaration (WHATWG HTML, 13.2.3.2), else UTF-8, else
+ * Western European.
+ */
 function decode(name: string, bytes: Uint8Array, isHtml: boolean): { text: string; assumed: string | null } {
   const declared = sniffEncoding(bytes, { xml: !isHtml, defaultEncoding: '' })
   const text = decodeAs(declared || 'utf-8', bytes)
   if (text !== null) return { text, assumed: null }
   if (declared)
-    throw new Error(`${name} is not in ${declared}, which it declares; save it in UTF-8 and import it again.`)
+    throw new Error(
+      `${name} is not in ${declared}, the encoding that it declares; save it in UTF-8 and import it again.`,
+    )
   const guessed = decodeAs(western, bytes)
   if (guessed === null || undefinedInWestern.test(guessed))
     throw new Error(`The encoding of ${name} is unknown; save it in UTF-8 and import it again.`)
   return { text: guessed, assumed: western }
 }
 
-/** Null if the bytes are no text of that encoding. */
+/** Null if the bytes are not text in that encoding. */
 function decodeAs(encoding: string, bytes: Uint8Array): string | null {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes)

@@ -1,4 +1,4 @@
-// The sheet: medium-editor, mounted once and not rendered again by React.
+// The sheet: medium-editor, mounted once and never rendered again by React.
 
 import MediumEditor, { type MediumEditorOptions } from 'medium-editor'
 import { cloneElement, createRef, memo, useLayoutEffect, useRef, useState } from 'react'
@@ -17,20 +17,21 @@ interface SheetProps {
 const initialText = '<p><br></p>'
 
 /**
- * medium-editor keeps its keys of blocks: quotes, headings, lists. Its toolbar shows at a selection only and
- * runs the browser's commands; `Toolbar.tsx` is always visible and runs those of the mounted editor.
+ * medium-editor keeps its keys for blocks: quotes, headings, lists. Its toolbar shows only at a
+ * selection and runs the browser's commands; `Toolbar.tsx` is always visible and runs the mounted
+ * editor's commands.
  */
 const options: MediumEditorOptions = {
   toolbar: false,
   keyboardCommands: false,
   placeholder: false,
   autoLink: false,
-  // A name keeps medium-editor from taking every drop, also of text.
+  // The name keeps medium-editor from handling every drop, including text.
   extensions: { imageDragging: {} },
   spellcheck: true,
 }
 
-// `clipboard.ts` takes what is pasted. The library has no switch for its own handler.
+// `clipboard.ts` handles pasting. The library has no switch for its own handler.
 MediumEditor.extensions.paste = MediumEditor.Extension
 
 /** Renders its editor once; its props must be constant. */
@@ -42,7 +43,7 @@ export const Sheet = memo(function Sheet({ onReady, mayWrite, onOpenWindow }: Sh
     const root = medium.current?.element
     if (!root) return
     if (!mayWrite) {
-      // By keyboard it stays reachable and scrollable.
+      // Stays reachable and scrollable by keyboard.
       root.contentEditable = 'false'
       root.setAttribute('aria-readonly', 'true')
       root.setAttribute('aria-placeholder', 'Nothing has been written yet.')
@@ -71,7 +72,7 @@ export const Sheet = memo(function Sheet({ onReady, mayWrite, onOpenWindow }: Sh
         aria-label="Shared document"
         aria-placeholder="Type here; select text to format it"
         spellCheck
-        // A translation is one person's, the text everybody's.
+        // A translation is for one person, the text for everyone.
         translate="no"
       />
       {mayWrite && (
@@ -79,7 +80,7 @@ export const Sheet = memo(function Sheet({ onReady, mayWrite, onOpenWindow }: Sh
           <button type="button" className="text-button" onClick={onOpenWindow}>
             Open a second window
           </button>{' '}
-          to see it follow every key.
+          to watch every keystroke arrive there.
         </p>
       )}
     </div>
@@ -92,7 +93,7 @@ export const Sheet = memo(function Sheet({ onReady, mayWrite, onOpenWindow }: Sh
  */
 class MediumEditorReact extends library.default {
   static {
-    // React warns if it exists; updates are disabled, so it never runs.
+    // React warns if it exists. Updates are disabled, so it never runs.
     Object.defineProperty(MediumEditorReact.prototype, 'componentWillReceiveProps', { value: undefined })
   }
 
@@ -123,8 +124,8 @@ class MediumEditorReact extends library.default {
 }
 
 /**
- * Sets `data-empty` on the parent, which the edit observer does not watch. medium-editor's own placeholder
- * serialises all content at every key and misses remote edits.
+ * Sets `data-empty` on the parent, which the edit observer does not watch. medium-editor's own
+ * placeholder serialises all content at every key and misses remote edits.
  */
 function markWhileEmpty(content: HTMLElement): () => void {
   const mark = () => content.parentElement?.toggleAttribute('data-empty', isEmpty(content))

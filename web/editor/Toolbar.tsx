@@ -1,4 +1,4 @@
-// The toolbar above the document, its link form and list of shortcuts, and the keys that do the same.
+// The toolbar above the document, its link form and list of shortcuts, and their keys.
 
 import {
   type KeyboardEvent as ReactKeyboardEvent,
@@ -36,7 +36,7 @@ const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
 const emptyState: EditorState = { marks: new Set(), block: 'p', link: null, canUndo: false, canRedo: false }
 
-/** The least width for each rank of tools, px; with `more` for the rest. */
+/** Minimum width for each rank of tools, px, including `more` for the rest. */
 const widths = { 2: 530, 3: 720 }
 
 export function Toolbar({ editor }: ToolbarProps) {
@@ -45,7 +45,7 @@ export function Toolbar({ editor }: ToolbarProps) {
   const state = useEditorState(editor)
   const [open, setOpen] = useState<'more' | 'link' | 'shortcuts' | null>(null)
   const [notice, setNotice] = useState<string | null>(null)
-  /** Puts the selection back to where it was in the text when the form opened. */
+  /** Restores the selection in the text from when the form opened. */
   const restore = useRef<() => void>(() => undefined)
 
   function focusText(): void {
@@ -88,7 +88,9 @@ export function Toolbar({ editor }: ToolbarProps) {
       ...editor,
       onPasted: (unkept) => setNotice(unkeptWords(unkept)),
       onFailed: () =>
-        setNotice('Not pasted: the part that cleans it could not be loaded. Try again once connected.'),
+        setNotice(
+          'Not pasted: the code that cleans pasted content could not be loaded. Try again once connected.',
+        ),
     })
     return () => {
       stopKeys()
@@ -135,7 +137,7 @@ export function Toolbar({ editor }: ToolbarProps) {
 
 interface ToolRowProps {
   readonly bar: RefObject<HTMLDivElement | null>
-  /** Tools up to it have room in the row. */
+  /** Tools up to this rank have room in the row. */
   readonly rank: number
   readonly state: EditorState
   readonly isMoreOpen: boolean
@@ -145,7 +147,7 @@ interface ToolRowProps {
 }
 
 function ToolRow({ bar, rank, state, isMoreOpen, onMore, onUse, onEscape }: ToolRowProps) {
-  /** The one that Tab reaches (WAI-ARIA Authoring Practices, "Toolbar Pattern"). */
+  /** The tool that Tab reaches (WAI-ARIA Authoring Practices, "Toolbar Pattern"). */
   const [reached, setReached] = useState('bold')
   const buttons = tools.filter((tool) => tool.rank !== undefined)
   const shown = buttons.filter((tool) => (tool.rank ?? 3) <= rank)
@@ -219,7 +221,7 @@ function ToolRow({ bar, rank, state, isMoreOpen, onMore, onUse, onEscape }: Tool
   )
 }
 
-/** Pressing a button would take the focus, and in Firefox the selection, from the text. */
+/** Pressing a button would take the focus away from the text, and in Firefox the selection too. */
 function keepFocus(event: { preventDefault(): void }): void {
   event.preventDefault()
 }
@@ -269,9 +271,9 @@ function ToolButton({
 interface LinkFormProps {
   /** Null for a new link. */
   readonly address: string | null
-  /** Back to the selection in the text. */
+  /** Returns to the selection in the text. */
   readonly onClose: () => void
-  /** The user went elsewhere. */
+  /** The user moved the focus elsewhere. */
   readonly onLeave: () => void
   readonly onChoose: (href: string | null, words: string) => void
 }
@@ -352,7 +354,7 @@ function LinkForm({ address, onClose, onLeave, onChoose }: LinkFormProps) {
   )
 }
 
-/** With a mere caret, changes the link around it, or inserts the address as words. */
+/** For a caret, changes the link around it, or inserts the address as text. */
 function changeLink(
   { root, commands }: NonNullable<ToolbarProps['editor']>,
   href: string | null,
@@ -418,7 +420,10 @@ interface KeyTarget {
   readonly toToolbar: () => void
 }
 
-/** Attach after the editor's own listeners, which may take a key first; precedes medium-editor's. */
+/**
+ * Attach after the editor's own listeners, which may handle a key first; runs before
+ * medium-editor's.
+ */
 function listenToKeys(root: HTMLElement, { use, state, toToolbar }: KeyTarget): () => void {
   const ending = new AbortController()
   const options = { signal: ending.signal, capture: true }
@@ -426,12 +431,12 @@ function listenToKeys(root: HTMLElement, { use, state, toToolbar }: KeyTarget): 
     'keydown',
     (event) => {
       if (event.defaultPrevented || event.isComposing) return
-      // With this key some layouts write a character.
+      // On some layouts this key writes a character.
       if (event.getModifierState('AltGraph')) return
       if (event.key === 'F10' && event.altKey) toToolbar()
       else {
         const tool = tools.find(({ keys }) => keys.some((one) => isPressOf(one, event, isMac)))
-        // Outside lists Tab moves the focus.
+        // Tab moves the focus outside lists.
         if (!tool || (event.key === 'Tab' && tool.isUsable?.(state()) === false)) return
         use(tool)
       }
@@ -454,7 +459,7 @@ function listenToKeys(root: HTMLElement, { use, state, toToolbar }: KeyTarget): 
   return () => ending.abort()
 }
 
-/** What the toolbar shows, at most once a frame. */
+/** The state that the toolbar shows, updated at most once a frame. */
 function useEditorState(editor: ToolbarProps['editor']): EditorState {
   const [state, setState] = useState(emptyState)
   useEffect(() => {
@@ -463,7 +468,7 @@ function useEditorState(editor: ToolbarProps['editor']): EditorState {
     let cancelFrame: Cancel | null = null
     const read = () => {
       cancelFrame = null
-      // What was there stays while the link form has the selection.
+      // Keeps the previous state while the link form has the selection.
       if (!root.contains(getSelection()?.anchorNode ?? root)) return
       const next = commands.state()
       setState((shown) => (isSame(shown, next) ? shown : next))
@@ -490,13 +495,13 @@ function isSame(a: EditorState, b: EditorState): boolean {
   )
 }
 
-/** Tools up to this rank have room. */
+/** Returns the highest rank of tools that fits. */
 function useRank(bar: RefObject<HTMLElement | null>): 1 | 2 | 3 {
   const [rank, setRank] = useState<1 | 2 | 3>(3)
   useLayoutEffect(() => {
     if (!bar.current) return
     const measure = (width: number) => setRank(width >= widths[3] ? 3 : width >= widths[2] ? 2 : 1)
-    // At once, so that nothing moves after the first paint.
+    // Measures at once, so that nothing moves after the first paint.
     measure(bar.current.clientWidth)
     const observer = new ResizeObserver(([entry]) => entry && measure(entry.target.clientWidth))
     observer.observe(bar.current)
@@ -506,8 +511,8 @@ function useRank(bar: RefObject<HTMLElement | null>): 1 | 2 | 3 {
 }
 
 /**
- * Keeps the selection in its direction while a field has the focus, and shows it where the browser can. The
- * range follows others' edits.
+ * Keeps the selection and its direction while a field has the focus, and shows it where the browser
+ * can. The range follows others' edits.
  */
 function keepSelection(root: HTMLElement): () => void {
   const selection = getSelection()

@@ -56,24 +56,27 @@ import { EditHistory } from './undo.ts'
 export interface BindingParts {
   /** The contenteditable that medium-editor made. */
   readonly root: HTMLElement
-  /** Of a document that others also change. */
+  /** Text of a document that others also change. */
   readonly text: Y.Text
   readonly mayWrite: boolean
-  /** Before a local transaction: the time of the input event that caused it, ms since the epoch, or null. */
+  /**
+   * Called before a local transaction, with the time of its input event, ms since the epoch, or
+   * null.
+   */
   readonly onInput?: (inputAt: number | null) => void
-  /** After remote changes are in the DOM. */
+  /** Called after remote changes are in the DOM. */
   readonly onApplied?: () => void
-  /** The local selection changed, also by local typing. */
+  /** The local selection changed, including by local typing. */
   readonly onSelection?: () => void
 }
 
-/** UTF-16 units of one transaction, so that its update fits into a message. */
+/** Limit of one transaction in UTF-16 units, so that its update fits into a message. */
 const mostInserted = 16_000
 
 /**
- * The model leads: input events become changes of the text, and the text's events are drawn. Only a composition
- * (IME) changes the DOM itself, and what else the browser does unasked; that is read back afterwards. Changes
- * that come during a composition are drawn when it ends.
+ * The model leads: input events become changes of the text, and the text's events are drawn. The
+ * DOM changes first only in an IME composition, or when the browser acts on its own; such changes
+ * are read back afterwards. Changes that arrive during a composition are drawn when it ends.
  */
 export class Binding {
   readonly commands: EditorCommands
@@ -87,27 +90,27 @@ export class Binding {
   readonly #ending = new AbortController()
   readonly #observer: MutationObserver
   readonly #stateListeners = new Set<() => void>()
-  /** Changes of the text that are not drawn yet. */
+  /** Changes of the text that are not yet drawn. */
   #pending: (readonly Change[])[] = []
   #hasRemote = false
   #hasLocal = false
-  /** The selection before pending changes; `selected` is what it is in the lines that are drawn. */
+  /** The selection before pending changes; `selected` gives it in the drawn lines. */
   #kept: { readonly selected: Selected; readonly selection: SelectedText | null } | null = null
   #cancelFrame: Cancel | null = null
   #isComposing = false
-  /** Of a composition: the last one may come before the composition ends. */
+  /** Records from a composition: the last may arrive before the composition ends. */
   readonly #unread: MutationRecord[] = []
   #inputAt: number | null = null
-  /** The first half of a surrogate pair, until the second one is typed. */
+  /** The first half of a surrogate pair, until the second is typed. */
   #half = ''
-  /** Marks chosen for what is typed next at this place. */
+  /** Marks chosen for the next text typed at this place. */
   #chosen: { readonly at: number; readonly marks: Marks } | null = null
   #lastSelected: Selected | null = null
 
   constructor(parts: BindingParts) {
     this.#parts = parts
     this.#text = parts.text
-    if (!parts.text.doc) throw new Error('The text to bind belongs to no document.')
+    if (!parts.text.doc) throw new Error('The text to bind does not belong to a document.')
     this.#doc = parts.text.doc
     this.#rendering = new Rendering(parts.root)
     this.#rendering.redraw(linesOf(parts.text))
@@ -122,7 +125,7 @@ export class Binding {
     this.#listen()
   }
 
-  // What others see
+  // What other windows see
 
   /** Null outside the editor. */
   selection(): SelectedText | null {
@@ -130,7 +133,7 @@ export class Binding {
     return selected && this.#relative(selected)
   }
 
-  /** Of a selection in the lines that are drawn. */
+  /** The relative positions of a selection in the drawn lines. */
   #relative({ anchor, head }: Selected): SelectedText {
     return this.#selection.relative({ anchor: this.#mapPending(anchor), head: this.#mapPending(head) })
   }
@@ -141,7 +144,7 @@ export class Binding {
     return this.#layout.rectsOf(from, to)
   }
 
-  /** What the selection contains, to copy it; empty for a caret. */
+  /** The selected content, for copying; empty for a caret. */
   selectedLines(): Line[] {
     const range = this.#range()
     return range && range.to > range.from ? linesWithin(this.#rendering.lines, range) : []
@@ -164,7 +167,10 @@ export class Binding {
 
   // From the text to the DOM
 
-  /** Of the selection, before others' changes: by its neighbours, who may be deleted and come back. */
+  /**
+   * Keeps the selection before others' changes, relative to the neighbouring characters, which may
+   * be deleted and restored.
+   */
   readonly #onTransaction = ({ origin }: Y.Transaction): void => {
     if (this.#pending.length > 0 || this.#isComposing || this.#history.isOwn(origin)) return
     const selected = this.#selection.read()
@@ -191,8 +197,8 @@ export class Binding {
   }
 
   /**
-   * Draws pending changes. `after`: the selection then; without it the present one stays at its words. `changed`: lines
-   * whose elements somebody else changed.
+   * Draws pending changes. `after`: the selection then; if omitted, the present one stays at its
+   * text. `changed`: lines whose elements were changed from outside.
    */
   #flush(after?: Selected, changed?: TextRange): void {
     if (this.#isComposing) return
@@ -228,7 +234,7 @@ export class Binding {
       this.#hasRemote = false
       this.#parts.onApplied?.()
     }
-    // Others' changes elsewhere leave the toolbar as it is.
+    // Others' changes elsewhere do not affect the toolbar.
     if (this.#hasLocal || lineBefore === null || lineBefore !== this.#lineOfCaret(selected)) this.#tellState()
     this.#hasLocal = false
   }
@@ -256,14 +262,14 @@ export class Binding {
     })
   }
 
-  /** Takes over what the browser, or anybody else, changed in the DOM. */
+  /** Reads back what the browser or other code changed in the DOM. */
   #readBack(records: readonly MutationRecord[]): void {
     this.#unread.push(...records)
     if (this.#isComposing || this.#unread.length === 0) return
     this.#takeOver(this.#unread.splice(0).map(({ target }) => target))
   }
 
-  /** Makes changes of the text from the difference between the lines and what the DOM shows. */
+  /** Turns the difference between the lines and the DOM into changes of the text. */
   #takeOver(changed: readonly Node[]): void {
     if (!this.#parts.mayWrite) {
       this.#redraw()
@@ -299,20 +305,23 @@ export class Binding {
     return mapped
   }
 
-  /** One change by this window's user. */
+  /** Makes one change as this window's user. */
   #transact(changes: readonly Change[]): void {
     this.#history.beforeChange(this.selection())
     this.#parts.onInput?.(this.#inputAt)
     this.#inputAt = null
     this.#doc.transact(() => {
-      // The last line gets its end with its first change. Pending changes say that there was another one.
+      // The first change ends the last line. Pending changes mean that there was one.
       if (this.#pending.length === 0 && !isEnded(this.#rendering.lines.at(-1)))
         this.#text.insert(this.#text.length, '\n', {})
       this.#text.applyDelta([...changes])
     }, this.#history.origin)
   }
 
-  /** Changes the text, in several transactions if the change is long, draws it and selects what the edit says. */
+  /**
+   * Changes the text, in several transactions if the change is long, draws it, and applies the
+   * edit's selection.
+   */
   #edit(makeEdit: (lines: readonly Line[], selected: Selected) => Edit | null): void {
     if (!this.#parts.mayWrite || this.#isComposing) return
     this.#flush()
@@ -337,7 +346,7 @@ export class Binding {
     })
   }
 
-  /** Makes these the document's lines, as this window's user, who can undo it in one step. */
+  /** Replaces the document's lines as this window's user, who can undo it in one step. */
   replace(lines: readonly Line[]): void {
     if (!this.#parts.mayWrite || this.#isComposing) return
     this.#flush()
@@ -379,7 +388,10 @@ export class Binding {
     return selected && rangeOf(selected)
   }
 
-  /** Of what is typed there: those that the user chose for that place, or those of the text around it. */
+  /**
+   * Marks for text typed there: those the user chose for that place, or those of the text around
+   * it.
+   */
   #marksAt(index: number, replaces = false): Marks {
     return this.#chosen?.at === index ? this.#chosen.marks : marksAt(this.#rendering.lines, index, replaces)
   }
@@ -390,7 +402,7 @@ export class Binding {
     else this.#edit((lines) => splitLine(lines, range))
   }
 
-  /** Text that is typed; a line's beginning such as `# ` formats the line, which undo takes back by itself. */
+  /** Inserts typed text. A prefix such as `# ` formats the line; undo reverts that separately. */
   #type(target: TextRange, text: string): void {
     this.#edit((lines) =>
       insertText(lines, target, text, this.#marksAt(target.from, target.to > target.from)),
@@ -405,7 +417,7 @@ export class Binding {
     if (edit) this.#history.asStep(() => this.#edit(() => edit))
   }
 
-  /** What the browser would change, counted in the text with pending changes. */
+  /** The range that the browser would change, counted in the text with pending changes. */
   #targetOf(event: InputEvent): TextRange | null {
     const [target] = event.getTargetRanges()
     if (!target) return null
@@ -504,7 +516,7 @@ export class Binding {
     document.addEventListener('selectionchange', () => this.#onSelectionChange(), options)
     if (!mayWrite) return
     root.addEventListener('keydown', (event) => this.#onKeyDown(event), options)
-    // medium-editor formats blocks on these.
+    // medium-editor formats blocks on these keys.
     root.addEventListener(
       'keyup',
       (event) => ownKeys.has(event.key) && event.stopImmediatePropagation(),
@@ -558,7 +570,7 @@ export class Binding {
     if (this.#isComposing || event.isComposing || /Composition/.test(inputType) || !event.cancelable) return
     event.preventDefault()
     const asked = this.#targetOf(event)
-    // What the browser did before is to be read first.
+    // Reads what the browser did before.
     this.#readBack(this.#observer.takeRecords())
     const range = this.#range()
     if (!range) return
@@ -572,7 +584,7 @@ export class Binding {
       this.#edit((lines, selected) => transpose(lines, selected.head))
     else if (/^insert(Text|ReplacementText|Transpose)$/.test(inputType)) {
       const text = withoutHalves(this.#half + inserted)
-      // Some keyboards send the halves of a pair one after the other.
+      // Some keyboards send the halves of a pair separately.
       this.#half = /[\uD800-\uDBFF]$/.exec(inserted)?.[0] ?? ''
       if (text !== '') this.#type(target, text.replaceAll(/\r?\n/g, softBreak))
     } else if (inputType.startsWith('insertFrom'))
@@ -630,9 +642,10 @@ export class Binding {
   }
 }
 
-/** Keys that medium-editor would act on by itself. */
+/** Keys that medium-editor would otherwise handle itself. */
 const ownKeys: ReadonlySet<string> = new Set(['Enter', 'Backspace', 'Delete'])
 
+/** The mark for each input type. */
 const markOfInput: Readonly<Record<string, Mark>> = {
   formatBold: 'bold',
   formatItalic: 'italic',
@@ -646,7 +659,7 @@ function isSameSelected(one: Selected, other: Selected): boolean {
   return one.anchor === other.anchor && one.head === other.head
 }
 
-/** As the lines are when the last one has an end, which an editor's first change gives it. */
+/** The lines with the last one ended, as an editor's first change does. */
 function withEnd(lines: readonly Line[]): readonly Line[] {
   if (isEnded(lines.at(-1))) return lines
   return changeLines(lines, [{ retain: startOfLine(lines, lines.length) - 1 }, { insert: '\n' }])

@@ -1,4 +1,4 @@
-// Carets are drawn after the layout of a frame, also after frames that did not come.
+// Carets are drawn after a frame's layout, also after frames that were skipped.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -7,7 +7,7 @@ import { createManualTime } from '../../server/wire/testing.ts'
 
 const { window } = new JSDOM('<div><div id="root"></div></div>')
 
-/** Tells of another width at `deliver`, as a browser does once a frame. */
+/** Reports another width at `deliver`, as a browser does once a frame. */
 class WidthObserver {
   static all: WidthObserver[] = []
   readonly #tell: () => void
@@ -49,7 +49,7 @@ before(async () => {
 })
 after(() => window.close())
 
-test('however often it was asked for without a frame, the next frame draws once', () => {
+test('however often a redraw was requested without a frame, the next frame draws once', () => {
   const root = window.document.querySelector<HTMLElement>('#root') ?? assert.fail('no root')
   let drawn = 0
   const carets = new Carets({
@@ -68,7 +68,7 @@ test('however often it was asked for without a frame, the next frame draws once'
     drawn = 0
     for (let time = 0; time < times; time += 1) {
       carets.redraw()
-      // As the timer of a hidden page does.
+      // As a hidden page's timer does.
       run()
     }
     assert.equal(drawn, 0)

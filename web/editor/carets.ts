@@ -16,10 +16,10 @@ interface CaretsParts {
 /** How long a name is shown after its caret has moved. */
 const flagMs = 3000
 
-/** Px from a caret at which the pointer shows its name. */
+/** Distance from a caret at which the pointer shows its name, px. */
 const nearPx = 8
 
-/** Of one selection: a longer one is drawn in part. */
+/** Rectangles per selection; a longer one is drawn in part. */
 const mostRects = 200
 
 type Rect = Pick<DOMRect, 'left' | 'top' | 'width' | 'height'>
@@ -30,14 +30,14 @@ interface Drawn {
   readonly flag: HTMLElement
   readonly ranges: HTMLElement[]
   movedAt: number
-  /** In viewport coordinates at the last frame, relative to the layer. */
+  /** Viewport coordinates at the last frame, relative to the layer. */
   place: Rect
 }
 
 export class Carets {
   readonly #parts: CaretsParts
   readonly #layer = element('carets')
-  /** Changes its size in a frame, so that its observer draws after that frame's layout and forces none. */
+  /** Changes size once a frame, so that its observer draws after the layout without forcing one. */
   readonly #trigger = element('carets-trigger')
   #observedPx = 0
   readonly #drawn = new Map<string, Drawn>()
@@ -51,7 +51,7 @@ export class Carets {
   constructor(parts: CaretsParts) {
     const { root } = parts
     this.#parts = parts
-    // The list in the header tells who is here.
+    // The list in the header already says who is here.
     this.#layer.setAttribute('aria-hidden', 'true')
     this.#layer.append(this.#trigger)
     root.before(this.#layer)
@@ -64,21 +64,22 @@ export class Carets {
     for (const type of ['pointermove', 'pointerleave'] as const)
       root.addEventListener(type, onPointer, passive)
     const redraw = () => this.redraw()
-    // Frames were missed while the page was hidden; fonts and images change lines.
+    // Frames were skipped while the page was hidden; fonts and images move lines.
     document.addEventListener('visibilitychange', redraw, passive)
     document.fonts.addEventListener('loadingdone', redraw, passive)
     root.addEventListener('load', redraw, { ...passive, capture: true })
     this.#resizes.observe(root)
-    // Draws at once.
+    // Draws immediately.
     this.#layouts.observe(this.#trigger)
   }
 
-  /** After the next frame's layout. */
+  /** Redraws after the next frame's layout. */
   redraw(): void {
     if (this.#ending.signal.aborted) return
     this.#cancelFrame ??= inNextFrame(() => {
       this.#cancelFrame = null
-      // Another size than the observed one, however often this ran without a frame, as in a hidden page.
+      // Differs from the observed size, however often this runs without a frame, as in a hidden
+      // page.
       this.#trigger.style.width = this.#observedPx === 1 ? '2px' : '1px'
     })
   }
@@ -99,7 +100,7 @@ export class Carets {
     const relative = ({ left, top, width, height }: DOMRect) => ({
       ...{ left: left - origin.left, top: top - origin.top, width, height },
     })
-    // All reads before all writes, so that the page is laid out once.
+    // All reads come before all writes, so that the page is laid out once.
     const places = now.map(({ anchor, head }) => ({
       head: rectsOf(head, head).slice(0, 1).map(relative)[0],
       ranges:
@@ -133,7 +134,7 @@ export class Carets {
     known.movedAt = caret.movedAt
     known.place = head
     if (flag.textContent !== caret.name) flag.textContent = caret.name
-    // A name at the right edge hangs to the left.
+    // A name near the right edge extends to the left.
     box.toggleAttribute('data-left', head.left > widest - 120)
     put(known.caret, { ...head, width: 0 })
     while (known.ranges.length > ranges.length) known.ranges.pop()?.remove()
@@ -155,7 +156,7 @@ export class Carets {
     return created
   }
 
-  /** After a movement, and beside the pointer. */
+  /** Shows names after a movement, and near the pointer. */
   #showFlags(): void {
     this.#stopFlags?.()
     this.#stopFlags = null
@@ -190,7 +191,7 @@ function element(className: string): HTMLElement {
   return created
 }
 
-/** By CSSOM, which the page's policy allows, unlike a style attribute. */
+/** Uses CSSOM, which the page's policy allows, unlike a style attribute. */
 function put({ style }: HTMLElement, { left, top, width, height }: Rect): void {
   style.transform = `translate(${left}px, ${top}px)`
   style.width = `${width}px`

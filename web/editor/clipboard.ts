@@ -1,4 +1,4 @@
-// The clipboard and drags: what leaves the text has its own form, what comes into it is cleaned.
+// Clipboard and drags: copied text keeps its formatting, and inserted content is cleaned.
 
 import { shortened } from '../../server/document/line-reader.ts'
 import { imageCharacter, type Line, type Run, safeImage, safeLink } from '../../server/document/rich-text.ts'
@@ -10,7 +10,7 @@ type Html = typeof import('../../server/document/html.ts')
 
 let html: Html | null = null
 
-/** Knows what other programs write. Loaded with the first focus. */
+/** Understands what other programs write. Loaded at the first focus. */
 async function loadHtml(): Promise<Html> {
   html ??= await import('../../server/document/html.ts')
   return html
@@ -18,7 +18,7 @@ async function loadHtml(): Promise<Html> {
 
 const preloadHtml = () => void loadHtml().catch(() => undefined)
 
-/** Before medium-editor's own. */
+/** Run before medium-editor's own. */
 function listeners(root: HTMLElement) {
   const ending = new AbortController()
   return {
@@ -38,12 +38,12 @@ interface Source {
   readonly mayWrite: boolean
 }
 
-/** The text with its own form: the browser's copies take the page's styles for the text's. */
+/** Copies the text with its own formatting: the browser's copies include the page's styles. */
 export function takeCopies({ root, binding, mayWrite }: Source): () => void {
   const { listen, stop } = listeners(root)
   let dragged: SelectedText | null = null
 
-  /** False until the writer of HTML is loaded: then the browser's own copy must do. */
+  /** False until the HTML writer is loaded; then the browser's own copy must do. */
   function fill(data: DataTransfer | null): boolean {
     const lines = binding.selectedLines()
     if (!data || !html || lines.length === 0) return false
@@ -52,7 +52,7 @@ export function takeCopies({ root, binding, mayWrite }: Source): () => void {
     return true
   }
 
-  // Before it is needed: an event's clipboard cannot wait.
+  // Preloads: an event's clipboard cannot wait.
   listen('focusin', preloadHtml)
   listen('pointerdown', preloadHtml)
   listen('copy', (event) => {
@@ -84,7 +84,7 @@ export function takeCopies({ root, binding, mayWrite }: Source): () => void {
   return stop
 }
 
-/** `data-crosswind` marks HTML that is to be read exactly. */
+/** `data-crosswind` marks HTML that must be read exactly. */
 function ownHtml({ writeFragment }: Html, lines: readonly Line[]): string {
   const tag = lines.length === 1 ? 'span' : 'div'
   return `<${tag} data-crosswind style="white-space: pre-wrap">${writeFragment(lines)}</${tag}>`
@@ -93,9 +93,9 @@ function ownHtml({ writeFragment }: Html, lines: readonly Line[]): string {
 interface Target {
   readonly root: HTMLElement
   readonly commands: EditorCommands
-  /** Receives the names of what could not be kept; empty when everything was. */
+  /** Receives the names of what could not be kept; empty if everything was. */
   readonly onPasted: (unkept: readonly string[]) => void
-  /** Nothing was inserted: what cleans it could not be loaded. */
+  /** Nothing was inserted, because the code that cleans it could not be loaded. */
   readonly onFailed: () => void
 }
 
@@ -107,7 +107,7 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
   async function take(event: Event, data: DataTransfer): Promise<void> {
     event.preventDefault()
     event.stopImmediatePropagation()
-    // Only within the event.
+    // Readable only within the event.
     const [markup, text] = [data.getData('text/html'), data.getData('text/plain')]
     const files = [...data.files]
     const isText = data.types.some((type) => type === 'text/html' || type === 'text/plain')
@@ -117,7 +117,7 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
       return
     }
     const place = selectedRange()
-    // At once where possible.
+    // Immediately if possible.
     const reader = html ?? (await loadHtml().catch(() => null))
     if (reader === null) {
       onFailed()
@@ -130,7 +130,7 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
     onPasted(unkept)
   }
 
-  /** What was typed while the paste waited stays behind it, and the caret behind that. */
+  /** Text typed while the paste waited stays after it, and the caret after that. */
   function insertAt(place: Range | null, lines: readonly Line[]): void {
     const caret = selectedRange()
     if (!place || !caret || isSameRange(place, caret) || !root.contains(place.commonAncestorContainer)) {
@@ -142,12 +142,12 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
     select(caret)
   }
 
-  // Before it is needed, so that it is there offline.
+  // Preloads, so that it is there offline.
   listen('focusin', preloadHtml)
   listen('paste', (event) => {
     if (event.clipboardData && !event.defaultPrevented) void take(event, event.clipboardData)
   })
-  // Moving text within the document is the editor's own business.
+  // The editor itself handles moving text within the document.
   listen('dragstart', () => {
     isDraggedFromHere = true
   })
@@ -167,7 +167,10 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
   return stop
 }
 
-/** A code block takes the text as more of its lines, unless it is a document's own code with what followed it. */
+/**
+ * A code block inserts the text as more of its lines, unless it is a document's own code with
+ * following text.
+ */
 function readClipboard(reader: Html, markup: string, text: string, isCode: boolean) {
   const reading = markup === '' ? null : reader.readHtml(markup)
   const isOwnCode = markup.includes('data-crosswind') && reading?.lines[0]?.block === 'pre'
@@ -205,7 +208,7 @@ function dataUrlOf(file: File): Promise<string> {
   })
 }
 
-/** Moves with what it encloses. */
+/** Moves with its content. */
 function selectedRange(): Range | null {
   const selection = getSelection()
   return selection?.rangeCount ? selection.getRangeAt(0).cloneRange() : null
@@ -220,7 +223,7 @@ function select({ startContainer, startOffset, endContainer, endOffset }: Range)
   getSelection()?.setBaseAndExtent(startContainer, startOffset, endContainer, endOffset)
 }
 
-/** An address copied alone becomes the link of the selected words. */
+/** An address copied by itself becomes the link of the selected words. */
 function linkAlone(text: string): string | null {
   const address = text.trim()
   return /^https?:\/\/\S+$/i.test(address) ? safeLink(address) : null

@@ -5,7 +5,9 @@ import type { Line } from '../../server/document/rich-text.ts'
 export const marks = ['bold', 'italic', 'underline', 'strike', 'code', 'sub', 'super'] as const
 export type Mark = (typeof marks)[number]
 
-/** As `execCommand` names them, and behind `format` the input types (Input Events Level 2, 4.1.2). */
+/**
+ * `execCommand` names, which are also the input types after `format` (Input Events Level 2, 4.1.2).
+ */
 export const browserCommands: Readonly<Record<Exclude<Mark, 'code'>, string>> = {
   bold: 'bold',
   italic: 'italic',
@@ -21,7 +23,7 @@ export type ListKind = 'ul' | 'ol'
 export interface EditorState {
   /** Names of `Mark`, at the caret or over the whole selection. */
   readonly marks: ReadonlySet<string>
-  /** A `Block`, another heading, or a list with its level: `ul1` to `ul6`, `ol1` to `ol6`. */
+  /** A `Block`, or for headings and lists with level: `ul1` to `ul6`, `ol1` to `ol6`. */
   readonly block: string
   readonly link: string | null
   readonly canUndo: boolean
@@ -31,20 +33,20 @@ export interface EditorState {
 /** Commands act on the selection in the document, which has the focus. */
 export interface EditorCommands {
   toggleMark(mark: Mark): void
-  /** The block that is there already becomes a paragraph. */
+  /** If the block is already of this kind, it becomes a paragraph. */
   setBlock(block: Block): void
   toggleList(kind: ListKind): void
-  /** Changes the nesting level of list items; without effect elsewhere. */
+  /** Changes the nesting level of list items; has no effect elsewhere. */
   indent(by: 1 | -1): void
   /** `null` removes the link. */
   setLink(href: string | null): void
   undo(): void
   redo(): void
-  /** Inserts lines at the selection, in its place. */
+  /** Replaces the selection with lines. */
   insert(lines: readonly Line[]): void
   /** What the toolbar shows. */
   state(): EditorState
-  /** Calls back when `state` may have changed; returns the stop function. */
+  /** Calls back when `state` may have changed; returns the function that stops it. */
   onState(listener: () => void): () => void
 }
 

@@ -1,4 +1,4 @@
-// A selection in a text that another window changes; what of its content is shown.
+// The selection while another window changes the text, and which content is shown.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -31,24 +31,24 @@ function shown(html: string, next: string, offset: number) {
 }
 
 const cases: [before: string, after: string, offset: number, expected: number, why: string][] = [
-  ['hello', 'hello world', 2, 2, 'a change behind leaves it'],
+  ['hello', 'hello world', 2, 2, 'a change after it leaves it'],
   ['world', 'hello world', 2, 8, 'a change before moves it'],
   ['hello', 'hello!', 5, 5, 'an insert exactly there stays to its right'],
-  ['abcdef', 'af', 3, 1, 'a deletion around it takes it to its start'],
-  ['aaa', 'aaaa', 2, 2, 'repeated letters do not throw it off'],
+  ['abcdef', 'af', 3, 1, "a deletion around it moves it to the deletion's start"],
+  ['aaa', 'aaaa', 2, 2, 'repeated letters do not confuse it'],
   ['', 'x', 0, 0, 'an empty text'],
-  ['abc', '', 3, 1, 'all deleted, at the end of the content'],
+  ['abc', '', 3, 1, 'if all is deleted, it moves to the end of the content'],
 ]
 
 for (const [before, after, offset, expected, why] of cases)
   test(why, () => assert.equal(shown(`<p>${before}</p>`, `<p>${after}</p>`, offset).offset, expected))
 
-test('when its node is gone it stands at the same place of the whole text', () => {
+test('if its node is gone, it moves to the same offset in the whole text', () => {
   const { node, offset } = shown('<p>hello</p>', '<h2>well</h2><p><b>hello</b></p>', 3)
   assert.deepEqual([node?.nodeValue, offset], ['hello', 3])
 })
 
-test('no style, script or other trace of a foreign page comes with it', () => {
+test('no style, script or other trace of a foreign page gets in', () => {
   const foreign =
     '<p style="color: red" onclick="a()" id="x">a<script>b()</script><a target="_blank" href="/c">c</a></p>'
   const clean = '<p>a<a href="/c" target="_blank" rel="noopener noreferrer">c</a></p>'

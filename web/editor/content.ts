@@ -104,7 +104,10 @@ export function bindContent(root: HTMLElement, onEdit: OnEdit) {
   }
 }
 
-/** HTML of other windows as far as a document can hold it: no markup of theirs gets into the page. */
+/**
+ * Other windows' HTML reduced to what a document can contain: none of their other markup enters the
+ * page.
+ */
 function cleanContent(html: string): HTMLElement {
   const inert = document.implementation.createHTMLDocument().createElement('div')
   inert.innerHTML = forPage(writeHtml, readHtml(html, { isOwn: true }).lines)
@@ -114,14 +117,19 @@ function cleanContent(html: string): HTMLElement {
   return inert
 }
 
-/** Without line feeds between blocks, which would be seen, and styles, which the page's policy forbids. */
+/**
+ * Omits line feeds between blocks, which would show, and styles, which the page's policy forbids.
+ */
 function forPage(write: (lines: readonly Line[]) => string, lines: readonly Line[]): string {
   return write(lines)
     .replaceAll(/(?<=<\/(?:p|h[1-6]|blockquote|pre|ul|ol)>)\n(?=<(?:p|h[1-6]|blockquote|pre|ul|ol)\b)/g, '')
     .replaceAll(/ style="text-align: (\w+)"/g, ' align="$1"')
 }
 
-/** Keeps the selection at the same words, in its direction; `change` may replace anything inside `root`. */
+/**
+ * Keeps the selection at the same text, in its direction; `change` may replace anything inside
+ * `root`.
+ */
 function keepSelection(root: HTMLElement, change: () => void): void {
   const selection = getSelection()
   const { anchorNode, anchorOffset = 0, focusNode, focusOffset = 0 } = selection ?? {}
@@ -146,7 +154,7 @@ function keepSelection(root: HTMLElement, change: () => void): void {
 /** Returns a function that finds the place again after a change. `all`: the content's text. */
 function placeIn(root: HTMLElement, all: string, node: Node, offset: number): () => [Node, number] {
   const text = textOf(node)
-  // In the whole content, in case the node disappears.
+  // Offset in the whole content, in case the node disappears.
   const before = document.createRange()
   before.setStart(root, 0)
   before.setEnd(node, offset)
@@ -182,14 +190,14 @@ function atOffset(root: HTMLElement, offset: number): [Node, number] {
   return [root, root.childNodes.length]
 }
 
-/** Null unless a text node. */
+/** Null unless it is a text node. */
 function textOf(node: Node): string | null {
   return node.nodeType === Node.TEXT_NODE ? node.nodeValue : null
 }
 
 /**
- * Runs the browser's own commands, which work on the HTML that the mirror sends; marks, blocks and links that they lack
- * are changed in the elements.
+ * Runs the browser's own commands, which work on the HTML that the mirror sends. Marks, blocks and
+ * links that they lack are changed in the elements directly.
  */
 export function contentCommands(root: HTMLElement): EditorCommands {
   const listeners = new Set<() => void>()
@@ -217,7 +225,7 @@ export function contentCommands(root: HTMLElement): EditorCommands {
     const selection = getSelection()
     if (code) code.replaceWith(...code.childNodes)
     else if (selection && !selection.isCollapsed) {
-      // No command of the browser does this.
+      // No browser command does this.
       const range = selection.getRangeAt(0)
       const wrapper = document.createElement('code')
       wrapper.append(range.extractContents())
@@ -253,7 +261,7 @@ export function contentCommands(root: HTMLElement): EditorCommands {
     },
     toggleList(kind) {
       execute(kind === 'ul' ? 'insertUnorderedList' : 'insertOrderedList')
-      // Chromium leaves bare text of what was an item.
+      // Chromium leaves a former item's text without an element.
       if (!enclosing('li') && blockShown() === 'p') execute('formatBlock', 'p')
     },
     indent(by) {
@@ -273,7 +281,7 @@ export function contentCommands(root: HTMLElement): EditorCommands {
     undo: () => execute('undo'),
     redo: () => execute('redo'),
     insert(lines) {
-      // Code within code is more of its text.
+      // Code within code is merged into its text.
       const isCode = enclosing('pre') && lines.every(({ block }) => block === 'pre')
       execute('insertHTML', isCode ? escapeHtml(plainTextOf(lines)) : forPage(writeFragment, lines))
     },

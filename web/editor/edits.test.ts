@@ -1,4 +1,4 @@
-// Edits against a plain model of lines, without a browser.
+// Edits compared with a plain model of lines, without a browser.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -67,13 +67,13 @@ test('Tab nests one of two siblings whose parent has left', () => {
   assert.deepEqual(after(lines, indent(lines, caret(4), 1)), ['p a', 'ul1 b', 'ul2 c', 'ul1 d'])
 })
 
-test('a target range counts: words before the caret, a correction elsewhere', () => {
+test('target ranges are respected: words before the caret, a correction elsewhere', () => {
   const lines = written('p one two')
   const target = { from: 3, to: 7 }
   assert.deepEqual(after(lines, deleteText(lines, caret(7), target, 'deleteContentBackward')), ['p one'])
 })
 
-test('transpose exchanges the characters beside the caret, whole ones', () => {
+test('transpose exchanges the whole characters beside the caret', () => {
   for (const [text, at, expected] of [
     ['abcd', 2, 'acbd'],
     ['abcd', 4, 'abdc'],
@@ -99,7 +99,7 @@ for (const [sign, block] of [
     assert.deepEqual(after(lines, expandShorthand(lines, sign.length)), [`${block} `])
   })
 
-test('signs elsewhere, and in other blocks, are text', () => {
+test('prefixes elsewhere, and in other blocks, are text', () => {
   for (const [line, at] of [
     ['p a # ', 4],
     ['h1 # ', 2],
@@ -122,7 +122,7 @@ test('a number at the beginning of a line is where the list starts', () => {
   )
 })
 
-test('what is copied and inserted again is the same', () => {
+test('lines copied and inserted again are unchanged', () => {
   const lines = written('h2 Head', 'ul1 a', 'ul2 b', 'pre x', 'pre ', 'pre y', 'p end')
   const all = { from: 0, to: 22 }
   const copied = linesWithin(lines, all)
@@ -131,7 +131,7 @@ test('what is copied and inserted again is the same', () => {
   assert.deepEqual(after(written('p '), insertLines(written('p '), { from: 0, to: 0 }, copied)), shown(lines))
 })
 
-test('a heading and a list inserted within a paragraph stay what they are', () => {
+test('a heading and a list inserted within a paragraph keep their format', () => {
   const lines = written('p before after')
   const inserted = written('h2 Head', 'ul1 a')
   assert.deepEqual(after(lines, insertLines(lines, { from: 7, to: 7 }, inserted)), [
@@ -147,7 +147,7 @@ test('a heading and a list inserted within a paragraph stay what they are', () =
   ])
 })
 
-test('words inserted into an empty line take its format, and a heading brings its own', () => {
+test('words inserted into an empty line get its format, and a heading brings its own', () => {
   const [word] = linesWithin(written('p a word'), { from: 2, to: 6 })
   const heading = written('h2 Head')
   assert.ok(word)

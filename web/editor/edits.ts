@@ -1,4 +1,4 @@
-// What keys and tools do to a document's lines: pure functions from lines and a selection to changes of the text.
+// What keys and tools do to a document's lines: pure functions from lines and selection to changes.
 
 import {
   type Attributes,
@@ -38,7 +38,7 @@ export function rangeOf({ anchor, head }: Selected): TextRange {
 
 const caretAt = (index: number): Selected => ({ anchor: index, head: index })
 
-/** Collects changes at places that ascend, counted in the text before them. */
+/** Collects changes at ascending places, counted in the text before them. */
 class Changes {
   readonly list: Change[] = []
   #read = 0
@@ -69,9 +69,9 @@ class Changes {
   }
 }
 
-// Where a selection is
+// Selection places
 
-/** The lines that a range touches, with where they begin. */
+/** The lines that a range touches, with their start indices. */
 export function linesIn(
   lines: readonly Line[],
   { from, to }: TextRange,
@@ -85,7 +85,7 @@ export function linesIn(
   })
 }
 
-/** What a range contains, to copy it. A part of a single line is a paragraph. */
+/** The content of a range, for copying. Part of a single line is a paragraph. */
 export function linesWithin(lines: readonly Line[], { from, to }: TextRange): Line[] {
   const touched = linesIn(lines, { from, to })
   return touched.map(({ line, start }) => {
@@ -97,7 +97,7 @@ export function linesWithin(lines: readonly Line[], { from, to }: TextRange): Li
       return part === '' ? [] : [{ text: part, marks }]
     })
     const isPart = touched.length === 1 && end - begin < lengthOf(line)
-    // The beginning of a line, up to which a selection reaches, is not yet of that line.
+    // A selection that ends at the beginning of a line does not include that line.
     const isBeginning = touched.length > 1 && start === to && lengthOf(line) > 0
     return { ...(isPart || isBeginning ? plainFormat : formatOf(attributesOf(line))), runs }
   })
@@ -127,7 +127,10 @@ export function runsIn(lines: readonly Line[], range: TextRange) {
   })
 }
 
-/** Of what is typed there: those before the caret; at the beginning of a line, or in place of text, those after it. */
+/**
+ * Marks for text typed there: those before the caret or, at the beginning of a line and when
+ * replacing text, those after it.
+ */
 export function marksAt(lines: readonly Line[], index: number, replaces = false): Marks {
   const { line, offset } = findIn(lines, index)
   const [before, after] = [runAt(line, offset - 1), runAt(line, offset)]
@@ -144,7 +147,7 @@ export function hasMark(marks: Marks, mark: Mark): boolean {
   return mark === 'sub' || mark === 'super' ? marks.script === mark : marks[mark] === true
 }
 
-/** Several whole lines, with the end of the last one, so that none is left empty in their place. */
+/** For several whole lines, includes the end of the last one, so that no empty line remains. */
 export function withLineEnd(lines: readonly Line[], { from, to }: TextRange): TextRange {
   const [first, last] = [findIn(lines, from), findIn(lines, to)]
   const isWhole = first.offset === 0 && last.offset === lengthOf(last.line)
@@ -165,7 +168,7 @@ export function removeRange(lines: readonly Line[], range: TextRange): Edit {
   return { changes: changes.list, selected: caretAt(range.from) }
 }
 
-/** Where lines merge, the result is what the first one was, unless that was empty or both are whole. */
+/** Merged lines take the first one's format, unless it was empty or both are whole. */
 function remove(changes: Changes, lines: readonly Line[], { from, to }: TextRange): void {
   changes.delete(to - from)
   const [first, last] = [findIn(lines, from), findIn(lines, to)]
@@ -183,12 +186,12 @@ function formatEnd(changes: Changes, index: number, line: LineFormat, next: Line
   changes.to(index).format(1, changed)
 }
 
-/** Firefox would delete a part of it. */
+/** Firefox would delete only a part of it. */
 const isPictogram = /\p{Extended_Pictographic}|\p{Regional_Indicator}/u
 
 /**
- * `target`: what the browser would delete, if it says so. At the beginning of a line Backspace takes the format away
- * before it joins the line with the one above.
+ * `target`: what the browser would delete, if it says so. At the beginning of a line Backspace
+ * first removes the format, then joins the line with the one above.
  */
 export function deleteText(
   lines: readonly Line[],
@@ -228,7 +231,10 @@ function backspace(lines: readonly Line[], index: number): Edit | null {
   return place > 0 ? removeRange(lines, { from: index - 1, to: index }) : null
 }
 
-/** Exchanges the characters beside the caret, which moves behind both; at the end of a line the last two. */
+/**
+ * Exchanges the characters beside the caret, which moves after both; at the end of a line, the last
+ * two.
+ */
 export function transpose(lines: readonly Line[], caret: number): Edit | null {
   const { line, offset } = findIn(lines, caret)
   const text = textOfLine(line)
@@ -245,7 +251,7 @@ export function transpose(lines: readonly Line[], caret: number): Edit | null {
   return { changes: changes.list, selected: caretAt(from + one.length + other.length) }
 }
 
-/** Blocks of which several lines are one thing, so that an empty line at its end leaves it. */
+/** Blocks whose lines form one unit, which an empty line at the end leaves. */
 const isContinued = (block: string) => block === 'blockquote' || block === 'pre'
 
 /** What Enter does. */
@@ -264,7 +270,7 @@ export function splitLine(lines: readonly Line[], { from, to }: TextRange): Edit
   const isHeading = /^h[1-6]$/.test(line.block)
   const plain: LineFormat = { block: 'p', align: line.align }
   const head = isHeading && offset === 0 && tail > 0 ? plain : line
-  // Only the first of the two lines is the number that begins a list.
+  // Only the first of the two lines keeps the number that starts a list.
   const { start, ...continued } = formatOf(attributesOf(line))
   changes
     .to(from)
@@ -276,7 +282,10 @@ export function splitLine(lines: readonly Line[], { from, to }: TextRange): Edit
 
 // Blocks
 
-/** Gives the lines that the selection touches new formats, as `change` says; null leaves a line as it is. */
+/**
+ * Gives the lines that the selection touches new formats, as returned by `change`; null leaves a
+ * line unchanged.
+ */
 function formatLines(
   lines: readonly Line[],
   selected: Selected,
@@ -290,7 +299,7 @@ function formatLines(
   return { changes: changes.list, selected }
 }
 
-/** The block that is there already becomes a paragraph. */
+/** If the block is already of this kind, it becomes a paragraph. */
 export function toggleBlock(lines: readonly Line[], selected: Selected, block: Block): Edit {
   const isThere = linesIn(lines, rangeOf(selected)).every(({ line }) => line.block === block)
   return formatLines(lines, selected, () => ({ block: isThere ? 'p' : block }))
@@ -304,8 +313,8 @@ export function toggleList(lines: readonly Line[], selected: Selected, kind: Lis
 }
 
 /**
- * Changes the depth of the selected list items. Levels of the other items in the same list become their depths, so that
- * new levels have the meaning that is seen.
+ * Changes the depth of the selected list items. Levels of the other items in the same list become
+ * their depths, so that new levels mean what is visible.
  */
 export function indent(lines: readonly Line[], selected: Selected, by: 1 | -1): Edit {
   const depths = depthsOf(lines)
@@ -334,7 +343,7 @@ export function indent(lines: readonly Line[], selected: Selected, by: 1 | -1): 
   return { changes: changes.list, selected }
 }
 
-/** What a line begins with, as in Markdown, and the format that it asks for. */
+/** A line's prefix, as in Markdown, and the format that it requests. */
 const shorthands: readonly (readonly [
   RegExp,
   (sign: string, before: Line | undefined) => Partial<LineFormat>,
@@ -350,7 +359,7 @@ function numbered(start: number, before: Line | undefined): Partial<LineFormat> 
   return start === 1 || before?.block.startsWith('ol') ? { block: 'ol1' } : { block: 'ol1', start }
 }
 
-/** Null unless a paragraph's text before the caret is such a beginning. */
+/** Null unless a paragraph's text before the caret is such a prefix. */
 export function expandShorthand(lines: readonly Line[], caret: number): Edit | null {
   const { place, line, offset } = findIn(lines, caret)
   if (line.block !== 'p' || offset > 11) return null
@@ -384,8 +393,9 @@ export function linkAround(lines: readonly Line[], caret: number): TextRange | n
 // Lines
 
 /**
- * Inserts lines in place of a range. A single line joins the line that is there; an empty one becomes what it is, unless
- * it is a paragraph. Of several the first and the last join it only if they are paragraphs or of its kind.
+ * Inserts lines in place of a range. A single line joins the present line; an empty present line
+ * takes its format, unless it is a paragraph. Of several lines, the first and the last join it only
+ * if they are paragraphs or of the same kind.
  */
 export function insertLines(lines: readonly Line[], range: TextRange, given: readonly Line[]): Edit | null {
   const inserted = atLevelOf(findIn(lines, range.from).line, given)
@@ -422,7 +432,7 @@ export function insertLines(lines: readonly Line[], range: TextRange, given: rea
     format = { ...present, align: last.align ?? present.align }
   else if (tail === 0 && (!isSingle || isBlank)) format = last
   else if (place !== rest.place && !isBlank && !endsApart) format = present
-  // A number begins one line only.
+  // A number starts one line only.
   if (format === present && length > 0 && (startsApart || !(isSingle || beginsLine))) {
     const { start, ...continued } = formatOf(attributesOf(present))
     format = continued
@@ -431,7 +441,7 @@ export function insertLines(lines: readonly Line[], range: TextRange, given: rea
   return { changes: changes.list, selected: caretAt(caret) }
 }
 
-/** Items inserted into a list lie at its level, with their own lists below. */
+/** Items inserted into a list are at its level, with their own lists below. */
 function atLevelOf(present: Line, inserted: readonly Line[]): readonly Line[] {
   const [there, first] = [listOf(present.block), listOf(inserted[0]?.block ?? '')]
   if (!there || !first || there.level === first.level) return inserted
@@ -444,7 +454,8 @@ function atLevelOf(present: Line, inserted: readonly Line[]): readonly Line[] {
 }
 
 /**
- * The changes as several in a row, each of which inserts at most `most` UTF-16 units, so that each fits into a message.
+ * Splits the changes into batches that each insert at most `most` UTF-16 units, so that each fits
+ * into a message.
  */
 export function inBatches(changes: readonly Change[], most: number): Change[][] {
   const batches: Change[][] = []

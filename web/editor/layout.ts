@@ -1,4 +1,4 @@
-// Where the text is on the screen: rectangles of ranges, and scrolling that keeps or reveals a place.
+// Where the text is on screen: rectangles of ranges; scrolling that keeps or reveals a place.
 
 import { type Line, lengthOf } from '../../server/document/rich-text.ts'
 import { linesIn } from './edits.ts'
@@ -9,7 +9,7 @@ export class Layout {
 
   constructor(rendering: Rendering) {
     this.#rendering = rendering
-    // `show` does it, also where the browser does not.
+    // `show` does this, also where the browser does not.
     rendering.root.style.overflowAnchor = 'none'
   }
 
@@ -43,7 +43,7 @@ export class Layout {
     if (movedBy !== 0) seen.scroller.scrollBy({ top: movedBy, behavior: 'instant' })
   }
 
-  /** Scrolls to a caret, which the browser does only for its own changes. */
+  /** Scrolls to a caret; the browser does so only for its own changes. */
   reveal(index: number): void {
     const rect = this.rectsOf(index, index).at(-1)
     if (!rect) return
@@ -80,7 +80,7 @@ export class Layout {
       if (topOf(middle) < edge) above = middle
       else below = middle
     }
-    // The first whole line, if there is one: the one above it may be what others change.
+    // Prefers the first whole line: others may be changing the one above it.
     const place = Math.min(below, this.#rendering.lines.length - 1)
     const host = this.#rendering.hostAt(place)
     return host && { scroller, host, place, top: topOf(place) }
@@ -99,7 +99,7 @@ function scrollerOf(root: HTMLElement): Element {
   return document.scrollingElement ?? document.documentElement
 }
 
-/** Top and bottom of what a scroller shows, without its scroll padding. */
+/** Top and bottom of a scroller's visible area, without its scroll padding. */
 function visiblePart(scroller: Element): { top: number; bottom: number } {
   const style = getComputedStyle(scroller)
   const [above, below] = [

@@ -1,4 +1,4 @@
-// Windows that type at once, reload and lose acknowledgements: what each shows; all end alike.
+// What windows show while they type at once, reload and lose acknowledgements; all converge.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ function edit(from: string, n: number, seq: number, html: string): Message<'edit
   return { ...draftOf(from, n, html), seq, acceptedAt: 0 }
 }
 
-/** The window `from`: what it shows, and the drafts that it published. */
+/** The window `from`: what it shows, and the drafts it published. */
 function createWindow(from = 'a') {
   let sent = 0
   let shown = ''
@@ -69,7 +69,7 @@ function createWindow(from = 'a') {
       shown = html
       onEdit(html, null)
     },
-    /** These are unsent, and the page is empty before anything comes. */
+    /** Reloads with these drafts unsent; the page is empty until something arrives. */
     reload(unsent: readonly Draft<'edit'>[]) {
       shown = ''
       window.mirror = mount()
@@ -79,14 +79,14 @@ function createWindow(from = 'a') {
   return window
 }
 
-/** A window in which `mine` was typed and is under way as `a-1`. */
+/** A window in which `mine` was typed and is in flight as `a-1`. */
 function typing() {
   const window = createWindow()
   window.type('mine')
   return window
 }
 
-test('shows what others send', () => {
+test("shows other senders' edits", () => {
   const { mirror, shown } = createWindow()
   mirror.received(edit('b', 1, 1, 'x'))
   assert.equal(shown(), 'x')
@@ -110,7 +110,7 @@ test('treats another sender’s edit under its own id as another’s', () => {
   assert.equal(shown(), 'later')
 })
 
-test('holds others back while its own is under way, for its own comes later in the log', () => {
+test('holds back other edits while its own is in flight, since its own comes later in the log', () => {
   const { mirror, shown } = typing()
   mirror.received(edit('b', 1, 1, 'theirs'))
   mirror.received(edit('a', 1, 2, 'mine'))
@@ -119,7 +119,7 @@ test('holds others back while its own is under way, for its own comes later in t
   assert.equal(shown(), 'later')
 })
 
-test('an acknowledgement older than what was held back gives way to it', () => {
+test('an acknowledgement older than a held-back edit gives way to it', () => {
   const { mirror, shown } = typing()
   mirror.received(edit('b', 1, 9, 'newer'))
   assert.equal(shown(), 'mine')
@@ -128,7 +128,7 @@ test('an acknowledgement older than what was held back gives way to it', () => {
 })
 
 for (const end of ['refused', 'superseded'] as const) {
-  test(`an edit that was ${end} does not hold others back for ever`, () => {
+  test(`an edit that was ${end} stops holding others back`, () => {
     const { mirror, shown } = typing()
     mirror[end]({ id: 'a-1' })
     assert.equal(shown(), 'mine')
@@ -137,7 +137,7 @@ for (const end of ['refused', 'superseded'] as const) {
   })
 }
 
-test('an edit that is sent again under another id holds others back under that one', () => {
+test('an edit resent under another id holds others back under that id', () => {
   const { mirror, shown } = typing()
   mirror.renamed('a-1', draftOf('a', 7, 'mine'))
   mirror.received(edit('b', 1, 1, 'theirs'))
@@ -147,7 +147,7 @@ test('an edit that is sent again under another id holds others back under that o
   assert.equal(shown(), 'later')
 })
 
-test('what the stream brings after an acknowledgement that overtook it is older than what is shown', () => {
+test('edits from the stream that an acknowledgement overtook are older than what is shown', () => {
   const { mirror, shown } = typing()
   mirror.stored({ id: 'a-1' }, 9)
   mirror.received(edit('b', 1, 8, 'older'))
@@ -156,7 +156,7 @@ test('what the stream brings after an acknowledgement that overtook it is older 
   assert.equal(shown(), 'newer')
 })
 
-test('another log has numbers of its own', () => {
+test('sequence numbers of another log are unrelated', () => {
   const { mirror, shown } = typing()
   mirror.stored({ id: 'a-1' }, 900)
   mirror.newLog()
@@ -164,7 +164,7 @@ test('another log has numbers of its own', () => {
   assert.equal(shown(), 'anew')
 })
 
-test('content that is too large holds others back, until the user has undone it', () => {
+test('content that is too large holds others back until the user undoes it', () => {
   const { mirror, shown, type, unshared } = createWindow()
   mirror.received(edit('b', 1, 1, 'before'))
   const large = 'x'.repeat(600)
@@ -176,7 +176,7 @@ test('content that is too large holds others back, until the user has undone it'
   assert.deepEqual([unshared(), shown()], [null, 'theirs'])
 })
 
-test('a reloaded window shows its newest unsent edit at once, over what the page brought', () => {
+test("a reloaded window shows its newest unsent edit at once, over the page's embedded content", () => {
   const window = createWindow()
   window.reload([draftOf('a', 1, 'a1'), draftOf('a', 2, 'a2')])
   const { mirror, shown } = window
@@ -189,7 +189,7 @@ test('a reloaded window shows its newest unsent edit at once, over what the page
   assert.equal(shown(), 'b2')
 })
 
-test('an edit that had been stored before the reload gives way to what others wrote after it', () => {
+test('an edit that was stored before the reload gives way to later edits by others', () => {
   const window = createWindow()
   window.reload([draftOf('a', 1, 'a1')])
   const { mirror, shown } = window
@@ -198,13 +198,13 @@ test('an edit that had been stored before the reload gives way to what others wr
   assert.equal(shown(), 'b1')
 })
 
-test('nothing to restore shows nothing', () => {
+test('restoring no drafts shows nothing', () => {
   const window = createWindow()
   window.reload([])
   assert.equal(window.shown(), '')
 })
 
-test('a remounted editor shows what it showed', () => {
+test('a remounted editor shows the previous content', () => {
   const { mirror } = createWindow()
   const shown: string[] = []
   const bind = () => ({ show: (html: string) => void shown.push(html), stop: () => 'as it was' })
@@ -212,17 +212,17 @@ test('a remounted editor shows what it showed', () => {
   const letGo = mirror.attach(bind)
   assert.deepEqual(shown, ['as it was'])
   letGo()
-  mirror.received(edit('b', 1, 1, 'while there was none'))
+  mirror.received(edit('b', 1, 1, 'while none was mounted'))
   mirror.attach(bind)
-  assert.deepEqual(shown, ['as it was', 'while there was none'])
+  assert.deepEqual(shown, ['as it was', 'while none was mounted'])
 })
 
-test('windows that type at once end with the log’s last edit, however echoes and acknowledgements fall', () => {
+test('windows that type at once end with the log’s last edit, however echoes and acknowledgements arrive', () => {
   const random = createSeededRandom(2021)
   for (let round = 0; round < 300; round += 1) checkTyping(random)
 })
 
-/** Three windows; each has a queue of what the log still has to tell it, taken in random turns. */
+/** Three windows; each has a queue of log messages still to come, delivered in random turns. */
 function checkTyping(random: () => number): void {
   const pick = (n: number) => Math.floor(random() * n)
   const windows = ['a', 'b', 'c'].map((name) => ({
@@ -260,7 +260,7 @@ function checkTyping(random: () => number): void {
   )
 }
 
-/** The log takes each id once, and answers again with the number that it gave. */
+/** The log stores each id once, and repeats its number on a second try. */
 function createModelLog() {
   const messages: Message<'edit'>[] = []
   const publish = (draft: Draft<'edit'>) => {
@@ -303,7 +303,7 @@ function createReloadingWindow(name: string, log: ReturnType<typeof createModelL
       received += 1
       window.mirror.received(message)
     },
-    /** The page brings the newest edit; the acknowledgements that were on their way are lost. */
+    /** The page embeds the newest edit; acknowledgements in flight are lost. */
     reload() {
       acknowledgements = []
       sent = 0
@@ -315,7 +315,7 @@ function createReloadingWindow(name: string, log: ReturnType<typeof createModelL
   }
 }
 
-test('however they type, reload and hear of it, windows end alike, with every edit in the log', () => {
+test('windows converge however they type, reload and receive, with every edit in the log', () => {
   const random = createSeededRandom(7)
   const pick = (n: number) => Math.floor(random() * n)
   for (let round = 0; round < 300; round += 1) {
@@ -346,7 +346,9 @@ test('however they type, reload and hear of it, windows end alike, with every ed
   }
 })
 
-/** `a` typed "mine 😀" into its own paragraph and has it stored; then `b` sends `html`, typed `at`. */
+/**
+ * `a` typed "mine 😀" into its own paragraph, which was stored; then `b` sends `html`, typed `at`.
+ */
 function replacedBy(html: string, at = 0): readonly string[] {
   const { mirror, type, replaced } = createWindow()
   mirror.received(edit('b', 1, 1, '<p>one</p><p>two</p>'))
@@ -358,13 +360,13 @@ function replacedBy(html: string, at = 0): readonly string[] {
   return replaced
 }
 
-test('offers its stored edit when another edit, made without it, replaces it', () => {
+test('offers its stored edit if another edit, made without it, replaces it', () => {
   assert.deepEqual(replacedBy('<p>one</p><p>two theirs</p>'), ['a-2'])
   assert.deepEqual(replacedBy('<p>one</p><p>two</p>', 3000), ['a-2'])
   assert.deepEqual(replacedBy('<p>one mine</p><p>two</p>', 1000), ['a-2'])
 })
 
-test('an edit that contains what was typed here replaces nothing, whatever else it changes', () => {
+test("an edit that contains this window's text replaces nothing, whatever else it changes", () => {
   for (const html of [
     '<p>one mine 😀</p><p>two theirs</p>',
     '<h2>one mine 😀</h2><p>two</p>',
@@ -377,7 +379,7 @@ test('an edit made long after this one arrived may have removed it on purpose', 
   assert.deepEqual(replacedBy('<p>one</p><p>two</p>', 3001), [])
 })
 
-test('only what was typed since another’s edit was shown can be replaced, and only once', () => {
+test('only text typed since another’s edit was shown can be replaced, and only once', () => {
   const { mirror, type, replaced } = createWindow()
   type('<p>mine</p>')
   mirror.stored({ id: 'a-1' }, 1)
@@ -534,12 +536,12 @@ for (const [what, message, now, fate] of [
   ['on an empty page of a new log', null, 'other:0', 'send'],
   ['on the page as it was', newest(4), 'life:8', 'send'],
   ['after an older edit of the same window', newest(6, { from: 'w1', id: 'w1-1' }), 'life:8', 'send'],
-  ['when it had been stored all the same', newest(6, { id: 'w1-2' }), 'life:8', 'drop'],
+  ['when it had been stored after all', newest(6, { id: 'w1-2' }), 'life:8', 'drop'],
   ['when the page says the same', newest(6, { body: { html: '2' } }), 'life:8', 'drop'],
   ['when others have written since', newest(6), 'life:8', 'ask'],
-  ['in another log, whose numbers say nothing', newest(2), 'other:8', 'ask'],
+  ['in another log, whose numbers are unrelated', newest(2), 'other:8', 'ask'],
 ] as const) {
-  test(`the edit of a closed window, ${what}: ${fate}`, () => {
+  test(`an edit of a closed window, ${what}: ${fate}`, () => {
     assert.equal(fateOf({ draft: draft(2), cursor: 'life:5' }, message, now), fate)
   })
 }

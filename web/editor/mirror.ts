@@ -1,4 +1,4 @@
-// Whole-content mirroring, the editor of the 2021 paper: each edit carries all content, and the newest one wins.
+// Whole-content mirroring, as in the 2021 paper: each edit carries all content; the newest wins.
 
 import type { DraftStore, LeftDrafts, Link, Outbox, UnstoredDraft } from '../../client/index.ts'
 import { commonEnds } from '../../server/document/text-diff.ts'
@@ -12,35 +12,35 @@ interface MirrorOptions extends Omit<LeftEditsOptions, 'mirror'> {
   readonly channel: string
   readonly link: LeftEditsOptions['link'] & Pick<Link, 'publish'>
   readonly recorder: Recorder | null
-  /** Size limit of a message, UTF-8. */
+  /** Size limit of a message in UTF-8 bytes. */
   readonly maxBytes: number
   /** Called on change only. */
   readonly onUnshared: (unshared: Unshared | null) => void
 }
 
 /**
- * By the senders' clocks. A message does not say what its sender saw, so that an edit made later that lacks this
- * window's text may have removed it on purpose.
+ * By the senders' clocks. A message does not say what its sender had seen, so a later edit that
+ * lacks this window's text may have removed it on purpose.
  */
 const unseenMs = 3000
 
-/** Most bytes of a message without its content. */
+/** Maximum bytes of a message without its content. */
 const envelopeBytes = 512
-/** Most bytes of a UTF-16 unit in JSON: a control character takes six. */
+/** Maximum bytes of a UTF-16 unit in JSON: a control character takes six. */
 const bytesPerUnit = 6
 const utf8 = new TextEncoder()
 
 /**
- * All windows end with the last edit of the log. Others' edits are held back while own edits are pending:
- * those come later in the log, and showing others' would undo recent typing.
+ * All windows end with the log's last edit. Others' edits are held back while own edits are
+ * pending: those come later in the log, and showing others' would undo recent typing.
  */
 export class Mirror {
   readonly left: LeftEdits
   readonly #options: MirrorOptions
-  /** Own edits under way: id to sender, since another sender's edit may have the same id. */
+  /** Own edits in flight: id to sender, since another sender's edit may have the same id. */
   readonly #pending = new Map<string, string>()
   #heldBack: Message<'edit'> | null = null
-  /** The shown content is newer than others' edits up to there. */
+  /** The shown content is newer than others' edits up to this number. */
   #settledSeq = 0
   #content: Content | null = null
   #early: string | null = null
@@ -48,7 +48,9 @@ export class Mirror {
   /** Last shown or published. */
   #shared: string | null = null
   #newestId = ''
-  /** Content before this window's edits since another's was shown, and the newest of these. */
+  /**
+   * Content before this window's edits since another's was shown, and the newest of these edits.
+   */
   #own: { readonly before: string; readonly draft: Draft<'edit'> } | null = null
 
   constructor(options: MirrorOptions) {
@@ -88,7 +90,7 @@ export class Mirror {
     if (this.#pending.has(id)) this.#settle(id, seq)
   }
 
-  /** Always true: somebody is to know. */
+  /** Always true: the user must be told. */
   refused({ id }: Pick<Draft, 'id'>): boolean {
     this.#pending.delete(id)
     // A newer edit contains this one and gets its own answer.
@@ -107,7 +109,7 @@ export class Mirror {
     if (id === this.#newestId) this.#newestId = draft.id
   }
 
-  /** False when it is too large to be published. */
+  /** False if it is too large to be published. */
   replace(html: string): boolean {
     this.#show(html)
     this.#edit(html, null)
@@ -176,7 +178,7 @@ export class Mirror {
     this.#showHeldBack()
   }
 
-  /** Shows what own edits held back, if it is newer. */
+  /** Shows what was held back behind own edits, if it is newer. */
   #showHeldBack(): void {
     const newest = this.#heldBack
     if (newest === null || this.#isHolding()) return
@@ -188,7 +190,7 @@ export class Mirror {
     const own = this.#own
     this.#own = null
     this.#show(message.body.html, () => this.#options.recorder?.applied(message))
-    // Made before this window's edit could reach its sender, it lacks what was typed here.
+    // It was made before this window's edit could reach its sender, and lacks the text typed here.
     if (own && isReplacedBy(message, own.before, own.draft)) this.left.replaced(own.draft)
   }
 
@@ -212,7 +214,7 @@ const withoutTags = (html: string) =>
     .map((part, place) => (place === 0 ? part : part.slice(part.indexOf('>') + 1)))
     .join('')
 
-/** Text between what two contents have in common at their beginning and end. */
+/** The inserted text: what remains between the contents' common beginning and end. */
 function insertedIn(before: string, after: string): string {
   const [one, other] = [withoutTags(before), withoutTags(after)]
   const { start, end } = commonEnds(one, other)
@@ -251,12 +253,15 @@ export class LeftEdits {
     this.#options = options
   }
 
-  /** The page's newest edit decides what becomes of one that was left. */
+  /** The page's newest edit decides what happens to edits that were left. */
   shown(message: Message<'edit'>): void {
     this.#newest = message
   }
 
-  /** Sends all after a reload; else a closed window's newest, where it was made on the page's present content. */
+  /**
+   * Sends all after a reload; otherwise a closed window's newest, if it was made on the page's
+   * present content.
+   */
   take({ drafts, isReload }: LeftDrafts): void {
     const { hasUnstored, link } = this.#options
     const edits = drafts.filter(isEdit)
@@ -276,7 +281,7 @@ export class LeftEdits {
     }
   }
 
-  /** Offers this window's edit that another's replaced; the newest of them. */
+  /** Offers this window's newest edit that another's replaced. */
   replaced(draft: Draft<'edit'>): void {
     for (const [id, { isReplaced }] of this.#offered) if (isReplaced) this.#offered.delete(id)
     this.#offered.set(draft.id, { draft, cursor: null, edits: 1, isReplaced: true })
@@ -322,8 +327,8 @@ const isEdit = (one: UnstoredDraft): one is LeftEdit =>
   one.draft.kind === 'edit' && typeof (one.draft as Draft<'edit'>).body.html === 'string'
 
 /**
- * Fate of a closed window's edit: drop it if the page contains it, send it if the page is unchanged since,
- * else ask. `newest` is the page's newest edit, `now` the cursor of its log.
+ * Fate of a closed window's edit: drop it if the page contains it, send it if the page is unchanged
+ * since, else ask. `newest` is the page's newest edit, `now` the cursor of its log.
  */
 export function fateOf(
   { draft, cursor }: Pick<LeftEdit, 'draft' | 'cursor'>,

@@ -1,4 +1,4 @@
-// Checks who is listed and where carets are: by states, and by the updates of those who type.
+// Checks who is listed and where carets are, from states and from typists' updates.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ interface RoomWindow {
   readonly latest: () => AwarenessState | null
 }
 
-/** Windows of one document; updates and states travel at once, as over a connection without delay. */
+/** Windows of one document; updates and states travel instantly. */
 function openRoom() {
   const time = createManualTime()
   const windows: RoomWindow[] = []
@@ -83,7 +83,7 @@ function openRoom() {
         text.delete(index, 1)
         self.select(index)
       },
-      /** `w1 3` or `w1 3-5`. */
+      /** Such as `w1 3` or `w1 3-5`. */
       carets: () =>
         presence
           .carets()
@@ -100,7 +100,7 @@ function openRoom() {
   return { time, open }
 }
 
-test('a caret is seen where it is, and a selection with its direction', () => {
+test('a caret is seen in its place, and a selection with its direction', () => {
   const { open } = openRoom()
   const [one, other] = [open('w1'), open('w2')]
   one.text.insert(0, 'Hello')
@@ -111,7 +111,7 @@ test('a caret is seen where it is, and a selection with its direction', () => {
   assert.deepEqual(other.carets(), ['w1 4-1'])
 })
 
-test('typing, erasing and splitting lines move the caret at the others without a state', () => {
+test('typing, erasing and splitting lines move the caret in other windows without sending a state', () => {
   const { open } = openRoom()
   const [one, other] = [open('w1'), open('w2')]
   one.select(0)
@@ -129,7 +129,7 @@ test('typing, erasing and splitting lines move the caret at the others without a
   assert.equal(one.sent.length, before + 1)
 })
 
-test('edits of others above move it with its letters', () => {
+test('edits by others above it move it with its text', () => {
   const { open } = openRoom()
   const [one, other, third] = [open('w1'), open('w2'), open('w3')]
   one.select(0)
@@ -156,7 +156,7 @@ test('a state waits until the log has what was typed before it', () => {
   assert.equal(one.sent.length, before + 1)
 })
 
-test('a newcomer is told where those are who have only typed', () => {
+test('a newcomer learns the carets of windows that have only typed', () => {
   const { open, time } = openRoom()
   const one = open('w1')
   one.select(0)
@@ -169,7 +169,7 @@ test('a newcomer is told where those are who have only typed', () => {
   assert.equal(one.sent.length, length)
 })
 
-test('lists this window first, and who is typing until three seconds after', () => {
+test('lists this window first, and shows who is typing for three seconds', () => {
   const { open, time } = openRoom()
   const one = open('w1', 'Zoe')
   const other = open('w2', 'Ada')
@@ -183,7 +183,7 @@ test('lists this window first, and who is typing until three seconds after', () 
   assert.deepEqual(one.people(), ['Zoe', 'Ada', 'Bob'])
 })
 
-test('a window that has gone is listed for another second, and stays if it comes back', () => {
+test('a window that left is listed for another second, and stays if it returns', () => {
   const { open, time } = openRoom()
   const one = open('w1', 'Ada')
   const other = open('w2', 'Bob')
@@ -207,7 +207,7 @@ test('up to ten windows have ten colours, the same in every window', () => {
   for (const other of others) assert.deepEqual(other, first)
 })
 
-test('a name is shown to all as soon as it is chosen; without one a window has the same guest name everywhere', () => {
+test('a name is shown to all as soon as it is chosen; a window without one has the same guest name everywhere', () => {
   const { open } = openRoom()
   const [one, other] = [open('w1'), open('w2')]
   assert.match(other.people()[1] ?? '', /^Guest [A-Z][a-z]+$/)
@@ -216,7 +216,7 @@ test('a name is shown to all as soon as it is chosen; without one a window has t
   assert.deepEqual([one.people()[0], other.people()[1]], ['Ada Lovelace', 'Ada Lovelace'])
 })
 
-test('what is no position in the text is no caret, and adds nothing to the document', () => {
+test('an invalid position shows no caret, and adds nothing to the document', () => {
   const { open } = openRoom()
   const one = open('w1')
   const foreign = toBase64(
@@ -230,7 +230,7 @@ test('what is no position in the text is no caret, and adds nothing to the docum
   assert.deepEqual([...one.doc.share.keys()].includes('other'), false)
 })
 
-test('formatting and a document brought as a whole say nothing of a caret', () => {
+test('formatting, and a document sent as a whole, move no caret', () => {
   const doc = createDocument()
   const text = documentText(doc)
   const updates: string[] = []
@@ -244,7 +244,7 @@ test('formatting and a document brought as a whole say nothing of a caret', () =
   assert.equal(placeAfter(toBase64(Y.encodeStateAsUpdate(doc))), null)
 })
 
-test('names are one line of at most 40 characters, without what could change the text around them', () => {
+test('names are one line of at most 40 characters, without characters that affect the surrounding text', () => {
   assert.equal(cleanName('a\u0000b\u202ec\u2066d\ud800e'), 'a bcde')
   assert.equal(cleanName('💨'.repeat(30)), '💨'.repeat(20))
   assert.equal(cleanName(' \n '), '')

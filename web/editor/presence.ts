@@ -34,16 +34,16 @@ export interface Caret {
 
 interface PresenceOptions {
   readonly window: string
-  /** Null while windows mirror each other: then nobody has a caret. */
+  /** Null while windows mirror each other: then there are no carets. */
   readonly doc: Y.Doc | null
   readonly timers: Timers
-  /** The kept name; null for none. */
+  /** The saved name; null for none. */
   readonly name: string | null
-  /** `isKnown`: the others derive it, so that it is for a new connection only. */
+  /** `isKnown`: the others can derive it, so only a new connection sends it. */
   readonly send: (state: AwarenessState, isKnown: boolean) => void
-  /** Called on change only; this window first. */
+  /** Called on change only; lists this window first. */
   readonly onPeople: (people: readonly Person[]) => void
-  /** Somebody's caret may be elsewhere. */
+  /** Some caret may have moved. */
   readonly onCarets: () => void
 }
 
@@ -63,24 +63,24 @@ interface Other {
 
 const typingMs = 3000
 
-/** A window that reconnects at once does not flicker. */
+/** Prevents flicker when a window reconnects at once. */
 const graceMs = 1000
 
-/** Longer than updates are merged for. */
+/** Longer than the time over which updates are merged. */
 const pauseMs = 60
 
-/** Carets computed and drawn, of those that moved last. */
+/** Limit on carets computed and drawn: those that moved last. */
 const mostCarets = 50
 
-/** Of an update in base64: a larger one is no typing but a whole document. */
+/** Length of an update in base64: a larger one is not typing but a whole document. */
 const mostCharacters = 100_000
 
-/** As many as the style sheet has. */
+/** The number of colours in the style sheet. */
 const colours = 10
 
 /**
- * A window's updates say where its caret is, so that typing costs nothing more: every window derives it by `placeAfter`,
- * and sends a state only when its caret is elsewhere.
+ * A window's updates say where its caret is, so typing costs nothing extra: every window derives it
+ * by `placeAfter`, and sends a state only if its caret is elsewhere.
  */
 export class Presence {
   readonly #options: PresenceOptions
@@ -88,11 +88,11 @@ export class Presence {
   readonly #others = new Map<string, Other>()
   #name: string
   #binding: Pick<Binding, 'selection'> | null = null
-  /** Where the others believe this window's caret to be. */
+  /** Where other windows believe this window's caret to be. */
   #believed: Place | null = null
   #isSettled = true
   #isShowPlanned = false
-  /** The server has an older state, which it would tell a newcomer. */
+  /** The server has an older state, which it would send to a newcomer. */
   #isStale = false
   #hasNewcomer = false
   #stopRefreshing = nothingPlanned
@@ -117,7 +117,7 @@ export class Presence {
 
   // This window
 
-  /** Empty for none. Returns the name as it is kept and shown. */
+  /** Empty for none. Returns the name as stored and shown. */
   chooseName(chosen: string): string {
     const next = cleanName(chosen)
     if (next !== this.#name) {
@@ -133,26 +133,26 @@ export class Presence {
     this.showSoon()
   }
 
-  /** The log has an update of this window's. */
+  /** The log stored an update of this window. */
   stored(update: string): void {
     this.#believed = placeAfter(update) ?? this.#believed
     this.#say(true)
   }
 
-  /** Whether the log has all that this window published. */
+  /** Whether the log has everything that this window published. */
   settled(isNow: boolean): void {
     if (isNow && !this.#isSettled) this.showSoon()
     this.#isSettled = isNow
   }
 
-  /** Call it when the selection may have changed. */
+  /** Call when the selection may have changed. */
   readonly showSoon = (): void => {
     if (this.#isShowPlanned) return
     this.#isShowPlanned = true
     this.#options.timers.later(() => this.#show(), pauseMs)
   }
 
-  /** Only once the log has this window's updates: a state that overtook one would be taken for older. */
+  /** Waits until the log has this window's updates: a state that overtook one would seem older. */
   #show(): void {
     this.#isShowPlanned = false
     if (!this.#isSettled) return
@@ -194,7 +194,7 @@ export class Presence {
     this.#refresh()
   }
 
-  /** Of the other windows. */
+  /** Carets of the other windows. */
   carets(): readonly Caret[] {
     return [...this.#others]
       .filter(([, { place }]) => place !== null)
@@ -236,7 +236,7 @@ export class Presence {
     })
   }
 
-  /** Also plans the next refresh: somebody stops typing, or is gone for good. */
+  /** Also plans the next refresh: someone stops typing, or is gone for good. */
   #refresh(): void {
     const { window, timers, onCarets } = this.#options
     const now = timers.now()
@@ -260,7 +260,7 @@ export class Presence {
     onCarets()
   }
 
-  /** One that comes too early plans the next. */
+  /** One that runs too early plans the next. */
   #refreshLater(at: number, now: number): void {
     if (at >= this.#refreshAt) return
     this.#stopRefreshing()
@@ -292,11 +292,14 @@ export class Presence {
   }
 }
 
-/** After the last letter inserted; where something was deleted; null for another change. Base64. */
+/**
+ * The place after the last letter inserted, or where something was deleted; null for other changes.
+ * `update` is base64.
+ */
 export function placeAfter(update: string): Place | null {
   const { structs, ds } = Y.decodeUpdate(fromBase64(update))
   const clients = new Set(structs.map(({ id }) => id.client))
-  // A whole document, brought to an empty log.
+  // This is a whole document, sent to an empty log.
   if (clients.size > 1) return null
   const inserted = structs.findLast(
     (struct) => struct instanceof Y.Item && struct.content instanceof Y.ContentString,
@@ -314,7 +317,10 @@ function placeAt(client: number, clock: number): Place {
 
 const encode = (position: Y.RelativePosition) => toBase64(Y.encodeRelativePosition(position))
 
-/** Null for what is no position in the text: looking up another name would create it in the document. */
+/**
+ * Null if it is not a position in the text: looking up another name would create it in the
+ * document.
+ */
 function decode(position: string | null): Y.RelativePosition | null {
   if (position === null) return null
   try {
@@ -344,7 +350,7 @@ export const guestName = (window: string) => `Guest ${animals[(hashOf(window) >>
 
 export const colourFor = (window: string) => hashOf(window) % colours
 
-/** Each window's by its hash; of two with the same the later name takes the next that is free. */
+/** Each window's colour by its hash; if two collide, the later name takes the next free one. */
 function coloursOf(windows: readonly string[]): ReadonlyMap<string, number> {
   const chosen = new Map<string, number>()
   const taken = new Set<number>()
@@ -369,7 +375,10 @@ const animals =
     ' ',
   )
 
-/** Without control and bidirectional formatting characters, in one line, at most `mostNameCharacters`. */
+/**
+ * Without control and bidirectional formatting characters, in one line, at most
+ * `mostNameCharacters`.
+ */
 export function cleanName(name: string): string {
   const words = name.replace(/[\p{Cc}\p{Zs}\p{Zl}\p{Zp}]+/gu, ' ').replace(/[\p{Bidi_Control}\p{Cs}]/gu, '')
   return cutText(words.trim(), mostNameCharacters).trim()

@@ -1,4 +1,4 @@
-// What is drawn step by step is what would be drawn at once.
+// Drawing step by step gives the same result as drawing at once.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -34,7 +34,7 @@ function htmlOf({ root }: InstanceType<typeof Rendering>): string {
   return copy.innerHTML.replaceAll(' dir="auto"', '')
 }
 
-test('a position in a list, or behind the lists of an item, is where the next line begins', () => {
+test("a position in a list, or after an item's nested lists, is where the next line begins", () => {
   const format = (block: string) => ({ insert: '\n', attributes: { block } })
   const rendering = draw(
     changeLines(
@@ -75,7 +75,7 @@ test('a caret within a break or an image is before it', () => {
   assert.deepEqual(rendering.read([rendering.root.firstElementChild as Node], points).indices, [1, 3])
 })
 
-test('a caret behind half of a character, which is not read, is behind what was before it', () => {
+test('a caret after an unpaired surrogate, which is not read, is after the preceding text', () => {
   const rendering = draw(changeLines([], [{ insert: 'abc\n' }]))
   const [text, rest] = [new window.Text('a\ud83db\ud83d'), new window.Text('\ude00c')]
   rendering.root.firstElementChild?.replaceChildren(text, rest)
@@ -85,7 +85,7 @@ test('a caret behind half of a character, which is not read, is behind what was 
   assert.deepEqual(indices, [1, 1, 2, 3, 4, 5])
 })
 
-test('lines stay in order when the first goes and another comes below, drawn together', () => {
+test('lines stay in order if the first is removed and another is added below in one drawing', () => {
   const lines = changeLines([], [{ insert: 'first\nsecond\n' }])
   const rendering = draw(lines)
   rendering.show(changeLines(changeLines(lines, [{ retain: 13 }, { insert: 'new\n' }]), [{ delete: 6 }]))
@@ -102,7 +102,7 @@ test('random changes, one to four drawn together', () => {
       const length = lengths.reduce((sum, one) => sum + one, 0)
       const place = below(lines.length)
       const start = lengths.slice(0, place).reduce((sum, one) => sum + one, 0)
-      // Whole lines, which other lines then take the places of.
+      // Removes whole lines, whose places others then take.
       if (random() < 0.3) return [{ retain: start }, { insert: 'new\n' }]
       if (random() < 0.3 && lines.length > 2) return [{ retain: start }, { delete: lengths[place] ?? 0 }]
       const at = below(length)

@@ -1,4 +1,4 @@
-// The document's lines as DOM: draws them with the least change, finds positions both ways.
+// The document's lines as DOM: draws minimal changes, maps positions both ways.
 
 import { LineReader } from '../../server/document/line-reader.ts'
 import {
@@ -34,9 +34,9 @@ export class Rendering {
   readonly root: HTMLElement
   #lines: readonly Line[] = []
   readonly #hosts = new WeakMap<Line, HTMLElement>()
-  /** The root's child that it was drawn in. */
+  /** The root's child that contains each host. */
   readonly #topOfHost = new WeakMap<Node, Node>()
-  /** The line of each host, while it is shown. */
+  /** Draws the line of each host, while it is shown. */
   readonly #shown = new WeakMap<Node, Line>()
 
   constructor(root: HTMLElement) {
@@ -57,7 +57,8 @@ export class Rendering {
     const before = old.slice(from, old.length - same)
     const after = lines.slice(from, lines.length - same)
     if (before.length === after.length && before.every((line, place) => isAlike(line, after[place]))) {
-      // All first: an old line may be a new one too, elsewhere, and so get another host on the way.
+      // Collected first: an old line may also be a new one elsewhere, and get another host on the
+      // way.
       const hosts = before.map((line) => this.#hosts.get(line))
       for (const [place, line] of after.entries()) {
         const host = hosts[place]
@@ -68,14 +69,17 @@ export class Rendering {
     this.#replace(old, from, old.length - same, lines.length - same)
   }
 
-  /** Draws everything anew, whatever the DOM has become. */
+  /** Draws everything again, whatever state the DOM is in. */
   redraw(lines: readonly Line[]): void {
     this.root.replaceChildren()
     this.#lines = lines
     this.#replace([], 0, 0, lines.length)
   }
 
-  /** Draws `lines` in place of what is shown; the elements of old lines in `changed` may be anything. */
+  /**
+   * Draws `lines` in place of what is shown; the elements of old lines in `changed` may be
+   * anything.
+   */
   repair(lines: readonly Line[], changed: TextRange): void {
     const old = this.#lines
     let from = 0
@@ -87,7 +91,10 @@ export class Rendering {
     this.#replace(old, from, old.length - same, lines.length - same)
   }
 
-  /** Exchanges everything between the elements of old lines before `from` and from `oldTo` on for new lines up to `newTo`. */
+  /**
+   * Replaces everything between the elements of old lines before `from` and after `oldTo` with new
+   * lines up to `newTo`.
+   */
   #replace(old: readonly Line[], from: number, oldTo: number, newTo: number): void {
     const lines = this.#lines
     // Lists are drawn as a whole.
@@ -172,7 +179,7 @@ export class Rendering {
     return host
   }
 
-  /** The host that holds this node, if it is drawn. */
+  /** The host that contains this node, if it is drawn. */
   hostOf(node: Node): HTMLElement | null {
     for (let at: Node | null = node; at && at !== this.root; at = at.parentNode)
       if (this.#shown.has(at)) return at as HTMLElement
@@ -184,7 +191,7 @@ export class Rendering {
     return (line && this.#hosts.get(line)) ?? null
   }
 
-  /** The place among the lines of the one whose host this is; −1 if it is not shown. */
+  /** The index of the host's line; −1 if it is not shown. */
   placeOf(host: HTMLElement): number {
     const line = this.#shown.get(host)
     return line ? this.#lines.indexOf(line) : -1
@@ -228,8 +235,9 @@ export class Rendering {
   }
 
   /**
-   * Reads what the root shows, however it came there. `changed`: nodes that somebody changed. Lines from `from` to `to` are
-   * now `lines`; the others are as they were drawn. `indices` are those of `points` in the text that the root shows.
+   * Reads what the root shows, however it got there. `changed`: nodes changed from outside. Lines
+   * from `from` to `to` are now `lines`; the others are as they were drawn. `indices` are those of
+   * `points` in the text that the root shows.
    */
   read(changed: readonly Node[], points: readonly (readonly [node: Node, offset: number])[]) {
     const { root } = this
@@ -246,7 +254,7 @@ export class Rendering {
     while (before < most && isDrawn(children[before], tops[before])) before += 1
     let behind = 0
     while (behind < most - before && isDrawn(children.at(-1 - behind), tops.at(-1 - behind))) behind += 1
-    // Numbers and levels depend on the lists beside.
+    // Numbers and levels depend on adjacent lists.
     while (before > 0 && isListAt(before - 1)) before -= 1
     while (behind > 0 && isListAt(tops.length - behind)) behind -= 1
     const from = tops[before]?.from ?? this.#lines.length
@@ -283,7 +291,10 @@ export class Rendering {
     return tops
   }
 
-  /** A level says more than the depth at which an item is seen: items keep theirs if all are seen at the same depths. */
+  /**
+   * A level says more than an item's visible depth: items keep their levels if all are seen at the
+   * same depths.
+   */
   #withLevels(lines: readonly Line[], hosts: ReadonlyMap<number, Node>): Line[] {
     const kept = lines.map((line, place) => {
       const old = this.#shown.get(hosts.get(place) ?? this.root)
@@ -295,7 +306,7 @@ export class Rendering {
   }
 }
 
-/** UTF-16 units that are kept of those before an offset. */
+/** UTF-16 units kept of those before an offset. */
 function lengthBefore(line: Line | undefined, offset: number): number {
   let [left, length] = [offset, 0]
   for (const { text } of line?.runs ?? []) {
@@ -321,7 +332,7 @@ function createHost(tag: string): HTMLElement {
   return host
 }
 
-/** Feeds a tree to the reader of HTML, and notes where points of the tree are in the lines. */
+/** Feeds a tree to the HTML reader, and records where points in the tree are in the lines. */
 class TreeReader {
   readonly #reader = new LineReader({ isOwn: true })
   readonly #root: Node
@@ -394,7 +405,7 @@ class TreeReader {
   }
 }
 
-/** How many characters of a host come before a DOM position in it. */
+/** Number of a host's characters before a DOM position in it. */
 function offsetIn(host: HTMLElement, node: Node, offset: number): number {
   const boundary = node instanceof Text ? null : (node.childNodes[offset] ?? null)
   let end = 0
@@ -443,7 +454,7 @@ function leavesOf(host: HTMLElement): Leaf[] {
   return leaves
 }
 
-/** Makes the inline content of `parent` what `nodes` say, keeping what already fits. */
+/** Makes the inline content of `parent` match `nodes`, keeping what already fits. */
 function patch(parent: HTMLElement, nodes: readonly InlineNode[]): void {
   let child = parent.firstChild
   for (const node of nodes) {
@@ -453,7 +464,7 @@ function patch(parent: HTMLElement, nodes: readonly InlineNode[]): void {
       child = child.nextSibling
     } else parent.insertBefore(create(node), child)
   }
-  // An item's lists are hosts of other lines.
+  // An item's nested lists are hosts of other lines.
   const isItem = parent instanceof HTMLLIElement
   while (child) {
     const next: ChildNode | null = child.nextSibling

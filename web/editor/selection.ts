@@ -1,10 +1,10 @@
-// The selection as the browser has it, as indices of the text, and as places that stay at their words.
+// The browser's selection as text indices, and as places that stay at their text.
 
 import * as Y from 'yjs'
 import type { Selected } from './edits.ts'
 import type { Rendering } from './rendering.ts'
 
-/** A selection that stays at its words while others edit. */
+/** A selection that stays at its text while others edit. */
 export interface SelectedText {
   readonly anchor: Y.RelativePosition
   readonly head: Y.RelativePosition
@@ -19,7 +19,7 @@ export class EditorSelection {
     this.#text = text
   }
 
-  /** In the DOM, anywhere on the page: anchor and head; empty without a selection. */
+  /** Anchor and head in the DOM, anywhere on the page; empty without a selection. */
   ends(): readonly (readonly [node: Node, offset: number])[] {
     const { anchorNode, anchorOffset = 0, focusNode, focusOffset = 0 } = getSelection() ?? {}
     if (!anchorNode || !focusNode) return []
@@ -29,7 +29,7 @@ export class EditorSelection {
     ]
   }
 
-  /** In the lines that are drawn; null outside the document. */
+  /** In the drawn lines; null outside the document. */
   read(): Selected | null {
     const { anchorNode, anchorOffset = 0, focusNode, focusOffset = 0 } = getSelection() ?? {}
     if (!anchorNode || !focusNode) return null
@@ -50,27 +50,30 @@ export class EditorSelection {
       selection.anchorOffset === anchorOffset &&
       selection.focusNode === headNode &&
       selection.focusOffset === headOffset
-    // Chromium's own selection may differ from the one that it reports, except a caret in text.
+    // Chromium's own selection may differ from the one it reports, except for a caret in text.
     const isSure = anchor === head && anchorNode instanceof Text
     if (isThere && (isSure || document.activeElement !== this.#rendering.root)) return
     selection?.setBaseAndExtent(anchorNode, anchorOffset, headNode, headOffset)
   }
 
-  /** After `focus()` or Tab, Chromium keeps its caret at the root's start, not in the text that it reports. */
+  /**
+   * After `focus()` or Tab, Chromium keeps its caret at the root's start, not in the text that it
+   * reports.
+   */
   repeat(): void {
     const [anchor, head] = this.ends()
     if (anchor && head && this.#rendering.root.contains(anchor[0]))
       getSelection()?.setBaseAndExtent(...anchor, ...head)
   }
 
-  /** Of indices of the text. */
+  /** From indices in the text. */
   relative({ anchor, head }: Selected): SelectedText {
     const relative = (index: number) => Y.createRelativePositionFromTypeIndex(this.#text, index, -1)
     const place = relative(anchor)
     return { anchor: place, head: anchor === head ? place : relative(head) }
   }
 
-  /** Null where the text has that place no more. */
+  /** Null if the text no longer has that place. */
   absolute(text: SelectedText | null): Selected | null {
     const { doc } = this.#text
     if (!text || !doc) return null

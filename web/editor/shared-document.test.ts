@@ -1,4 +1,4 @@
-// The shared document between its window and the log: what is published, when, and what is applied.
+// The shared document between its window and the log: what it publishes and applies, and when.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ import type { Unshared } from '../store.ts'
 import type { BindingParts } from './binding.ts'
 import { SharedDocument } from './shared-document.ts'
 
-/** A log with windows on it. */
+/** A log with windows attached. */
 function createRoom() {
   const log: Message<'update'>[] = []
   return {
@@ -56,7 +56,7 @@ function createRoom() {
         text: () => text.toString(),
         unshared: () => unshared,
         wait: time.advance,
-        /** Takes what the log has stored since. */
+        /** Reads what the log has stored since. */
         read() {
           for (const message of log.slice(read)) document.received(message)
           read = log.length
@@ -80,7 +80,7 @@ function sync(room: Room, ...windows: Window[]): void {
   for (const window of windows) window.read()
 }
 
-test('changes made at once in two windows are all in both', () => {
+test('changes made at the same time in two windows end up in both', () => {
   const room = createRoom()
   const [one, other] = [room.open('a'), room.open('b')]
   one.type('wind')
@@ -90,7 +90,7 @@ test('changes made at once in two windows are all in both', () => {
   assert.deepEqual([...one.text()].sort(), [...'windsail'].sort())
 })
 
-test('a window does not apply, and does not record as applied, what it typed itself', () => {
+test('a window does not apply its own typing again, or record it as applied', () => {
   const room = createRoom()
   const recorder = createRecorder(
     () => 5,
@@ -107,7 +107,7 @@ test('a window does not apply, and does not record as applied, what it typed its
   assert.equal(window.text(), 'wind')
 })
 
-test('a base that has a window’s newest update brings it what others wrote', () => {
+test('a base that includes a window’s newest update brings it what others wrote', () => {
   const room = createRoom()
   const [one, other] = [room.open('a'), room.open('b')]
   other.type('wind')
@@ -130,7 +130,7 @@ test('drafts from before a reload are shown, and not published again', () => {
   assert.equal(reopened.drafts.length, 0)
 })
 
-test('a refused change is said, a later one too', () => {
+test('a refused change is reported, as is a later one', () => {
   const window = createRoom().open('a')
   window.type('wind')
   window.document.refused({ kind: 'title' })
@@ -139,14 +139,14 @@ test('a refused change is said, a later one too', () => {
   assert.deepEqual(window.unshared(), { reason: 'refused' })
 })
 
-test('a server that lost its log gets the document back, deletions too', () => {
+test('a server that lost its log gets the document back, including deletions', () => {
   const room = createRoom()
   const window = room.open('a')
   window.type('windy')
   sync(room, window)
   window.document.doc.getText('text').delete(4, 1)
   sync(room, window)
-  // The new log holds the first message only.
+  // The new log holds only the first message.
   room.log.length = 1
   window.document.newLog()
   window.startAgain()
@@ -159,7 +159,7 @@ test('a server that lost its log gets the document back, deletions too', () => {
   assert.equal(late.getText('text').toString(), 'wind')
 })
 
-test('what a new log refuses, since it lacks what came before, is brought with the rest', () => {
+test('an update refused for a gap in a new log is sent later with the rest of the document', () => {
   const room = createRoom()
   const window = room.open('a')
   window.type('wind')
@@ -189,7 +189,7 @@ test('a log that has everything gets nothing again', () => {
   assert.equal(other.drafts.length, 0)
 })
 
-test('who has chosen a name signs the first change, once', () => {
+test('a user who has chosen a name signs the first change, once', () => {
   const room = createRoom()
   const [one, other] = [room.open('a', { author: () => 'Ada' }), room.open('b')]
   let input: BindingParts['onInput']

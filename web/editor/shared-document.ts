@@ -1,4 +1,4 @@
-// The shared document of a window: publishes the user's changes, applies those of the log.
+// A window's shared document: publishes the user's changes and applies those of the log.
 
 import { fromBase64, toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
@@ -22,12 +22,15 @@ interface SharedDocumentOptions {
   readonly onUnshared: (unshared: Unshared) => void
 }
 
-/** Before a window brings its document to a new log: what the log still holds arrives first. */
+/**
+ * Pause before a window sends its document to a new log: messages that the log still holds arrive
+ * first.
+ */
 const newLogPauseMs = { least: 300, spread: 1200 }
 
 /**
- * Yjs updates commute and repeat without effect: a window applies its own before they are stored, and those of the log
- * as they come. The binding draws them in the next frame.
+ * Yjs updates commute and repeat without effect: a window applies its own before they are stored,
+ * and the log's as they arrive. The binding draws them in the next frame.
  */
 export class SharedDocument {
   readonly doc = createDocument()
@@ -37,7 +40,7 @@ export class SharedDocument {
   #binding: Binding | null = null
   #inputAt: number | null = null
   #isRefused = false
-  /** Applied to the document, but not drawn yet. */
+  /** Applied to the document, but not yet drawn. */
   #undrawn: Message<'update'>[] = []
   /** What a new log holds, until this window has compared it with its document. */
   #newLog: { readonly updates: Uint8Array[]; readonly cancel: () => void } | null = null
@@ -81,20 +84,20 @@ export class SharedDocument {
     if (!isKind(message, 'update') || message.channel !== this.#options.channel) return false
     const { update, owners } = message.body
     this.#newLog?.updates.push(fromBase64(update))
-    // One that was joined with others' may have this window's id.
+    // An update merged with others' may have this window's id.
     if (this.#options.link.outbox.has(message.id) && !owners) return false
-    // First, since the binding may draw the change at once.
+    // Recorded first, since the binding may draw the change at once.
     if (this.#binding) this.#undrawn.push(message)
     this.#apply(fromBase64(update))
     return true
   }
 
-  /** False when the update reaches the log in another way, so that nobody need know. */
+  /** False if the update reaches the log in another way, so nobody needs to be told. */
   refused({ kind }: Pick<Draft, 'kind'>): boolean {
     if (kind !== 'update') return true
-    // It may build on what the new log lacks, and goes there with the rest of the document.
+    // It may build on what the new log lacks, and is sent with the rest of the document.
     if (this.#newLog !== null) return false
-    // The log cannot take later updates either: they build on this one.
+    // The log cannot accept later updates either: they build on this one.
     if (!this.#isRefused) this.#options.onUnshared({ reason: 'refused' })
     this.#isRefused = true
     return true
@@ -128,19 +131,19 @@ export class SharedDocument {
   }
 
   #apply(update: Uint8Array): void {
-    // While anybody listens, Yjs encodes what it was given anew.
+    // With a listener attached, Yjs re-encodes the update it was just given.
     this.doc.off('update', this.#onUpdate)
     try {
       Y.applyUpdate(this.doc, update, this.#fromLog)
     } catch (error) {
-      // The server admits no such update; if one comes all the same, the others must still be shown.
+      // The server accepts no such update; if one arrives anyway, the others must still be shown.
       console.error('An update of the document could not be applied.', error)
     } finally {
       this.doc.on('update', this.#onUpdate)
     }
   }
 
-  /** Enters the user's name beside the Yjs client, for the history. */
+  /** Records the user's name with the Yjs client, for the history. */
   #sign(): void {
     const name = this.#options.author()
     const authors = this.doc.getMap<{ readonly name: string }>('authors')
@@ -148,7 +151,10 @@ export class SharedDocument {
     if (name !== '' && authors.get(client)?.name !== name) authors.set(client, { name })
   }
 
-  /** Publishes what the log lacks: a server that lost its log gets the document back from its windows. */
+  /**
+   * Publishes what the log lacks: a server that lost its log gets the document back from its
+   * windows.
+   */
   #completeNewLog(): void {
     const held = createDocument()
     for (const update of this.#newLog?.updates ?? []) Y.applyUpdate(held, update)
@@ -159,7 +165,7 @@ export class SharedDocument {
   }
 }
 
-/** For the outbox: one update that says what these say together. */
+/** For the outbox: one update equivalent to all of these. */
 export function mergeUpdates(updates: readonly UpdateBody[]): UpdateBody {
   return { update: toBase64(Y.mergeUpdates(updates.map(({ update }) => fromBase64(update)))) }
 }

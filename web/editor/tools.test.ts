@@ -1,4 +1,4 @@
-// Keys on several platforms and layouts, and how they are written; addresses as typed into the link form.
+// Keys on several platforms and layouts and how they are written, and addresses in the link form.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ const press = (key: string, code: string, held: Partial<typeof none> = {}) => ({
 })
 const keysOf = (found: string) => tools.find(({ name }) => name === found)?.keys[0] ?? assert.fail(found)
 
-test('Ctrl is the modifier, on a Mac ⌘ is, and neither is the other', () => {
+test('Ctrl is the modifier, on a Mac ⌘ is, and neither counts as the other', () => {
   assert.ok(isPressOf('Mod+B', press('b', 'KeyB', { ctrlKey: true }), false))
   assert.ok(isPressOf('Mod+B', press('b', 'KeyB', { metaKey: true }), true))
   assert.ok(!isPressOf('Mod+B', press('b', 'KeyB', { ctrlKey: true }), true))
@@ -22,9 +22,9 @@ test('Ctrl is the modifier, on a Mac ⌘ is, and neither is the other', () => {
   assert.ok(!isPressOf('Mod+B', press('b', 'KeyB'), false))
 })
 
-test('a letter counts by the layout, a digit and a letter of another alphabet by its place', () => {
+test('letters match by layout; digits and letters of other alphabets match by key position', () => {
   const held = { ctrlKey: true }
-  // AZERTY: the key at Z’s place writes W.
+  // AZERTY: the key at Z’s position writes W.
   assert.ok(!isPressOf('Mod+Z', press('w', 'KeyZ', held), false))
   assert.ok(isPressOf('Mod+Z', press('z', 'KeyW', held), false))
   assert.ok(isPressOf('Mod+B', press('и', 'KeyB', held), false))
@@ -34,14 +34,14 @@ test('a letter counts by the layout, a digit and a letter of another alphabet by
   assert.ok(isPressOf('Mod+/', press('/', 'Digit7', { ...held, shiftKey: true }), false))
 })
 
-test('one more modifier is another shortcut', () => {
+test('an additional modifier makes it another shortcut', () => {
   const held = { ctrlKey: true, shiftKey: true }
   assert.ok(!isPressOf('Mod+Z', press('Z', 'KeyZ', held), false))
   assert.ok(isPressOf('Mod+Shift+Z', press('Z', 'KeyZ', held), false))
   assert.ok(!isPressOf('Tab', press('Tab', 'Tab', { altKey: true }), false))
 })
 
-test('keys are written as the platform does', () => {
+test('keys are written as on the platform', () => {
   const shown = (isMac: boolean) =>
     ['bold', 'h1', 'strike', 'indent'].map((name) => keysShown(keysOf(name), isMac))
   assert.deepEqual(shown(false), ['Ctrl+B', 'Ctrl+Alt+1', 'Ctrl+Shift+X', 'Tab'])
@@ -82,9 +82,9 @@ for (const typed of [
 ])
   test(`“${typed}” is refused for its scheme`, () => {
     const answer = addressTyped(typed)
-    assert.match('refusal' in answer ? answer.refusal : '', /may begin with https:/)
+    assert.match('refusal' in answer ? answer.refusal : '', /must begin with https:/)
     assert.equal(safeLink(typed), null)
   })
 
 for (const typed of ['', 'words', 'two words.org', 'https://', '/relative', '..', 'a@b'])
-  test(`“${typed}” is no address`, () => assert.ok('refusal' in addressTyped(typed)))
+  test(`“${typed}” is not an address`, () => assert.ok('refusal' in addressTyped(typed)))

@@ -13,14 +13,14 @@ export interface Tool {
   readonly name: string
   readonly label: string
   readonly group: (typeof toolGroups)[number]
-  /** Such as `Mod+Shift+X`; `Mod` is ⌘ on a Mac and Ctrl elsewhere. The first is the one that is shown. */
+  /** Such as `Mod+Shift+X`; `Mod` is ⌘ on a Mac and Ctrl elsewhere. The first one is displayed. */
   readonly keys: readonly string[]
-  /** 1: on phones too; 2: where there is some room; 3: where there is room for all. Without one, by key only. */
+  /** 1: on phones too; 2: with some room; 3: with room for all. Without a rank, by key only. */
   readonly rank?: 1 | 2 | 3
   readonly run: (target: ToolTarget) => void
   /** Only for tools that switch something on. */
   readonly isPressed?: (state: EditorState) => boolean
-  /** By default always. */
+  /** Defaults to always. */
   readonly isUsable?: (state: EditorState) => boolean
 }
 
@@ -107,17 +107,19 @@ export const tools: readonly Tool[] = [
   },
 ]
 
-/** In the list of shortcuts beside those of the tools. */
+/** Listed among the shortcuts beside those of the tools. */
 export const otherShortcuts = [
   { label: 'Open a link', keys: 'Mod+Click' },
-  { label: 'From the text to the toolbar', keys: 'Alt+F10' },
-  { label: 'Back to the text', keys: 'Escape' },
+  { label: 'Move from the text to the toolbar', keys: 'Alt+F10' },
+  { label: 'Return to the text', keys: 'Escape' },
   { label: 'Paste without formatting', keys: 'Mod+Shift+V' },
 ] as const
 
 type KeyPress = Pick<KeyboardEvent, 'key' | 'code' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'>
 
-/** Matches the letter of the layout; the place of the key for digits, and for letters of another alphabet. */
+/**
+ * Matches the layout's letter, but the key's position for digits and letters of other alphabets.
+ */
 export function isPressOf(keys: string, press: KeyPress, isMac: boolean): boolean {
   const parts = keys.split('+')
   const key = parts.at(-1) ?? ''
@@ -125,7 +127,7 @@ export function isPressOf(keys: string, press: KeyPress, isMac: boolean): boolea
   const otherMod = isMac ? press.ctrlKey : press.metaKey
   if (mod !== parts.includes('Mod') || otherMod) return false
   if (press.altKey !== parts.includes('Alt')) return false
-  // Some layouts have the slash on a shifted key.
+  // On some layouts the slash is on a shifted key.
   if (press.shiftKey !== parts.includes('Shift') && key !== '/') return false
   if (/^\d$/.test(key)) return press.code === `Digit${key}`
   if (press.key.toUpperCase() === key.toUpperCase()) return true
@@ -138,7 +140,7 @@ const macSigns: Readonly<Record<string, string>> = {
 /** The order on a Mac. */
 const macOrder = ['Alt', 'Shift', 'Mod']
 
-/** As the platform shows them: `⌥⌘1`, `Ctrl+Alt+1`. */
+/** Keys as the platform shows them: `⌥⌘1`, `Ctrl+Alt+1`. */
 export function keysShown(keys: string, isMac: boolean): string {
   const parts = keys.split('+')
   if (!isMac)
@@ -169,7 +171,7 @@ export function addressTyped(words: string): TypedAddress {
   if (/^[a-z][a-z0-9+.-]*:/i.test(typed) && !hasPort) {
     const href = safeLink(typed)
     return href === null
-      ? { refusal: 'A link may begin with https:, http:, ftp:, mailto: or tel: only.' }
+      ? { refusal: 'A link must begin with https:, http:, ftp:, mailto: or tel:.' }
       : { href }
   }
   if (/^[^\s@/]+@[^\s@/.]+(?:\.[^\s@/.]+)+$/.test(typed)) return { href: `mailto:${typed}` }

@@ -1,4 +1,4 @@
-// Undo and redo of this window's changes, which bring the selection back.
+// Undo and redo of this window's changes, which restore the selection.
 
 import * as Y from 'yjs'
 import type { SelectedText } from './selection.ts'
@@ -6,10 +6,10 @@ import type { SelectedText } from './selection.ts'
 const undoPauseMs = 500
 
 export class EditHistory {
-  /** Of the transactions that this window's user makes. */
+  /** The origin of this window's user's transactions. */
   readonly origin = { name: 'this window’s user' }
   readonly #manager: Y.UndoManager
-  /** The selection before the change under way. */
+  /** The selection before the current change. */
   #before: SelectedText | null = null
 
   constructor(text: Y.Text) {
@@ -28,17 +28,17 @@ export class EditHistory {
     return this.#manager.redoStack.length > 0
   }
 
-  /** Whether a transaction of this origin is this window's user's, undo and redo too. */
+  /** Whether a transaction with this origin is this window's user's, including undo and redo. */
   isOwn(origin: unknown): boolean {
     return origin === this.origin || origin === this.#manager
   }
 
-  /** Call it before each change. */
+  /** Call before each change. */
   beforeChange(selection: SelectedText | null): void {
     this.#before = selection
   }
 
-  /** What `act` does is taken back by one undo, without what was typed around it. */
+  /** Makes the changes of `act` a single undo step, separate from what was typed around it. */
   asStep(act: () => void): void {
     this.#manager.stopCapturing()
     this.#manager.captureTimeout = Number.POSITIVE_INFINITY
@@ -47,7 +47,7 @@ export class EditHistory {
     this.#manager.stopCapturing()
   }
 
-  /** Returns the selection before what is taken back; null where there was none. */
+  /** Returns the selection from before the reverted change; null if there was none. */
   revert(by: 'undo' | 'redo'): SelectedText | null {
     const popped: SelectedText[] = []
     const onPopped = ({ stackItem }: { stackItem: { meta: Map<unknown, unknown> } }) => {

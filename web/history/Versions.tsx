@@ -1,4 +1,4 @@
-// A document's versions by sitting, with their names: each step, coloured by author, and a way to restore it.
+// A document's versions by sitting, with names: each step coloured by author, and a restore button.
 
 import { createElement, type FormEvent, type ReactNode, useEffect, useMemo, useState } from 'react'
 import {
@@ -15,10 +15,10 @@ import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
 import { type Author, Replay, type Version } from './replay.ts'
 import '../styles/versions.css'
 
-/** Between two portions: the server allows a window ten a second. */
+/** Pause between two portions: the server allows a window ten a second. */
 const askPauseMs = 110
 
-/** Playing shows a sitting in about 20 s. */
+/** Plays a sitting in about 20 s. */
 const playStepMs = 100
 const playSteps = 200
 
@@ -157,7 +157,7 @@ function VersionList({ entries, chosen, onChoose }: VersionListProps) {
 interface SliderProps {
   readonly entry: Entry
   readonly version: number
-  /** When and by whom it was made. */
+  /** When it was made, and by whom. */
   readonly moment: string
   readonly isPlaying: boolean
   readonly onGo: (version: number) => void
@@ -207,7 +207,7 @@ function Slider({ entry, version, moment, isPlaying, onGo, onPlay, children }: S
 }
 
 interface Entry {
-  /** The one that it shows when it is chosen. */
+  /** The version that it shows when chosen. */
   readonly version: number
   /** Its first and last step. */
   readonly first: number
@@ -216,12 +216,12 @@ interface Entry {
   readonly from: number
   readonly to: number
   readonly author: Author | null
-  /** Of that author; 0 for a version within a sitting. */
+  /** By that author; 0 for a version within a sitting. */
   readonly changes: number
   readonly name: string
 }
 
-/** Sittings, and versions within them that have a name, newest first. */
+/** Sittings, and named versions within them, newest first. */
 function entriesOf(replay: Replay, names: ReadonlyMap<number | null, string>): Entry[] {
   const entries = replay.sittings().flatMap(({ versions, from, to }) => {
     const [begin = 0, end = 0] = [versions[0], versions.at(-1)]
@@ -278,7 +278,7 @@ function VersionName({ name, onChoose }: VersionNameProps) {
   )
 }
 
-/** Asks for all portions, one after the other. */
+/** Requests all portions, one after the other. */
 function useHistory(channel: string) {
   const [state, setState] = useState<{ replay: Replay; isLoading: boolean; failure: string | null }>(() => ({
     replay: new Replay(),
@@ -313,11 +313,11 @@ function reachWords(replay: Replay, isLoading: boolean): string {
   if (isLoading) return 'Reading the log…'
   if (replay.newest === 0)
     return replay.hasBase
-      ? 'The log has no changes of this document any more, only its text.'
+      ? 'The log no longer has any changes of this document, only its text.'
       : 'There are no changes yet. The history is kept for documents of the shared editor.'
   const at = replay.timeOf(0)
   return replay.hasBase && at !== null
-    ? `The log reaches back to ${momentFormat.format(at)}; what was written before then has its text, but neither its steps nor its authors.`
+    ? `The log reaches back to ${momentFormat.format(at)}; of what was written before then it has the text, but not the steps or authors.`
     : 'The log has every change since the document began.'
 }
 
@@ -337,7 +337,7 @@ function authorWords(author: Author | null): string {
   return author.name || guestName(author.window ?? '')
 }
 
-/** As the carets have them, where no two of them are the same. */
+/** The carets' colours, in which no two are the same. */
 function colourOf(author: Author | null): number | undefined {
   return author?.window == null ? undefined : colourFor(author.window)
 }
@@ -373,7 +373,7 @@ function Lines({ version }: { readonly version: Version }) {
 }
 
 function Block({ line, version }: { readonly line: Line; readonly version: Version }) {
-  // The page has its own headings.
+  // The page already uses its own headings.
   const tag = /^h[1-6]$/.test(line.block) ? 'div' : line.block
   const { block, align } = line
   return createElement(tag, { 'data-block': block, 'data-align': align ?? undefined }, content(line, version))

@@ -5,7 +5,7 @@ import * as Y from 'yjs'
 import { createDocument, documentText, textOf } from '../../server/document/rich-text.ts'
 import { Replay } from './replay.ts'
 
-/** Two windows that type into one document; each change is an update of the log. */
+/** Two windows that type into one document; each change is an update in the log. */
 function writers() {
   const docs = [createDocument(), createDocument()] as const
   const updates: { seq: number; from: string; acceptedAt: number; update: string }[] = []
@@ -43,7 +43,7 @@ test('shows each version, in any order, with its time', () => {
   assert.deepEqual([replay.timeOf(0), replay.timeOf(3), replay.hasBase], [null, 1003, false])
 })
 
-test('a person’s updates without a long pause are one sitting, whoever writes meanwhile', () => {
+test('a person’s updates without a long pause are one sitting, whoever else writes meanwhile', () => {
   const doc = createDocument()
   const minutes = 60_000
   const updates: ReturnType<typeof writers>['updates'] = []
@@ -58,7 +58,7 @@ test('a person’s updates without a long pause are one sitting, whoever writes 
   for (let letter = 0; letter < 809; letter += 1) write('ada', letter * 200)
   write('bob', 809 * 200)
   write('ada', 4 * minutes)
-  // The windows of a browser belong to one person.
+  // All windows of a browser belong to one person.
   const key = 'k'.repeat(22)
   write(`${key}.w1`, 8 * minutes)
   write(`${key}.w2`, 9 * minutes)
@@ -73,7 +73,7 @@ test('a person’s updates without a long pause are one sitting, whoever writes 
   ])
 })
 
-test('finds the version of a moment, the nearest before it where its update is lost', () => {
+test('finds the version at a moment, or the nearest before it if its update is lost', () => {
   const { texts, updates } = writers()
   for (const word of ['one', 'two', 'three']) texts[0].insert(0, word)
   const replay = replayOf(updates)
@@ -90,7 +90,7 @@ test('finds the version of a moment, the nearest before it where its update is l
   )
 })
 
-test('tells who wrote each piece, by the chosen name or by the window', () => {
+test('names the author of each piece, by chosen name or by window', () => {
   const { texts, docs, updates } = writers()
   docs[0].getMap('authors').set(String(docs[0].clientID), { name: 'Ada' })
   texts[0].insert(0, 'a c\n')
@@ -106,7 +106,7 @@ test('tells who wrote each piece, by the chosen name or by the window', () => {
   ])
 })
 
-test('begins with a base, whose text has no known window', () => {
+test('starts with a base, whose text has no known window', () => {
   const { texts, docs, updates } = writers()
   texts[0].insert(0, 'old')
   const base = { seq: 1, from: 'w0', acceptedAt: 1001, update: toBase64(Y.encodeStateAsUpdate(docs[0])) }

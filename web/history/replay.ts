@@ -14,17 +14,17 @@ import type { HistoryPortion } from '../../server/wire/document-api.ts'
 import { fingerprintIn } from '../../server/wire/messages.ts'
 import { cleanName } from '../editor/presence.ts'
 
-/** Text of a line by one author, in order. */
+/** Text in a line by one author, in order. */
 interface Segment {
-  /** Null when only the base knows. */
+  /** Null if only the base has it. */
   readonly author: Author | null
   readonly runs: readonly Run[]
 }
 
 export interface Author {
-  /** The window whose update brought the text. */
+  /** The window whose update inserted the text. */
   readonly window: string | null
-  /** Empty unless the person chose one. */
+  /** Empty unless the person chose a name. */
   readonly name: string
 }
 
@@ -35,19 +35,19 @@ export interface Version {
 
 /** A person's updates without a long pause, in order. */
 interface Sitting {
-  /** Numbers of its versions; between them may be those of others. */
+  /** The numbers of its versions, which may have others' in between. */
   readonly versions: readonly number[]
   /** Ms since the epoch. */
   readonly from: number
   readonly to: number
 }
 
-/** Between two sittings of a person. */
+/** Pause that separates two sittings of a person. */
 const longPauseMs = 5 * 60_000
 
-/** Updates between two kept states: a jump applies at most as many. */
+/** Updates between two checkpoints: the maximum that a jump applies. */
 const checkpointEvery = 1000
-/** Bytes of all kept states: beyond it every second one is dropped. */
+/** Total size of checkpoints in bytes; beyond it every second one is dropped. */
 const mostCheckpointBytes = 64_000_000
 
 /** Version 0 is the base; each update makes the next version. */
@@ -57,9 +57,9 @@ export class Replay {
   #checkpointBytes = 0
   #spacing = checkpointEvery
   #baseAt: number | null = null
-  /** The window of each Yjs client that the updates introduced. */
+  /** The window of each Yjs client introduced by the updates. */
   readonly #windows = new Map<number, string>()
-  /** Holds the newest version that was added. */
+  /** Holds the newest version added. */
   readonly #newest = createDocument()
   #shown = createDocument()
   #shownVersion = 0
@@ -69,7 +69,7 @@ export class Replay {
     return this.#updates.length
   }
 
-  /** When the version came to be, ms since the epoch; null for an empty beginning. */
+  /** When the version was made, ms since the epoch; null for an empty beginning. */
   timeOf(version: number): number | null {
     return this.#updates[version - 1]?.at ?? this.#baseAt
   }
@@ -85,12 +85,12 @@ export class Replay {
     return { window: update.from, name: '' }
   }
 
-  /** All versions but the base, by sitting; the one that ended last comes last. */
+  /** All versions except the base, by sitting; the one that ended last comes last. */
   sittings(): Sitting[] {
     const all: { person: string; versions: number[]; from: number; to: number }[] = []
     const newest = new Map<string, (typeof all)[number]>()
     for (const [place, { from, at }] of this.#updates.entries()) {
-      // The windows of a browser have one fingerprint.
+      // All windows of a browser have the same fingerprint.
       const person = fingerprintIn(from) ?? from
       const sitting = newest.get(person)
       if (sitting && at - sitting.to <= longPauseMs) {
@@ -106,7 +106,9 @@ export class Replay {
     return all.sort((one, other) => end(one) - end(other))
   }
 
-  /** The version at that moment; null when the log reaches back to none. `at`: ms since the epoch. */
+  /**
+   * The version at that moment, ms since the epoch; null if the log does not reach back that far.
+   */
   versionAt(at: number): number | null {
     const exact = this.#updates.findLastIndex((update) => update.at === at)
     // The log may have lost that update.
@@ -115,7 +117,7 @@ export class Replay {
     return this.#baseAt !== null && at >= this.#baseAt ? 0 : null
   }
 
-  /** Whether earlier text was written than the log still tells apart. */
+  /** Whether there is text whose authors the log no longer distinguishes. */
   get hasBase(): boolean {
     return this.#baseAt !== null
   }
@@ -124,7 +126,7 @@ export class Replay {
     const bytesOfBase = base && fromBase64(base.update)
     if (base && bytesOfBase) {
       Y.applyUpdate(this.#newest, bytesOfBase)
-      // The base before the first update of all is empty.
+      // The base before the very first update is empty.
       if (this.#newest.store.clients.size > 0) this.#baseAt = base.acceptedAt
       this.#keep(0)
     }
@@ -134,7 +136,7 @@ export class Replay {
       const { clients } = this.#newest.store
       const known = clients.size
       Y.applyUpdate(this.#newest, bytes)
-      // A window has a new client each time that it opens; others are rare.
+      // A window has a new client each time it opens; others are rare.
       if (clients.size > known)
         for (const client of clients.keys())
           if (!this.#windows.has(client) && !this.#isOfBase(client)) this.#windows.set(client, from)
@@ -232,7 +234,7 @@ function nameOf(doc: Y.Doc, client: number): string {
   return isNamed && typeof entry.name === 'string' ? cleanName(entry.name) : ''
 }
 
-/** Who wrote the visible text, in its order. */
+/** The clients that wrote the visible text, in its order. */
 function clientsOf(text: Y.Text): { client: number; length: number }[] {
   const spans: { client: number; length: number }[] = []
   for (let item = text._start; item !== null; item = item.right) {

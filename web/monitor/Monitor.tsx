@@ -1,4 +1,4 @@
-// The view of the server's load, live: figures of the last two minutes.
+// The live view of the server's load: figures of the last two minutes.
 
 import { useEffect, useState } from 'react'
 import { asClosing, browserTimers, createHttp } from '../../client/index.ts'
@@ -22,7 +22,7 @@ const timeoutMs = 5000
 interface Seen {
   readonly reply: MonitorReply | null
   readonly processes: readonly MonitorProcess[]
-  /** Why there is nothing newer; null while there is. */
+  /** Why there is nothing newer; null if there is no fault. */
   readonly fault: string | null
 }
 
@@ -47,7 +47,7 @@ export function Monitor() {
       {charts.length > 0 && (
         <p className="small">
           Each line is the last {secondsKept / 60} minutes, from left to right; a paler line belongs to the
-          words below the figure. The server measures while somebody looks.{' '}
+          words below the figure. The server measures only while this view is open somewhere.{' '}
           <a href="/metrics">For Prometheus</a>
         </p>
       )}
@@ -125,7 +125,7 @@ function pathOf(values: readonly (number | null)[], top: number): string {
   return path
 }
 
-/** Asks each second while the page is visible. */
+/** Requests new seconds once a second while the page is visible. */
 function useMonitor(): Seen {
   const [seen, setSeen] = useState<Seen>({ reply: null, processes: [], fault: null })
   useEffect(() => {

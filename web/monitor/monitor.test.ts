@@ -1,4 +1,4 @@
-// The server's seconds become figures, lines and words.
+// How the server's seconds become figures, lines and words.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ const chartNamed = (name: string, ...processes: readonly (readonly MonitorSecond
     (chart) => chart.name === name,
   )
 
-test('each measure has its newest figure, with units, and an axis from 0 to a round figure', () => {
+test('each measure has its newest figure with units, and an axis from 0 to a round number', () => {
   const charts = chartsOf([processWith([secondAt(1000)])])
   assert.deepEqual(
     charts.map(({ name, figure, topWords }) => [name, figure, topWords]),
@@ -44,7 +44,7 @@ test('each measure has its newest figure, with units, and an axis from 0 to a ro
   assert.equal(charts[0]?.beside, 'sse/2 1,200, websocket/1.1 2')
 })
 
-test('seconds have places: the newest is last, and a missing one is a gap', () => {
+test('seconds have fixed places: the newest is last, and a missing one is a gap', () => {
   const seconds = [
     secondAt(1000, { stored: 1 }),
     secondAt(2010, { stored: 2 }),
@@ -62,7 +62,7 @@ test('without messages there is no latency, and the line has a gap', () => {
   assert.deepEqual(chartsOf([]), [])
 })
 
-test('of several processes counts are summed, delays are the worst', () => {
+test('over several processes, counts are summed and delays are the worst', () => {
   const [busy, idle] = [{ p50: 5, p90: 6, p99: 9, max: 40 }, quantiles]
   const one = [secondAt(1000, { loopDelayMs: busy, latencyMs: null, windows: { 'sse/2': 3 } })]
   const other = [secondAt(1300, { latencyMs: idle, windows: { 'sse/2': 4, 'polling/2': 1 } })]
@@ -71,19 +71,19 @@ test('of several processes counts are summed, delays are the worst', () => {
     return [figure, beside]
   }
   assert.deepEqual(chart('Windows'), ['8', 'sse/2 7, polling/2 1'])
-  assert.deepEqual(chart('Messages in'), ['100 a second', 'taken by the log'])
+  assert.deepEqual(chart('Messages in'), ['100 a second', 'accepted by the log'])
   assert.deepEqual(chart('Processor'), ['50 %', 'of one core, all processes together'])
   assert.deepEqual(chart('Latency in the server'), ['0.40 ms', 'median of the slowest; 99 % within 2.5 ms'])
   assert.deepEqual(chart('Event loop'), ['5.0 ms late', 'median of the latest; at most 40 ms'])
 })
 
-test('a sum has no dent where the second of one process falls between two places', () => {
+test("a sum has no dip where one process's second falls between two places", () => {
   const even = [1000, 2000, 3000, 4000, 5000].map((at) => secondAt(at, { stored: 1 }))
   const drifting = [1400, 2450, 3510, 4530].map((at) => secondAt(at, { stored: 10 }))
   assert.deepEqual(chartNamed('Messages in', even, drifting)?.line.slice(-5), [11, 11, 11, 11, 11])
 })
 
-test('each process has a row, and a server of one process none', () => {
+test('each process has a row; a single-process server has none', () => {
   const log = processWith([secondAt(1000, { windows: {}, sent: 0 })], 'log')
   const rows = processRows([log, processWith([secondAt(1000)], 'worker-1')])
   assert.deepEqual(
@@ -96,7 +96,7 @@ test('each process has a row, and a server of one process none', () => {
   assert.deepEqual(processRows([processWith([secondAt(1000)])]), [])
 })
 
-test('a reply adds its newer seconds, the oldest go, and so do processes that it does not name', () => {
+test('a reply adds newer seconds, and removes the oldest and processes it does not name', () => {
   const reply = { node: 'v26.10.0', log: 'SQLite' }
   const seconds = Array.from({ length: 119 }, (_second, place) => secondAt(place * 1000))
   const known = [processWith(seconds, 'worker-1'), processWith(seconds, 'worker-2')]
@@ -109,7 +109,7 @@ test('a reply adds its newer seconds, the oldest go, and so do processes that it
   assert.deepEqual([newestOf(next), newestOf([...next, ...known]), newestOf([])], [120_000, 118_000, 0])
 })
 
-test('the server is named by its age, workers, version and log', () => {
+test('describes the server by its uptime, workers, version and log', () => {
   const words = (minutes: number, workers = 0) => {
     const uptimeMs = minutes * 60_000
     const names = workers === 0 ? ['server'] : ['log', ...Array(workers).fill('worker-1')]
@@ -122,7 +122,7 @@ test('the server is named by its age, workers, version and log', () => {
   assert.equal(words(1440 * 2 + 65), 'This server: up 2 d 1 h, Node 26.10.0, log in SQLite')
 })
 
-test('a log that does not answer, and documents that take too long to read, are said', () => {
+test('reports a log that does not answer, and documents that take too long to read', () => {
   const words = (...changes: readonly Partial<MonitorSecond>[]) =>
     troubleWords(changes.map((change) => processWith([secondAt(1000, change)])))
   assert.equal(words({}), '')

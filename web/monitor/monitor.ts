@@ -14,16 +14,16 @@ export interface MonitorChart {
   readonly figure: string
   /** Empty for none. */
   readonly beside: string
-  /** Of the figure, by second, the newest last; null leaves a gap. */
+  /** The figure by second, the newest last; null leaves a gap. */
   readonly line: readonly (number | null)[]
-  /** Of the words beside it; null for none. */
+  /** The words beside it by second; null for none. */
   readonly other: readonly (number | null)[] | null
-  /** Of the axis, which begins at 0. */
+  /** Top of the axis, which begins at 0. */
   readonly top: number
   readonly topWords: string
 }
 
-/** The same second of each process. */
+/** The same second in each process. */
 type Moment = readonly MonitorSecond[]
 
 type Read = (moment: Moment) => number | null
@@ -31,7 +31,7 @@ type Read = (moment: Moment) => number | null
 interface Measure {
   readonly name: string
   readonly inWords: (value: number) => string
-  /** The axis reaches at least as far. */
+  /** The axis reaches at least this far. */
   readonly leastTop: number
   readonly read: Read
   readonly readOther?: Read
@@ -47,7 +47,7 @@ const windowsOf = ({ windows }: MonitorSecond) =>
 const sumOf = (read: (second: MonitorSecond) => number) => (moment: Moment) =>
   moment.reduce((sum, second) => sum + read(second), 0)
 
-/** Quantiles of several processes cannot be joined. */
+/** Quantiles of several processes cannot be combined. */
 const worstOf = (read: (second: MonitorSecond) => number | undefined) => (moment: Moment) => {
   const values = moment.flatMap((second) => read(second) ?? [])
   return values.length === 0 ? null : Math.max(...values)
@@ -79,7 +79,7 @@ const measures: readonly Measure[] = [
     inWords: perSecond,
     leastTop: 10,
     read: sumOf(({ stored }) => stored),
-    beside: () => 'taken by the log',
+    beside: () => 'accepted by the log',
   },
   {
     name: 'Messages out',
@@ -97,7 +97,7 @@ const measures: readonly Measure[] = [
     beside: (moment) => {
       const p99 = latencyP99(moment)
       const median = moment.length > 1 ? 'median of the slowest' : 'median'
-      return p99 === null ? `${median}, admitted until written` : `${median}; 99 % within ${msWords(p99)}`
+      return p99 === null ? `${median}, accepted to written` : `${median}; 99 % within ${msWords(p99)}`
     },
   },
   {
@@ -141,7 +141,7 @@ const measures: readonly Measure[] = [
     read: omitted,
     beside: (_moment, all) => {
       const sum = all.reduce((total, moment) => total + omitted(moment), 0)
-      return `readings; ${count.format(sum)} in what is drawn`
+      return `readings; ${count.format(sum)} in documents’ content`
     },
   },
 ]
@@ -163,8 +163,8 @@ export function chartsOf(processes: readonly MonitorProcess[]): MonitorChart[] {
 }
 
 /**
- * One place a second, up to the newest. Each process has seconds of its own: where one of them falls between two places
- * the last one stands for it, so that a sum has no dent.
+ * One place a second, up to the newest. Processes measure at their own times: where one's second
+ * falls between two places, its previous one is repeated, so that a sum has no dip.
  */
 function momentsOf(processes: readonly MonitorProcess[]): MonitorSecond[][] {
   const newestAt = Math.max(...processes.map(({ seconds }) => seconds.at(-1)?.at ?? 0))
@@ -196,7 +196,9 @@ export interface ProcessRow {
   readonly loop: string
 }
 
-/** The newest second of each process; empty for one process, of which the charts say it all. */
+/**
+ * The newest second of each process; empty for a single process, which the charts describe fully.
+ */
 export function processRows(processes: readonly MonitorProcess[]): readonly ProcessRow[] {
   if (processes.length < 2) return []
   return processes.flatMap(({ name, seconds }) => {
@@ -230,7 +232,9 @@ function bytesWords(bytes: number): string {
   return `${size < 10 ? size.toFixed(1) : count.format(size)} ${unit}`
 }
 
-/** Seconds of a reply after those that are known; the oldest are dropped, and processes that the reply does not name. */
+/**
+ * Appends the reply's newer seconds; drops the oldest, and processes that the reply does not name.
+ */
 export function withReply(
   known: readonly MonitorProcess[],
   { processes }: MonitorReply,
@@ -243,7 +247,10 @@ export function withReply(
   })
 }
 
-/** To ask for what is newer: the least of the processes' newest, ms since the epoch; 0 without any. */
+/**
+ * The `after` of the next request: the least of the processes' newest, ms since the epoch; 0
+ * without any.
+ */
 export function newestOf(processes: readonly MonitorProcess[]): number {
   const newest = processes.map(({ seconds }) => seconds.at(-1)?.at ?? 0)
   return newest.length === 0 ? 0 : Math.min(...newest)
@@ -254,14 +261,14 @@ export function troubleWords(processes: readonly MonitorProcess[]): string {
   const newest = processes.flatMap(({ seconds }) => seconds.at(-1) ?? [])
   if (newest.some(({ isLogUp }) => !isLogUp))
     return 'The broker of the log does not answer; messages wait in their windows.'
-  // Each process reads documents for itself, and may have found the same ones.
+  // Each process reads documents itself, and may have found the same ones.
   const quarantined = Math.max(0, ...newest.map((second) => second.quarantined))
   if (quarantined === 0) return ''
   const documents = quarantined === 1 ? '1 document takes' : `${quarantined} documents take`
   return `${documents} the server too long to read, and ${quarantined === 1 ? 'is' : 'are'} only relayed; its terminal names ${quarantined === 1 ? 'it' : 'them'}.`
 }
 
-/** Such as `up 3 h 12 min, Node 26.10.0, log in SQLite`; of several processes the age is the oldest's. */
+/** Such as `up 3 h 12 min, Node 26.10.0, log in SQLite`; the age is the oldest process's. */
 export function serverWords({ node, log, processes }: MonitorReply): string {
   const minutes = Math.floor(Math.max(0, ...processes.map(({ uptimeMs }) => uptimeMs)) / 60_000)
   const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60) % 24]

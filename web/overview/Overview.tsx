@@ -1,4 +1,4 @@
-// The overview: the server's figures of all edits and of the wind, in large numbers.
+// The overview: the server's figures for all edits and for the wind, in large numbers.
 
 import { type CommonProps, useNow, useView } from '../page/hooks.ts'
 import { unitShown } from '../store.ts'
@@ -57,12 +57,12 @@ function Numbers({ figures }: { figures: readonly OverviewFigure[] }) {
 }
 
 const barsHeight = 24
-/** A single edit is a small bar. */
+/** Keeps the bar of a single edit small. */
 const leastTop = 8
 
 /**
- * Edits in each of the last 60 seconds, oldest first, or none yet. Decorative: the number above is read
- * out.
+ * Edits in each of the last 60 seconds, oldest first, or none yet. Decorative: the number above is
+ * read out.
  */
 function EditBars({ counts }: { counts: readonly number[] }) {
   const top = Math.max(leastTop, ...counts)
@@ -77,7 +77,7 @@ function EditBars({ counts }: { counts: readonly number[] }) {
       </svg>
       <p className="small">
         <span>a minute ago</span>
-        <span>edits each second</span>
+        <span>edits per second</span>
         <span>now</span>
       </p>
     </div>

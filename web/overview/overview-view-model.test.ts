@@ -1,4 +1,4 @@
-// What the overview shows in each state: before any, late, calm, fault, silent sensor, none.
+// What the overview shows in each state: before the first, late, calm, fault, silent sensor, none.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import type { OverviewBody, WindOverview } from '../../server/wire/messages.ts'
 import type { OverviewView } from '../store.ts'
 import { type OverviewFigure, overviewViewModel } from './overview-view-model.ts'
 
-/** A round time of day by the server's clock; windows' own are an hour ahead. */
+/** A round time of day by the server's clock; the windows' clocks are an hour ahead. */
 const serverAt = new Date(2026, 4, 3, 14, 2).getTime()
 const windowAt = serverAt + 3_600_000
 
@@ -45,7 +45,7 @@ const shown = (figures: readonly OverviewFigure[]) =>
 const windWith = (change: Partial<WindOverview>, now = windowAt) =>
   overviewViewModel(overviewOf({ wind: { ...wind, ...change } }), 'M', now)
 
-test('six numbers, and where they come from', () => {
+test('six numbers and their origin', () => {
   const model = overviewViewModel(overviewOf(), 'M', windowAt)
   assert.deepEqual(shown(model.writing), ['1,234', '7,890 spaces included', '42 13 in the busiest second'])
   assert.deepEqual(shown(model.wind), [
@@ -53,7 +53,7 @@ test('six numbers, and where they come from', () => {
     '8.1 m/s 3 s peak in 10 min',
     '247° from the west-south-west',
   ])
-  assert.equal(model.origin, 'Worked out live by the server, from 1,280 edits since 14:01 and the wind.')
+  assert.equal(model.origin, 'Computed live by the server, from 1,280 edits since 14:01 and the wind.')
   assert.deepEqual(
     [model.source, model.trouble, model.isStale, model.isWindStale],
     ['simulated', null, false, false],
@@ -65,7 +65,7 @@ test('speeds are in the reader’s unit', () => {
   assert.deepEqual([mean?.number, mean?.unit, gust?.spokenUnit], ['10.2', 'kn', 'knots'])
 })
 
-test('before one has come there are no numbers, and no trouble', () => {
+test('before the first overview there are no numbers and no trouble', () => {
   const model = overviewViewModel(null, 'M', windowAt)
   assert.deepEqual(
     [...model.writing, ...model.wind].map(({ number }) => number),
@@ -75,7 +75,7 @@ test('before one has come there are no numbers, and no trouble', () => {
   assert.match(model.ageWords, /Waiting/)
 })
 
-test('where it comes from is said of another day, of one edit and of none', () => {
+test('the origin names another day, one edit, or none', () => {
   const origin = (change: object, now = windowAt) => overviewViewModel(overviewOf(change), 'M', now).origin
   assert.match(origin({ edits: 1 }), /from 1 edit since 14:01 and the wind\.$/)
   assert.match(origin({ wind: null }), /from 1,280 edits since 14:01\.$/)
@@ -83,25 +83,25 @@ test('where it comes from is said of another day, of one edit and of none', () =
   assert.match(origin({}, windowAt + 86_400_000), /since 14:01 on 3 May/)
 })
 
-test('which day that is, the server’s clock says, however wrong this window’s is', () => {
+test('the server’s clock determines the day, however wrong this window’s is', () => {
   const receivedAt = windowAt - 3 * 86_400_000
   const { origin } = overviewViewModel({ ...overviewOf(), receivedAt }, 'M', receivedAt + 1000)
   assert.match(origin, /since 14:01 and the wind\.$/)
 })
 
-test('it is late when the server’s repeats stay away', () => {
+test('it is late if the server’s repeats stop', () => {
   const at = (ms: number) => overviewViewModel(overviewOf(), 'M', windowAt + ms)
   assert.deepEqual([at(12_000).isStale, at(12_000).ageWords], [false, 'Updated just now'])
   assert.deepEqual([at(15_000).isStale, at(15_000).ageWords], [true, 'Last heard from the server 15 s ago'])
 })
 
-test('a mean and a gust of less than their time say so', () => {
+test('a mean or gust over less than its full time says so', () => {
   const model = windWith({ meanCoversSeconds: 37, gustCoversSeconds: 250 })
   assert.deepEqual(shown(model.wind).slice(0, 2), ['5.3 m/s over 30 s', '8.1 m/s 3 s peak in 4 min'])
   assert.match(shown(windWith({ meanCoversSeconds: 0 }).wind)[0] ?? '', /5\.3 m\/s over less than 10 s$/)
 })
 
-test('what there is none of has its name and its whole time', () => {
+test('a figure without a value has its name and full time', () => {
   const none = {
     meanMetresPerSecond: null,
     meanCoversSeconds: 0,
@@ -111,7 +111,7 @@ test('what there is none of has its name and its whole time', () => {
   assert.deepEqual(shown(windWith(none).wind).slice(0, 2), ['– over 2 min', '– 3 s peak in 10 min'])
 })
 
-test('a calm has a speed and no direction', () => {
+test('a calm has a speed but no direction', () => {
   const model = windWith({ state: 'calm', meanMetresPerSecond: 0.02, meanDirectionDegrees: null })
   assert.deepEqual(shown(model.wind).at(0), '0.0 m/s over 2 min')
   assert.deepEqual(shown(model.wind).at(-1), '– too light for a direction')
@@ -122,15 +122,15 @@ test('north is 0 degrees', () => {
   assert.equal(shown(windWith({ meanDirectionDegrees: 0 }).wind).at(-1), '0° from the north')
 })
 
-test('a fault is said', () => {
+test('reports a fault', () => {
   assert.match(windWith({ state: 'fault', status: '01' }).trouble ?? '', /blocks its U axis/)
 })
 
-test('what the server says of the sensor is said', () => {
+test('reports what the server says about the sensor', () => {
   assert.equal(windWith({ trouble: 'The cable is out.', state: 'fault' }).trouble, 'The cable is out.')
 })
 
-test('a reading that is old when the server speaks, or grows old here, is said to be', () => {
+test('reports a reading that is old when sent, or grows old here', () => {
   for (const model of [
     windWith({ readingAt: serverAt - 6000 }),
     windWith({ readingAt: serverAt - 3000 }, windowAt + 3000),
@@ -142,7 +142,7 @@ test('a reading that is old when the server speaks, or grows old here, is said t
   assert.deepEqual([cutOff.isWindStale, cutOff.trouble], [true, null])
 })
 
-test('no sensor, and one that has sent nothing', () => {
+test('reports a missing sensor, and one that has sent nothing', () => {
   const none = overviewViewModel(overviewOf({ wind: null }), 'M', windowAt)
   assert.deepEqual([none.source, none.trouble], [null, 'No wind sensor has sent anything yet.'])
   assert.deepEqual(shown(none.wind), ['– over 2 min', '– 3 s peak in 10 min', '–'])

@@ -21,7 +21,7 @@ export interface OverviewFigure extends Quantity {
   readonly beside: string
 }
 
-/** Two of the server's regular repeats are missing. */
+/** Longer than two of the server's regular repeats. */
 const staleAfterMs = 2.5 * longestPauseMs
 
 /**
@@ -58,12 +58,12 @@ export function overviewViewModel(
 }
 
 function originWords(body: OverviewBody | null, serverNow: number): string {
-  if (!body) return 'Worked out by the server from the page and the wind.'
-  if (body.words === null) return 'The page takes the server too long to read: its words are not counted.'
+  if (!body) return 'Computed by the server from the page and the wind.'
+  if (body.words === null) return 'The server takes too long to read this page: its words are not counted.'
   const since = timeOfDay(body.countedSince, serverNow)
-  if (body.edits === 0) return `Worked out live by the server. No edits since ${since}.`
+  if (body.edits === 0) return `Computed live by the server. No edits since ${since}.`
   const edits = body.edits === 1 ? '1 edit' : `${grouped(body.edits)} edits`
-  return `Worked out live by the server, from ${edits} since ${since}${body.wind ? ' and the wind' : ''}.`
+  return `Computed live by the server, from ${edits} since ${since}${body.wind ? ' and the wind' : ''}.`
 }
 
 function windTrouble(wind: WindOverview | null, isWindStale: boolean, isConnected: boolean): string | null {
@@ -121,7 +121,7 @@ function windFigures(wind: WindOverview | null, unit: WindUnit): readonly Overvi
   ]
 }
 
-/** The covered time if shorter than the whole, in readable tens of seconds. */
+/** The covered time if shorter than the whole, rounded to tens of seconds. */
 function spanWords(speed: number | null, coversSeconds: number | undefined, wholeSeconds: number): string {
   const isWhole = speed === null || coversSeconds === undefined || coversSeconds > 0.95 * wholeSeconds
   const seconds = isWhole ? wholeSeconds : coversSeconds

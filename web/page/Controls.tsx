@@ -1,4 +1,4 @@
-// Controls that several parts share: popups, menus, and a choice of one in a row.
+// Shared controls: popups, menus, and a choice of one in a row.
 
 import {
   type FocusEvent,
@@ -13,8 +13,8 @@ import {
 import { focusByKey } from './hooks.ts'
 
 /**
- * What a button opens; closed by Escape and when the focus leaves it. `button` and `popup`: props of
- * the button, and of the element that the focus may not leave.
+ * A popup opened by a button; closed by Escape and when the focus leaves it. `button` and `popup`:
+ * props of the button, and of the element that the focus may not leave.
  */
 export function usePopup() {
   const [isOpen, setOpen] = useState(false)
@@ -46,15 +46,17 @@ interface MenuProps {
   readonly className: string
   readonly buttonClass: string
   readonly listClass: string
-  /** Within the button. */
+  /** Content of the button. */
   readonly shown: ReactNode
   readonly title?: string | undefined
   readonly describedBy?: string
-  /** Called while it is open only. Items have a `role` that begins with `menuitem`. */
+  /** Called only while it is open. Items have a `role` that begins with `menuitem`. */
   readonly children: (close: () => void) => ReactNode
 }
 
-/** WAI-ARIA Authoring Practices, "Menu Button Pattern". Opens at its checked item, or at the first. */
+/**
+ * WAI-ARIA Authoring Practices, "Menu Button Pattern". Opens at its checked item, or at the first.
+ */
 export function Menu({
   label,
   className,
@@ -71,7 +73,8 @@ export function Menu({
     const item = (which: string) => menu.current?.querySelector<HTMLElement>(`[role^=menuitem]${which}`)
     if (isOpen) (item('[aria-checked=true]') ?? item(''))?.focus()
   }, [isOpen])
-  // Pressing would move the focus, in Safari to nothing: the menu's blur would close it before the click.
+  // Pressing would move the focus (in Safari to nothing), and the menu would close before the
+  // click.
   const keepFocus = (event: MouseEvent) => event.preventDefault()
   function openByArrow(event: KeyboardEvent): void {
     if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return

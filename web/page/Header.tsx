@@ -63,7 +63,7 @@ function LinkStatus({ store, actions }: CommonProps) {
       </span>
       {state === 'waiting' && (
         <button type="button" className="text-button" onClick={() => actions.retryNow()}>
-          Try now
+          Retry now
         </button>
       )}
       <output className="visually-hidden">{linkAnnouncement(link, outage)}</output>
@@ -169,9 +169,9 @@ interface ModeItemProps {
   readonly mode: Mode
   readonly isInUse: boolean
   readonly isDefault: boolean
-  /** What this browser lacks for it, one sentence. */
+  /** One sentence saying what this browser lacks, or null. */
   readonly lacking: string | null
-  /** Why it is not in use though it was asked for. */
+  /** Why it is not in use although it was requested. */
   readonly reason: string | null
   readonly medians: LastMedians | null
   readonly share: Share
@@ -212,7 +212,7 @@ function ModeItem({ mode, isInUse, isDefault, lacking, reason, medians, share, o
           (isShared(mode, share)
             ? ' Shared by the windows of one browser.'
             : ` For up to ${windowsPerBrowser} windows of one browser.`)}
-        {reason && !lacking && <span className="mode-reason"> Asked for, but not in use: {reason}.</span>}
+        {reason && !lacking && <span className="mode-reason"> Requested, but not in use: {reason}.</span>}
       </span>
     </button>
   )
@@ -247,7 +247,7 @@ function OpenWindow({ store, actions }: CommonProps) {
     <div className="open-window row">
       {wayOut && (
         <span className="open-note small" id="open-note">
-          The next one opens over HTTP/{wayOut.http}
+          The next window opens over HTTP/{wayOut.http}
         </span>
       )}
       <button
@@ -271,7 +271,7 @@ interface ViewLinkProps
   readonly onChosen?: () => void
 }
 
-/** A link, so that a view can open in another window. */
+/** A link, so that a view can be opened in another window. */
 function ViewLink({ name, actions, isShown, onChosen, ...given }: ViewLinkProps) {
   function choose(event: MouseEvent): void {
     // With these keys the browser opens another tab or window.

@@ -1,4 +1,4 @@
-// Icons, hidden from screen readers: adjacent words say the same.
+// Icons, hidden from screen readers: adjacent text says the same.
 
 import type { LinkState } from '../../client/index.ts'
 import type { Tone } from '../store.ts'
@@ -49,7 +49,7 @@ export function NoticeIcon({ tone }: { tone: Tone }) {
   )
 }
 
-/** Side of the viewport, and the lines. */
+/** Side length of the view box, and the lines. */
 const lineIcons = {
   chevron: [12, 'm2.5 4.5 3.5 3.5 3.5-3.5'],
   plus: [12, 'M6 1.5v9M1.5 6h9'],

@@ -22,12 +22,12 @@ export function Notices({ store, actions, start }: PageProps) {
   const now = useNow(60_000, left !== undefined)
   const refusal = useView(store, (view) => view.refusal)
   const moveWindow = wayOut && {
-    words: `Move this window to HTTP/${wayOut.http}`,
+    words: `Switch this window to HTTP/${wayOut.http}`,
     onClick: () => actions.switchMode(wayOut.name),
   }
   return (
     <section className="notices" aria-label="Notices">
-      {/* Always there: a screen reader announces what is added to a region that it knows. */}
+      {/* Always rendered: a screen reader announces content added to an existing region. */}
       <div role="status" aria-atomic="false">
         {notice && (
           <Notice
@@ -45,7 +45,7 @@ export function Notices({ store, actions, start }: PageProps) {
           </Notice>
         )}
         {kept && (
-          // The key shows a dismissed notice again when things get worse.
+          // The key shows a dismissed notice again if things get worse.
           <Notice key={`${outbox.isFull} ${outbox.isSaved}`} kind="warning">
             {kept}
           </Notice>
@@ -64,7 +64,7 @@ export function Notices({ store, actions, start }: PageProps) {
         {deletion && <Deleted key={deletion.seq} deletion={deletion} actions={actions} start={start} />}
       </div>
       {outage !== null && (
-        // One for each outage; not live, since the header announces it.
+        // One per outage; not a live region, since the header announces it.
         <Notice kind="waiting">
           {outage}{' '}
           {mayWrite &&
@@ -88,7 +88,7 @@ interface DeletedProps extends Omit<PageProps, 'store'> {
   readonly deletion: DeletionView
 }
 
-/** Stays until the document is back. */
+/** Stays until the document is restored. */
 function Deleted({ deletion, actions, start: { channel, mayWrite } }: DeletedProps) {
   const { failure, attempt } = useAttempt()
   const now = useNow(60_000, true)
@@ -113,7 +113,7 @@ interface Action {
 interface NoticeProps {
   readonly kind: Tone | 'waiting' | 'fall' | 'refusal'
   readonly action?: Action | undefined
-  /** By default hides the notice until its reason recurs; null in one that stays. */
+  /** By default hides the notice until its reason recurs; null if it cannot be dismissed. */
   readonly dismiss?: Action | null
   readonly children: ReactNode
 }

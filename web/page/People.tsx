@@ -6,18 +6,18 @@ import { initialsOf, type Person } from '../editor/presence.ts'
 import { usePopup } from './Controls.tsx'
 import { type CommonProps, useView } from './hooks.ts'
 
-/** Badges in the header; the others are a number. */
+/** Number of badges in the header; the rest are a count. */
 const mostBadges = 3
 
 export function People({ store, actions }: CommonProps) {
   const people = useView(store, (view) => view.people)
-  // Unknown while nothing is connected.
+  // Unknown while disconnected.
   const count = useView(store, (view) => (view.link.state === 'open' ? view.windows : null))
   const { isOpen, close, button, popup } = usePopup()
   const others = people.filter(({ isSelf }) => !isSelf)
   const badges = [...others, ...people.filter(({ isSelf }) => isSelf)].slice(0, mostBadges)
   const typing = others.filter(({ isTyping }) => isTyping)
-  /** Windows that do not tell who they are. */
+  /** Windows that do not say who they are. */
   const unnamed = Math.max(0, (count ?? 0) - people.length)
   const all = people.length + unnamed
 
@@ -93,7 +93,7 @@ interface OwnNameProps {
   readonly onDone: () => void
 }
 
-/** Takes the name when it is left or submitted. */
+/** Saves the name when the field loses focus or is submitted. */
 function OwnName({ name, onChoose, onDone }: OwnNameProps) {
   const field = useRef<HTMLInputElement>(null)
   const [draft, setDraft] = useState(name)

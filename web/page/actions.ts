@@ -1,4 +1,4 @@
-// A person's actions: all that components know of the page beside its store.
+// User actions: everything that components know of the page besides its store.
 
 import type { Line } from '../../server/document/rich-text.ts'
 import type { PageStart } from '../../server/wire/messages.ts'
@@ -14,21 +14,21 @@ import { http1Warning, unkeptWords } from './wording.ts'
 interface PageActionsOptions {
   readonly start: PageStart
   readonly browser: BrowserKey
-  /** With which the page was opened. */
+  /** The mode that the page was opened with. */
   readonly mode: Mode
   readonly store: Store
   readonly session: EditingSession
-  /** Rejects when a part of the view does not load. */
+  /** Rejects if a part of the view does not load. */
   readonly loadView: (name: ViewName) => Promise<void>
 }
 
-const noRoom = 'There is no room for another unsent change; give the name once they are stored.'
+const noRoom = 'There is no room for another unsent change; set the name once the earlier ones are stored.'
 
 export class PageActions {
   readonly #options: PageActionsOptions
   #mounted: { readonly root: HTMLElement; readonly commands: EditorCommands } | null = null
   #onMounted: () => void = () => undefined
-  /** An editor that is mounted while this view is shown may take the focus; null once one was. */
+  /** The editor may take the focus when it mounts in this view; null once one did. */
   #viewOpened: ViewName | null
   #viewChosen: ViewName
 
@@ -39,7 +39,7 @@ export class PageActions {
     this.#viewChosen = name
   }
 
-  /** Constant, since the editor is rendered once. */
+  /** Constant, since the editor is rendered only once. */
   readonly mountEditor = (element: HTMLElement): MountedEditor => {
     const { session, store } = this.#options
     const { commands, release } = session.attach(element)
@@ -56,7 +56,7 @@ export class PageActions {
     }
   }
 
-  /** False, with a notice, when the view does not load. */
+  /** False, with a notice, if the view does not load. */
   async load(name: ViewName): Promise<boolean> {
     try {
       await this.#options.loadView(name)
@@ -132,12 +132,12 @@ export class PageActions {
     keepItem(() => localStorage, nameKey, this.#options.session.presence.chooseName(name))
   }
 
-  /** An empty title stands for the channel's name. */
+  /** With an empty title the channel's name is shown. */
   rename(title: string): void {
     if (!this.#options.session.rename(title)) this.notify(noRoom)
   }
 
-  /** `at`: of the version's last update, as the log has it. Empty, the name is taken away. */
+  /** `at`: of the version's last update, as the log has it. An empty name removes it. */
   nameVersion(at: number, name: string): void {
     if (!this.#options.session.nameVersion(at, name)) this.notify(noRoom)
   }
@@ -149,7 +149,7 @@ export class PageActions {
     this.notify('The earlier version is restored. Undo brings the later one back.', 'success')
   }
 
-  /** Replaces the page's content for everybody with a closed window's unsent edit. */
+  /** Replaces the page's content for everyone with a closed window's unsent edit. */
   restoreLeft(id: string): void {
     this.#options.session.left?.restore(id)
   }
@@ -158,12 +158,15 @@ export class PageActions {
     this.#options.session.left?.discard(id)
   }
 
-  /** Deletes a document, or brings it back. Rejects with an Error for people. */
+  /** Deletes a document, or restores it. Rejects with an Error whose message can be displayed. */
   deleteDocument(channel: string, deleted: boolean): Promise<void> {
     return deleteDocument(this.#options.browser, channel, deleted)
   }
 
-  /** Opens a document in this window; a new one gets `name` as its title. Rejects with an Error for people. */
+  /**
+   * Opens a document in this window; a new one gets `name` as its title. Rejects with an Error
+   * whose message can be displayed.
+   */
   async createDocument(name: string, channel: string, isNew: boolean): Promise<void> {
     if (isNew) await createDocument(this.#options.browser, channel, name)
     location.assign(addressOfDocument(location.href, channel))
@@ -178,7 +181,7 @@ export class PageActions {
       root.focus()
       getSelection()?.selectAllChildren(root)
       getSelection()?.collapseToEnd()
-      // Begins a line of its own.
+      // Starts on a line of its own.
       const isFirst = root.textContent.trim() === ''
       commands.insert(isFirst ? lines : [{ runs: [], block: 'p', align: null }, ...lines])
       const notes = [
@@ -206,7 +209,10 @@ export class PageActions {
   }
 }
 
-/** One can type at once in an empty page, but for a reload, an address of a place in it, and a field in use. */
+/**
+ * In an empty page the user can type at once, except after a reload, at an address with a fragment,
+ * or while a field has the focus.
+ */
 function focusIfEmpty(editor: HTMLElement): void {
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
   const isOpening = navigation?.type === 'navigate' && location.hash === ''

@@ -1,4 +1,4 @@
-// Ages are told by the clock that stamps arrivals, not by the wall clock. Arrow keys in a menu.
+// Ages use the clock that stamps arrivals, not the wall clock. Arrow keys in a menu.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { renderToString } from 'react-dom/server'
 import { browserTimers } from '../../client/index.ts'
 import { indexAfterKey, useNow } from './hooks.ts'
 
-test('a wall clock that was set by an hour does not touch `useNow`', ({ mock }) => {
+test('changing the wall clock by an hour does not affect `useNow`', ({ mock }) => {
   const wallAt = Date.now()
   mock.method(Date, 'now', () => wallAt + 3_600_000)
   const before = browserTimers.now()
@@ -17,7 +17,7 @@ test('a wall clock that was set by an hour does not touch `useNow`', ({ mock }) 
   assert.ok(before <= now && now <= browserTimers.now(), `${now - before} ms`)
 })
 
-/** The history reads it, for words that a reader compares with a clock of their own. */
+/** The history reads it for words that a reader compares with their own clock. */
 const readers = ['wind/history-plots.ts']
 
 test('nothing else in a window reads the wall clock', () => {
@@ -33,7 +33,7 @@ test('nothing else in a window reads the wall clock', () => {
   )
 })
 
-test('arrow keys step through a menu and go round at its ends', () => {
+test('arrow keys step through a menu and wrap around', () => {
   assert.equal(indexAfterKey('ArrowDown', 0, 3), 1)
   assert.equal(indexAfterKey('ArrowDown', 2, 3), 0)
   assert.equal(indexAfterKey('ArrowUp', 1, 3), 0)
@@ -45,7 +45,7 @@ test('Home and End jump to the ends of a menu', () => {
   assert.equal(indexAfterKey('End', 0, 3), 2)
 })
 
-test('other keys move nothing', () => {
+test('other keys do nothing', () => {
   assert.equal(indexAfterKey('Enter', 1, 3), null)
   assert.equal(indexAfterKey('Tab', 1, 3), null)
 })

@@ -25,7 +25,7 @@ export function useView<Part>(store: Store, select: (view: View) => Part): Part 
   return useSyncExternalStore(store.subscribe, () => select(store.view()))
 }
 
-/** A deleted document takes nothing. */
+/** A deleted document cannot be edited. */
 export function useMayWrite(store: Store, { mayWrite }: Pick<PageStart, 'mayWrite'>): boolean {
   return useView(store, ({ deletion }) => deletion === null) && mayWrite
 }
@@ -83,7 +83,10 @@ export function useHttp1Warning(store: Store) {
   return mode === null ? null : http1Warning(modeNamed(mode), streams, share)
 }
 
-/** The sentence of what failed last, null for nothing; and what runs something that rejects with an Error for people. */
+/**
+ * The sentence of the last failure, or null; and a function that runs something that may reject
+ * with an Error whose message can be displayed.
+ */
 export function useAttempt() {
   const [failure, setFailure] = useState<string | null>(null)
   async function attempt(act: () => Promise<unknown>): Promise<void> {
@@ -108,7 +111,7 @@ export function indexAfterKey(key: string, index: number, count: number): number
   return key === 'End' ? count - 1 : null
 }
 
-/** Focuses the item below an element to which a key leads, `key` by default the event's. */
+/** Focuses the item below an element that a key leads to; `key` defaults to the event's. */
 export function focusByKey(event: KeyboardEvent, selector: string, key = event.key): void {
   const items = [...event.currentTarget.querySelectorAll<HTMLElement>(selector)]
   const next = indexAfterKey(key, items.indexOf(document.activeElement as HTMLElement), items.length)

@@ -1,4 +1,4 @@
-// Views in addresses, known and unknown, and the channels that they read.
+// Views in addresses, known and unknown, and the channels they read.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,12 +12,12 @@ test('each view has an address that leads back to it', () => {
   }
 })
 
-test('an address that names none shows all, and choosing all leaves none in it', () => {
+test('an address without a view shows everything, and choosing everything removes the view from it', () => {
   assert.deepEqual(viewAsked(''), { name: 'all', notice: null })
   assert.equal(addressInView('https://localhost/?view=wind', 'all'), 'https://localhost/')
 })
 
-test('an unknown one shows all, and says which there are', () => {
+test('an unknown view shows everything, and the notice lists the views', () => {
   const { name, notice } = viewAsked('?view=winds')
   assert.equal(name, 'all')
   assert.match(notice ?? '', /“winds”.*all, editor, wind, overview, history, compare and monitor/)
@@ -30,6 +30,6 @@ test('only the view that shows the overview reads its channel', () => {
   for (const view of ['all', 'editor', 'wind'] as const) {
     assert.deepEqual(channelsFor('main', view), ['main', 'wind'])
   }
-  // The server refuses a whole stream that asks for an invalid name.
+  // The server refuses a whole stream that requests an invalid name.
   assert.deepEqual(channelsFor('x'.repeat(60), 'overview'), ['x'.repeat(60), 'wind'])
 })

@@ -41,7 +41,7 @@ const [{ name: first }] = views
 
 interface ViewAsked {
   readonly name: ViewName
-  /** Null for a known view. */
+  /** Null if the view is known. */
   readonly notice: string | null
 }
 
@@ -52,8 +52,8 @@ export function partsOf(name: ViewName): Parts {
 }
 
 /**
- * Channels of a view; `page` is the page's own. Only views that show the overview read its channel, so the
- * server sends it to no others.
+ * Channels of a view; `page` is the page's own. Only views that show the overview read its channel,
+ * so the server sends it to no others.
  */
 export function channelsFor(page: string, view: ViewName): readonly string[] {
   const overview = partsOf(view).includes('overview') && overviewChannel(page)

@@ -50,12 +50,12 @@ test('counts down in whole seconds and never shows zero or less', () => {
   assert.equal(linkWords(waiting, 9000), 'Reconnecting')
 })
 
-test('takes the label from the table, and the name when the table has none', () => {
+test("uses the table's label, or the name if the table has none", () => {
   assert.equal(modeWords('websocket/1.1'), 'WebSocket')
   assert.equal(modeWords('pigeon/1'), 'pigeon/1')
 })
 
-test('names the HTTP version that is spoken, and the one asked for', () => {
+test('names the HTTP version in use, and the requested one', () => {
   for (const spokenHttp of ['2', null] as const) {
     assert.equal(usedWords({ ...open, spokenHttp }), 'SSE + XHR, HTTP/2')
     assert.equal(insteadWords({ ...open, spokenHttp }), null)
@@ -66,7 +66,7 @@ test('names the HTTP version that is spoken, and the one asked for', () => {
   assert.equal(usedWords({ ...socket, spokenHttp: '2' }), 'WebSocket, HTTP/2')
 })
 
-test('names the mode in use, the one asked for, and why they differ', () => {
+test('names the mode in use, the requested one, and why they differ', () => {
   const fallen: LinkState = { ...open, wished: 'websocket/1.1', fall: 'blocked' }
   assert.equal(usedWords(fallen), 'SSE + XHR, HTTP/2')
   assert.equal(insteadWords(fallen), 'instead of WebSocket')
@@ -95,12 +95,12 @@ test('announces a lost connection with its reason and no countdown', () => {
 
 const overHttp1 = modeNamed('sse/1.1')
 
-test('does not warn of HTTP/1.1 while the next window has room', () => {
+test('does not warn about HTTP/1.1 while the next window has room', () => {
   assert.equal(http1Warning(overHttp1, 0, 'none'), null)
   assert.equal(http1Warning(overHttp1, 4, 'none'), null)
 })
 
-test('warns at the limit, in full', () => {
+test('warns in full at the limit', () => {
   assert.equal(
     http1Warning(overHttp1, 5, 'none')?.sentence,
     'Five windows of this browser are open over HTTP/1.1, and a browser opens at most six connections to a server. ' +
@@ -108,7 +108,7 @@ test('warns at the limit, in full', () => {
   )
 })
 
-test('past the limit says that none is left', () => {
+test('past the limit, says that no connection is left', () => {
   assert.match(
     http1Warning(overHttp1, 6, 'none')?.sentence ?? '',
     /^Six windows .* None is left for sending edits\.$/,
@@ -116,7 +116,7 @@ test('past the limit says that none is left', () => {
   assert.match(http1Warning(overHttp1, 12, 'none')?.sentence ?? '', /^12 windows /)
 })
 
-test('windows that share a connection need no other: only a browser with none left is warned', () => {
+test('if windows share a connection, warns only when the browser has none left', () => {
   assert.equal(http1Warning(overHttp1, 5, 'auto'), null)
   assert.equal(http1Warning(overHttp1, 5, 'browser'), null)
   assert.equal(
@@ -144,7 +144,7 @@ test('counts windows only while connected', () => {
   assert.equal(windowsWords(12, 'opening'), null)
 })
 
-test('says that all is stored only when nothing is unacknowledged', () => {
+test('says that all is stored only if nothing is unacknowledged', () => {
   assert.equal(storedWords(empty, 'open'), 'All changes stored')
   assert.equal(storedWords(empty, 'waiting'), 'All changes stored')
   assert.equal(storedWords(holding(3), 'open'), 'Storing…')
@@ -155,13 +155,13 @@ test('counts the edits that wait for the link', () => {
   assert.equal(storedWords(holding(17), 'opening'), 'Offline: 17 edits kept')
 })
 
-test('says what a reload or a closed window would lose', () => {
+test('says what a reload or closing the window would lose', () => {
   assert.equal(storedWords(holding(3, { isSaved: false }), 'waiting'), 'Kept in this window only')
   assert.equal(storedWords(holding(3, { isSaved: false }), 'open'), 'Storing…')
   assert.equal(storedWords(holding(9, { isFull: true }), 'open'), 'Kept in this window only')
 })
 
-test('does not call stored what is too large to send, or was refused', () => {
+test('does not call a refused or too large edit stored', () => {
   const tooLarge = (bytes: number, maxBytes: number) =>
     storedWords(empty, 'open', { reason: 'too large', bytes, maxBytes })
   assert.equal(tooLarge(1_300_000, 1_048_576), 'Too large to share (1.3 of 1 MB)')
@@ -171,12 +171,12 @@ test('does not call stored what is too large to send, or was refused', () => {
   assert.equal(storedWords(holding(1), 'open', { reason: 'refused' }), 'Not stored: edit refused')
 })
 
-test('no notice about the outbox while all is well', () => {
+test('no outbox notice while all is well', () => {
   assert.equal(outboxWords(holding(3)), null)
   assert.equal(outboxWords(holding(0, { isSaved: false })), null)
 })
 
-test('counts the edits that were left out', () => {
+test('counts the dropped edits', () => {
   assert.match(outboxWords(holding(3, { superseded: 1 })) ?? '', /^One older unsent edit was dropped/)
   assert.match(outboxWords(holding(3, { superseded: 7 })) ?? '', /^7 older unsent edits were dropped/)
 })
@@ -200,7 +200,7 @@ test('says what a closed window left, and from when', () => {
   )
 })
 
-test('does not call stored what another edit replaced, and says how to bring it back', () => {
+test('does not call a replaced edit stored, and says how to restore it', () => {
   assert.equal(storedWords(empty, 'open', null, true), 'Replaced by another edit')
   assert.equal(storedWords(empty, 'waiting', null, true), 'Replaced by another edit')
   assert.equal(storedWords(holding(1), 'open', null, true), 'Storing…')
@@ -209,18 +209,18 @@ test('does not call stored what another edit replaced, and says how to bring it 
   const at = new Date(2026, 10, 22, 10, 32).getTime()
   assert.match(
     leftWords({ id: '', at, isReplaced: true }, at),
-    /^Somebody else's edit replaced yours from 10:32.* Restoring yours replaces the whole page\.$/,
+    /^Someone else's edit replaced yours from 10:32.* Restoring yours replaces the whole page\.$/,
   )
 })
 
-test('a refused update comes with its reason and the way out', () => {
+test('a refused update has its reason and a way out', () => {
   assert.equal(
     refusedUpdateWords('The document is full.'),
     'The document is full. What you type from now on is in this window only: copy what you need, then reload the page.',
   )
 })
 
-test('says how large is too large, until it is dismissed or the page fits again', () => {
+test('says how large is too large, until dismissed or the page fits again', () => {
   const unshared = { reason: 'too large', bytes: 1_200_000, maxBytes: 1_048_576 } as const
   assert.match(
     refusalAfter(unshared, { unshared: null, refusal: null }) ?? '',
@@ -231,7 +231,7 @@ test('says how large is too large, until it is dismissed or the page fits again'
   assert.equal(refusalAfter(null, { unshared: null, refusal: 'Another.' }), 'Another.')
 })
 
-test('a clock ahead of the server’s has a plus, one behind it a minus, and a bound is rounded up', () => {
+test('a clock ahead of the server’s has a plus, one behind it a minus, and bounds are rounded up', () => {
   assert.equal(clockWords({ offsetMs: -0.44, boundMs: 0.83 }), 'Clock: +0.4 ms ± 0.9 ms against the server')
   assert.equal(
     clockWords({ offsetMs: 5000.06, boundMs: 12 }),

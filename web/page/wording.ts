@@ -29,7 +29,7 @@ export function usedMode({ state, mode, wished, fall }: LinkState): string {
   return state === 'open' || fall !== null ? mode : wished
 }
 
-/** The label of the mode in use, with the HTTP version that is spoken. */
+/** The label of the mode in use, with the HTTP version in use. */
 export function usedWords(link: LinkState): string {
   const used = usedMode(link)
   const { state, spokenHttp } = link
@@ -94,7 +94,9 @@ export function windowsWords(windows: number | null, state: LinkState['state']):
   return windows === 1 ? '1 window open' : `${windows} windows open`
 }
 
-/** "Stored" only when the server has stored everything in the page, and no other edit has replaced it. */
+/**
+ * "Stored" only if the server has stored everything in the page, and no other edit has replaced it.
+ */
 export function storedWords(
   { unstored, isFull, isSaved }: OutboxState,
   state: LinkState['state'],
@@ -134,7 +136,7 @@ export function outboxWords({ unstored, superseded, isFull, isSaved }: OutboxSta
   return sentences.join(' ') || null
 }
 
-/** What a pasted text or an imported file lost; null if nothing. */
+/** What pasted text or an imported file lost; null if nothing. */
 export function unkeptWords(names: readonly string[]): string | null {
   if (names.length === 0) return null
   const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names
@@ -145,17 +147,20 @@ export function unkeptWords(names: readonly string[]): string | null {
 export function deletionWords({ until, isErased }: DeletionView, now: number): string {
   if (isErased)
     return 'This document was deleted, and the server has erased it. This window still shows its text: copy what you need before you reload.'
-  return `This document was deleted. Until ${timeOfDay(until, now)} anybody who may write here can bring it back.`
+  return `This document was deleted. Until ${timeOfDay(until, now)} anyone who may write here can bring it back.`
 }
 
-/** A mirrored page's content that is not shown: unsent when its window closed, or replaced; times in ms since the epoch. */
+/**
+ * A mirrored page's content that is not shown: unsent when its window closed, or replaced; times in
+ * ms since the epoch.
+ */
 export function leftWords({ at, isReplaced }: View['left'][number], now: number): string {
   if (isReplaced)
-    return `Somebody else's edit replaced yours from ${timeOfDay(at, now)}: it was made before yours arrived. Restoring yours replaces the whole page.`
+    return `Someone else's edit replaced yours from ${timeOfDay(at, now)}: it was made before yours arrived. Restoring yours replaces the whole page.`
   return `Your edit from ${timeOfDay(at, now)} was still unsent when its window closed, and the page has changed since. Restoring it replaces the whole page.`
 }
 
-/** A refused update of the shared document: the log takes none that builds on it. */
+/** A refused update of the shared document: the log also refuses every update that builds on it. */
 export function refusedUpdateWords(sentence: string): string {
   return `${sentence} What you type from now on is in this window only: copy what you need, then reload the page.`
 }

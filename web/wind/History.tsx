@@ -14,7 +14,7 @@ export interface HistoryProps extends CommonProps {
   readonly history: Pick<WindHistory, 'since'>
 }
 
-/** Readings rerender only the summary, and only when its text changes. */
+/** Readings rerender only the summary, and only if its text changes. */
 export const History = memo(function History({ store, actions, history }: HistoryProps) {
   const id = useId()
   const speed = useRef<HTMLDivElement>(null)
@@ -94,7 +94,7 @@ export const History = memo(function History({ store, actions, history }: Histor
   )
 })
 
-/** Columns to move: one, ten with Shift or a page key, all with Home and End. */
+/** Number of columns to move: one, ten with Shift or a page key, all with Home and End. */
 function stepOf({ key, shiftKey }: KeyboardEvent): number | null {
   const far = shiftKey ? 10 : 1
   const steps: Readonly<Record<string, number>> = {

@@ -26,7 +26,7 @@ export function SensorSettings({
       {hasSensor && (
         <label className="unit-select">
           <span className="visually-hidden">Unit of speed</span>
-          {/* Repeats the select's value, shortened in little space. */}
+          {/* Repeats the select's value, shortened where there is little room. */}
           <span className="unit-shown row" aria-hidden="true">
             {unit === 'sent' ? (sentName ?? 'm/s') : units[unit].name}
             {unit === 'sent' && <span className="unit-origin">(sensor’s unit)</span>}
@@ -58,7 +58,7 @@ interface AmountProps {
   readonly part: 'figure' | 'overview'
 }
 
-/** A dash without a number. */
+/** A dash if there is no number. */
 export function Amount({ of: { number, unit, spokenUnit }, part }: AmountProps) {
   return (
     <span className={`${part}-number`}>
@@ -111,7 +111,7 @@ export function NoSensor() {
         <LineIcon name="wind" />
         <p>
           <strong>There is no wind sensor.</strong> The server was started without one. Restart it with one of
-          these commands, and this window shows the wind without a reload.
+          these commands, and this window will show the wind without a reload.
         </p>
       </div>
       <dl>
@@ -129,7 +129,7 @@ export function NoSensor() {
           </dd>
         </div>
         <div>
-          <dt>A recorded log of one</dt>
+          <dt>A recorded WindSonic log</dt>
           <dd>
             <Command line="npm start -- --sensor-source recorded --sensor-file FILE" />
           </dd>

@@ -27,7 +27,7 @@ interface State {
   readonly turn: number
 }
 
-/** Glyph widths in font sizes: `1` 0.3, other digits 0.6, all else 0.5. */
+/** Glyph widths in font sizes: `1` 0.3, other digits 0.6, everything else 0.5. */
 export function createRecordingContext(): RecordingContext {
   const drawn: Drawn[] = []
   const saved: State[] = []
@@ -106,7 +106,7 @@ function widthOf(sign: string): number {
   return sign >= '0' && sign <= '9' ? 0.6 : 0.5
 }
 
-/** Each colour is its part's name. */
+/** Each part's name is its colour. */
 export function namedLookOf<Part extends string>(
   properties: Readonly<Record<Part, string>>,
 ): Record<Part, string> {

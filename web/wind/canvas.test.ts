@@ -1,4 +1,4 @@
-// One drawing a frame, none while nothing has changed or it is not seen; as many pixels as the screen has.
+// One drawing a frame, none while idle or hidden; as many pixels as the screen has.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -52,7 +52,7 @@ function stage(againInMs: () => number | null = () => null) {
   }
 }
 
-test('however much changes, a frame draws once, and an idle one not at all', () => {
+test('a frame draws once however much changes, and not at all without a change', () => {
   const { drawing, drawings, frame, waiting } = stage()
   for (let change = 0; change < 20; change += 1) drawing.plan()
   assert.equal(waiting(), 1)
@@ -62,7 +62,7 @@ test('however much changes, a frame draws once, and an idle one not at all', () 
   assert.equal(waiting(), 0)
 })
 
-test('goes on for as long and as often as the drawing wants to', () => {
+test('continues for as long and as often as the drawing requests', () => {
   let left = 3
   const { drawing, drawings, frame, waiting, waits } = stage(() => {
     left -= 1
@@ -76,7 +76,7 @@ test('goes on for as long and as often as the drawing wants to', () => {
   assert.equal(waiting(), 0)
 })
 
-test('what changes meanwhile does not wait for that', () => {
+test('a change meanwhile does not wait for that', () => {
   const { drawing, frame, waits } = stage(() => 33)
   drawing.plan()
   frame()
@@ -84,7 +84,7 @@ test('what changes meanwhile does not wait for that', () => {
   assert.deepEqual(waits(), [0])
 })
 
-test('hidden it draws nothing, and once when it is seen again', () => {
+test('draws nothing while hidden, and once when visible again', () => {
   const { drawing, drawings, frame, hide, waiting } = stage()
   hide(true)
   for (let change = 0; change < 20; change += 1) drawing.plan()
@@ -96,7 +96,7 @@ test('hidden it draws nothing, and once when it is seen again', () => {
   assert.equal(drawings(), 1)
 })
 
-test('seen twice while a frame is on its way, it still asks for one', () => {
+test('becoming visible twice before a frame requests only one', () => {
   const { drawing, hide, waiting } = stage()
   drawing.plan()
   hide(false)
@@ -104,7 +104,7 @@ test('seen twice while a frame is on its way, it still asks for one', () => {
   assert.equal(waiting(), 1)
 })
 
-test('hidden between asking and the frame, it draws when it is seen again', () => {
+test('hidden between the request and the frame, it draws when visible again', () => {
   const { drawing, drawings, frame, hide } = stage()
   drawing.plan()
   hide(true)
@@ -115,7 +115,7 @@ test('hidden between asking and the frame, it draws when it is seen again', () =
   assert.equal(drawings(), 1)
 })
 
-test('seen again with nothing new, it stays as it is', () => {
+test('becoming visible without changes draws nothing', () => {
   const { drawing, drawings, frame, hide } = stage()
   drawing.plan()
   frame()
@@ -125,7 +125,7 @@ test('seen again with nothing new, it stays as it is', () => {
   assert.equal(drawings(), 1)
 })
 
-test('once stopped, nothing runs and nobody is listened to', () => {
+test('once stopped, nothing runs and no listeners remain', () => {
   const { drawing, drawings, frame, listeners } = stage()
   drawing.plan()
   drawing.stop()
@@ -134,7 +134,7 @@ test('once stopped, nothing runs and nobody is listened to', () => {
   assert.equal(listeners(), 0)
 })
 
-/** Pixels across of a square canvas whose side in CSS pixels, and of which the browser's count, are these. */
+/** Pixels across of a square canvas with this side in CSS pixels and this count by the browser. */
 function pixelsFor(t: TestContext, side: number, counted: number | undefined, pixelRatio: number): number {
   const page = fakePage(t, pixelRatio)
   const { canvas, context } = fakeCanvas()
@@ -148,12 +148,12 @@ function pixelsFor(t: TestContext, side: number, counted: number | undefined, pi
   return canvas.width
 }
 
-test('a canvas has as many pixels as the browser has counted', (t) => {
+test('a canvas has as many pixels as the browser counted', (t) => {
   assert.equal(pixelsFor(t, 200, 300, 1.5), 300)
   assert.equal(pixelsFor(t, 200.4, 301, 1.5), 301)
 })
 
-test('where it does not count, or counts another screen, as many as the ratio says', (t) => {
+test('if the browser does not count, or counts another screen, the ratio determines the pixels', (t) => {
   assert.equal(pixelsFor(t, 200.4, undefined, 1.5), 301)
   assert.equal(pixelsFor(t, 256, 256, 2), 512)
 })

@@ -9,8 +9,8 @@ export interface CanvasSize {
 }
 
 /**
- * Device resolution, with CSS pixels as drawing units. Calls `onSize` at first and after each change, which
- * clears the canvases. Returns the stop function.
+ * Device resolution, with CSS pixels as drawing units. Calls `onSize` at first and after each
+ * change, which clears the canvases. Returns the stop function.
  */
 export function keepSharp(
   contexts: readonly [CanvasRenderingContext2D, ...CanvasRenderingContext2D[]],
@@ -41,7 +41,7 @@ export function keepSharp(
   return () => observer.disconnect()
 }
 
-/** What an element is seen on: it is hidden outside the viewport and with the page. */
+/** Where an element is displayed: it is hidden outside the viewport and with the page. */
 export interface Display {
   readonly isHidden: () => boolean
   /** Returns the stop function. */
@@ -128,7 +128,7 @@ export function createRedrawing(draw: (now: number) => number | null, display: D
 
 export type Look<Properties> = Readonly<Record<keyof Properties, string>>
 
-/** Custom properties of the element, which a canvas does not track itself. */
+/** Reads custom properties of the element, which a canvas does not track itself. */
 export function lookOf<Properties extends Record<string, string>>(
   element: Element,
   properties: Properties,

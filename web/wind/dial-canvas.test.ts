@@ -1,4 +1,4 @@
-// Where the dial's parts are on the canvas, in which colours, at any size; and how the pointer turns.
+// Positions, colours and sizes of the dial's parts, and how the pointer turns.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -41,7 +41,7 @@ describe('drawing', () => {
     assert.deepEqual(rounded, expected)
   }
 
-  test('the pointer stands where the wind comes from, and points inward', () => {
+  test('the pointer is where the wind comes from, and points inward', () => {
     const tip = (angle: number, size: number) => pointerOf(drawnDial(windy, angle, size))?.points.slice(0, 1)
     assertClose(tip(0, 240), [[120, 34]])
     assertClose(tip(90, 240), [[206, 120]])
@@ -53,7 +53,7 @@ describe('drawing', () => {
   const typeSize = ({ font }: Drawn, side: number) => (Number(/([\d.]+)px/.exec(font)?.[1]) * side) / 240
 
   for (const side of [152, 480])
-    test(`it covers no letter and no degrees of a dial of ${side} px, whatever its angle`, () => {
+    test(`the pointer covers no letter or degrees of a dial of ${side} px, whatever its angle`, () => {
       const context = createRecordingContext()
       drawDialCard(context, side, namedLook)
       const radiusOf = ([x = 0, y = 0]: readonly number[]) => Math.hypot(x - side / 2, y - side / 2)
@@ -88,19 +88,19 @@ describe('drawing', () => {
     for (const word of words) assert.ok(typeSize(word, 152) >= 10.99, word.text)
   })
 
-  test('nothing of it leaves the canvas, whatever its angle', () => {
+  test('no part of the pointer leaves the canvas, whatever its angle', () => {
     for (let angle = 0; angle < 360; angle += 5)
       for (const { points } of drawnDial(windy, angle))
         for (const value of points.flat()) assert.ok(value >= 0 && value <= 240, `${value} at ${angle}°`)
   })
 
-  test('the spread reaches one deviation to either side, through north', () => {
+  test('the spread reaches one deviation to either side, also through north', () => {
     const spread = drawnDial(windy).find(({ colour }) => colour === 'spread')
     assert.deepEqual(spread?.arc?.map(Math.round), [330, 370])
     assert.equal(spread?.lineWidth, 12)
   })
 
-  test('number, unit and gust, one below the other', () => {
+  test('number, unit and gust are stacked', () => {
     const drawn = drawnDial(windy)
     assert.equal(textsOf(drawn), '5|.|2|m/s, 3 s mean|gust 8.4')
     const heights = drawn.filter(({ kind }) => kind === 'text').map(({ points }) => points[0]?.[1])
@@ -120,7 +120,7 @@ describe('drawing', () => {
     assert.equal(first?.font, '300 36px family')
   })
 
-  test('no direction, no pointer; no spread, no arc', () => {
+  test('without a direction there is no pointer; without a spread, no arc', () => {
     const drawn = drawnDial({
       ...windy,
       word: 'Calm',
@@ -134,7 +134,7 @@ describe('drawing', () => {
     assert.equal(textsOf(drawn), 'Calm|0.0 m/s')
   })
 
-  test('a fault is a word in the colour of caution, and nothing else', () => {
+  test('a fault is only a word in the caution colour', () => {
     const dial = { ...windy, word: 'Fault', number: null, gust: null, spread: null, isFault: true }
     assert.deepEqual(
       drawnDial(dial, null).map(({ text, colour }) => [text, colour]),
@@ -142,13 +142,13 @@ describe('drawing', () => {
     )
   })
 
-  test('what is stale is hollow and grey', () => {
+  test('stale values are hollow and grey', () => {
     const drawn = drawnDial({ ...windy, isStale: true, gust: null, spread: null })
     assert.equal(pointerOf(drawn)?.colour, 'paper')
     assert.ok(drawn.every(({ colour }) => colour !== 'pointer' && colour !== 'ink'))
   })
 
-  test('the canvas is cleared once for each drawing, and left as it was', () => {
+  test('each drawing clears the canvas once, and restores its state', () => {
     const context = createRecordingContext()
     for (const angle of [10, 20]) drawDial(context, 240, windy, angle, namedLook)
     assert.equal(context.clears(), 2)
@@ -156,7 +156,7 @@ describe('drawing', () => {
     assert.deepEqual(context.drawn[half - 1]?.points, context.drawn.at(-1)?.points)
   })
 
-  test('the card has 36 ticks and N at the top; in a large one the degrees too', () => {
+  test('the card has 36 ticks and N at the top; a large one also has degrees', () => {
     const card = (size: number) => {
       const context = createRecordingContext()
       drawDialCard(context, size, namedLook)
@@ -171,7 +171,7 @@ describe('drawing', () => {
 })
 
 describe('the pointer', () => {
-  test('the first direction is simply there', () => {
+  test('the first direction appears at once', () => {
     const pointer = new Pointer()
     assert.equal(pointer.angleAt(0), null)
     pointer.turnTo(90, 0, false)
@@ -192,7 +192,7 @@ describe('the pointer', () => {
     assert.equal(pointer.isTurningAt(1200), false)
   })
 
-  test('a new direction on the way starts from where the pointer is', () => {
+  test("a new direction during a turn starts from the pointer's position", () => {
     const pointer = new Pointer()
     pointer.turnTo(0, 0, false)
     pointer.turnTo(90, 1000, false)
@@ -202,7 +202,7 @@ describe('the pointer', () => {
     assert.equal(pointer.angleAt(1300), 45)
   })
 
-  test('the same direction again is no turn, and does not hold up the one under way', () => {
+  test('the same direction again is no turn, and does not delay the current one', () => {
     const pointer = new Pointer()
     pointer.turnTo(0, 0, false)
     pointer.turnTo(90, 1000, false)
@@ -212,7 +212,7 @@ describe('the pointer', () => {
     assert.equal(pointer.isTurningAt(2000), false)
   })
 
-  test('without motion it is there at once', () => {
+  test('with reduced motion it is there at once', () => {
     const pointer = new Pointer()
     pointer.turnTo(0, 0, true)
     pointer.turnTo(90, 1000, true)
@@ -220,7 +220,7 @@ describe('the pointer', () => {
     assert.equal(pointer.isTurningAt(1000), false)
   })
 
-  test('a degree is no turn', () => {
+  test('a change of one degree causes no turn', () => {
     const pointer = new Pointer()
     pointer.turnTo(359.5, 0, false)
     pointer.turnTo(0.5, 1000, false)
@@ -228,7 +228,7 @@ describe('the pointer', () => {
     assert.equal(pointer.isTurningAt(1000), false)
   })
 
-  test('after a calm the pointer does not come from where it was', () => {
+  test('after a calm the pointer does not turn from its previous position', () => {
     const pointer = new Pointer()
     pointer.turnTo(0, 0, false)
     pointer.turnTo(null, 1000, false)

@@ -6,7 +6,7 @@ import type { Store } from '../store.ts'
 import { createRedrawing, displayOf, keepSharp, type Look, lookOf, onLookChange, stroke } from './canvas.ts'
 import { type DialModel, dialModel, dialSentence, windModel } from './wind-view-model.ts'
 
-/** Intervals of the staleness check and, without a change of state, of the text alternative. */
+/** Interval of the staleness check and, without a change of state, of the text alternative. */
 const ageingMs = 1000
 const describingMs = 5000
 
@@ -93,10 +93,10 @@ type DialLook = Look<typeof dialProperties>
 /** Side of the dial in its own units; the origin is its centre. */
 const dialSide = 240
 
-/** Least size that fits tens of degrees, CSS pixels. */
+/** Minimum side that fits the tens of degrees, CSS pixels. */
 const roomyFrom = 320
 
-/** Between the letters W and E. */
+/** Width between the letters W and E. */
 const roomForNumber = 108
 
 /** CSS pixels. */
@@ -105,7 +105,7 @@ const leastType = 11
 /** In the dial's units. */
 const typeSize = (usual: number, side: number) => Math.max(usual, (leastType * dialSide) / side)
 
-/** The static part. `side`: of the dial, CSS pixels. */
+/** The static part. `side`: the dial's, CSS pixels. */
 export function drawDialCard(context: CanvasRenderingContext2D, side: number, look: DialLook): void {
   inDialUnits(context, side, () => {
     strokeRing(context, 0, 360, look.track)
@@ -202,7 +202,7 @@ function strokeRing(context: CanvasRenderingContext2D, from: number, to: number,
   stroke(context, colour, 12)
 }
 
-/** Stands on the rim upwind, outside the card's words, and points downwind. */
+/** Sits on the rim upwind, outside the card's words, and points downwind. */
 function drawPointer(
   context: CanvasRenderingContext2D,
   angleDegrees: number,
@@ -225,7 +225,10 @@ function drawPointer(
   context.restore()
 }
 
-/** Centres digits in cells of equal width: canvas has no `tabular-nums`, and numbers must not jitter. */
+/**
+ * Centres digits in cells of equal width: canvas has no `tabular-nums`, and numbers must not
+ * jitter.
+ */
 function writeNumber(
   context: CanvasRenderingContext2D,
   number: string,

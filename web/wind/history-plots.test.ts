@@ -1,4 +1,4 @@
-// When the history is drawn, and its cursor; where lines, points and words are on the canvases.
+// When the history is drawn, and where lines, points, words and cursor are on the canvases.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -18,7 +18,7 @@ import {
 import { type Column, historyModel } from './history-view-model.ts'
 import { createWindFeed } from './wind-feed.ts'
 
-/** An element that plots are put in. */
+/** An element to put the plots in. */
 function place() {
   const { canvas, context } = fakeCanvas()
   const element = {
@@ -70,7 +70,7 @@ function open(t: TestContext) {
     words,
     resize,
     drawings: () => speed.context.clears(),
-    /** Columns of the newest line of speed. */
+    /** Columns of the newest speed line. */
     columns: () => speed.context.drawn.findLast(({ lineWidth }) => lineWidth === 1.75)?.points.length,
     waits: () => Array.from(frames, ({ afterMs }) => afterMs),
     frame() {
@@ -86,21 +86,21 @@ function open(t: TestContext) {
   }
 }
 
-/** Half an hour, a reading a second. */
+/** Half an hour, one reading a second. */
 function pastHalfHour(): PastWind {
   const history = new WindHistory()
   for (let second = -1800; second < 0; second += 1) history.take(measured(9, 90), startAt + second * 1000)
   return readSnapshot(JSON.parse(JSON.stringify(history.snapshot({ seq: 1, faultAt: null }))))
 }
 
-test('the hour before the window is drawn with the first frame that has it', async (t) => {
+test('the hour before the window opened is drawn with the first frame after it arrives', async (t) => {
   const { feed, columns, words, waits, frame, take } = open(t)
   take(2)
   frame()
   assert.equal(columns(), 1)
   assert.deepEqual(waits(), [])
   await feed.lookBack(async () => pastHalfHour())
-  assert.deepEqual(waits(), [0], 'no frame was asked for')
+  assert.deepEqual(waits(), [0], 'no frame was requested')
   frame()
   assert.ok((columns() ?? 0) > 100, `${columns()} columns`)
   assert.match(words.at(-1)?.summary ?? '', /to 9\.0 m\/s/)
@@ -116,14 +116,14 @@ test('a reading that moves the wind by less than a pixel waits for the next', (t
   assert.equal(drawings(), before)
 })
 
-test('a size is drawn for at once, of each plot', (t) => {
+test('a resize of either plot redraws it at once', (t) => {
   const { drawings, resize } = open(t)
   const before = drawings()
   resize(640)
   assert.equal(drawings(), before + 2)
 })
 
-test('the cursor steps through the columns, says its values, and is taken away', async (t) => {
+test('the cursor steps through the columns, gives their values, and can be removed', async (t) => {
   const { plots, feed, words, frame } = open(t)
   assert.deepEqual(plots.step(-1), { words: 'No readings in the last 10 min.', seconds: 0 })
   await feed.lookBack(async () => pastHalfHour())
@@ -165,7 +165,7 @@ function drawnBy(draw: typeof drawSpeed, change: Partial<Picture> = {}, height =
   return { of, words: context.drawn.filter(({ kind }) => kind === 'text'), clears: context.clears() }
 }
 
-test('the speed is a line from 60 seconds ago to now, with a hole where nothing was measured', () => {
+test('the speed is a line from 60 seconds ago to now, with a gap where nothing was measured', () => {
   const { of, clears } = drawnBy(drawSpeed)
   assert.equal(clears, 1)
   const [line] = of('line')
@@ -178,7 +178,7 @@ test('the speed is a line from 60 seconds ago to now, with a hole where nothing 
   assert.deepEqual(of('gust')[0]?.points.length, 3)
 })
 
-test('the band lies between gust and speed, where there are both', () => {
+test('the band lies between gust and speed, where both exist', () => {
   const { of } = drawnBy(drawSpeed)
   assert.deepEqual(
     of('band').map(({ points }) => points),
@@ -197,7 +197,7 @@ test('the band lies between gust and speed, where there are both', () => {
   )
 })
 
-test('the ticks’ words stand at their lines, those of the time below the direction alone', () => {
+test('tick labels are at their lines, time labels below the direction plot only', () => {
   const speed = drawnBy(drawSpeed).words
   assert.deepEqual(
     speed.map(({ text, points }) => [text, ...(points[0] ?? [])]),
@@ -211,7 +211,7 @@ test('the ticks’ words stand at their lines, those of the time below the direc
   assert.deepEqual(direction, ['N', 'E', 'S', 'W', 'N', '60 s', '45', '30', '15', 'now'])
 })
 
-test('the direction is points, none in a calm or a hole', () => {
+test('the direction is drawn as points, none in a calm or a gap', () => {
   const [points] = drawnBy(drawDirection, {}, 142).of('points')
   assert.equal(new Set(points?.points.map(([, y]) => y)).size, 3)
 })
@@ -232,7 +232,7 @@ test('the cursor is a line, with a point on each value of its column', () => {
   assert.deepEqual(inHole.of('line').filter(({ kind }) => kind === 'fill')[0]?.points, [])
 })
 
-test('a place across the plot is a moment; beside the plot it is none', () => {
+test('an x position in the plot is a moment; beside the plot it is none', () => {
   assert.equal(secondsAt(44, 260, timeAxisOf(1)), -60)
   assert.equal(secondsAt(244, 260, timeAxisOf(10)), 0)
   assert.equal(secondsAt(144, 260, timeAxisOf(1)), -30)

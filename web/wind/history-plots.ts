@@ -45,8 +45,9 @@ interface Drawing {
 const idleMs = 1000
 
 /**
- * Redraws when time has moved by about a pixel, and in the next frame when history or choices change. Drawn
- * by hand: a plot library is a seventh of the page's download, for lines, points and one cursor.
+ * Redraws when time has moved by about a pixel, and in the next frame when history or choices
+ * change. Drawn by hand: a plot library for lines, points and one cursor would add a seventh to the
+ * page's download.
  */
 export class HistoryPlots {
   readonly #parts: HistoryPlotsParts
@@ -93,7 +94,7 @@ export class HistoryPlots {
     this.#redrawing.plan()
   }
 
-  /** Moves the cursor, at first from the newest column. `seconds`: before now, negative. */
+  /** Moves the cursor, starting from the newest column. `seconds`: before now, negative. */
   step(by: number) {
     const { columns, summary } = this.#model
     const pointed = this.#pointedAt()
@@ -118,7 +119,7 @@ export class HistoryPlots {
   #plotIn(place: HTMLElement, draw: typeof drawSpeed): Drawing {
     const canvas = place.ownerDocument.createElement('canvas')
     const context = canvas.getContext('2d')
-    if (!context) throw new Error('This browser gives no canvas to draw the history on.')
+    if (!context) throw new Error('This browser provides no canvas to draw the history on.')
     place.append(canvas)
     const { signal } = this.#ending
     const follow = ({ clientX }: PointerEvent) => {
@@ -219,7 +220,7 @@ const timeWordsHeight = 24
 
 const compassTicks = ['N', 'E', 'S', 'W', 'N'].map((word, quarter) => ({ value: quarter * 90, word }))
 
-/** The time labels stand below the direction plot, for both. */
+/** The time labels below the direction plot are for both. */
 export function drawSpeed(context: CanvasRenderingContext2D, size: CanvasSize, picture: Picture): void {
   const { speedAxis, look } = picture
   const ticks = speedAxis.ticks.map((value) => ({ value, word: String(value) }))
@@ -245,7 +246,7 @@ export function secondsAt(left: number, width: number, { seconds }: TimeAxis): n
 }
 
 interface ValueAxis {
-  /** It begins at 0. */
+  /** The axis begins at 0. */
   readonly top: number
   readonly ticks: readonly { readonly value: number; readonly word: string }[]
   readonly hasTimeWords: boolean
@@ -256,7 +257,7 @@ type Series = 'speed' | 'gust' | 'direction'
 /** Null in a gap. */
 type Place = readonly [x: number, y: number] | null
 
-/** Draws the axes on a cleared canvas; what follows is clipped until `finish`. */
+/** Draws the axes on a cleared canvas; later drawing is clipped until `finish`. */
 function plotOn(
   context: CanvasRenderingContext2D,
   { width, height }: CanvasSize,

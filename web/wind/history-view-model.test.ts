@@ -1,4 +1,4 @@
-// Columns that keep holes and means, axes of round steps, and the history in words.
+// Columns with gaps and means, axes with round steps, and the history in words.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -9,7 +9,7 @@ import { toMetresPerSecond, type WindUnit } from '../../server/wire/wind-units.t
 import { type HistoryMinutes, historyMinutes } from '../store.ts'
 import { type Column, historyModel, momentWords, redrawMsFor } from './history-view-model.ts'
 
-/** Readings by their stamp in ms after the start. */
+/** Readings by their time in ms after the start. */
 function historyOf(...readings: readonly (readonly [afterMs: number, reading: ReadingBody])[]) {
   const history = new WindHistory()
   for (const [afterMs, reading] of readings) history.take(reading, startAt + afterMs)
@@ -22,7 +22,7 @@ interface Shown {
   readonly width?: number
 }
 
-/** 300 pixels have columns of 3 s in ten minutes. */
+/** At 300 pixels, ten minutes have columns of 3 s. */
 function shown(
   history: WindHistory,
   nowAfterMs: number,
@@ -38,7 +38,7 @@ function columnsOf(...asked: Parameters<typeof shown>) {
 }
 
 describe('columns', () => {
-  test('an outage is a hole, never a straight line through it', () => {
+  test('an outage is a gap, never a straight line through it', () => {
     const history = historyOf([0, measured(4, 90)], [1000, measured(5, 90)], [21_000, measured(6, 90)])
     const { seconds, speed, direction } = columnsOf(history, 30_000, { minutes: 1 })
     assert.deepEqual(seconds, [-30, -29, -19, -9])
@@ -46,18 +46,18 @@ describe('columns', () => {
     assert.equal(direction[2], null)
   })
 
-  test('so is a fault, however short', () => {
+  test('a fault is a gap, however short', () => {
     const history = historyOf([0, measured(4, 90)], [250, fault], [500, measured(5, 90)])
     assert.deepEqual(columnsOf(history, 1000, { minutes: 1 }).speed, [4, null, 5])
   })
 
-  test('a calm has a speed and no direction', () => {
+  test('a calm has a speed but no direction', () => {
     const { speed, direction } = columnsOf(historyOf([0, calm(0.03)]), 0)
     assert.deepEqual([speed, direction], [[0.03], [null]])
   })
 
-  test('a column has the mean of its readings, right across north, in the unit asked for', () => {
-    // A column begins 1 s after the start, the next at 4 s.
+  test('a column is the mean of its readings, also across north, in the requested unit', () => {
+    // One column begins 1 s after the start, the next at 4 s.
     const history = historyOf(
       [1000, measured(4, 350)],
       [1250, measured(6, 350)],
@@ -74,7 +74,7 @@ describe('columns', () => {
     assert.ok(Math.abs((inKilometres.speed[1] ?? 0) - 36) < 1e-9)
   })
 
-  test('no speed is above the gust beside it, in a column that has just begun neither', () => {
+  test('no speed exceeds the gust beside it, even in a column that has just begun', () => {
     const history = new WindHistory()
     for (const { reading, at } of gustyWind(700, 4)) {
       history.take(reading, at)
@@ -94,19 +94,19 @@ describe('columns', () => {
     }
   })
 
-  test('columns do not change while they move out of sight', () => {
+  test('columns do not change as they move out of sight', () => {
     const readings = Array.from(
       { length: 400 },
       (_, index) => [index * 250, measured(index % 7, 90)] as const,
     )
     const history = historyOf(...readings)
-    // Columns of 5 s, from 40 s and from 43.3 s after the start on.
+    // Columns of 5 s, from 40 s and from 43.3 s after the start.
     const speeds = (nowAfterMs: number) => columnsOf(history, nowAfterMs, { width: 200 }).speed
     // The oldest one may be cut.
     assert.deepEqual(speeds(640_000).slice(-11), speeds(643_300).slice(-11))
   })
 
-  test('an hour is no more columns than pixels, and a hole in it is still there', () => {
+  test('an hour has no more columns than pixels, and still shows a gap', () => {
     const hour = Array.from({ length: 3600 }, (_, second) => [second * 1000, measured(5, 200)] as const)
     const history = historyOf(...hour.filter(([afterMs]) => afterMs < 1_800_000 || afterMs > 1_860_000))
     for (const width of [230, 700, 1200]) {
@@ -123,7 +123,7 @@ describe('axes', () => {
     return shown(history, 0, { unit }).speedAxis
   }
 
-  test('each length has a word for each tick, the last is now, and is drawn as often as it moves', () => {
+  test('each length has a word for each tick, ends at now, and is redrawn as often as it moves', () => {
     for (const minutes of historyMinutes) {
       const { seconds, ticks } = shown(new WindHistory(), 0, { minutes }).timeAxis
       assert.equal(seconds, minutes * 60)
@@ -134,19 +134,19 @@ describe('axes', () => {
     assert.deepEqual([redrawMsFor(1, 600), redrawMsFor(60, 600)], [200, 5000])
   })
 
-  test('the speed has round steps that hold all there is', () => {
+  test('the speed axis has round steps that include every value', () => {
     assert.deepEqual(speedAxis(7.2, 'M'), { top: 8, ticks: [0, 2, 4, 6, 8] })
     assert.deepEqual(speedAxis(8, 'M'), { top: 10, ticks: [0, 5, 10] })
     assert.deepEqual(speedAxis(31, 'M'), { top: 40, ticks: [0, 10, 20, 30, 40] })
     assert.deepEqual(speedAxis(6000, 'F').ticks, [0, 2000, 4000, 6000, 8000])
   })
 
-  test('in a calm it stays at 2 m/s, in whatever unit', () => {
+  test('in a calm the axis ends at 2 m/s, in any unit', () => {
     assert.equal(speedAxis(0, 'M').top, 2)
     assert.equal(speedAxis(0, 'F').top, 400)
   })
 
-  test('the highest is always below the top, and the steps are few', () => {
+  test('the highest value is always below the top, and the steps are few', () => {
     for (let highest = 0; highest < 200; highest += 0.13) {
       const { top, ticks } = speedAxis(highest, 'K')
       assert.ok(top > highest)
@@ -158,7 +158,7 @@ describe('axes', () => {
 describe('words', () => {
   const summary = (history: WindHistory, unit: WindUnit = 'M') => shown(history, 600_000, { unit }).summary
 
-  test('lowest, highest and mean of what is shown', () => {
+  test('summarises the lowest, highest and mean of what is shown', () => {
     const history = historyOf([1000, measured(2, 350)], [300_000, measured(8.04, 10)])
     assert.equal(summary(history), 'Readings 2.0 to 8.0 m/s, mean 5.0 from 6°')
     assert.equal(summary(history, 'F'), 'Readings 394 to 1583 ft/min, mean 988 from 6°')
@@ -168,15 +168,15 @@ describe('words', () => {
     assert.equal(summary(historyOf([1000, calm(0.02)])), 'Readings 0.0 to 0.0 m/s, mean 0.0')
   })
 
-  test('a history that is shorter than its axis says so', () => {
+  test('a history shorter than its axis says so', () => {
     assert.match(summary(historyOf([420_000, measured(2, 90)])), /^3 min: readings 2.0 to/)
   })
 
-  test('nothing to show is said as such', () => {
+  test('says when there is nothing to show', () => {
     assert.equal(summary(new WindHistory()), 'No readings in the last 10 min.')
   })
 
-  test('at a moment: when, and what', () => {
+  test('at a moment: the time and the values', () => {
     const now = new Date(2026, 4, 3, 14, 5, 2).getTime()
     const words = (seconds: number, speed: number | null, gust: number | null, direction: number | null) =>
       momentWords({ seconds, speed, gust, direction }, now, 'M')

@@ -14,9 +14,9 @@ export interface Column {
   readonly seconds: number
   /** In the chosen unit. */
   readonly speed: number | null
-  /** Highest 3 s mean of the preceding minute; null where single readings are shown, which may be above it. */
+  /** Highest 3 s mean of the preceding minute; null beside single readings, which may exceed it. */
   readonly gust: number | null
-  /** Null also in calm. */
+  /** Null also in a calm. */
   readonly direction: number | null
 }
 
@@ -46,7 +46,7 @@ export function historyModel(history: Pick<WindHistory, 'since'>, { minutes, now
 
 export type TimeAxis = ReturnType<typeof timeAxisFor>
 
-/** Ticks at seconds before now, negative. */
+/** Ticks in seconds before now, negative. */
 function timeAxisFor(minutes: HistoryMinutes) {
   const [unitSeconds, unit] = minutes === 1 ? [1, 's'] : [60, 'min']
   const span = (minutes * 60) / unitSeconds
@@ -64,7 +64,10 @@ export function redrawMsFor(minutes: HistoryMinutes, width: number): number {
   return Math.min(5000, Math.max(200, (minutes * 60_000) / Math.max(1, width)))
 }
 
-/** Fixed steps keep the same readings in a column while it moves. None is below the gust's 3 s. */
+/**
+ * Fixed steps keep the same readings in a column while it moves. None is shorter than the gust's 3
+ * s.
+ */
 const columnSteps = [3000, 5000, 10_000, 15_000, 30_000, 60_000]
 
 /** About 1.5 pixels. */
@@ -105,7 +108,10 @@ function columnsOf(stretches: readonly Stretch[], nowAt: number, unit: WindUnit)
   })
 }
 
-/** A column's mean is one of those that a gust is the highest of, or is of too short a time: then none stands beside it. */
+/**
+ * Null unless the column's mean is one of those that the gust is the highest of: a shorter mean may
+ * exceed it.
+ */
 function gustBeside(mean: number, gust: number | null, coversMs: number): number | null {
   if (gust === null || mean <= gust) return gust
   return coversMs < leastGustCoverMs ? null : mean

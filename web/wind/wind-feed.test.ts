@@ -1,4 +1,4 @@
-// Readings on their way into the store, the hour before them beneath, and when the server is asked for it.
+// Readings on their way into the store, the hour before them, and when the server is asked for it.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -24,7 +24,7 @@ function feeding() {
   return { store, feed, take: feed.take }
 }
 
-/** What the server answers when it has these readings, its newest last. */
+/** The server's answer if it has these readings, newest last. */
 function serverPast(from: number, to: number, ...faults: number[]): PastWind {
   const history = new WindHistory()
   for (let seq = from; seq <= to; seq += 1)
@@ -33,7 +33,7 @@ function serverPast(from: number, to: number, ...faults: number[]): PastWind {
   return readSnapshot(JSON.parse(JSON.stringify(history.snapshot({ seq: to, faultAt }))))
 }
 
-test('a reading is shown with its figures, and the sensor stays as it was', () => {
+test('a reading is shown with its figures, and the sensor is unchanged', () => {
   const { store, take } = feeding()
   take(message('sensor', 1, { source: 'simulated', state: 'connected', sentence: 'Simulated.' }), 5)
   take(message('reading', 2, measured(6, 90)), 6)
@@ -45,7 +45,7 @@ test('a reading is shown with its figures, and the sensor stays as it was', () =
   assert.equal(sensor?.source, 'simulated')
 })
 
-test('the same reading once more counts once, an equal one counts', () => {
+test('a repeated reading counts once; an equal one counts again', () => {
   const { store, feed, take } = feeding()
   take(message('reading', 1, measured(6, 90)), 1)
   const shown = store.view().wind
@@ -55,7 +55,7 @@ test('the same reading once more counts once, an equal one counts', () => {
   assert.equal(feed.history.since(0, true).length, 2)
 })
 
-test('edits are none of its business', () => {
+test('ignores edits', () => {
   const { store, take } = feeding()
   const before = store.view()
   take({ ...message('reading', 1, measured(6, 90)), kind: 'edit', body: { html: '' } }, 1)
@@ -70,7 +70,7 @@ describe('the hour before', () => {
   const gaps = ({ history }: { history: ReturnType<typeof feeding>['feed']['history'] }) =>
     history.since(0, false).filter(({ startsAnew }) => startsAnew).length
 
-  test('lies beneath what came, each reading once, and the figures are of all', async () => {
+  test('the past is inserted before current readings, each reading once, and figures cover all of them', async () => {
     const { store, feed, take } = feeding()
     take(reading(2399), 1)
     take(reading(2400), 2)
@@ -81,11 +81,11 @@ describe('the hour before', () => {
           answer = resolve
         }),
     )
-    // One that the answer has, and one that it does not have.
+    // One that the answer has, and one that it lacks.
     take(reading(2401), 3)
     take(reading(2402, 8), 4)
     answer(serverPast(1, 2401))
-    // One that comes while the answer is being put beneath.
+    // One that arrives while the past is being inserted.
     take(reading(2403, 8), 5)
     assert.equal(await isDone, true)
     take(reading(2404, 8), 6)
@@ -96,7 +96,7 @@ describe('the hour before', () => {
     assertNear(figures.tenMinutes?.coversMs, 600_000, 2600)
   })
 
-  test('readings that the answer has and that come after it are shown and not counted again', async () => {
+  test('readings that arrive after the answer that contains them are shown and not counted again', async () => {
     const { store, feed, take } = feeding()
     await feed.lookBack(ask(serverPast(1, 40)))
     take(reading(39), 7)
@@ -106,7 +106,7 @@ describe('the hour before', () => {
     assert.deepEqual([store.view().wind.receivedAt, store.view().wind.takenAt], [9, startAt + 41 * 250])
   })
 
-  test('a gap that this window made is filled, one of the sensor stays', async () => {
+  test('a gap caused by this window is filled, one caused by the sensor stays', async () => {
     const { feed, take } = feeding()
     for (let seq = 1; seq <= 40; seq += 1) take(reading(seq), seq)
     for (let seq = 400; seq <= 440; seq += 1) take(reading(seq), seq)
@@ -116,21 +116,21 @@ describe('the hour before', () => {
     assert.equal(feed.history.since(startAt + 60_000, false)[0]?.startsAnew, false)
   })
 
-  test('what the server has lost and this window has stays', async () => {
+  test('readings that this window has and the server lost stay', async () => {
     const { feed, take } = feeding()
     for (let seq = 1; seq <= 40; seq += 1) take(reading(seq), seq)
     await feed.lookBack(ask(serverPast(41, 60)))
     assert.deepEqual([counted(feed), gaps(feed)], [60, 1])
   })
 
-  test('a fault as the newest parts what comes from what was', async () => {
+  test('if the newest past entry is a fault, it separates past and current readings', async () => {
     const { feed, take } = feeding()
     await feed.lookBack(ask(serverPast(1, 40, 40)))
     take(reading(41), 1)
     assert.deepEqual([counted(feed), gaps(feed)], [40, 2])
   })
 
-  test('no answer, an empty one, and one that was overtaken change nothing', async () => {
+  test('no answer, an empty one, or an overtaken one changes nothing', async () => {
     const { store, feed, take } = feeding()
     take(reading(1), 1)
     const before = store.view()
@@ -145,7 +145,7 @@ describe('the hour before', () => {
     assert.equal(store.view(), before)
   })
 
-  test('of a new log, whose numbers begin anew, every reading counts', async () => {
+  test('in a new log, whose numbers restart, every reading counts', async () => {
     const { feed, take } = feeding()
     await feed.lookBack(ask(serverPast(1, 40)))
     feed.newLog()
@@ -154,7 +154,7 @@ describe('the hour before', () => {
   })
 })
 
-test('where there is no sensor, what one said before is not the wind, and one that comes is', () => {
+test("without a sensor, an earlier sensor's past is not shown, and a new sensor's readings are", () => {
   const { store, feed, take } = feeding()
   const before = [
     message('sensor', 1, { source: 'serial', state: 'connected', sentence: 'It was.' }),
@@ -214,7 +214,7 @@ describe('asking for the hour before', () => {
     assert.equal(asked(), 1)
   })
 
-  test('not while nothing is shown that has a history', async () => {
+  test('not while nothing that has a history is shown', async () => {
     const { link, show, asked } = watching('editor')
     await link('open')
     show('overview')
@@ -242,7 +242,7 @@ describe('asking for the hour before', () => {
     }
   })
 
-  test('without an answer at the next opening, and not before', async () => {
+  test('without an answer, again at the next opening and not before', async () => {
     const { link, hear, fail, asked } = watching()
     fail(true)
     await link('open')
@@ -257,7 +257,7 @@ describe('asking for the hour before', () => {
     assert.equal(asked(), 2)
   })
 
-  test('nothing is asked while there is no sensor, and once there is one it is', async () => {
+  test('not while there is no sensor, but as soon as there is one', async () => {
     const { store, link, asked } = watching()
     const wind = (hasSensor: boolean) => store.change({ wind: { ...store.view().wind, hasSensor } })
     wind(false)

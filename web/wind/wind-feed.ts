@@ -1,4 +1,4 @@
-// Feeds readings to history and store, and fetches the hour before this window.
+// Feeds readings to history and store, and fetches the hour before this window opened.
 
 import { createHttp } from '../../client/index.ts'
 import { isKind, type Message } from '../../server/wire/messages.ts'
@@ -14,7 +14,7 @@ const entriesEachTurn = 100
 export function createWindFeed(store: Store, timers: Timers) {
   let history = new WindHistory()
   let newestId: string | null = null
-  /** Ignores messages accepted up to then; the server's clock. */
+  /** Ignores messages accepted up to then, by the server's clock. */
   let leftOutUntil = Number.NEGATIVE_INFINITY
   /** The history holds every reading up to this sequence number, including those yet to arrive. */
   let pastSeq = 0
@@ -33,7 +33,7 @@ export function createWindFeed(store: Store, timers: Timers) {
     })
   }
 
-  /** Merges in slices while readings continue; null when there is nothing to merge. */
+  /** Merges in slices while readings continue; null if there is nothing to merge. */
   async function joinedWith(past: PastWind): Promise<{ history: WindHistory; newestAt: number } | null> {
     const steps = history.joinedWith(past)
     for (let done = 1; ; done += 1) {
@@ -44,7 +44,7 @@ export function createWindFeed(store: Store, timers: Timers) {
   }
 
   return {
-    /** In the readings' server timestamps, like `takenAt` in the store. */
+    /** By the readings' server timestamps, like `takenAt` in the store. */
     history: { since: (at: number, isFull: boolean) => history.since(at, isFull) },
     /** No sensor: ignores these and all earlier messages. A later sensor is shown. */
     leaveOut(messages: readonly Message[]): void {

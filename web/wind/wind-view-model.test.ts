@@ -38,14 +38,14 @@ describe('the panel', () => {
     assert.equal(model.isStale, false)
   })
 
-  test('it is shown as sent, or in the unit that the reader chose', () => {
+  test("it is shown as sent, or in the reader's chosen unit", () => {
     const knots = { unit: 'N', speed: 5.33 } as const
     assert.deepEqual(modelOf(knots).speed, { number: '5.3', unit: 'kn', spokenUnit: 'knots' })
     assert.equal(modelOf(knots, 1000, 'K').speed?.number, '9.9')
     assert.equal(modelOf(knots, 1000, 'K').unit, 'K')
   })
 
-  test('calm has no direction', () => {
+  test('a calm has no direction', () => {
     const model = modelOf({ state: 'calm', directionDegrees: null, speed: 0.02, speedMetresPerSecond: 0.02 })
     assert.equal(model.word, 'Calm')
     assert.equal(model.directionDegrees, null)
@@ -53,18 +53,18 @@ describe('the panel', () => {
     assert.equal(model.trouble, null)
   })
 
-  test('a fault shows no number, even if the reading has one, and says what it is', () => {
+  test('a fault shows no number, even if the reading has one, and is named', () => {
     const model = modelOf({ state: 'fault', status: '01' })
     assert.equal(model.speed, null)
     assert.equal(model.directionDegrees, null)
     assert.match(model.trouble ?? '', /U axis.*status 01/)
   })
 
-  test('a direction made of axes is rounded within the circle', () => {
+  test('a direction computed from axes is rounded within the circle', () => {
     assert.equal(modelOf({ directionDegrees: 359.7 }).directionDegrees, 0)
   })
 
-  test('goes stale with a sentence that does not count along', () => {
+  test('goes stale with a sentence that does not count up', () => {
     const model = modelOf({}, 6000)
     assert.equal(model.isStale, true)
     assert.equal(model.ageWords, '5 s ago')
@@ -72,13 +72,13 @@ describe('the panel', () => {
     assert.equal(model.trouble, 'No reading for 5 s: the connection to the sensor is lost.')
   })
 
-  test('speaks of the sensor only when it is in trouble, and then of nothing else', () => {
+  test('mentions the sensor only when it is in trouble, and then nothing else', () => {
     assert.equal(modelWith({ sensor: unplugged }).trouble, 'The cable is out.')
     assert.equal(modelWith({ sensor: unplugged }, 60_000).trouble, 'The cable is out.')
     assert.equal(modelWith({ sensor: { ...unplugged, state: 'connected' } }).trouble, null)
   })
 
-  test('axes are shown with their signs in the unit shown, and the heating too', () => {
+  test('axes are shown with their signs in the displayed unit, and the heating too', () => {
     const uv = { format: 'uv', unit: 'M', axes: { u: 1.59, v: -2.74 } } as const
     assert.equal(modelOf(uv).asideWords, 'U +1.6  V −2.7 m/s')
     assert.equal(modelOf(uv, 1000, 'F').asideWords, 'U +313  V −539 ft/min')
@@ -86,7 +86,7 @@ describe('the panel', () => {
     assert.equal(modelOf({}).asideWords, null)
   })
 
-  test('what is assumed of a recorded log is said beside its readings', () => {
+  test('assumptions about a recorded log are stated beside its readings', () => {
     const note = 'It is played at an assumed rate.'
     const sensor = { source: 'recorded', state: 'connected', sentence: 'Recorded wind.', note } as const
     assert.equal(modelWith({ sensor }).asideWords, note)
@@ -98,7 +98,7 @@ describe('the panel', () => {
     assert.equal(modelWith({ sensor }).trouble, null)
   })
 
-  test('before the first reading there is nothing to show but the source', () => {
+  test('before the first reading only the source is shown', () => {
     const model = modelWith({ reading: null, receivedAt: null, sensor: unplugged }, 0)
     assert.equal(model.state, 'none')
     assert.equal(model.isStale, false)
@@ -106,7 +106,7 @@ describe('the panel', () => {
     assert.equal(model.source, 'serial')
   })
 
-  test('without a connection an old reading is old, and nothing is said of the sensor', () => {
+  test('without a connection an old reading is old, and the sensor is not mentioned', () => {
     const model = modelWith({}, 60_000, false)
     assert.deepEqual([model.isStale, model.trouble], [true, null])
   })
@@ -134,7 +134,7 @@ describe('the figures beside the dial', () => {
     ])
   }
 
-  test('each with its time, and with how much of it there is', () => {
+  test('each has its time, and how much of it is covered', () => {
     assert.deepEqual(shown(), [
       ['Mean, 2 min', '5.2', '229° SW'],
       ['Mean, 10 min (so far 3 min)', '5.2', ''],
@@ -143,21 +143,21 @@ describe('the figures beside the dial', () => {
     ])
   })
 
-  test('follows the unit', () => {
+  test('follow the unit', () => {
     assert.deepEqual(
       shown(0, 'F').map(([, number]) => number),
       ['1026', '1026', '1648', '±14°'],
     )
   })
 
-  test('what is of a time that has passed by is gone', () => {
+  test('figures whose time has passed are hidden', () => {
     const numbers = (ageMs: number) => shown(ageMs).map(([, number]) => number)
     assert.deepEqual(numbers(60_000), ['5.2', '5.2', '8.4', null])
     assert.deepEqual(numbers(120_000), [null, '5.2', '8.4', null])
     assert.deepEqual(numbers(600_000), [null, null, null, null])
   })
 
-  test('before there are any, there are names and no numbers', () => {
+  test('before the first, there are names and no numbers', () => {
     assert.deepEqual(
       shown(0, 'M', noFigures).map(([label, number]) => [label, number]),
       [
@@ -169,17 +169,17 @@ describe('the figures beside the dial', () => {
     )
   })
 
-  test('tens of seconds while it is less than a minute', () => {
+  test('count tens of seconds while below a minute', () => {
     const young = { ...figures, twoMinutes: { ...mean, coversMs: 47_900 } }
     assert.equal(shown(0, 'M', young)[0]?.[0], 'Mean, 2 min (so far 40 s)')
   })
 
-  test('a few readings are no mean yet', () => {
+  test('a few readings do not make a mean', () => {
     const young = { ...figures, twoMinutes: { ...mean, coversMs: 9750 } }
     assert.deepEqual(shown(0, 'M', young)[0], ['Mean, 2 min', null, ''])
   })
 
-  test('the gust says what it covers from its first second on, and nothing before', () => {
+  test('the gust says what it covers from its first second, and nothing before', () => {
     const young = (coversMs: number, gustMetresPerSecond: number | null = 4) =>
       shown(0, 'M', { ...figures, tenMinutes: { ...mean, coversMs }, gustMetresPerSecond })[2]
     assert.deepEqual(young(250, null), ['Gust, 10 min', null, ''])
@@ -214,12 +214,12 @@ describe('the dial', () => {
     })
   })
 
-  test('the speed is never above the gust beside it, at whatever rate, across an outage too', () => {
+  test('the speed never exceeds the gust beside it, at any rate, also across an outage', () => {
     for (const rateHz of [0.25, 0.5, 1, 4, 20]) {
       const statistics = new WindAggregator()
       let compared = 0
       for (const { reading, at } of gustyWind(900, rateHz)) {
-        // An outage, and a storm after it.
+        // An outage, followed by a storm.
         const isOut = at > startAt + 300_000 && at < startAt + 310_000
         const speedMetresPerSecond = (reading.speedMetresPerSecond ?? 0) * (at > startAt + 310_000 ? 3 : 1)
         if (isOut) continue
@@ -238,7 +238,7 @@ describe('the dial', () => {
     }
   })
 
-  test('a single reading is shown as such, and beside no gust', () => {
+  test('a single reading is shown as such, without a gust', () => {
     const single = { ...figures, threeSecondMetresPerSecond: null }
     const model = dialModel(panelModel(measured(9.1, 229), 0, single), single)
     assert.deepEqual([model.number, model.unit, model.gust], ['9.1', 'm/s', null])
@@ -249,7 +249,7 @@ describe('the dial', () => {
     assert.deepEqual([model.word, model.number, model.directionDegrees], ['Calm', '0.0', null])
   })
 
-  test('a fault has no number of any kind', () => {
+  test('a fault has no numbers', () => {
     const model = dialModel(panelModel(fault), figures)
     assert.deepEqual(
       [model.word, model.number, model.gust, model.spread, model.directionDegrees],
@@ -258,7 +258,7 @@ describe('the dial', () => {
     assert.equal(model.isFault, true)
   })
 
-  test('stale: the last speed and direction, and no gust and spread of now', () => {
+  test('stale: the last speed and direction, without current gust and spread', () => {
     const model = dialModel(panelModel(measured(5.21, 229), 6000), figures)
     assert.deepEqual(
       [model.number, model.directionDegrees, model.gust, model.spread],

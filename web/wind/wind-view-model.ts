@@ -43,16 +43,16 @@ export function windModel(
     /** Replaces the speed; null when it is shown. */
     word: { none: '–', fault: 'Fault', calm: 'Calm', measured: null }[state],
     speed: speed === null ? null : quantityIn(unit, speed),
-    /** Of 3 s; false of a single reading. */
+    /** A mean over 3 s; false for a single reading. */
     isMean: mean !== null,
-    /** Of origin, whole degrees. */
+    /** The wind's origin in whole degrees. */
     directionDegrees: direction === null ? null : wholeDegrees(direction),
     directionWords: direction === null ? withoutDirection[state] : `from the ${compassPoint(direction)}`,
     isStale: isOld,
     unit,
     /** Null before the first reading. */
     ageWords: ageMs === null ? null : ageWords(ageMs),
-    /** One sentence, constant while the problem lasts; null when there is none. */
+    /** One sentence, constant while the problem lasts; null if there is none. */
     trouble: sensorTrouble ?? (isOld && isConnected ? staleSentence : isOld ? null : fault),
     source: reading?.source ?? sensor?.source ?? null,
     /** Axes, heating and the note on a recorded log; null for none. */
@@ -160,7 +160,7 @@ export function dialModel(wind: WindModel, { gustMetresPerSecond: gust, spread }
     word,
     number: speed?.number ?? null,
     unit: speed && (isMean ? `${speed.unit}, 3 s mean` : speed.unit),
-    /** Such as "gust 8.4"; null also beside a single reading, which may be above it. */
+    /** Such as "gust 8.4"; null also beside a single reading, which may exceed it. */
     gust: isLive && isMean && gust !== null ? `gust ${speedIn(unit, gust)}` : null,
     directionDegrees,
     spread: isLive ? spread : null,

@@ -1,4 +1,4 @@
-// Directions, speeds, ages and faults in words, at their borders.
+// Directions, speeds, ages and faults in words, at their boundaries.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,14 +12,14 @@ import {
   wholeDegrees,
 } from './wind-words.ts'
 
-test('names the point a direction is nearest to', () => {
+test('names the nearest compass point', () => {
   assert.equal(compassPoint(0), 'north')
   assert.equal(compassPoint(90), 'east')
   assert.equal(compassPoint(225), 'south-west')
   assert.equal(compassPoint(337), 'north-north-west')
 })
 
-test('changes halfway between two points, north included', () => {
+test('changes halfway between two points, including north', () => {
   assert.equal(compassPoint(11), 'north')
   assert.equal(compassPoint(12), 'north-north-east')
   assert.equal(compassPoint(348), 'north-north-west')
@@ -27,7 +27,7 @@ test('changes halfway between two points, north included', () => {
   assert.equal(compassPoint(359), 'north')
 })
 
-test('letters are those of the words', () => {
+test('letters match the words', () => {
   assert.deepEqual([0, 45, 202, 337].map(compassLetters), ['N', 'NE', 'SSW', 'NNW'])
 })
 
@@ -41,7 +41,7 @@ test('rounds to tenths and names the unit', () => {
   assert.equal(quantityIn('K', 0).number, '0.0')
 })
 
-test('feet per minute are large, so they are whole', () => {
+test('feet per minute are large, so they are whole numbers', () => {
   assert.equal(quantityIn('F', 60).number, '11811')
 })
 
@@ -53,11 +53,11 @@ test('10 m/s in every unit', () => {
   assert.deepEqual(shown, ['10.0 m/s', '19.4 kn', '22.4 mph', '36.0 km/h', '1969 ft/min'])
 })
 
-test('a live reading does not flicker', () => {
+test('the age of a live reading does not flicker', () => {
   for (const ageMs of [-20, 0, 240, 999, 4999]) assert.equal(ageWords(ageMs), 'just now')
 })
 
-test('is stale after five seconds, and says how old', () => {
+test('a reading is stale after five seconds, and its age is given', () => {
   assert.equal(isStale(4999), false)
   assert.equal(isStale(5000), true)
   assert.equal(ageWords(5000), '5 s ago')
@@ -67,14 +67,14 @@ test('is stale after five seconds, and says how old', () => {
   assert.equal(ageWords(90_000_000), 'more than a day ago')
 })
 
-test('says which axis', () => {
+test('names the faulty axis', () => {
   assert.match(faultSentence('01'), /U axis.*status 01/)
   assert.match(faultSentence('02'), /V axis.*status 02/)
   assert.match(faultSentence('04'), /both.*axes.*status 04/)
   assert.match(faultSentence('V'), /invalid.*status V/)
 })
 
-test('a code that is in no manual is told as it is', () => {
+test('a code that is not in the manual is reported as it is', () => {
   assert.equal(faultSentence('77'), 'The sensor reports a fault, status 77.')
   assert.equal(faultSentence('toString'), 'The sensor reports a fault, status toString.')
 })

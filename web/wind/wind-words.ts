@@ -67,10 +67,13 @@ export function isStale(ageMs: number): boolean {
   return ageMs >= staleAfterMs
 }
 
-/** Constant, because it is announced once. For connected windows only; others know nothing of the sensor. */
+/**
+ * Constant, because it is announced once. For connected windows only; others know nothing about the
+ * sensor.
+ */
 export const staleSentence = `No reading for ${timeWords(staleAfterMs)}: the connection to the sensor is lost.`
 
-/** Coarse: up to `staleAfterMs` a reading is new. */
+/** Coarse: a reading counts as new up to `staleAfterMs`. */
 export function ageWords(ageMs: number): string {
   return isStale(ageMs) ? `${timeWords(ageMs)} ago` : 'just now'
 }
