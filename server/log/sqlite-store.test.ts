@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { crc32 } from 'node:zlib'
 
 import { ampleLimits, appenderFor, draft, main, newFile } from './log-testing.ts'
 import { startAppender } from './persistence-contract.ts'
@@ -143,13 +144,28 @@ test('a log that cannot be migrated is left unchanged', (context) => {
   assert.deepEqual(seqsIn(file), [7, 8])
 })
 
-test('a log that an older Crosswind did not close is refused while its journal exists', (context) => {
-  const file = newFile(context)
-  writeTo(file, '')
-  alter(file, oldLog(3))
-  writeFileSync(`${file}-recent`, 'lines')
-  assertRefused(file, /start and stop that Crosswind once\.$/)
-  assert.deepEqual(seqsIn(file), [7, 8])
+test('opens a log that an older Crosswind did not close, with its journal up to the first damaged line', (context) => {
+  const line = (seq: number, epoch = 'oldlife1') => {
+    const message = { ...draft(`ann-${seq}`), seq, acceptedAt: 5 }
+    const text = `${epoch} ${JSON.stringify(message)}`
+    return `${crc32(`00000000 ${text}\n`).toString(16).padStart(8, '0')} ${text}\n`
+  }
+  const journals = {
+    '': [7, 8],
+    [line(8) + line(9) + line(10)]: [7, 8, 9, 10],
+    [line(9) + line(10).replace('ann', 'eve') + line(11)]: [7, 8, 9],
+    [line(9) + line(11)]: [7, 8, 9],
+    [line(3, 'life0') + line(9) + line(10).slice(0, -9)]: [7, 8, 9],
+  }
+  for (const [journal, expected] of Object.entries(journals)) {
+    const file = newFile(context)
+    writeTo(file, '')
+    alter(file, oldLog(3))
+    writeFileSync(`${file}-recent`, journal)
+    openLogFile(file).close()
+    for (const one of [file, `${file}.version3`]) assert.deepEqual(seqsIn(one), expected)
+    assert.ok(!existsSync(`${file}-recent`))
+  }
 })
 
 function seqsIn(file: string): unknown[] {

@@ -199,16 +199,36 @@ const savedName = (file: string, version: number) => `${file}.version${version}`
 
 /** First saves a copy, which an older Crosswind can open. */
 function migrate(database: DatabaseSync, file: string, version: number): void {
-  if (existsSync(`${file}-recent`)) {
-    throw new LogFileError(
-      `The log's file ${file} was not closed by the older Crosswind that wrote it, and its newest messages are in ${file}-recent, which this version cannot read: start and stop that Crosswind once.`,
-    )
-  }
+  takeInJournal(database, `${file}-recent`)
   const saved = savedName(file, version)
   rmSync(saved, { force: true })
   makeFile(saved)
   database.prepare('VACUUM INTO ?').run(saved)
   inTransaction(database, () => database.exec(migration(version) + schemaMark))
+}
+
+/**
+ * Up to version 3, a server that was killed left its newest messages in a file with a line for each:
+ * checksum, epoch, and the message as JSON.
+ */
+function takeInJournal(database: DatabaseSync, journal: string): void {
+  if (!existsSync(journal)) return
+  const epoch = database.prepare('SELECT epoch FROM life').get()?.epoch
+  let head = Number(database.prepare('SELECT max(seq) AS head FROM message').get()?.head ?? 0)
+  const insert = database.prepare('INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  inTransaction(database, () => {
+    for (const line of readFileSync(journal, 'utf8').split('\n')) {
+      const [, checksum = '', text = '', name, json = ''] = /^([0-9a-f]{8}) ((\S+) (.*))$/.exec(line) ?? []
+      // A power cut may have left half a line, or lost earlier ones.
+      if (crc32(`00000000 ${text}\n`) !== Number.parseInt(checksum, 16)) break
+      const { seq, id, channel, kind, from, at, acceptedAt, body }: Message = JSON.parse(json)
+      if (name !== epoch || seq <= head) continue
+      if (seq !== head + 1) break
+      insert.run(seq, id, channel, kind, from, at, acceptedAt, JSON.stringify(body))
+      head = seq
+    }
+  })
+  rmSync(journal)
 }
 
 /** `writeAheadLog` holds its bytes before the database was opened; null if there was none. */
