@@ -1,7 +1,7 @@
 // Writes a program's text as one message, and converts content that the other editor mode left.
 
 import { hash } from 'node:crypto'
-import { documentDeleted, type Log } from '../log/log.ts'
+import { documentDeleted, idTaken, type Log } from '../log/log.ts'
 import { isRepeat } from '../log/sequencer.ts'
 import {
   type Draft,
@@ -86,16 +86,16 @@ const digestLength = 22
 
 async function findRepeat(
   log: Pick<Log, 'find'>,
-  { id, channel, from, at }: DocumentWriting['draft'],
+  draft: DocumentWriting['draft'],
   digest: string,
 ): Promise<Stored | null> {
+  const { id, channel, from, at } = draft
   const known = await log.find({ id, channel, from })
   if (known === null) return null
   const isWritten = isKind(known, 'update') || isKind(known, 'edit')
   if (isWritten && known.at === at && known.body.digest === digest)
     return { type: 'stored', id, seq: known.seq }
-  const sentence = `"${from}" has already used id "${id}" on channel "${channel}" for another message: use a new id.`
-  throw new Refusal('id-taken', sentence, id)
+  throw idTaken(draft)
 }
 
 function isMatch(ifMatch: string, { tag, seq }: { readonly tag: string; readonly seq: number }): boolean {

@@ -125,7 +125,7 @@ function testOrder(testLog: TestLog): void {
     for (const other of others) {
       await assert.rejects(
         async () => log.append(other, 2),
-        (error) => isRefusal(error, 'id-taken') && /"w1-1".*"w1".*"main"/.test(error.message),
+        (error) => isRefusal(error, 'id-taken') && /"w1".*"w1-1".*"main"/.test(error.message),
       )
     }
     const atOnce = [

@@ -190,7 +190,7 @@ export function newEpoch(random: Random): string {
 }
 
 /** The id belongs to another message with the same sender and channel. */
-export function idTaken({ id, from, channel }: Draft): Refusal {
+export function idTaken({ id, from, channel }: Pick<Draft, 'id' | 'from' | 'channel'>): Refusal {
   const sentence = `Sender "${from}" has already used id "${id}" on channel "${channel}" for another message. Use a new id.`
   return new Refusal('id-taken', sentence, id)
 }
