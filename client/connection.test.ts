@@ -13,7 +13,7 @@ function watch() {
   const { streams, transports } = createFakeTransports()
   const closings: [code: string, atMs: number][] = []
   const opening = {
-    origin: 'https://localhost:1',
+    base: 'https://localhost:1',
     mode: mode('sse/2'),
     query: new URLSearchParams(),
     polling: { intervalMs: 1000, holdMs: 1000 },

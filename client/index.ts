@@ -8,10 +8,12 @@ export type { Fall } from './fallback.ts'
 export { Link, type LinkListener, type LinkOptions, type LinkState, whenDue } from './link.ts'
 export type { Outbox, OutboxState } from './outbox.ts'
 export { shareHere, shareTransports } from './share/shared-client.ts'
-export { asClosing, createHttp } from './transports/http.ts'
-export { lackingTransports, transports, transportsByName } from './transports/slots.ts'
+export { asClosing, Http, HttpError } from './transports/http.ts'
+export type { Send } from './transports/send.ts'
+export { lackingTransports, limitToSlots, transportsByName, transportsOver } from './transports/slots.ts'
 export {
   BusyError,
+  browser,
   type Closing,
   now,
   type Opening,

@@ -351,7 +351,7 @@ test('continues with the fallback, and reports the wished mode', () => {
     streams.map(({ mode }) => mode.name),
     ['websocket/1.1', 'websocket/1.1', 'sse/2'],
   )
-  assert.equal(newest().origin, 'https://localhost:2')
+  assert.equal(newest().base, 'https://localhost:2')
   const { state, mode, wished, fall } = heard.newest ?? {}
   assert.deepEqual([state, mode, wished, fall], ['open', 'sse/2', 'websocket/1.1', 'blocked'])
 })

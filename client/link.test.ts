@@ -7,10 +7,10 @@ import { whenDue } from './link.ts'
 import { mode, openLink } from './testing.ts'
 import { RefusedError } from './transports/transport.ts'
 
-test('opens the mode’s transport at its origin and identifies itself, at first without a cursor', () => {
+test('opens the mode’s transport at its address and identifies itself, at first without a cursor', () => {
   const { newest, heard } = openLink()
-  const { transport, origin, query } = newest()
-  assert.deepEqual([transport, origin], ['sse', 'https://localhost:2'])
+  const { transport, base, query } = newest()
+  assert.deepEqual([transport, base], ['sse', 'https://localhost:2'])
   assert.equal(String(query), 'window=w1&key=k1&channels=main%2Cwind&opening=1')
   newest().welcome()
   assert.deepEqual(heard.states, ['opening sse/2', 'open sse/2 HTTP/2'])
@@ -170,7 +170,7 @@ test('changes mode live: keeps cursor and outbox, closes the old transport and i
   link.switchMode(mode('websocket/1.1'))
   assert.equal(old.isClosed(), true)
   assert.deepEqual(
-    [newest().transport, newest().origin, newest().cursor],
+    [newest().transport, newest().base, newest().cursor],
     ['websocket', 'https://localhost:1.1', 'life1:3'],
   )
 

@@ -45,7 +45,8 @@ export interface LinkState {
 export interface LinkOptions extends OutboxOptions {
   readonly mode: Mode
   readonly transports: Transports
-  readonly originFor: (http: HttpVersion) => string
+  /** See `Opening`. */
+  readonly baseFor: (http: HttpVersion) => string
   readonly polling: Polling
   readonly key: string
   /** The page's own channel first. */
@@ -209,7 +210,7 @@ export class Link implements Sleeper {
   // The life of a connection
 
   #connect(mode: Mode): Connection {
-    const { transports, originFor, polling, window, key, timers } = this.#options
+    const { transports, baseFor, polling, window, key, timers } = this.#options
     this.#openings += 1
     const query = new URLSearchParams({
       window,
@@ -221,7 +222,7 @@ export class Link implements Sleeper {
     const connection: Connection = new Connection(
       transports[mode.transport],
       {
-        ...{ origin: originFor(mode.http), mode, query, polling },
+        ...{ base: baseFor(mode.http), mode, query, polling },
         onFrame: (frame, receivedAt) => this.#take(connection, frame, receivedAt),
         onClose: (closing) => (connection === this.#probe ? this.#probeFailed() : this.#ended(closing)),
       },

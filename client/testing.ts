@@ -45,7 +45,7 @@ export function createFakeTransports() {
 }
 
 /** Unlike a real transport, it still emits frames after `close()`, as a network can. */
-function openFake(transport: TransportName, { origin, mode, query, polling, onFrame, onClose }: Opening) {
+function openFake(transport: TransportName, { base, mode, query, polling, onFrame, onClose }: Opening) {
   const waiting: { readonly id: string; readonly answer: PromiseWithResolvers<Stored> }[] = []
   const sent: string[] = []
   const said: Windows[] = []
@@ -68,7 +68,7 @@ function openFake(transport: TransportName, { origin, mode, query, polling, onFr
 
   const stream = {
     transport,
-    origin,
+    base,
     mode,
     query,
     polling,
@@ -226,7 +226,7 @@ export function openLink(change: Partial<LinkOptions> & Partial<LinkListener> = 
   }
   const options: LinkOptions = {
     transports,
-    originFor: (http) => `https://localhost:${http}`,
+    baseFor: (http) => `https://localhost:${http}`,
     polling: { intervalMs: 1000, holdMs: 20_000 },
     window: 'w1',
     key: 'k1',

@@ -37,7 +37,7 @@ import { mergeUpdates, SharedDocument } from './editor/shared-document.ts'
 import type { Recorder } from './lab.ts'
 import { channelsFor } from './page/views.ts'
 import { refusalAfter, refusedUpdateWords } from './page/wording.ts'
-import { type BrowserKey, keepSession, originFor, renewSession, succeed } from './page-session.ts'
+import { type BrowserKey, baseFor, keepSession, renewSession, succeed } from './page-session.ts'
 import { nameKey, outageAfter, readItem, type Store, type Unshared } from './store.ts'
 import type { createWindFeed } from './wind/wind-feed.ts'
 
@@ -97,7 +97,7 @@ export class EditingSession implements LinkListener {
         ...{ polling: start.polling, timers, random: Math.random },
         channels: isProbing ? [probesChannel] : channelsFor(channel, store.view().shown.name),
         cursor: isProbing ? null : start.cursor,
-        originFor: (http) => originFor(http, start, location),
+        baseFor: (http) => baseFor(http, start, location),
         bounds: { messages: limits.outboxMessages, bytes: limits.outboxBytes },
         store: this.#drafts,
         merging: { mergeUpdates, pauseMs: start.mergeMs, mostBytes: limits.maxMessageBytes },

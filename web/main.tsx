@@ -2,13 +2,14 @@
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { browserTimers, newName, shareHere, shareTransports, transports } from '../client/index.ts'
+import { browserTimers, newName, shareHere, shareTransports } from '../client/index.ts'
 import { nameUnder, type PageStart, probesChannel } from '../server/wire/messages.ts'
 import { App, loadView } from './App.tsx'
 import { EditingSession } from './editing-session.ts'
 import { PageActions } from './page/actions.ts'
 import { viewAsked } from './page/views.ts'
 import { type BrowserKey, browserKey, modeAsked } from './page-session.ts'
+import { transports } from './requests.ts'
 import { createStore, firstView, readChoices } from './store.ts'
 import { askForPast, createWindFeed, fillInPast } from './wind/wind-feed.ts'
 

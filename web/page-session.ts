@@ -1,6 +1,6 @@
 // The page's browser key, the mode that its address requests, and the guest's session.
 
-import { createHttp } from '../client/index.ts'
+import { HttpError } from '../client/index.ts'
 import { excerptOf } from '../server/wire/graphemes.ts'
 import { fingerprintLength, keyPattern, type PageSettings } from '../server/wire/messages.ts'
 import {
@@ -12,6 +12,7 @@ import {
   transportNames,
 } from '../server/wire/modes.ts'
 import type { Timers } from '../server/wire/time.ts'
+import { openHttp } from './requests.ts'
 import { type ChoiceStorage, keepItem, readItem } from './store.ts'
 
 const windowKey = 'crosswind-window'
@@ -68,6 +69,9 @@ export function originFor(
   return isDirect ? `${page.protocol}//${page.hostname}:${ports[http]}` : page.origin
 }
 
+/** Where the server's endpoints are, for an HTTP version. */
+export const baseFor = (...given: Parameters<typeof originFor>) => `${originFor(...given)}/api`
+
 /** `?transport=…&http=…` overrides the server's default; unknown values are ignored, with a notice. */
 export function modeAsked(
   settings: PageSettings,
@@ -103,10 +107,12 @@ export function addressInMode(href: string, mode: Mode): string {
  * rejects when the server is unreachable.
  */
 export async function renewSession(): Promise<{ readonly expiresAt: number | null } | null> {
-  const http = createHttp('', new AbortController().signal, 20_000)
-  const validateStatus = (status: number) => status < 300 || status === 401
-  const answer = await http.post('/api/session', undefined, { validateStatus })
-  return answer.status === 401 ? null : answer.data
+  try {
+    return await openHttp().post('/session')
+  } catch (error) {
+    if (error instanceof HttpError && error.status === 401) return null
+    throw error
+  }
 }
 
 const soonestMs = 5000

@@ -9,7 +9,7 @@ import {
 } from '../../server/wire/messages.ts'
 import type { Timers } from '../../server/wire/time.ts'
 import { browserTimers, type Locks, newName, onceFree } from '../browser-services.ts'
-import { createHttp } from '../transports/http.ts'
+import { Http } from '../transports/http.ts'
 import type { Closing, Transports } from '../transports/transport.ts'
 import { type Asked, type Member, SharedStream } from './shared-stream.ts'
 
@@ -127,7 +127,7 @@ export class Coordinator {
   #streamFor(asked: Asked): SharedStream {
     const { window = '', key } = asked.query
     // A stream accepts drafts under one key only: windows that lost their key cookie get another stream.
-    const kind = `${asked.mode.name} ${asked.origin} ${key}`
+    const kind = `${asked.mode.name} ${asked.base} ${key}`
     const streams = this.#streams.get(kind) ?? []
     this.#streams.set(kind, streams)
     const found = streams.find((stream) => stream.hasRoomFor(asked))
@@ -142,8 +142,7 @@ export class Coordinator {
 
 const askTimeoutMs = 20_000
 
-/** Rejects as axios does. */
-async function askServer(origin: string, query: URLSearchParams, signal: AbortSignal): Promise<PollAnswer> {
-  const answer = await createHttp(origin, signal, askTimeoutMs).get<PollAnswer>(`/api/poll?${query}`)
-  return answer.data
+/** Rejects as `Http` does. */
+async function askServer(base: string, query: URLSearchParams, signal: AbortSignal): Promise<PollAnswer> {
+  return (await new Http(base, signal, askTimeoutMs).get<PollAnswer>(`/poll?${query}`)).answer
 }

@@ -57,7 +57,7 @@ function openWindows(group: string) {
       post({
         type: 'join',
         member: 1,
-        asked: { origin: 'https://localhost:1', mode: mode('sse/2'), query, polling },
+        asked: { base: 'https://localhost:1', mode: mode('sse/2'), query, polling },
       })
     }
 

@@ -20,7 +20,7 @@ function openClient() {
 
   function openNow() {
     return client.open({
-      origin: 'https://localhost:1',
+      base: 'https://localhost:1',
       mode: mode('sse/1.1'),
       query: new URLSearchParams({ window: 'w1', channels: 'main,wind' }),
       polling: { intervalMs: 1, holdMs: 1 },
@@ -94,7 +94,7 @@ test('after the coordinator could not be reached, the next opening looks for it 
   const closings: string[] = []
   const open = () =>
     client.open({
-      origin: 'https://localhost:1',
+      base: 'https://localhost:1',
       mode: mode('sse/1.1'),
       query: new URLSearchParams({ window: 'w1', channels: 'main' }),
       polling: { intervalMs: 1, holdMs: 1 },

@@ -2,7 +2,7 @@
 
 import type { AwarenessReport, Draft } from '../../server/wire/messages.ts'
 import { isShared, type Share, type TransportName, transportNames } from '../../server/wire/modes.ts'
-import { askClock, createHttp } from '../transports/http.ts'
+import { askClock, Http } from '../transports/http.ts'
 import {
   type Closing,
   createAnswers,
@@ -93,7 +93,7 @@ class SharedMember implements OpenTransport {
   readonly #onOver: () => void
   readonly #answers = createAnswers()
   readonly #ending = new AbortController()
-  readonly #http: ReturnType<typeof createHttp>
+  readonly #http: Http
   #post: Post = () => undefined
   #isOver = false
 
@@ -101,7 +101,7 @@ class SharedMember implements OpenTransport {
     this.#number = number
     this.#opening = opening
     this.#onOver = onOver
-    this.#http = createHttp(opening.origin, this.#ending.signal, clockTimeoutMs)
+    this.#http = new Http(opening.base, this.#ending.signal, clockTimeoutMs)
     reached.then(
       (post) => this.#join(post),
       () => this.end(lost),
@@ -152,8 +152,8 @@ class SharedMember implements OpenTransport {
   #join(post: Post): void {
     if (this.#isOver) return
     this.#post = post
-    const { origin, mode, query, polling } = this.#opening
-    const asked = { origin, mode, query: Object.fromEntries(query), polling }
+    const { base, mode, query, polling } = this.#opening
+    const asked = { base, mode, query: Object.fromEntries(query), polling }
     post({ type: 'join', member: this.#number, asked })
   }
 

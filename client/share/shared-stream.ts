@@ -22,12 +22,12 @@ import { type Closing, lost, type Opening, RefusedError, type WebTransport } fro
 import { Tail } from './tail.ts'
 
 /** An `Opening` as plain data. */
-export interface Asked extends Pick<Opening, 'origin' | 'mode' | 'polling'> {
+export interface Asked extends Pick<Opening, 'base' | 'mode' | 'polling'> {
   readonly query: Readonly<Record<string, string>>
 }
 
-/** Responds at once; rejects as axios does. */
-type AskServer = (origin: string, query: URLSearchParams, signal: AbortSignal) => Promise<PollAnswer>
+/** Responds at once; rejects as `Http` does. */
+type AskServer = (base: string, query: URLSearchParams, signal: AbortSignal) => Promise<PollAnswer>
 
 interface MemberListener {
   readonly onFrame: (frame: DownFrame) => void
@@ -301,7 +301,7 @@ export class SharedStream {
     const { asked, gone } = member
     for (let isFirst = true; !this.#tail?.covers(member.cursor, member.channels); isFirst = false) {
       const question = this.#ownQuery(asked, member.cursor, isFirst ? { first: '' } : {})
-      const answer = await this.#ask(asked.origin, question, gone.signal)
+      const answer = await this.#ask(asked.base, question, gone.signal)
       if (!this.#members.has(member) || !this.#welcome) return
       if (!member.takeAnswer(answer, this.#welcome, isFirst)) return this.#drop(member, lost)
       // The server reports presence once, so the polling stream will not get it again.

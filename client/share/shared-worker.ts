@@ -1,13 +1,13 @@
 // Entry of the SharedWorker: the coordinator of this browser's windows on this server.
 
 import { holdForLife, newName } from '../browser-services.ts'
-import { transports } from '../transports/slots.ts'
+import { limitToSlots, transportsByName } from '../transports/slots.ts'
 import { Coordinator, type FromWindow } from './coordinator.ts'
 
 /** The worker lives while it holds this lock; its first message names it. */
 const lock = newName('crosswind-place-')
 const held = holdForLife(navigator.locks, lock)
-const coordinator = new Coordinator(transports)
+const coordinator = new Coordinator(limitToSlots(transportsByName))
 
 addEventListener('connect', (event) => {
   const [port] = (event as MessageEvent).ports

@@ -57,7 +57,7 @@ export function openCoordinator() {
       names += 1
       return `s${names}`
     },
-    ask(_origin, query, signal) {
+    ask(_base, query, signal) {
       const { promise, resolve, reject } = Promise.withResolvers<PollAnswer>()
       questions.push({
         cursor: query.get('cursor'),
@@ -142,7 +142,7 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
       const known = modeCalled(mode)
       const polling = { intervalMs: 1000, holdMs: 20_000 }
       members += 1
-      const asked = { origin: `https://${known.http}`, mode: known, query, polling }
+      const asked = { base: `https://${known.http}`, mode: known, query, polling }
       hear({ type: 'join', member: members, asked })
     },
     send: (id: string) => hear({ type: 'send', member: members, draft: draftOf(id) }),

@@ -1,7 +1,7 @@
-// Requests through axios: error mapping, the POST uplink, clock requests.
+// Requests: error mapping, the POST uplink, clock requests.
 
-import axios, { type AxiosInstance } from 'axios'
 import type { AwarenessReport, Draft, Stored } from '../../server/wire/messages.ts'
+import type { Reply, Send } from './send.ts'
 import {
   BusyError,
   browser,
@@ -10,46 +10,81 @@ import {
   now,
   type Opening,
   type OpenTransport,
-  type Platform,
   RefusedError,
 } from './transport.ts'
 
-export function createHttp(
-  origin: string,
-  signal: AbortSignal,
-  timeoutMs: number,
-  { adapter } = browser,
-): AxiosInstance {
-  return axios.create({
-    baseURL: origin,
-    adapter,
-    timeout: timeoutMs,
-    signal,
-    withCredentials: true,
-    // Otherwise axios awaits the cookie store before each request; the server checks the Origin
-    // instead.
-    xsrfCookieName: '',
-  })
+/** An answer that is no success: `code` and the sentence are the server's. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError'
+  readonly status: number
+  readonly code: string
+  readonly retryAfterMs: number | null
+
+  constructor({ status, text }: Pick<Reply, 'status' | 'text'>) {
+    const { code, message, retryAfterMs } = parsed(text)
+    super(message ?? `The server answered ${status}.`)
+    this.status = status
+    this.code = code ?? String(status)
+    this.retryAfterMs = retryAfterMs ?? null
+  }
+}
+
+function parsed(text: string): { code?: string; message?: string; retryAfterMs?: number } {
+  try {
+    return Object(JSON.parse(text))
+  } catch {
+    return {}
+  }
+}
+
+/** Requests below one address. Each rejects with an `HttpError`, or with another one if no answer comes. */
+export class Http {
+  readonly #base: string
+  readonly #limits: Parameters<Send>[3]
+  readonly #send: Send
+
+  constructor(
+    base: string,
+    signal: AbortSignal,
+    timeoutMs: number,
+    { send }: { readonly send: Send } = browser,
+  ) {
+    this.#base = base
+    this.#limits = { signal, timeoutMs }
+    this.#send = send
+  }
+
+  /** `receivedAt`: before the JSON is parsed; ms since the epoch. */
+  async get<Answer>(path: string): Promise<{ readonly answer: Answer; readonly receivedAt: number }> {
+    const { text, receivedAt } = await this.#ask('GET', path, null)
+    return { answer: JSON.parse(text), receivedAt }
+  }
+
+  /** Resolves to null for an empty answer. */
+  async post<Answer>(path: string, content?: object): Promise<Answer | null> {
+    const { text } = await this.#ask('POST', path, content ? JSON.stringify(content) : null)
+    return text === '' ? null : JSON.parse(text)
+  }
+
+  async #ask(method: 'GET' | 'POST', path: string, body: string | null): Promise<Reply> {
+    const reply = await this.#send(method, `${this.#base}${path}`, body, this.#limits)
+    if (reply.status >= 200 && reply.status < 300) return reply
+    throw new HttpError(reply)
+  }
 }
 
 const uplinkTimeoutMs = 20_000
 
-const json = {
-  headers: { 'Content-Type': 'application/json' },
-  // Skips axios's content detection.
-  transformRequest: (data?: object) => (data ? JSON.stringify(data) : ''),
-}
-
 /** One POST per message, one at a time to keep their order. */
 export function createPostUplink(
-  { origin, query, onFrame }: Opening,
-  platform?: Platform,
+  { base, query, onFrame }: Opening,
+  platform?: { readonly send: Send },
 ): Required<OpenTransport> {
   const ending = new AbortController()
-  const messages = `/api/messages?${pick(query, 'key')}`
-  const heartbeat = `/api/heartbeat?${pick(query, 'window', 'key')}`
-  const client = createHttp(origin, ending.signal, uplinkTimeoutMs, platform)
-  const sendAwareness = createAwarenessUplink(client, query, ending.signal)
+  const messages = `/messages?${pick(query, 'key')}`
+  const heartbeat = `/heartbeat?${pick(query, 'window', 'key')}`
+  const http = new Http(base, ending.signal, uplinkTimeoutMs, platform)
+  const sendAwareness = createAwarenessUplink(http, query, ending.signal)
   let last: Promise<unknown> = Promise.resolve()
   let isIdle = true
   let busy: BusyError | null = null
@@ -58,8 +93,7 @@ export function createPostUplink(
     // Later drafts must not overtake a delayed one.
     if (busy) throw busy
     try {
-      const answer = await client.post<Stored>(messages, draft, json)
-      return answer.data
+      return (await http.post<Stored>(messages, draft)) as Stored
     } catch (error) {
       const reason = asSendingError(error)
       if (reason instanceof BusyError) busy = reason
@@ -83,9 +117,9 @@ export function createPostUplink(
       return sent
     },
     beat(windows) {
-      client.post(heartbeat, windows && { windows }, json).catch(() => undefined)
+      http.post(heartbeat, windows && { windows }).catch(() => undefined)
     },
-    askClock: () => askClock(client, onFrame),
+    askClock: () => askClock(http, onFrame),
     sendAwareness,
     close: () => ending.abort(),
   }
@@ -94,8 +128,8 @@ export function createPostUplink(
 const awarenessRetryMs = 1000
 
 /** One POST at a time; meanwhile only the newest report of each window waits. */
-function createAwarenessUplink(client: AxiosInstance, query: URLSearchParams, ending: AbortSignal) {
-  const path = `/api/awareness?${pick(query, 'window', 'key', 'opening')}`
+function createAwarenessUplink(http: Http, query: URLSearchParams, ending: AbortSignal) {
+  const path = `/awareness?${pick(query, 'window', 'key', 'opening')}`
   const waiting = new Map<string, AwarenessReport>()
   let isBusy = false
 
@@ -106,7 +140,7 @@ function createAwarenessUplink(client: AxiosInstance, query: URLSearchParams, en
     const [window, report] = next
     waiting.delete(window)
     try {
-      await client.post(path, report, json)
+      await http.post(path, report)
     } catch (error) {
       if (ending.aborted || asSendingError(error) instanceof RefusedError) return void sendNext()
       if (!waiting.has(window)) waiting.set(window, report)
@@ -126,31 +160,18 @@ export function pick(query: URLSearchParams, ...names: readonly string[]): URLSe
   return new URLSearchParams([...query].filter(([name]) => names.includes(name)))
 }
 
-/** `receivedAt`: before the JSON is parsed; ms since the epoch. */
-export async function getStamped<Answer>(client: AxiosInstance, path: string) {
-  let receivedAt = 0
-  const { data } = await client.get<string>(path, {
-    transformResponse(text: string) {
-      receivedAt = now()
-      return text
-    },
-  })
-  return { answer: JSON.parse(data) as Answer, receivedAt }
-}
-
 /** The answer arrives as a `clock` frame; failures are silent. */
-export function askClock(client: AxiosInstance, onFrame: Opening['onFrame']): void {
+export function askClock(http: Http, onFrame: Opening['onFrame']): void {
   const sent = now()
-  getStamped<{ readonly at: number }>(client, '/api/clock').then(
+  http.get<{ readonly at: number }>('/clock').then(
     ({ answer: { at }, receivedAt }) => onFrame({ type: 'clock', sent, received: at, at }, receivedAt),
     () => undefined,
   )
 }
 
 export function asClosing(error: unknown): Closing {
-  const answer = errorResponseIn(error)
-  if (!answer) return lost
-  const { status, code, sentence, retryAfterMs } = answer
+  if (!(error instanceof HttpError)) return lost
+  const { status, code, message: sentence, retryAfterMs } = error
   if (code === 'draining') return { code, sentence, retryAfterMs }
   if (status === 401)
     return { code: code === 'session-expired' ? 'expired' : 'uninvited', sentence, retryAfterMs }
@@ -165,32 +186,10 @@ const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 const usualPauseMs = 500
 
 function asSendingError(error: unknown): unknown {
-  const answer = errorResponseIn(error)
-  if (!answer || answer.status === 401) return error
-  const { status, code, sentence, retryAfterMs } = answer
+  if (!(error instanceof HttpError) || error.status === 401) return error
+  const { status, code, message: sentence, retryAfterMs } = error
   // A deleted document (410) may be restored.
   if (transientStatuses.has(status) || status === 410 || status === 503)
     return new BusyError(sentence, retryAfterMs ?? usualPauseMs)
   return status >= 400 && status < 500 ? new RefusedError(code, sentence) : error
-}
-
-/** Null without a response. */
-function errorResponseIn(error: unknown) {
-  if (!axios.isAxiosError(error) || !error.response) return null
-  const { status, data } = error.response
-  const { code, message, retryAfterMs } = typeof data === 'string' ? parsed(data) : (data ?? {})
-  return {
-    status,
-    code: code ?? String(status),
-    sentence: message ?? `The server answered ${status}.`,
-    retryAfterMs: retryAfterMs ?? null,
-  }
-}
-
-function parsed(text: string): { code?: string; message?: string; retryAfterMs?: number } {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return {}
-  }
 }

@@ -1,17 +1,17 @@
 // Polling and long polling: successive requests from the last response's cursor; POSTs up.
 
 import type { PollAnswer } from '../../server/wire/messages.ts'
-import { asClosing, createHttp, createPostUplink, getStamped, pick } from './http.ts'
+import { asClosing, createPostUplink, Http, pick } from './http.ts'
 import { browser, type Opening, type OpenTransport, type Platform, type WebTransport } from './transport.ts'
 
 export const polling: WebTransport = {
   name: 'polling',
-  open: (opening, platform) => openPoll('/api/poll', opening.polling.intervalMs, 0, opening, platform),
+  open: (opening, platform) => openPoll('/poll', opening.polling.intervalMs, 0, opening, platform),
 }
 
 export const longPolling: WebTransport = {
   name: 'long-polling',
-  open: (opening, platform) => openPoll('/api/long-poll', 0, opening.polling.holdMs, opening, platform),
+  open: (opening, platform) => openPoll('/long-poll', 0, opening.polling.holdMs, opening, platform),
 }
 
 /** Timeout beyond the server's hold time. */
@@ -25,7 +25,7 @@ function openPoll(
   platform = browser,
 ): OpenTransport {
   const ending = new AbortController()
-  const http = createHttp(opening.origin, ending.signal, holdMs + patienceMs, platform)
+  const http = new Http(opening.base, ending.signal, holdMs + patienceMs, platform)
   const uplink = createPostUplink(opening, platform)
   let cursor = opening.query.get('cursor')
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -36,7 +36,7 @@ function openPoll(
     if (isFirst) query.set('first', '')
     if (holdMs > 0) query.set('hold', String(holdMs))
     try {
-      const { answer, receivedAt } = await getStamped<PollAnswer>(http, `${path}?${query}`)
+      const { answer, receivedAt } = await http.get<PollAnswer>(`${path}?${query}`)
       if (!ending.signal.aborted) take(answer, receivedAt)
     } catch (error) {
       if (ending.signal.aborted) return
@@ -66,8 +66,8 @@ function openPoll(
     close() {
       stop()
       // Otherwise the server counts the window as present until the silence limit.
-      const { origin, query } = opening
-      postLeave(`${origin}/api/leave?${pick(query, 'window', 'key', 'opening')}`, platform)
+      const { base, query } = opening
+      postLeave(`${base}/leave?${pick(query, 'window', 'key', 'opening')}`, platform)
     },
   }
 }

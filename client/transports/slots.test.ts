@@ -16,13 +16,13 @@ async function turns(): Promise<void> {
 /** Windows of one browser at a host of their own. */
 function browser() {
   hosts += 1
-  const origin = `https://localhost:${hosts}`
+  const base = `https://localhost:${hosts}`
   const { streams, transports } = createFakeTransports()
   const heeding = limitToSlots(transports, navigator.locks)
   function start(name: string) {
     const closings: Closing[] = []
     const opening: Opening = {
-      origin,
+      base,
       mode: mode(name),
       query: new URLSearchParams(),
       polling: { intervalMs: 1000, holdMs: 1000 },

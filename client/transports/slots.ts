@@ -4,7 +4,7 @@ import type { TransportName } from '../../server/wire/modes.ts'
 import { longPolling, polling } from './polling.ts'
 import { sse } from './sse.ts'
 import { streaming } from './streaming.ts'
-import type { Closing, Opening, OpenTransport, Transports, WebTransport } from './transport.ts'
+import type { Closing, Opening, OpenTransport, Platform, Transports, WebTransport } from './transport.ts'
 import { websocket } from './websocket.ts'
 
 const full: Closing = {
@@ -29,7 +29,7 @@ export function limitToSlots(
     open(opening) {
       const { windowsPerBrowser } = opening.mode
       if (windowsPerBrowser === null) return transport.open(opening)
-      return openInSlot(transport, opening, takeSlot(opening.origin, windowsPerBrowser))
+      return openInSlot(transport, opening, takeSlot(new URL(opening.base).origin, windowsPerBrowser))
     },
   })
   const limited = Object.entries(real).map(([name, transport]) => [name, limit(transport)])
@@ -126,5 +126,12 @@ export function lackingTransports(): Partial<Record<TransportName, string>> {
   return lacking
 }
 
-// Pure, so that a bundle without transports drops them.
-export const transports: Transports = /* @__PURE__ */ limitToSlots(transportsByName)
+/** All transports, over another platform than the browser's own. */
+export function transportsOver(platform: Platform): Transports {
+  const over = ({ name, open, lacks }: WebTransport): WebTransport => ({
+    ...{ name, ...(lacks && { lacks }) },
+    open: (opening) => open(opening, platform),
+  })
+  const named = Object.entries(transportsByName).map(([name, transport]) => [name, over(transport)])
+  return Object.fromEntries(named)
+}

@@ -19,7 +19,7 @@ function openSse(opening: Opening, platform?: Platform): OpenTransport {
     uplink.close()
     opening.onClose(closing)
   }
-  const closeStream = openStream('/api/stream', { ...opening, onClose }, platform)
+  const closeStream = openStream('/stream', { ...opening, onClose }, platform)
   return {
     ...uplink,
     close() {
@@ -45,10 +45,10 @@ const frameTypes = [
 /** Returns a close function. Calls `onClose` once, after `bye` or a loss. */
 export function openStream(
   path: string,
-  { origin, query, onFrame, onClose }: Opening,
+  { base, query, onFrame, onClose }: Opening,
   platform = browser,
 ): () => void {
-  const source = platform.openEvents(`${origin}${path}?${query}`)
+  const source = platform.openEvents(`${base}${path}?${query}`)
 
   for (const type of frameTypes) {
     source.addEventListener(type, (event: MessageEvent<string>) => {

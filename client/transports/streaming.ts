@@ -20,7 +20,7 @@ export const streaming: WebTransport = {
   lacks: () => (canStream() ? null : unsupported.sentence),
 }
 
-const path = '/api/streaming'
+const path = '/streaming'
 
 /** A draining server also ends the uplink; wait this long for its `bye` on the stream. */
 const byeWaitMs = 200
@@ -48,7 +48,7 @@ function openStreaming(opening: Opening, platform = browser): OpenTransport {
   if (!canStream()) queueMicrotask(() => end(unsupported))
 
   function upload(): Promise<unknown> {
-    const { origin, query } = opening
+    const { base, query } = opening
     const request: StreamedRequest = {
       method: 'POST',
       headers: { 'Content-Type': 'application/x-ndjson' },
@@ -56,7 +56,7 @@ function openStreaming(opening: Opening, platform = browser): OpenTransport {
       body: body.readable,
       signal: ending.signal,
     }
-    return platform.fetch(`${origin}${path}?${pick(query, 'window', 'key')}`, request)
+    return platform.fetch(`${base}${path}?${pick(query, 'window', 'key')}`, request)
   }
 
   function end(closing: Closing): void {

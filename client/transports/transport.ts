@@ -1,6 +1,5 @@
 // The transport contract in the window, and acknowledgements that arrive as frames.
 
-import type { AxiosRequestConfig } from 'axios'
 import {
   type AwarenessReport,
   type Beat,
@@ -13,6 +12,7 @@ import {
   type Stored,
 } from '../../server/wire/messages.ts'
 import type { Mode, TransportName } from '../../server/wire/modes.ts'
+import { type Send, sendByXhr } from './send.ts'
 
 /** Converts bytes to frames and drafts to acknowledgements. Never retries: the link does. */
 export interface WebTransport {
@@ -30,11 +30,8 @@ export type Transports = Readonly<Record<TransportName, WebTransport>>
 
 /** The base of all transports: the browser, or Node in tests and measurements. */
 export interface Platform {
-  readonly adapter: NonNullable<AxiosRequestConfig['adapter']>
-  /**
-   * `error` events are `ErrorEvent`s with an axios error if the platform knows why the stream
-   * failed.
-   */
+  readonly send: Send
+  /** `error` events are `ErrorEvent`s if the platform knows why the stream failed (`HttpError`). */
   readonly openEvents: (address: string) => Pick<EventSource, 'addEventListener' | 'close'>
   readonly openSocket: (
     address: string,
@@ -44,15 +41,15 @@ export interface Platform {
 
 /** Sends credentials to both of the server's ports, whichever served the page. */
 export const browser: Platform = {
-  adapter: 'xhr',
+  send: sendByXhr,
   openEvents: (address) => new EventSource(address, { withCredentials: true }),
   openSocket: (address) => new WebSocket(address),
   fetch: (address, request) => fetch(address, { ...request, credentials: 'include' }),
 }
 
 export interface Opening {
-  /** Such as `https://localhost:8443`. */
-  readonly origin: string
+  /** Where the server's endpoints are, such as `https://localhost:8443/api`. */
+  readonly base: string
   readonly mode: Mode
   /** `window`, `key`, `opening`, `channels`, `cursor`. */
   readonly query: URLSearchParams

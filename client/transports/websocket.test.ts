@@ -23,7 +23,7 @@ const counting: Platform = {
 function openOnce(port: number, opening: number, name = 'websocket/1.1'): Promise<Closing> {
   return new Promise((onClose) => {
     const asked: Opening = {
-      origin: `http://127.0.0.1:${port}`,
+      base: `http://127.0.0.1:${port}`,
       mode: mode(name),
       query: new URLSearchParams({ opening: String(opening) }),
       polling: { intervalMs: 1000, holdMs: 1000 },

@@ -16,10 +16,7 @@ import {
 
 export const websocket: WebTransport = { name: 'websocket', open: openWebSocket }
 
-function openWebSocket(
-  { origin, mode, query, onFrame, onClose }: Opening,
-  platform = browser,
-): OpenTransport {
+function openWebSocket({ base, mode, query, onFrame, onClose }: Opening, platform = browser): OpenTransport {
   const answers = createAnswers()
   const ending = new AbortController()
   let socket: ReturnType<Platform['openSocket']> | null = null
@@ -27,7 +24,7 @@ function openWebSocket(
 
   function connect(): void {
     if (ending.signal.aborted) return
-    socket = platform.openSocket(`${origin.replace(/^http/, 'ws')}/api/socket?${query}`)
+    socket = platform.openSocket(`${base.replace(/^http/, 'ws')}/socket?${query}`)
     socket.addEventListener('message', (event: MessageEvent<string>) => {
       const receivedAt = now()
       const frame: DownFrame = JSON.parse(event.data)
@@ -46,7 +43,7 @@ function openWebSocket(
   }
 
   async function connectIfReachable(): Promise<void> {
-    const isReachable = await touch(origin, ending.signal, platform)
+    const isReachable = await touch(base, ending.signal, platform)
     if (isReachable || ending.signal.aborted) connect()
     else onClose(lost)
   }
@@ -96,10 +93,10 @@ function openWebSocket(
 const touchWithinMs = 1000
 
 /** Makes the browser connect. */
-async function touch(origin: string, signal: AbortSignal, platform: Platform): Promise<boolean> {
+async function touch(base: string, signal: AbortSignal, platform: Platform): Promise<boolean> {
   const deadline = AbortSignal.timeout(touchWithinMs)
   try {
-    await platform.fetch(`${origin}/healthz`, {
+    await platform.fetch(`${base}/clock`, {
       cache: 'no-store',
       signal: AbortSignal.any([signal, deadline]),
     })

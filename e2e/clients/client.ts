@@ -4,15 +4,24 @@ import { createHash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
-import axios, { type AxiosAdapter, AxiosError } from 'axios'
 import type { WebSocket } from 'ws'
-import { type Opening, type OpenTransport, type Platform, transportsByName } from '../../client/index.ts'
+import {
+  HttpError,
+  now,
+  type Opening,
+  type OpenTransport,
+  type Platform,
+  type Send,
+  transportsByName,
+} from '../../client/index.ts'
 import type { Draft } from '../../server/wire/messages.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import { createSseReader } from '../../server/wire/sse-framing.ts'
 import { connectHttp } from './http-client.ts'
 
-export interface NodeOpening extends Opening {
+export interface NodeOpening extends Omit<Opening, 'base'> {
+  /** Such as `https://localhost:8443`. */
+  readonly origin: string
   /** Trusted certificate, PEM; null trusts any. */
   readonly ca: string | null
   /** Session cookie, `name=value`. */
@@ -24,14 +33,17 @@ export interface NodeTransport
     Pick<NodePlatform, 'pause' | 'resume' | 'cut'> {}
 
 /** The window's transport for that mode, over its own connections. */
-export function openTransport({ ca, cookie, ...opening }: NodeOpening): NodeTransport {
-  const { mode, origin } = opening
+export function openTransport({ ca, cookie, origin, ...opening }: NodeOpening): NodeTransport {
+  const { mode } = opening
   const platform = createNodePlatform(mode.http, origin, ca, cookie)
   const onClose: Opening['onClose'] = (closing) => {
     platform.close()
     opening.onClose(closing)
   }
-  const transport = transportsByName[mode.transport].open({ ...opening, onClose }, platform)
+  const transport = transportsByName[mode.transport].open(
+    { ...opening, base: `${origin}/api`, onClose },
+    platform,
+  )
   const { pause, resume, cut } = platform
   return {
     ...transport,
@@ -86,23 +98,18 @@ function createNodePlatform(
   const leaving: Promise<unknown>[] = []
   let isPaused = false
 
-  const adapter: AxiosAdapter = async (config) => {
-    const { method = 'get', timeout = 0, data, responseType } = config
+  const send: Send = async (method, address, text, { signal, timeoutMs }) => {
     const late = new AbortController()
-    const timer = timeout > 0 ? setTimeout(() => late.abort(), timeout) : undefined
+    const timer = setTimeout(() => late.abort(), timeoutMs)
     try {
       const { status, body } = await http.ask({
-        method: method.toUpperCase(),
-        path: pathOf(axios.getUri(config)),
-        headers: config.headers.toJSON() as Record<string, string>,
-        body: data,
-        signal: AbortSignal.any([config.signal as AbortSignal, late.signal]),
+        method,
+        path: pathOf(address),
+        headers: text === null ? {} : { 'content-type': 'application/json' },
+        body: text ?? undefined,
+        signal: AbortSignal.any([signal, late.signal]),
       })
-      const isOk = status >= 200 && status < 300
-      const content = isOk && responseType === 'stream' ? body : await textFrom(body)
-      const response = { status, statusText: '', headers: {}, data: content, config }
-      if (isOk) return response
-      throw new AxiosError(`The server answered ${status}.`, undefined, config, null, response)
+      return { status, text: await textFrom(body), receivedAt: now() }
     } finally {
       clearTimeout(timer)
     }
@@ -138,7 +145,8 @@ function createNodePlatform(
     })
 
     async function follow(): Promise<void> {
-      const { data: body } = await axios.get<Readable>(address, { adapter, responseType: 'stream', signal })
+      const { status, body } = await http.ask({ path: pathOf(address), signal })
+      if (status !== 200) throw new HttpError({ status, text: await textFrom(body) })
       await read(body, push)
     }
 
@@ -151,7 +159,7 @@ function createNodePlatform(
   }
 
   return {
-    adapter,
+    send,
     openEvents,
     openSocket(address) {
       const socket = http.openSocket(pathOf(address))

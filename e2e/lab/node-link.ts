@@ -9,17 +9,20 @@ import {
   type WebTransport,
 } from '../../client/index.ts'
 import { processTimers } from '../../server/process.ts'
-import { type TransportName, transportNames } from '../../server/wire/modes.ts'
+import { type HttpVersion, type TransportName, transportNames } from '../../server/wire/modes.ts'
 import { nameOf, newKey } from '../clients/client.ts'
+
+export type LinkOpening = Omit<Opening, 'base'> & { readonly origin: string }
 
 interface NodeOpening
   extends Partial<LinkListener>,
-    Pick<LinkOptions, 'originFor' | 'polling' | 'channels' | 'mode' | 'bounds' | 'random'> {
+    Pick<LinkOptions, 'polling' | 'channels' | 'mode' | 'bounds' | 'random'> {
   /** The key's fingerprint is appended. */
   readonly name: string
   /** Whether the link may fall back to another mode after repeated cuts. */
   readonly mayFall: boolean
-  readonly connect: (opening: Opening) => OpenTransport
+  readonly originFor: (http: HttpVersion) => string
+  readonly connect: (opening: LinkOpening) => OpenTransport
 }
 
 const ignored: LinkListener = {
@@ -35,14 +38,18 @@ const ignored: LinkListener = {
   onRenamed: () => undefined,
 }
 
-export function openNodeLink({ name, mode, mayFall, connect, ...parts }: NodeOpening): Link {
+export function openNodeLink({ name, mode, mayFall, originFor, connect, ...parts }: NodeOpening): Link {
   const key = newKey()
   const transports = transportNames.map((transport): [TransportName, WebTransport] => [
     transport,
-    { name: transport, open: connect },
+    {
+      name: transport,
+      open: (opening) => connect({ ...opening, origin: originFor(opening.mode.http) }),
+    },
   ])
   const options: LinkOptions = {
     ...parts,
+    baseFor: (http) => `${originFor(http)}/api`,
     transports: Object.fromEntries(transports) as Record<TransportName, WebTransport>,
     window: nameOf(key, name),
     key,

@@ -1,12 +1,12 @@
 // Windows without a browser: the real link over connections that can be cut and stalled.
 
-import type { Link, LinkState, Opening } from '../../client/index.ts'
+import type { Link, LinkState } from '../../client/index.ts'
 import { type DownFrame, parseCursor } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import { type NodeTransport, openTransport } from '../clients/client.ts'
 import { requireModes } from '../lab/mode-names.ts'
-import { openNodeLink } from '../lab/node-link.ts'
+import { type LinkOpening, openNodeLink } from '../lab/node-link.ts'
 import { createWindowRecord, type Outage, type WindowRecord } from './resilience-summary.ts'
 
 const writersPerMode = 2
@@ -195,7 +195,7 @@ export class FleetWindow {
     this.#link.close()
   }
 
-  #connect(opening: Opening & { readonly ca: string }) {
+  #connect(opening: LinkOpening & { readonly ca: string }) {
     const moment = this.#cutNext
     this.#cutNext = null
     const connection: NodeTransport = openTransport({

@@ -1,13 +1,14 @@
 // The view that compares the modes from this browser, and diagnoses the network.
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { browserTimers, newName, transports, transportsByName } from '../../client/index.ts'
+import { browserTimers, newName } from '../../client/index.ts'
 import { nameUnder, type PageStart } from '../../server/wire/messages.ts'
 import { connections, type Mode, modes } from '../../server/wire/modes.ts'
 import { type CommonProps, type PageProps, useView } from '../page/hooks.ts'
 import { addressInView } from '../page/views.ts'
 import { msWords } from '../page/wording.ts'
-import { browserKey, originFor } from '../page-session.ts'
+import { baseFor, browserKey } from '../page-session.ts'
+import { freeTransports, transports } from '../requests.ts'
 import { keepMedians } from '../store.ts'
 import {
   estimateOf,
@@ -131,7 +132,7 @@ async function measuringParts(start: PageStart, store: CommonProps['store']): Pr
   const { key, fingerprint } = await browserKey()
   return {
     transports,
-    originFor: (http) => originFor(http, start, location),
+    baseFor: (http) => baseFor(http, start, location),
     polling: start.polling,
     key,
     heldStreams: store.view().browserHttp1Streams,
@@ -404,7 +405,7 @@ function Network({ store, start, turns, rows, isMeasuring }: NetworkProps) {
 
   async function count(mode: Mode): Promise<void> {
     setOpened('counting')
-    const parts = { ...(await measuringParts(start, store)), transports: transportsByName }
+    const parts = { ...(await measuringParts(start, store)), transports: freeTransports }
     setOpened(await countStreams(mode, streamsTried, streamsWithinMs, parts))
   }
 
@@ -496,7 +497,7 @@ function useAlpn(start: PageStart): string | null {
   const [alpn, setAlpn] = useState<string | null>(null)
   useEffect(() => {
     const [shared] = modes.filter(({ http }) => connections[http].isShared)
-    const address = `${originFor(shared?.http ?? start.http, start, location)}/api/clock?alpn=${newName('')}`
+    const address = `${baseFor(shared?.http ?? start.http, start, location)}/clock?alpn=${newName('')}`
     // Uses an observer, since the list of entries may be full.
     const observer = new PerformanceObserver((list) => {
       for (const entry of list.getEntriesByName(address) as PerformanceResourceTiming[])

@@ -48,7 +48,7 @@ function stage({ delayMs = 7, ackMs = 0, opens = true, loses = (_n: number): boo
   let names = 0
   const parts: MeasuringParts = {
     transports: { [mode.transport]: transport } as unknown as Transports,
-    originFor: () => 'https://localhost',
+    baseFor: () => 'https://localhost/api',
     polling: { intervalMs: 150, holdMs: 300 },
     key: 'k',
     heldStreams: 3,

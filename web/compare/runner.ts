@@ -8,7 +8,7 @@ import { isLastRound, type Plan, pauseBefore, type Turn } from './comparison.ts'
 
 export interface MeasuringParts {
   readonly transports: Transports
-  readonly originFor: (http: HttpVersion) => string
+  readonly baseFor: (http: HttpVersion) => string
   readonly polling: Opening['polling']
   readonly key: string
   /**
@@ -35,10 +35,10 @@ function fullTurn(mode: Mode): Turn {
 
 /** A separate connection, under a new name, that reads probes. */
 function openProbing(mode: Mode, parts: MeasuringParts, listener: Pick<Opening, 'onFrame' | 'onClose'>) {
-  const { transports, originFor, polling, key, timers } = parts
+  const { transports, baseFor, polling, key, timers } = parts
   const name = parts.newName()
   const query = new URLSearchParams({ window: name, key, opening: '1', channels: probesChannel })
-  const opening = { origin: originFor(mode.http), mode, query, polling, ...listener }
+  const opening = { base: baseFor(mode.http), mode, query, polling, ...listener }
   return { name, connection: new Connection(transports[mode.transport], opening, timers) }
 }
 

@@ -1,6 +1,6 @@
 // Documents as a window sees them: addresses, names, and the server's list and invitations.
 
-import { asClosing, browserTimers, createHttp, newName } from '../../client/index.ts'
+import { asClosing, browserTimers, newName } from '../../client/index.ts'
 import {
   type DocumentList,
   documentPath,
@@ -19,6 +19,7 @@ import {
   windChannel,
 } from '../../server/wire/messages.ts'
 import type { BrowserKey } from '../page-session.ts'
+import { openHttp } from '../requests.ts'
 
 /** Keeps the mode and view, but not the reader's choice of read-only. */
 export function addressOfDocument(href: string, channel: string): string {
@@ -82,29 +83,24 @@ export function findDocuments(
 
 const plain = (text: string) => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLocaleLowerCase().trim()
 
-const timeoutMs = 20_000
-
 /** Each request rejects with an Error whose message can be displayed. */
 async function request<Answer>(path: string, content?: object): Promise<Answer> {
-  const http = createHttp('', new AbortController().signal, timeoutMs)
-  const headers = { 'Content-Type': 'application/json' }
+  const http = openHttp()
   try {
-    const asked = content ? http.post<Answer>(path, content, { headers }) : http.get<Answer>(path)
-    return (await asked).data
+    if (content) return (await http.post<Answer>(path, content)) as Answer
+    return (await http.get<Answer>(path)).answer
   } catch (error) {
     throw new Error(asClosing(error).sentence, { cause: error })
   }
 }
 
-export const askDocuments = () => request<DocumentList>('/api/documents')
+export const askDocuments = () => request<DocumentList>('/documents')
 
 export const askHistory = (channel: string, after: string | null) =>
-  request<HistoryPortion>(
-    `/api/history?${new URLSearchParams({ channel, ...(after !== null && { after }) })}`,
-  )
+  request<HistoryPortion>(`/history?${new URLSearchParams({ channel, ...(after !== null && { after }) })}`)
 
 export const inviteReaders = (channel: string, hours: number) =>
-  request<InvitationAnswer>('/api/invitations', { channel, may: 'read', hours })
+  request<InvitationAnswer>('/invitations', { channel, may: 'read', hours })
 
 /** Stores the title of a document that no window shows yet, which adds it to the list. */
 export const createDocument = (by: BrowserKey, channel: string, name: string) =>
@@ -123,5 +119,5 @@ async function send<K extends Kind>(
 ): Promise<void> {
   const from = nameUnder(fingerprint, newName('n'))
   const draft = { id: `${from}-1`, channel, kind, from, at: browserTimers.now(), body }
-  await request(`/api/messages?${new URLSearchParams({ key })}`, draft)
+  await request(`/messages?${new URLSearchParams({ key })}`, draft)
 }

@@ -1,9 +1,10 @@
 // The live view of the server's load: figures of the last two minutes.
 
 import { useEffect, useState } from 'react'
-import { asClosing, browserTimers, createHttp } from '../../client/index.ts'
+import { asClosing, browserTimers } from '../../client/index.ts'
 import { type MonitorProcess, type MonitorReply, secondsKept } from '../../server/wire/monitor.ts'
 import { type Cancel, nothingPlanned } from '../../server/wire/time.ts'
+import { openHttp } from '../requests.ts'
 import {
   chartsOf,
   type MonitorChart,
@@ -130,14 +131,14 @@ function useMonitor(): Seen {
   const [seen, setSeen] = useState<Seen>({ reply: null, processes: [], fault: null })
   useEffect(() => {
     const ending = new AbortController()
-    const http = createHttp('', ending.signal, timeoutMs)
+    const http = openHttp(ending.signal, timeoutMs)
     let stop: Cancel = nothingPlanned
     let known: readonly MonitorProcess[] = []
 
     async function ask(): Promise<void> {
       try {
         if (document.visibilityState === 'visible') {
-          const { data: reply } = await http.get<MonitorReply>(`/api/monitor?after=${newestOf(known)}`)
+          const { answer: reply } = await http.get<MonitorReply>(`/monitor?after=${newestOf(known)}`)
           known = withReply(known, reply)
           setSeen({ reply, processes: known, fault: null })
         }

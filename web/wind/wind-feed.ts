@@ -1,10 +1,10 @@
 // Feeds readings to history and store, and fetches the hour before this window opened.
 
-import { createHttp } from '../../client/index.ts'
 import { isKind, type Message } from '../../server/wire/messages.ts'
 import type { Clock, Timers } from '../../server/wire/time.ts'
 import { type PastWind, readSnapshot, WindHistory } from '../../server/wire/wind-history.ts'
 import { partsOf } from '../page/views.ts'
+import { openHttp } from '../requests.ts'
 import type { Store } from '../store.ts'
 
 /** Entries merged per task, to keep the page responsive. */
@@ -121,7 +121,5 @@ export function fillInPast({ store, feed, ask, now }: WindPastParts): void {
 }
 
 export async function askForPast(): Promise<PastWind> {
-  const http = createHttp('', new AbortController().signal, 20_000)
-  const { data } = await http.get<unknown>('/api/wind/history')
-  return readSnapshot(data)
+  return readSnapshot((await openHttp().get<unknown>('/wind/history')).answer)
 }
