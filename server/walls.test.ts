@@ -21,7 +21,7 @@ const sources = globSync('{client,server,web,e2e,certs,scripts}/**/*.{ts,tsx,mjs
 
 function readSource(path: string): Source {
   const text = readFileSync(join(root, path), 'utf8')
-  const named = text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*(['"])([^'"\n]+)\1/g)
+  const named = text.matchAll(/(?:(?<!')\bfrom|\bimport)\s*\(?\s*(['"])([^'"\n]+)\1/g)
   return { path, text, imports: Array.from(named, ([, , name = '']) => fromRoot(path, name)) }
 }
 
