@@ -89,7 +89,7 @@ test('a bench writes a report only on request', async (t) => {
 test("the help has the experiment's description, its own flags and the common ones", () => {
   assert.match(
     helpOf(dice),
-    /^npm run lab -- dice \[flags\]\n\n {2}Throws dice\.\n\n {2}--throws N +throws of each session \(3\)\n {2}--out DIR .*\(reports\/<date>-dice\)\n {2}--json FILE .*\n {2}--budget FILE [\s\S]*The order is that of throwing\.\n$/,
+    /^npm run lab -- dice \[flags\]\n\n {2}Throws dice\.\n\n {2}--throws N +throws per session \(3\)\n {2}--out DIR .*\(reports\/<date>-dice\)\n {2}--json FILE .*\n {2}--budget FILE [\s\S]*The order is that of throwing\.\n$/,
   )
   assert.match(helpOf({ ...dice, isBench: true }), /--out DIR +folder of the report \(none is written\)/)
 })

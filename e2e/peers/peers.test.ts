@@ -63,7 +63,7 @@ for (const [words, sentence] of [
   [['bare+5ms', 'bare+5ms'], /names bare\+5ms twice/],
   [['centrifugo='], /without its address: write centrifugo=https/],
   [['centrifugo=localhost:8000'], /write its address as centrifugo=https:\/\/host:port/],
-  [['ws=https://host'], /ws is started for the run; write ws alone/],
+  [['ws=https://host'], /ws is started for the run; write only ws/],
   [['hocuspocus=http://host:1234'], /a browser opens http only on its own machine; write hocuspocus=https/],
   [['mercure=https://host/?authorization=secret'], /leave out everything after the path/],
   [['mercure=https://a', 'mercure=https://b'], /--peers names mercure twice/],

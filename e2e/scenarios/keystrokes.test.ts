@@ -13,7 +13,7 @@ testRefusals(keystrokes, [
   ['--keys 2 --blocks 3', /keys must be at least as many as blocks/],
   ['--editor vi', /--editor is "vi": there are shared, mirror\./],
   ['--editor shared,mirror --server https://x', /a server has one editor/],
-  ['--windows 6', /--windows is 6: sse\/1.1 carries 5 windows of one browser/],
+  ['--windows 6', /--windows is 6: sse\/1.1 supports 5 windows per browser/],
   ['--until done', /--until is "done": must be decided\./],
   ['--matters 5', /--matters is "5": must be like 1ms or 5%\./],
   ['--until decided --sessions 2', /with --until, --sessions is the minimum, 3 or more/],

@@ -109,6 +109,6 @@ test('samples.csv.gz has the size of each message', () => {
 
 testRefusals(payload, [
   ['--sizes 3000000', /--sizes is "3000000": must be whole numbers from 1 to 2000000\./],
-  ['--windows 6', /--windows is 6: sse\/1\.1 carries 5 windows of one browser/],
+  ['--windows 6', /--windows is 6: sse\/1\.1 supports 5 windows per browser/],
   ['--modes ,', /--modes names no mode/],
 ])

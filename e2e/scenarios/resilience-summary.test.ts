@@ -157,7 +157,7 @@ test("a run that kept every promise has no failures, and the record's figures", 
     ]),
     [[2, 2, 2, 0, 250, 1]],
   )
-  assert.match(finding, /^Through 1 cut connection, 1 restart and 1 kill all 2 deliveries came/)
+  assert.match(finding, /^Through 1 cut connection, 1 restart and 1 kill all 2 deliveries arrived/)
 })
 
 const away = (toMs: number) => ({
