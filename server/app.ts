@@ -3,25 +3,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import Router from '@koa/router'
-import Koa from 'koa'
+import Koa, { type Middleware } from 'koa'
 import websockify from 'koa-websocket'
 import type { Config } from './config/config.ts'
-import type { Directory } from './document/directory.ts'
-import type { Documents } from './document/document-worker.ts'
-import type { Health } from './health.ts'
 import { answerErrors, reportFailure } from './http/refusals.ts'
 import { RateLimit } from './hub/rate-limit.ts'
-import type { Log } from './log/log.ts'
-import { type Monitor, mountMonitor } from './monitor.ts'
-import { readFigures } from './process.ts'
-import { mountDocuments } from './routes/documents.ts'
-import { mountPage, serveAssets } from './routes/page.ts'
-import { mountReports } from './routes/reports.ts'
-import { type Access, type Grant, refuseReading } from './security/access.ts'
+import type { Access, Grant } from './security/access.ts'
 import {
   crossOrigin,
-  grantOf,
-  mountSession,
   mustBeAllowed,
   type OriginRules,
   requireSession,
@@ -42,8 +31,7 @@ import {
 } from './transports/transport.ts'
 import { mountUplink } from './transports/uplink.ts'
 import { websocket } from './transports/websocket.ts'
-import { mountWindHistory, type WindRecorder } from './wind-recorder.ts'
-import type { PageSettings, Stored } from './wire/messages.ts'
+import type { Stored } from './wire/messages.ts'
 
 /**
  * A new transport needs a row in `wire/modes.ts`, a file here and in `client/transports`, and its
@@ -51,27 +39,20 @@ import type { PageSettings, Stored } from './wire/messages.ts'
  */
 const transports: readonly ServerTransport[] = [sse, websocket, longPolling, polling, streaming]
 
-interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs'> {
+interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs' | 'holdMs' | 'admitDraft'> {
   readonly limits: Mounting['limits'] & BudgetLimits & Pick<Config['limits'], 'messagesPerSecond'>
-  readonly windRecorder: WindRecorder
-  readonly directory: Directory
-  readonly documents: Documents
-  readonly texts: Documents
-  readonly log: Log
-  readonly monitor: Monitor
-  readonly health: Pick<Health, 'whyUnready'>
-  readonly access: Access
+  readonly access: Pick<Access, 'grantFor'>
   readonly origins: OriginRules
-  readonly settings: () => PageSettings
-  readonly webFolder: string
-  readonly reportsFolder: string
+  /** The routes of whoever uses the transports. */
+  readonly mount: (mounting: Mounting) => void
+  /** Answers what no route does. */
+  readonly otherwise?: Middleware
 }
 
 export type App = ReturnType<typeof createApp>
 
-/** Throws if the web app is not built. */
 export function createApp(parts: AppParts) {
-  const { windRecorder, access, origins, settings, webFolder } = parts
+  const { access, origins, mount, otherwise } = parts
   const app = websockify(new Koa())
   const router = new Router()
   const socketHandlers = new Map<string, SocketHandler>()
@@ -83,16 +64,10 @@ export function createApp(parts: AppParts) {
   /** Charges connections for refused requests, to protect others. */
   const penalties = new RateLimit(parts.limits.messagesPerSecond, parts.timers.now)
   const bodies = new Bodies({ ...parts, budget, penalties })
-  const mounting = { ...parts, router, onSocket, budget, bodies, holdMs: settings().polling.holdMs }
+  const mounting = { ...parts, router, onSocket, budget, bodies }
   const takeMessage = mountUplink(mounting)
-  for (const mount of transports) mount(mounting)
-  mountService(router, parts)
-  mountWindHistory(router, windRecorder)
-  mountSession(router, access)
-  mountDocuments(router, mounting)
-  mountReports(router, parts)
-  mountMonitor(router, parts.monitor)
-  mountPage(router, mounting)
+  for (const transport of transports) transport(mounting)
+  mount(mounting)
 
   app.use(answerErrors)
   app.use(securityHeaders)
@@ -101,7 +76,7 @@ export function createApp(parts: AppParts) {
   app.use(chargeAnswers(budget))
   app.use(router.routes())
   app.use(router.allowedMethods())
-  app.use(serveAssets(webFolder, origins.ports))
+  if (otherwise) app.use(otherwise)
   app.ws.use((ctx) => {
     const grant = grants.get(ctx.req)
     if (!grant) return ctx.websocket.terminate()
@@ -136,34 +111,4 @@ export function createApp(parts: AppParts) {
       grants.set(request, await access.grantFor(request.headers.cookie, request.headers.authorization))
     },
   }
-}
-
-function mountService(router: Router, { hub, timers, settings, health }: AppParts): void {
-  /** Whether the process is alive: if not, it should be restarted. */
-  router.get('/healthz', (ctx) => {
-    ctx.status = hub.isDraining() ? 503 : 200
-    ctx.body = { status: hub.isDraining() ? 'draining' : 'ok', windows: hub.windowCount() }
-  })
-  /** Whether it may accept windows. */
-  router.get('/readyz', (ctx) => {
-    const reason = health.whyUnready()
-    const isReady = !hub.isDraining() && reason === null
-    ctx.status = isReady ? 200 : 503
-    ctx.set('Cache-Control', 'no-store')
-    ctx.body = {
-      status: hub.isDraining() ? 'draining' : isReady ? 'ok' : 'log-unavailable',
-      ...(reason !== null && { reason }),
-    }
-  })
-  const answer = (path: string, body: (grant: Grant) => unknown) =>
-    router.get(path, (ctx) => {
-      ctx.set('Cache-Control', 'no-store')
-      ctx.body = body(grantOf(ctx))
-    })
-  answer('/api/settings', settings)
-  answer('/api/clock', () => ({ at: timers.now() }))
-  answer('/api/figures', () => readFigures(hub.windowCount()))
-  answer('/api/windows', (grant) => ({
-    windows: hub.windows().filter(({ channels }) => refuseReading(grant, channels) === null),
-  }))
 }

@@ -4,7 +4,6 @@ import type { KeyObject } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { createApp } from './app.ts'
 import type { Config } from './config/config.ts'
 import { Directory } from './document/directory.ts'
 import { DocumentWorker } from './document/document-worker.ts'
@@ -18,6 +17,7 @@ import { openLog } from './log/open-log.ts'
 import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
 import { startOverview } from './overview/overview-publisher.ts'
+import { createPageApp } from './page-app.ts'
 import { endsWithin, processTimers } from './process.ts'
 import { Access, isOpenTo, loadKey } from './security/access.ts'
 import type { OriginRules } from './security/middleware.ts'
@@ -325,7 +325,7 @@ class ServerProcess implements Server {
     const { ports } = this
     const origins: OriginRules = { ports: () => Object.values(ports), allowedOrigins: config.allowedOrigins }
     const app = () =>
-      createApp({
+      createPageApp({
         ...{ windRecorder, directory, documents, texts: sent, timers, origins, webFolder },
         ...{
           hub: this.#hub,

@@ -118,29 +118,57 @@ const bodies: ReadonlyMap<unknown, Check> = new Map([
   ['probe', object({ text })],
 ])
 
-const kinds = Array.from(bodies.keys(), (kind) => `"${kind}"`)
+type BodyChecks = ReadonlyMap<unknown, Check>
 
-const envelope = object({
-  id: idCheck,
-  channel: channelCheck,
-  kind: rule(`${kinds.slice(0, -1).join(', ')} or ${kinds.at(-1)}`, (kind) => bodies.has(kind)),
-  from: senderCheck,
-  at: number,
-  body: rule('an object', (body) => typeof body === 'object' && body !== null),
-})
+function envelopeOf(bodies: BodyChecks): Check {
+  const kinds = Array.from(bodies.keys(), (kind) => `"${kind}"`)
+  const list = kinds.length === 1 ? kinds.join() : `${kinds.slice(0, -1).join(', ')} or ${kinds.at(-1)}`
+  return object({
+    id: idCheck,
+    channel: channelCheck,
+    kind: rule(list, (kind) => bodies.has(kind)),
+    from: senderCheck,
+    at: number,
+    body: rule('an object', (body) => typeof body === 'object' && body !== null),
+  })
+}
 
-function misfitOfDraft(given: unknown): Misfit | null {
+/** Of a draft whose kind has one of these bodies. */
+function misfitOf(given: unknown, envelope: Check, bodies: BodyChecks): Misfit | null {
   const misfit = envelope(given)
   if (misfit) return misfit
-  const { id, channel, kind, from, body } = given as Draft
+  const { id, kind, from, body } = given as Draft
   const bodyMisfit = within('body', bodies.get(kind)?.(body) ?? null)
   if (bodyMisfit) return bodyMisfit
-  if ((channel === probesChannel) !== (kind === 'probe'))
-    return { path: 'channel', must: `"${probesChannel}" for probes, and only for probes` }
   // Responses are matched by id: another sender's prefix could be mistaken for its message.
   if (!isIdOf(from, id))
     return { path: 'id', must: 'the name in from, "-" and a counter without another "-"' }
   return null
+}
+
+const pageEnvelope = envelopeOf(bodies)
+
+function misfitOfDraft(given: unknown): Misfit | null {
+  const misfit = misfitOf(given, pageEnvelope, bodies)
+  if (misfit) return misfit
+  const { channel, kind } = given as Draft
+  if ((channel === probesChannel) !== (kind === 'probe'))
+    return { path: 'channel', must: `"${probesChannel}" for probes, and only for probes` }
+  return null
+}
+
+const jsonBodies: BodyChecks = new Map([
+  ['json', object({ data: rule('JSON', (data) => data !== undefined) })],
+])
+const jsonEnvelope = envelopeOf(jsonBodies)
+
+/** Throws a `Refusal` (400 `bad-shape`, 403 `reserved-name`) that names the field. */
+export function admitJson(given: unknown): Draft<'json'> {
+  const misfit = misfitOf(given, jsonEnvelope, jsonBodies)
+  if (misfit) throw badShape('message', 'the message', misfit, idOf(given))
+  const draft = given as Draft<'json'>
+  refuseReserved(draft)
+  return draft
 }
 
 /**
@@ -149,6 +177,8 @@ function misfitOfDraft(given: unknown): Misfit | null {
  */
 export const sensorName = 'sensor'
 export const overviewName = 'overview'
+/** The sender of what an application publishes from its server. */
+export const applicationName = 'server'
 
 /**
  * Throws a `Refusal` (400 `bad-shape`, 403 `read-only-channel` or `reserved-name`) that names the
@@ -158,16 +188,19 @@ export function admitDraft(given: unknown): Draft {
   const misfit = misfitOfDraft(given)
   if (misfit) throw badShape('message', 'the message', misfit, idOf(given))
   const draft = given as Draft
-  const { id, channel, from } = draft
+  const { id, channel } = draft
   if (channel === windChannel || pageOfOverview(channel) !== null) {
     const sentence = `Only the server writes to channel "${channel}"; send edits to the page's own channel.`
     throw new Refusal('read-only-channel', sentence, id)
   }
-  if (from === sensorName || from === overviewName || from === logName) {
-    const sentence = `"${from}" is reserved for the server; use another name for the window, in from and id.`
-    throw new Refusal('reserved-name', sentence, id)
-  }
+  refuseReserved(draft)
   return draft
+}
+
+function refuseReserved({ from, id }: Draft): void {
+  if (![sensorName, overviewName, logName, applicationName].includes(from)) return
+  const sentence = `"${from}" is reserved for the server; use another name for the window, in from and id.`
+  throw new Refusal('reserved-name', sentence, id)
 }
 
 function badShape(what: string, whole: string, { path, must }: Misfit, id: string | null = null): Refusal {

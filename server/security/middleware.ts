@@ -152,7 +152,7 @@ const openPaths: readonly string[] = ['/healthz', '/readyz', joinPath, '/favicon
 const isOpenPath = (path: string) => openPaths.includes(path) || path.startsWith('/assets/')
 
 /** Throws a `Refusal` (401) without a session. */
-export function requireSession(access: Access): Middleware {
+export function requireSession(access: Pick<Access, 'grantFor'>): Middleware {
   return async (ctx, next) => {
     if (!isOpenPath(ctx.path) || !isOpenPath(servedPath(ctx.path)))
       ctx.state.grant = await access.grantFor(ctx.req.headers.cookie, ctx.req.headers.authorization)

@@ -1,7 +1,7 @@
 // Frames from clients, over WebSocket or in a streamed body: checked, stored and answered in order.
 
 import { counted } from '../http/refusals.ts'
-import { admitAwareness, admitBeat, admitDraft, idOf } from '../hub/admission.ts'
+import { admitAwareness, admitBeat, idOf } from '../hub/admission.ts'
 import { Delivery } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import type { Subscriber } from '../hub/subscriber.ts'
@@ -12,9 +12,10 @@ import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { mostBytesFor, type TransportLimits, tooLargeFor } from './bodies.ts'
 import type { Source } from './budget.ts'
+import type { Mounting } from './transport.ts'
 import { diagnostics, mayPublish, parseJson } from './uplink.ts'
 
-interface InboundParts {
+interface InboundParts extends Pick<Mounting, 'admitDraft'> {
   readonly hub: Pick<Hub, 'waitMs' | 'refused' | 'heard' | 'publish' | 'show'>
   readonly timers: Timers
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
@@ -131,7 +132,7 @@ export class InboundFrames {
   }
 
   #publish(message: unknown, bytes: number): void {
-    const { hub, timers, limits, grant, window, fingerprint, source } = this.#parts
+    const { hub, timers, limits, grant, window, fingerprint, source, admitDraft } = this.#parts
     if (bytes > mostBytesFor(grant, limits)) throw tooLargeFor(grant, limits, idOf(message))
     const draft = admitDraft(message)
     mayPublish(draft, fingerprint, grant)

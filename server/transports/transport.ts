@@ -9,7 +9,7 @@ import type { Framing } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import { fingerprintFor, type Grant, refuseName, refuseReading, refuseSpeaking } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
-import { fingerprintIn, parseCursor } from '../wire/messages.ts'
+import { type Draft, fingerprintIn, parseCursor } from '../wire/messages.ts'
 import { type HttpVersion, modeFor, type TransportName } from '../wire/modes.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
@@ -25,6 +25,8 @@ export interface Mounting {
   readonly timers: Timers
   readonly bodies: Bodies
   readonly budget: Budget
+  /** Checks what a client sent. Throws a `Refusal`. */
+  readonly admitDraft: (given: unknown) => Draft
   readonly limits: TransportLimits
   /** Longest hold of a long poll, ms. */
   readonly holdMs: number

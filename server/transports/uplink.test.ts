@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { defaultConfig } from '../config/config.ts'
+import { admitDraft } from '../hub/admission.ts'
 import type { Delivery } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import { countTo, type HubChange, openHub, refusalOf, settled } from '../hub/hub-testing.ts'
@@ -52,7 +53,7 @@ async function openInbound({
   const answers: DownFrame[] = []
   const reader = { isBehind: false, isClosed: false, send: ({ frame }: Delivery) => void answers.push(frame) }
   const flow: string[] = []
-  const inbound = new InboundFrames({
+  const inbound = new InboundFrames({ admitDraft,
     hub: Object.assign(opened.hub, instead),
     timers: opened.time,
     grant,
@@ -369,7 +370,7 @@ async function postHeartbeat(body: string): Promise<unknown> {
     budget: new Budget(defaultConfig.limits, time),
     penalties,
   })
-  mountUplink({ router: router as never, hub: hub as never, bodies })
+  mountUplink({ router: router as never, hub: hub as never, bodies, admitDraft })
   const query = new URLSearchParams({ key: 'k'.repeat(22) })
   query.set('window', `${fingerprintFor(query)}.w1`)
   const ctx = {

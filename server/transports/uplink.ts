@@ -2,7 +2,7 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { admitAwareness, admitBeat, admitDraft } from '../hub/admission.ts'
+import { admitAwareness, admitBeat } from '../hub/admission.ts'
 import { fingerprintFor, type Grant, refuseName, refuseWriting } from '../security/access.ts'
 import { grantOf } from '../security/middleware.ts'
 import type { Draft, Stored } from '../wire/messages.ts'
@@ -19,12 +19,12 @@ export const diagnostics = { arrived: channel('crosswind:arrived'), admitted: ch
 const mostBeatBytes = 16_384
 const mostAwarenessBytes = 1024
 
-type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies'>
+type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies' | 'admitDraft'>
 
 export const messagesPath = '/api/messages'
 
 /** Returns the handler for posted messages, for both HTTP versions. */
-export function mountUplink({ router, hub, bodies }: UplinkParts) {
+export function mountUplink({ router, hub, bodies, admitDraft }: UplinkParts) {
   /**
    * The last query of each connection, and the fingerprint of its key: a window sends the same
    * query with each message.

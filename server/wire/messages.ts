@@ -18,6 +18,7 @@ export interface Bodies {
   sensor: SensorBody
   overview: OverviewBody
   probe: ProbeBody
+  json: JsonBody
 }
 
 export type Kind = keyof Bodies
@@ -54,6 +55,7 @@ export function estimateLength(body: Bodies[Kind]): number {
   if ('html' in body) return body.html.length
   if ('text' in body) return body.text.length
   if ('versions' in body) return body.versions.length * (mostTitleLength + 30)
+  if ('data' in body) return JSON.stringify(body.data).length
   return 'update' in body ? body.update.length : 300
 }
 
@@ -224,6 +226,11 @@ export interface WindOverview {
 /** A measurement's own message. Belongs to no page. */
 interface ProbeBody {
   readonly text: string
+}
+
+/** What an application sends, on the channels that it has declared for it. */
+interface JsonBody {
+  readonly data: unknown
 }
 
 /** Longest interval between overviews while a channel has readers, ms. */

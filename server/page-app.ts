@@ -1,0 +1,84 @@
+// What Crosswind's own page needs of the server beside the transports: routes, documents, reports, assets.
+
+import type Router from '@koa/router'
+import { createApp } from './app.ts'
+import type { Directory } from './document/directory.ts'
+import type { Documents } from './document/document-worker.ts'
+import type { Health } from './health.ts'
+import { admitDraft } from './hub/admission.ts'
+import type { Log } from './log/log.ts'
+import { type Monitor, mountMonitor } from './monitor.ts'
+import { readFigures } from './process.ts'
+import { mountDocuments } from './routes/documents.ts'
+import { mountPage, serveAssets } from './routes/page.ts'
+import { mountReports } from './routes/reports.ts'
+import { type Access, type Grant, refuseReading } from './security/access.ts'
+import { grantOf, mountSession } from './security/middleware.ts'
+import { mountWindHistory, type WindRecorder } from './wind-recorder.ts'
+import type { PageSettings } from './wire/messages.ts'
+
+type AppParts = Parameters<typeof createApp>[0]
+
+interface PageAppParts extends Pick<AppParts, 'hub' | 'timers' | 'heartbeatMs' | 'limits' | 'origins'> {
+  readonly windRecorder: WindRecorder
+  readonly directory: Directory
+  readonly documents: Documents
+  readonly texts: Documents
+  readonly log: Log
+  readonly monitor: Monitor
+  readonly health: Pick<Health, 'whyUnready'>
+  readonly access: Access
+  readonly settings: () => PageSettings
+  readonly webFolder: string
+  readonly reportsFolder: string
+}
+
+/** Throws if the web app is not built. */
+export function createPageApp(parts: PageAppParts) {
+  const { windRecorder, access, origins, settings, webFolder, monitor } = parts
+  return createApp({
+    ...parts,
+    ...{ holdMs: settings().polling.holdMs, admitDraft },
+    mount(mounting) {
+      const { router } = mounting
+      mountService(router, parts)
+      mountWindHistory(router, windRecorder)
+      mountSession(router, access)
+      mountDocuments(router, { ...parts, ...mounting })
+      mountReports(router, parts)
+      mountMonitor(router, monitor)
+      mountPage(router, { ...parts, ...mounting })
+    },
+    otherwise: serveAssets(webFolder, origins.ports),
+  })
+}
+
+function mountService(router: Router, { hub, timers, settings, health }: PageAppParts): void {
+  /** Whether the process is alive: if not, it should be restarted. */
+  router.get('/healthz', (ctx) => {
+    ctx.status = hub.isDraining() ? 503 : 200
+    ctx.body = { status: hub.isDraining() ? 'draining' : 'ok', windows: hub.windowCount() }
+  })
+  /** Whether it may accept windows. */
+  router.get('/readyz', (ctx) => {
+    const reason = health.whyUnready()
+    const isReady = !hub.isDraining() && reason === null
+    ctx.status = isReady ? 200 : 503
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = {
+      status: hub.isDraining() ? 'draining' : isReady ? 'ok' : 'log-unavailable',
+      ...(reason !== null && { reason }),
+    }
+  })
+  const answer = (path: string, body: (grant: Grant) => unknown) =>
+    router.get(path, (ctx) => {
+      ctx.set('Cache-Control', 'no-store')
+      ctx.body = body(grantOf(ctx))
+    })
+  answer('/api/settings', settings)
+  answer('/api/clock', () => ({ at: timers.now() }))
+  answer('/api/figures', () => readFigures(hub.windowCount()))
+  answer('/api/windows', (grant) => ({
+    windows: hub.windows().filter(({ channels }) => refuseReading(grant, channels) === null),
+  }))
+}
