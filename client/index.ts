@@ -1,11 +1,20 @@
 // Entry of the client library: a link over any transport, shared between windows, with an outbox.
 
 export { browserTimers, newName, watchWakeUps } from './browser-services.ts'
+export {
+  type ConnectionState,
+  type ConnectOptions,
+  type Crosswind,
+  connect,
+  type Room,
+  type RoomMessage,
+} from './connect.ts'
 export { Connection } from './connection.ts'
 export { openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
 export { DraftStore, type LeftDrafts } from './draft-store.ts'
 export type { Fall } from './fallback.ts'
 export { Link, type LinkListener, type LinkOptions, type LinkState, whenDue } from './link.ts'
+export { fingerprintOf, newKey } from './names.ts'
 export type { Outbox, OutboxState } from './outbox.ts'
 export { shareHere, shareTransports } from './share/shared-client.ts'
 export { asClosing, Http, HttpError } from './transports/http.ts'

@@ -1,8 +1,8 @@
 // The page's browser key, the mode that its address requests, and the guest's session.
 
-import { HttpError } from '../client/index.ts'
+import { fingerprintOf, HttpError, newKey } from '../client/index.ts'
 import { excerptOf } from '../server/wire/graphemes.ts'
-import { fingerprintLength, keyPattern, type PageSettings } from '../server/wire/messages.ts'
+import { keyPattern, type PageSettings } from '../server/wire/messages.ts'
 import {
   type HttpVersion,
   httpVersions,
@@ -40,23 +40,16 @@ export type BrowserKey = Awaited<ReturnType<typeof browserKey>>
  * cookies, per window.
  */
 export async function browserKey() {
-  const key = keyIn(document.cookie) ?? base64url(crypto.getRandomValues(new Uint8Array(18)))
+  const key = keyIn(document.cookie) ?? newKey()
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser yet.
   document.cookie = `${keyCookie}=${key}; path=/; max-age=31536000; SameSite=Strict; Secure`
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key))
-  return { key, fingerprint: base64url(new Uint8Array(digest)).slice(0, fingerprintLength) }
+  return { key, fingerprint: await fingerprintOf(key) }
 }
 
 function keyIn(cookies: string): string | null {
   const pair = cookies.split('; ').find((cookie) => cookie.startsWith(`${keyCookie}=`))
   const key = pair?.slice(keyCookie.length + 1) ?? ''
   return keyPattern.test(key) ? key : null
-}
-
-/** RFC 4648, section 5, without padding. */
-function base64url(bytes: Uint8Array): string {
-  const text = btoa(String.fromCharCode(...bytes))
-  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
 /** Origin for an HTTP version. A page from another port came through a proxy, which serves all versions. */

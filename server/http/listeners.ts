@@ -9,10 +9,10 @@ import type { Config } from '../config/config.ts'
 import { output } from '../output.ts'
 import { endsWithin, processTimers } from '../process.ts'
 import type { OriginRules } from '../security/middleware.ts'
-import { mostUnreadBytes } from '../transports/budget.ts'
 import type { PortSharing } from '../workers/workers.ts'
-import { type Connection, Connections, keepAliveMs, mostHeaderBytes } from './connections.ts'
+import { type Connection, Connections } from './connections.ts'
 import { takeRequests } from './requests.ts'
+import { http1Options, http2Options } from './server-options.ts'
 import { takeWebSockets, takeWebSocketsOverHttp2 } from './websockets.ts'
 
 export type ListenerSettings = Pick<Config, 'host' | 'port' | 'http1Port' | 'heartbeatMs'> &
@@ -100,52 +100,6 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
 }
 
 const cutMs = 500
-
-/** Also for HTTP/1.1 clients on the HTTP/2 port. */
-function http1Options(bodySeconds: number) {
-  const bodyMs = bodySeconds * 1000
-  return {
-    maxHeaderSize: mostHeaderBytes,
-    keepAliveTimeout: keepAliveMs,
-    // From connection start or the previous response: also cuts silent connections.
-    headersTimeout: bodyMs,
-    // Headers and body. Readers enforce the body's time; this covers unread bodies.
-    requestTimeout: bodyMs * 2,
-    connectionsCheckingInterval: Math.min(5000, bodyMs / 4),
-  }
-}
-
-/** Where Node's default is too high or missing. */
-function http2Options({ streamsPerSession }: ListenerSettings) {
-  return {
-    allowHTTP1: true,
-    settings: {
-      maxConcurrentStreams: streamsPerSession,
-      // Limit of unread upload per stream. Node holds this much for each stream, whatever the
-      // session's window.
-      initialWindowSize: mostUnreadBytes,
-      // Allows a 431 response instead of a reset. Compression may halve headers, and nghttp2 ends a
-      // session at the ninth CONTINUATION frame, after 147 kB: beyond either limit there is no
-      // response.
-      maxHeaderListSize: 16 * mostHeaderBytes,
-      enablePush: false,
-      // WebSocket over HTTP/2 (RFC 8441): required in the first SETTINGS.
-      enableConnectProtocol: true,
-    },
-    // SETTINGS has seven defined entries.
-    maxSettings: 16,
-    // This server sends one PING at a time.
-    maxOutstandingPings: 2,
-    // In MB. Node counts shared bytes once per stream; above the limit the session gets no new
-    // streams.
-    maxSessionMemory: 64,
-    maxSessionInvalidFrames: 100,
-    // One reset per open stream: closed tabs, aborted requests. A reset costs the server about 0.4
-    // ms: Node's burst of 1000 stalls it for 0.4 s, 2000 for 0.8 s.
-    streamResetBurst: streamsPerSession,
-    streamResetRate: 100,
-  } as const
-}
 
 /** An invalid frame ends the session and its streams with the same error. */
 function reportBrokenSession({ code, message }: NodeJS.ErrnoException): void {

@@ -17,7 +17,7 @@ import { Refusal } from '../wire/refusal.ts'
 import { createManualTime } from '../wire/testing.ts'
 import type { Clock, Random } from '../wire/time.ts'
 import { Delivery, type Framing, RecentDeliveries } from './delivery.ts'
-import { Hub } from './hub.ts'
+import { Hub, silentMeter } from './hub.ts'
 import type { PollReply } from './polls.ts'
 import type { ClientIdentity, Holder, Joining, SubscriberHub } from './subscriber.ts'
 
@@ -124,12 +124,6 @@ export interface HubChange extends Partial<HubParts['settings']>, Pick<HubParts,
 /** `ask({ id: 'w1' }, { holdMs: 100 })`. */
 type Question = Partial<Omit<Poll, 'identity' | 'cursor'>> & { readonly cursor?: string | null }
 
-const nothing = () => undefined
-const noMeter = {
-  ...{ stored: nothing, sent: nothing, omitted: nothing },
-  ...{ failed: nothing, unrecovered: nothing, ended: nothing },
-}
-
 /** The heartbeat is a whole number of turns. */
 export function openHub(given: HubChange = {}) {
   const {
@@ -154,7 +148,7 @@ export function openHub(given: HubChange = {}) {
   const kept = log ?? memoryLog(time.now)
   const onFailure = (error: unknown) => void failures.push(error)
   const parts = { log: kept, timers: time, random, onFailure, bus, settings, mayLead: true }
-  const hub = new Hub({ ...parts, meter: noMeter })
+  const hub = new Hub({ ...parts, meter: silentMeter })
   hub.onJoined = onJoined
 
   return {

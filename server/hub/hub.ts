@@ -36,6 +36,14 @@ export interface Meter {
   readonly ended: (code: ByeCode) => void
 }
 
+const ignored = () => undefined
+
+/** Counts nothing. */
+export const silentMeter: Meter = {
+  ...{ stored: ignored, sent: ignored, omitted: ignored },
+  ...{ failed: ignored, unrecovered: ignored, ended: ignored },
+}
+
 interface HubParts {
   readonly log: Log
   readonly timers: Timers

@@ -1,0 +1,262 @@
+// The library's door: channels of one server, over one stream.
+
+import { type Draft, isKind, type Message, nameUnder, parseCursor } from '../server/wire/messages.ts'
+import { type Mode, modeNamed } from '../server/wire/modes.ts'
+import { browserTimers, newName, watchWakeUps } from './browser-services.ts'
+import { Link, type LinkListener, type LinkState } from './link.ts'
+import { fingerprintOf, newKey } from './names.ts'
+import { Http } from './transports/http.ts'
+import { transportsOver } from './transports/slots.ts'
+import { browser, type Platform, RefusedError } from './transports/transport.ts'
+
+export interface ConnectOptions {
+  /** Such as `sse/2`; the first is used. */
+  readonly modes?: readonly string[]
+  /** Default: the browser. */
+  readonly platform?: Platform
+}
+
+export interface RoomMessage<Data> {
+  readonly id: string
+  readonly channel: string
+  readonly seq: number
+  /** The sender's name. */
+  readonly from: string
+  readonly data: Data
+}
+
+export interface ConnectionState {
+  readonly mode: string
+  readonly status: LinkState['state']
+  /** Messages that are not stored yet. */
+  readonly pending: number
+  /** Why it is not open; null if it is. */
+  readonly reason: string | null
+}
+
+/** Stops listening. */
+type Off = () => void
+
+const bounds = { messages: 2000, bytes: 4_194_304 }
+const polling = { intervalMs: 1000, holdMs: 25_000 }
+const askTimeoutMs = 20_000
+
+/** One page of a channel's messages. */
+interface Page {
+  readonly messages: readonly Message[]
+  /** After the messages. */
+  readonly seq: number
+  readonly cursor: string
+}
+
+/** Connects to a server below `url`, when the first channel is read. Throws if a mode is unknown. */
+export function connect(url: string | URL, options: ConnectOptions = {}): Crosswind {
+  return new Crosswind(String(url).replace(/\/$/, ''), options)
+}
+
+export class Crosswind {
+  readonly #base: string
+  readonly #platform: Platform
+  readonly #mode: Mode
+  readonly #http: Http
+  readonly #ending = new AbortController()
+  readonly #rooms = new Map<string, Feed<unknown>>()
+  readonly #answers = new Map<string, PromiseWithResolvers<{ readonly seq: number }>>()
+  readonly #onState = new Set<(state: ConnectionState) => void>()
+  #state: ConnectionState
+  #link: Promise<Link> | null = null
+
+  constructor(base: string, { modes = ['sse/2'], platform = browser }: ConnectOptions) {
+    const [name = ''] = modes
+    const mode = modeNamed(name)
+    if (!mode) throw new Error(`connect: there is no mode "${name}"; sse/2 is one.`)
+    this.#base = base
+    this.#platform = platform
+    this.#mode = { ...mode, fallback: null }
+    this.#http = new Http(base, this.#ending.signal, askTimeoutMs, platform)
+    this.#state = { mode: mode.name, status: 'opening', pending: 0, reason: null }
+  }
+
+  get state(): ConnectionState {
+    return this.#state
+  }
+
+  /** `from`: messages from now on, or also all that the server keeps. The first call for a name decides. */
+  channel<Data>(name: string, { from = 'newest' }: { readonly from?: 'newest' | 'start' } = {}): Room<Data> {
+    const known = this.#rooms.get(name)
+    if (known) return known as unknown as Room<Data>
+    const room = new Feed<unknown>(name, (data) => this.#publish(name, data))
+    this.#rooms.set(name, room)
+    void this.#join(room, from).catch((error) => room.fail(error))
+    return room as unknown as Room<Data>
+  }
+
+  on(_event: 'state', listener: (state: ConnectionState) => void): Off {
+    this.#onState.add(listener)
+    return () => void this.#onState.delete(listener)
+  }
+
+  close(): void {
+    this.#ending.abort()
+    void this.#link?.then((link) => link.close())
+    for (const { reject } of this.#answers.values()) reject(new Error('The connection was closed.'))
+    this.#answers.clear()
+  }
+
+  async #publish(channel: string, data: unknown): Promise<{ readonly seq: number }> {
+    const link = await (this.#link ?? this.#open(channel))
+    const draft = link.publish(channel, 'json', { data })
+    if (!draft)
+      throw new RefusedError('outbox-full', 'Too much is waiting to be sent; try again once connected.')
+    const answer = Promise.withResolvers<{ readonly seq: number }>()
+    this.#answers.set(draft.id, answer)
+    return answer.promise
+  }
+
+  async #join(room: Feed<unknown>, from: 'newest' | 'start'): Promise<void> {
+    const link = await (this.#link ?? this.#open(room.name))
+    link.read([...this.#rooms.keys()])
+    // The stream brings what follows this; until then the channel's past is read.
+    const joinedAt = seqIn(link.cursor)
+    let reached = from === 'start' ? 0 : joinedAt
+    while (reached < joinedAt) {
+      const page = await this.#page(room.name, String(reached))
+      for (const message of page.messages) if (message.seq <= joinedAt) room.show(message)
+      if (page.seq <= reached) break
+      reached = page.seq
+    }
+    room.goLive()
+  }
+
+  #page(channel: string, after: string): Promise<Page> {
+    const query = new URLSearchParams({ after })
+    return this.#http
+      .get<Page>(`/channels/${encodeURIComponent(channel)}?${query}`)
+      .then(({ answer }) => answer)
+  }
+
+  #open(first: string): Promise<Link> {
+    this.#link ??= this.#begin(first)
+    return this.#link
+  }
+
+  async #begin(first: string): Promise<Link> {
+    const key = newKey()
+    const [fingerprint, { cursor }] = await Promise.all([fingerprintOf(key), this.#page(first, 'newest')])
+    const link = new Link(
+      {
+        ...{ mode: this.#mode, polling, key, cursor, bounds, timers: browserTimers, random: Math.random },
+        ...{ store: null, merging: null, channels: [...this.#rooms.keys()] },
+        transports: transportsOver(this.#platform),
+        baseFor: () => this.#base,
+        window: nameUnder(fingerprint, newName('w')),
+        renewSession: async () => true,
+      },
+      this.#listener(),
+    )
+    if (this.#ending.signal.aborted) link.close()
+    else link.open()
+    if (typeof document !== 'undefined') watchWakeUps(document, window, link)
+    return link
+  }
+
+  #listener(): LinkListener {
+    return {
+      onState: ({ state, mode, reason }) => this.#changed({ status: state, mode, reason }),
+      onMessage: (message) => this.#rooms.get(message.channel)?.take(message),
+      onNewLog: () => this.#rooms.forEach((room) => void room.missed()),
+      onPresence: () => undefined,
+      onAwareness: () => undefined,
+      onOutbox: ({ unstored }) => this.#changed({ pending: unstored }),
+      onStored: ({ id }, seq) => this.#take(id)?.resolve({ seq }),
+      onRefused: ({ id }, sentence, code) => this.#take(id)?.reject(new RefusedError(code, sentence)),
+      // Only whole contents supersede each other.
+      onSuperseded: () => undefined,
+      onRenamed: (id, draft: Draft) => {
+        const answer = this.#take(id)
+        if (answer) this.#answers.set(draft.id, answer)
+      },
+    }
+  }
+
+  #take(id: string) {
+    const answer = this.#answers.get(id)
+    this.#answers.delete(id)
+    return answer
+  }
+
+  #changed(change: Partial<ConnectionState>): void {
+    this.#state = { ...this.#state, ...change }
+    for (const listener of this.#onState) listener(this.#state)
+  }
+}
+
+interface RoomEvents<Data> {
+  readonly message: (message: RoomMessage<Data>) => void
+  /** Messages were missed: read anew what the application shows. */
+  readonly gap: () => void
+  readonly error: (error: unknown) => void
+}
+
+/** One channel. */
+export interface Room<Data> {
+  readonly name: string
+  on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off
+  /** Resolves when it is stored; rejects with a `RefusedError`, which has a code. */
+  publish(data: Data): Promise<{ readonly seq: number }>
+}
+
+class Feed<Data> implements Room<Data> {
+  readonly name: string
+  readonly publish: Room<Data>['publish']
+  readonly #listeners: { readonly [Event in keyof RoomEvents<Data>]: Set<RoomEvents<Data>[Event]> } = {
+    ...{ message: new Set(), gap: new Set(), error: new Set() },
+  }
+  /** What the stream has brought while the channel's past is read. */
+  #early: Message[] | null = []
+  #newest = 0
+
+  constructor(name: string, publish: Room<Data>['publish']) {
+    this.name = name
+    this.publish = publish
+  }
+
+  on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off {
+    this.#listeners[event].add(listener)
+    return () => void this.#listeners[event].delete(listener)
+  }
+
+  /** A message of the stream. */
+  take(message: Message): void {
+    if (this.#early) this.#early.push(message)
+    else this.show(message)
+  }
+
+  /** Each once. */
+  show(message: Message): void {
+    if (!isKind(message, 'json') || message.seq <= this.#newest) return
+    const { id, channel, seq, from, body } = message
+    this.#newest = seq
+    const shown = { id, channel, seq, from, data: body.data as Data }
+    for (const listener of this.#listeners.message) listener(shown)
+  }
+
+  goLive(): void {
+    const early = this.#early ?? []
+    this.#early = null
+    for (const message of early) this.show(message)
+  }
+
+  /** The log was replaced, and its numbers begin anew. */
+  missed(): void {
+    this.#newest = 0
+    for (const listener of this.#listeners.gap) listener()
+  }
+
+  fail(error: unknown): void {
+    if (this.#listeners.error.size === 0) throw error
+    for (const listener of this.#listeners.error) listener(error)
+  }
+}
+
+const seqIn = (cursor: string | null) => parseCursor(cursor)?.seq ?? 0

@@ -1,0 +1,193 @@
+// The server's library: windows in step on an application's own HTTP server.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createApp } from './app.ts'
+import { defaultConfig } from './config/schema.ts'
+import { admitJson, applicationName } from './hub/admission.ts'
+import { Hub, silentMeter } from './hub/hub.ts'
+import { type LogLimits, newEpoch } from './log/log.ts'
+import { createMemoryLog } from './log/memory-log.ts'
+import { processTimers } from './process.ts'
+import { openGrant } from './security/access.ts'
+import {
+  type Draft,
+  formatCursor,
+  isChannelName,
+  isKind,
+  pageOfOverview,
+  probesChannel,
+  windChannel,
+} from './wire/messages.ts'
+import { Refusal } from './wire/refusal.ts'
+
+export { serverOptions } from './http/server-options.ts'
+
+/** Of a channel, or of all whose names begin with what stands before a final `*`. */
+export interface ChannelRule {
+  readonly kind: 'json'
+  /** Throws, or returns a sentence, if a client may not publish this. */
+  readonly check?: (data: unknown) => string | undefined
+}
+
+export interface CrosswindOptions {
+  /** Where its endpoints are, such as `/realtime`. */
+  readonly path: string
+  readonly channels: Readonly<Record<string, ChannelRule>>
+  /** Whom it serves. Required: nothing is open by omission. */
+  readonly authorize: 'everyone'
+  /** Origins of pages on other hosts that may use it, such as `https://wind.example.org`. */
+  readonly allowedOrigins?: readonly string[]
+  readonly onFailure?: (error: unknown) => void
+}
+
+export interface Stored {
+  readonly seq: number
+}
+
+export interface Received<Data = unknown> {
+  readonly id: string
+  readonly channel: string
+  readonly seq: number
+  /** The sender's name. */
+  readonly from: string
+  readonly data: Data
+}
+
+/** The part of Node's HTTP servers that it needs. */
+interface Attachable {
+  listeners(event: 'request'): ((...given: never[]) => void)[]
+  removeAllListeners(event: 'request'): unknown
+  on(event: 'request', listener: (request: never, response: never) => void): unknown
+}
+
+const hourMs = 3_600_000
+
+/** Throws an `Error` that names the option that does not fit. */
+export async function createCrosswind(options: CrosswindOptions) {
+  const { path, allowedOrigins = [], onFailure = console.error } = options
+  checkOptions(options)
+  const rules = Object.entries(options.channels)
+  const { limits, heartbeatMs, polling } = defaultConfig
+  const timers = processTimers
+  const logLimits: LogLimits = {
+    messages: limits.logMessages,
+    bytes: limits.logBytes,
+    ageMs: limits.logHours * hourMs,
+    maxChannels: limits.maxChannels,
+  }
+  const log = createMemoryLog({ epoch: newEpoch(Math.random), limits: logLimits, now: timers.now, onFailure })
+  const hub = new Hub({
+    ...{ log, timers, random: Math.random, onFailure, mayLead: true, meter: silentMeter },
+    settings: { ...limits, heartbeatMs },
+  })
+  let published = 0
+
+  function ruleOf(channel: string): ChannelRule | undefined {
+    const isMeant = (name: string) =>
+      name === channel || (name.endsWith('*') && channel.startsWith(name.slice(0, -1)))
+    return rules.find(([name]) => isMeant(name))?.[1]
+  }
+
+  function admitDraft(given: unknown): Draft<'json'> {
+    const draft = admitJson(given)
+    const rule = ruleOf(draft.channel)
+    if (!rule) throw unknownChannel(draft)
+    const fault = rule.check?.(draft.body.data)
+    if (fault !== undefined) throw new Refusal('bad-shape', fault, draft.id)
+    return draft
+  }
+
+  const app = createApp({
+    ...{ hub, timers, heartbeatMs, holdMs: polling.holdMs, limits, admitDraft },
+    access: { grantFor: async () => openGrant },
+    origins: { ports: () => [], allowedOrigins },
+    mount({ router }) {
+      router.get('/api/clock', (ctx) => {
+        ctx.set('Cache-Control', 'no-store')
+        ctx.body = { at: timers.now() }
+      })
+      /** A channel's messages after a number, in portions; `newest` has none, and a cursor. */
+      router.get('/api/channels/:name', async (ctx) => {
+        const { name = '' } = ctx.params
+        const after = String(ctx.query.after ?? 'newest')
+        const channels = new Set([name])
+        const { head } = await log.snapshot(channels)
+        const isNewest = after === 'newest'
+        const cursor = isNewest ? head : { ...head, seq: Number(after) || 0 }
+        const { messages, reached } = isNewest
+          ? { messages: [], reached: head }
+          : await log.read(cursor, channels)
+        ctx.set('Cache-Control', 'no-store')
+        ctx.body = { messages, seq: reached.seq, cursor: formatCursor(reached) }
+      })
+    },
+  })
+  const answer = app.koa.callback()
+
+  return {
+    /** Serves the requests below `path`, before the server's other listeners. Call it after those were added. */
+    attach(server: Attachable): void {
+      const others = server.listeners('request')
+      server.removeAllListeners('request')
+      server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+        const { url = '' } = request
+        if (url.startsWith(`${path}/`)) {
+          request.url = `/api${url.slice(path.length)}`
+          void answer(request, response)
+        } else for (const other of others) Reflect.apply(other, server, [request, response])
+      })
+    },
+    /** Resolves once it is stored and sent. `id`: the same one with the same data is stored once. */
+    async publish(channel: string, data: unknown, { id }: { readonly id?: string } = {}): Promise<Stored> {
+      published += 1
+      const name = `${applicationName}-${id ?? `${newEpoch(Math.random)}.${published}`}`
+      const draft = {
+        id: name,
+        channel,
+        kind: 'json',
+        from: applicationName,
+        at: timers.now(),
+        body: { data },
+      } as const
+      if (!ruleOf(channel)) throw unknownChannel(draft)
+      const { seq } = await hub.publish(draft)
+      return { seq }
+    },
+    /** What is stored after a number, in order; ends at the newest. */
+    async *read(channel: string, { after = 0 } = {}): AsyncGenerator<Received> {
+      const channels = new Set([channel])
+      const { head } = await log.snapshot(channels)
+      for (let cursor = { ...head, seq: after }; cursor.seq < head.seq; ) {
+        const { messages, reached } = await log.read(cursor, channels)
+        for (const message of messages)
+          if (isKind(message, 'json')) {
+            const { id, seq, from, body } = message
+            yield { id, channel, seq, from, data: body.data }
+          }
+        if (reached.seq <= cursor.seq) return
+        cursor = reached
+      }
+    },
+    async close({ drainMs = 5000 } = {}): Promise<void> {
+      await hub.drain(drainMs)
+      await log.close()
+    },
+  }
+}
+
+function checkOptions({ path, channels, authorize }: CrosswindOptions): void {
+  if (!/^(\/[\w.~-]+)+$/.test(path))
+    throw new Error(`createCrosswind: path is "${path}"; it must be like /realtime.`)
+  if (authorize !== 'everyone')
+    throw new Error(`createCrosswind: authorize is missing; write authorize: 'everyone' for open access.`)
+  for (const name of Object.keys(channels)) {
+    const isReserved = [windChannel, probesChannel].includes(name) || pageOfOverview(name) !== null
+    if (isReserved || !isChannelName(name.replace(/\*$/, 'x')))
+      throw new Error(`createCrosswind: "${name}" in channels cannot name a channel.`)
+  }
+}
+
+function unknownChannel({ id, channel }: Draft): Refusal {
+  const sentence = `This server has no channel "${channel}"; declare it, or a prefix of it and *, in channels.`
+  return new Refusal('bad-shape', sentence, id)
+}
