@@ -8,7 +8,8 @@ import websockify from 'koa-websocket'
 import type { Config } from './config/config.ts'
 import { answerErrors, reportFailure } from './http/refusals.ts'
 import { RateLimit } from './hub/rate-limit.ts'
-import type { Access, Grant } from './security/access.ts'
+import type { Access } from './security/access.ts'
+import type { Grant } from './security/grants.ts'
 import {
   crossOrigin,
   mustBeAllowed,

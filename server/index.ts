@@ -7,8 +7,9 @@ import { admitJson, applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
 import { type LogLimits, newEpoch } from './log/log.ts'
 import { createMemoryLog } from './log/memory-log.ts'
+import { output } from './output.ts'
 import { processTimers } from './process.ts'
-import { openGrant } from './security/access.ts'
+import { openGrant } from './security/grants.ts'
 import {
   type Draft,
   formatCursor,
@@ -62,9 +63,11 @@ interface Attachable {
 
 const hourMs = 3_600_000
 
+const report = (error: unknown) => output.incident('stream-failed', 'A stream or the log failed', error)
+
 /** Throws an `Error` that names the option that does not fit. */
 export async function createCrosswind(options: CrosswindOptions) {
-  const { path, allowedOrigins = [], onFailure = console.error } = options
+  const { path, allowedOrigins = [], onFailure = report } = options
   checkOptions(options)
   const rules = Object.entries(options.channels)
   const { limits, heartbeatMs, polling } = defaultConfig

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { invite } from './invite.ts'
-import { Access, grantFrom, loadKey } from './security/access.ts'
+import { Access, loadKey } from './security/access.ts'
+import { grantFrom } from './security/grants.ts'
 import { emptyFolder, hourMs, noon } from './security/testing.ts'
 
 const root = join(import.meta.dirname, '..')

@@ -19,10 +19,9 @@ import {
   isWildcard,
   loadKey,
   makeInvitation,
-  mostChannels,
   originFor,
-  type Permission,
 } from './security/access.ts'
+import { mostChannels, type Permission } from './security/grants.ts'
 import { isChannelName, mainChannel, mostChannelBytes, probesChannel, windChannel } from './wire/messages.ts'
 
 const help = `Prints an invitation link. Until it expires, it admits every browser that opens it.

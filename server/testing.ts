@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureCertificate } from '../certs/certificate.ts'
 import { type Config, defaultConfig } from './config/config.ts'
-import { invitationLink, loadKey, makeInvitation, type Permission } from './security/access.ts'
+import { invitationLink, loadKey, makeInvitation } from './security/access.ts'
+import type { Permission } from './security/grants.ts'
 import { type Server, startServer } from './server.ts'
 
 export const testConfig: Config = {

@@ -12,13 +12,8 @@ import { admitChannel, admitDraft } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
 import type { Log } from '../log/log.ts'
-import {
-  type Access,
-  fingerprintFor,
-  invitationPath,
-  refuseReading,
-  refuseWriting,
-} from '../security/access.ts'
+import { type Access, invitationPath } from '../security/access.ts'
+import { fingerprintFor, refuseReading, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
 import type { TransportLimits } from '../transports/bodies.ts'
 import { type Bodies, connectionOf } from '../transports/bodies.ts'

@@ -3,19 +3,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SignJWT, UnsecuredJWT } from 'jose'
+import { Access, invitationLink, isLoopback, isOpenTo, makeInvitation } from './access.ts'
 import {
-  Access,
   grantFrom,
-  invitationLink,
-  isLoopback,
-  isOpenTo,
-  makeInvitation,
   mostChannels,
   openGrant,
   type Permission,
   refuseReading,
   refuseWriting,
-} from './access.ts'
+} from './grants.ts'
 import { cookieAfter, cookieIn, hourMs, key, noon, otherKey, toWrite } from './testing.ts'
 
 interface Change {

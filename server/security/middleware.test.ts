@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { Access, makeInvitation, type Permission } from './access.ts'
+import { Access, makeInvitation } from './access.ts'
+import type { Permission } from './grants.ts'
 import { type OriginRules, refuseForeign } from './middleware.ts'
 import { cookieAfter, cookieIn, hourMs, key, noon, startTestApp, toWrite } from './testing.ts'
 

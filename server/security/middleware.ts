@@ -7,7 +7,8 @@ import type { Middleware, ParameterizedContext } from 'koa'
 import { documentPath } from '../wire/document-api.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { Refusal } from '../wire/refusal.ts'
-import { type Access, type Entry, firstChannel, type Grant, includes, joinPath } from './access.ts'
+import { type Access, type Entry, joinPath } from './access.ts'
+import { firstChannel, type Grant, includes } from './grants.ts'
 
 /**
  * Sent with every response. No Strict-Transport-Security: on localhost it would affect all servers

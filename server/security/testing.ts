@@ -11,7 +11,8 @@ import type { TestContext } from 'node:test'
 import Router from '@koa/router'
 import Koa from 'koa'
 import { answerErrors } from '../http/refusals.ts'
-import { type Access, makeInvitation, type Permission } from './access.ts'
+import { type Access, makeInvitation } from './access.ts'
+import type { Permission } from './grants.ts'
 import { crossOrigin, mountSession, requireSession, securityHeaders } from './middleware.ts'
 
 export const key = createSecretKey(Buffer.alloc(32, 'a'))

@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream'
 import type { Delivery } from '../hub/delivery.ts'
-import { mustLast } from '../security/access.ts'
+import { mustLast } from '../security/grants.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { answerParts, piecesOf } from './answers.ts'
 import { admit, jsonFraming, type Mounting, openingIn, type ServerTransport } from './transport.ts'

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { beatsMissed } from '../hub/heartbeats.ts'
-import { mustLast } from '../security/access.ts'
+import { mustLast } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { aborted, connectionOf, mostBytesFor, tooLarge } from './bodies.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { editOf, refusalOf } from '../hub/hub-testing.ts'
-import { fingerprintFor, type Grant, openGrant } from '../security/access.ts'
+import { fingerprintFor, type Grant, openGrant } from '../security/grants.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { admit, admitOwner, jsonFraming, type Opening } from './transport.ts'
 

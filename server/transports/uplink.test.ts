@@ -10,7 +10,7 @@ import type { Hub } from '../hub/hub.ts'
 import { countTo, type HubChange, openHub, refusalOf, settled } from '../hub/hub-testing.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
 import { output } from '../output.ts'
-import { fingerprintFor, type Grant, openGrant } from '../security/access.ts'
+import { fingerprintFor, type Grant, openGrant } from '../security/grants.ts'
 import type { DownFrame } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { createManualTime } from '../wire/testing.ts'
@@ -53,7 +53,8 @@ async function openInbound({
   const answers: DownFrame[] = []
   const reader = { isBehind: false, isClosed: false, send: ({ frame }: Delivery) => void answers.push(frame) }
   const flow: string[] = []
-  const inbound = new InboundFrames({ admitDraft,
+  const inbound = new InboundFrames({
+    admitDraft,
     hub: Object.assign(opened.hub, instead),
     timers: opened.time,
     grant,

@@ -3,7 +3,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { admitAwareness, admitBeat } from '../hub/admission.ts'
-import { fingerprintFor, type Grant, refuseName, refuseWriting } from '../security/access.ts'
+import { fingerprintFor, type Grant, refuseName, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
 import type { Draft, Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'

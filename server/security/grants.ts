@@ -1,0 +1,127 @@
+// Grants: what a client may read and write, and for which names it may speak.
+
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import {
+  fingerprintIn,
+  fingerprintLength,
+  isChannelName,
+  keyPattern,
+  pageOfOverview,
+  probesChannel,
+  windChannel,
+} from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
+
+/** Browsers drop cookies of over 4,096 bytes (RFC 6265, 6.1). */
+export const mostChannels = 32
+
+const channelName = z.string().refine(isChannelName)
+
+export const permissionSchema = z.object({
+  channels: z.union([z.literal('all'), z.array(channelName).min(1).max(mostChannels).readonly()]),
+  may: z.enum(['read', 'write']),
+})
+
+export type Permission = Readonly<z.output<typeof permissionSchema>>
+
+export interface Grant {
+  readonly channels: ReadonlySet<string> | 'all'
+  readonly may: 'read' | 'write'
+  /** End of the session, ms since the epoch; null for never. */
+  readonly expiresAt: number | null
+  /** The same for everyone with the same link; null on an open server. */
+  readonly invitation: string | null
+}
+
+export const openGrant: Grant = { channels: 'all', may: 'write', expiresAt: null, invitation: null }
+
+/** `until` is the end of the invitation. */
+export function grantFrom(
+  { channels, may }: Permission,
+  expiresAt: number,
+  until = expiresAt,
+): Grant & { expiresAt: number } {
+  const invitation = `${may} ${until} ${channels}`
+  return { channels: channels === 'all' ? 'all' : new Set(channels), may, expiresAt, invitation }
+}
+
+export const hasEnded = ({ expiresAt }: Grant, now: number) => expiresAt !== null && expiresAt <= now
+
+export const sessionEnded =
+  'Your session has ended; open your link again, or ask for a new one (`npm run invite` makes one).'
+
+/** Call after slow work: the session may have ended. Throws a `Refusal`, 401 `session-expired`. */
+export function mustLast(grant: Grant, now: number): void {
+  if (hasEnded(grant, now)) throw new Refusal('session-expired', sessionEnded)
+}
+
+/** Whether `one` allows everything that `other` does, for as long. */
+export function includes(one: Grant, other: Grant): boolean {
+  const channels = other.channels === 'all' ? null : [...other.channels]
+  return (
+    (one.channels === 'all' || channels?.every((channel) => isCovered(one, channel)) === true) &&
+    (one.may === 'write' || other.may === 'read') &&
+    (one.expiresAt === null || (other.expiresAt !== null && one.expiresAt >= other.expiresAt))
+  )
+}
+
+/** Undefined if all channels are covered. */
+export const firstChannel = ({ channels }: Grant) => (channels === 'all' ? undefined : [...channels][0])
+
+/**
+ * Null if allowed; else 403 `not-invited-there`, naming the first channel that is not covered. An
+ * overview is readable if its page is; the wind and probes are readable with every grant.
+ */
+export function refuseReading(grant: Grant, channels: Iterable<string>): Refusal | null {
+  for (const channel of channels) {
+    const source = pageOfOverview(channel) ?? channel
+    const isForAll = source === windChannel || channel === probesChannel
+    if (!isForAll && !isCovered(grant, source)) return notInvitedThere(channel, null)
+  }
+  return null
+}
+
+/** Null if allowed, as it always is for probes; else a 403 with the draft's `id`. */
+export function refuseWriting(grant: Grant, channel: string, id: string | null = null): Refusal | null {
+  if (channel === probesChannel) return null
+  if (!isCovered(grant, channel)) return notInvitedThere(channel, id)
+  if (grant.may === 'write') return null
+  const sentence = 'Your invitation is read-only; ask for one that lets you write.'
+  return new Refusal('read-only-invitation', sentence, id)
+}
+
+const isCovered = ({ channels }: Grant, channel: string) => channels === 'all' || channels.has(channel)
+
+function notInvitedThere(channel: string, id: string | null): Refusal {
+  const sentence = `Your invitation does not cover channel "${channel}"; ask for one that does.`
+  return new Refusal('not-invited-there', sentence, id)
+}
+
+/**
+ * Returns the prefix of the names that a query's key proves; null without a key. Throws a `Refusal`
+ * (400 `bad-query`).
+ */
+export function fingerprintFor(query: URLSearchParams): string | null {
+  const key = query.get('key')
+  if (key === null) return null
+  if (keyPattern.test(key)) return hash('sha256', key, 'base64url').slice(0, fingerprintLength)
+  // Omits the secret: responses may be logged.
+  const sentence = `Invalid key: it has ${key.length} characters, but must have 22 to 64 letters, digits, "-" or "_".`
+  throw new Refusal('bad-query', sentence)
+}
+
+/** Null if the key proves the name, or the name is free; else 403 `not-your-name`. */
+export function refuseName(name: string, fingerprint: string | null, id: string | null = null) {
+  const needed = fingerprintIn(name)
+  if (needed === null || needed === fingerprint) return null
+  const sentence = `The name "${name}" belongs to a key that this request did not send; add it (key=…), or use a name of your own.`
+  return new Refusal('not-your-name', sentence, id)
+}
+
+/** Like `refuseName`, but refuses free names too. */
+export function refuseSpeaking(name: string, fingerprint: string | null): Refusal | null {
+  if (fingerprintIn(name) !== null) return refuseName(name, fingerprint)
+  const sentence = `"${name}" is a free name, and nobody can speak for it; create a key, and use the name that it gives (PROTOCOL.md, "Names").`
+  return new Refusal('not-your-name', sentence)
+}
