@@ -16,7 +16,7 @@ interface Source {
 
 const root = join(import.meta.dirname, '..')
 const sources = globSync('{client,server,web,e2e,certs,scripts}/**/*.{ts,tsx,mjs}', { cwd: root })
-  .filter((path) => !path.includes('node_modules'))
+  .filter((path) => !/node_modules|\bdist\b/.test(path))
   .map((path) => readSource(path.split(sep).join('/')))
 
 function readSource(path: string): Source {
