@@ -1,6 +1,7 @@
 // The npm commands: `node scripts/run.mjs NAME …`. Runs on Node 18 and later, without packages.
 
 import { launch, StepFailure, serverFlags, showFailure } from './child-process.mjs'
+import { pack } from './pack.mjs'
 import { ensureBuilt, ensureInstalled, ensurePrograms, ensureSqsServer } from './preparation.mjs'
 import { showShape } from './shape.mjs'
 import { runSuite } from './suite.mjs'
@@ -21,6 +22,10 @@ const commands = {
   async build() {
     await ensureInstalled()
     await ensureBuilt()
+    return 0
+  },
+  async pack() {
+    process.stdout.write(`  The packages are in ${await pack()}.\n`)
     return 0
   },
   /** Types, lint and all tests; words select test files by path. */
