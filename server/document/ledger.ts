@@ -138,7 +138,7 @@ export class Ledger {
       this.#documents.delete(channel)
       this.#documents.set(channel, known)
       const ordered = addition && known.holds(addition) ? addition : inOneTurn(known.order(read, id))
-      return this.#admit(log, known, read, ordered, draft, isTried, acceptedAt, again)
+      return this.#admit(log, known, ordered, draft, isTried, acceptedAt, again)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -147,7 +147,6 @@ export class Ledger {
   #admit(
     log: Log,
     document: DocumentRecord,
-    update: Update,
     addition: Addition,
     draft: Draft<'update'>,
     isTried: boolean,
@@ -159,7 +158,7 @@ export class Ledger {
     const owner = ownerOf(from)
     const { cost } = document
     try {
-      document.check(addition, update, owner, id, documentBytes)
+      document.check(addition, owner, id, documentBytes)
     } catch (error) {
       if (document.isFull(documentBytes)) void this.#measure(log, channel, document)
       throw error
@@ -231,7 +230,7 @@ export class Ledger {
     return new DocumentRecord(await this.#run(this.#parts.documents, id, 'recordOf', messages))
   }
 
-  /** Of a large update: reads it in a thread, and puts it in order in several turns of the event loop. */
+  /** Reads a large update in a thread, and orders it in several turns of the event loop. */
   async #prepare(document: DocumentRecord, { id, body }: Draft<'update'>): Promise<Preparation> {
     const update = await this.#run(this.#parts.trials, id, 'readUpdate', body.update)
     if ('bad' in update) throw badUpdate(update.bad, id)
