@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
+import { Objm } from '@nats-io/obj'
 import type { Message } from '../wire/messages.ts'
 import { foldAt } from './folding.ts'
 import type { LogLimits } from './log.ts'
@@ -141,6 +142,32 @@ test('a server that starts later has the same state', async (context) => {
   assert.deepEqual(await readAll(later.log, cursor, main), await readAll(log, cursor, main))
   const lost = await later.log.read(await cursorAt(log, 300), main)
   assert.equal(lost.recovered, false)
+})
+
+test('a server that starts while another one replaces an object waits for the new one, and says so', async (context) => {
+  const first = await openLog(context, 'replaced')
+  const text = await fillUpdates(first.log, foldAt.messages + 10)
+  await first.log.close()
+  const { streams } = await jetstreamManager(first.connection)
+  const bucket = await new Objm(first.connection).open('replaced-bases')
+  const [base] = (await bucket.list()).filter(({ name }) => name.startsWith('base.'))
+  const { name, metadata } = base ?? assert.fail('no base is stored')
+  const content = (await bucket.getBlob(name)) ?? assert.fail('the base is empty')
+  // As `putBlob` does after it has stored the new content.
+  await streams.purge('OBJ_replaced-bases', { filter: `$O.replaced-bases.C.${base.nuid}` })
+  const said = Promise.withResolvers<string>()
+  const opening = NatsLog.open({
+    ...{ ...natsParts, connection: first.connection, name: 'replaced', folds: toyFolds, limits: ampleLimits },
+    ...{ now: () => startMs, print: said.resolve, onFailure: assert.ifError },
+  })
+  assert.equal(
+    await said.promise,
+    `Waiting for the messages of the stream replaced: the object ${name} does not arrive.`,
+  )
+  await bucket.putBlob({ name, ...(metadata && { metadata }) }, content)
+  const log = await opening
+  context.after(() => log.close())
+  assert.equal((await readUpdates(log)).text, text)
 })
 
 test('documents of a deleted stream are not mixed with those of the next one', async (context) => {

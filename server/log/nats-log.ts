@@ -34,21 +34,14 @@ import {
   codeOf,
   codes,
   Door,
+  deliverWithinMs,
   envelopeBytes,
   reasonOf,
   retryMs,
   StreamUnfit,
   whenReady,
 } from './nats-connection.ts'
-import {
-  deliverWithinMs,
-  from,
-  messageIn,
-  pulling,
-  type StoredDraft,
-  undelivered,
-  View,
-} from './nats-view.ts'
+import { from, messageIn, pulling, type StoredDraft, undelivered, View } from './nats-view.ts'
 import { keyOf } from './retention.ts'
 import { isRepeat, TailLog } from './sequencer.ts'
 
