@@ -151,10 +151,10 @@ test('a server that starts while another one replaces an object waits for the ne
   const { streams } = await jetstreamManager(first.connection)
   const bucket = await new Objm(first.connection).open('replaced-bases')
   const [base] = (await bucket.list()).filter(({ name }) => name.startsWith('base.'))
-  const { name, metadata } = base ?? assert.fail('no base is stored')
+  const { name, nuid, metadata } = base ?? assert.fail('no base is stored')
   const content = (await bucket.getBlob(name)) ?? assert.fail('the base is empty')
   // As `putBlob` does after it has stored the new content.
-  await streams.purge('OBJ_replaced-bases', { filter: `$O.replaced-bases.C.${base.nuid}` })
+  await streams.purge('OBJ_replaced-bases', { filter: `$O.replaced-bases.C.${nuid}` })
   const said = Promise.withResolvers<string>()
   const opening = NatsLog.open({
     ...{ ...natsParts, connection: first.connection, name: 'replaced', folds: toyFolds, limits: ampleLimits },
