@@ -257,7 +257,7 @@ export class Ledger {
     const { trials, now } = this.#parts
     const mark = cost.mark()
     const { texts } = await updatesIn(log, channel)
-    const read = await this.#run(trials, id, 'join', [...texts, body.update]).catch((error) => {
+    const read = await this.#run(trials, id, 'costOf', [...texts, body.update]).catch((error) => {
       if (isTooCostly(error)) return null
       throw error
     })
@@ -277,8 +277,8 @@ export class Ledger {
     try {
       const mark = cost.mark()
       const { texts } = await updatesIn(log, channel)
-      const joined = await documents.read(channel, 'join', texts)
-      if (this.#isQuick(joined)) cost.wasRead(mark, joined.items)
+      const read = await documents.read(channel, 'costOf', texts)
+      if (this.#isQuick(read)) cost.wasRead(mark, read.items)
       else cost.nextReadingAt = now() + costlyMs
     } catch (error) {
       if (isTooCostly(error)) cost.nextReadingAt = now() + costlyMs
@@ -288,7 +288,7 @@ export class Ledger {
     }
   }
 
-  #isQuick({ cpuMs }: Output<'join'>): boolean {
+  #isQuick({ cpuMs }: Output<'costOf'>): boolean {
     return cpuMs <= this.#parts.documentSeconds * msOfThird
   }
 

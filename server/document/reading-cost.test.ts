@@ -26,7 +26,7 @@ function open(documentSeconds: number, documents: Documents) {
     documents,
     trials: {
       run(...given) {
-        if (given[0] === 'join') trials += 1
+        if (given[0] === 'costOf') trials += 1
         return documents.run(...given)
       },
     },
