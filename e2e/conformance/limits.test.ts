@@ -186,7 +186,8 @@ describe('too large', () => {
 
   test('HTTP/2: past 147 kB, where no status can be sent, GOAWAY blames the client', async () => {
     const raw = await openRawHttp2(server.ports['2'])
-    // The ninth CONTINUATION frame is the last byte sent: TCP discards a GOAWAY when the server closes with bytes unread.
+    // Nothing follows the ninth CONTINUATION frame: if the server closed with bytes unread, TCP
+    // would discard its GOAWAY.
     await raw.send(...largeHeaders(1, 9).slice(0, -1), frames.continuation(1, Buffer.alloc(0), true))
     assert.equal((await raw.ended).goaway, 'ENHANCE_YOUR_CALM')
   })

@@ -53,7 +53,7 @@ export class DocumentRecord {
   readonly underWay = new Set<string>()
   /** Admitted but refused by the log, in order. */
   failed: Admission[] = []
-  /** Another one after each undoing. What was put in order before may build on what is gone. */
+  /** Replaced whenever additions are undone: one ordered before may build on them. */
   #state = {}
   #additions = 0
   /** By client, the last addition that wrote under it or built on it. */
@@ -95,22 +95,22 @@ export class DocumentRecord {
     return Object.fromEntries(clients)
   }
 
-  /** Puts what the update adds in order. Yields every few milliseconds. Throws a `Refusal`. */
+  /** Orders what the update adds. Yields every few milliseconds. Throws a `Refusal`. */
   *order(update: Update, id: string): Generator<undefined, Addition> {
     const known = { next: this.#next, names: this.#names, leftOf: this.#leftOf, items: this.cost.items }
-    const addition = new Addition(known, this.#state, id)
-    yield* addition.take(update)
+    const addition = new Addition(update, known, this.#state, id)
+    yield* addition.order()
     return addition
   }
 
-  /** Whether it was put in order here, and what it builds on is still there. What has come since only adds to it. */
+  /** Whether the addition was ordered against this record, and nothing has been undone since. */
   holds(addition: Addition): boolean {
     return addition.state === this.#state
   }
 
-  /** In the turn of the event loop that admits it. Throws a `Refusal`. */
-  check(addition: Addition, update: Update, owner: string, id: string, mostBytes: number): void {
-    this.#checkOwners(addition, update, owner, id)
+  /** Call in the same turn of the event loop as `admit`. Throws a `Refusal`. */
+  check(addition: Addition, owner: string, id: string, mostBytes: number): void {
+    this.#checkOwners(addition, owner, id)
     this.#checkNames(addition, id)
     this.#checkClients(addition, id)
     if (addition.hasContent && this.isFull(mostBytes)) {
@@ -154,7 +154,7 @@ export class DocumentRecord {
     this.cost.settle(id)
   }
 
-  #checkOwners({ clients }: Addition, { deletions }: Update, owner: string, id: string): void {
+  #checkOwners({ clients, update: { deletions } }: Addition, owner: string, id: string): void {
     const isForeign = (client: number) => (this.#owners.get(client) ?? owner) !== owner
     for (const client of clients.keys()) {
       if (!isForeign(client)) continue
@@ -251,7 +251,7 @@ export function inOneTurn<Made>(work: Generator<undefined, Made>): Made {
   }
 }
 
-/** Others have a turn of the event loop wherever it yields. */
+/** Lets others have a turn of the event loop wherever the work yields. */
 export async function inTurns<Made>(work: Generator<undefined, Made>): Promise<Made> {
   for (;;) {
     const { done, value } = work.next()
@@ -308,18 +308,21 @@ export class Addition {
   steps = 0
   /** Upper bound: each struct may split two existing items, and so may each range. */
   items = 0
+  readonly update: Update
   readonly state: object
   readonly #known: Known
   readonly #id: string
   #untilPause = structsOfTurn
 
-  constructor(known: Known, state: object, id: string) {
+  constructor(update: Update, known: Known, state: object, id: string) {
+    this.update = update
     this.#known = known
     this.state = state
     this.#id = id
   }
 
-  *take({ structs, deletions }: Update): Generator<undefined, void> {
+  *order(): Generator<undefined, void> {
+    const { structs, deletions } = this.update
     const queues = new Map<number, Queue>()
     for (let at = 0; at < structs.length; at += structWidth) {
       const queue = queues.get(structs[at] ?? 0)

@@ -54,6 +54,7 @@ const tasks = {
   linesFrom: (type: TextType, text: string) => readers[type](text),
   textOf: (type: TextType, messages: Messages) => writers[type](linesIn(messages)),
   countsOf,
+  costOf,
   join,
   merge,
   readUpdate: (update: string) => readUpdate(update),
@@ -126,13 +127,8 @@ function rawText(lines: readonly Line[]): string {
 const bytesOf = (update: string) => Buffer.from(update, 'base64')
 const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
 
-/**
- * Returns one update with the same content, in base64, without deleted content; its bytes and Yjs
- * items, the processor time used, and the indices of updates that Yjs cannot read, which are left
- * out.
- */
-function join(updates: readonly string[]) {
-  const cpuMs = stopwatch()
+/** Leaves out updates that Yjs cannot read, and returns their indices. */
+function readUpdates(updates: readonly string[]) {
   const doc = createDocument()
   const unread: number[] = []
   // Each transaction costs time per client.
@@ -145,9 +141,25 @@ function join(updates: readonly string[]) {
       }
     }
   })
-  const joined = Y.encodeStateAsUpdate(doc)
   const items = doc.store.clients.values().reduce((sum, structs) => sum + structs.length, 0)
-  return { update: encoded(joined), bytes: joined.length, unread, items, cpuMs: cpuMs() }
+  return { doc, items, unread }
+}
+
+/** Returns the document's Yjs items, and the processor time of reading it. */
+function costOf(updates: readonly string[]) {
+  const cpuMs = stopwatch()
+  const { items } = readUpdates(updates)
+  return { items, cpuMs: cpuMs() }
+}
+
+/**
+ * Returns one update with the same content, in base64, without deleted content; its bytes and Yjs
+ * items, and the indices of updates that Yjs cannot read, which are left out.
+ */
+function join(updates: readonly string[]) {
+  const { doc, items, unread } = readUpdates(updates)
+  const joined = Y.encodeStateAsUpdate(doc)
+  return { update: encoded(joined), bytes: joined.length, unread, items }
 }
 
 /**

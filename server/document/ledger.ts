@@ -138,7 +138,7 @@ export class Ledger {
       this.#documents.delete(channel)
       this.#documents.set(channel, known)
       const ordered = addition && known.holds(addition) ? addition : inOneTurn(known.order(read, id))
-      return this.#admit(log, known, read, ordered, draft, isTried, acceptedAt, again)
+      return this.#admit(log, known, ordered, draft, isTried, acceptedAt, again)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -147,7 +147,6 @@ export class Ledger {
   #admit(
     log: Log,
     document: DocumentRecord,
-    update: Update,
     addition: Addition,
     draft: Draft<'update'>,
     isTried: boolean,
@@ -159,7 +158,7 @@ export class Ledger {
     const owner = ownerOf(from)
     const { cost } = document
     try {
-      document.check(addition, update, owner, id, documentBytes)
+      document.check(addition, owner, id, documentBytes)
     } catch (error) {
       if (document.isFull(documentBytes)) void this.#measure(log, channel, document)
       throw error
@@ -231,7 +230,7 @@ export class Ledger {
     return new DocumentRecord(await this.#run(this.#parts.documents, id, 'recordOf', messages))
   }
 
-  /** Of a large update: reads it in a thread, and puts it in order in several turns of the event loop. */
+  /** Reads a large update in a thread, and orders it in several turns of the event loop. */
   async #prepare(document: DocumentRecord, { id, body }: Draft<'update'>): Promise<Preparation> {
     const update = await this.#run(this.#parts.trials, id, 'readUpdate', body.update)
     if ('bad' in update) throw badUpdate(update.bad, id)
@@ -258,7 +257,7 @@ export class Ledger {
     const { trials, now } = this.#parts
     const mark = cost.mark()
     const { texts } = await updatesIn(log, channel)
-    const read = await this.#run(trials, id, 'join', [...texts, body.update]).catch((error) => {
+    const read = await this.#run(trials, id, 'costOf', [...texts, body.update]).catch((error) => {
       if (isTooCostly(error)) return null
       throw error
     })
@@ -278,8 +277,8 @@ export class Ledger {
     try {
       const mark = cost.mark()
       const { texts } = await updatesIn(log, channel)
-      const joined = await documents.read(channel, 'join', texts)
-      if (this.#isQuick(joined)) cost.wasRead(mark, joined.items)
+      const read = await documents.read(channel, 'costOf', texts)
+      if (this.#isQuick(read)) cost.wasRead(mark, read.items)
       else cost.nextReadingAt = now() + costlyMs
     } catch (error) {
       if (isTooCostly(error)) cost.nextReadingAt = now() + costlyMs
@@ -289,7 +288,7 @@ export class Ledger {
     }
   }
 
-  #isQuick({ cpuMs }: Output<'join'>): boolean {
+  #isQuick({ cpuMs }: Output<'costOf'>): boolean {
     return cpuMs <= this.#parts.documentSeconds * msOfThird
   }
 

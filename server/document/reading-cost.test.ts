@@ -26,7 +26,7 @@ function open(documentSeconds: number, documents: Documents) {
     documents,
     trials: {
       run(...given) {
-        if (given[0] === 'join') trials += 1
+        if (given[0] === 'costOf') trials += 1
         return documents.run(...given)
       },
     },
@@ -99,12 +99,22 @@ function* honestHistory(
     const text = documentText(doc)
     doc.transact(() => {
       let at = Math.min(random() < 0.6 ? person.at : below(text.length + 1), text.length)
+      // A run of letters makes the same structs as its letters one by one, for one walk to its place.
+      let typed = ''
+      const writeTyped = () => {
+        if (typed === '') return
+        text.insert(at - typed.length, typed)
+        typed = ''
+      }
       for (let keys = 1 + below(size?.keys ?? 60); keys > 0; keys -= 1) {
         const key = random()
         if (key < 0.8) {
-          text.insert(at, 'etaoin shrdlu'[below(13)] ?? ' ')
+          typed += 'etaoin shrdlu'[below(13)] ?? ' '
           at += 1
-        } else if (key < 0.92 && at > 0) {
+          continue
+        }
+        writeTyped()
+        if (key < 0.92 && at > 0) {
           at -= 1
           text.delete(at, 1)
         } else if (key < 0.94) {
@@ -115,6 +125,7 @@ function* honestHistory(
           text.applyDelta([{ retain: at }, ...countTo(20).map(() => ({ insert: 'pasted ' }))])
         else at = Math.max(0, Math.min(text.length, at + below(41) - 20))
       }
+      writeTyped()
       person.at = at
     })
     if (isAway || made.length === 0) continue

@@ -1,4 +1,4 @@
-// Starts requests, a few per turn of the event loop, so that a burst on one connection does not delay the others.
+// Starts requests, a few per turn, so that a burst on one connection does not delay the others.
 
 /** Pages, the most expensive requests, take about 0.5 ms each. */
 const mostInTurn = 10

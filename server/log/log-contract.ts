@@ -38,7 +38,10 @@ export function testLogContract(
     test(`${name}: ${says}`, async (context) => {
       let time = startMs
       const failures: unknown[] = []
-      const parts = { limits: { ...ampleLimits, ...limits }, folds, now: () => time }
+      const parts = {
+        ...{ limits: { ...ampleLimits, ...limits }, folds, now: () => time },
+        print: (sentence: string) => context.diagnostic(sentence),
+      }
       // Registered first, so that the log closes before `open` removes its files.
       context.after(() => log?.close())
       const log = await open({ ...parts, onFailure: (error) => void failures.push(error) }, context)

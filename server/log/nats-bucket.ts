@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { ObjectInfo, ObjectStore } from '@nats-io/obj'
 import type { Kind, Message } from '../wire/messages.ts'
 import type { BaseStore, StoredBase } from './folding.ts'
+import { deliverWithinMs } from './nats-connection.ts'
 
 /**
  * A period of a stream in which numbers are unique: after losing messages, it assigns their numbers
@@ -157,9 +158,9 @@ export async function readKept(bucket: ObjectStore, life: Life, floor: number): 
     (info) => info.name !== lifeName && markIn(info, life.created).startsWith(life.created),
   )
   const read = async (info: ObjectInfo) => {
-    const bytes = await bucket.getBlob(info.name)
-    if (!bytes) return []
-    const message = JSON.parse(Buffer.from(bytes).toString()) as Message
+    const content = await contentOf(bucket, info.name)
+    if (content === null) return []
+    const message = JSON.parse(content) as Message
     if (markIn(info, life.created) === markOf(life)) return [{ name: info.name, message }]
     const isPast = info.name.startsWith('past.')
     const seq = Math.min(message.seq, floor)
@@ -168,6 +169,37 @@ export async function readKept(bucket: ObjectStore, life: Life, floor: number): 
       : [{ name: info.name, message: { ...message, seq } }]
   }
   return (await Promise.all(found.map(read))).flat()
+}
+
+/**
+ * Null if the object was deleted. Rejects when NATS stops delivering it: another server may have
+ * replaced it meanwhile, and the library would wait for ever.
+ */
+async function contentOf(bucket: ObjectStore, name: string): Promise<string | null> {
+  const found = await bucket.get(name)
+  if (!found) return null
+  const reader = found.data.getReader()
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    late.reject(new Error(`the object ${name} does not arrive`))
+    void reader.cancel()
+  }, deliverWithinMs)
+  const chunks: Uint8Array[] = []
+  const read = async () => {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      chunks.push(part.value)
+      timer.refresh()
+    }
+  }
+  const isWhole = found.error.then((failure) => {
+    if (failure) throw failure
+  })
+  try {
+    await Promise.race([Promise.all([read(), isWhole]), late.promise])
+    return Buffer.concat(chunks).toString()
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Later marks sort after earlier ones. */

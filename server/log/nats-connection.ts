@@ -28,6 +28,8 @@ export type Waiting = Pick<LogParts, 'now' | 'print' | 'signal'>
 export const envelopeBytes = 1024
 
 const connectWithinMs = 5000
+/** Deadline for NATS to deliver the next part of what it stores. */
+export const deliverWithinMs = 5000
 /** See `LogFigures`. */
 const figuresWithinMs = 300
 /** After two of these pings without an answer, the connection counts as broken. */

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
+import { Objm } from '@nats-io/obj'
+import type { SubscriptionOptions } from '@nats-io/transport-node'
 import type { Message } from '../wire/messages.ts'
 import { foldAt } from './folding.ts'
 import type { LogLimits } from './log.ts'
@@ -143,6 +145,32 @@ test('a server that starts later has the same state', async (context) => {
   assert.equal(lost.recovered, false)
 })
 
+test('a server that starts while another one replaces an object waits for the new one, and says so', async (context) => {
+  const first = await openLog(context, 'replaced')
+  const text = await fillUpdates(first.log, foldAt.messages + 10)
+  await first.log.close()
+  const { streams } = await jetstreamManager(first.connection)
+  const bucket = await new Objm(first.connection).open('replaced-bases')
+  const [base] = (await bucket.list()).filter(({ name }) => name.startsWith('base.'))
+  const { name, nuid, metadata } = base ?? assert.fail('no base is stored')
+  const content = (await bucket.getBlob(name)) ?? assert.fail('the base is empty')
+  // As `putBlob` does after it has stored the new content.
+  await streams.purge('OBJ_replaced-bases', { filter: `$O.replaced-bases.C.${nuid}` })
+  const said = Promise.withResolvers<string>()
+  const opening = NatsLog.open({
+    ...{ ...natsParts, connection: first.connection, name: 'replaced', folds: toyFolds, limits: ampleLimits },
+    ...{ now: () => startMs, print: said.resolve, onFailure: assert.ifError },
+  })
+  assert.equal(
+    await said.promise,
+    `Waiting for the messages of the stream replaced: the object ${name} does not arrive.`,
+  )
+  await bucket.putBlob({ name, ...(metadata && { metadata }) }, content)
+  const log = await opening
+  context.after(() => log.close())
+  assert.equal((await readUpdates(log)).text, text)
+})
+
 test('documents of a deleted stream are not mixed with those of the next one', async (context) => {
   const first = await openLog(context, 'again')
   await fillUpdates(first.log, foldAt.messages + 10)
@@ -207,6 +235,38 @@ test('a stream that lost its newest messages continues with another epoch, and d
     const { text } = await readUpdates(log)
     for (const word of `${early}${since}`.trim().split(' ')) assert.ok(text.includes(`${word} `), word)
   }
+})
+
+test('a message that NATS skips is received at the next heartbeat', async (context) => {
+  const connection = await nats.connect()
+  let skipped = 0
+  const skipping = new Proxy(connection, {
+    get(target, name) {
+      const value = Reflect.get(target, name)
+      if (name !== 'subscribe') return typeof value === 'function' ? value.bind(target) : value
+      return (subject: string, options: SubscriptionOptions) =>
+        target.subscribe(subject, {
+          ...options,
+          callback(error, message) {
+            const isSkipped = message.subject.startsWith('skipping.') && message.string().includes('"w1-2"')
+            if (isSkipped && skipped === 0) skipped += 1
+            else options.callback?.(error, message)
+          },
+        })
+    },
+  })
+  const log = await NatsLog.open({
+    ...{ ...natsParts, connection: skipping, name: 'skipping', limits: ampleLimits, now: () => startMs },
+    onFailure: assert.ifError,
+  })
+  context.after(async () => {
+    await log.close()
+    await connection.close()
+  })
+  const seen: Message[] = []
+  log.follow((message) => seen.push(message))
+  const seqs = [await log.append(draft('w1-1'), startMs), await log.append(draft('w1-2'), startMs)]
+  assert.deepEqual([seqs, seqsOf(seen), skipped], [[1, 2], [1, 2], 1])
 })
 
 test('while NATS is away an append is refused after a delay, and stored when it is repeated', async (context) => {

@@ -34,21 +34,14 @@ import {
   codeOf,
   codes,
   Door,
+  deliverWithinMs,
   envelopeBytes,
   reasonOf,
   retryMs,
   StreamUnfit,
   whenReady,
 } from './nats-connection.ts'
-import {
-  deliverWithinMs,
-  from,
-  messageIn,
-  pulling,
-  type StoredDraft,
-  undelivered,
-  View,
-} from './nats-view.ts'
+import { from, messageIn, pulling, type StoredDraft, undelivered, View } from './nats-view.ts'
 import { keyOf } from './retention.ts'
 import { isRepeat, TailLog } from './sequencer.ts'
 
@@ -202,10 +195,14 @@ export class NatsLog extends TailLog<Entry> {
    */
   #attend(messages: ConsumerMessages): void {
     const watch = async () => {
-      for await (const { type } of messages.status()) {
+      for await (const status of messages.status()) {
         if (messages !== this.#consuming || this.#rejoining) continue
-        if (type === 'heartbeats_missed') this.#away ??= 'the stream is silent'
-        else if (type === 'heartbeat') this.#hear()
+        if (status.type === 'heartbeats_missed') this.#away ??= 'the stream is silent'
+        else if (status.type === 'heartbeat') {
+          this.#hear()
+          // Servers of version 2.9 can skip a message that is stored during a purge.
+          if (status.lastStreamSequence > this.tail.head) void this.#rejoin()
+        }
       }
     }
     void watch()
@@ -397,8 +394,8 @@ export class NatsLog extends TailLog<Entry> {
         await pause(retryMs)
       } else if (answer) {
         const isPassed = answer.seq <= this.tail.head && !answer.duplicate
-        // Usually it is in the view already.
-        if (isPassed && this.tail.find(draft)?.seq !== answer.seq) void this.#rejoin()
+        // Another stream assigns the numbers again.
+        if (isPassed && this.pending.has(key)) void this.#rejoin()
         // JetStream remembers the id of a message that the log has erased.
         const isErased = answer.duplicate && answer.seq <= this.tail.head && this.pending.has(key)
         if (!isErased) return

@@ -8,7 +8,7 @@ import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
 import { Folding } from './folding.ts'
 import { type LogParts, logUnavailable, type Memory } from './log.ts'
 import { bytesOf, createKept, type KeptMessage, type Life, readKept, subjectOf } from './nats-bucket.ts'
-import { reasonOf } from './nats-connection.ts'
+import { deliverWithinMs, reasonOf } from './nats-connection.ts'
 import { blankAt, boundsWithin, type Portion, portion, Retention, type Stored, Tail } from './retention.ts'
 import type { Archive } from './sequencer.ts'
 
@@ -31,8 +31,6 @@ interface Start {
 
 /** A consumer that misses two of these heartbeats (ms) is checked; one that is gone ends. */
 export const pulling = { expires: 5000, idle_heartbeat: 1000, abort_on_missing_resource: true } as const
-/** Deadline for the stream to deliver a message that it accepted. */
-export const deliverWithinMs = 5000
 /** Deadline for receiving what another server has received already. */
 const hearWithinMs = 2000
 const hearAgainMs = 5
