@@ -23,4 +23,6 @@ const crosswind = await createCrosswind({
 const [cert, key] = [process.env.CERT, process.env.KEY].map((file) => readFileSync(file))
 const server = createSecureServer({ ...serverOptions(), cert, key }, app.callback())
 crosswind.attach(server)
-server.listen(Number(process.env.PORT ?? 8443), () => console.log(`https://localhost:${server.address().port}`))
+server.listen(Number(process.env.PORT ?? 8443), () =>
+  console.log(`https://localhost:${server.address().port}`),
+)
