@@ -1,8 +1,11 @@
 // The server's library: windows in step on an application's own HTTP server.
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createApp } from './app.ts'
 import { defaultConfig } from './config/schema.ts'
+import { type AnyServer, attach } from './http/attach.ts'
+import { GuestConnections } from './http/connections.ts'
+import { requestTaker } from './http/requests.ts'
+import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { admitJson, applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
 import { type LogLimits, newEpoch } from './log/log.ts'
@@ -54,13 +57,6 @@ export interface Received<Data = unknown> {
   readonly data: Data
 }
 
-/** The part of Node's HTTP servers that it needs. */
-interface Attachable {
-  listeners(event: 'request'): ((...given: never[]) => void)[]
-  removeAllListeners(event: 'request'): unknown
-  on(event: 'request', listener: (request: never, response: never) => void): unknown
-}
-
 const hourMs = 3_600_000
 
 const report = (error: unknown) => output.incident('stream-failed', 'A stream or the log failed', error)
@@ -83,6 +79,7 @@ export async function createCrosswind(options: CrosswindOptions) {
     ...{ log, timers, random: Math.random, onFailure, mayLead: true, meter: silentMeter },
     settings: { ...limits, heartbeatMs },
   })
+  const origins = { ports: () => [], allowedOrigins }
   let published = 0
 
   function ruleOf(channel: string): ChannelRule | undefined {
@@ -103,7 +100,7 @@ export async function createCrosswind(options: CrosswindOptions) {
   const app = createApp({
     ...{ hub, timers, heartbeatMs, holdMs: polling.holdMs, limits, admitDraft },
     access: { grantFor: async () => openGrant },
-    origins: { ports: () => [], allowedOrigins },
+    origins,
     mount({ router }) {
       router.get('/api/clock', (ctx) => {
         ctx.set('Cache-Control', 'no-store')
@@ -125,20 +122,21 @@ export async function createCrosswind(options: CrosswindOptions) {
       })
     },
   })
-  const answer = app.koa.callback()
+  const connections = new GuestConnections({ ...limits, heartbeatMs }, timers)
+  const parts = { app, connections, settings: limits, origins }
+  const takers = {
+    takeRequest: requestTaker(parts),
+    takeUpgrade: upgradeTaker(parts),
+    takeConnect: connectTaker(parts),
+  }
 
   return {
-    /** Serves the requests below `path`, before the server's other listeners. Call it after those were added. */
-    attach(server: Attachable): void {
-      const others = server.listeners('request')
-      server.removeAllListeners('request')
-      server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-        const { url = '' } = request
-        if (url.startsWith(`${path}/`)) {
-          request.url = `/api${url.slice(path.length)}`
-          void answer(request, response)
-        } else for (const other of others) Reflect.apply(other, server, [request, response])
-      })
+    /**
+     * Serves what is below `path`: requests, WebSockets and, over HTTP/2, extended CONNECT. All else
+     * goes to the listeners that the server has; those added later receive everything.
+     */
+    attach(server: AnyServer, how: { readonly requests?: boolean } = {}): void {
+      attach(server, path, takers, how)
     },
     /** Resolves once it is stored and sent. `id`: the same one with the same data is stored once. */
     async publish(channel: string, data: unknown, { id }: { readonly id?: string } = {}): Promise<Stored> {
@@ -173,6 +171,7 @@ export async function createCrosswind(options: CrosswindOptions) {
     },
     async close({ drainMs = 5000 } = {}): Promise<void> {
       await hub.drain(drainMs)
+      connections.stopWatching()
       await log.close()
     },
   }

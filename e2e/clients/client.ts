@@ -22,6 +22,8 @@ import { connectHttp } from './http-client.ts'
 export interface NodeOpening extends Omit<Opening, 'base'> {
   /** Such as `https://localhost:8443`. */
   readonly origin: string
+  /** Below it the server's endpoints are; default `/api`. */
+  readonly path?: string
   /** Trusted certificate, PEM; null trusts any. */
   readonly ca: string | null
   /** Session cookie, `name=value`. */
@@ -33,7 +35,7 @@ export interface NodeTransport
     Pick<NodePlatform, 'pause' | 'resume' | 'cut'> {}
 
 /** The window's transport for that mode, over its own connections. */
-export function openTransport({ ca, cookie, origin, ...opening }: NodeOpening): NodeTransport {
+export function openTransport({ ca, cookie, origin, path = '/api', ...opening }: NodeOpening): NodeTransport {
   const { mode } = opening
   const platform = createNodePlatform(mode.http, origin, ca, cookie)
   const onClose: Opening['onClose'] = (closing) => {
@@ -41,7 +43,7 @@ export function openTransport({ ca, cookie, origin, ...opening }: NodeOpening): 
     opening.onClose(closing)
   }
   const transport = transportsByName[mode.transport].open(
-    { ...opening, base: `${origin}/api`, onClose },
+    { ...opening, base: origin + path, onClose },
     platform,
   )
   const { pause, resume, cut } = platform

@@ -1,7 +1,7 @@
 // HTTP client for Node: requests, WebSockets, clock exchanges and invitations over either version.
 
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
+import http, { type IncomingMessage } from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
 import type { Duplex, Readable } from 'node:stream'
@@ -126,7 +126,8 @@ function openSocketOver(session: http2.ClientHttp2Session, path: string, cookieH
 }
 
 function connectHttp1(origin: string, trust: Trust, cookieHeader: Headers): HttpClient {
-  const agent = new https.Agent({ ...trust, keepAlive: true })
+  const { Agent, request: begin } = origin.startsWith('https:') ? https : http
+  const agent = new Agent({ ...trust, keepAlive: true })
   const sockets = new Set<WebSocket>()
   let isClosed = false
   return {
@@ -135,7 +136,7 @@ function connectHttp1(origin: string, trust: Trust, cookieHeader: Headers): Http
       if (isClosed) throw new Error('The connection was closed.')
       // As an option the path is sent unchanged; a URL would resolve its dots.
       const options = { path, method, headers: { ...cookieHeader, ...headers }, agent }
-      const request = https.request(origin, { ...options, ...(signal && { signal }) })
+      const request = begin(origin, { ...options, ...(signal && { signal }) })
       sendBody(request, body)
       if (body === undefined) request.end()
       const [response]: [IncomingMessage] = (await once(request, 'response')) as [IncomingMessage]

@@ -17,7 +17,7 @@ import { authorityPattern } from '../security/middleware.ts'
 import type { AnyRequest } from '../transports/bodies.ts'
 import type { HttpVersion } from '../wire/modes.ts'
 import { Refusal } from '../wire/refusal.ts'
-import { repeat, type Timers } from '../wire/time.ts'
+import { type Clock, repeat, type Timers } from '../wire/time.ts'
 import { counted } from './refusals.ts'
 
 export type PortServer = Http2SecureServer | HttpsServer
@@ -268,21 +268,100 @@ export class Connections {
   #onSession(session: ServerHttp2Session): void {
     const connection = this.#handshaken(true)
     if (!connection) return void session.destroy()
-    connection.session = session
     this.#carriers.set(session, connection)
-    session.setLocalWindowSize(sessionWindowBytes)
-    session.on('stream', (stream) => {
-      connection.streams.add(stream)
-      stream.once('aborted', () => connection.countReset())
-      stream.once('close', () => {
-        connection.streams.delete(stream)
-        connection.idleSince = this.#timers.now()
-      })
-    })
+    watchSession(connection, session, this.#timers.now)
     blameOversizedHeaders(session)
-    session.on('ping', () => connection.countControlFrame())
-    session.on('remoteSettings', () => connection.countControlFrame())
   }
+}
+
+/** Connections of a server that belongs to an application: each from its first request to this path. */
+export class GuestConnections {
+  readonly #settings: Limits
+  readonly #timers: Timers
+  readonly #open = new Set<Connection>()
+  readonly #carriers = new WeakMap<object, Connection>()
+  readonly stopWatching: () => void
+
+  constructor(settings: Limits, timers: Timers) {
+    this.#settings = settings
+    this.#timers = timers
+    const lookAround = () => this.all().forEach((connection) => void connection.look(timers.now()))
+    this.stopWatching = repeat(timers, lookAround, settings.heartbeatMs / 4)
+  }
+
+  all(): readonly Connection[] {
+    return [...this.#open]
+  }
+
+  of(request: AnyRequest): Connection | undefined {
+    if (!('stream' in request)) return this.at(request.socket) ?? this.#takeSocket(request.socket)
+    const { session } = request.stream
+    if (!session) return undefined
+    return this.at(session) ?? this.#takeSession(session as ServerHttp2Session, request.stream)
+  }
+
+  at(carrier: object): Connection | undefined {
+    return this.#carriers.get(carrier)
+  }
+
+  #take(carrier: object, socket: Socket): Connection {
+    const connection = new Connection(socket, this.#settings, this.#timers.now())
+    connection.secure = socket as TLSSocket
+    this.#open.add(connection)
+    this.#carriers.set(carrier, connection)
+    return connection
+  }
+
+  #takeSocket(socket: Socket): Connection {
+    const connection = this.#take(socket, socket)
+    socket.once('close', () => this.#open.delete(connection))
+    return connection
+  }
+
+  #takeSession(session: ServerHttp2Session, first: ServerHttp2Stream): Connection {
+    const connection = this.#take(session, countedSocket(session))
+    session.once('close', () => this.#open.delete(connection))
+    watchSession(connection, session, this.#timers.now)
+    watchStream(connection, first, this.#timers.now)
+    return connection
+  }
+}
+
+/** A session hides its socket, and has none once it is destroyed. */
+function countedSocket(session: ServerHttp2Session): Socket {
+  const counted = { bytesRead: 0, bytesWritten: 0 }
+  const look = () => {
+    if (session.destroyed) return counted
+    const { bytesRead, bytesWritten } = session.socket
+    return Object.assign(counted, { bytesRead, bytesWritten })
+  }
+  const socket = {
+    get bytesRead() {
+      return look().bytesRead
+    },
+    get bytesWritten() {
+      return look().bytesWritten
+    },
+    destroy: () => session.destroy(),
+  }
+  return socket as Socket
+}
+
+function watchSession(connection: Connection, session: ServerHttp2Session, now: Clock): void {
+  connection.session = session
+  session.setLocalWindowSize(sessionWindowBytes)
+  session.on('stream', (stream) => watchStream(connection, stream, now))
+  session.on('ping', () => connection.countControlFrame())
+  session.on('remoteSettings', () => connection.countControlFrame())
+}
+
+function watchStream(connection: Connection, stream: ServerHttp2Stream, now: Clock): void {
+  connection.streams.add(stream)
+  stream.once('aborted', () => connection.countReset())
+  stream.once('close', () => {
+    connection.streams.delete(stream)
+    connection.idleSince = now()
+  })
 }
 
 const tooManyContinuations = -905

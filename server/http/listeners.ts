@@ -1,6 +1,7 @@
 // The two ports: HTTP/2 (with HTTP/1.1 as fallback) and HTTP/1.1 alone, both over TLS.
 
 import { once } from 'node:events'
+import type { RequestListener } from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
 import { type AddressInfo, createServer, type Server as NetServer } from 'node:net'
@@ -11,9 +12,9 @@ import { endsWithin, processTimers } from '../process.ts'
 import type { OriginRules } from '../security/middleware.ts'
 import type { PortSharing } from '../workers/workers.ts'
 import { type Connection, Connections } from './connections.ts'
-import { takeRequests } from './requests.ts'
+import { answerBrokenInput, requestTaker } from './requests.ts'
 import { http1Options, http2Options } from './server-options.ts'
-import { takeWebSockets, takeWebSocketsOverHttp2 } from './websockets.ts'
+import { connectTaker, upgradeTaker } from './websockets.ts'
 
 export type ListenerSettings = Pick<Config, 'host' | 'port' | 'http1Port' | 'heartbeatMs'> &
   Config['limits'] & {
@@ -42,8 +43,11 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
   const servers = [secure, plain]
   const connections = new Connections(servers, { ...settings, handshakeMs }, processTimers)
   const parts = { app, connections, settings, origins }
-  takeRequests(servers, parts)
+  const [takeRequest, takeUpgrade] = [requestTaker(parts), upgradeTaker(parts)]
   for (const server of servers) {
+    server.on('request', takeRequest as RequestListener)
+    server.on('upgrade', takeUpgrade)
+    answerBrokenInput(server, connections, bodySeconds)
     // Connections beyond the reserve get no response.
     server.maxConnections = maxConnections + reserve
     // Accept failures, such as too few file descriptors; `open` reports errors before listening.
@@ -52,10 +56,9 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
       (error) =>
         server.listening && output.incident('connection-failed', 'A connection was not accepted', error),
     )
-    takeWebSockets(server, parts)
   }
   secure.on('sessionError', reportBrokenSession)
-  takeWebSocketsOverHttp2(secure, parts)
+  secure.on('connect', connectTaker(parts))
   try {
     const ports = {
       '2': await open(secure, settings.port, '--port', host, sharing),

@@ -1,7 +1,7 @@
 // Passes requests to the application, within limits; those of one HTTP/1.1 connection one at a time.
 
 import { channel } from 'node:diagnostics_channel'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import type { App } from '../app.ts'
@@ -19,21 +19,24 @@ import { formatBare, refuse } from './refusals.ts'
 
 interface RequestParts {
   readonly app: App
-  readonly connections: Connections
-  readonly settings: Pick<Config['limits'], 'maxConnections' | 'maxMessageBytes' | 'bodySeconds'>
+  readonly connections: Pick<Connections, 'of'>
+  readonly settings: Pick<Config['limits'], 'maxConnections' | 'maxMessageBytes'>
   readonly origins: OriginRules
 }
 
 /** Published with the request when its headers have arrived. */
 const arrived = channel('crosswind:arrived')
 
-export function takeRequests(servers: readonly PortServer[], parts: RequestParts): void {
+export type TakeRequest = (request: AnyRequest, response: ServerResponse | Http2ServerResponse) => void
+
+/** The listener for requests. */
+export function requestTaker(parts: RequestParts): TakeRequest {
   const { app, connections, settings, origins } = parts
   const { penalties } = app
   const fair = new FairStart()
   const answer = app.koa.callback()
 
-  const onRequest = (request: AnyRequest, response: ServerResponse | Http2ServerResponse): void => {
+  return (request, response) => {
     const connection = connections.of(request)
     // A destroyed session can still emit requests already read.
     if (!connection || connection.session?.destroyed) return
@@ -94,17 +97,21 @@ export function takeRequests(servers: readonly PortServer[], parts: RequestParts
       refuse(request, response, error, origins)
     }
   }
+}
 
-  for (const server of servers) {
-    server.on('request', onRequest as RequestListener)
-    server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex & { bytesRead?: number }) => {
-      const connection = connections.at(socket)
-      // Before TLS nothing was read; during a response no other may start.
-      if (connection && !connection.turns && socket.writable && socket.bytesRead)
-        socket.end(formatBare(refusalFor(error, settings.bodySeconds)))
-      else socket.destroy()
-    })
-  }
+/** Answers input that is not an HTTP/1.1 request. */
+export function answerBrokenInput(
+  server: PortServer,
+  connections: Pick<Connections, 'at'>,
+  bodySeconds: number,
+): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex & { bytesRead?: number }) => {
+    const connection = connections.at(socket)
+    // Before TLS nothing was read; during a response no other may start.
+    if (connection && !connection.turns && socket.writable && socket.bytesRead)
+      socket.end(formatBare(refusalFor(error, bodySeconds)))
+    else socket.destroy()
+  })
 }
 
 /** An HTTP/2 request is not destroyed together with its stream. */

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import http2, { type Http2SecureServer } from 'node:http2'
+import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { WebSocket } from 'ws'
-import { takeWebSocketsOverHttp2 } from './websockets.ts'
+import { connectTaker } from './websockets.ts'
 
 /** Less than the 5 s after which the server gives up on a peer that does not close its side. */
 const waitMs = 3000
@@ -21,12 +21,15 @@ test('a stream ends with the closing handshake, even if the client leaves its si
   const server = http2.createServer({ settings: { enableConnectProtocol: true } }, () => undefined)
   const sockets: WebSocket[] = []
   const koa = { ws: { onConnection: (socket: WebSocket) => sockets.push(socket) } }
-  takeWebSocketsOverHttp2(server as Http2SecureServer, {
-    app: { koa: koa as never, socketPaths: new Set(['/']), authorizeSocket: () => Promise.resolve() },
-    connections: { of: () => undefined },
-    settings: { maxConnections: 1, maxMessageBytes: 1000 },
-    origins: { ports: () => [], allowedOrigins: [] },
-  })
+  server.on(
+    'connect',
+    connectTaker({
+      app: { koa: koa as never, socketPaths: new Set(['/']), authorizeSocket: () => Promise.resolve() },
+      connections: { of: () => undefined },
+      settings: { maxConnections: 1, maxMessageBytes: 1000 },
+      origins: { ports: () => [], allowedOrigins: [] },
+    }),
+  )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   opened.defer(() => void server.close())

@@ -1,8 +1,7 @@
 // WebSockets over both HTTP versions, with the same checks (RFC 6455; HTTP/2: RFC 8441).
 
 import type { IncomingMessage } from 'node:http'
-import type { Http2SecureServer, Http2ServerRequest } from 'node:http2'
-import type { Server as HttpsServer } from 'node:https'
+import type { Http2ServerRequest } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
 import type { App } from '../app.ts'
@@ -11,7 +10,7 @@ import { output } from '../output.ts'
 import { type OriginRules, refuseForeign } from '../security/middleware.ts'
 import { largestFrame } from '../transports/budget.ts'
 import { Refusal } from '../wire/refusal.ts'
-import type { Connections, PortServer } from './connections.ts'
+import type { Connections } from './connections.ts'
 import { counted } from './refusals.ts'
 import { tooManyConnections } from './requests.ts'
 
@@ -36,12 +35,13 @@ function boundsFor({ maxMessageBytes }: WebSocketParts['settings']) {
   }
 }
 
-export function takeWebSockets(server: PortServer, parts: WebSocketParts): void {
+export type TakeUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+
+/** The listener for upgrades. Call once for an application. */
+export function upgradeTaker(parts: WebSocketParts): TakeUpgrade {
   const { app, settings } = parts
-  // koa-websocket keeps only the newest server in `ws.server`.
   app.koa.ws.listen({
-    // `ws` requires an HTTP server's type but uses only its 'upgrade' event.
-    server: server as HttpsServer,
+    noServer: true,
     ...boundsFor(settings),
     // Compression fragments memory and delays small frames.
     perMessageDeflate: false,
@@ -60,13 +60,17 @@ export function takeWebSockets(server: PortServer, parts: WebSocketParts): void 
       )
     },
   })
-  // `ws` re-emits the shared server's errors; unhandled, they would end the process.
-  app.koa.ws.server?.on('error', () => undefined)
+  return (request, socket, head) =>
+    app.koa.ws.server?.handleUpgrade(request, socket, head, (opened) =>
+      app.koa.ws.onConnection(opened, request),
+    )
 }
 
-/** Extended CONNECT: each WebSocket is a stream. */
-export function takeWebSocketsOverHttp2(server: Http2SecureServer, parts: WebSocketParts): void {
-  server.on('connect', (request: Http2ServerRequest) => {
+export type TakeConnect = (request: Http2ServerRequest) => void
+
+/** The listener for extended CONNECT: each WebSocket is a stream. */
+export function connectTaker(parts: WebSocketParts): TakeConnect {
+  return (request) => {
     // An HTTP/1.1 CONNECT is for proxies; Node passes its socket here.
     if (!('stream' in request)) return void (request as { socket: Duplex }).socket.destroy()
     const { stream } = request
@@ -78,7 +82,7 @@ export function takeWebSocketsOverHttp2(server: Http2SecureServer, parts: WebSoc
       stream.respond({ ':status': status, 'content-type': contentType })
       stream.end(JSON.stringify(refusal))
     })
-  })
+  }
 }
 
 const contentType = 'application/json; charset=utf-8'
