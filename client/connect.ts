@@ -1,7 +1,7 @@
 // The library's door: channels of one server, over one stream.
 
 import { type Draft, isKind, type Message, nameUnder, parseCursor } from '../server/wire/messages.ts'
-import { type Mode, modeNamed } from '../server/wire/modes.ts'
+import { type HttpVersion, type Mode, modeNamed, modes as table } from '../server/wire/modes.ts'
 import { browserTimers, newName, watchWakeUps } from './browser-services.ts'
 import { Link, type LinkListener, type LinkState } from './link.ts'
 import { fingerprintOf, newKey } from './names.ts'
@@ -10,8 +10,14 @@ import { transportsOver } from './transports/slots.ts'
 import { browser, type Platform, RefusedError } from './transports/transport.ts'
 
 export interface ConnectOptions {
-  /** Such as `sse/2`; the first is used. */
+  /**
+   * The first is used while it can be; the next when the one before fails, until it works again.
+   * Default: `sse/2`, `sse/1.1`, `long-polling/1.1`, `polling/1.1`; over plain `http` only the
+   * modes of HTTP/1.1.
+   */
   readonly modes?: readonly string[]
+  /** Where an HTTP version has an address of its own; otherwise the browser chooses the version. */
+  readonly origins?: Readonly<Partial<Record<HttpVersion, string>>>
   /** Default: the browser. */
   readonly platform?: Platform
 }
@@ -37,6 +43,30 @@ export interface ConnectionState {
 /** Stops listening. */
 type Off = () => void
 
+const usualModes = ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1']
+
+/** Each falls back to the next. Throws if a mode is unknown, or none is left. */
+function chainOf(names: readonly string[], base: string): readonly Mode[] {
+  const chosen = names.map((name) => {
+    const mode = modeNamed(name)
+    if (!mode) throw unknownMode('connect', name, table)
+    return mode
+  })
+  // Browsers speak HTTP/2 over TLS only.
+  const possible = base.startsWith('https:') ? chosen : chosen.filter(({ http }) => http === '1.1')
+  if (possible.length === 0)
+    throw new Error(
+      `connect: none of the modes ${names.join(', ')} works over plain http; add one of HTTP/1.1.`,
+    )
+  return possible.map((mode, place) => ({ ...mode, fallback: possible[place + 1]?.name ?? null }))
+}
+
+function unknownMode(what: string, name: string, known: readonly Mode[]): Error {
+  return new Error(
+    `${what}: there is no mode "${name}"; there are ${known.map((mode) => mode.name).join(', ')}.`,
+  )
+}
+
 const bounds = { messages: 2000, bytes: 4_194_304 }
 const polling = { intervalMs: 1000, holdMs: 25_000 }
 const askTimeoutMs = 20_000
@@ -57,7 +87,8 @@ export function connect(url: string | URL, options: ConnectOptions = {}): Crossw
 export class Crosswind {
   readonly #base: string
   readonly #platform: Platform
-  readonly #mode: Mode
+  readonly #modes: readonly Mode[]
+  readonly #origins: Readonly<Partial<Record<HttpVersion, string>>>
   readonly #http: Http
   readonly #ending = new AbortController()
   readonly #rooms = new Map<string, Feed<unknown>>()
@@ -66,15 +97,17 @@ export class Crosswind {
   #state: ConnectionState
   #link: Promise<Link> | null = null
 
-  constructor(base: string, { modes = ['sse/2'], platform = browser }: ConnectOptions) {
-    const [name = ''] = modes
-    const mode = modeNamed(name)
-    if (!mode) throw new Error(`connect: there is no mode "${name}"; sse/2 is one.`)
+  constructor(base: string, { modes = usualModes, origins = {}, platform = browser }: ConnectOptions) {
     this.#base = base
+    this.#origins = origins
     this.#platform = platform
-    this.#mode = { ...mode, fallback: null }
+    this.#modes = chainOf(modes, base)
     this.#http = new Http(base, this.#ending.signal, askTimeoutMs, platform)
-    this.#state = { mode: mode.name, status: 'opening', pending: 0, reason: null }
+    this.#state = { mode: this.#first.name, status: 'opening', pending: 0, reason: null }
+  }
+
+  get #first(): Mode {
+    return this.#modes[0] as Mode
   }
 
   get state(): ConnectionState {
@@ -94,6 +127,13 @@ export class Crosswind {
   on(_event: 'state', listener: (state: ConnectionState) => void): Off {
     this.#onState.add(listener)
     return () => void this.#onState.delete(listener)
+  }
+
+  /** Uses another of its modes first. Throws if it has no such mode. */
+  switch(name: string): void {
+    const mode = this.#modes.find((one) => one.name === name)
+    if (!mode) throw unknownMode('switch', name, this.#modes)
+    void this.#link?.then((link) => link.switchMode(mode))
   }
 
   close(): void {
@@ -145,10 +185,19 @@ export class Crosswind {
     const [fingerprint, { cursor }] = await Promise.all([fingerprintOf(key), this.#page(first, 'newest')])
     const link = new Link(
       {
-        ...{ mode: this.#mode, polling, key, cursor, bounds, timers: browserTimers, random: Math.random },
+        ...{
+          mode: this.#first,
+          modes: this.#modes,
+          polling,
+          key,
+          cursor,
+          bounds,
+          timers: browserTimers,
+          random: Math.random,
+        },
         ...{ store: null, merging: null, channels: [...this.#rooms.keys()] },
         transports: transportsOver(this.#platform),
-        baseFor: () => this.#base,
+        baseFor: (http) => this.#baseFor(http),
         window: nameUnder(fingerprint, newName('w')),
         renewSession: async () => true,
       },
@@ -158,6 +207,11 @@ export class Crosswind {
     else link.open()
     if (typeof document !== 'undefined') watchWakeUps(document, window, link)
     return link
+  }
+
+  #baseFor(http: HttpVersion): string {
+    const origin = this.#origins[http]
+    return origin === undefined ? this.#base : new URL(new URL(this.#base).pathname, origin).href
   }
 
   #listener(): LinkListener {

@@ -1,6 +1,6 @@
 // What follows a failure: which mode to open, when to retry it, and when to retry a better one.
 
-import { type Mode, modeNamed } from '../server/wire/modes.ts'
+import { type Mode, modes } from '../server/wire/modes.ts'
 import { type Clock, type Random, retryPauseMs } from '../server/wire/time.ts'
 import type { Closing } from './transports/transport.ts'
 
@@ -34,6 +34,7 @@ const probePausesMs = [250, 30_000, 60_000, 120_000, 300_000] as const
 export class Fallback {
   readonly #now: Clock
   readonly #random: Random
+  readonly #table: readonly Mode[]
   readonly #unsupported = new Set<string>()
   #proven = new Set<string>()
   #wished: Mode
@@ -48,7 +49,8 @@ export class Fallback {
   #openedAt: number | null = null
   #shortLivesAt: number[] = []
 
-  constructor(first: Mode, now: Clock, random: Random) {
+  constructor(first: Mode, now: Clock, random: Random, table = modes) {
+    this.#table = table
     this.#wished = first
     this.#home = first
     this.#mode = first
@@ -132,9 +134,13 @@ export class Fallback {
     this.#probes = Math.min(this.#probes + 1, probePausesMs.length - 1)
   }
 
+  #named(name: string | null): Mode | undefined {
+    return this.#table.find((mode) => mode.name === name)
+  }
+
   /** Best first. */
   #fallbacks({ fallback }: Mode): Mode[] {
-    const next = modeNamed(fallback ?? '')
+    const next = this.#named(fallback)
     if (!next) return []
     return this.#isSupported(next) ? [next, ...this.#fallbacks(next)] : this.#fallbacks(next)
   }
@@ -176,7 +182,7 @@ export class Fallback {
 
   /** Other windows hold all connections: descends without a pause, and returns later. */
   #makeRoom(): boolean {
-    const roomy = modeNamed(this.#mode.whenFull ?? '')
+    const roomy = this.#named(this.#mode.whenFull)
     // During a descent, one more failed mode.
     if (this.#mode !== this.#home || !roomy || !this.#isSupported(roomy)) {
       this.#failedElsewhere()

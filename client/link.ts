@@ -44,6 +44,8 @@ export interface LinkState {
 
 export interface LinkOptions extends OutboxOptions {
   readonly mode: Mode
+  /** Default: all modes, each with its own fallback. */
+  readonly modes?: readonly Mode[]
   readonly transports: Transports
   /** See `Opening`. */
   readonly baseFor: (http: HttpVersion) => string
@@ -117,7 +119,7 @@ export class Link implements Sleeper {
     this.#channels = options.channels
     this.#position = parseCursor(options.cursor)
     this.outbox = new Outbox(options, listener)
-    this.#fallback = new Fallback(options.mode, timers.now, random)
+    this.#fallback = new Fallback(options.mode, timers.now, random, options.modes)
     this.#retry = new Retry(timers.now, random)
     this.#awareness = new AwarenessSender(timers)
     this.#clock = new LinkClock(timers, random, (reading) => {

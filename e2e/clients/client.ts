@@ -89,7 +89,7 @@ interface NodePlatform extends Platform {
 }
 
 /** Node as the platform of the window's transports. */
-function createNodePlatform(
+export function createNodePlatform(
   version: HttpVersion,
   origin: string,
   ca: string | null,
