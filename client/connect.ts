@@ -3,11 +3,12 @@
 import { type Draft, isKind, type Message, nameUnder, parseCursor } from '../server/wire/messages.ts'
 import { type HttpVersion, type Mode, modeNamed, modes as table } from '../server/wire/modes.ts'
 import { browserTimers, newName, watchWakeUps } from './browser-services.ts'
+import { Retry } from './fallback.ts'
 import { Link, type LinkListener, type LinkState } from './link.ts'
 import { fingerprintOf, newKey } from './names.ts'
-import { Http } from './transports/http.ts'
+import { asClosing, Http, HttpError } from './transports/http.ts'
 import { transportsOver } from './transports/slots.ts'
-import { browser, type Platform, RefusedError } from './transports/transport.ts'
+import { browser, now, type Platform, RefusedError } from './transports/transport.ts'
 
 export interface ConnectOptions {
   /**
@@ -18,6 +19,8 @@ export interface ConnectOptions {
   readonly modes?: readonly string[]
   /** Where an HTTP version has an address of its own; otherwise the browser chooses the version. */
   readonly origins?: Readonly<Partial<Record<HttpVersion, string>>>
+  /** Asked for a token whenever a ticket is needed; without it the server sees the application's cookies. */
+  readonly token?: () => string | Promise<string>
   /** Default: the browser. */
   readonly platform?: Platform
 }
@@ -61,6 +64,11 @@ function chainOf(names: readonly string[], base: string): readonly Mode[] {
   return possible.map((mode, place) => ({ ...mode, fallback: possible[place + 1]?.name ?? null }))
 }
 
+/** Whoever asked for the link was told. */
+const ignore = () => undefined
+
+const notAllowed = 'The application does not allow this connection; its token was refused.'
+
 function unknownMode(what: string, name: string, known: readonly Mode[]): Error {
   return new Error(
     `${what}: there is no mode "${name}"; there are ${known.map((mode) => mode.name).join(', ')}.`,
@@ -90,6 +98,10 @@ export class Crosswind {
   readonly #modes: readonly Mode[]
   readonly #origins: Readonly<Partial<Record<HttpVersion, string>>>
   readonly #http: Http
+  readonly #token: ConnectOptions['token']
+  readonly #retry = new Retry(now, Math.random)
+  /** What every request carries: the key and, if tokens are used, the ticket. */
+  readonly #proof = new URLSearchParams({ key: newKey() })
   readonly #ending = new AbortController()
   readonly #rooms = new Map<string, Feed<unknown>>()
   readonly #answers = new Map<string, PromiseWithResolvers<{ readonly seq: number }>>()
@@ -97,9 +109,10 @@ export class Crosswind {
   #state: ConnectionState
   #link: Promise<Link> | null = null
 
-  constructor(base: string, { modes = usualModes, origins = {}, platform = browser }: ConnectOptions) {
+  constructor(base: string, { modes = usualModes, origins = {}, token, platform = browser }: ConnectOptions) {
     this.#base = base
     this.#origins = origins
+    this.#token = token
     this.#platform = platform
     this.#modes = chainOf(modes, base)
     this.#http = new Http(base, this.#ending.signal, askTimeoutMs, platform)
@@ -133,12 +146,12 @@ export class Crosswind {
   switch(name: string): void {
     const mode = this.#modes.find((one) => one.name === name)
     if (!mode) throw unknownMode('switch', name, this.#modes)
-    void this.#link?.then((link) => link.switchMode(mode))
+    this.#link?.then((link) => link.switchMode(mode), ignore)
   }
 
   close(): void {
     this.#ending.abort()
-    void this.#link?.then((link) => link.close())
+    this.#link?.then((link) => link.close(), ignore)
     for (const { reject } of this.#answers.values()) reject(new Error('The connection was closed.'))
     this.#answers.clear()
   }
@@ -169,10 +182,11 @@ export class Crosswind {
   }
 
   #page(channel: string, after: string): Promise<Page> {
-    const query = new URLSearchParams({ after })
-    return this.#http
-      .get<Page>(`/channels/${encodeURIComponent(channel)}?${query}`)
-      .then(({ answer }) => answer)
+    return this.#patiently(async () => {
+      const query = new URLSearchParams([['after', after], ...this.#proof])
+      const { answer } = await this.#http.get<Page>(`/channels/${encodeURIComponent(channel)}?${query}`)
+      return answer
+    })
   }
 
   #open(first: string): Promise<Link> {
@@ -180,8 +194,42 @@ export class Crosswind {
     return this.#link
   }
 
+  /** Repeats it while the server cannot be reached, and with another ticket when the one before has ended. */
+  async #patiently<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    for (;;) {
+      try {
+        return await ask()
+      } catch (error) {
+        const closing = asClosing(error)
+        if (this.#ending.signal.aborted || closing.code === 'refused' || closing.code === 'uninvited')
+          throw error
+        if (closing.code === 'expired' && !(await this.#renew())) throw error
+        this.#changed({ status: 'waiting', reason: closing.sentence })
+        await new Promise((resolve) => setTimeout(resolve, this.#retry.pauseMs(closing)))
+      }
+    }
+  }
+
+  /** Gets another ticket. Resolves to false if the application refuses. */
+  async #renew(): Promise<boolean> {
+    if (!this.#token) return true
+    const token = await this.#token()
+    try {
+      const { key } = Object.fromEntries(this.#proof)
+      const answer = await this.#http.post<{ readonly ticket: string | null }>(`/session?key=${key}`, {
+        token,
+      })
+      if (answer?.ticket) this.#proof.set('ticket', answer.ticket)
+      return true
+    } catch (error) {
+      if (error instanceof HttpError && error.status === 401) return false
+      throw error
+    }
+  }
+
   async #begin(first: string): Promise<Link> {
-    const key = newKey()
+    const key = this.#proof.get('key') ?? ''
+    if (!(await this.#patiently(() => this.#renew()))) throw new RefusedError('no-session', notAllowed)
     const [fingerprint, { cursor }] = await Promise.all([fingerprintOf(key), this.#page(first, 'newest')])
     const link = new Link(
       {
@@ -199,7 +247,8 @@ export class Crosswind {
         transports: transportsOver(this.#platform),
         baseFor: (http) => this.#baseFor(http),
         window: nameUnder(fingerprint, newName('w')),
-        renewSession: async () => true,
+        ticket: () => this.#proof.get('ticket'),
+        renewSession: () => this.#renew(),
       },
       this.#listener(),
     )

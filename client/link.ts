@@ -55,6 +55,8 @@ export interface LinkOptions extends OutboxOptions {
   readonly channels: readonly string[]
   /** Cursor of the embedded state; null for none. */
   readonly cursor: string | null
+  /** Sent with every request; null without one. See `renewSession`. */
+  readonly ticket?: () => string | null
   /** False when this browser is no longer invited; rejects when the server is unreachable. */
   readonly renewSession: () => Promise<boolean>
 }
@@ -220,6 +222,8 @@ export class Link implements Sleeper {
       channels: this.#channels.join(),
       opening: String(this.#openings),
     })
+    const ticket = this.#options.ticket?.() ?? null
+    if (ticket !== null) query.set('ticket', ticket)
     if (this.cursor !== null) query.set('cursor', this.cursor)
     const connection: Connection = new Connection(
       transports[mode.transport],

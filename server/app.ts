@@ -8,8 +8,7 @@ import websockify from 'koa-websocket'
 import type { Config } from './config/config.ts'
 import { answerErrors, reportFailure } from './http/refusals.ts'
 import { RateLimit } from './hub/rate-limit.ts'
-import type { Access } from './security/access.ts'
-import type { Grant } from './security/grants.ts'
+import type { Gate, Grant } from './security/grants.ts'
 import {
   crossOrigin,
   mustBeAllowed,
@@ -42,7 +41,7 @@ const transports: readonly ServerTransport[] = [sse, websocket, longPolling, pol
 
 interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs' | 'holdMs' | 'admitDraft'> {
   readonly limits: Mounting['limits'] & BudgetLimits & Pick<Config['limits'], 'messagesPerSecond'>
-  readonly access: Pick<Access, 'grantFor'>
+  readonly access: Gate
   readonly origins: OriginRules
   /** The routes of whoever uses the transports. */
   readonly mount: (mounting: Mounting) => void
@@ -104,12 +103,11 @@ export function createApp(parts: AppParts) {
      */
     async takeMessage(request: AnyRequest): Promise<Stored> {
       mustBeAllowed(request, origins)
-      const { cookie, authorization } = request.headers
-      return takeMessage(request, await access.grantFor(cookie, authorization))
+      return takeMessage(request, await access.grantFor(request))
     },
     /** Rejects with a `Refusal` (401) without a session. */
     async authorizeSocket(request: IncomingMessage): Promise<void> {
-      grants.set(request, await access.grantFor(request.headers.cookie, request.headers.authorization))
+      grants.set(request, await access.grantFor(request))
     },
   }
 }

@@ -1,5 +1,6 @@
 // The server's library: windows in step on an application's own HTTP server.
 
+import { randomBytes } from 'node:crypto'
 import { createApp } from './app.ts'
 import { defaultConfig } from './config/schema.ts'
 import { type AnyServer, attach } from './http/attach.ts'
@@ -12,7 +13,11 @@ import { type LogLimits, newEpoch } from './log/log.ts'
 import { createMemoryLog } from './log/memory-log.ts'
 import { output } from './output.ts'
 import { processTimers } from './process.ts'
-import { openGrant } from './security/grants.ts'
+import { fingerprintFor, openGrant, refuseReading } from './security/grants.ts'
+import { grantOf } from './security/middleware.ts'
+import { type Authorize, matches, sessionPath, TicketGate } from './security/tickets.ts'
+import { queryOf } from './transports/transport.ts'
+import { parseJson } from './transports/uplink.ts'
 import {
   type Draft,
   formatCursor,
@@ -25,6 +30,7 @@ import {
 import { Refusal } from './wire/refusal.ts'
 
 export { serverOptions } from './http/server-options.ts'
+export type { Authorize, Permit } from './security/tickets.ts'
 
 /** Of a channel, or of all whose names begin with what stands before a final `*`. */
 export interface ChannelRule {
@@ -37,8 +43,18 @@ export interface CrosswindOptions {
   /** Where its endpoints are, such as `/realtime`. */
   readonly path: string
   readonly channels: Readonly<Record<string, ChannelRule>>
-  /** Whom it serves. Required: nothing is open by omission. */
-  readonly authorize: 'everyone'
+  /**
+   * Whom it serves, and with what; null refuses. Asked when a client begins, and before its permit
+   * ends. Required: nothing is open by omission.
+   */
+  readonly authorize: 'everyone' | Authorize
+  /**
+   * Signs tickets, at least 32 characters. Servers behind one address need the same; by default each
+   * process makes its own.
+   */
+  readonly secret?: string
+  /** Interval of heartbeats, ms; a client that misses two has left. */
+  readonly heartbeatMs?: number
   /** Origins of pages on other hosts that may use it, such as `https://wind.example.org`. */
   readonly allowedOrigins?: readonly string[]
   readonly onFailure?: (error: unknown) => void
@@ -58,15 +74,16 @@ export interface Received<Data = unknown> {
 }
 
 const hourMs = 3_600_000
+const leastSecret = 32
 
 const report = (error: unknown) => output.incident('stream-failed', 'A stream or the log failed', error)
 
 /** Throws an `Error` that names the option that does not fit. */
 export async function createCrosswind(options: CrosswindOptions) {
-  const { path, allowedOrigins = [], onFailure = report } = options
+  const { path, allowedOrigins = [], heartbeatMs = defaultConfig.heartbeatMs, onFailure = report } = options
   checkOptions(options)
   const rules = Object.entries(options.channels)
-  const { limits, heartbeatMs, polling } = defaultConfig
+  const { limits, polling } = defaultConfig
   const timers = processTimers
   const logLimits: LogLimits = {
     messages: limits.logMessages,
@@ -79,13 +96,18 @@ export async function createCrosswind(options: CrosswindOptions) {
     ...{ log, timers, random: Math.random, onFailure, mayLead: true, meter: silentMeter },
     settings: { ...limits, heartbeatMs },
   })
+  const gate =
+    options.authorize === 'everyone'
+      ? null
+      : new TicketGate({
+          ...{ authorize: options.authorize, now: timers.now },
+          secret: options.secret ?? randomBytes(32).toString('base64url'),
+        })
   const origins = { ports: () => [], allowedOrigins }
   let published = 0
 
   function ruleOf(channel: string): ChannelRule | undefined {
-    const isMeant = (name: string) =>
-      name === channel || (name.endsWith('*') && channel.startsWith(name.slice(0, -1)))
-    return rules.find(([name]) => isMeant(name))?.[1]
+    return rules.find(([pattern]) => matches(pattern, channel))?.[1]
   }
 
   function admitDraft(given: unknown): Draft<'json'> {
@@ -99,9 +121,16 @@ export async function createCrosswind(options: CrosswindOptions) {
 
   const app = createApp({
     ...{ hub, timers, heartbeatMs, holdMs: polling.holdMs, limits, admitDraft },
-    access: { grantFor: async () => openGrant },
+    access: gate ?? { grantFor: async () => openGrant },
     origins,
-    mount({ router }) {
+    mount({ router, bodies }) {
+      router.post(sessionPath, async (ctx) => {
+        const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx)))
+        ctx.set('Cache-Control', 'no-store')
+        ctx.body = gate
+          ? await gate.ticketFor(ctx.req.headers, token, fingerprintFor(queryOf(ctx)))
+          : { ticket: null, expiresAt: null }
+      })
       router.get('/api/clock', (ctx) => {
         ctx.set('Cache-Control', 'no-store')
         ctx.body = { at: timers.now() }
@@ -111,6 +140,8 @@ export async function createCrosswind(options: CrosswindOptions) {
         const { name = '' } = ctx.params
         const after = String(ctx.query.after ?? 'newest')
         const channels = new Set([name])
+        const refusal = refuseReading(grantOf(ctx), channels)
+        if (refusal) throw refusal
         const { head } = await log.snapshot(channels)
         const isNewest = after === 'newest'
         const cursor = isNewest ? head : { ...head, seq: Number(after) || 0 }
@@ -177,11 +208,21 @@ export async function createCrosswind(options: CrosswindOptions) {
   }
 }
 
-function checkOptions({ path, channels, authorize }: CrosswindOptions): void {
+/** Throws a `Refusal`: 400 `not-json` or `bad-shape`. */
+function sessionBody(text: string): { readonly token?: string | null } {
+  const given: unknown = text === '' ? {} : parseJson(text)
+  const token = given instanceof Object && 'token' in given ? given.token : null
+  if (token === null || typeof token === 'string') return { token }
+  throw new Refusal('bad-shape', 'A session is {"token": "…"}, or nothing for the application’s cookie.')
+}
+
+function checkOptions({ path, channels, authorize, secret }: CrosswindOptions): void {
   if (!/^(\/[\w.~-]+)+$/.test(path))
     throw new Error(`createCrosswind: path is "${path}"; it must be like /realtime.`)
-  if (authorize !== 'everyone')
+  if (authorize !== 'everyone' && typeof authorize !== 'function')
     throw new Error(`createCrosswind: authorize is missing; write authorize: 'everyone' for open access.`)
+  if (secret !== undefined && secret.length < leastSecret)
+    throw new Error(`createCrosswind: secret has ${secret.length} characters; it needs ${leastSecret}.`)
   for (const name of Object.keys(channels)) {
     const isReserved = [windChannel, probesChannel].includes(name) || pageOfOverview(name) !== null
     if (isReserved || !isChannelName(name.replace(/\*$/, 'x')))

@@ -115,7 +115,7 @@ class SharedMember implements OpenTransport {
   }
 
   /** Uses a separate request: the coordinator's clock may differ from this window's. */
-  readonly askClock = () => askClock(this.#http, this.#opening.onFrame)
+  readonly askClock = () => askClock(this.#http, this.#opening)
 
   /** No-op: the coordinator answers the server's heartbeats. */
   readonly beat = () => undefined

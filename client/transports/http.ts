@@ -119,7 +119,7 @@ export function createPostUplink(
     beat(windows) {
       http.post(heartbeat, windows && { windows }).catch(() => undefined)
     },
-    askClock: () => askClock(http, onFrame),
+    askClock: () => askClock(http, { query, onFrame }),
     sendAwareness,
     close: () => ending.abort(),
   }
@@ -155,15 +155,15 @@ function createAwarenessUplink(http: Http, query: URLSearchParams, ending: Abort
   }
 }
 
-/** Parameters of the stream that a separate request repeats. */
+/** Parameters of the stream that a separate request repeats, and always its ticket. */
 export function pick(query: URLSearchParams, ...names: readonly string[]): URLSearchParams {
-  return new URLSearchParams([...query].filter(([name]) => names.includes(name)))
+  return new URLSearchParams([...query].filter(([name]) => name === 'ticket' || names.includes(name)))
 }
 
 /** The answer arrives as a `clock` frame; failures are silent. */
-export function askClock(http: Http, onFrame: Opening['onFrame']): void {
+export function askClock(http: Http, { query, onFrame }: Pick<Opening, 'query' | 'onFrame'>): void {
   const sent = now()
-  http.get<{ readonly at: number }>('/clock').then(
+  http.get<{ readonly at: number }>(`/clock?${pick(query, 'key')}`).then(
     ({ answer: { at }, receivedAt }) => onFrame({ type: 'clock', sent, received: at, at }, receivedAt),
     () => undefined,
   )

@@ -6,22 +6,29 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionState, type ConnectOptions, connect, type Room } from '../../client/index.ts'
-import { createCrosswind } from '../../server/index.ts'
+import { type CrosswindOptions, createCrosswind } from '../../server/index.ts'
 import { createNodePlatform } from '../clients/client.ts'
+import { connectHttp, textOf } from '../clients/http-client.ts'
 
 interface Said {
   readonly text: string
 }
 
-async function start(t: TestContext, refuse: (url: string) => boolean = () => false) {
+interface Setting extends Partial<CrosswindOptions> {
+  /** Cuts the connections of requests for these addresses. */
+  readonly cuts?: (url: string) => boolean
+}
+
+async function start(t: TestContext, { cuts = () => false, ...options }: Setting = {}) {
   const server = createServer()
   const crosswind = await createCrosswind({
     ...{ path: '/realtime', channels: { 'room.*': { kind: 'json' } }, authorize: 'everyone' },
+    ...options,
   })
   crosswind.attach(server)
   const take = server.listeners('request')[0] as (...given: unknown[]) => void
   server.removeAllListeners('request').on('request', (request, response) => {
-    if (!refuse(request.url ?? '')) return take(request, response)
+    if (!cuts(request.url ?? '')) return take(request, response)
     request.socket.destroy()
   })
   server.listen(0, '127.0.0.1')
@@ -84,7 +91,7 @@ test('two clients chat; one that comes later reads from the start; the server pu
 })
 
 test('the first mode that gets through is used, and named', async (t) => {
-  const { open } = await start(t, (url) => /\/(stream|long-poll)\?/.test(url))
+  const { open } = await start(t, { cuts: (url) => /\/(stream|long-poll)\?/.test(url) })
   const opened = open({ modes: ['sse/1.1', 'long-polling/1.1', 'polling/1.1'] })
   const room = opened.channel<Said>('room.1')
   await room.publish({ text: 'hello' })
@@ -120,4 +127,61 @@ test('a refused message rejects with a code, and the next ones pass', async (t) 
   const [room, other] = [opened.channel<Said>('room.1'), opened.channel<Said>('lobby')]
   await assert.rejects(other.publish({ text: 'x' }), { code: 'bad-shape' })
   assert.ok((await room.publish({ text: 'hello' })).seq > 0)
+})
+
+test('authorize decides who reads and writes what; a token is enough, and a cookie', async (t) => {
+  const asked: string[] = []
+  const { open, origin } = await start(t, {
+    authorize({ token, headers }) {
+      asked.push(token ?? headers.cookie ?? '')
+      if (token === 'ada') return { user: 'ada', read: ['room.*'], write: ['room.1'] }
+      return headers.cookie === 'user=bob' ? { user: 'bob', read: ['room.1'], write: [] } : null
+    },
+  })
+  const ada = open({ token: () => 'ada' })
+  const [room, other] = [ada.channel<Said>('room.1'), ada.channel<Said>('room.2')]
+  assert.equal((await room.publish({ text: 'hello' })).seq, 1)
+  await assert.rejects(other.publish({ text: 'x' }), { code: 'not-invited-there' })
+  assert.deepEqual(asked, ['ada'])
+
+  const bob = connectHttp('1.1', origin, null, 'user=bob')
+  t.after(() => bob.close())
+  const ask = async (path: string, body?: string) => {
+    const { status, body: answer } = await bob.ask({ path, ...(body && { method: 'POST', body }) })
+    return [status, JSON.parse(await textOf(answer))] as const
+  }
+  const [status, { messages }] = await ask('/realtime/channels/room.1?after=0')
+  assert.deepEqual([status, messages.length], [200, 1])
+  assert.equal((await ask('/realtime/channels/room.2?after=0'))[0], 403)
+
+  const stranger = open().channel<Said>('room.1')
+  await assert.rejects(new Promise((_resolve, reject) => stranger.on('error', reject)), {
+    code: 'no-session',
+  })
+  await assert.rejects(stranger.publish({ text: 'x' }), { code: 'no-session' })
+})
+
+test('a ticket that ends is replaced by another, and nothing is lost', async (t) => {
+  let asked = 0
+  const { open } = await start(t, {
+    heartbeatMs: 50,
+    authorize({ token }) {
+      asked += 1
+      return token === null ? null : { read: ['room.*'], write: ['room.*'], expiresAt: Date.now() + 300 }
+    },
+  })
+  const [ann, bob] = [open({ token: () => 'ann' }), open({ token: () => 'bob' })]
+  const [from, to] = [ann.channel<Said>('room.1'), bob.channel<Said>('room.1')]
+  const heard: string[] = []
+  to.on('message', ({ data }) => heard.push(data.text))
+  await untilState(bob, ({ status }) => status === 'open')
+  const written: string[] = []
+  while (asked < 8) {
+    written.push(`message ${written.length}`)
+    await from.publish({ text: written.at(-1) ?? '' })
+  }
+  const last = texts(to, 1)
+  await from.publish({ text: 'last' })
+  await last
+  assert.deepEqual(heard, [...written, 'last'])
 })

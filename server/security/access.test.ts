@@ -32,13 +32,15 @@ function accessAt(
   return { access, clock }
 }
 
+const withCookie = (cookie: string | undefined) => ({ headers: { cookie } })
+
 test('an invitation opens a session, and the session gives a grant', async () => {
   const { access } = accessAt(noon)
   const token = await makeInvitation({ ...toWrite, expiresAt: noon + 24 * hourMs }, key)
   const { setCookie, grant } = await access.redeem(token)
   assert.deepEqual(grant, grantFrom(toWrite, noon + hourMs, noon + 24 * hourMs))
-  assert.deepEqual(await access.grantFor(cookieIn(setCookie)), grant)
-  assert.deepEqual(await access.grantFor(`theme=dark; ${cookieIn(setCookie)}`), grant)
+  assert.deepEqual(await access.grantFor(withCookie(cookieIn(setCookie))), grant)
+  assert.deepEqual(await access.grantFor(withCookie(`theme=dark; ${cookieIn(setCookie)}`)), grant)
 })
 
 test('everyone who joins with the same link shares one invitation id', async () => {
@@ -53,8 +55,10 @@ test('everyone who joins with the same link shares one invitation id', async () 
     await access.redeem(await token('write', 25)),
     await access.redeem(await token('read', 24)),
   ]
-  const grants = await Promise.all(sessions.map(({ setCookie }) => access.grantFor(cookieIn(setCookie))))
-  const byBearer = await access.grantFor(undefined, `Bearer ${link}`)
+  const grants = await Promise.all(
+    sessions.map(({ setCookie }) => access.grantFor(withCookie(cookieIn(setCookie)))),
+  )
+  const byBearer = await access.grantFor({ headers: { authorization: `Bearer ${link}` } })
   const same = [...grants, byBearer].map(({ invitation }) => invitation === one.grant.invitation)
   assert.deepEqual(same, [true, false, false, true])
 })
@@ -70,50 +74,57 @@ test('a request without a session of this server is refused', async () => {
   const { access } = accessAt(noon)
   const foreign = await cookieAfter(access)
   for (const header of [undefined, '', '__Host-crosswind=', '__Host-crosswind=a.b.c']) {
-    await assert.rejects(access.grantFor(header), { status: 401, code: 'no-session' })
+    await assert.rejects(access.grantFor(withCookie(header)), { status: 401, code: 'no-session' })
   }
   const other = accessAt(noon, { signedWith: otherKey }).access
-  await assert.rejects(other.grantFor(foreign), { status: 401, code: 'no-session' })
+  await assert.rejects(other.grantFor(withCookie(foreign)), { status: 401, code: 'no-session' })
 })
 
 test('a cached session is not verified again, but still expires', async () => {
   const { access, clock } = accessAt(noon)
   const cookie = await cookieAfter(access)
-  const grant = await access.grantFor(cookie)
+  const grant = await access.grantFor(withCookie(cookie))
   clock.now = noon + hourMs - 1
-  assert.equal(await access.grantFor(cookie), grant)
+  assert.equal(await access.grantFor(withCookie(cookie)), grant)
   clock.now = noon + hourMs
-  await assert.rejects(access.grantFor(cookie), { status: 401, code: 'session-expired' })
-  await assert.rejects(access.grantFor(cookie), { status: 401, code: 'session-expired' })
+  await assert.rejects(access.grantFor(withCookie(cookie)), { status: 401, code: 'session-expired' })
+  await assert.rejects(access.grantFor(withCookie(cookie)), { status: 401, code: 'session-expired' })
 })
 
 test('an uncached session expires to the millisecond', async () => {
   const cookie = await cookieAfter(accessAt(noon).access)
   const grant = grantFrom(toWrite, noon + hourMs, noon + 24 * hourMs)
-  assert.deepEqual(await accessAt(noon + hourMs - 1).access.grantFor(cookie), grant)
+  assert.deepEqual(await accessAt(noon + hourMs - 1).access.grantFor(withCookie(cookie)), grant)
   const message = /^[^.]+ask for a new one[^.]+\.$/
-  await assert.rejects(accessAt(noon + hourMs).access.grantFor(cookie), { code: 'session-expired', message })
+  await assert.rejects(accessAt(noon + hourMs).access.grantFor(withCookie(cookie)), {
+    code: 'session-expired',
+    message,
+  })
 })
 
 test('a tampered session does not match the cached one', async () => {
   const { access } = accessAt(noon)
   const cookie = await cookieAfter(access)
-  await access.grantFor(cookie)
-  await assert.rejects(access.grantFor(`${cookie}A`), { code: 'no-session' })
+  await access.grantFor(withCookie(cookie))
+  await assert.rejects(access.grantFor(withCookie(`${cookie}A`)), { code: 'no-session' })
 })
 
 test('the session cache drops the oldest entry when it is full', async () => {
   const { access, clock } = accessAt(noon, { cachedSessions: 2 })
   const cookieUntil = (minutes: number) => cookieAfter(access, toWrite, noon + minutes * 60_000)
   const [first, second, third] = [await cookieUntil(10), await cookieUntil(20), await cookieUntil(30)]
-  const grants = [await access.grantFor(first), await access.grantFor(second), await access.grantFor(third)]
-  assert.equal(await access.grantFor(second), grants[1])
-  assert.equal(await access.grantFor(third), grants[2])
-  const again = await access.grantFor(first)
+  const grants = [
+    await access.grantFor(withCookie(first)),
+    await access.grantFor(withCookie(second)),
+    await access.grantFor(withCookie(third)),
+  ]
+  assert.equal(await access.grantFor(withCookie(second)), grants[1])
+  assert.equal(await access.grantFor(withCookie(third)), grants[2])
+  const again = await access.grantFor(withCookie(first))
   assert.deepEqual(again, grants[0])
   assert.notEqual(again, grants[0])
   clock.now += 10 * 60_000
-  await assert.rejects(access.grantFor(first), { code: 'session-expired' })
+  await assert.rejects(access.grantFor(withCookie(first)), { code: 'session-expired' })
 })
 
 test('a session lasts whole seconds, and never longer than its invitation', async () => {
@@ -140,11 +151,11 @@ test('a session can be renewed until its invitation ends', async () => {
     const { setCookie, grant } = await access.renew(cookie)
     cookie = cookieIn(setCookie)
     assert.equal(grant.expiresAt, end, `after ${minutes} minutes`)
-    assert.deepEqual(await access.grantFor(cookie), grant)
+    assert.deepEqual(await access.grantFor(withCookie(cookie)), grant)
   }
   clock.now = until
   await assert.rejects(access.renew(cookie), { status: 401, code: 'session-expired' })
-  await assert.rejects(access.grantFor(cookie), { status: 401, code: 'session-expired' })
+  await assert.rejects(access.grantFor(withCookie(cookie)), { status: 401, code: 'session-expired' })
 })
 
 test('an expired or missing session is not renewed', async () => {
@@ -165,8 +176,8 @@ test('a renewed session has no more rights than its invitation', async () => {
 
 test('an open server admits everyone, and invitation links still work', async () => {
   const { access } = accessAt(noon, { isOpen: true })
-  assert.equal(await access.grantFor(undefined), openGrant)
-  assert.equal(await access.grantFor('__Host-crosswind=nonsense'), openGrant)
+  assert.equal(await access.grantFor({ headers: {} }), openGrant)
+  assert.equal(await access.grantFor(withCookie('__Host-crosswind=nonsense')), openGrant)
   assert.deepEqual(await access.renew(undefined), { grant: openGrant, setCookie: null })
   assert.notEqual(await cookieAfter(access), '')
 })
@@ -183,9 +194,9 @@ test('the session cookie is found among others', async () => {
   const { access } = accessAt(noon)
   const cookie = await cookieAfter(access)
   for (const header of [cookie, `a=b; ${cookie}; c=d`, `a=b;${cookie}`])
-    assert.ok(await access.grantFor(header))
+    assert.ok(await access.grantFor(withCookie(header)))
   for (const header of ['a=b', `x${cookie}`, cookie.replace('__Host-', '')]) {
-    await assert.rejects(access.grantFor(header), { status: 401, code: 'no-session' }, header)
+    await assert.rejects(access.grantFor(withCookie(header)), { status: 401, code: 'no-session' }, header)
   }
 })
 
@@ -194,7 +205,7 @@ test('an invitation or a truncated token is not accepted as a session', async ()
   const invitation = await makeInvitation({ ...toWrite, expiresAt: noon + hourMs }, key)
   const cookie = await cookieAfter(access)
   for (const header of [`__Host-crosswind=${invitation}`, cookie.slice(0, -5), '__Host-crosswind=no token']) {
-    await assert.rejects(access.grantFor(header), { status: 401, code: 'no-session' })
+    await assert.rejects(access.grantFor(withCookie(header)), { status: 401, code: 'no-session' })
   }
 })
 

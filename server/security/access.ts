@@ -9,6 +9,7 @@ import { z } from 'zod'
 import type { Config } from '../config/config.ts'
 import { Refusal } from '../wire/refusal.ts'
 import {
+  type Asking,
   type Grant,
   grantFrom,
   openGrant,
@@ -103,8 +104,8 @@ export class Access {
    * `no-session`, `session-expired`, `invitation-invalid` or `invitation-expired`. Sessions are
    * cached after the first check.
    */
-  async grantFor(cookieHeader: string | undefined, authorization?: string): Promise<Grant> {
-    return this.grantOfAll ?? (await this.#credentialIn(cookieHeader, authorization)).grant
+  async grantFor({ headers: { cookie, authorization } }: Asking): Promise<Grant> {
+    return this.grantOfAll ?? (await this.#credentialIn(cookie, authorization)).grant
   }
 
   /** Throws a `Refusal`: 401 `invitation-invalid` or `invitation-expired`. */

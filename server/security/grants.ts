@@ -1,6 +1,7 @@
 // Grants: what a client may read and write, and for which names it may speak.
 
 import { hash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http2'
 import { z } from 'zod'
 import {
   fingerprintIn,
@@ -27,6 +28,8 @@ export type Permission = Readonly<z.output<typeof permissionSchema>>
 
 export interface Grant {
   readonly channels: ReadonlySet<string> | 'all'
+  /** If other channels may be written than read. */
+  readonly writable?: ReadonlySet<string>
   readonly may: 'read' | 'write'
   /** End of the session, ms since the epoch; null for never. */
   readonly expiresAt: number | null
@@ -35,6 +38,18 @@ export interface Grant {
 }
 
 export const openGrant: Grant = { channels: 'all', may: 'write', expiresAt: null, invitation: null }
+
+/** Finds what the sender of a request may do. */
+export interface Gate {
+  /** Rejects with a `Refusal`, 401. */
+  readonly grantFor: (request: Asking) => Promise<Grant>
+}
+
+export interface Asking {
+  readonly method?: string | undefined
+  readonly url?: string | undefined
+  readonly headers: IncomingHttpHeaders
+}
 
 /** `until` is the end of the invitation. */
 export function grantFrom(
@@ -85,13 +100,14 @@ export function refuseReading(grant: Grant, channels: Iterable<string>): Refusal
 /** Null if allowed, as it always is for probes; else a 403 with the draft's `id`. */
 export function refuseWriting(grant: Grant, channel: string, id: string | null = null): Refusal | null {
   if (channel === probesChannel) return null
-  if (!isCovered(grant, channel)) return notInvitedThere(channel, id)
+  if (!isCovered({ channels: grant.writable ?? grant.channels }, channel)) return notInvitedThere(channel, id)
   if (grant.may === 'write') return null
   const sentence = 'Your invitation is read-only; ask for one that lets you write.'
   return new Refusal('read-only-invitation', sentence, id)
 }
 
-const isCovered = ({ channels }: Grant, channel: string) => channels === 'all' || channels.has(channel)
+const isCovered = ({ channels }: Pick<Grant, 'channels'>, channel: string) =>
+  channels === 'all' || channels.has(channel)
 
 function notInvitedThere(channel: string, id: string | null): Refusal {
   const sentence = `Your invitation does not cover channel "${channel}"; ask for one that does.`

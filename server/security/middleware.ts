@@ -8,7 +8,7 @@ import { documentPath } from '../wire/document-api.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type Access, type Entry, joinPath } from './access.ts'
-import { firstChannel, type Grant, includes } from './grants.ts'
+import { firstChannel, type Gate, type Grant, includes } from './grants.ts'
 
 /**
  * Sent with every response. No Strict-Transport-Security: on localhost it would affect all servers
@@ -153,10 +153,10 @@ const openPaths: readonly string[] = ['/healthz', '/readyz', joinPath, '/favicon
 const isOpenPath = (path: string) => openPaths.includes(path) || path.startsWith('/assets/')
 
 /** Throws a `Refusal` (401) without a session. */
-export function requireSession(access: Pick<Access, 'grantFor'>): Middleware {
+export function requireSession(access: Gate): Middleware {
   return async (ctx, next) => {
     if (!isOpenPath(ctx.path) || !isOpenPath(servedPath(ctx.path)))
-      ctx.state.grant = await access.grantFor(ctx.req.headers.cookie, ctx.req.headers.authorization)
+      ctx.state.grant = await access.grantFor(ctx.req)
     return next()
   }
 }
