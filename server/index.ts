@@ -1,6 +1,8 @@
 // The server's library: windows in step on an application's own HTTP server.
 
 import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { createApp } from './app.ts'
 import { defaultConfig } from './config/schema.ts'
 import { type AnyServer, attach } from './http/attach.ts'
@@ -9,8 +11,9 @@ import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { admitJson, applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
-import { type LogLimits, newEpoch } from './log/log.ts'
+import { type Log, type LogLimits, newEpoch } from './log/log.ts'
 import { createMemoryLog } from './log/memory-log.ts'
+import { type Durability, openSqliteLog } from './log/sqlite-log.ts'
 import { output } from './output.ts'
 import { processTimers } from './process.ts'
 import { fingerprintFor, openGrant, refuseReading } from './security/grants.ts'
@@ -53,6 +56,13 @@ export interface CrosswindOptions {
    * process makes its own.
    */
   readonly secret?: string
+  /**
+   * Where messages are stored: in memory, the default, or in a file `log.db` of a folder, where they
+   * survive a killed process. With `durability: 'machine'` also a power cut.
+   */
+  readonly storage?:
+    | 'memory'
+    | { readonly kind: 'sqlite'; readonly folder: string; readonly durability?: Durability }
   /** Interval of heartbeats, ms; a client that misses two has left. */
   readonly heartbeatMs?: number
   /** Origins of pages on other hosts that may use it, such as `https://wind.example.org`. */
@@ -91,7 +101,8 @@ export async function createCrosswind(options: CrosswindOptions) {
     ageMs: limits.logHours * hourMs,
     maxChannels: limits.maxChannels,
   }
-  const log = createMemoryLog({ epoch: newEpoch(Math.random), limits: logLimits, now: timers.now, onFailure })
+  const logParts = { limits: logLimits, now: timers.now, random: Math.random, onFailure }
+  const log = openLog(options.storage ?? 'memory', logParts)
   const hub = new Hub({
     ...{ log, timers, random: Math.random, onFailure, mayLead: true, meter: silentMeter },
     settings: { ...limits, heartbeatMs },
@@ -206,6 +217,17 @@ export async function createCrosswind(options: CrosswindOptions) {
       await log.close()
     },
   }
+}
+
+/** Throws an `Error` that names the file if it cannot be used. */
+function openLog(
+  storage: NonNullable<CrosswindOptions['storage']>,
+  parts: Omit<Parameters<typeof openSqliteLog>[0], 'file' | 'durability'>,
+): Log {
+  if (storage === 'memory') return createMemoryLog({ ...parts, epoch: newEpoch(parts.random) })
+  const { folder, durability = 'process' } = storage
+  mkdirSync(folder, { recursive: true })
+  return openSqliteLog({ ...parts, durability, file: join(folder, 'log.db') })
 }
 
 /** Throws a `Refusal`: 400 `not-json` or `bad-shape`. */

@@ -15,6 +15,7 @@ import { byeCodes } from './wire/messages.ts'
 import { type MonitorReply, type MonitorSecond, type Quantiles, secondsKept } from './wire/monitor.ts'
 import { Refusal } from './wire/refusal.ts'
 import { type Cancel, nothingPlanned, repeat, type Timers } from './wire/time.ts'
+import { upsert } from './wire/upsert.ts'
 import type { Siblings } from './workers/workers.ts'
 
 const secondMs = 1000
@@ -457,7 +458,7 @@ function joinedMetrics(texts: readonly string[]): string {
       const name = /^# HELP (\S+)/.exec(block)?.[1]
       if (name === undefined) continue
       const head = lines.filter((line) => line.startsWith('#')).join('\n')
-      joined.getOrInsertComputed(name, () => ({ head, samples: [] })).samples.push(...samples)
+      upsert(joined, name, () => ({ head, samples: [] })).samples.push(...samples)
     }
   const blocks = joined.values().map(({ head, samples }) => `${[head, ...samples].join('\n')}\n`)
   return [...blocks].join('\n')

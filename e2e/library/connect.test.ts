@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionState, type ConnectOptions, connect, type Room } from '../../client/index.ts'
 import { type CrosswindOptions, createCrosswind } from '../../server/index.ts'
@@ -184,4 +187,51 @@ test('a ticket that ends is replaced by another, and nothing is lost', async (t)
   await from.publish({ text: 'last' })
   await last
   assert.deepEqual(heard, [...written, 'last'])
+})
+
+test('a server that starts again on its folder has every message, and its clients go on', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-library-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const storage = { kind: 'sqlite', folder } as const
+  const first = await start(t, { storage })
+  const heard = first.open().channel<Said>('room.1')
+  const { seq } = await heard.publish({ text: 'before' })
+  await first.crosswind.close({ drainMs: 0 })
+  const next = await start(t, { storage })
+  const room = next.open().channel<Said>('room.1', { from: 'start' })
+  const both = texts(room, 2)
+  const later = await room.publish({ text: 'after' })
+  assert.deepEqual(await both, ['before', 'after'])
+  assert.ok(later.seq > seq)
+})
+
+test('nothing is served without a grant', async (t) => {
+  const { origin } = await start(t, { authorize: () => null })
+  const client = connectHttp('1.1', origin, null)
+  t.after(() => client.close())
+  const query = 'window=w1&channels=room.1&opening=1'
+  for (const [method, path] of [
+    ['GET', 'clock'],
+    ['GET', 'channels/room.1'],
+    ['GET', `stream?${query}`],
+    ['GET', `poll?${query}`],
+    ['GET', `long-poll?${query}`],
+    ['GET', `socket?${query}`],
+    ['GET', `stream?${query}&ticket=x.y`],
+    ['POST', 'messages'],
+    ['POST', 'session'],
+    ['POST', `streaming?${query}`],
+    ['POST', `heartbeat?${query}`],
+    ['POST', `awareness?${query}`],
+    ['POST', `leave?${query}`],
+  ] as const) {
+    const { status, body } = await client.ask({
+      method,
+      path: `/realtime/${path}`,
+      ...(method === 'POST' && { body: '' }),
+    })
+    assert.deepEqual([path, status, JSON.parse(await textOf(body)).code], [path, 401, 'no-session'])
+  }
+  const socket = client.openSocket(`/realtime/socket?${query}`)
+  assert.match(String((await once(socket, 'error'))[0]), /401/)
 })

@@ -4,6 +4,7 @@ import { scheduler } from 'node:timers/promises'
 import type * as Y from 'yjs'
 import { type Draft, fingerprintIn, type Message, type UpdateBody } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
+import { upsert } from '../wire/upsert.ts'
 import { ReadingCost } from './reading-cost.ts'
 import {
   type Root,
@@ -221,7 +222,7 @@ export class DocumentRecord {
       if (owner !== null && clients.size === 1) this.#owners.set(client, owner)
     }
     for (const [client, clocks] of names) {
-      const known = this.#names.getOrInsertComputed(client, () => [])
+      const known = upsert(this.#names, client, () => [])
       for (const clock of clocks) known.push(clock)
     }
   }
@@ -438,7 +439,7 @@ export class Addition {
     if (!isOne || !isRight) {
       throw badUpdate(`the item at clock ${clock} of client ${client} is in the wrong root type`, this.#id)
     }
-    if (isInAuthors) this.names.getOrInsertComputed(client, () => []).push(clock)
+    if (isInAuthors) upsert(this.names, client, () => []).push(clock)
   }
 
   #rootFor(client: number, neighbour: Y.ID | null): Root | null {

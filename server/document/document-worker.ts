@@ -3,6 +3,7 @@
 import { Worker } from 'node:worker_threads'
 import { Refusal } from '../wire/refusal.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
+import { upsert } from '../wire/upsert.ts'
 import type { Answer, Input, Order, Output, TaskName } from './document-tasks.ts'
 
 /** Limits of one task. */
@@ -226,7 +227,7 @@ export class DocumentWorker {
 
   #count(job: Job | null = null): void {
     if (!job || job.startedAt === null) return
-    const known = this.#durations.getOrInsertComputed(job.order.name, () => ({ count: 0, ms: 0 }))
+    const known = upsert(this.#durations, job.order.name, () => ({ count: 0, ms: 0 }))
     known.count += 1
     known.ms += this.#parts.timers.now() - job.startedAt
   }

@@ -4,6 +4,7 @@ import type { Log } from '../log/log.ts'
 import { type Draft, isKind, type Message, type UpdateBody } from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
+import { upsert } from '../wire/upsert.ts'
 import {
   type Addition,
   type Admission,
@@ -204,7 +205,7 @@ export class Ledger {
   }
 
   #load(log: Log, channel: string, id: string): Promise<DocumentRecord> {
-    return this.#loading.getOrInsertComputed(channel, () =>
+    return upsert(this.#loading, channel, () =>
       this.#read(log, channel, id).finally(() => this.#loading.delete(channel)),
     )
   }

@@ -1,5 +1,6 @@
 // Clipboards of word processors, pages and plain programs, and what the document keeps of each.
 
+import { upsert } from '../wire/upsert.ts'
 import { perform } from './document-tasks.ts'
 import type { Documents } from './document-worker.ts'
 
@@ -169,7 +170,7 @@ export class UpdateWriter {
 
   delete(client: number, clock: number, length: number): void {
     const range = [...varint(clock), ...varint(length)]
-    this.#ranges.getOrInsertComputed(client, () => []).push(range)
+    upsert(this.#ranges, client, () => []).push(range)
     this.bytes += range.length
   }
 
@@ -184,7 +185,7 @@ export class UpdateWriter {
   }
 
   #add(client: number, clock: number, struct: number[]): void {
-    this.#clients.getOrInsertComputed(client, () => ({ clock, structs: [] })).structs.push(struct)
+    upsert(this.#clients, client, () => ({ clock, structs: [] })).structs.push(struct)
     this.bytes += struct.length
   }
 }

@@ -2,6 +2,7 @@
 
 import * as Y from 'yjs'
 import { cutText } from '../wire/graphemes.ts'
+import { upsert } from '../wire/upsert.ts'
 import { isKnown } from './rich-text.ts'
 
 /**
@@ -132,7 +133,7 @@ function read(base64: string, isBounded: boolean): Update {
   // A client may occur twice.
   const byClient = new Map<number, number[]>()
   for (const struct of all) {
-    const rows = byClient.getOrInsertComputed(struct.id.client, () => [])
+    const rows = upsert(byClient, struct.id.client, () => [])
     for (const number of rowOf(struct.id.client, readStruct(struct))) rows.push(number)
   }
   const deletions: number[] = []

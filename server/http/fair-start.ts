@@ -1,4 +1,5 @@
 // Starts requests, a few per turn, so that a burst on one connection does not delay the others.
+import { upsert } from '../wire/upsert.ts'
 
 /** Pages, the most expensive requests, take about 0.5 ms each. */
 const mostInTurn = 10
@@ -16,7 +17,7 @@ export class FairStart {
   run(connection: object, begin: () => void): void {
     this.#plan()
     if (this.#waiting.size > 0 || this.#begun >= mostInTurn)
-      this.#waiting.getOrInsertComputed(connection, () => []).push(begin)
+      upsert(this.#waiting, connection, () => []).push(begin)
     else {
       this.#begun += 1
       begin()

@@ -12,6 +12,7 @@ import {
 } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
+import { upsert } from '../wire/upsert.ts'
 import { Delivery } from './delivery.ts'
 import { type Client, type ClientKey, clientKey } from './registry.ts'
 import type { ClientIdentity, Subscriber } from './subscriber.ts'
@@ -245,7 +246,7 @@ export class Awareness {
   }
 
   #holderOf(key: ClientKey, owner: string | null, isOwn = true): Holder {
-    return this.#holders.getOrInsertComputed(key, () => ({
+    return upsert(this.#holders, key, () => ({
       owner,
       entries: new Map(),
       told: new Map(),
@@ -267,7 +268,7 @@ export class Awareness {
   /** Permanently replaces what another client or server shows for that window. */
   #putIn(entry: Entry): void {
     const { channel, window, holder } = entry
-    const room = this.#rooms.getOrInsertComputed(channel, createRoom)
+    const room = upsert(this.#rooms, channel, createRoom)
     const replaced = room.entries.get(window)
     room.entries.delete(window)
     if (!replaced && room.entries.size >= mostShownWindows) this.#takeOut(excessOf(room, entry))

@@ -2,6 +2,7 @@
 
 import type { Log } from '../log/log.ts'
 import { repeat, type Timers } from '../wire/time.ts'
+import { upsert } from '../wire/upsert.ts'
 import type { Awareness } from './awareness.ts'
 import { Delivery } from './delivery.ts'
 import { type Client, clientKey, type Registry } from './registry.ts'
@@ -64,7 +65,7 @@ export class Heartbeats {
       const heads = log.heads()
       let newest = 0
       for (const channel of channels) newest = Math.max(newest, heads.get(channel) ?? 0)
-      stream.offer(encoded.getOrInsertComputed(newest, () => new Delivery({ type: 'heartbeat', newest })))
+      stream.offer(upsert(encoded, newest, () => new Delivery({ type: 'heartbeat', newest })))
     }
   }
 

@@ -3,6 +3,7 @@
 import type { CatchUp } from '../log/log.ts'
 import { type Cursor, estimateLength, formatCursor, type Message } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
+import { upsert } from '../wire/upsert.ts'
 import type { Awareness } from './awareness.ts'
 import { Delivery } from './delivery.ts'
 import type { Registry } from './registry.ts'
@@ -131,7 +132,7 @@ export class Polls {
     const { promise: ended, resolve } = Promise.withResolvers<void>()
     const stopTimer = this.#parts.timers.later(end, holdMs)
     signal.addEventListener('abort', end, { once: true })
-    for (const channel of channels) held.getOrInsertComputed(channel, () => new Set()).add(end)
+    for (const channel of channels) upsert(held, channel, () => new Set()).add(end)
     function end(): void {
       stopTimer()
       signal.removeEventListener('abort', end)

@@ -3,6 +3,7 @@
 import { type Presence, pageOfOverview } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Cancel, Timers } from '../wire/time.ts'
+import { upsert } from '../wire/upsert.ts'
 import { Delivery } from './delivery.ts'
 import type { ClientIdentity, Subscriber } from './subscriber.ts'
 
@@ -104,7 +105,7 @@ export class Registry {
       beatAt: null,
     })
     for (const channel of identity.channels) {
-      this.#streamsByChannel.getOrInsertComputed(channel, () => new Set()).add(stream)
+      upsert(this.#streamsByChannel, channel, () => new Set()).add(stream)
     }
     return { replaced: older }
   }
@@ -329,7 +330,7 @@ export class Registry {
     for (const client of this.#clients.values()) {
       const news = client.stream && this.#presenceNews(client)
       if (!news) continue
-      const { presence, delivery } = known.getOrInsertComputed(JSON.stringify(news), () => ({
+      const { presence, delivery } = upsert(known, JSON.stringify(news), () => ({
         presence: news,
         delivery: new Delivery(news),
       }))

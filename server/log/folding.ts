@@ -1,6 +1,7 @@
 // Cumulative kinds: a snapshot has a base that joins older messages, and every message after it.
 
 import type { Kind, Message } from '../wire/messages.ts'
+import { upsert } from '../wire/upsert.ts'
 import type { Defer, Fold, Folds, OnFailure } from './log.ts'
 
 /**
@@ -204,8 +205,8 @@ export class Folding {
   }
 
   #pileOf(channel: string, kind: Kind): Pile {
-    const piles = this.#piles.getOrInsertComputed(channel, () => new Map<Kind, Pile>())
-    return piles.getOrInsertComputed(kind, () => {
+    const piles = upsert(this.#piles, channel, () => new Map<Kind, Pile>())
+    return upsert(piles, kind, () => {
       const empty = { baseSeq: 0, baseBytes: 0, base: null, loose: [], looseBytes: 0 }
       return { channel, kind, ...empty, isFolding: false, retryAt: 0 }
     })

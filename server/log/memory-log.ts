@@ -1,6 +1,7 @@
 // A log that exists only in memory.
 
 import type { Kind, Message } from '../wire/messages.ts'
+import { upsert } from '../wire/upsert.ts'
 import { type BaseStore, Folding } from './folding.ts'
 import type { Defer, Log, LogParts } from './log.ts'
 import { Tail } from './retention.ts'
@@ -43,8 +44,7 @@ function createBases(): BaseStore {
   /** Keyed by channel and kind, which contain no space. */
   const all = new Map<string, { newest?: Message; readonly past: Map<number, Message> }>()
   const find = (channel: string, kind: Kind) => all.get(`${channel} ${kind}`)
-  const make = ({ channel, kind }: Message) =>
-    all.getOrInsertComputed(`${channel} ${kind}`, () => ({ past: new Map() }))
+  const make = ({ channel, kind }: Message) => upsert(all, `${channel} ${kind}`, () => ({ past: new Map() }))
   return {
     read: (channel, kind) => find(channel, kind)?.newest,
     write(base) {

@@ -12,6 +12,7 @@ import {
   overviewChannel,
 } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
+import { upsert } from '../wire/upsert.ts'
 import type { Folding } from './folding.ts'
 import type { Bounds, Identified, Memory } from './log.ts'
 
@@ -368,7 +369,7 @@ export class Tail {
   /** Returns the superseded message. */
   #setNewest(message: Message): Message | undefined {
     const { channel, kind, seq } = message
-    const kinds = this.#newest.getOrInsertComputed(channel, () => new Map<Kind, Message>())
+    const kinds = upsert(this.#newest, channel, () => new Map<Kind, Message>())
     const former = kinds.get(kind)
     kinds.set(kind, message)
     if (isKind(message, 'deletion')) {

@@ -7,6 +7,7 @@ import { costOfRefusal, type RateLimit } from '../hub/rate-limit.ts'
 import { type Grant, mustLast } from '../security/grants.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
+import { upsert } from '../wire/upsert.ts'
 import { type Budget, chunkBytes, mostUnreadBytes } from './budget.ts'
 
 export type TransportLimits = Pick<Config['limits'], 'maxMessageBytes' | 'channelsPerWindow' | 'bodySeconds'>
@@ -141,7 +142,7 @@ export class Bodies {
    */
   #takePlace(connection: object, begin: () => void): () => void {
     const { penalties, timers } = this.#parts
-    const reading = this.#reading.getOrInsertComputed(connection, () => ({ count: 0, waiting: new Set() }))
+    const reading = upsert(this.#reading, connection, () => ({ count: 0, waiting: new Set<() => void>() }))
     const { waiting } = reading
     const start = () => {
       isHeld = true

@@ -3,6 +3,7 @@
 import type { Config } from '../config/config.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
+import { upsert } from '../wire/upsert.ts'
 
 /** In bytes; a larger item is accepted if it is the only one. */
 export type BudgetLimits = Pick<Config['limits'], 'connectionBytes' | 'unfinishedBytes'>
@@ -94,7 +95,7 @@ export class Budget {
   }
 
   #change(connection: object, charge: Charge, bytes: number): void {
-    const account = this.#accounts.getOrInsertComputed(connection, () => ({ bytes: 0, charges: new Set() }))
+    const account = upsert(this.#accounts, connection, () => ({ bytes: 0, charges: new Set<Charge>() }))
     account.bytes += bytes - charge.bytes
     this.#bytes += bytes - charge.bytes
     charge.bytes = bytes
