@@ -1,7 +1,7 @@
 // The library's door: channels of one server, over one stream.
 
 import { type Draft, isKind, type Message, nameUnder, parseCursor } from '../server/wire/messages.ts'
-import { type HttpVersion, type Mode, modeNamed, modes as table } from '../server/wire/modes.ts'
+import { connections, type HttpVersion, type Mode, modeNamed, modes as table } from '../server/wire/modes.ts'
 import { browserTimers, newName, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
 import { Link, type LinkListener, type LinkState } from './link.ts'
@@ -55,12 +55,10 @@ function chainOf(names: readonly string[], base: string): readonly Mode[] {
     if (!mode) throw unknownMode('connect', name, table)
     return mode
   })
-  // Browsers speak HTTP/2 over TLS only.
-  const possible = base.startsWith('https:') ? chosen : chosen.filter(({ http }) => http === '1.1')
+  const isSecure = base.startsWith('https:')
+  const possible = chosen.filter(({ http }) => isSecure || !connections[http].needsTls)
   if (possible.length === 0)
-    throw new Error(
-      `connect: none of the modes ${names.join(', ')} works over plain http; add one of HTTP/1.1.`,
-    )
+    throw new Error(`connect: the modes ${names.join(', ')} need https; add one of HTTP/1.1.`)
   return possible.map((mode, place) => ({ ...mode, fallback: possible[place + 1]?.name ?? null }))
 }
 

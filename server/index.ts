@@ -254,5 +254,5 @@ function checkOptions({ path, channels, authorize, secret }: CrosswindOptions): 
 
 function unknownChannel({ id, channel }: Draft): Refusal {
   const sentence = `This server has no channel "${channel}"; declare it, or a prefix of it and *, in channels.`
-  return new Refusal('bad-shape', sentence, id)
+  return new Refusal('bad-channel', sentence, id)
 }

@@ -120,7 +120,7 @@ test('switches to another of its modes, and loses nothing', async (t) => {
 test('over plain http only the modes of HTTP/1.1 are used; without one it says so', async (t) => {
   const { open, origin } = await start(t)
   assert.equal(open().state.mode, 'sse/1.1')
-  assert.throws(() => connect(origin, { modes: ['sse/2'] }), /none of the modes sse\/2 works over plain http/)
+  assert.throws(() => connect(origin, { modes: ['sse/2'] }), /the modes sse\/2 need https/)
   assert.throws(() => connect(origin, { modes: ['sse/3'] }), /there is no mode "sse\/3"/)
 })
 
@@ -128,7 +128,7 @@ test('a refused message rejects with a code, and the next ones pass', async (t) 
   const { open } = await start(t)
   const opened = open()
   const [room, other] = [opened.channel<Said>('room.1'), opened.channel<Said>('lobby')]
-  await assert.rejects(other.publish({ text: 'x' }), { code: 'bad-shape' })
+  await assert.rejects(other.publish({ text: 'x' }), { code: 'bad-channel' })
   assert.ok((await room.publish({ text: 'hello' })).seq > 0)
 })
 
