@@ -7,6 +7,7 @@ import { Retry } from './fallback.ts'
 import { Link, type LinkListener, type LinkState } from './link.ts'
 import { fingerprintOf, newKey } from './names.ts'
 import { asClosing, Http, HttpError } from './transports/http.ts'
+import { programs } from './transports/programs.ts'
 import { transportsOver } from './transports/slots.ts'
 import { browser, now, type Platform, RefusedError } from './transports/transport.ts'
 
@@ -21,7 +22,7 @@ export interface ConnectOptions {
   readonly origins?: Readonly<Partial<Record<HttpVersion, string>>>
   /** Asked for a token whenever a ticket is needed; without it the server sees the application's cookies. */
   readonly token?: () => string | Promise<string>
-  /** Default: the browser. */
+  /** Default: the browser's, or that of programs. */
   readonly platform?: Platform
 }
 
@@ -47,6 +48,9 @@ export interface ConnectionState {
 type Off = () => void
 
 const usualModes = ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1']
+
+/** Service workers and Node have no XMLHttpRequest. */
+const usualPlatform = () => (typeof XMLHttpRequest === 'undefined' ? programs : browser)
 
 /** Each falls back to the next. Throws if a mode is unknown, or none is left. */
 function chainOf(names: readonly string[], base: string): readonly Mode[] {
@@ -107,7 +111,10 @@ export class Crosswind {
   #state: ConnectionState
   #link: Promise<Link> | null = null
 
-  constructor(base: string, { modes = usualModes, origins = {}, token, platform = browser }: ConnectOptions) {
+  constructor(
+    base: string,
+    { modes = usualModes, origins = {}, token, platform = usualPlatform() }: ConnectOptions,
+  ) {
     this.#base = base
     this.#origins = origins
     this.#token = token
@@ -305,6 +312,8 @@ export interface Room<Data> {
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off
   /** Resolves when it is stored; rejects with a `RefusedError`, which has a code. */
   publish(data: Data): Promise<{ readonly seq: number }>
+  /** Messages from now on; ends when the loop is left, rejects on an error. */
+  [Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void>
 }
 
 class Feed<Data> implements Room<Data> {
@@ -325,6 +334,31 @@ class Feed<Data> implements Room<Data> {
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off {
     this.#listeners[event].add(listener)
     return () => void this.#listeners[event].delete(listener)
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void> {
+    const waiting: RoomMessage<Data>[] = []
+    let next = Promise.withResolvers<void>()
+    const wake = () => {
+      next.resolve()
+      next = Promise.withResolvers<void>()
+    }
+    const offs = [
+      this.on('message', (message) => {
+        waiting.push(message)
+        wake()
+      }),
+      this.on('error', (error) => next.reject(error)),
+    ]
+    try {
+      for (;;) {
+        const message = waiting.shift()
+        if (message) yield message
+        else await next.promise
+      }
+    } finally {
+      for (const off of offs) off()
+    }
   }
 
   /** A message of the stream. */

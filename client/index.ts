@@ -18,6 +18,7 @@ export { fingerprintOf, newKey } from './names.ts'
 export type { Outbox, OutboxState } from './outbox.ts'
 export { shareHere, shareTransports } from './share/shared-client.ts'
 export { asClosing, Http, HttpError } from './transports/http.ts'
+export { openEventsBy, programs } from './transports/programs.ts'
 export type { Send } from './transports/send.ts'
 export { lackingTransports, limitToSlots, transportsByName, transportsOver } from './transports/slots.ts'
 export {

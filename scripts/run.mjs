@@ -1,6 +1,6 @@
 // The npm commands: `node scripts/run.mjs NAME …`. Runs on Node 18 and later, without packages.
 
-import { launch, StepFailure, serverFlags, showFailure } from './child-process.mjs'
+import { launch, StepFailure, serverEnvironment, serverFlags, showFailure } from './child-process.mjs'
 import { pack } from './pack.mjs'
 import { ensureBuilt, ensureInstalled, ensurePrograms, ensureSqsServer } from './preparation.mjs'
 import { showShape } from './shape.mjs'
@@ -9,7 +9,10 @@ import { runSuite } from './suite.mjs'
 /** Each resolves to the exit code. The keys are package.json's script names. */
 const commands = {
   start: (words) =>
-    launchServer([...serverFlags, 'server/main.ts', ...words], { needsPage: !wantsHelp(words) }),
+    launchServer([...serverFlags, 'server/main.ts', ...words], {
+      needsPage: !wantsHelp(words),
+      env: serverEnvironment,
+    }),
   lab: (words) => launchLab(words),
   bench: (words) => launchLab(words),
   conformance: (words) => launchProgram(['e2e/conformance/conformance.ts', ...words]),
@@ -58,16 +61,16 @@ const launchServer = (words, options) => launchProgram(words, { ...options, with
 
 async function launchProgram(
   words,
-  { needsBrowser = false, needsPage = false, brokers = [], withDev = true } = {},
+  { needsBrowser = false, needsPage = false, brokers = [], withDev = true, env = {} } = {},
 ) {
   await ensureInstalled({ withDev })
-  const env = {
+  const programs = {
     ...(needsBrowser && (await ensurePrograms('chromium'))),
     ...(brokers.includes('nats') && (await ensurePrograms('nats'))),
   }
   if (brokers.includes('sqs')) await ensureSqsServer()
   if (needsPage) await ensureBuilt()
-  return launch(words, { env })
+  return launch(words, { env: { ...env, ...programs } })
 }
 
 async function main([name, ...words]) {

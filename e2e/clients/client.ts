@@ -10,13 +10,13 @@ import {
   now,
   type Opening,
   type OpenTransport,
+  openEventsBy,
   type Platform,
   type Send,
   transportsByName,
 } from '../../client/index.ts'
 import type { Draft } from '../../server/wire/messages.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
-import { createSseReader } from '../../server/wire/sse-framing.ts'
 import { connectHttp } from './http-client.ts'
 
 export interface NodeOpening extends Omit<Opening, 'base'> {
@@ -138,27 +138,11 @@ export function createNodePlatform(
     if (isPaused) reading.pause()
   }
 
-  function openEvents(address: string) {
-    const source = new EventTarget() as EventSource
-    const ending = new AbortController()
-    const { signal } = ending
-    const { push } = createSseReader(({ event, data }) => {
-      if (!signal.aborted) source.dispatchEvent(new MessageEvent(event, { data }))
-    })
-
-    async function follow(): Promise<void> {
-      const { status, body } = await http.ask({ path: pathOf(address), signal })
-      if (status !== 200) throw new HttpError({ status, text: await textFrom(body) })
-      await read(body, push)
-    }
-
-    function fail(error?: unknown): void {
-      if (!signal.aborted) source.dispatchEvent(new ErrorEvent('error', { error }))
-    }
-
-    follow().then(fail, fail)
-    return Object.assign(source, { close: () => ending.abort() })
-  }
+  const openEvents = openEventsBy(async (address, signal, onText) => {
+    const { status, body } = await http.ask({ path: pathOf(address), signal })
+    if (status !== 200) throw new HttpError({ status, text: await textFrom(body) })
+    await read(body, onText)
+  })
 
   return {
     send,

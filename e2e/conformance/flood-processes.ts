@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { on, once } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { serverFlags } from '../../scripts/child-process.mjs'
+import { serverEnvironment, serverFlags } from '../../scripts/child-process.mjs'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import type { AttackName } from './attacks.ts'
 import type { FloodName, Ports } from './floods.ts'
@@ -67,6 +67,7 @@ class Child {
   constructor(...args: readonly string[]) {
     this.#process = fork(import.meta.filename, args, {
       execArgv: [...process.execArgv, ...serverFlags],
+      env: { ...process.env, ...serverEnvironment },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     this.#process.setMaxListeners(0)

@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import { ensureCertificate, machineAddresses, machineNames } from '../../certs/certificate.ts'
-import { serverFlags } from '../../scripts/child-process.mjs'
+import { serverEnvironment, serverFlags } from '../../scripts/child-process.mjs'
 import type { Figures } from '../../server/process.ts'
 import { originFor } from '../../server/security/access.ts'
 import type { EditorName } from '../../server/wire/messages.ts'
@@ -48,12 +48,13 @@ export async function startServerProcess(
   args: readonly string[],
   { stages = false, host = 'localhost', onLine }: Starting = {},
 ) {
+  const env = { ...process.env, ...serverEnvironment }
   const execArgv = [
     ...process.execArgv,
     ...serverFlags,
     ...(stages ? ['--import', pathToFileURL(stageStamps).href] : []),
   ]
-  const child = fork(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv })
+  const child = fork(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv, env })
   const exited = once(child, 'exit').then(() => undefined)
   if (onLine && child.stdout) createInterface(child.stdout).on('line', onLine)
   let written = ''

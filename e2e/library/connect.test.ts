@@ -65,6 +65,16 @@ function texts(room: Room<Said>, count: number): Promise<readonly string[]> {
   })
 }
 
+/** Resolves to the first texts of a loop over a room. */
+async function looped(room: Room<Said>, count: number): Promise<readonly string[]> {
+  const heard: string[] = []
+  for await (const { data } of room) {
+    heard.push(data.text)
+    if (heard.length === count) break
+  }
+  return heard
+}
+
 function untilState(opened: ReturnType<typeof connect>, is: (state: ConnectionState) => boolean) {
   if (is(opened.state)) return Promise.resolve(opened.state)
   return new Promise<ConnectionState>((resolve) => {
@@ -79,7 +89,7 @@ function untilState(opened: ReturnType<typeof connect>, is: (state: ConnectionSt
 test('two clients chat; one that comes later reads from the start; the server publishes and reads', async (t) => {
   const { crosswind, open } = await start(t)
   const [ann, bob] = [open().channel<Said>('room.1'), open().channel<Said>('room.1')]
-  const both = Promise.all([texts(ann, 3), texts(bob, 3)])
+  const both = Promise.all([texts(ann, 3), looped(bob, 3)])
   const first = await ann.publish({ text: 'hello' })
   await bob.publish({ text: 'hi' })
   await crosswind.publish('room.1', { text: 'welcome' }, { id: 'greeting' })
@@ -234,4 +244,18 @@ test('nothing is served without a grant', async (t) => {
   }
   const socket = client.openSocket(`/realtime/socket?${query}`)
   assert.match(String((await once(socket, 'error'))[0]), /401/)
+})
+
+test('a program in Node follows without a browser, in each mode that fetch and WebSocket carry', async (t) => {
+  const { crosswind, origin } = await start(t)
+  for (const mode of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1']) {
+    const program = connect(`${origin}/realtime`, { modes: [mode] })
+    t.after(() => program.close())
+    const room = program.channel<Said>('room.1')
+    await untilState(program, ({ status }) => status === 'open')
+    const heard = texts(room, 2)
+    await crosswind.publish('room.1', { text: 'to' })
+    await room.publish({ text: 'fro' })
+    assert.deepEqual([program.state.mode, await heard], [mode, ['to', 'fro']])
+  }
 })

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defaultConfig } from '../config/schema.ts'
 import { ampleLimits } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { processTimers } from '../process.ts'
@@ -98,7 +99,9 @@ test(`${rounds} hostile updates stall nothing, and what is stored can be read`, 
   const onFailure = (error: unknown) => void failures.push(error)
   const now = () => 1
   const ledger = new Ledger({ documents, trials, documentSeconds, documentBytes: 1e8, now, onFailure })
-  const limits = { ...ampleLimits, messages: 1e6, bytes: 1e9, maxChannels: 1000 }
+  // Of the usual size: the pauses of garbage collection grow with what the log holds.
+  const { logMessages: messages, logBytes: bytes } = defaultConfig.limits
+  const limits = { ...ampleLimits, messages, bytes, maxChannels: 1000 }
   const log = ledger.guard(
     createMemoryLog({ epoch: 'life1', limits, folds: { update: ledger.fold }, now, onFailure }),
   )

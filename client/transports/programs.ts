@@ -1,0 +1,50 @@
+// The platform of programs, and of workers without XMLHttpRequest: everything over fetch and WebSocket.
+
+import { createSseReader } from '../../server/wire/sse-framing.ts'
+import { HttpError } from './http.ts'
+import type { Send } from './send.ts'
+import { now, type Platform } from './transport.ts'
+
+const sendByFetch: Send = async (method, address, body, { signal, timeoutMs }) => {
+  const response = await fetch(address, {
+    ...{ method, body, signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) },
+    ...(body !== null && { headers: { 'Content-Type': 'application/json' } }),
+    credentials: 'include',
+  })
+  return { status: response.status, text: await response.text(), receivedAt: now() }
+}
+
+/** Passes on what a response brings; rejects with an `HttpError` if it is none of events, or ends early. */
+type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>
+
+/** An EventSource that does not reconnect: the link does. */
+export function openEventsBy(follow: Follow): Platform['openEvents'] {
+  return (address) => {
+    const source = new EventTarget() as EventSource
+    const ending = new AbortController()
+    const { signal } = ending
+    const { push } = createSseReader(({ event, data }) => {
+      if (!signal.aborted) source.dispatchEvent(new MessageEvent(event, { data }))
+    })
+    const fail = (error?: unknown) => {
+      if (!signal.aborted) source.dispatchEvent(Object.assign(new Event('error'), { error }))
+    }
+    follow(address, signal, push).then(fail, fail)
+    return Object.assign(source, { close: () => ending.abort() })
+  }
+}
+
+const followByFetch: Follow = async (address, signal, onText) => {
+  const response = await fetch(address, { signal })
+  const { status, body } = response
+  if (status !== 200 || !body) throw new HttpError({ status, text: await response.text() })
+  const texts = body.pipeThrough(new TextDecoderStream()).getReader()
+  for (let part = await texts.read(); !part.done; part = await texts.read()) onText(part.value)
+}
+
+export const programs: Platform = {
+  send: sendByFetch,
+  openEvents: openEventsBy(followByFetch),
+  openSocket: (address) => new WebSocket(address),
+  fetch: (address, request) => fetch(address, request),
+}
