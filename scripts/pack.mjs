@@ -1,6 +1,6 @@
 // `npm run pack`: builds the library's two packages, and makes a tarball of each.
 
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, runTool, step, tool } from './child-process.mjs'
 import { ensureInstalled } from './preparation.mjs'
@@ -8,9 +8,16 @@ import { ensureInstalled } from './preparation.mjs'
 /** Resolves to the tarballs' folder. Throws StepFailure. */
 export async function pack(folder = join(root, 'dist')) {
   await ensureInstalled()
-  await step('building the packages', () =>
-    runTool(tool('tsdown'), [], { sentence: 'The packages could not be built.' }),
-  )
+  const sentence = 'The packages could not be built.'
+  await step('building the packages', async () => {
+    for (const name of ['client', 'server'])
+      rmSync(join(root, name, 'dist'), { recursive: true, force: true })
+    await runTool(tool('rolldown'), ['-c', 'rolldown.config.mjs'], { sentence })
+    for (const name of ['client', 'server']) {
+      await runTool(tool('tsc'), ['-p', name], { sentence })
+      nameBuiltFiles(join(root, name, 'dist/types'))
+    }
+  })
   mkdirSync(folder, { recursive: true })
   for (const name of ['client', 'server'])
     await step(`packing @crosswind/${name}`, () =>
@@ -19,4 +26,13 @@ export async function pack(folder = join(root, 'dist')) {
       }),
     )
   return folder
+}
+
+/** TypeScript keeps the names of the sources in declarations. */
+function nameBuiltFiles(folder) {
+  for (const { name, parentPath } of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!name.endsWith('.d.ts')) continue
+    const file = join(parentPath, name)
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(['"]\.[^'"]*)\.ts(?=['"])/g, '$1.js'))
+  }
 }

@@ -1,0 +1,20 @@
+// Builds the two packages of the library. `server/wire` is inlined into both.
+
+const common = { treeshake: { moduleSideEffects: false }, external: /^[^./]/ }
+
+export default [
+  {
+    ...common,
+    input: 'client/connect.ts',
+    platform: 'browser',
+    output: { file: 'client/dist/connect.js' },
+    transform: { target: 'es2023' },
+  },
+  {
+    ...common,
+    input: 'server/index.ts',
+    platform: 'node',
+    output: { file: 'server/dist/index.js' },
+    transform: { target: 'node24' },
+  },
+]
