@@ -107,6 +107,26 @@ for (const [name, { open, scheme, http: versions }] of Object.entries(servers))
           assert.deepEqual([status, JSON.parse(await textOf(body)).code], [404, 'not-found'])
         })
 
+      test('its own pages may write, those of others may not', async (t) => {
+        const client = connectHttp('1.1', origin, null)
+        t.after(() => client.close())
+        const body = JSON.stringify({
+          ...{ id: 'w-1', channel: 'room.1', kind: 'json', from: 'w', at: 1 },
+          body: { data: null },
+        })
+        for (const [from, expected] of [
+          [origin, 200],
+          ['https://evil.example', 403],
+          [origin.replace('localhost', 'evil'), 403],
+        ] as const) {
+          const headers = { origin: from, 'content-type': 'application/json' }
+          const { status, body: answer } = await client.ask({
+            ...{ method: 'POST', path: '/realtime/messages', headers, body },
+          })
+          assert.equal(status, expected, `${from}: ${await textOf(answer)}`)
+        }
+      })
+
       test('the application keeps its own WebSockets', async (t) => {
         const client = connectHttp('1.1', origin, null)
         t.after(() => client.close())

@@ -5,7 +5,13 @@ import type { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders } fro
 import type Koa from 'koa'
 import { escapeHtml } from '../document/html.ts'
 import { output } from '../output.ts'
-import { type OriginRules, originFields, refuseForeign, securityFields } from '../security/middleware.ts'
+import {
+  isPlain,
+  type OriginRules,
+  originFields,
+  refuseForeign,
+  securityFields,
+} from '../security/middleware.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { plainHeaders, plainPage, sourceOf } from './plain-page.ts'
@@ -50,7 +56,7 @@ export function refuse(
   if (!(error instanceof Refusal)) reportFailure(error)
   const refusal = counted(error instanceof Refusal ? error : internal)
   const { origin, host, ':authority': authority = host } = request.headers as IncomingHttpHeaders
-  const isOwn = origin !== undefined && refuseForeign(origin, authority, rules) === null
+  const isOwn = origin !== undefined && refuseForeign(origin, authority, rules, isPlain(request)) === null
   const body = hasBody ? JSON.stringify(refusal) : ''
   const written = response as ServerResponse
   written.writeHead(refusal.status, {

@@ -74,9 +74,14 @@ export interface OriginRules {
  * Null if allowed; else 403 `foreign-origin`. Requests without Origin pass; see
  * `refuseForeignFetch`.
  */
-export function refuseForeign(origin: string | undefined, host: string | undefined, rules: OriginRules) {
-  const { ports, allowedOrigins } = rules
+export function refuseForeign(
+  origin: string | undefined,
+  host: string | undefined,
+  { ports, allowedOrigins }: OriginRules,
+  isPlain = false,
+) {
   if (origin === undefined || origin === `https://${host}` || allowedOrigins.includes(origin)) return null
+  if (isPlain && origin === `http://${host}`) return null
   const from = URL.parse(origin)
   const to = host ? URL.parse(`https://${host}`) : null
   const isSameHost = from?.protocol === 'https:' && from.hostname === to?.hostname
@@ -87,6 +92,7 @@ export function refuseForeign(origin: string | undefined, host: string | undefin
 
 interface Asked {
   readonly headers: IncomingHttpHeaders
+  readonly socket?: object | undefined
   readonly url?: string | undefined
 }
 
@@ -100,9 +106,15 @@ export function mustBeAllowed(request: Asked, rules: OriginRules): void {
     const sentence = `"${cutText(authority, 80)}" is not a valid host: the Host header, :authority in HTTP/2, must be HOST or HOST:PORT.`
     throw new Refusal('bad-request', sentence)
   }
-  const refusal = origin ? refuseForeign(origin, authority, rules) : refuseForeignFetch(request)
+  const refusal = origin
+    ? refuseForeign(origin, authority, rules, isPlain(request))
+    : refuseForeignFetch(request)
   if (refusal) throw refusal
 }
+
+/** Without TLS, as on an application's server, perhaps behind a proxy. */
+export const isPlain = ({ socket }: Pick<Asked, 'socket'>) =>
+  socket !== undefined && !('encrypted' in socket && socket.encrypted)
 
 /**
  * Browsers send no Origin for what a page loads without CORS, such as images, but say whether the
