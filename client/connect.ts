@@ -138,7 +138,7 @@ export class Crosswind {
     if (known) return known as unknown as Room<Data>
     const room = new Feed<unknown>(name, (data) => this.#publish(name, data))
     this.#rooms.set(name, room)
-    void this.#join(room, from).catch((error) => room.fail(error))
+    this.#join(room, from).catch((error) => this.#ending.signal.aborted || room.fail(error))
     return room as unknown as Room<Data>
   }
 
@@ -201,14 +201,16 @@ export class Crosswind {
 
   /** Repeats it while the server cannot be reached, and with another ticket when the one before has ended. */
   async #patiently<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-    for (;;) {
+    for (let isExpired = false; ; ) {
       try {
+        if (isExpired && !(await this.#renew())) throw new RefusedError('no-session', notAllowed)
+        isExpired = false
         return await ask()
       } catch (error) {
         const closing = asClosing(error)
-        if (this.#ending.signal.aborted || closing.code === 'refused' || closing.code === 'uninvited')
-          throw error
-        if (closing.code === 'expired' && !(await this.#renew())) throw error
+        const isFinal = error instanceof RefusedError || ['refused', 'uninvited'].includes(closing.code)
+        if (this.#ending.signal.aborted || isFinal) throw error
+        isExpired ||= closing.code === 'expired'
         this.#changed({ status: 'waiting', reason: closing.sentence })
         await new Promise((resolve) => setTimeout(resolve, this.#retry.pauseMs(closing)))
       }
@@ -338,6 +340,7 @@ class Feed<Data> implements Room<Data> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void> {
     const waiting: RoomMessage<Data>[] = []
+    const failures: unknown[] = []
     let next = Promise.withResolvers<void>()
     const wake = () => {
       next.resolve()
@@ -348,12 +351,16 @@ class Feed<Data> implements Room<Data> {
         waiting.push(message)
         wake()
       }),
-      this.on('error', (error) => next.reject(error)),
+      this.on('error', (error) => {
+        failures.push(error)
+        wake()
+      }),
     ]
     try {
       for (;;) {
         const message = waiting.shift()
         if (message) yield message
+        else if (failures.length > 0) throw failures[0]
         else await next.promise
       }
     } finally {

@@ -19,7 +19,7 @@ import { processTimers } from './process.ts'
 import { fingerprintFor, openGrant, refuseReading } from './security/grants.ts'
 import { grantOf } from './security/middleware.ts'
 import { type Authorize, matches, sessionPath, TicketGate } from './security/tickets.ts'
-import { queryOf } from './transports/transport.ts'
+import { type Mounting, queryOf } from './transports/transport.ts'
 import { parseJson } from './transports/uplink.ts'
 import {
   type Draft,
@@ -134,35 +134,7 @@ export async function createCrosswind(options: CrosswindOptions) {
     ...{ hub, timers, heartbeatMs, holdMs: polling.holdMs, limits, admitDraft },
     access: gate ?? { grantFor: async () => openGrant },
     origins,
-    mount({ router, bodies }) {
-      router.post(sessionPath, async (ctx) => {
-        const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx)))
-        ctx.set('Cache-Control', 'no-store')
-        ctx.body = gate
-          ? await gate.ticketFor(ctx.req.headers, token, fingerprintFor(queryOf(ctx)))
-          : { ticket: null, expiresAt: null }
-      })
-      router.get('/api/clock', (ctx) => {
-        ctx.set('Cache-Control', 'no-store')
-        ctx.body = { at: timers.now() }
-      })
-      /** A channel's messages after a number, in portions; `newest` has none, and a cursor. */
-      router.get('/api/channels/:name', async (ctx) => {
-        const { name = '' } = ctx.params
-        const after = String(ctx.query.after ?? 'newest')
-        const channels = new Set([name])
-        const refusal = refuseReading(grantOf(ctx), channels)
-        if (refusal) throw refusal
-        const { head } = await log.snapshot(channels)
-        const isNewest = after === 'newest'
-        const cursor = isNewest ? head : { ...head, seq: Number(after) || 0 }
-        const { messages, reached } = isNewest
-          ? { messages: [], reached: head }
-          : await log.read(cursor, channels)
-        ctx.set('Cache-Control', 'no-store')
-        ctx.body = { messages, seq: reached.seq, cursor: formatCursor(reached) }
-      })
-    },
+    mount: (mounting) => mountRoutes(mounting, { log, gate }),
   })
   const connections = new GuestConnections({ ...limits, heartbeatMs }, timers)
   const parts = { app, connections, settings: limits, origins }
@@ -236,6 +208,42 @@ function sessionBody(text: string): { readonly token?: string | null } {
   const token = given instanceof Object && 'token' in given ? given.token : null
   if (token === null || typeof token === 'string') return { token }
   throw new Refusal('bad-shape', 'A session is {"token": "…"}, or nothing for the application’s cookie.')
+}
+
+interface Served {
+  readonly log: Log
+  /** Null if everyone is served. */
+  readonly gate: TicketGate | null
+}
+
+function mountRoutes({ router, bodies, timers }: Mounting, { log, gate }: Served): void {
+  router.post(sessionPath, async (ctx) => {
+    const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx)))
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = gate
+      ? await gate.ticketFor(ctx.req.headers, token, fingerprintFor(queryOf(ctx)))
+      : { ticket: null, expiresAt: null }
+  })
+  router.get('/api/clock', (ctx) => {
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = { at: timers.now() }
+  })
+  /** A channel's messages after a number, in portions; `newest` has none, and a cursor. */
+  router.get('/api/channels/:name', async (ctx) => {
+    const { name = '' } = ctx.params
+    const after = String(ctx.query.after ?? 'newest')
+    const channels = new Set([name])
+    const refusal = refuseReading(grantOf(ctx), channels)
+    if (refusal) throw refusal
+    const { head } = await log.snapshot(channels)
+    const isNewest = after === 'newest'
+    const cursor = isNewest ? head : { ...head, seq: Number(after) || 0 }
+    const { messages, reached } = isNewest
+      ? { messages: [], reached: head }
+      : await log.read(cursor, channels)
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = { messages, seq: reached.seq, cursor: formatCursor(reached) }
+  })
 }
 
 function checkOptions({ path, channels, authorize, secret }: CrosswindOptions): void {

@@ -1,4 +1,5 @@
 // Starts requests, a few per turn, so that a burst on one connection does not delay the others.
+
 import { upsert } from '../wire/upsert.ts'
 
 /** Pages, the most expensive requests, take about 0.5 ms each. */

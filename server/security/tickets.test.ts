@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuseReading, refuseWriting } from './grants.ts'
-import { matches, Tickets } from './tickets.ts'
+import { matches, type Permit, TicketGate, Tickets } from './tickets.ts'
 
 const permit = { read: ['room.*', 'news'], write: ['room.1'], expiresAt: 2000, user: 'ada' }
 const at = (now: number, secret = 'secret') => new Tickets(secret, () => now)
@@ -27,9 +27,17 @@ test('a ticket that may write nothing is read-only', () => {
   assert.ok(refuseWriting(grant, 'room.1'))
 })
 
-test('lasts an hour unless the application says otherwise', () => {
+test('a permit lasts an hour unless the application says otherwise, by ticket and by cookie', async () => {
   const { expiresAt: _expiresAt, ...endless } = permit
-  assert.equal(at(1000).issue(endless, 'key').expiresAt, 3_601_000)
+  const gate = (given: Permit) =>
+    new TicketGate({ authorize: () => given, secret: 'secret', now: () => 1000 })
+  for (const [given, end] of [
+    [endless, 3_601_000],
+    [permit, 2000],
+  ] as const) {
+    assert.equal((await gate(given).ticketFor({}, 'token', null)).expiresAt, end)
+    assert.equal((await gate(given).grantFor({ url: '/api/stream', headers: {} })).expiresAt, end)
+  }
 })
 
 test('is refused with another key, secret or content, and at its end', () => {

@@ -17,6 +17,8 @@ export interface Permit {
 
 const usualLifeMs = 3_600_000
 
+type LimitedPermit = Permit & { readonly expiresAt: number }
+
 /** What a ticket says, signed. */
 interface Claims extends Required<Omit<Permit, 'user'>> {
   readonly user: string | null
@@ -47,8 +49,8 @@ export class Tickets {
   }
 
   /** For whoever has the key of this fingerprint. */
-  issue(permit: Permit, fingerprint: string | null) {
-    const { read, write, user = null, expiresAt = this.#now() + usualLifeMs } = permit
+  issue(permit: LimitedPermit, fingerprint: string | null) {
+    const { read, write, user = null, expiresAt } = permit
     const claims: Claims = { read, write, user, expiresAt, fingerprint }
     const text = Buffer.from(JSON.stringify(claims)).toString('base64url')
     return { ticket: `${text}.${this.#sign(text).toString('base64url')}`, expiresAt }
@@ -91,10 +93,12 @@ export const sessionPath = '/api/session'
 /** Lets in whoever has a ticket, or whom the application allows. */
 export class TicketGate implements Gate {
   readonly #authorize: Authorize
+  readonly #now: () => number
   readonly #tickets: Tickets
 
   constructor({ authorize, secret, now }: TicketGateParts) {
     this.#authorize = authorize
+    this.#now = now
     this.#tickets = new Tickets(secret, now)
   }
 
@@ -114,23 +118,23 @@ export class TicketGate implements Gate {
     return this.#tickets.issue(await this.#permitFor(headers, token), fingerprint)
   }
 
-  async #permitFor(headers: IncomingHttpHeaders, token: string | null): Promise<Permit> {
+  async #permitFor(headers: IncomingHttpHeaders, token: string | null): Promise<LimitedPermit> {
     const permit = await this.#authorize({ headers, token })
     if (permit === null)
       throw new Refusal('no-session', 'The application does not allow this; sign in to it.')
-    return permit
+    return { ...permit, expiresAt: permit.expiresAt ?? this.#now() + usualLifeMs }
   }
 }
 
 const stranger: Grant = { channels: new Set(), may: 'read', expiresAt: null, invitation: null }
 
-export function grantOfPermit(permit: Permit | Claims): Grant {
+function grantOfPermit(permit: LimitedPermit | Claims): Grant {
   const { read, write, user, expiresAt } = permit
   return {
     channels: new Patterns(read),
     writable: new Patterns(write),
     may: write.length > 0 ? 'write' : 'read',
-    expiresAt: expiresAt ?? null,
+    expiresAt,
     invitation: user ?? null,
   }
 }
