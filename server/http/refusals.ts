@@ -57,16 +57,31 @@ export function refuse(
   const refusal = counted(error instanceof Refusal ? error : internal)
   const { origin, host, ':authority': authority = host } = request.headers as IncomingHttpHeaders
   const isOwn = origin !== undefined && refuseForeign(origin, authority, rules, isPlain(request)) === null
-  const body = hasBody ? JSON.stringify(refusal) : ''
-  const written = response as ServerResponse
-  written.writeHead(refusal.status, {
+  const fields = { ...fieldsFor(refusal, request), ...(isOwn && originFields(origin)) }
+  respond(response, refusal.status, fields, hasBody ? JSON.stringify(refusal) : '')
+}
+
+/** Sends a response that Koa has no part in, with JSON or, if `body` is empty, without a body. */
+export function respond(
+  response: ServerResponse | Http2ServerResponse,
+  status: number,
+  fields: Readonly<Record<string, string>>,
+  body: string,
+): void {
+  const all = {
     ...securityFields,
-    ...fieldsFor(refusal, request),
-    ...(isOwn && originFields(origin)),
-    ...(hasBody && { 'Content-Type': contentType }),
+    ...fields,
+    ...(body !== '' && { 'Content-Type': contentType }),
     'Content-Length': Buffer.byteLength(body),
-  })
-  written.end(body)
+  }
+  if (!('stream' in response)) return void response.writeHead(status, all).end(body)
+  const { stream } = response
+  response.statusCode = status
+  if (stream.destroyed || stream.closed) return
+  const isEmpty = body === '' || response.req.method === 'HEAD'
+  // Node's response would leave the stream open for trailers, and close it by another frame.
+  stream.respond({ ':status': status, ...all }, { endStream: isEmpty })
+  if (!isEmpty) stream.end(body)
 }
 
 const contentType = 'application/json; charset=utf-8'

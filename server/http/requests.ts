@@ -8,14 +8,14 @@ import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { costOfRefusal } from '../hub/rate-limit.ts'
 import { processTimers } from '../process.ts'
-import { type OriginRules, originFields, securityFields } from '../security/middleware.ts'
+import { type OriginRules, originFields } from '../security/middleware.ts'
 import { type AnyRequest, connectionOf } from '../transports/bodies.ts'
 import { mostUnreadBytes } from '../transports/budget.ts'
 import { messagesPath } from '../transports/uplink.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type Connection, type Connections, mostHeaderBytes, type PortServer } from './connections.ts'
 import { FairStart } from './fair-start.ts'
-import { formatBare, refuse } from './refusals.ts'
+import { formatBare, refuse, respond } from './refusals.ts'
 
 interface RequestParts {
   readonly app: App
@@ -85,14 +85,7 @@ export function requestTaker(parts: RequestParts): TakeRequest {
     try {
       const json = JSON.stringify(await app.takeMessage(request))
       const { origin } = request.headers
-      const written = response as ServerResponse
-      written.writeHead(200, {
-        ...securityFields,
-        ...(origin && originFields(origin)),
-        'Content-Type': 'application/json; charset=utf-8',
-        'Content-Length': json.length,
-      })
-      written.end(json)
+      respond(response, 200, origin ? originFields(origin) : {}, json)
     } catch (error) {
       refuse(request, response, error, origins)
     }
