@@ -1,10 +1,8 @@
-// The test suite: types, lint, tests. Node's summary comes last, then the failures in Firefox.
+// The test suite: types, lint, tests.
 
-import { existsSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { launch, runTool, StepFailure, showFailure, step, tool } from './child-process.mjs'
+import { launch, root, runTool, StepFailure, showFailure, step, tool } from './child-process.mjs'
 import { ensureBuilt, ensureInstalled, ensurePrograms, ensureSqsServer, filesBelow } from './preparation.mjs'
 
 /** Per file or test, and in total. */
@@ -25,62 +23,30 @@ export async function runSuite(argv, { withPrograms }) {
     (file) => withPrograms || !(isBrowserTest(file) || isBrokerTest(file)),
   )
   if (files.length === 0) throw new StepFailure(`No test file has ${patterns.join(' or ')} in its path.`)
-  const windows = files.filter(isWindowTest)
-  const chromium = files.some(isBrowserTest) ? await ensurePrograms('chromium') : {}
-  const firefox = windows.length > 0 ? await ensurePrograms('firefox') : {}
-  const nats = files.some(isBrokerTest) ? await ensurePrograms('nats') : {}
+  const programs = {
+    ...(files.some(isBrowserTest) && (await ensurePrograms('chromium'))),
+    ...(files.some(isFirefoxTest) && (await ensurePrograms('firefox'))),
+    ...(files.some(isBrokerTest) && (await ensurePrograms('nats'))),
+  }
   if (files.some(isSqsTest)) await ensureSqsServer()
   // Tests of the server's program and of the lab also serve the built page.
   await ensureBuilt()
   const isSound = patterns.length > 0 || (await check())
-  const run = (name, chosen, more, browser) =>
-    runTests(name, chosen, [...options, ...more], {
-      ...chromium,
-      ...firefox,
-      ...nats,
-      CROSSWIND_BROWSER: browser,
-    })
-  const failures = join(os.tmpdir(), `crosswind-failures-${process.pid}`)
-  const hasReporter = options.some((option) => option.startsWith('--test-reporter'))
-  const twice = hasReporter ? [] : alsoTo(failures)
-  const firefoxCode = windows.length > 0 ? await run('tests in Firefox', windows, twice, 'firefox') : 0
-  const code = await run('tests', files, [], 'chromium')
-  if (firefoxCode !== 0) {
-    const failed = existsSync(failures) ? readFileSync(failures, 'utf8') : ''
-    process.stdout.write(`  The tests in Firefox failed; their summary is further up.\n${failed}`)
-  }
-  rmSync(failures, { force: true })
-  return isSound ? code || firefoxCode : 1
-}
-
-/** Options that make this file a second reporter. */
-export function alsoTo(file) {
-  const own = [`--test-reporter=${fileURLToPath(import.meta.url)}`, `--test-reporter-destination=${file}`]
-  return ['--test-reporter=spec', '--test-reporter-destination=stdout', ...own]
-}
-
-/** A reporter for Node's test runner: names and messages of failed tests. */
-export default async function* report(events) {
-  for await (const { type, data } of events) {
-    if (type !== 'test:fail' || data.details.error.failureType === 'subtestsFailed') continue
-    const { message, cause } = data.details.error
-    yield `  ✖ ${data.name} (${data.file})\n    ${(cause?.message ?? message).replaceAll('\n', '\n    ')}\n`
-  }
+  const code = await runTests(files, options, programs)
+  return isSound ? code : 1
 }
 
 export function selectTests(files, patterns) {
   return patterns.length === 0 ? files : files.filter((file) => patterns.some((word) => file.includes(word)))
 }
 
-export const isBrowserTest = (file) => file.endsWith('.browser.test.ts')
+export const isBrowserTest = (file) => file.endsWith('.browser.test.ts') || isFirefoxTest(file)
+
+const isFirefoxTest = (file) => file.endsWith('.firefox.test.ts')
 
 /** Tests of logs on other servers, such as NATS. */
 const isBrokerTest = (file) => file.endsWith('.broker.test.ts')
 const isSqsTest = (file) => isBrokerTest(file) && file.includes('sqs')
-
-/** Browser tests that also run in Firefox. */
-const isWindowTest = (file) =>
-  /windows\/(access|share|shared-editor|survival|two-browsers|views|windows)\.browser\.test\.ts$/.test(file)
 
 /** Reports a failure at once without stopping later steps. */
 async function check() {
@@ -99,13 +65,14 @@ async function check() {
   return isSound
 }
 
-function runTests(name, files, options, env) {
-  process.stdout.write(`  ${name}, ${files.length} files\n`)
-  // Tests wait as much as they compute: one file more than cores.
-  const concurrency = Math.min(4, 1 + (os.availableParallelism?.() ?? os.cpus().length))
+function runTests(files, options, env) {
+  process.stdout.write(`  tests, ${files.length} files\n`)
+  // Tests wait as much as they compute.
+  const concurrency = 2 * (os.availableParallelism?.() ?? os.cpus().length)
   const limits = [`--test-concurrency=${concurrency}`, `--test-timeout=${fileTimeoutMs}`]
   return launch(['--test', ...limits, ...options, ...files], {
-    env,
+    // Each file is a process of its own, which compiles the same modules.
+    env: { ...env, NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled') },
     stdio: ['ignore', 'inherit', 'inherit'],
     timeout: totalTimeoutMs,
   })

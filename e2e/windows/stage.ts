@@ -60,9 +60,9 @@ export interface Stage {
   readonly close: () => Promise<void>
 }
 
-export async function openStage(change: Partial<Config> = {}): Promise<Stage> {
+export async function openStage(change: Partial<Config> = {}, name = browserName): Promise<Stage> {
   const server = await startTestServer(change, webFolder)
-  const first = await startBrowser({ name: browserName })
+  const first = await startBrowser({ name })
   const browsers = [first]
   const opened = new Set<BrowserWindow>()
 
@@ -82,7 +82,7 @@ export async function openStage(change: Partial<Config> = {}): Promise<Stage> {
     server,
     browser: first,
     async anotherBrowser() {
-      const browser = await startBrowser({ name: browserName })
+      const browser = await startBrowser({ name })
       browsers.push(browser)
       return browser
     },

@@ -1,0 +1,5 @@
+// `shared-editor.browser.test.ts` in Firefox.
+
+import { inFirefox } from './in-firefox.ts'
+
+inFirefox(() => import('./shared-editor.browser.test.ts'))
