@@ -14,7 +14,8 @@ export default [
     ...common,
     input: 'server/index.ts',
     platform: 'node',
-    output: { file: 'server/dist/index.js' },
+    // The logs on brokers are files of their own, loaded if they are used.
+    output: { dir: 'server/dist', chunkFileNames: '[name].js' },
     transform: { target: 'node24' },
   },
 ]

@@ -2,20 +2,22 @@
 
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { createApp } from './app.ts'
 import { defaultConfig } from './config/schema.ts'
-import { type AnyServer, attach } from './http/attach.ts'
+import { Health } from './health.ts'
+import { type AnyServer, attach, type Takers } from './http/attach.ts'
 import { GuestConnections } from './http/connections.ts'
 import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { admitJson, applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
-import { type Log, type LogLimits, newEpoch } from './log/log.ts'
-import { createMemoryLog } from './log/memory-log.ts'
-import { type Durability, openSqliteLog } from './log/sqlite-log.ts'
+import { type Log, newEpoch } from './log/log.ts'
+import { openLog } from './log/open-log.ts'
+import type { Durability } from './log/sqlite-log.ts'
 import { output } from './output.ts'
 import { processTimers } from './process.ts'
+import { renewing } from './renewing.ts'
 import { fingerprintFor, openGrant, refuseReading } from './security/grants.ts'
 import { grantOf } from './security/middleware.ts'
 import { type Authorize, matches, sessionPath, TicketGate } from './security/tickets.ts'
@@ -30,7 +32,7 @@ import {
   probesChannel,
   windChannel,
 } from './wire/messages.ts'
-import { Refusal } from './wire/refusal.ts'
+import { isRefusal, Refusal } from './wire/refusal.ts'
 
 export { serverOptions } from './http/server-options.ts'
 export type { Authorize, Permit } from './security/tickets.ts'
@@ -41,6 +43,23 @@ export interface ChannelRule {
   /** Throws, or returns a sentence, if a client may not publish this. */
   readonly check?: (data: unknown) => string | undefined
 }
+
+export type Storage =
+  | 'memory'
+  /** A file `log.db` of a folder: survives a killed process, with `machine` also a power cut. */
+  | { readonly kind: 'sqlite'; readonly folder: string; readonly durability?: Durability }
+  /** A stream of NATS JetStream, shared by several servers. */
+  | {
+      readonly kind: 'nats'
+      /** `host:port` of any servers of the cluster. */
+      readonly servers: readonly string[]
+      /** Its name; default `crosswind`. */
+      readonly stream?: string
+      /** Copies of a new stream. Default: three in a cluster of at least three, otherwise one. */
+      readonly replicas?: number
+      /** Credentials of a NATS user (.creds). */
+      readonly credentialsFile?: string
+    }
 
 export interface CrosswindOptions {
   /** Where its endpoints are, such as `/realtime`. */
@@ -56,13 +75,8 @@ export interface CrosswindOptions {
    * process makes its own.
    */
   readonly secret?: string
-  /**
-   * Where messages are stored: in memory, the default, or in a file `log.db` of a folder, where they
-   * survive a killed process. With `durability: 'machine'` also a power cut.
-   */
-  readonly storage?:
-    | 'memory'
-    | { readonly kind: 'sqlite'; readonly folder: string; readonly durability?: Durability }
+  /** Where messages are stored. Default: in memory. */
+  readonly storage?: Storage
   /** Interval of heartbeats, ms; a client that misses two has left. */
   readonly heartbeatMs?: number
   /** Origins of pages on other hosts that may use it, such as `https://wind.example.org`. */
@@ -83,66 +97,24 @@ export interface Received<Data = unknown> {
   readonly data: Data
 }
 
-const hourMs = 3_600_000
 const leastSecret = 32
 
 const report = (error: unknown) => output.incident('stream-failed', 'A stream or the log failed', error)
 
-/** Throws an `Error` that names the option that does not fit. */
+/**
+ * Rejects with an `Error` that names the option that does not fit, the file that cannot be used, or
+ * what NATS denies. Waits for NATS, and prints that it does.
+ */
 export async function createCrosswind(options: CrosswindOptions) {
-  const { path, allowedOrigins = [], heartbeatMs = defaultConfig.heartbeatMs, onFailure = report } = options
   checkOptions(options)
-  const rules = Object.entries(options.channels)
-  const { limits, polling } = defaultConfig
-  const timers = processTimers
-  const logLimits: LogLimits = {
-    messages: limits.logMessages,
-    bytes: limits.logBytes,
-    ageMs: limits.logHours * hourMs,
-    maxChannels: limits.maxChannels,
-  }
-  const logParts = { limits: logLimits, now: timers.now, random: Math.random, onFailure }
-  const log = openLog(options.storage ?? 'memory', logParts)
-  const hub = new Hub({
-    ...{ log, timers, random: Math.random, onFailure, mayLead: true, meter: silentMeter },
-    settings: { ...limits, heartbeatMs },
-  })
-  const gate =
-    options.authorize === 'everyone'
-      ? null
-      : new TicketGate({
-          ...{ authorize: options.authorize, now: timers.now },
-          secret: options.secret ?? randomBytes(32).toString('base64url'),
-        })
-  const origins = { ports: () => [], allowedOrigins }
+  const { path, heartbeatMs = defaultConfig.heartbeatMs } = options
+  const connections = new GuestConnections({ ...defaultConfig.limits, heartbeatMs }, processTimers)
+  const channels = new Channels(options.channels)
+  const gate = gateOf(options)
+  const { current, close } = await renewing((signal) =>
+    serve(options, { connections, channels, gate, signal }),
+  )
   let published = 0
-
-  function ruleOf(channel: string): ChannelRule | undefined {
-    return rules.find(([pattern]) => matches(pattern, channel))?.[1]
-  }
-
-  function admitDraft(given: unknown): Draft<'json'> {
-    const draft = admitJson(given)
-    const rule = ruleOf(draft.channel)
-    if (!rule) throw unknownChannel(draft)
-    const fault = rule.check?.(draft.body.data)
-    if (fault !== undefined) throw new Refusal('bad-shape', fault, draft.id)
-    return draft
-  }
-
-  const app = createApp({
-    ...{ hub, timers, heartbeatMs, holdMs: polling.holdMs, limits, admitDraft },
-    access: gate ?? { grantFor: async () => openGrant },
-    origins,
-    mount: (mounting) => mountRoutes(mounting, { log, gate }),
-  })
-  const connections = new GuestConnections({ ...limits, heartbeatMs }, timers)
-  const parts = { app, connections, settings: limits, origins }
-  const takers = {
-    takeRequest: requestTaker(parts),
-    takeUpgrade: upgradeTaker(parts),
-    takeConnect: connectTaker(parts),
-  }
 
   return {
     /**
@@ -150,26 +122,40 @@ export async function createCrosswind(options: CrosswindOptions) {
      * goes to the listeners that the server has; those added later receive everything.
      */
     attach(server: AnyServer, how: { readonly requests?: boolean } = {}): void {
+      const takers: Takers = {
+        takeRequest: (...given) => current().takers.takeRequest(...given),
+        takeUpgrade: (...given) => current().takers.takeUpgrade(...given),
+        takeConnect: (...given) => current().takers.takeConnect(...given),
+      }
       attach(server, path, takers, how)
     },
     /** Resolves once it is stored and sent. `id`: the same one with the same data is stored once. */
     async publish(channel: string, data: unknown, { id }: { readonly id?: string } = {}): Promise<Stored> {
       published += 1
-      const name = `${applicationName}-${id ?? `${newEpoch(Math.random)}.${published}`}`
       const draft = {
-        id: name,
+        id: `${applicationName}-${id ?? `${newEpoch(Math.random)}.${published}`}`,
         channel,
         kind: 'json',
         from: applicationName,
-        at: timers.now(),
-        body: { data },
+        at: processTimers.now(),
+        body: { data: asJson(data) },
       } as const
-      if (!ruleOf(channel)) throw unknownChannel(draft)
-      const { seq } = await hub.publish(draft)
-      return { seq }
+      channels.ruleFor(draft)
+      const { hub, log } = current()
+      try {
+        const { seq } = await hub.publish(draft)
+        return { seq }
+      } catch (error) {
+        // The time tells a repeat from another message of a client; an application names its own.
+        const known = isRefusal(error, 'id-taken') && (await log.find(draft))
+        if (known && isKind(known, 'json') && isDeepStrictEqual(known.body.data, draft.body.data))
+          return { seq: known.seq }
+        throw error
+      }
     },
     /** What is stored after a number, in order; ends at the newest. */
     async *read(channel: string, { after = 0 } = {}): AsyncGenerator<Received> {
+      const { log } = current()
       const channels = new Set([channel])
       const { head } = await log.snapshot(channels)
       for (let cursor = { ...head, seq: after }; cursor.seq < head.seq; ) {
@@ -184,22 +170,126 @@ export async function createCrosswind(options: CrosswindOptions) {
       }
     },
     async close({ drainMs = 5000 } = {}): Promise<void> {
-      await hub.drain(drainMs)
+      await current().hub.drain(drainMs)
       connections.stopWatching()
+      await close()
+    },
+  }
+}
+
+/** A copy: the application may change its own. Throws a `TypeError`. */
+function asJson(data: unknown): unknown {
+  const text: string | undefined = JSON.stringify(data)
+  if (text === undefined) throw new TypeError(`publish: the data is ${typeof data}; it must be JSON.`)
+  return JSON.parse(text)
+}
+
+/** The rules of an application's channels. */
+class Channels {
+  readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
+
+  constructor(rules: CrosswindOptions['channels']) {
+    this.#rules = Object.entries(rules)
+  }
+
+  /** Throws a `Refusal` (400 `bad-channel`). */
+  ruleFor({ id, channel }: Pick<Draft, 'id' | 'channel'>): ChannelRule {
+    const [, rule] = this.#rules.find(([pattern]) => matches(pattern, channel)) ?? []
+    if (rule) return rule
+    const sentence = `This server has no channel "${channel}"; declare it, or a prefix of it and *, in channels.`
+    throw new Refusal('bad-channel', sentence, id)
+  }
+
+  /** Throws a `Refusal` if a client may not publish this. */
+  readonly admitDraft = (given: unknown): Draft<'json'> => {
+    const draft = admitJson(given)
+    const fault = this.ruleFor(draft).check?.(draft.body.data)
+    if (fault !== undefined) throw new Refusal('bad-shape', fault, draft.id)
+    return draft
+  }
+}
+
+function gateOf({ authorize, secret }: CrosswindOptions): TicketGate | null {
+  if (authorize === 'everyone') return null
+  return new TicketGate({
+    ...{ authorize, now: processTimers.now },
+    secret: secret ?? randomBytes(32).toString('base64url'),
+  })
+}
+
+interface Lasting {
+  readonly connections: GuestConnections
+  readonly channels: Channels
+  /** Null if everyone is served. */
+  readonly gate: TicketGate | null
+  readonly signal: AbortSignal
+}
+
+/** What depends on the log: replaced together with it. */
+async function serve(options: CrosswindOptions, { connections, channels, gate, signal }: Lasting) {
+  const { allowedOrigins = [], heartbeatMs = defaultConfig.heartbeatMs, onFailure = report } = options
+  const [timers, random] = [processTimers, Math.random]
+  const opened = await openLog(...logFor(options.storage ?? 'memory', { onFailure, signal }))
+  const { mostBytes = Number.POSITIVE_INFINITY, outage = () => null, lost = endless } = opened
+  const limits = {
+    ...defaultConfig.limits,
+    maxMessageBytes: Math.min(defaultConfig.limits.maxMessageBytes, mostBytes),
+  }
+  const health = new Health({
+    ...{ timers, outage, print: (code, sentence) => output.say(code, sentence) },
+    onCutOff: (sentence) => hub.sendAway(sentence),
+  })
+  const log = health.guard(opened.log)
+  const hub = new Hub({
+    ...{ log, bus: opened.bus, timers, random, onFailure, mayLead: true, meter: silentMeter },
+    refusal: () => health.refusal(),
+    settings: { ...limits, heartbeatMs },
+  })
+  const origins = { ports: () => [], allowedOrigins }
+  const app = createApp({
+    ...{ hub, timers, heartbeatMs, holdMs: defaultConfig.polling.holdMs, limits },
+    ...{ admitDraft: channels.admitDraft, access: gate ?? { grantFor: async () => openGrant }, origins },
+    mount: (mounting) => mountRoutes(mounting, { log, gate }),
+  })
+  const parts = { app, connections, settings: limits, origins }
+  return {
+    ...{ log, hub, lost },
+    takers: {
+      takeRequest: requestTaker(parts),
+      takeUpgrade: upgradeTaker(parts),
+      takeConnect: connectTaker(parts),
+    },
+    async close() {
+      await hub.drain(0)
+      health.stop()
       await log.close()
     },
   }
 }
 
-/** Throws an `Error` that names the file if it cannot be used. */
-function openLog(
-  storage: NonNullable<CrosswindOptions['storage']>,
-  parts: Omit<Parameters<typeof openSqliteLog>[0], 'file' | 'durability'>,
-): Log {
-  if (storage === 'memory') return createMemoryLog({ ...parts, epoch: newEpoch(parts.random) })
+const endless = new Promise<never>(() => undefined)
+
+/** The arguments of `openLog`. */
+function logFor(
+  storage: Storage,
+  parts: { readonly onFailure: (error: unknown) => void; readonly signal: AbortSignal },
+): Parameters<typeof openLog> {
+  const { nats, sqs, limits } = defaultConfig
+  const config = { broker: 'embedded', storage: 'memory', durability: 'process', nats, sqs, limits } as const
+  const surroundings = {
+    ...parts,
+    ...{ now: processTimers.now, random: Math.random, hasProbes: false, dataFolder: '' },
+    print: (sentence: string) => output.say('log-awaited', sentence),
+  }
+  if (storage === 'memory') return [config, surroundings]
+  if (storage.kind === 'nats')
+    return [{ ...config, broker: 'nats', nats: { ...nats, ...storage } }, surroundings]
   const { folder, durability = 'process' } = storage
   mkdirSync(folder, { recursive: true })
-  return openSqliteLog({ ...parts, durability, file: join(folder, 'log.db') })
+  return [
+    { ...config, storage: 'sqlite', durability },
+    { ...surroundings, dataFolder: folder },
+  ]
 }
 
 /** Throws a `Refusal`: 400 `not-json` or `bad-shape`. */
@@ -210,13 +300,10 @@ function sessionBody(text: string): { readonly token?: string | null } {
   throw new Refusal('bad-shape', 'A session is {"token": "…"}, or nothing for the application’s cookie.')
 }
 
-interface Served {
-  readonly log: Log
-  /** Null if everyone is served. */
-  readonly gate: TicketGate | null
-}
-
-function mountRoutes({ router, bodies, timers }: Mounting, { log, gate }: Served): void {
+function mountRoutes(
+  { router, bodies, timers }: Mounting,
+  { log, gate }: Pick<Lasting, 'gate'> & { readonly log: Log },
+): void {
   router.post(sessionPath, async (ctx) => {
     const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx)))
     ctx.set('Cache-Control', 'no-store')
@@ -258,9 +345,4 @@ function checkOptions({ path, channels, authorize, secret }: CrosswindOptions): 
     if (isReserved || !isChannelName(name.replace(/\*$/, 'x')))
       throw new Error(`createCrosswind: "${name}" in channels cannot name a channel.`)
   }
-}
-
-function unknownChannel({ id, channel }: Draft): Refusal {
-  const sentence = `This server has no channel "${channel}"; declare it, or a prefix of it and *, in channels.`
-  return new Refusal('bad-channel', sentence, id)
 }

@@ -19,6 +19,7 @@ import { type OutputCode, output } from './output.ts'
 import { startOverview } from './overview/overview-publisher.ts'
 import { createPageApp } from './page-app.ts'
 import { endsWithin, processTimers } from './process.ts'
+import { renewing } from './renewing.ts'
 import { Access, isOpenTo, loadKey } from './security/access.ts'
 import type { OriginRules } from './security/middleware.ts'
 import { publishReadings, startSource } from './sensor/source.ts'
@@ -57,11 +58,6 @@ type Ports = Server['ports']
 /** Extra time, ms, for a part to close. */
 const graceMs = 400
 
-/**
- * NATS 2.9 continues erasing a deleted stream, and loses messages of one that is created at once.
- */
-const renewAfterMs = 1000
-
 const [timers, random] = [processTimers, Math.random]
 const onFailure = (code: OutputCode, what: string) => (error: unknown) => output.incident(code, what, error)
 
@@ -70,14 +66,15 @@ const onFailure = (code: OutputCode, what: string) => (error: unknown) => output
  * or the web app is not built.
  */
 export async function startServer(parts: ServerParts): Promise<Server> {
-  return renewing(async (signal, ports) => {
-    const again = ports ? { ...parts, config: withPorts(parts.config, ports) } : parts
+  const { current, lost, close } = await renewing<Server>(async (signal, former) => {
+    const again = former ? { ...parts, config: withPorts(parts.config, former.ports) } : parts
     const threads = threadsOf(again)
     const ending = AbortSignal.any([signal, ...(parts.signal ? [parts.signal] : [])])
     const log = await openGuarded(again, threads, ending)
     const server = await ServerProcess.create(again, { threads, log, leads: true })
     return server.lead().serve()
   })
+  return { ports: current().ports, lost, close }
 }
 
 /**
@@ -86,7 +83,7 @@ export async function startServer(parts: ServerParts): Promise<Server> {
  */
 export async function startLog(parts: ServerParts, siblings: Siblings) {
   let attach: ReturnType<typeof hostLog>['attach'] | undefined
-  const { close, lost } = await renewing(async (signal) => {
+  const { close, lost } = await renewing<Server>(async (signal) => {
     const threads = threadsOf(parts)
     const opened = await openGuarded(parts, threads, signal)
     const host = opened.bus ? null : hostLog(opened.log, opened.mostBytes)
@@ -121,47 +118,6 @@ export const withPorts = (config: Config, ports: Ports): Config => ({
   ...config,
   ...{ port: ports['2'], http1Port: ports['1.1'] },
 })
-
-/**
- * Restarts, on the same ports, whenever the log was replaced: nothing of the former one stays in
- * memory.
- */
-async function renewing(
-  begin: (signal: AbortSignal, ports: Ports | null) => Promise<Server>,
-): Promise<Server> {
-  const closing = new AbortController()
-  const { signal } = closing
-  let current = await begin(signal, null)
-  const { ports } = current
-  const lost = Promise.withResolvers<string>()
-
-  async function renew(): Promise<void> {
-    output.say(
-      'log-replaced',
-      `The log is lost: ${await current.lost}. The server restarts, and its windows reconnect.`,
-    )
-    await current.close()
-    await new Promise<void>((resolve) => timers.later(resolve, renewAfterMs))
-    if (signal.aborted) return
-    current = await begin(signal, ports)
-    if (signal.aborted) await current.close()
-    else await renew()
-  }
-  renew().catch((error) => {
-    if (signal.aborted) return
-    onFailure('restart-failed', 'The server did not restart')(error)
-    lost.resolve('it did not restart')
-  })
-
-  return {
-    ports,
-    lost: lost.promise,
-    close() {
-      closing.abort()
-      return current.close()
-    },
-  }
-}
 
 /** One thread for documents, and one for what clients send, which must not delay the documents. */
 function threadsOf({ config: { limits } }: ServerParts) {

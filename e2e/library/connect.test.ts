@@ -3,67 +3,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { type ConnectionState, type ConnectOptions, connect, type Room } from '../../client/index.ts'
-import { type CrosswindOptions, createCrosswind } from '../../server/index.ts'
-import { createNodePlatform } from '../clients/client.ts'
+import { test } from 'node:test'
+import { type ConnectionState, connect, type Room } from '../../client/index.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-
-interface Said {
-  readonly text: string
-}
-
-interface Setting extends Partial<CrosswindOptions> {
-  /** Cuts the connections of requests for these addresses. */
-  readonly cuts?: (url: string) => boolean
-}
-
-async function start(t: TestContext, { cuts = () => false, ...options }: Setting = {}) {
-  const server = createServer()
-  const crosswind = await createCrosswind({
-    ...{ path: '/realtime', channels: { 'room.*': { kind: 'json' } }, authorize: 'everyone' },
-    ...options,
-  })
-  crosswind.attach(server)
-  const take = server.listeners('request')[0] as (...given: unknown[]) => void
-  server.removeAllListeners('request').on('request', (request, response) => {
-    if (!cuts(request.url ?? '')) return take(request, response)
-    request.socket.destroy()
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const origin = `http://localhost:${(server.address() as AddressInfo).port}`
-  t.after(async () => {
-    await crosswind.close({ drainMs: 0 })
-    server.closeAllConnections()
-    server.close()
-  })
-  const open = (options: Partial<ConnectOptions> = {}) => {
-    const platform = createNodePlatform('1.1', origin, null)
-    const opened = connect(`${origin}/realtime`, { platform, ...options })
-    t.after(() => {
-      opened.close()
-      platform.close()
-    })
-    return opened
-  }
-  return { crosswind, open, origin }
-}
-
-/** Resolves to the first texts of a room. */
-function texts(room: Room<Said>, count: number): Promise<readonly string[]> {
-  const heard: string[] = []
-  return new Promise((resolve) => {
-    room.on('message', ({ data }) => {
-      heard.push(data.text)
-      if (heard.length === count) resolve(heard)
-    })
-  })
-}
+import { type Said, start, texts } from './testing.ts'
 
 /** Resolves to the first texts of a loop over a room. */
 async function looped(room: Room<Said>, count: number): Promise<readonly string[]> {
@@ -101,6 +46,14 @@ test('two clients chat; one that comes later reads from the start; the server pu
     read.map(({ data }) => data),
     [{ text: 'hi' }, { text: 'welcome' }],
   )
+})
+
+test('what the server publishes again under its id is stored once; something else is refused', async (t) => {
+  const { crosswind } = await start(t)
+  const publish = (data: unknown) => crosswind.publish('room.1', data, { id: 'order-7' })
+  const first = await publish({ items: [1, 2], note: undefined })
+  assert.deepEqual(await publish({ items: [1, 2] }), first)
+  await assert.rejects(publish({ items: [1] }), { code: 'id-taken' })
 })
 
 test('the first mode that gets through is used, and named', async (t) => {

@@ -36,8 +36,11 @@ interface LogConfig {
 }
 
 interface Surroundings extends Omit<LogParts, 'limits'> {
+  /** Of a log that is a file. */
   readonly dataFolder: string
   readonly random: Random
+  /** If false, nothing is measured: probes have no log of their own. */
+  readonly hasProbes?: boolean
   /**
    * Wraps the storing log; with SQS it sits behind the queue, so that drafts are checked in the
    * order in which they are stored.
@@ -104,8 +107,8 @@ async function openOnNats(config: LogConfig, parts: Surroundings): Promise<Opene
     NatsLog.open({ ...parts, connection, replicas: nats.replicas, name, limits })
   try {
     const pages = await open(nats.stream, limitsOf(config))
-    const probes = await open(`${nats.stream}-probes`, probeLimits)
-    const lost = Promise.race([pages.lost, probes.lost])
+    const probes = parts.hasProbes === false ? null : await open(`${nats.stream}-probes`, probeLimits)
+    const lost = probes ? Promise.race([pages.lost, probes.lost]) : pages.lost
     return { log: withProbes(pages, probes, close), bus, mostBytes, outage: pages.outage, lost, figures }
   } catch (error) {
     await close()
@@ -121,7 +124,7 @@ function openEmbedded(config: LogConfig, parts: Surroundings): Log {
       : openSqliteLog({ file: join(parts.dataFolder, name), limits, durability, ...parts })
   const pages = open('log.db', limitsOf(config))
   try {
-    return withProbes(pages, open('probes.db', probeLimits))
+    return withProbes(pages, parts.hasProbes === false ? null : open('probes.db', probeLimits))
   } catch (error) {
     void pages.close()
     throw error
@@ -148,9 +151,9 @@ function limitsOf({ limits }: LogConfig): LogLimits {
  * Probes are stored like other messages, so that they measure the same cost, but separately: no
  * number of them displaces a page's messages. A read covers channels of one log only.
  */
-function withProbes(pages: Log, probes: Log, close?: () => Promise<void>): Log {
-  const logOf = (channel: string) => (channel === probesChannel ? probes : pages)
-  const logFor = (channels: ReadonlySet<string>) => (channels.has(probesChannel) ? probes : pages)
+function withProbes(pages: Log, probes: Log | null, close?: () => Promise<void>): Log {
+  const logOf = (channel: string) => (probes && channel === probesChannel ? probes : pages)
+  const logFor = (channels: ReadonlySet<string>) => (probes && channels.has(probesChannel) ? probes : pages)
   return {
     append: (draft, acceptedAt) => logOf(draft.channel).append(draft, acceptedAt),
     find: (wanted) => logOf(wanted.channel).find(wanted),
@@ -158,12 +161,12 @@ function withProbes(pages: Log, probes: Log, close?: () => Promise<void>): Log {
     snapshot: (channels) => logFor(channels).snapshot(channels),
     oldest: (channel, kind) => logOf(channel).oldest(channel, kind),
     follow(onMessage) {
-      const stops = [pages.follow(onMessage), probes.follow(onMessage)]
-      return () => stops.forEach((stop) => void stop())
+      const stops = [pages.follow(onMessage), probes?.follow(onMessage)]
+      return () => stops.forEach((stop) => void stop?.())
     },
     heads: pages.heads,
     async close() {
-      await Promise.all([pages.close(), probes.close()])
+      await Promise.all([pages.close(), probes?.close()])
       await close?.()
     },
   }
