@@ -9,7 +9,7 @@ import { faultsSaid, paste, selectAll, typeAtOnce, untilHtml, untilParagraphs } 
 import { openStage, type Stage, untilOpen } from './stage.ts'
 
 /** Firefox cannot stream request bodies. */
-const both = modes.filter(({ uplink }) => uplink !== 'streamed')
+const both: readonly Mode[] = modes.filter(({ uplink }) => uplink !== 'streamed')
 
 let stage: Stage
 let chromium: Browser

@@ -60,8 +60,13 @@ function open(documentSeconds: number, documents: Documents) {
 function openLimited(t: TestContext, documentSeconds: number) {
   const limits = { documentSeconds, documentMegabytes: 256 }
   const worker = new DocumentWorker({ limits, timers: processTimers, onQuarantined: () => undefined })
-  t.after(() => worker.close())
-  return { ...open(documentSeconds, worker), worker }
+  const opened = open(documentSeconds, worker)
+  t.after(async () => {
+    // Ends a fold, which would fail without the thread.
+    await opened.log.close()
+    await worker.close()
+  })
+  return { ...opened, worker }
 }
 
 /** Maximum absence in bursts; a few people are away for up to the whole history. */
