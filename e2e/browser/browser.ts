@@ -73,7 +73,8 @@ export async function until(
   const end = performance.now() + withinMs
   while (!(await holds())) {
     if (performance.now() > end) throw new Error(`${otherwise} within ${withinMs / 1000} s.`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    // A script in Chromium takes over 4 ms of processor time.
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
 

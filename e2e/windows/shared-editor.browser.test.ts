@@ -142,11 +142,11 @@ for (const mode of tested)
         [theirs, 'theirs'],
       ])
       await untilParagraphs(all, ['A:', 'Btheirs:mine', 'C:', 'D:', 'E:'])
-      const showsMine = async () => (await mine.run(() => document.body.innerText)).includes('mine')
+      const shows = async (text: string) => (await mine.run(() => document.body.innerText)).includes(text)
       // On a busy machine the keystrokes are more than one step.
-      for (let step = 0; step < 4 && (await showsMine()); step += 1) await mine.press('Control+z')
+      for (let step = 0; step < 4 && (await shows('theirs:m')); step += 1) await mine.press('Control+z')
       await untilParagraphs(all, ['A:', 'Btheirs:', 'C:', 'D:', 'E:'])
-      for (let step = 0; step < 4 && !(await showsMine()); step += 1) await mine.press('Control+Shift+z')
+      for (let step = 0; step < 4 && !(await shows('theirs:mine')); step += 1) await mine.press('Control+Shift+z')
       await untilParagraphs(all, ['A:', 'Btheirs:mine', 'C:', 'D:', 'E:'])
     })
 
