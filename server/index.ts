@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { createApp } from './app.ts'
-import { defaultConfig } from './config/schema.ts'
+import { type Config, checkSettings } from './config/config.ts'
 import { Health } from './health.ts'
 import { type AnyServer, attach, type Takers } from './http/attach.ts'
 import { GuestConnections } from './http/connections.ts'
@@ -77,6 +77,8 @@ export interface CrosswindOptions {
   readonly secret?: string
   /** Where messages are stored. Default: in memory. */
   readonly storage?: Storage
+  /** As in docs/settings.md, such as `{ messagesPerSecond: 100 }`. */
+  readonly limits?: Partial<Config['limits']>
   /** Interval of heartbeats, ms; a client that misses two has left. */
   readonly heartbeatMs?: number
   /** Origins of pages on other hosts that may use it, such as `https://wind.example.org`. */
@@ -107,12 +109,13 @@ const report = (error: unknown) => output.incident('stream-failed', 'A stream or
  */
 export async function createCrosswind(options: CrosswindOptions) {
   checkOptions(options)
-  const { path, heartbeatMs = defaultConfig.heartbeatMs } = options
-  const connections = new GuestConnections({ ...defaultConfig.limits, heartbeatMs }, processTimers)
+  const { path } = options
+  const settings = settingsOf(options)
+  const connections = new GuestConnections({ ...settings.limits, ...settings }, processTimers)
   const channels = new Channels(options.channels)
   const gate = gateOf(options)
   const { current, close } = await renewing((signal) =>
-    serve(options, { connections, channels, gate, signal }),
+    serve(options, { settings, connections, channels, gate, signal }),
   )
   let published = 0
 
@@ -217,7 +220,17 @@ function gateOf({ authorize, secret }: CrosswindOptions): TicketGate | null {
   })
 }
 
+/** Throws a `ConfigError` that names the option, its value and what is allowed. */
+function settingsOf({ limits = {}, heartbeatMs, allowedOrigins, storage }: CrosswindOptions): Config {
+  const given = { limits, heartbeatMs, allowedOrigins: allowedOrigins && [...allowedOrigins] }
+  const isShared = storage instanceof Object && storage.kind === 'nats'
+  const { kind, ...nats } = isShared ? storage : {}
+  const durability = storage instanceof Object && storage.kind === 'sqlite' ? storage.durability : undefined
+  return checkSettings({ ...given, broker: kind, nats, durability }, 'createCrosswind')
+}
+
 interface Lasting {
+  readonly settings: Config
   readonly connections: GuestConnections
   readonly channels: Channels
   /** Null if everyone is served. */
@@ -226,14 +239,26 @@ interface Lasting {
 }
 
 /** What depends on the log: replaced together with it. */
-async function serve(options: CrosswindOptions, { connections, channels, gate, signal }: Lasting) {
-  const { allowedOrigins = [], heartbeatMs = defaultConfig.heartbeatMs, onFailure = report } = options
+async function serve(
+  { storage = 'memory', onFailure = report }: CrosswindOptions,
+  { settings, connections, channels, gate, signal }: Lasting,
+) {
+  const { heartbeatMs, allowedOrigins, polling } = settings
   const [timers, random] = [processTimers, Math.random]
-  const opened = await openLog(...logFor(options.storage ?? 'memory', { onFailure, signal }))
+  const isFile = storage !== 'memory' && storage.kind === 'sqlite'
+  if (isFile) mkdirSync(storage.folder, { recursive: true })
+  const opened = await openLog(
+    { ...settings, storage: isFile ? 'sqlite' : 'memory' },
+    {
+      ...{ now: timers.now, random, onFailure, signal, hasProbes: false },
+      dataFolder: isFile ? storage.folder : '',
+      print: (sentence) => output.say('log-awaited', sentence),
+    },
+  )
   const { mostBytes = Number.POSITIVE_INFINITY, outage = () => null, lost = endless } = opened
   const limits = {
-    ...defaultConfig.limits,
-    maxMessageBytes: Math.min(defaultConfig.limits.maxMessageBytes, mostBytes),
+    ...settings.limits,
+    maxMessageBytes: Math.min(settings.limits.maxMessageBytes, mostBytes),
   }
   const health = new Health({
     ...{ timers, outage, print: (code, sentence) => output.say(code, sentence) },
@@ -247,7 +272,7 @@ async function serve(options: CrosswindOptions, { connections, channels, gate, s
   })
   const origins = { ports: () => [], allowedOrigins }
   const app = createApp({
-    ...{ hub, timers, heartbeatMs, holdMs: defaultConfig.polling.holdMs, limits },
+    ...{ hub, timers, heartbeatMs, holdMs: polling.holdMs, limits },
     ...{ admitDraft: channels.admitDraft, access: gate ?? { grantFor: async () => openGrant }, origins },
     mount: (mounting) => mountRoutes(mounting, { log, gate }),
   })
@@ -268,29 +293,6 @@ async function serve(options: CrosswindOptions, { connections, channels, gate, s
 }
 
 const endless = new Promise<never>(() => undefined)
-
-/** The arguments of `openLog`. */
-function logFor(
-  storage: Storage,
-  parts: { readonly onFailure: (error: unknown) => void; readonly signal: AbortSignal },
-): Parameters<typeof openLog> {
-  const { nats, sqs, limits } = defaultConfig
-  const config = { broker: 'embedded', storage: 'memory', durability: 'process', nats, sqs, limits } as const
-  const surroundings = {
-    ...parts,
-    ...{ now: processTimers.now, random: Math.random, hasProbes: false, dataFolder: '' },
-    print: (sentence: string) => output.say('log-awaited', sentence),
-  }
-  if (storage === 'memory') return [config, surroundings]
-  if (storage.kind === 'nats')
-    return [{ ...config, broker: 'nats', nats: { ...nats, ...storage } }, surroundings]
-  const { folder, durability = 'process' } = storage
-  mkdirSync(folder, { recursive: true })
-  return [
-    { ...config, storage: 'sqlite', durability },
-    { ...surroundings, dataFolder: folder },
-  ]
-}
 
 /** Throws a `Refusal`: 400 `not-json` or `bad-shape`. */
 function sessionBody(text: string): { readonly token?: string | null } {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type ConnectionState, connect, type Room } from '../../client/index.ts'
+import { createCrosswind } from '../../server/index.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { type Said, start, texts } from './testing.ts'
 
@@ -54,6 +55,33 @@ test('what the server publishes again under its id is stored once; something els
   const first = await publish({ items: [1, 2], note: undefined })
   assert.deepEqual(await publish({ items: [1, 2] }), first)
   await assert.rejects(publish({ items: [1] }), { code: 'id-taken' })
+})
+
+test('an option that does not fit is named, with its value and what is allowed', async () => {
+  const create = (option: object) =>
+    createCrosswind({ path: '/realtime', channels: {}, authorize: 'everyone', ...option })
+  for (const [option, sentence] of [
+    [
+      { limits: { messagesPerSecond: 0 } },
+      /^limits\.messagesPerSecond is 0 \(from createCrosswind\); allowed/,
+    ],
+    [
+      { limits: { messagePerSecond: 9 } },
+      /no key limits\.messagePerSecond .* did you mean .*messagesPerSecond/,
+    ],
+    [{ limits: { logBytes: 2000 } }, /^limits\.logBytes is 2000 .* must hold a message/],
+    [{ storage: { kind: 'nats', servers: [] } }, /^nats\.servers is \[\]/],
+    [{ allowedOrigins: ['example'] }, /^allowedOrigins is "example"/],
+    [{ path: 'realtime' }, /path is "realtime"/],
+  ] as const)
+    await assert.rejects(create(option), { message: sentence })
+})
+
+test('a limit of the application is that of its clients', async (t) => {
+  const { open } = await start(t, { limits: { maxMessageBytes: 2000 } })
+  const room = open().channel<Said>('room.1')
+  await assert.rejects(room.publish({ text: 'x'.repeat(3000) }), { code: 'too-large' })
+  await room.publish({ text: 'x'.repeat(1000) })
 })
 
 test('the first mode that gets through is used, and named', async (t) => {
@@ -130,7 +158,7 @@ test('authorize decides who reads and writes what; a token is enough, and a cook
 test('a ticket that ends is replaced by another, and nothing is lost', async (t) => {
   let asked = 0
   const { open } = await start(t, {
-    heartbeatMs: 50,
+    heartbeatMs: 1000,
     authorize({ token }) {
       asked += 1
       return token === null ? null : { read: ['room.*'], write: ['room.*'], expiresAt: Date.now() + 300 }

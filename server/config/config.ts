@@ -81,7 +81,22 @@ async function configFromFile(cwd: string, named: string | null): Promise<Config
     if (named === null) return defaultConfig
     throw new ConfigError(`${named} (from --config) is missing.`)
   }
-  const result = configSchema.safeParse(await exportOf(file), { reportInput: true })
+  return parsed(await exportOf(file), from)
+}
+
+/**
+ * Settings from a program, the others by default. `from` names their origin. Throws ConfigError with
+ * one sentence.
+ */
+export function checkSettings(given: unknown, from: string): Config {
+  const config = parsed(given, from)
+  const [misfit] = misfitsIn(config, () => from)
+  if (misfit) throw new ConfigError(misfit)
+  return config
+}
+
+function parsed(given: unknown, from: string): Config {
+  const result = configSchema.safeParse(given, { reportInput: true })
   if (result.success) return result.data
   const [issue] = result.error.issues
   throw issue === undefined ? result.error : complaint(issue, from)
