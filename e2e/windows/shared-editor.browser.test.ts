@@ -146,7 +146,8 @@ for (const mode of tested)
       // On a busy machine the keystrokes are more than one step.
       for (let step = 0; step < 4 && (await shows('theirs:m')); step += 1) await mine.press('Control+z')
       await untilParagraphs(all, ['A:', 'Btheirs:', 'C:', 'D:', 'E:'])
-      for (let step = 0; step < 4 && !(await shows('theirs:mine')); step += 1) await mine.press('Control+Shift+z')
+      for (let step = 0; step < 4 && !(await shows('theirs:mine')); step += 1)
+        await mine.press('Control+Shift+z')
       await untilParagraphs(all, ['A:', 'Btheirs:mine', 'C:', 'D:', 'E:'])
     })
 
