@@ -114,9 +114,11 @@ export async function createCrosswind(options: CrosswindOptions) {
   const connections = new GuestConnections({ ...settings.limits, ...settings }, processTimers)
   const channels = new Channels(options.channels)
   const gate = gateOf(options)
-  const { current, close } = await renewing((signal) =>
+  const { current, close, lost } = await renewing((signal) =>
     serve(options, { settings, connections, channels, gate, signal }),
   )
+  const failed = 'The log was replaced, and the new one could not be opened; restart the server.'
+  void lost.then(() => options.onFailure?.(new Error(failed)))
   let published = 0
 
   return {
