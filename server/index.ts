@@ -151,7 +151,7 @@ export async function createCrosswind(options: CrosswindOptions) {
         const { seq } = await hub.publish(draft)
         return { seq }
       } catch (error) {
-        // The time tells a repeat from another message of a client; an application names its own.
+        // A client's repeat has the time of the first; an application may publish again later.
         const known = isRefusal(error, 'id-taken') && (await log.find(draft))
         if (known && isKind(known, 'json') && isDeepStrictEqual(known.body.data, draft.body.data))
           return { seq: known.seq }
@@ -279,6 +279,12 @@ async function serve(
     mount: (mounting) => mountRoutes(mounting, { log, gate }),
   })
   const parts = { app, connections, settings: limits, origins }
+  let closed: Promise<void> | undefined
+  async function end(): Promise<void> {
+    await hub.drain(0)
+    health.stop()
+    await log.close()
+  }
   return {
     ...{ log, hub, lost },
     takers: {
@@ -286,10 +292,10 @@ async function serve(
       takeUpgrade: upgradeTaker(parts),
       takeConnect: connectTaker(parts),
     },
-    async close() {
-      await hub.drain(0)
-      health.stop()
-      await log.close()
+    /** Idempotent: the application may close while another log is awaited. */
+    close(): Promise<void> {
+      closed ??= end()
+      return closed
     },
   }
 }

@@ -81,8 +81,10 @@ export async function until(
 /** Chromium delays scripts for a page that is loading. */
 const pendingScriptMs = 2000
 
-/** Against throttled background windows, Chromium's own requests, and the popups of the address bar,
- * pages that each new window loads: two thirds of the processor time of opening an empty one. */
+/**
+ * Against throttled background windows, Chromium's own requests, and the pop-ups of the address bar:
+ * each new window loads their pages, which takes more processor time than an empty window.
+ */
 const switches = [
   '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup',
   '--disable-background-timer-throttling',

@@ -69,12 +69,21 @@ test('an option that does not fit is named, with its value and what is allowed',
       { limits: { messagePerSecond: 9 } },
       /no key limits\.messagePerSecond .* did you mean .*messagesPerSecond/,
     ],
+    [{ limits: { unknown: 1 } }, /no key limits\.unknown .*; docs\/settings\.md lists them/],
     [{ limits: { logBytes: 2000 } }, /^limits\.logBytes is 2000 .* must hold a message/],
     [{ storage: { kind: 'nats', servers: [] } }, /^nats\.servers is \[\]/],
     [{ allowedOrigins: ['example'] }, /^allowedOrigins is "example"/],
     [{ path: 'realtime' }, /path is "realtime"/],
   ] as const)
     await assert.rejects(create(option), { message: sentence })
+})
+
+test('closed twice, it closes once', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-closed-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const { crosswind } = await start(t, { storage: { kind: 'sqlite', folder } })
+  await Promise.all([crosswind.close({ drainMs: 0 }), crosswind.close({ drainMs: 0 })])
+  await crosswind.close({ drainMs: 0 })
 })
 
 test('a limit of the application is that of its clients', async (t) => {

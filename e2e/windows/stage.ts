@@ -27,9 +27,10 @@ function readBrowserName(name: string): BrowserName {
 }
 
 /** Firefox cannot stream request bodies. */
-export const browserModes: readonly Mode[] = modes.filter(
-  ({ uplink }) => browserName === 'chromium' || uplink !== 'streamed',
-)
+export const modesIn = (name: BrowserName): readonly Mode[] =>
+  modes.filter(({ uplink }) => name === 'chromium' || uplink !== 'streamed')
+
+export const browserModes = modesIn(browserName)
 
 /**
  * Every mode in Chromium; in Firefox a stream, a socket and a poller, in addition to

@@ -2,14 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Mode, modes } from '../../server/wire/modes.ts'
+import type { Mode } from '../../server/wire/modes.ts'
 import { type Browser, type BrowserWindow, startBrowser } from '../browser/browser.ts'
 import { placeCaret } from './page.ts'
 import { faultsSaid, paste, selectAll, typeAtOnce, untilHtml, untilParagraphs } from './shared-editing.ts'
-import { openStage, type Stage, untilOpen } from './stage.ts'
+import { modesIn, openStage, type Stage, untilOpen } from './stage.ts'
 
-/** Firefox cannot stream request bodies. */
-const both: readonly Mode[] = modes.filter(({ uplink }) => uplink !== 'streamed')
+const both = modesIn('firefox')
 
 let stage: Stage
 let chromium: Browser

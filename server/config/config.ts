@@ -89,17 +89,17 @@ async function configFromFile(cwd: string, named: string | null): Promise<Config
  * one sentence.
  */
 export function checkSettings(given: unknown, from: string): Config {
-  const config = parsed(given, from)
+  const config = parsed(given, from, '; docs/settings.md lists them.')
   const [misfit] = misfitsIn(config, () => from)
   if (misfit) throw new ConfigError(misfit)
   return config
 }
 
-function parsed(given: unknown, from: string): Config {
+function parsed(given: unknown, from: string, wayOut = toHelp): Config {
   const result = configSchema.safeParse(given, { reportInput: true })
   if (result.success) return result.data
   const [issue] = result.error.issues
-  throw issue === undefined ? result.error : complaint(issue, from)
+  throw issue === undefined ? result.error : complaint(issue, from, wayOut)
 }
 
 async function exportOf(file: string): Promise<unknown> {
@@ -116,12 +116,12 @@ async function exportOf(file: string): Promise<unknown> {
   )
 }
 
-function complaint(issue: z.core.$ZodIssue, from: string): ConfigError {
+function complaint(issue: z.core.$ZodIssue, from: string, wayOut: string): ConfigError {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys') {
     const unknown = [...path, issue.keys[0]].join('.')
     const names = configKeys.map(({ key }) => key)
-    return new ConfigError(`There is no key ${unknown} (from ${from})${suggestion(unknown, names, toHelp)}`)
+    return new ConfigError(`There is no key ${unknown} (from ${from})${suggestion(unknown, names, wayOut)}`)
   }
   const key = configKeys.find((candidate) => candidate.path.every((name, index) => path[index] === name))
   if (key !== undefined) return notAllowed(key, issue.input, from)
