@@ -279,12 +279,6 @@ async function serve(
     mount: (mounting) => mountRoutes(mounting, { log, gate }),
   })
   const parts = { app, connections, settings: limits, origins }
-  let closed: Promise<void> | undefined
-  async function end(): Promise<void> {
-    await hub.drain(0)
-    health.stop()
-    await log.close()
-  }
   return {
     ...{ log, hub, lost },
     takers: {
@@ -292,10 +286,10 @@ async function serve(
       takeUpgrade: upgradeTaker(parts),
       takeConnect: connectTaker(parts),
     },
-    /** Idempotent: the application may close while another log is awaited. */
-    close(): Promise<void> {
-      closed ??= end()
-      return closed
+    async close() {
+      await hub.drain(0)
+      health.stop()
+      await log.close()
     },
   }
 }

@@ -78,14 +78,6 @@ test('an option that does not fit is named, with its value and what is allowed',
     await assert.rejects(create(option), { message: sentence })
 })
 
-test('closed twice, it closes once', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-closed-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  const { crosswind } = await start(t, { storage: { kind: 'sqlite', folder } })
-  await Promise.all([crosswind.close({ drainMs: 0 }), crosswind.close({ drainMs: 0 })])
-  await crosswind.close({ drainMs: 0 })
-})
-
 test('a limit of the application is that of its clients', async (t) => {
   const { open } = await start(t, { limits: { maxMessageBytes: 2000 } })
   const room = open().channel<Said>('room.1')
