@@ -15,7 +15,9 @@ import { Binding } from '../../web/editor/binding.ts'
 import { takeCopies, takePastes } from '../../web/editor/clipboard.ts'
 import type { EditorCommands } from '../../web/editor/commands.ts'
 import { Rendering } from '../../web/editor/rendering.ts'
-import { type Quirk, quirks, readSeen, type Seen, type SeenLine } from './dom-oracle.ts'
+import { type Quirk, readSeen, type Seen, type SeenLine } from './dom-oracle.ts'
+import { indexOf, positionOf, trackIndex } from './text-positions.ts'
+import { makeUnasked, type UnaskedChange } from './unasked-changes.ts'
 
 interface Editable {
   readonly root: HTMLElement
@@ -375,17 +377,6 @@ function caretIn(lines: readonly SeenLine[], index: number): Seen['caret'] {
   return null
 }
 
-export type UnaskedChange =
-  | { readonly kind: 'command'; readonly name: string; readonly value: string }
-  | {
-      readonly kind: 'replace' | 'wrap' | 'split' | 'block' | 'loose' | 'remove' | 'move' | 'copy' | 'nest'
-      /** Select a node and a place; from 0 up to 1. */
-      readonly at: number
-      readonly to: number
-      readonly value: string
-    }
-  | { readonly kind: 'quirk'; readonly value: Quirk }
-
 /** What another user writes before or after a change. */
 interface OthersText {
   readonly text: string
@@ -416,132 +407,6 @@ function withoutText({ lines, caret }: Seen, text: string): { lines: SeenLine[];
     return { ...line, pieces }
   })
   return { lines: others, caret: caret && { ...caret, offset } }
-}
-
-function makeUnasked(root: HTMLElement, change: UnaskedChange): void {
-  if (change.kind === 'command') {
-    document.execCommand(change.name, false, change.value)
-    return
-  }
-  if (change.kind === 'quirk') {
-    root.innerHTML = quirks[change.value].example
-    return
-  }
-  const { at, to, value } = change
-  const pick = <Item>(items: readonly Item[], share: number) => items[Math.floor(share * items.length)]
-  const texts: Text[] = []
-  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
-  while (walker.nextNode()) texts.push(walker.currentNode as Text)
-  const text = pick(texts, at)
-  const top = pick([...root.children], at)
-  const other = pick([...root.childNodes], to)
-  if (change.kind === 'replace' && text) {
-    const from = Math.floor(to * (text.length + 1))
-    text.replaceData(from, Math.min(3, text.length - from), value)
-  } else if (change.kind === 'wrap' && text) {
-    const wrapper = document.createElement(value)
-    if (wrapper instanceof HTMLAnchorElement) wrapper.href = 'https://example.org/'
-    text.replaceWith(wrapper)
-    wrapper.append(text)
-  } else if (change.kind === 'split' && text) text.splitText(Math.floor(to * (text.length + 1)))
-  else if (change.kind === 'loose') root.insertBefore(document.createTextNode(value), other ?? null)
-  else if (change.kind === 'block') {
-    const block = document.createElement(pick(['div', 'p', 'h2', 'section'], to) ?? 'div')
-    block.textContent = value
-    top?.after(block)
-  } else if (change.kind === 'nest') {
-    const block = document.createElement('div')
-    block.textContent = value
-    text?.parentElement?.insertBefore(block, to < 0.5 ? text : null)
-  } else if (change.kind === 'remove' && root.children.length > 1) top?.remove()
-  else if (change.kind === 'move' && top && top !== other) root.insertBefore(top, other ?? null)
-  else if (change.kind === 'copy' && top) root.insertBefore(top.cloneNode(true), other ?? null)
-}
-
-// Positions are counted without the binding, so that its mistakes show.
-
-const hostNames = 'p, h1, h2, h3, h4, h5, h6, blockquote, pre, li'
-
-/** Text nodes, breaks and images of a host, in order. */
-function leavesOf(host: Element): Node[] {
-  const leaves: Node[] = []
-  const visit = (node: Node) => {
-    if (node.nodeName === 'UL' || node.nodeName === 'OL') return
-    if (node.nodeType === Node.TEXT_NODE || /^(BR|IMG)$/.test(node.nodeName)) leaves.push(node)
-    else for (const child of node.childNodes) visit(child)
-  }
-  for (const child of host.childNodes) visit(child)
-  return leaves
-}
-
-function positionOf({ root, text }: Editable, index: number): [Node, number] {
-  let offset = index
-  const hosts = root.querySelectorAll(hostNames)
-  for (const [place, line] of linesOf(text).entries()) {
-    const length = line.runs.reduce((sum, { text }) => sum + text.length, 0)
-    const host = hosts[place]
-    if (offset <= length && host) {
-      for (const leaf of leavesOf(host)) {
-        const size = leaf instanceof Text ? leaf.data.length : 1
-        if (leaf instanceof Text && offset <= size) return [leaf, offset]
-        if (offset < size)
-          return [
-            leaf.parentNode ?? host,
-            [...(leaf.parentNode ?? host).childNodes].indexOf(leaf as ChildNode),
-          ]
-        offset -= size
-      }
-      return [host, 0]
-    }
-    offset -= length + 1
-  }
-  throw new Error(`There is no position ${index}.`)
-}
-
-function indexOf({ root }: Editable, node: Node, offset: number): number | null {
-  if (!root.contains(node)) return null
-  const range = document.createRange()
-  range.setStart(node, offset)
-  let index = 0
-  for (const host of root.querySelectorAll(hostNames)) {
-    const leaves = leavesOf(host)
-    for (const [place, leaf] of leaves.entries()) {
-      if (leaf === node) return index + offset
-      const isBehind =
-        range.comparePoint(
-          leaf.parentNode ?? host,
-          [...(leaf.parentNode ?? host).childNodes].indexOf(leaf as ChildNode),
-        ) >= 0
-      if (isBehind) return index
-      index +=
-        leaf instanceof Text
-          ? leaf.data.length
-          : leaf.nodeName === 'BR' && place === leaves.length - 1
-            ? 0
-            : 1
-    }
-    const nested = [...host.childNodes].findIndex(({ nodeName }) => /^[UO]L$/.test(nodeName))
-    const end = range.comparePoint(host, nested < 0 ? host.childNodes.length : nested)
-    if (end >= 0) return index
-    index += 1
-  }
-  return index - 1
-}
-
-/**
- * Returns a function that says where the character left of an index is now; null if that is
- * undetermined.
- */
-function trackIndex(doc: Y.Doc, text: Y.Text, index: number): () => number | null {
-  const position = Y.createRelativePositionFromTypeIndex(text, index, -1)
-  return () => {
-    const item = position.item && Y.getItem(doc.store, position.item)
-    // Text that was deleted and restored may reappear behind it.
-    if (item?.deleted && item instanceof Y.Item && item.redone) return null
-    const now = Y.createAbsolutePositionFromRelativePosition(position, doc)?.index ?? -1
-    // No line begins after the end of the last one.
-    return now === text.length && now > 0 && text.toString().endsWith('\n') ? now - 1 : now
-  }
 }
 
 interface Frame {

@@ -7,9 +7,9 @@ import { after, before, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { type BrowserName, until } from '../browser/browser.ts'
-import type { UnaskedChange } from './binding-page.ts'
 import { type BindingStage, openBindingStage } from './binding-stage.ts'
 import { type Quirk, quirks, type SeenLine } from './dom-oracle.ts'
+import type { UnaskedChange } from './unasked-changes.ts'
 
 const name = (process.env.CROSSWIND_BROWSER ?? 'chromium') as BrowserName
 const sequences = Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 100)
