@@ -19,9 +19,7 @@ export async function runSuite(argv, { withPrograms }) {
   await ensureInstalled()
   const all = ['client', 'server', 'web', 'certs', 'e2e', 'scripts'].flatMap(filesBelow)
   const tests = all.filter((file) => /\.test\.(ts|mjs)$/.test(file))
-  const files = selectTests(tests, patterns).filter(
-    (file) => withPrograms || !(isBrowserTest(file) || isBrokerTest(file)),
-  )
+  const files = selectTests(tests, patterns).filter((file) => withPrograms || !isProgramTest(file))
   if (files.length === 0) throw new StepFailure(`No test file has ${patterns.join(' or ')} in its path.`)
   const programs = {
     ...(files.some(isBrowserTest) && (await ensurePrograms('chromium'))),
@@ -39,6 +37,9 @@ export async function runSuite(argv, { withPrograms }) {
 export function selectTests(files, patterns) {
   return patterns.length === 0 ? files : files.filter((file) => patterns.some((word) => file.includes(word)))
 }
+
+/** Those that start programs: browsers, brokers, servers, the lab. */
+export const isProgramTest = (file) => /\.(browser|firefox|broker|program)\.test\.ts$/.test(file)
 
 export const isBrowserTest = (file) => file.endsWith('.browser.test.ts') || isFirefoxTest(file)
 
