@@ -312,7 +312,7 @@ const shown = (initial: unknown) => (typeof initial === 'string' ? initial : JSO
 /** The Markdown table of docs/settings.md. */
 export function configTable(): string {
   const row = ({ key, initial, meaning, allowed }: ConfigKey) =>
-    `| \`${key}\` | \`${shown(initial)}\` | ${meaning} | ${allowed} |\n`
+    `| \`${key}\` | \`${shown(initial)}\` | ${meaning} | ${allowed.replace(/(whole )?numbers from /, '')} |\n`
   return `| key | default | meaning | allowed |\n|---|---|---|---|\n${configKeys.map(row).join('')}`
 }
 
