@@ -160,8 +160,8 @@ export const configSchema = z.strictObject({
     'Modes in which the windows of one browser share a connection: those that carry only a few windows over HTTP/1.1 (auto), all (browser) or none',
   ),
   polling: group({
-    intervalMs: whole(10, 60_000, 150).describe('Pause between polls, ms (150 in the 2012 paper)'),
-    holdMs: whole(0, 25_000, 300).describe('Longest time a long poll is held, ms (300 in the 2012 paper)'),
+    intervalMs: whole(10, 60_000, 150).describe('Pause between polls, ms, as in the 2012 paper'),
+    holdMs: whole(0, 25_000, 300).describe('Longest time a long poll is held, ms, as in the 2012 paper'),
   }).describe('Polling'),
   heartbeatMs: whole(1000, 60_000, 15_000).describe('Interval of heartbeats, ms'),
   drainMs: whole(0, 60_000, 5000).describe(
