@@ -415,7 +415,9 @@ function testAwareness({ open, joined, newChannel, newWindow, subject, mode, key
     const { cursor } = await open(channel).next('welcome')
     author.sendAwareness({ state: shownAt('AAAA') })
     await nextShown(reader, window)
-    assert.equal((await open(channel).next('welcome')).cursor, cursor)
+    const back = await joined(channel, { cursor })
+    await author.send(titleOf(window, 1, 'after', channel))
+    assert.equal((await back.next('message')).message.id, `${window}-1`)
     assert.ok(other.waiting().every(({ type }) => type !== 'awareness'))
   })
 

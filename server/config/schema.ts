@@ -85,10 +85,10 @@ export const configSchema = z.strictObject({
   ),
   http1Port: whole(0, 65535, 8444).describe('Port for HTTP/1.1 only; 0 picks a free port'),
   workers: wholeOrAuto(1, 64, 1).describe(
-    'Processes that serve windows: auto is one for each core; with more than one, another has the log and the sensor',
+    'Processes that serve windows; auto is one per core; several need one more for the log and the sensor',
   ),
   logFormat: choice(['text', 'json'], 'text').describe(
-    "Format of the server's output: sentences for people, or one JSON object per line for a log collector",
+    'Output as sentences for people, or as one JSON object per line for a log collector',
   ),
   tls: group({
     certFile: path().describe(
@@ -102,14 +102,14 @@ export const configSchema = z.strictObject({
     'origins such as https://editor.example:8443',
   ).describe('Further web origins that may connect, such as that of a proxy'),
   access: choice(['auto', 'open', 'invited'], 'auto').describe(
-    'Who may connect: everyone (open) or invited browsers (npm run invite); auto is open on a loopback address and invited on any other',
+    'Who may connect: everyone (open) or invited browsers; auto is open on a loopback address, otherwise invited',
   ),
   accessKeyFile: path().describe(
     'File of the secret that signs invitations; null creates one in the data folder',
   ),
   sessionMinutes: whole(1, 525_600, 720).describe('Minutes until an invited browser must renew its session'),
   broker: choice(['embedded', 'nats', 'sqs'], 'embedded').describe(
-    'Where the log is: in the server itself; on NATS JetStream, which several servers share; or in the server behind an Amazon SQS queue',
+    'Where the log is: in the server, on NATS JetStream (for several servers), or in the server behind an Amazon SQS queue',
   ),
   storage: choice(['sqlite', 'memory'], 'sqlite').describe(
     "Storage of the server's own log: a file that survives a restart, or memory, as in the paper",
@@ -121,7 +121,7 @@ export const configSchema = z.strictObject({
       'addresses such as nats1.example:4222',
     ).describe('NATS servers of one cluster'),
     stream: text('names of letters, digits, "-" and "_"', 'crosswind', /^[\w-]{1,64}$/).describe(
-      'Stream of the log; servers with the same one share their pages',
+      'Stream of the log; servers with the same stream share their documents',
     ),
     replicas: choice([0, 1, 3, 5], 0).describe(
       'Copies of a new stream; 0 makes 3 in a cluster of three servers or more, otherwise 1',
@@ -139,10 +139,10 @@ export const configSchema = z.strictObject({
       'Queue of one server, created if missing; its dead-letter queue has the suffix -dead',
     ),
     visibilitySeconds: whole(1, 43_200, 10).describe(
-      'Time after which a message that was received but not deleted arrives again, s',
+      'Time after which a message that was received but not deleted is received again, s',
     ),
     maxReceives: whole(1, 1000, 5).describe(
-      'Number of receives without deletion after which a message is a dead letter',
+      'Receives without deletion after which a message is a dead letter',
     ),
   }).describe('Amazon SQS, as broker'),
   dataFolder: text('paths', 'data').describe('Folder of the logs and of the invitation key'),
@@ -151,17 +151,17 @@ export const configSchema = z.strictObject({
     'What an acknowledged message survives: a killed process, or also a power cut (machine), at the cost of a disk write before each acknowledgement',
   ),
   editor: choice(editorNames, 'shared').describe(
-    'Editor: shared merges what several people type at once; mirror sends the whole page at each key and the last one wins, as in the 2021 paper',
+    'Editor: shared merges concurrent edits; mirror sends the whole content at each key, and the last edit wins, as in the 2021 paper',
   ),
   mergeMs: whole(0, 1000, 15).describe(
     'Time for which a window collects its updates of the shared document, ms; 0 sends each one',
   ),
   share: choice(shareNames, 'auto').describe(
-    'Whether the windows of one browser share a connection: auto in the modes that carry only a few windows over HTTP/1.1, browser in every mode',
+    'Modes in which the windows of one browser share a connection: those that carry only a few windows over HTTP/1.1 (auto), all (browser) or none',
   ),
   polling: group({
-    intervalMs: whole(10, 60_000, 150).describe('Pause between polls, ms (150 in the 2012 paper)'),
-    holdMs: whole(0, 25_000, 300).describe('Longest time a long poll is held, ms (300 in the 2012 paper)'),
+    intervalMs: whole(10, 60_000, 150).describe('Pause between polls, ms, as in the 2012 paper'),
+    holdMs: whole(0, 25_000, 300).describe('Longest time a long poll is held, ms, as in the 2012 paper'),
   }).describe('Polling'),
   heartbeatMs: whole(1000, 60_000, 15_000).describe('Interval of heartbeats, ms'),
   drainMs: whole(0, 60_000, 5000).describe(
@@ -173,7 +173,7 @@ export const configSchema = z.strictObject({
     maxConnections: whole(1, 200_000, 4000).describe('Maximum number of connections'),
     maxChannels: whole(1, 1_000_000, 1000).describe('Maximum number of channels in the log'),
     newChannelsPerHour: whole(1, 1_000_000, 100).describe(
-      'New channels an hour from one connection, and from all users of one invitation; of the last quarter of maxChannels, from all together',
+      'New channels an hour from one connection and from one invitation; of the last quarter of maxChannels, from all clients together',
     ),
     channelsPerWindow: whole(1, 1000, 64).describe('Maximum number of channels of one stream'),
     messagesPerSecond: whole(1, 1_000_000, 200).describe(
@@ -181,7 +181,7 @@ export const configSchema = z.strictObject({
     ),
     bodySeconds: whole(1, 600, 30).describe('Time limit for a complete request, s'),
     connectionBytes: whole(65_536, 1_073_741_824, 33_554_432).describe(
-      'Maximum bytes in progress on one connection: incomplete uploads and frames, unread answers; a single larger item is accepted',
+      'Unfinished bytes of one connection: incomplete uploads and frames, unread answers; a single larger item is accepted',
     ),
     unfinishedBytes: whole(65_536, 17_179_869_184, 134_217_728).describe(
       'The same for all connections of a process; over it the largest item of the largest connection is refused',
@@ -209,13 +209,13 @@ export const configSchema = z.strictObject({
   }).describe('Limits of one server'),
   sensor: group({
     source: choice(['simulated', 'serial', 'recorded', 'remote', 'none'], 'simulated').describe(
-      'Source of the readings: the simulator, a WindSonic on a serial port, a raw log of one, or another server of the same NATS stream (remote)',
+      'Source of readings: the simulator, a WindSonic on a serial port, its raw log (recorded), or another server of the NATS stream (remote)',
     ),
     path: path().describe('Serial port of the WindSonic, such as /dev/ttyUSB0'),
     baudRate: choice([2400, 4800, 9600, 19200, 38400], 9600).describe('Bit rate of the serial port'),
     parity: choice(['none', 'even', 'odd'], 'none').describe('Parity of the serial port, with 8 data bits'),
     mode: choice(['continuous', 'polled'], 'continuous').describe(
-      'continuous: the WindSonic sends by itself and is never written to; polled (M3, M4): the server requests each reading',
+      'Whether the WindSonic sends by itself and is never written to (continuous), or the server requests each reading (polled: M3, M4)',
     ),
     node: text('letters from A to Z', 'Q', /^[A-Z]$/).describe('Node letter of a polled WindSonic'),
     // The silence detector assumes the WindSonic's slowest rate, one reading in 4 s.
@@ -311,9 +311,9 @@ const shown = (initial: unknown) => (typeof initial === 'string' ? initial : JSO
 
 /** The Markdown table of docs/settings.md. */
 export function configTable(): string {
-  const row = ({ key, initial, flag, variable, meaning, allowed }: ConfigKey) =>
-    `| \`${key}\` | \`${shown(initial)}\` | ${meaning}. Allowed: ${allowed} | \`${flag}\` \`${variable}\` |\n`
-  return `| key | default | meaning | flag and variable |\n|---|---|---|---|\n${configKeys.map(row).join('')}`
+  const row = ({ key, initial, meaning, allowed }: ConfigKey) =>
+    `| \`${key}\` | \`${shown(initial)}\` | ${meaning} | ${allowed.replace(/(whole )?numbers from /, '')} |\n`
+  return `| key | default | meaning | allowed |\n|---|---|---|---|\n${configKeys.map(row).join('')}`
 }
 
 if (import.meta.main) process.stdout.write(configTable())

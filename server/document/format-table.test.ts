@@ -121,8 +121,12 @@ function formatTable(): string {
     foreignCell(what, html === null ? undefined : readHtml(html).lines),
     foreignCell(what, markdown === null ? undefined : readMarkdown(markdown).lines),
   ])
-  const table = (head: readonly string[], body: readonly (readonly string[])[]) =>
-    [head, head.map(() => '---'), ...body].map((row) => `| ${row.join(' | ')} |\n`).join('')
+  // One row for all that fares alike.
+  const table = (head: readonly string[], body: readonly (readonly string[])[]) => {
+    const alike = Map.groupBy(body, ([, ...cells]) => cells.join(' | '))
+    const rows = Array.from(alike, ([cells, rows]) => [rows.map(([what]) => what).join('; '), cells])
+    return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |\n`).join('')
+  }
   return `${table(['of a document', 'HTML', 'Markdown', 'plain text'], rows)}\n${table(['of other files', 'HTML', 'Markdown'], others)}`
 }
 
