@@ -1,6 +1,14 @@
 // The library's door: channels of one server, over one stream.
 
-import { type Draft, isKind, type Message, nameUnder, parseCursor } from '../server/wire/messages.ts'
+import {
+  type AwarenessFrame,
+  type Draft,
+  isKind,
+  type Message,
+  mostStateBytes,
+  nameUnder,
+  parseCursor,
+} from '../server/wire/messages.ts'
 import { connections, type HttpVersion, type Mode, modeNamed, modes as table } from '../server/wire/modes.ts'
 import { browserTimers, newName, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
@@ -110,6 +118,7 @@ export class Crosswind {
   readonly #onState = new Set<(state: ConnectionState) => void>()
   #state: ConnectionState
   #link: Promise<Link> | null = null
+  #window = ''
 
   constructor(
     base: string,
@@ -136,7 +145,11 @@ export class Crosswind {
   channel<Data>(name: string, { from = 'newest' }: { readonly from?: 'newest' | 'start' } = {}): Room<Data> {
     const known = this.#rooms.get(name)
     if (known) return known as unknown as Room<Data>
-    const room = new Feed<unknown>(name, (data) => this.#publish(name, data))
+    const room = new Feed<unknown>(
+      name,
+      (data) => this.#publish(name, data),
+      (state) => this.#link?.then((link) => link.setAwareness(state, false, name), ignore),
+    )
     this.#rooms.set(name, room)
     this.#join(room, from).catch((error) => this.#ending.signal.aborted || room.fail(error))
     return room as unknown as Room<Data>
@@ -238,6 +251,7 @@ export class Crosswind {
     const key = this.#proof.get('key') ?? ''
     if (!(await this.#patiently(() => this.#renew()))) throw new RefusedError('no-session', notAllowed)
     const [fingerprint, { cursor }] = await Promise.all([fingerprintOf(key), this.#page(first, 'newest')])
+    this.#window = nameUnder(fingerprint, newName('w'))
     const link = new Link(
       {
         ...{
@@ -253,7 +267,7 @@ export class Crosswind {
         ...{ store: null, merging: null, channels: [...this.#rooms.keys()] },
         transports: transportsOver(this.#platform),
         baseFor: (http) => this.#baseFor(http),
-        window: nameUnder(fingerprint, newName('w')),
+        window: this.#window,
         ticket: () => this.#proof.get('ticket'),
         renewSession: () => this.#renew(),
       },
@@ -276,7 +290,7 @@ export class Crosswind {
       onMessage: (message) => this.#rooms.get(message.channel)?.take(message),
       onNewLog: () => this.#rooms.forEach((room) => void room.missed()),
       onPresence: () => undefined,
-      onAwareness: () => undefined,
+      onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, this.#window),
       onOutbox: ({ unstored }) => this.#changed({ pending: unstored }),
       onStored: ({ id }, seq) => this.#take(id)?.resolve({ seq }),
       onRefused: ({ id }, sentence, code) => this.#take(id)?.reject(new RefusedError(code, sentence)),
@@ -308,9 +322,57 @@ interface RoomEvents<Data> {
   readonly error: (error: unknown) => void
 }
 
+/** Who is on a channel, and what they show of themselves; not stored. */
+export interface Presence {
+  /** Of the other clients, by their name, which is `from` in their messages. */
+  readonly states: ReadonlyMap<string, unknown>
+  on(event: 'change', listener: (states: Presence['states']) => void): Off
+  /**
+   * Shows this client to the others, until it closes or is lost: any JSON of at most 4 kB, null to
+   * show nothing. Throws a `RefusedError`.
+   */
+  set(state: unknown): void
+}
+
+class Others implements Presence {
+  readonly states = new Map<string, unknown>()
+  readonly #listeners = new Set<(states: Presence['states']) => void>()
+  readonly #show: (state: unknown) => void
+
+  constructor(show: (state: unknown) => void) {
+    this.#show = show
+  }
+
+  on(_event: 'change', listener: (states: Presence['states']) => void): Off {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  set(state: unknown): void {
+    const text: string = JSON.stringify(state) ?? ''
+    const { length } = new TextEncoder().encode(text)
+    if (length === 0 || length > mostStateBytes)
+      throw new RefusedError(
+        'bad-shape',
+        `presence.set: a state is JSON of at most ${mostStateBytes} bytes; this one has ${length}.`,
+      )
+    // The application may change its own.
+    this.#show(JSON.parse(text))
+  }
+
+  heard({ windows, whole }: AwarenessFrame, own: string): void {
+    if (whole) this.states.clear()
+    for (const { window, state } of windows)
+      if (state === null) this.states.delete(window)
+      else if (window !== own) this.states.set(window, state)
+    for (const listener of this.#listeners) listener(this.states)
+  }
+}
+
 /** One channel. */
 export interface Room<Data> {
   readonly name: string
+  readonly presence: Presence
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off
   /** Resolves when it is stored; rejects with a `RefusedError`, which has a code. */
   publish(data: Data): Promise<{ readonly seq: number }>
@@ -321,6 +383,7 @@ export interface Room<Data> {
 class Feed<Data> implements Room<Data> {
   readonly name: string
   readonly publish: Room<Data>['publish']
+  readonly presence: Others
   readonly #listeners: { readonly [Event in keyof RoomEvents<Data>]: Set<RoomEvents<Data>[Event]> } = {
     ...{ message: new Set(), gap: new Set(), error: new Set() },
   }
@@ -328,9 +391,10 @@ class Feed<Data> implements Room<Data> {
   #early: Message[] | null = []
   #newest = 0
 
-  constructor(name: string, publish: Room<Data>['publish']) {
+  constructor(name: string, publish: Room<Data>['publish'], show: (state: unknown) => void) {
     this.name = name
     this.publish = publish
+    this.presence = new Others(show)
   }
 
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off {

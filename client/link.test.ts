@@ -384,5 +384,23 @@ test("passes on other windows' awareness, and clears it when the connection is l
   assert.deepEqual(heard.awareness, [
     { type: 'awareness', channel: 'main', windows },
     { type: 'awareness', channel: 'main', windows: [], whole: true },
+    { type: 'awareness', channel: 'wind', windows: [], whole: true },
   ])
+})
+
+test('awareness of several channels is sent on each, and each again after a reconnect', () => {
+  const { link, time, newest } = openLink()
+  newest().welcome()
+  link.setAwareness({ name: 'Ada' }, false, 'room.1')
+  link.setAwareness(7, false, 'room.2')
+  time.advance(1000)
+  const both = [
+    { state: { name: 'Ada' }, channel: 'room.1' },
+    { state: 7, channel: 'room.2' },
+  ]
+  assert.deepEqual(newest().reports, both)
+  newest().end()
+  time.advance(1000)
+  newest().welcome()
+  assert.deepEqual(newest().reports, both)
 })

@@ -10,7 +10,7 @@ import { type AnyServer, attach, type Takers } from './http/attach.ts'
 import { GuestConnections } from './http/connections.ts'
 import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
-import { admitJson, applicationName } from './hub/admission.ts'
+import { admitJson, admitJsonAwareness, applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
 import { type Log, newEpoch } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
@@ -21,7 +21,7 @@ import { renewing } from './renewing.ts'
 import { fingerprintFor, openGrant, refuseReading } from './security/grants.ts'
 import { grantOf } from './security/middleware.ts'
 import { type Authorize, matches, sessionPath, TicketGate } from './security/tickets.ts'
-import { type Mounting, queryOf } from './transports/transport.ts'
+import { type Admission, type Mounting, queryOf } from './transports/transport.ts'
 import { parseJson } from './transports/uplink.ts'
 import {
   type Draft,
@@ -190,7 +190,7 @@ function asJson(data: unknown): unknown {
 }
 
 /** The rules of an application's channels. */
-class Channels {
+class Channels implements Admission {
   readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
 
   constructor(rules: CrosswindOptions['channels']) {
@@ -206,12 +206,14 @@ class Channels {
   }
 
   /** Throws a `Refusal` if a client may not publish this. */
-  readonly admitDraft = (given: unknown): Draft<'json'> => {
+  readonly draft = (given: unknown): Draft<'json'> => {
     const draft = admitJson(given)
     const fault = this.ruleFor(draft).check?.(draft.body.data)
     if (fault !== undefined) throw new Refusal('bad-shape', fault, draft.id)
     return draft
   }
+
+  readonly awareness = admitJsonAwareness
 }
 
 function gateOf({ authorize, secret }: CrosswindOptions): TicketGate | null {
@@ -275,7 +277,7 @@ async function serve(
   const origins = { ports: () => [], allowedOrigins }
   const app = createApp({
     ...{ hub, timers, heartbeatMs, holdMs: polling.holdMs, limits },
-    ...{ admitDraft: channels.admitDraft, access: gate ?? { grantFor: async () => openGrant }, origins },
+    ...{ admission: channels, access: gate ?? { grantFor: async () => openGrant }, origins },
     mount: (mounting) => mountRoutes(mounting, { log, gate }),
   })
   const parts = { app, connections, settings: limits, origins }

@@ -1,7 +1,7 @@
 // Frames from clients, over WebSocket or in a streamed body: checked, stored and answered in order.
 
 import { counted } from '../http/refusals.ts'
-import { admitAwareness, admitBeat, idOf } from '../hub/admission.ts'
+import { admitBeat, idOf } from '../hub/admission.ts'
 import { Delivery } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import type { Subscriber } from '../hub/subscriber.ts'
@@ -15,7 +15,7 @@ import type { Source } from './budget.ts'
 import type { Mounting } from './transport.ts'
 import { diagnostics, mayPublish, parseJson } from './uplink.ts'
 
-interface InboundParts extends Pick<Mounting, 'admitDraft'> {
+interface InboundParts extends Pick<Mounting, 'admission'> {
   readonly hub: Pick<Hub, 'waitMs' | 'refused' | 'heard' | 'publish' | 'show'>
   readonly timers: Timers
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
@@ -127,14 +127,14 @@ export class InboundFrames {
   }
 
   #show({ type: _, ...report }: Extract<UpFrame, { type: 'awareness' }>): void {
-    const { hub, window } = this.#parts
-    hub.show(window, admitAwareness(report))
+    const { hub, window, admission } = this.#parts
+    hub.show(window, admission.awareness(report))
   }
 
   #publish(message: unknown, bytes: number): void {
-    const { hub, timers, limits, grant, window, fingerprint, source, admitDraft } = this.#parts
+    const { hub, timers, limits, grant, window, fingerprint, source, admission } = this.#parts
     if (bytes > mostBytesFor(grant, limits)) throw tooLargeFor(grant, limits, idOf(message))
-    const draft = admitDraft(message)
+    const draft = admission.draft(message)
     mayPublish(draft, fingerprint, grant)
     if (this.#awaited && this.#awaited.id !== draft.id && timers.now() < this.#awaited.endsAt)
       throw this.#awaited.refusal.about(draft.id)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { defaultConfig } from '../config/config.ts'
-import { admitDraft } from '../hub/admission.ts'
+import { pageAdmission } from '../hub/admission.ts'
 import type { Delivery } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import { countTo, type HubChange, openHub, refusalOf, settled } from '../hub/hub-testing.ts'
@@ -54,7 +54,7 @@ async function openInbound({
   const reader = { isBehind: false, isClosed: false, send: ({ frame }: Delivery) => void answers.push(frame) }
   const flow: string[] = []
   const inbound = new InboundFrames({
-    admitDraft,
+    admission: pageAdmission,
     hub: Object.assign(opened.hub, instead),
     timers: opened.time,
     grant,
@@ -371,7 +371,7 @@ async function postHeartbeat(body: string): Promise<unknown> {
     budget: new Budget(defaultConfig.limits, time),
     penalties,
   })
-  mountUplink({ router: router as never, hub: hub as never, bodies, admitDraft })
+  mountUplink({ router: router as never, hub: hub as never, bodies, admission: pageAdmission })
   const query = new URLSearchParams({ key: 'k'.repeat(22) })
   query.set('window', `${fingerprintFor(query)}.w1`)
   const ctx = {
