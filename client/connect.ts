@@ -40,6 +40,8 @@ export interface RoomMessage<Data> {
   readonly seq: number
   /** The sender's name. */
   readonly from: string
+  /** Who the sender is, as the application's `authorize` says. */
+  readonly user: string | undefined
   readonly data: Data
 }
 
@@ -443,7 +445,7 @@ class Feed<Data> implements Room<Data> {
     if (!isKind(message, 'json') || message.seq <= this.#newest) return
     const { id, channel, seq, from, body } = message
     this.#newest = seq
-    const shown = { id, channel, seq, from, data: body.data as Data }
+    const shown = { id, channel, seq, from, user: body.user, data: body.data as Data }
     for (const listener of this.#listeners.message) listener(shown)
   }
 

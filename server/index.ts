@@ -2,7 +2,6 @@
 
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { isDeepStrictEqual } from 'node:util'
 import { createApp } from './app.ts'
 import { type Config, checkSettings } from './config/config.ts'
 import { Health } from './health.ts'
@@ -10,8 +9,10 @@ import { type AnyServer, attach, type Takers } from './http/attach.ts'
 import { GuestConnections } from './http/connections.ts'
 import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
-import { admitJson, admitJsonAwareness, applicationName } from './hub/admission.ts'
+import { applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
+import { type ChannelRule, Channels } from './library/channels.ts'
+import { storingOnce } from './library/repeats.ts'
 import { type Log, newEpoch } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
 import type { Durability } from './log/sqlite-log.ts'
@@ -20,29 +21,15 @@ import { processTimers } from './process.ts'
 import { renewing } from './renewing.ts'
 import { fingerprintFor, openGrant, refuseReading } from './security/grants.ts'
 import { grantOf } from './security/middleware.ts'
-import { type Authorize, matches, sessionPath, TicketGate } from './security/tickets.ts'
-import { type Admission, type Mounting, queryOf } from './transports/transport.ts'
+import { type Authorize, sessionPath, TicketGate } from './security/tickets.ts'
+import { type Mounting, queryOf } from './transports/transport.ts'
 import { parseJson } from './transports/uplink.ts'
-import {
-  type Draft,
-  formatCursor,
-  isChannelName,
-  isKind,
-  pageOfOverview,
-  probesChannel,
-  windChannel,
-} from './wire/messages.ts'
-import { isRefusal, Refusal } from './wire/refusal.ts'
+import { formatCursor, isKind } from './wire/messages.ts'
+import { Refusal } from './wire/refusal.ts'
 
 export { serverOptions } from './http/server-options.ts'
+export type { ChannelRule } from './library/channels.ts'
 export type { Authorize, Permit } from './security/tickets.ts'
-
-/** Of a channel, or of all whose names begin with what stands before a final `*`. */
-export interface ChannelRule {
-  readonly kind: 'json'
-  /** Throws, or returns a sentence, if a client may not publish this. */
-  readonly check?: (data: unknown) => string | undefined
-}
 
 export type Storage =
   | 'memory'
@@ -96,6 +83,8 @@ export interface Received<Data = unknown> {
   readonly seq: number
   /** The sender's name. */
   readonly from: string
+  /** Who the sender is, as `authorize` says. */
+  readonly user: string | undefined
   readonly data: Data
 }
 
@@ -134,8 +123,15 @@ export async function createCrosswind(options: CrosswindOptions) {
       }
       attach(server, path, takers, how)
     },
-    /** Resolves once it is stored and sent. `id`: the same one with the same data is stored once. */
-    async publish(channel: string, data: unknown, { id }: { readonly id?: string } = {}): Promise<Stored> {
+    /**
+     * Resolves once it is stored and sent. `id`: the same one with the same data is stored once.
+     * `user`: on whose behalf.
+     */
+    async publish(
+      channel: string,
+      data: unknown,
+      { id, user }: { readonly id?: string; readonly user?: string } = {},
+    ): Promise<Stored> {
       published += 1
       const draft = {
         id: `${applicationName}-${id ?? `${newEpoch(Math.random)}.${published}`}`,
@@ -143,20 +139,11 @@ export async function createCrosswind(options: CrosswindOptions) {
         kind: 'json',
         from: applicationName,
         at: processTimers.now(),
-        body: { data: asJson(data) },
+        body: { data: asJson(data), ...(user !== undefined && { user }) },
       } as const
       channels.ruleFor(draft)
-      const { hub, log } = current()
-      try {
-        const { seq } = await hub.publish(draft)
-        return { seq }
-      } catch (error) {
-        // A client's repeat has the time of the first; an application may publish again later.
-        const known = isRefusal(error, 'id-taken') && (await log.find(draft))
-        if (known && isKind(known, 'json') && isDeepStrictEqual(known.body.data, draft.body.data))
-          return { seq: known.seq }
-        throw error
-      }
+      const { seq } = await current().hub.publish(draft)
+      return { seq }
     },
     /** What is stored after a number, in order; ends at the newest. */
     async *read(channel: string, { after = 0 } = {}): AsyncGenerator<Received> {
@@ -168,7 +155,7 @@ export async function createCrosswind(options: CrosswindOptions) {
         for (const message of messages)
           if (isKind(message, 'json')) {
             const { id, seq, from, body } = message
-            yield { id, channel, seq, from, data: body.data }
+            yield { id, channel, seq, from, user: body.user, data: body.data }
           }
         if (reached.seq <= cursor.seq) return
         cursor = reached
@@ -187,33 +174,6 @@ function asJson(data: unknown): unknown {
   const text: string | undefined = JSON.stringify(data)
   if (text === undefined) throw new TypeError(`publish: the data is ${typeof data}; it must be JSON.`)
   return JSON.parse(text)
-}
-
-/** The rules of an application's channels. */
-class Channels implements Admission {
-  readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
-
-  constructor(rules: CrosswindOptions['channels']) {
-    this.#rules = Object.entries(rules)
-  }
-
-  /** Throws a `Refusal` (400 `bad-channel`). */
-  ruleFor({ id, channel }: Pick<Draft, 'id' | 'channel'>): ChannelRule {
-    const [, rule] = this.#rules.find(([pattern]) => matches(pattern, channel)) ?? []
-    if (rule) return rule
-    const sentence = `This server has no channel "${channel}"; declare it, or a prefix of it and *, in channels.`
-    throw new Refusal('bad-channel', sentence, id)
-  }
-
-  /** Throws a `Refusal` if a client may not publish this. */
-  readonly draft = (given: unknown): Draft<'json'> => {
-    const draft = admitJson(given)
-    const fault = this.ruleFor(draft).check?.(draft.body.data)
-    if (fault !== undefined) throw new Refusal('bad-shape', fault, draft.id)
-    return draft
-  }
-
-  readonly awareness = admitJsonAwareness
 }
 
 function gateOf({ authorize, secret }: CrosswindOptions): TicketGate | null {
@@ -256,6 +216,7 @@ async function serve(
     {
       ...{ now: timers.now, random, onFailure, signal, hasProbes: false },
       dataFolder: isFile ? storage.folder : '',
+      guard: storingOnce,
       print: (sentence) => output.say('log-awaited', sentence),
     },
   )
@@ -339,16 +300,11 @@ function mountRoutes(
   })
 }
 
-function checkOptions({ path, channels, authorize, secret }: CrosswindOptions): void {
+function checkOptions({ path, authorize, secret }: CrosswindOptions): void {
   if (!/^(\/[\w.~-]+)+$/.test(path))
     throw new Error(`createCrosswind: path is "${path}"; it must be like /realtime.`)
   if (authorize !== 'everyone' && typeof authorize !== 'function')
     throw new Error(`createCrosswind: authorize is missing; write authorize: 'everyone' for open access.`)
   if (secret !== undefined && secret.length < leastSecret)
     throw new Error(`createCrosswind: secret has ${secret.length} characters; it needs ${leastSecret}.`)
-  for (const name of Object.keys(channels)) {
-    const isReserved = [windChannel, probesChannel].includes(name) || pageOfOverview(name) !== null
-    if (isReserved || !isChannelName(name.replace(/\*$/, 'x')))
-      throw new Error(`createCrosswind: "${name}" in channels cannot name a channel.`)
-  }
 }

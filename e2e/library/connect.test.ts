@@ -241,3 +241,62 @@ test('a program in Node follows without a browser, in each mode that fetch and W
     assert.deepEqual([program.state.mode, await heard], [mode, ['to', 'fro']])
   }
 })
+
+const people = {
+  authorize: ({ token }: { readonly token: string | null }) =>
+    token === null ? null : { user: token, read: ['room.*'], write: ['room.*'] },
+} as const
+
+test('the server names the user of each message, in every way of sending, also after a restart', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-library-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const storage = { kind: 'sqlite', folder } as const
+  const first = await start(t, { ...people, storage, isSecure: true })
+  const reader = first.open({ token: () => 'reader' }).channel<Said>('room.1', { from: 'start' })
+  const heard: (string | undefined)[] = []
+  const told = new Promise<void>((resolve) => {
+    reader.on('message', ({ user }) => heard.push(user) === 5 && resolve())
+  })
+  const users = ['ada', 'bob', 'cyd']
+  for (const [index, mode] of ['sse/2', 'websocket/1.1', 'streaming/2'].entries()) {
+    const user = users[index] ?? ''
+    await first
+      .open({ modes: [mode], token: () => user })
+      .channel<Said>('room.1')
+      .publish({ text: mode })
+  }
+  await first.crosswind.publish('room.1', { text: 'welcome' })
+  await first.crosswind.publish('room.1', { text: 'for her' }, { user: 'ada' })
+  await told
+  const named = [...users, undefined, 'ada']
+  assert.deepEqual(heard, named)
+  await first.crosswind.close({ drainMs: 0 })
+  const { crosswind } = await start(t, { ...people, storage })
+  const read = await Array.fromAsync(crosswind.read('room.1'))
+  assert.deepEqual(
+    read.map(({ user }) => user),
+    named,
+  )
+})
+
+test('a client cannot name its user, and a repeat is stored once whoever its user is by now', async (t) => {
+  const { origin, crosswind } = await start(t, people)
+  const client = connectHttp('1.1', origin, null)
+  t.after(() => client.close())
+  const post = async (token: string, body: object) => {
+    const { body: answer } = await client.ask({
+      ...{ method: 'POST', path: '/realtime/messages' },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ id: 'c1-1', channel: 'room.1', kind: 'json', from: 'c1', at: 0, body }),
+    })
+    const { seq, code } = JSON.parse(await textOf(answer))
+    return seq ?? code
+  }
+  assert.equal(await post('eve', { data: 1, user: 'ada' }), 'bad-shape')
+  assert.equal(await post('ada', { data: { text: 'once' } }), 1)
+  assert.equal(await post('ada', { data: { text: 'once' } }), 1)
+  assert.equal(await post('bob', { data: { text: 'once' } }), 1)
+  assert.equal(await post('ada', { data: { text: 'other' } }), 'id-taken')
+  const [message, ...others] = await Array.fromAsync(crosswind.read('room.1'))
+  assert.deepEqual([message?.user, others], ['ada', []])
+})

@@ -140,7 +140,8 @@ export class InboundFrames {
       throw this.#awaited.refusal.about(draft.id)
     this.#awaited = null
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
-    const stored = hub.publish(draft, window.identity.holder)
+    const completed = admission.complete?.(draft, grant) ?? draft
+    const stored = hub.publish(completed, window.identity.holder)
     const refused = (error: unknown) => {
       hub.refused(window, bytes)
       if (error instanceof Refusal && error.code.startsWith('log-'))

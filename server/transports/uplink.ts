@@ -48,7 +48,8 @@ export function mountUplink({ router, hub, bodies, admission }: UplinkParts) {
     mayPublish(draft, fingerprint, grant)
     refuseHaste(hub.waitMs(connection, draft.from), draft.id)
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source: request })
-    const stored = await hub.publish(draft, { connection, invitation: grant.invitation })
+    const completed = admission.complete?.(draft, grant) ?? draft
+    const stored = await hub.publish(completed, { connection, invitation: grant.invitation })
     // Node flushes at the end of a turn: let the subscribers' bytes go first.
     await nextTurn()
     return stored

@@ -231,6 +231,8 @@ interface ProbeBody {
 /** What an application sends, on the channels that it has declared for it. */
 interface JsonBody {
   readonly data: unknown
+  /** Who the sender is, as the application says: only in messages. */
+  readonly user?: string
 }
 
 /** Longest interval between overviews while a channel has readers, ms. */
