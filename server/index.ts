@@ -28,7 +28,7 @@ import { formatCursor, isKind } from './wire/messages.ts'
 import { Refusal } from './wire/refusal.ts'
 
 export { serverOptions } from './http/server-options.ts'
-export type { ChannelRule } from './library/channels.ts'
+export type { ChannelRule, Keep } from './library/channels.ts'
 export type { Authorize, Permit } from './security/tickets.ts'
 
 export type Storage =
@@ -100,8 +100,8 @@ export async function createCrosswind(options: CrosswindOptions) {
   checkOptions(options)
   const { path } = options
   const settings = settingsOf(options)
+  const channels = new Channels(options.channels, settings.limits)
   const connections = new GuestConnections({ ...settings.limits, ...settings }, processTimers)
-  const channels = new Channels(options.channels)
   const gate = gateOf(options)
   const { current, close, lost } = await renewing((signal) =>
     serve(options, { settings, connections, channels, gate, signal }),
@@ -216,7 +216,7 @@ async function serve(
     {
       ...{ now: timers.now, random, onFailure, signal, hasProbes: false },
       dataFolder: isFile ? storage.folder : '',
-      guard: storingOnce,
+      ...{ guard: storingOnce, keepOn: channels.keepOn },
       print: (sentence) => output.say('log-awaited', sentence),
     },
   )

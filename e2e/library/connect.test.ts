@@ -74,6 +74,19 @@ test('an option that does not fit is named, with its value and what is allowed',
     [{ storage: { kind: 'nats', servers: [] } }, /^nats\.servers is \[\]/],
     [{ allowedOrigins: ['example'] }, /^allowedOrigins is "example"/],
     [{ path: 'realtime' }, /path is "realtime"/],
+    [{ channels: { wind: { kind: 'json' } } }, /"wind" in channels cannot name a channel/],
+    [
+      { channels: { 'a.*': { kind: 'json', keep: { messages: 1.5 } } } },
+      /channels\['a\.\*'\]\.keep\.messages is 1\.5; it must be a number above 0/,
+    ],
+    [
+      { channels: { a: { kind: 'json', keep: { hours: 200 } } } },
+      /keep\.hours is 200; .* at most that of the whole log, 168 \(limits\.logHours\)/,
+    ],
+    [
+      { channels: { a: { kind: 'json', keep: { days: 7 } } } },
+      /keep has no days; it has messages, bytes and hours/,
+    ],
   ] as const)
     await assert.rejects(create(option), { message: sentence })
 })
