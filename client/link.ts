@@ -70,6 +70,8 @@ export interface LinkListener extends OutboxListener {
   onMessage(message: Message, receivedAt: number, dueAt: number): void
   /** The log was replaced: sequence numbers restart. */
   onNewLog(): void
+  /** Messages between these cursors were missed; the newest of each channel and kind follow. */
+  onMissed?(from: string, to: string): void
   onPresence(presence: Presence): void
   /** Changes of the windows shown; an empty `whole` when the connection is lost. */
   onAwareness(frame: AwarenessFrame): void
@@ -262,7 +264,9 @@ export class Link implements Sleeper {
     this.#losses = 0
     this.#retry.opened()
     this.#fallback.opened(connection.mode)
+    const before = this.cursor
     this.#enterLog(welcome)
+    if (before !== null && !welcome.recovered) this.#listener.onMissed?.(before, welcome.cursor)
     this.outbox.connect(connection.send, connection.mode.mostUnderWay, () =>
       // All unacknowledged drafts must be resent in order.
       connection.abandon('lost', 'A message could not be sent; reconnecting.'),

@@ -12,6 +12,7 @@ import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
 import { type ChannelRule, Channels } from './library/channels.ts'
+import { pageAfter, readPage } from './library/history.ts'
 import { storingOnce } from './library/repeats.ts'
 import { type Log, newEpoch } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
@@ -81,6 +82,8 @@ export interface Received<Data = unknown> {
   readonly id: string
   readonly channel: string
   readonly seq: number
+  /** For a client that continues after this message. */
+  readonly cursor: string
   /** The sender's name. */
   readonly from: string
   /** Who the sender is, as `authorize` says. */
@@ -148,17 +151,18 @@ export async function createCrosswind(options: CrosswindOptions) {
     /** What is stored after a number, in order; ends at the newest. */
     async *read(channel: string, { after = 0 } = {}): AsyncGenerator<Received> {
       const { log } = current()
-      const channels = new Set([channel])
-      const { head } = await log.snapshot(channels)
-      for (let cursor = { ...head, seq: after }; cursor.seq < head.seq; ) {
-        const { messages, reached } = await log.read(cursor, channels)
+      const { head } = await log.snapshot(new Set([channel]))
+      for (let reached = after; reached < head.seq; ) {
+        const from = reached > 0 ? { ...head, seq: reached } : null
+        const { messages, cursor } = await readPage(log, channel, from)
         for (const message of messages)
           if (isKind(message, 'json')) {
             const { id, seq, from, body } = message
-            yield { id, channel, seq, from, user: body.user, data: body.data }
+            const at = formatCursor({ ...cursor, seq })
+            yield { id, channel, seq, cursor: at, from, user: body.user, data: body.data }
           }
-        if (reached.seq <= cursor.seq) return
-        cursor = reached
+        if (cursor.seq <= reached) return
+        reached = cursor.seq
       }
     },
     async close({ drainMs = 5000 } = {}): Promise<void> {
@@ -282,21 +286,15 @@ function mountRoutes(
     ctx.set('Cache-Control', 'no-store')
     ctx.body = { at: timers.now() }
   })
-  /** A channel's messages after a number, in portions; `newest` has none, and a cursor. */
+  /** A channel's messages after a cursor, in portions; `newest` has none, and a cursor. */
   router.get('/api/channels/:name', async (ctx) => {
     const { name = '' } = ctx.params
     const after = String(ctx.query.after ?? 'newest')
-    const channels = new Set([name])
-    const refusal = refuseReading(grantOf(ctx), channels)
+    const refusal = refuseReading(grantOf(ctx), [name])
     if (refusal) throw refusal
-    const { head } = await log.snapshot(channels)
-    const isNewest = after === 'newest'
-    const cursor = isNewest ? head : { ...head, seq: Number(after) || 0 }
-    const { messages, reached } = isNewest
-      ? { messages: [], reached: head }
-      : await log.read(cursor, channels)
+    const { cursor, ...page } = await pageAfter(log, name, after)
     ctx.set('Cache-Control', 'no-store')
-    ctx.body = { messages, seq: reached.seq, cursor: formatCursor(reached) }
+    ctx.body = { ...page, cursor: formatCursor(cursor) }
   })
 }
 
