@@ -11,7 +11,7 @@ import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
-import { type ChannelRule, Channels } from './library/channels.ts'
+import { type ChannelRule, Channels, jsonOf } from './library/channels.ts'
 import { pageAfter, readPage } from './library/history.ts'
 import { storingOnce } from './library/repeats.ts'
 import { type Log, newEpoch } from './log/log.ts'
@@ -30,6 +30,7 @@ import { Refusal } from './wire/refusal.ts'
 
 export { serverOptions } from './http/server-options.ts'
 export type { ChannelRule, Keep } from './library/channels.ts'
+export type { StandardSchema } from './library/standard-schema.ts'
 export type { Authorize, Permit } from './security/tickets.ts'
 
 export type Storage =
@@ -127,7 +128,7 @@ export async function createCrosswind(options: CrosswindOptions) {
       attach(server, path, takers, how)
     },
     /**
-     * Resolves once it is stored and sent. `id`: the same one with the same data is stored once.
+     * Resolves once it is stored and sent; rejects if it does not fit the channel. `id`: the same one with the same data is stored once.
      * `user`: on whose behalf.
      */
     async publish(
@@ -142,10 +143,11 @@ export async function createCrosswind(options: CrosswindOptions) {
         kind: 'json',
         from: applicationName,
         at: processTimers.now(),
-        body: { data: asJson(data), ...(user !== undefined && { user }) },
+        // A copy: the application may change its own.
+        body: { data: JSON.parse(jsonOf(data, 'publish')) },
       } as const
-      channels.ruleFor(draft)
-      const { seq } = await current().hub.publish(draft)
+      const completed = await channels.complete(draft, { invitation: user ?? null })
+      const { seq } = await current().hub.publish(completed)
       return { seq }
     },
     /** What is stored after a number, in order; ends at the newest. */
@@ -171,13 +173,6 @@ export async function createCrosswind(options: CrosswindOptions) {
       await close()
     },
   }
-}
-
-/** A copy: the application may change its own. Throws a `TypeError`. */
-function asJson(data: unknown): unknown {
-  const text: string | undefined = JSON.stringify(data)
-  if (text === undefined) throw new TypeError(`publish: the data is ${typeof data}; it must be JSON.`)
-  return JSON.parse(text)
 }
 
 function gateOf({ authorize, secret }: CrosswindOptions): TicketGate | null {

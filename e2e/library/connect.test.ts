@@ -84,6 +84,10 @@ test('an option that does not fit is named, with its value and what is allowed',
       /keep\.hours is 200; .* at most that of the whole log, 168 \(limits\.logHours\)/,
     ],
     [
+      { channels: { a: { kind: 'json', validate: (data: unknown) => data } } },
+      /channels\['a'\]\.validate is no Standard Schema/,
+    ],
+    [
       { channels: { a: { kind: 'json', keep: { days: 7 } } } },
       /keep has no days; it has messages, bytes and hours/,
     ],

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { applicationName } from '../hub/admission.ts'
 import type { Log } from '../log/log.ts'
-import { type Draft, isKind, type Message } from '../wire/messages.ts'
+import { type Bodies, type Draft, isKind, type Message } from '../wire/messages.ts'
 import { isRefusal } from '../wire/refusal.ts'
 
 /** A log that answers a repeat with the number of the first, whoever its user is by now. */
@@ -22,9 +22,11 @@ export function storingOnce(log: Log): Log {
   }
 }
 
+const sentIn = ({ data, digest }: Bodies['json']) => digest ?? data
+
 /** A client's repeat has the time of the first; an application may publish again later. */
 function isSame(draft: Draft, known: Message): boolean {
   const isSent = draft.from === applicationName || draft.at === known.at
   if (!isSent || !isKind(known, 'json') || !('data' in draft.body)) return false
-  return isDeepStrictEqual(draft.body.data, known.body.data)
+  return isDeepStrictEqual(sentIn(draft.body), sentIn(known.body))
 }

@@ -22,8 +22,8 @@ export type ServerTransport = (mounting: Mounting) => void
 export interface Admission {
   readonly draft: (given: unknown) => Draft
   readonly awareness: (given: unknown) => AwarenessReport
-  /** Adds to a draft that its sender may publish what the server knows. */
-  readonly complete?: (draft: Draft, grant: Grant) => Draft
+  /** Makes what is stored of a draft that its sender may publish. */
+  readonly complete?: (draft: Draft, grant: Grant) => Draft | Promise<Draft>
 }
 
 export interface Mounting {

@@ -3,7 +3,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { admitBeat } from '../hub/admission.ts'
-import { fingerprintFor, type Grant, refuseName, refuseWriting } from '../security/grants.ts'
+import { fingerprintFor, type Grant, mustLast, refuseName, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
 import { type Draft, mostStateBytes, type Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
@@ -19,12 +19,12 @@ export const diagnostics = { arrived: channel('crosswind:arrived'), admitted: ch
 const mostBeatBytes = 16_384
 const mostAwarenessBytes = mostStateBytes + 1024
 
-type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies' | 'admission'>
+type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies' | 'admission' | 'timers'>
 
 export const messagesPath = '/api/messages'
 
 /** Returns the handler for posted messages, for both HTTP versions. */
-export function mountUplink({ router, hub, bodies, admission }: UplinkParts) {
+export function mountUplink({ router, hub, bodies, admission, timers }: UplinkParts) {
   /**
    * The last query of each connection, and the fingerprint of its key: a window sends the same
    * query with each message.
@@ -48,7 +48,11 @@ export function mountUplink({ router, hub, bodies, admission }: UplinkParts) {
     mayPublish(draft, fingerprint, grant)
     refuseHaste(hub.waitMs(connection, draft.from), draft.id)
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source: request })
-    const completed = admission.complete?.(draft, grant) ?? draft
+    let completed = admission.complete?.(draft, grant) ?? draft
+    if (completed instanceof Promise) {
+      completed = await completed
+      mustLast(grant, timers.now())
+    }
     const stored = await hub.publish(completed, { connection, invitation: grant.invitation })
     // Node flushes at the end of a turn: let the subscribers' bytes go first.
     await nextTurn()

@@ -233,6 +233,8 @@ interface JsonBody {
   readonly data: unknown
   /** Who the sender is, as the application says: only in messages. */
   readonly user?: string
+  /** Of what was sent, if the application has changed it: identifies a repeat. */
+  readonly digest?: string
 }
 
 /** Longest interval between overviews while a channel has readers, ms. */
