@@ -49,6 +49,17 @@ export type Storage =
       /** Credentials of a NATS user (.creds). */
       readonly credentialsFile?: string
     }
+  /** A queue of Amazon SQS, which each message passes before it is stored in a folder as above. */
+  | {
+      readonly kind: 'sqs'
+      readonly folder: string
+      readonly durability?: Durability
+      /** Created if missing, as is one with the suffix `-dead`; default `crosswind`. */
+      readonly queue?: string
+      readonly region?: string
+      /** Another server with SQS's API. */
+      readonly endpoint?: string
+    }
 
 export interface CrosswindOptions {
   /** Where its endpoints are, such as `/realtime`. */
@@ -186,10 +197,14 @@ function gateOf({ authorize, secret }: CrosswindOptions): TicketGate | null {
 /** Throws a `ConfigError` that names the option, its value and what is allowed. */
 function settingsOf({ limits = {}, heartbeatMs, allowedOrigins, storage }: CrosswindOptions): Config {
   const given = { limits, heartbeatMs, allowedOrigins: allowedOrigins && [...allowedOrigins] }
-  const isShared = storage instanceof Object && storage.kind === 'nats'
-  const { kind, ...nats } = isShared ? storage : {}
-  const durability = storage instanceof Object && storage.kind === 'sqlite' ? storage.durability : undefined
-  return checkSettings({ ...given, broker: kind, nats, durability }, 'createCrosswind')
+  if (!(storage instanceof Object)) return checkSettings(given, 'createCrosswind')
+  if (storage.kind === 'nats') {
+    const { kind: broker, ...nats } = storage
+    return checkSettings({ ...given, broker, nats }, 'createCrosswind')
+  }
+  const { kind, folder: _, durability, ...sqs } = storage
+  const queue = kind === 'sqs' && { broker: kind, sqs }
+  return checkSettings({ ...given, durability, ...queue }, 'createCrosswind')
 }
 
 interface Lasting {
@@ -208,7 +223,7 @@ async function serve(
 ) {
   const { heartbeatMs, allowedOrigins, polling } = settings
   const [timers, random] = [processTimers, Math.random]
-  const isFile = storage !== 'memory' && storage.kind === 'sqlite'
+  const isFile = storage !== 'memory' && storage.kind !== 'nats'
   if (isFile) mkdirSync(storage.folder, { recursive: true })
   const opened = await openLog(
     { ...settings, storage: isFile ? 'sqlite' : 'memory' },
