@@ -1,6 +1,14 @@
 // The library's door: channels of one server, over one stream.
 
-import { type Draft, isKind, type Message, nameUnder, parseCursor } from '../server/wire/messages.ts'
+import {
+  type AwarenessFrame,
+  type Draft,
+  isKind,
+  type Message,
+  mostStateBytes,
+  nameUnder,
+  parseCursor,
+} from '../server/wire/messages.ts'
 import { connections, type HttpVersion, type Mode, modeNamed, modes as table } from '../server/wire/modes.ts'
 import { browserTimers, newName, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
@@ -30,8 +38,12 @@ export interface RoomMessage<Data> {
   readonly id: string
   readonly channel: string
   readonly seq: number
+  /** Keep it to continue after this message, with another connection too (`from`). */
+  readonly cursor: string
   /** The sender's name. */
   readonly from: string
+  /** Who the sender is, as the application's `authorize` says. */
+  readonly user: string | undefined
   readonly data: Data
 }
 
@@ -80,13 +92,16 @@ function unknownMode(what: string, name: string, known: readonly Mode[]): Error 
 const bounds = { messages: 2000, bytes: 4_194_304 }
 const polling = { intervalMs: 1000, holdMs: 25_000 }
 const askTimeoutMs = 20_000
+/** Until a server that is behind the one with the stream has caught up. */
+const behindMs = 500
 
 /** One page of a channel's messages. */
 interface Page {
   readonly messages: readonly Message[]
   /** After the messages. */
-  readonly seq: number
   readonly cursor: string
+  /** False if messages before these are gone. */
+  readonly recovered: boolean
 }
 
 /** Connects to a server below `url`, when the first channel is read. Throws if a mode is unknown. */
@@ -110,6 +125,9 @@ export class Crosswind {
   readonly #onState = new Set<(state: ConnectionState) => void>()
   #state: ConnectionState
   #link: Promise<Link> | null = null
+  #window = ''
+  /** Position in the log; null before the first connection. */
+  #cursor: () => string | null = () => null
 
   constructor(
     base: string,
@@ -132,13 +150,20 @@ export class Crosswind {
     return this.#state
   }
 
-  /** `from`: messages from now on, or also all that the server keeps. The first call for a name decides. */
-  channel<Data>(name: string, { from = 'newest' }: { readonly from?: 'newest' | 'start' } = {}): Room<Data> {
+  /**
+   * `from`: messages from now on, all that the server keeps (`start`), or those after a message's
+   * cursor. The first call for a name decides.
+   */
+  channel<Data>(name: string, { from = 'newest' }: { readonly from?: string } = {}): Room<Data> {
     const known = this.#rooms.get(name)
     if (known) return known as unknown as Room<Data>
-    const room = new Feed<unknown>(name, (data) => this.#publish(name, data))
+    const room = new Feed<unknown>(
+      name,
+      (data) => this.#publish(name, data),
+      (state) => this.#link?.then((link) => link.setAwareness(state, false, name), ignore),
+    )
     this.#rooms.set(name, room)
-    this.#join(room, from).catch((error) => this.#ending.signal.aborted || room.fail(error))
+    this.#follow(room, this.#join(room, from))
     return room as unknown as Room<Data>
   }
 
@@ -171,17 +196,32 @@ export class Crosswind {
     return answer.promise
   }
 
-  async #join(room: Feed<unknown>, from: 'newest' | 'start'): Promise<void> {
+  #follow(room: Feed<unknown>, work: Promise<void>): void {
+    work.catch((error) => this.#ending.signal.aborted || room.fail(error))
+  }
+
+  async #join(room: Feed<unknown>, from: string): Promise<void> {
     const link = await (this.#link ?? this.#open(room.name))
     link.read([...this.#rooms.keys()])
-    // The stream brings what follows this; until then the channel's past is read.
-    const joinedAt = seqIn(link.cursor)
-    let reached = from === 'start' ? 0 : joinedAt
-    while (reached < joinedAt) {
-      const page = await this.#page(room.name, String(reached))
-      for (const message of page.messages) if (message.seq <= joinedAt) room.show(message)
-      if (page.seq <= reached) break
-      reached = page.seq
+    const joinedAt = link.cursor ?? ''
+    if (from !== 'newest') return this.#catchUp(room, from, joinedAt)
+    room.begin(joinedAt)
+    room.goLive()
+  }
+
+  /** Reads the channel up to `to`; what follows, the stream brings. */
+  async #catchUp(room: Feed<unknown>, from: string, to: string): Promise<void> {
+    const turn = room.begin(from)
+    for (let after = from; ; ) {
+      const { messages, cursor, recovered } = await this.#page(room.name, after)
+      // The stream has lost messages meanwhile.
+      if (room.turn !== turn) return
+      if (!recovered) room.missed()
+      for (const message of messages) room.show(message, cursorAt(message, cursor))
+      if (seqIn(cursor) >= seqIn(to)) break
+      if (cursor === after) await new Promise((resolve) => setTimeout(resolve, behindMs))
+      after = cursor
+      room.reached = after
     }
     room.goLive()
   }
@@ -211,7 +251,8 @@ export class Crosswind {
         const isFinal = error instanceof RefusedError || ['refused', 'uninvited'].includes(closing.code)
         if (this.#ending.signal.aborted || isFinal) throw error
         isExpired ||= closing.code === 'expired'
-        this.#changed({ status: 'waiting', reason: closing.sentence })
+        // The stream may be open meanwhile.
+        if (this.#state.status !== 'open') this.#changed({ status: 'waiting', reason: closing.sentence })
         await new Promise((resolve) => setTimeout(resolve, this.#retry.pauseMs(closing)))
       }
     }
@@ -238,6 +279,7 @@ export class Crosswind {
     const key = this.#proof.get('key') ?? ''
     if (!(await this.#patiently(() => this.#renew()))) throw new RefusedError('no-session', notAllowed)
     const [fingerprint, { cursor }] = await Promise.all([fingerprintOf(key), this.#page(first, 'newest')])
+    this.#window = nameUnder(fingerprint, newName('w'))
     const link = new Link(
       {
         ...{
@@ -253,12 +295,13 @@ export class Crosswind {
         ...{ store: null, merging: null, channels: [...this.#rooms.keys()] },
         transports: transportsOver(this.#platform),
         baseFor: (http) => this.#baseFor(http),
-        window: nameUnder(fingerprint, newName('w')),
+        window: this.#window,
         ticket: () => this.#proof.get('ticket'),
         renewSession: () => this.#renew(),
       },
       this.#listener(),
     )
+    this.#cursor = () => link.cursor
     if (this.#ending.signal.aborted) link.close()
     else link.open()
     if (typeof document !== 'undefined') watchWakeUps(document, window, link)
@@ -273,10 +316,14 @@ export class Crosswind {
   #listener(): LinkListener {
     return {
       onState: ({ state, mode, reason }) => this.#changed({ status: state, mode, reason }),
-      onMessage: (message) => this.#rooms.get(message.channel)?.take(message),
-      onNewLog: () => this.#rooms.forEach((room) => void room.missed()),
+      onMessage: (message) => this.#rooms.get(message.channel)?.take(message, this.#cursor() ?? ''),
+      onNewLog: () => undefined,
+      onMissed: (from, to) => {
+        for (const room of this.#rooms.values())
+          if (room.turn > 0) this.#follow(room, this.#catchUp(room, room.reached ?? from, to))
+      },
       onPresence: () => undefined,
-      onAwareness: () => undefined,
+      onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, this.#window),
       onOutbox: ({ unstored }) => this.#changed({ pending: unstored }),
       onStored: ({ id }, seq) => this.#take(id)?.resolve({ seq }),
       onRefused: ({ id }, sentence, code) => this.#take(id)?.reject(new RefusedError(code, sentence)),
@@ -303,14 +350,62 @@ export class Crosswind {
 
 interface RoomEvents<Data> {
   readonly message: (message: RoomMessage<Data>) => void
-  /** Messages were missed: read anew what the application shows. */
+  /** Messages were missed, which the server no longer has: those that it has follow. */
   readonly gap: () => void
   readonly error: (error: unknown) => void
+}
+
+/** Who is on a channel, and what they show of themselves; not stored. */
+export interface Presence {
+  /** Of the other clients, by their name, which is `from` in their messages. */
+  readonly states: ReadonlyMap<string, unknown>
+  on(event: 'change', listener: (states: Presence['states']) => void): Off
+  /**
+   * Shows this client to the others, until it closes or is lost: any JSON of at most 4 kB, null to
+   * show nothing. Throws a `RefusedError`.
+   */
+  set(state: unknown): void
+}
+
+class Others implements Presence {
+  readonly states = new Map<string, unknown>()
+  readonly #listeners = new Set<(states: Presence['states']) => void>()
+  readonly #show: (state: unknown) => void
+
+  constructor(show: (state: unknown) => void) {
+    this.#show = show
+  }
+
+  on(_event: 'change', listener: (states: Presence['states']) => void): Off {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  set(state: unknown): void {
+    const text: string = JSON.stringify(state) ?? ''
+    const { length } = new TextEncoder().encode(text)
+    if (length === 0 || length > mostStateBytes)
+      throw new RefusedError(
+        'bad-shape',
+        `presence.set: a state is JSON of at most ${mostStateBytes} bytes; this one has ${length}.`,
+      )
+    // The application may change its own.
+    this.#show(JSON.parse(text))
+  }
+
+  heard({ windows, whole }: AwarenessFrame, own: string): void {
+    if (whole) this.states.clear()
+    for (const { window, state } of windows)
+      if (state === null) this.states.delete(window)
+      else if (window !== own) this.states.set(window, state)
+    for (const listener of this.#listeners) listener(this.states)
+  }
 }
 
 /** One channel. */
 export interface Room<Data> {
   readonly name: string
+  readonly presence: Presence
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off
   /** Resolves when it is stored; rejects with a `RefusedError`, which has a code. */
   publish(data: Data): Promise<{ readonly seq: number }>
@@ -321,16 +416,22 @@ export interface Room<Data> {
 class Feed<Data> implements Room<Data> {
   readonly name: string
   readonly publish: Room<Data>['publish']
+  readonly presence: Others
   readonly #listeners: { readonly [Event in keyof RoomEvents<Data>]: Set<RoomEvents<Data>[Event]> } = {
     ...{ message: new Set(), gap: new Set(), error: new Set() },
   }
   /** What the stream has brought while the channel's past is read. */
-  #early: Message[] | null = []
+  #early: (readonly [message: Message, cursor: string])[] | null = []
   #newest = 0
+  /** How often it has begun to read the past. */
+  turn = 0
+  /** Up to where it has read the past; null once the stream brings everything. */
+  reached: string | null = null
 
-  constructor(name: string, publish: Room<Data>['publish']) {
+  constructor(name: string, publish: Room<Data>['publish'], show: (state: unknown) => void) {
     this.name = name
     this.publish = publish
+    this.presence = new Others(show)
   }
 
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off {
@@ -369,27 +470,37 @@ class Feed<Data> implements Room<Data> {
   }
 
   /** A message of the stream. */
-  take(message: Message): void {
-    if (this.#early) this.#early.push(message)
-    else this.show(message)
+  take(message: Message, cursor: string): void {
+    if (this.#early) this.#early.push([message, cursor])
+    else this.show(message, cursor)
   }
 
   /** Each once. */
-  show(message: Message): void {
+  show(message: Message, cursor: string): void {
     if (!isKind(message, 'json') || message.seq <= this.#newest) return
     const { id, channel, seq, from, body } = message
     this.#newest = seq
-    const shown = { id, channel, seq, from, data: body.data as Data }
+    const shown = { id, channel, seq, cursor, from, user: body.user, data: body.data as Data }
     for (const listener of this.#listeners.message) listener(shown)
+  }
+
+  /** From now on what the stream brings waits. Returns its turn. */
+  begin(after: string): number {
+    this.#early = []
+    this.reached = after
+    this.#newest = Math.max(this.#newest, seqIn(after))
+    this.turn += 1
+    return this.turn
   }
 
   goLive(): void {
     const early = this.#early ?? []
     this.#early = null
-    for (const message of early) this.show(message)
+    this.reached = null
+    for (const [message, cursor] of early) this.show(message, cursor)
   }
 
-  /** The log was replaced, and its numbers begin anew. */
+  /** The numbers may begin anew. */
   missed(): void {
     this.#newest = 0
     for (const listener of this.#listeners.gap) listener()
@@ -401,4 +512,6 @@ class Feed<Data> implements Room<Data> {
   }
 }
 
-const seqIn = (cursor: string | null) => parseCursor(cursor)?.seq ?? 0
+const seqIn = (cursor: string) => parseCursor(cursor)?.seq ?? 0
+
+const cursorAt = ({ seq }: Message, cursor: string) => cursor.replace(/\d+$/, String(seq))

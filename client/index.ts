@@ -6,6 +6,7 @@ export {
   type ConnectOptions,
   type Crosswind,
   connect,
+  type Presence,
   type Room,
   type RoomMessage,
 } from './connect.ts'

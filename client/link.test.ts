@@ -334,6 +334,20 @@ test('a late message is dated by the log in this window’s clock, and never in 
   }
 })
 
+test('the messages that a stream missed are reported once, with the end of the log', () => {
+  const { time, newest, heard } = openLink({ cursor: 'life1:5' })
+  newest().welcome()
+  assert.deepEqual(heard.missed, [])
+  newest().end()
+  time.advance(1000)
+  newest().welcome({ cursor: 'life1:90', recovered: false })
+  newest().end()
+  time.advance(2000)
+  newest().welcome({ cursor: 'life2:3', recovered: false })
+  assert.deepEqual(heard.missed, ['life1:5 to life1:90', 'life1:5 to life2:3'])
+  assert.equal(heard.newLogs, 1)
+})
+
 const shownAt = (anchor: string) => ({ client: 7, name: '', anchor, head: anchor })
 
 test('awareness is sent once connected, on change, and after each reconnect', () => {
@@ -384,5 +398,23 @@ test("passes on other windows' awareness, and clears it when the connection is l
   assert.deepEqual(heard.awareness, [
     { type: 'awareness', channel: 'main', windows },
     { type: 'awareness', channel: 'main', windows: [], whole: true },
+    { type: 'awareness', channel: 'wind', windows: [], whole: true },
   ])
+})
+
+test('awareness of several channels is sent on each, and each again after a reconnect', () => {
+  const { link, time, newest } = openLink()
+  newest().welcome()
+  link.setAwareness({ name: 'Ada' }, false, 'room.1')
+  link.setAwareness(7, false, 'room.2')
+  time.advance(1000)
+  const both = [
+    { state: { name: 'Ada' }, channel: 'room.1' },
+    { state: 7, channel: 'room.2' },
+  ]
+  assert.deepEqual(newest().reports, both)
+  newest().end()
+  time.advance(1000)
+  newest().welcome()
+  assert.deepEqual(newest().reports, both)
 })

@@ -3,7 +3,7 @@
 import type { ClockReading } from '../server/wire/clock-estimate.ts'
 import {
   type AwarenessFrame,
-  type AwarenessState,
+  type AwarenessReport,
   type Bodies,
   type Cursor,
   type DownFrame,
@@ -70,6 +70,8 @@ export interface LinkListener extends OutboxListener {
   onMessage(message: Message, receivedAt: number, dueAt: number): void
   /** The log was replaced: sequence numbers restart. */
   onNewLog(): void
+  /** Messages between these cursors were missed; the newest of each channel and kind follow. */
+  onMissed?(from: string, to: string): void
   onPresence(presence: Presence): void
   /** Changes of the windows shown; an empty `whole` when the connection is lost. */
   onAwareness(frame: AwarenessFrame): void
@@ -156,11 +158,12 @@ export class Link implements Sleeper {
   }
 
   /**
-   * Sets what this window shows of itself: sent on change, at most ten times a second, and after
-   * each reconnect. `isKnown`: the others can derive it, so only a new connection sends it.
+   * Sets what this window shows of itself, by default on its first channel: sent on change, at most
+   * ten times a second, and after each reconnect. `isKnown`: the others can derive it, so only a new
+   * connection sends it.
    */
-  setAwareness(state: AwarenessState | null, isKnown = false): void {
-    this.#awareness.set(state, isKnown)
+  setAwareness(state: unknown, isKnown = false, channel?: string): void {
+    this.#awareness.set({ state, ...(channel !== undefined && { channel }) }, isKnown)
   }
 
   switchMode(next: Mode): void {
@@ -261,14 +264,16 @@ export class Link implements Sleeper {
     this.#losses = 0
     this.#retry.opened()
     this.#fallback.opened(connection.mode)
+    const before = this.cursor
     this.#enterLog(welcome)
+    if (before !== null && !welcome.recovered) this.#listener.onMissed?.(before, welcome.cursor)
     this.outbox.connect(connection.send, connection.mode.mostUnderWay, () =>
       // All unacknowledged drafts must be resent in order.
       connection.abandon('lost', 'A message could not be sent; reconnecting.'),
     )
     this.#reading = null
     this.#clock.askOver(connection.askClock)
-    this.#awareness.sendOver((state) => connection.sendAwareness({ state }))
+    this.#awareness.sendOver((report) => connection.sendAwareness(report))
     this.#report('open', { spokenHttp: welcome.http })
     this.#planProbe()
   }
@@ -310,12 +315,8 @@ export class Link implements Sleeper {
   #lost(): void {
     this.outbox.disconnect()
     this.#awareness.sendOver(null)
-    this.#listener.onAwareness({
-      type: 'awareness',
-      channel: this.#channels[0] ?? '',
-      windows: [],
-      whole: true,
-    })
+    for (const channel of this.#channels)
+      this.#listener.onAwareness({ type: 'awareness', channel, windows: [], whole: true })
     // Reported with the next state.
     this.#reading = null
     this.#clock.askOver(undefined)
@@ -457,9 +458,10 @@ const awarenessPauseMs = 100
 
 class AwarenessSender {
   readonly #timers: Timers
-  #newest: AwarenessState | null = null
-  #sent: AwarenessState | null = null
-  #send: ((state: AwarenessState | null) => void) | null = null
+  /** By channel. */
+  readonly #newest = new Map<string | undefined, AwarenessReport>()
+  readonly #sent = new Map<string | undefined, AwarenessReport>()
+  #send: ((report: AwarenessReport) => void) | null = null
   #freeAt = 0
   #stopTimer = nothingPlanned
 
@@ -468,32 +470,38 @@ class AwarenessSender {
   }
 
   /** Null while there is no connection. */
-  sendOver(send: ((state: AwarenessState | null) => void) | null): void {
+  sendOver(send: ((report: AwarenessReport) => void) | null): void {
     this.#send = send
+    // A new stream shows nothing.
+    for (const [channel, { state }] of this.#newest) if (state === null) this.#newest.delete(channel)
     this.repeat()
   }
 
   repeat(): void {
-    this.#sent = null
+    this.#sent.clear()
     this.#sendSoon()
   }
 
-  set(state: AwarenessState | null, isKnown: boolean): void {
-    if (isKnown && this.#sent === this.#newest) this.#sent = state
-    this.#newest = state
+  set(report: AwarenessReport, isKnown: boolean): void {
+    const { channel } = report
+    if (isKnown && this.#sent.get(channel) === this.#newest.get(channel)) this.#sent.set(channel, report)
+    this.#newest.set(channel, report)
     this.#sendSoon()
   }
 
   #sendSoon(): void {
     this.#stopTimer()
-    if (!this.#send || this.#newest === this.#sent) return
+    const unsent = [...this.#newest].filter(([channel, report]) => this.#sent.get(channel) !== report)
+    if (!this.#send || unsent.length === 0) return
     const waitMs = this.#freeAt - this.#timers.now()
     if (waitMs > 0) {
       this.#stopTimer = this.#timers.later(() => this.#sendSoon(), waitMs)
       return
     }
     this.#freeAt = this.#timers.now() + awarenessPauseMs
-    this.#sent = this.#newest
-    this.#send(this.#newest)
+    for (const [channel, report] of unsent) {
+      this.#sent.set(channel, report)
+      this.#send(report)
+    }
   }
 }

@@ -215,6 +215,7 @@ export function openLink(change: Partial<LinkOptions> & Partial<LinkListener> = 
     newest: null as LinkState | null,
     messages: [] as number[],
     newLogs: 0,
+    missed: [] as string[],
     windows: [] as number[],
     awareness: [] as AwarenessFrame[],
     unstored: [] as number[],
@@ -256,6 +257,7 @@ export function openLink(change: Partial<LinkOptions> & Partial<LinkListener> = 
     onNewLog() {
       heard.newLogs += 1
     },
+    onMissed: (from, to) => void heard.missed.push(`${from} to ${to}`),
     onPresence: ({ windows }) => void heard.windows.push(windows),
     onAwareness: (frame) => void heard.awareness.push(frame),
     onOutbox(outbox) {

@@ -39,7 +39,7 @@ import type { Stored } from './wire/messages.ts'
  */
 const transports: readonly ServerTransport[] = [sse, websocket, longPolling, polling, streaming]
 
-interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs' | 'holdMs' | 'admitDraft'> {
+interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs' | 'holdMs' | 'admission'> {
   readonly limits: Mounting['limits'] & BudgetLimits & Pick<Config['limits'], 'messagesPerSecond'>
   readonly access: Gate
   readonly origins: OriginRules

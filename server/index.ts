@@ -2,7 +2,6 @@
 
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { isDeepStrictEqual } from 'node:util'
 import { createApp } from './app.ts'
 import { type Config, checkSettings } from './config/config.ts'
 import { Health } from './health.ts'
@@ -10,8 +9,11 @@ import { type AnyServer, attach, type Takers } from './http/attach.ts'
 import { GuestConnections } from './http/connections.ts'
 import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
-import { admitJson, applicationName } from './hub/admission.ts'
+import { applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
+import { type ChannelRule, Channels, jsonOf } from './library/channels.ts'
+import { pageAfter, readPage } from './library/history.ts'
+import { storingOnce } from './library/repeats.ts'
 import { type Log, newEpoch } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
 import type { Durability } from './log/sqlite-log.ts'
@@ -20,29 +22,16 @@ import { processTimers } from './process.ts'
 import { renewing } from './renewing.ts'
 import { fingerprintFor, openGrant, refuseReading } from './security/grants.ts'
 import { grantOf } from './security/middleware.ts'
-import { type Authorize, matches, sessionPath, TicketGate } from './security/tickets.ts'
+import { type Authorize, sessionPath, TicketGate } from './security/tickets.ts'
 import { type Mounting, queryOf } from './transports/transport.ts'
 import { parseJson } from './transports/uplink.ts'
-import {
-  type Draft,
-  formatCursor,
-  isChannelName,
-  isKind,
-  pageOfOverview,
-  probesChannel,
-  windChannel,
-} from './wire/messages.ts'
-import { isRefusal, Refusal } from './wire/refusal.ts'
+import { formatCursor, isKind } from './wire/messages.ts'
+import { Refusal } from './wire/refusal.ts'
 
 export { serverOptions } from './http/server-options.ts'
+export type { ChannelRule, Keep } from './library/channels.ts'
+export type { StandardSchema } from './library/standard-schema.ts'
 export type { Authorize, Permit } from './security/tickets.ts'
-
-/** Of a channel, or of all whose names begin with what stands before a final `*`. */
-export interface ChannelRule {
-  readonly kind: 'json'
-  /** Throws, or returns a sentence, if a client may not publish this. */
-  readonly check?: (data: unknown) => string | undefined
-}
 
 export type Storage =
   | 'memory'
@@ -59,6 +48,17 @@ export type Storage =
       readonly replicas?: number
       /** Credentials of a NATS user (.creds). */
       readonly credentialsFile?: string
+    }
+  /** A queue of Amazon SQS, which each message passes before it is stored in a folder as above. */
+  | {
+      readonly kind: 'sqs'
+      readonly folder: string
+      readonly durability?: Durability
+      /** Created if missing, as is one with the suffix `-dead`; default `crosswind`. */
+      readonly queue?: string
+      readonly region?: string
+      /** Another server with SQS's API. */
+      readonly endpoint?: string
     }
 
 export interface CrosswindOptions {
@@ -94,8 +94,12 @@ export interface Received<Data = unknown> {
   readonly id: string
   readonly channel: string
   readonly seq: number
+  /** For a client that continues after this message. */
+  readonly cursor: string
   /** The sender's name. */
   readonly from: string
+  /** Who the sender is, as `authorize` says. */
+  readonly user: string | undefined
   readonly data: Data
 }
 
@@ -111,8 +115,8 @@ export async function createCrosswind(options: CrosswindOptions) {
   checkOptions(options)
   const { path } = options
   const settings = settingsOf(options)
+  const channels = new Channels(options.channels, settings.limits)
   const connections = new GuestConnections({ ...settings.limits, ...settings }, processTimers)
-  const channels = new Channels(options.channels)
   const gate = gateOf(options)
   const { current, close, lost } = await renewing((signal) =>
     serve(options, { settings, connections, channels, gate, signal }),
@@ -134,8 +138,15 @@ export async function createCrosswind(options: CrosswindOptions) {
       }
       attach(server, path, takers, how)
     },
-    /** Resolves once it is stored and sent. `id`: the same one with the same data is stored once. */
-    async publish(channel: string, data: unknown, { id }: { readonly id?: string } = {}): Promise<Stored> {
+    /**
+     * Resolves once it is stored and sent; rejects if it does not fit the channel. `id`: the same one with the same data is stored once.
+     * `user`: on whose behalf.
+     */
+    async publish(
+      channel: string,
+      data: unknown,
+      { id, user }: { readonly id?: string; readonly user?: string } = {},
+    ): Promise<Stored> {
       published += 1
       const draft = {
         id: `${applicationName}-${id ?? `${newEpoch(Math.random)}.${published}`}`,
@@ -143,35 +154,28 @@ export async function createCrosswind(options: CrosswindOptions) {
         kind: 'json',
         from: applicationName,
         at: processTimers.now(),
-        body: { data: asJson(data) },
+        // A copy: the application may change its own.
+        body: { data: JSON.parse(jsonOf(data, 'publish')) },
       } as const
-      channels.ruleFor(draft)
-      const { hub, log } = current()
-      try {
-        const { seq } = await hub.publish(draft)
-        return { seq }
-      } catch (error) {
-        // A client's repeat has the time of the first; an application may publish again later.
-        const known = isRefusal(error, 'id-taken') && (await log.find(draft))
-        if (known && isKind(known, 'json') && isDeepStrictEqual(known.body.data, draft.body.data))
-          return { seq: known.seq }
-        throw error
-      }
+      const completed = await channels.complete(draft, { invitation: user ?? null })
+      const { seq } = await current().hub.publish(completed)
+      return { seq }
     },
     /** What is stored after a number, in order; ends at the newest. */
     async *read(channel: string, { after = 0 } = {}): AsyncGenerator<Received> {
       const { log } = current()
-      const channels = new Set([channel])
-      const { head } = await log.snapshot(channels)
-      for (let cursor = { ...head, seq: after }; cursor.seq < head.seq; ) {
-        const { messages, reached } = await log.read(cursor, channels)
+      const { head } = await log.snapshot(new Set([channel]))
+      for (let reached = after; reached < head.seq; ) {
+        const from = reached > 0 ? { ...head, seq: reached } : null
+        const { messages, cursor } = await readPage(log, channel, from)
         for (const message of messages)
           if (isKind(message, 'json')) {
             const { id, seq, from, body } = message
-            yield { id, channel, seq, from, data: body.data }
+            const at = formatCursor({ ...cursor, seq })
+            yield { id, channel, seq, cursor: at, from, user: body.user, data: body.data }
           }
-        if (reached.seq <= cursor.seq) return
-        cursor = reached
+        if (cursor.seq <= reached) return
+        reached = cursor.seq
       }
     },
     async close({ drainMs = 5000 } = {}): Promise<void> {
@@ -179,38 +183,6 @@ export async function createCrosswind(options: CrosswindOptions) {
       connections.stopWatching()
       await close()
     },
-  }
-}
-
-/** A copy: the application may change its own. Throws a `TypeError`. */
-function asJson(data: unknown): unknown {
-  const text: string | undefined = JSON.stringify(data)
-  if (text === undefined) throw new TypeError(`publish: the data is ${typeof data}; it must be JSON.`)
-  return JSON.parse(text)
-}
-
-/** The rules of an application's channels. */
-class Channels {
-  readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
-
-  constructor(rules: CrosswindOptions['channels']) {
-    this.#rules = Object.entries(rules)
-  }
-
-  /** Throws a `Refusal` (400 `bad-channel`). */
-  ruleFor({ id, channel }: Pick<Draft, 'id' | 'channel'>): ChannelRule {
-    const [, rule] = this.#rules.find(([pattern]) => matches(pattern, channel)) ?? []
-    if (rule) return rule
-    const sentence = `This server has no channel "${channel}"; declare it, or a prefix of it and *, in channels.`
-    throw new Refusal('bad-channel', sentence, id)
-  }
-
-  /** Throws a `Refusal` if a client may not publish this. */
-  readonly admitDraft = (given: unknown): Draft<'json'> => {
-    const draft = admitJson(given)
-    const fault = this.ruleFor(draft).check?.(draft.body.data)
-    if (fault !== undefined) throw new Refusal('bad-shape', fault, draft.id)
-    return draft
   }
 }
 
@@ -225,10 +197,14 @@ function gateOf({ authorize, secret }: CrosswindOptions): TicketGate | null {
 /** Throws a `ConfigError` that names the option, its value and what is allowed. */
 function settingsOf({ limits = {}, heartbeatMs, allowedOrigins, storage }: CrosswindOptions): Config {
   const given = { limits, heartbeatMs, allowedOrigins: allowedOrigins && [...allowedOrigins] }
-  const isShared = storage instanceof Object && storage.kind === 'nats'
-  const { kind, ...nats } = isShared ? storage : {}
-  const durability = storage instanceof Object && storage.kind === 'sqlite' ? storage.durability : undefined
-  return checkSettings({ ...given, broker: kind, nats, durability }, 'createCrosswind')
+  if (!(storage instanceof Object)) return checkSettings(given, 'createCrosswind')
+  if (storage.kind === 'nats') {
+    const { kind: broker, ...nats } = storage
+    return checkSettings({ ...given, broker, nats }, 'createCrosswind')
+  }
+  const { kind, folder: _, durability, ...sqs } = storage
+  const queue = kind === 'sqs' && { broker: kind, sqs }
+  return checkSettings({ ...given, durability, ...queue }, 'createCrosswind')
 }
 
 interface Lasting {
@@ -247,13 +223,14 @@ async function serve(
 ) {
   const { heartbeatMs, allowedOrigins, polling } = settings
   const [timers, random] = [processTimers, Math.random]
-  const isFile = storage !== 'memory' && storage.kind === 'sqlite'
+  const isFile = storage !== 'memory' && storage.kind !== 'nats'
   if (isFile) mkdirSync(storage.folder, { recursive: true })
   const opened = await openLog(
     { ...settings, storage: isFile ? 'sqlite' : 'memory' },
     {
       ...{ now: timers.now, random, onFailure, signal, hasProbes: false },
       dataFolder: isFile ? storage.folder : '',
+      ...{ guard: storingOnce, keepOn: channels.keepOn },
       print: (sentence) => output.say('log-awaited', sentence),
     },
   )
@@ -275,7 +252,7 @@ async function serve(
   const origins = { ports: () => [], allowedOrigins }
   const app = createApp({
     ...{ hub, timers, heartbeatMs, holdMs: polling.holdMs, limits },
-    ...{ admitDraft: channels.admitDraft, access: gate ?? { grantFor: async () => openGrant }, origins },
+    ...{ admission: channels, access: gate ?? { grantFor: async () => openGrant }, origins },
     mount: (mounting) => mountRoutes(mounting, { log, gate }),
   })
   const parts = { app, connections, settings: limits, origins }
@@ -319,34 +296,23 @@ function mountRoutes(
     ctx.set('Cache-Control', 'no-store')
     ctx.body = { at: timers.now() }
   })
-  /** A channel's messages after a number, in portions; `newest` has none, and a cursor. */
+  /** A channel's messages after a cursor, in portions; `newest` has none, and a cursor. */
   router.get('/api/channels/:name', async (ctx) => {
     const { name = '' } = ctx.params
     const after = String(ctx.query.after ?? 'newest')
-    const channels = new Set([name])
-    const refusal = refuseReading(grantOf(ctx), channels)
+    const refusal = refuseReading(grantOf(ctx), [name])
     if (refusal) throw refusal
-    const { head } = await log.snapshot(channels)
-    const isNewest = after === 'newest'
-    const cursor = isNewest ? head : { ...head, seq: Number(after) || 0 }
-    const { messages, reached } = isNewest
-      ? { messages: [], reached: head }
-      : await log.read(cursor, channels)
+    const { cursor, ...page } = await pageAfter(log, name, after)
     ctx.set('Cache-Control', 'no-store')
-    ctx.body = { messages, seq: reached.seq, cursor: formatCursor(reached) }
+    ctx.body = { ...page, cursor: formatCursor(cursor) }
   })
 }
 
-function checkOptions({ path, channels, authorize, secret }: CrosswindOptions): void {
+function checkOptions({ path, authorize, secret }: CrosswindOptions): void {
   if (!/^(\/[\w.~-]+)+$/.test(path))
     throw new Error(`createCrosswind: path is "${path}"; it must be like /realtime.`)
   if (authorize !== 'everyone' && typeof authorize !== 'function')
     throw new Error(`createCrosswind: authorize is missing; write authorize: 'everyone' for open access.`)
   if (secret !== undefined && secret.length < leastSecret)
     throw new Error(`createCrosswind: secret has ${secret.length} characters; it needs ${leastSecret}.`)
-  for (const name of Object.keys(channels)) {
-    const isReserved = [windChannel, probesChannel].includes(name) || pageOfOverview(name) !== null
-    if (isReserved || !isChannelName(name.replace(/\*$/, 'x')))
-      throw new Error(`createCrosswind: "${name}" in channels cannot name a channel.`)
-  }
 }

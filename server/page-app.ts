@@ -5,7 +5,7 @@ import { createApp } from './app.ts'
 import type { Directory } from './document/directory.ts'
 import type { Documents } from './document/document-worker.ts'
 import type { Health } from './health.ts'
-import { admitDraft } from './hub/admission.ts'
+import { pageAdmission } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
 import { type Monitor, mountMonitor } from './monitor.ts'
 import { readFigures } from './process.ts'
@@ -39,7 +39,8 @@ export function createPageApp(parts: PageAppParts) {
   const { windRecorder, access, origins, settings, webFolder, monitor } = parts
   return createApp({
     ...parts,
-    ...{ holdMs: settings().polling.holdMs, admitDraft },
+    holdMs: settings().polling.holdMs,
+    admission: pageAdmission,
     mount(mounting) {
       const { router } = mounting
       mountService(router, parts)

@@ -16,6 +16,7 @@ import {
 import type { Line } from '../server/document/rich-text.ts'
 import {
   type AwarenessFrame,
+  type AwarenessState,
   type Bodies,
   type Draft,
   deletedForMs,
@@ -224,7 +225,7 @@ export class EditingSession implements LinkListener {
   }
 
   onAwareness(frame: AwarenessFrame): void {
-    this.presence.heard(frame)
+    this.presence.heard(frame as AwarenessFrame<AwarenessState>)
   }
 
   onPresence({ windows, browserHttp1Streams }: PresenceFrame): void {

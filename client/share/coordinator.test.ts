@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { AwarenessState } from '../../server/wire/messages.ts'
 import { type FakeStream, messageOf, settled } from '../testing.ts'
 import { BusyError, RefusedError } from '../transports/transport.ts'
 import { openCoordinator, openShared, shownAt } from './testing.ts'
@@ -469,7 +470,10 @@ test("the stream reports each window's awareness under the window’s own name, 
   first.show('AA')
   second.show('BB')
   const reports = (from: FakeStream) =>
-    from.reports.map(({ window, channel, state }) => `${channel} ${window} ${state?.anchor ?? 'gone'}`)
+    from.reports.map(
+      ({ window, channel, state }) =>
+        `${channel} ${window} ${(state as AwarenessState | null)?.anchor ?? 'gone'}`,
+    )
   assert.deepEqual(reports(stream), ['main w1 AA', 'main w2 BB'])
   second.leave()
   assert.deepEqual(reports(stream).at(-1), 'main w2 gone')
@@ -514,7 +518,7 @@ test("a reopened stream reports its windows' awareness again, and keeps no one e
   first.heard.awareness.length = 0
   newest().welcome()
   assert.deepEqual(newest().reports, [{ window: 'w1', channel: 'main', state: shownAt('AA') }])
-  assert.deepEqual(first.heard.awareness, ['all'])
+  assert.deepEqual(first.heard.awareness, ['all', 'all'])
 })
 
 test('a heartbeat never claims more than its member was told', () => {

@@ -1,7 +1,7 @@
 // Coordinator: connects a browser's windows to one shared stream per mode, by plain-data messages.
 
 import {
-  type AwarenessState,
+  type AwarenessReport,
   type DownFrame,
   type Draft,
   nameBeside,
@@ -17,7 +17,7 @@ import { type Asked, type Member, SharedStream } from './shared-stream.ts'
 export type ToCoordinator =
   | { readonly type: 'join'; readonly member: number; readonly asked: Asked }
   | { readonly type: 'send'; readonly member: number; readonly draft: Draft }
-  | { readonly type: 'show'; readonly member: number; readonly state: AwarenessState | null }
+  | { readonly type: 'show'; readonly member: number; readonly report: AwarenessReport }
   | { readonly type: 'leave'; readonly member: number }
 
 /** Acknowledgements and refusals are frames too. */
@@ -85,7 +85,7 @@ export class Coordinator {
     if (said.type === 'join') this.#join(attached, said.member, said.asked)
     else if (!member) return
     else if (said.type === 'send') member.send(said.draft)
-    else if (said.type === 'show') stream?.show(member, said.state)
+    else if (said.type === 'show') stream?.show(member, said.report)
     else {
       stream?.leave(member)
       attached.members.delete(said.member)

@@ -120,8 +120,8 @@ class SharedMember implements OpenTransport {
   /** No-op: the coordinator answers the server's heartbeats. */
   readonly beat = () => undefined
 
-  sendAwareness({ state }: AwarenessReport): void {
-    this.#post({ type: 'show', member: this.#number, state })
+  sendAwareness(report: AwarenessReport): void {
+    this.#post({ type: 'show', member: this.#number, report })
   }
 
   close(): void {

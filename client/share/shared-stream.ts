@@ -3,7 +3,6 @@
 import {
   type AwarenessFrame,
   type AwarenessReport,
-  type AwarenessState,
   type Cursor,
   type DownFrame,
   type Draft,
@@ -71,7 +70,7 @@ export class SharedStream {
   #welcome: Welcome | null = null
   #presence: Presence | null = null
   /** Awareness on the stream in use, by channel and window. */
-  #shown = new Map<string, Map<string, AwarenessState>>()
+  #shown = new Map<string, Map<string, unknown>>()
   #mostChannels = usualChannels
   #plannedReport: Cancel | null = null
 
@@ -95,18 +94,17 @@ export class SharedStream {
     return member
   }
 
-  /** Sets what a member shows of its window; null to show nothing. */
-  show(member: Member, state: AwarenessState | null): void {
-    if (state === null && member.state === null) return
-    member.state = state
-    this.#current?.connection.sendAwareness(member.report())
+  /** Sets what a member shows of its window; a null state to show nothing. */
+  show(member: Member, report: AwarenessReport): void {
+    const shown = member.show(report)
+    if (shown) this.#current?.connection.sendAwareness(shown)
   }
 
   /** Does not notify the member. False if it had left. */
   leave(member: Member): boolean {
     if (!this.#members.delete(member)) return false
     member.stop()
-    this.show(member, null)
+    for (const { channel = '' } of member.shown.values()) this.show(member, { channel, state: null })
     if (this.#members.size > 0) this.#windowsChanged()
     else this.#rest()
     return true
@@ -237,19 +235,22 @@ export class SharedStream {
   #showAnew(connection: Connection): void {
     this.#shown = new Map()
     for (const member of this.#members) {
-      if (member.phase === 'live') this.#deliverShown(member)
-      if (member.state) connection.sendAwareness(member.report())
+      if (member.phase === 'live') this.#deliverShown(member, true)
+      for (const report of member.shown.values()) connection.sendAwareness(report)
     }
   }
 
-  #deliverShown({ page, listener }: Member): void {
-    const windows = Array.from(this.#shown.get(page) ?? [], ([window, state]) => ({ window, state }))
-    listener.onFrame({ type: 'awareness', channel: page, windows, whole: true })
+  #deliverShown({ channels, listener }: Member, hasAll: boolean): void {
+    for (const channel of channels) {
+      if (!hasAll && !this.#shown.get(channel)?.size) continue
+      const windows = Array.from(this.#shown.get(channel) ?? [], ([window, state]) => ({ window, state }))
+      listener.onFrame({ type: 'awareness', channel, windows, whole: true })
+    }
   }
 
   #takeAwareness(frame: AwarenessFrame): void {
     const { channel, windows, whole = false } = frame
-    const known = whole ? new Map<string, AwarenessState>() : (this.#shown.get(channel) ?? new Map())
+    const known = whole ? new Map<string, unknown>() : (this.#shown.get(channel) ?? new Map())
     this.#shown.set(channel, known)
     for (const { window, state } of windows) {
       if (state === null) known.delete(window)
@@ -293,7 +294,7 @@ export class SharedStream {
   #follow(member: Member, from: Tail): void {
     member.goLive(from)
     if (this.#presence) this.#deliverPresence(member, this.#presence)
-    if (this.#shown.get(member.page)?.size) this.#deliverShown(member)
+    this.#deliverShown(member, false)
   }
 
   /** Polls until the member reaches the tail, which grows meanwhile. */
@@ -355,8 +356,8 @@ export class Member {
   /** Waits for the stream, then catches up (`behind`), then follows it (`live`). */
   phase: 'waiting' | 'behind' | 'live' = 'waiting'
   cursor: Cursor | null
-  /** What the window shows of itself. */
-  state: AwarenessState | null = null
+  /** What the window shows of itself, by channel. */
+  readonly shown = new Map<string, AwarenessReport>()
   readonly #window: string
 
   constructor(asked: Asked, listener: MemberListener, timers: Timers) {
@@ -374,8 +375,12 @@ export class Member {
     this.#window = window
   }
 
-  report(): AwarenessReport {
-    return { window: this.#window, channel: this.page, state: this.state }
+  /** Returns the report to send; null if nothing has changed. */
+  show({ state, channel = this.page }: AwarenessReport): AwarenessReport | null {
+    if (state === null && !this.shown.delete(channel)) return null
+    const report = { window: this.#window, channel, state }
+    if (state !== null) this.shown.set(channel, report)
+    return report
   }
 
   send(draft: Draft): void {

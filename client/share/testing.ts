@@ -121,7 +121,9 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
     if (frame.type === 'refused')
       return void heard.answers.push(`${frame.id} ${frame.code}: ${frame.message}`)
     if (frame.type === 'awareness') {
-      const names = frame.windows.map(({ window, state }) => `${window} ${state?.anchor ?? 'gone'}`)
+      const names = frame.windows.map(
+        ({ window, state }) => `${window} ${(state as AwarenessState | null)?.anchor ?? 'gone'}`,
+      )
       return void heard.awareness.push([...(frame.whole ? ['all'] : []), ...names].join(' '))
     }
     heard.frames.push(frameInWords(frame))
@@ -146,7 +148,7 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
       hear({ type: 'join', member: members, asked })
     },
     send: (id: string) => hear({ type: 'send', member: members, draft: draftOf(id) }),
-    show: (anchor: string) => hear({ type: 'show', member: members, state: shownAt(anchor) }),
+    show: (anchor: string) => hear({ type: 'show', member: members, report: { state: shownAt(anchor) } }),
     leave: () => hear({ type: 'leave', member: members }),
     vanish,
     cursor: () => `life:${heard.messages.at(-1) ?? 0}`,

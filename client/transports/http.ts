@@ -127,7 +127,7 @@ export function createPostUplink(
 
 const awarenessRetryMs = 1000
 
-/** One POST at a time; meanwhile only the newest report of each window waits. */
+/** One POST at a time; meanwhile only the newest report of each window and channel waits. */
 function createAwarenessUplink(http: Http, query: URLSearchParams, ending: AbortSignal) {
   const path = `/awareness?${pick(query, 'window', 'key', 'opening')}`
   const waiting = new Map<string, AwarenessReport>()
@@ -137,20 +137,20 @@ function createAwarenessUplink(http: Http, query: URLSearchParams, ending: Abort
     const [next] = waiting
     isBusy = next !== undefined
     if (!next) return
-    const [window, report] = next
-    waiting.delete(window)
+    const [place, report] = next
+    waiting.delete(place)
     try {
       await http.post(path, report)
     } catch (error) {
       if (ending.aborted || asSendingError(error) instanceof RefusedError) return void sendNext()
-      if (!waiting.has(window)) waiting.set(window, report)
+      if (!waiting.has(place)) waiting.set(place, report)
       await new Promise((resolve) => setTimeout(resolve, awarenessRetryMs))
     }
     if (!ending.aborted) await sendNext()
   }
 
   return (report: AwarenessReport) => {
-    waiting.set(report.window ?? '', report)
+    waiting.set(`${report.window} ${report.channel}`, report)
     if (!isBusy) void sendNext()
   }
 }

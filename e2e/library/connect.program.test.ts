@@ -74,6 +74,23 @@ test('an option that does not fit is named, with its value and what is allowed',
     [{ storage: { kind: 'nats', servers: [] } }, /^nats\.servers is \[\]/],
     [{ allowedOrigins: ['example'] }, /^allowedOrigins is "example"/],
     [{ path: 'realtime' }, /path is "realtime"/],
+    [{ channels: { wind: { kind: 'json' } } }, /"wind" in channels cannot name a channel/],
+    [
+      { channels: { 'a.*': { kind: 'json', keep: { messages: 1.5 } } } },
+      /channels\['a\.\*'\]\.keep\.messages is 1\.5; it must be a number above 0/,
+    ],
+    [
+      { channels: { a: { kind: 'json', keep: { hours: 200 } } } },
+      /keep\.hours is 200; .* at most that of the whole log, 168 \(limits\.logHours\)/,
+    ],
+    [
+      { channels: { a: { kind: 'json', validate: (data: unknown) => data } } },
+      /channels\['a'\]\.validate is no Standard Schema/,
+    ],
+    [
+      { channels: { a: { kind: 'json', keep: { days: 7 } } } },
+      /keep has no days; it has messages, bytes and hours/,
+    ],
   ] as const)
     await assert.rejects(create(option), { message: sentence })
 })
@@ -145,9 +162,9 @@ test('authorize decides who reads and writes what; a token is enough, and a cook
     const { status, body: answer } = await bob.ask({ path, ...(body && { method: 'POST', body }) })
     return [status, JSON.parse(await textOf(answer))] as const
   }
-  const [status, { messages }] = await ask('/realtime/channels/room.1?after=0')
+  const [status, { messages }] = await ask('/realtime/channels/room.1?after=start')
   assert.deepEqual([status, messages.length], [200, 1])
-  assert.equal((await ask('/realtime/channels/room.2?after=0'))[0], 403)
+  assert.equal((await ask('/realtime/channels/room.2?after=start'))[0], 403)
 
   const stranger = open().channel<Said>('room.1')
   await assert.rejects(new Promise((_resolve, reject) => stranger.on('error', reject)), {
@@ -240,4 +257,63 @@ test('a program in Node follows without a browser, in each mode that fetch and W
     await room.publish({ text: 'fro' })
     assert.deepEqual([program.state.mode, await heard], [mode, ['to', 'fro']])
   }
+})
+
+const people = {
+  authorize: ({ token }: { readonly token: string | null }) =>
+    token === null ? null : { user: token, read: ['room.*'], write: ['room.*'] },
+} as const
+
+test('the server names the user of each message, in every way of sending, also after a restart', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-library-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const storage = { kind: 'sqlite', folder } as const
+  const first = await start(t, { ...people, storage, isSecure: true })
+  const reader = first.open({ token: () => 'reader' }).channel<Said>('room.1', { from: 'start' })
+  const heard: (string | undefined)[] = []
+  const told = new Promise<void>((resolve) => {
+    reader.on('message', ({ user }) => heard.push(user) === 5 && resolve())
+  })
+  const users = ['ada', 'bob', 'cyd']
+  for (const [index, mode] of ['sse/2', 'websocket/1.1', 'streaming/2'].entries()) {
+    const user = users[index] ?? ''
+    await first
+      .open({ modes: [mode], token: () => user })
+      .channel<Said>('room.1')
+      .publish({ text: mode })
+  }
+  await first.crosswind.publish('room.1', { text: 'welcome' })
+  await first.crosswind.publish('room.1', { text: 'for her' }, { user: 'ada' })
+  await told
+  const named = [...users, undefined, 'ada']
+  assert.deepEqual(heard, named)
+  await first.crosswind.close({ drainMs: 0 })
+  const { crosswind } = await start(t, { ...people, storage })
+  const read = await Array.fromAsync(crosswind.read('room.1'))
+  assert.deepEqual(
+    read.map(({ user }) => user),
+    named,
+  )
+})
+
+test('a client cannot name its user, and a repeat is stored once whoever its user is by now', async (t) => {
+  const { origin, crosswind } = await start(t, people)
+  const client = connectHttp('1.1', origin, null)
+  t.after(() => client.close())
+  const post = async (token: string, body: object) => {
+    const { body: answer } = await client.ask({
+      ...{ method: 'POST', path: '/realtime/messages' },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ id: 'c1-1', channel: 'room.1', kind: 'json', from: 'c1', at: 0, body }),
+    })
+    const { seq, code } = JSON.parse(await textOf(answer))
+    return seq ?? code
+  }
+  assert.equal(await post('eve', { data: 1, user: 'ada' }), 'bad-shape')
+  assert.equal(await post('ada', { data: { text: 'once' } }), 1)
+  assert.equal(await post('ada', { data: { text: 'once' } }), 1)
+  assert.equal(await post('bob', { data: { text: 'once' } }), 1)
+  assert.equal(await post('ada', { data: { text: 'other' } }), 'id-taken')
+  const [message, ...others] = await Array.fromAsync(crosswind.read('room.1'))
+  assert.deepEqual([message?.user, others], ['ada', []])
 })

@@ -20,14 +20,20 @@ test('a message that one server stores reaches the clients of another, and is st
   const room = other.open().channel<Said>('room.1', { from: 'start' })
   const heard = texts(room, 3)
   const { seq } = await one.open().channel<Said>('room.1').publish({ text: 'hello' })
-  const first = await one.crosswind.publish('room.1', { text: 'welcome' }, { id: 'greeting' })
-  assert.deepEqual(await other.crosswind.publish('room.1', { text: 'welcome' }, { id: 'greeting' }), first)
+  const first = await one.crosswind.publish('room.1', { text: 'welcome' }, { id: 'greeting', user: 'ada' })
+  assert.deepEqual(
+    await other.crosswind.publish('room.1', { text: 'welcome' }, { id: 'greeting', user: 'ada' }),
+    first,
+  )
   await room.publish({ text: 'hi' })
   assert.deepEqual(await heard, ['hello', 'welcome', 'hi'])
   const read = await Array.fromAsync(one.crosswind.read('room.1', { after: seq }))
   assert.deepEqual(
-    read.map(({ data }) => data),
-    [{ text: 'welcome' }, { text: 'hi' }],
+    read.map(({ user, data }) => [user, (data as Said).text]),
+    [
+      ['ada', 'welcome'],
+      [undefined, 'hi'],
+    ],
   )
 })
 

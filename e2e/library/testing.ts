@@ -1,11 +1,17 @@
 // The library's two doors for tests: a server on a free port, and its clients.
 
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { createSecureServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { ensureCertificate } from '../../certs/certificate.ts'
 import { type ConnectOptions, connect, type Room } from '../../client/index.ts'
-import { type CrosswindOptions, createCrosswind } from '../../server/index.ts'
+import { type CrosswindOptions, createCrosswind, serverOptions } from '../../server/index.ts'
+import { modeNamed } from '../../server/wire/modes.ts'
 import { createNodePlatform } from '../clients/client.ts'
 
 export interface Said {
@@ -15,10 +21,22 @@ export interface Said {
 interface Setting extends Partial<CrosswindOptions> {
   /** Cuts the connections of requests for these addresses. */
   readonly cuts?: (url: string) => boolean
+  /** Over TLS, with HTTP/2 and 1.1. */
+  readonly isSecure?: boolean
 }
 
-export async function start(t: TestContext, { cuts = () => false, ...options }: Setting = {}) {
-  const server = createServer()
+async function secureServer(t: TestContext) {
+  const directory = await mkdtemp(join(tmpdir(), 'crosswind-library-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  const tls = await ensureCertificate({ directory, now: new Date() })
+  return createSecureServer({ ...serverOptions(), ...tls })
+}
+
+export async function start(
+  t: TestContext,
+  { cuts = () => false, isSecure = false, ...options }: Setting = {},
+) {
+  const server = isSecure ? await secureServer(t) : createServer()
   const crosswind = await createCrosswind({
     ...{ path: '/realtime', channels: { 'room.*': { kind: 'json' } }, authorize: 'everyone' },
     ...options,
@@ -31,14 +49,16 @@ export async function start(t: TestContext, { cuts = () => false, ...options }: 
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const origin = `http://localhost:${(server.address() as AddressInfo).port}`
+  const origin = `${isSecure ? 'https' : 'http'}://localhost:${(server.address() as AddressInfo).port}`
+  const cut = () => 'closeAllConnections' in server && server.closeAllConnections()
   t.after(async () => {
     await crosswind.close({ drainMs: 0 })
-    server.closeAllConnections()
+    cut()
     server.close()
   })
   const open = (options: Partial<ConnectOptions> = {}) => {
-    const platform = createNodePlatform('1.1', origin, null)
+    const { http = '1.1' } = modeNamed(options.modes?.[0] ?? '') ?? {}
+    const platform = createNodePlatform(http, origin, null)
     const opened = connect(`${origin}/realtime`, { platform, ...options })
     t.after(() => {
       opened.close()
@@ -46,7 +66,7 @@ export async function start(t: TestContext, { cuts = () => false, ...options }: 
     })
     return opened
   }
-  return { crosswind, open, origin }
+  return { crosswind, open, origin, cut }
 }
 
 /** Resolves to the first texts of a room. */

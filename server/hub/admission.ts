@@ -12,6 +12,7 @@ import {
   mostChannelBytes,
   mostNameCharacters,
   mostNamedVersions,
+  mostStateBytes,
   mostTitleLength,
   pageOfOverview,
   probesChannel,
@@ -246,8 +247,26 @@ const report = object(
 )
 
 /** Throws a `Refusal` (400 `bad-shape`) that names the field. */
-export function admitAwareness(given: unknown): AwarenessReport {
+function admitAwareness(given: unknown): AwarenessReport {
   const misfit = report(given)
+  if (misfit) throw badShape('window state', 'the report', misfit)
+  return given as AwarenessReport
+}
+
+/** Of Crosswind’s own page. */
+export const pageAdmission = { draft: admitDraft, awareness: admitAwareness }
+
+const fitsState = (state: unknown) =>
+  state !== undefined && Buffer.byteLength(JSON.stringify(state)) <= mostStateBytes
+
+const jsonReport = object(
+  { state: rule(`JSON of at most ${mostStateBytes} bytes`, fitsState) },
+  { window: senderCheck, channel: channelCheck },
+)
+
+/** Throws a `Refusal` (400 `bad-shape`) that names the field. */
+export function admitJsonAwareness(given: unknown): AwarenessReport {
+  const misfit = jsonReport(given)
   if (misfit) throw badShape('window state', 'the report', misfit)
   return given as AwarenessReport
 }

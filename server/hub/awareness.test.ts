@@ -22,13 +22,15 @@ import {
 const at = (anchor: string | null, name = ''): AwarenessState => ({ client: 7, name, anchor, head: anchor })
 
 /** `main: w1 AA, w2 gone`; a full frame begins with `all`. */
-function inWords({ channel, windows, whole }: AwarenessFrame): string {
+function inWords({ channel, windows, whole }: AwarenessFrame<AwarenessState>): string {
   const each = windows.map(({ window, state }) => `${window} ${state === null ? 'gone' : state.anchor}`)
   return `${channel}${whole ? ' all' : ''}: ${each.join(', ')}`
 }
 
 const shownIn = (frames: readonly DownFrame[]) =>
-  frames.flatMap((frame) => (frame.type === 'awareness' ? [inWords(frame)] : []))
+  frames.flatMap((frame) =>
+    frame.type === 'awareness' ? [inWords(frame as AwarenessFrame<AwarenessState>)] : [],
+  )
 
 function openPage() {
   const opened = openHub({ maxWindows: 5000 })
@@ -299,7 +301,7 @@ test('invented windows of one stream are limited, and displace no window of anot
   const [frame] = late.connection.frames.filter(({ type }) => type === 'awareness')
   assert.ok(frame?.type === 'awareness')
   assert.equal(frame.windows.length, mostShownWindows)
-  assert.ok(frame.windows.some(({ state }) => state?.name === 'Ada'))
+  assert.ok(frame.windows.some(({ state }) => (state as AwarenessState).name === 'Ada'))
 })
 
 test('when there are too many windows, those that moved last are shown', async () => {

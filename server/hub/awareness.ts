@@ -3,7 +3,6 @@
 import {
   type AwarenessFrame,
   type AwarenessReport,
-  type AwarenessState,
   fingerprintIn,
   mostShownWindows,
   pageOfOverview,
@@ -21,7 +20,7 @@ interface Entry {
   readonly holder: Holder
   readonly channel: string
   readonly window: string
-  readonly state: AwarenessState
+  readonly state: unknown
   readonly version: number
   /** It has written since: others have moved its caret, so the same state must be sent again. */
   hasWritten: boolean
@@ -47,7 +46,7 @@ export interface OwnChange {
   readonly channel: string
   readonly window: string
   readonly owner: string | null
-  readonly state: AwarenessState | null
+  readonly state: unknown
 }
 
 interface Room {
@@ -418,11 +417,4 @@ function excessOf({ entries }: Room, newcomer: Entry): Entry {
   return oldest
 }
 
-function isSame(one: AwarenessState, other: AwarenessState): boolean {
-  return (
-    one.client === other.client &&
-    one.name === other.name &&
-    one.anchor === other.anchor &&
-    one.head === other.head
-  )
-}
+const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)

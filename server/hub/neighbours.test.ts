@@ -92,7 +92,7 @@ function shownTo({ frames }: FakeConnection): Record<string, string | null> {
     if (frame.type !== 'awareness') continue
     if (frame.whole) shown.clear()
     for (const { window, state } of frame.windows)
-      if (state) shown.set(window, state.anchor)
+      if (state) shown.set(window, (state as AwarenessState).anchor)
       else shown.delete(window)
   }
   return Object.fromEntries(shown)

@@ -18,10 +18,10 @@ export interface BaseStore {
   readonly keepPast: (base: Message) => void
   readonly forgetPast: (channel: string, kind: Kind, seq: number) => void
   /**
-   * Erases the channel's bases and past bases of all kinds, and everything else stored before that
-   * number.
+   * Erases the channel's bases and past bases of all kinds before that number, and everything else
+   * stored before it and after another one, by default from the beginning.
    */
-  readonly erase: (channel: string, before: number) => void
+  readonly erase: (channel: string, before: number, after?: number) => void
 }
 
 /** Maximum number of past bases per channel and kind; each may be as large as the document. */
@@ -176,7 +176,6 @@ export class Folding {
 
   /** Returns the erased messages that were in no base. */
   erase(channel: string, before: number): readonly Message[] {
-    const { bases, onFailure } = this.#parts
     const erased: Message[] = []
     for (const { loose, looseBytes } of this.#piles.get(channel)?.values() ?? []) {
       for (const { message } of loose) {
@@ -186,13 +185,19 @@ export class Folding {
       this.#looseBytes -= looseBytes
     }
     this.#piles.delete(channel)
+    this.eraseStored(channel, before)
+    return erased
+  }
+
+  /** See `BaseStore`. */
+  eraseStored(channel: string, before: number, after?: number): void {
+    const { bases, onFailure } = this.#parts
     try {
-      bases.erase(channel, before)
+      bases.erase(channel, before, after)
     } catch (error) {
-      // The erasure is in the log and is repeated at the next start.
+      // It is repeated at the next start.
       onFailure(error)
     }
-    return erased
   }
 
   close(): void {

@@ -6,7 +6,7 @@ import { isKind, type Message, parseCursor } from '../wire/messages.ts'
 import { isRefusal } from '../wire/refusal.ts'
 import { testDeletion, testErasure } from './deletion-contract.ts'
 import { foldAt } from './folding.ts'
-import type { CatchUp, Log, LogParts } from './log.ts'
+import type { Bounds, CatchUp, Log, LogParts } from './log.ts'
 import {
   ampleLimits,
   countTo,
@@ -34,13 +34,13 @@ export function testLogContract(
   name: string,
   open: (parts: LogParts, context: TestContext) => Log | Promise<Log>,
 ): void {
-  const testLog: TestLog = (says, run, limits = {}, folds = toyFolds) => {
+  const testLog: TestLog = (says, run, limits = {}, folds = toyFolds, keepOn = undefined) => {
     test(`${name}: ${says}`, async (context) => {
       let time = startMs
       const failures: unknown[] = []
       const parts = {
         ...{ limits: { ...ampleLimits, ...limits }, folds, now: () => time },
-        print: (sentence: string) => context.diagnostic(sentence),
+        ...{ print: (sentence: string) => context.diagnostic(sentence), keepOn },
       }
       // Registered first, so that the log closes before `open` removes its files.
       context.after(() => log?.close())
@@ -64,6 +64,7 @@ export function testLogContract(
     testPortions,
     testFollowers,
     testLimits,
+    testKeeping,
     testFolding,
     testFoldingAtWork,
     testDeletion,
@@ -465,6 +466,58 @@ function testLimits(testLog: TestLog): void {
       assert.deepEqual((await log.snapshot(new Set(['c']))).messages, [])
     },
     { maxChannels: 2 },
+  )
+}
+
+const endless = Number.POSITIVE_INFINITY
+const keepFew = (change: Partial<Bounds>) => (channel: string) =>
+  channel === 'main' ? { messages: endless, bytes: endless, ageMs: endless, ...change } : undefined
+
+function testKeeping(testLog: TestLog): void {
+  for (const [says, bounds, isOld] of [
+    ['messages', { messages: 100 }, false],
+    ['bytes', { bytes: 1200 }, false],
+    ['hours', { ageMs: 500 }, true],
+  ] as const)
+    testLog(
+      `a channel keeps fewer ${says} than the log; the other channels do not`,
+      async ({ log, advance }) => {
+        for (let n = 1; n <= 300; n += 1) {
+          if (n === 201 && isOld) advance(1000)
+          const at = startMs + (n > 200 && isOld ? 1000 : 0)
+          await log.append(draft(`w1-${n}`, 'x'), at)
+          await log.append(draft(`w2-${n}`, 'x', 'other'), at)
+        }
+        const { after } = await log.oldest('main', 'edit')
+        const kept = await readAll(log, after, main)
+        const ids = countTo(100).map((n) => `w1-${200 + n}`)
+        assert.deepEqual([kept.recovered, idsOf(kept.messages)], [true, ids])
+        const early = await log.read({ ...after, seq: after.seq - 1 }, main)
+        assert.deepEqual([early.recovered, idsOf(early.messages)], [false, ['w1-300']])
+        const other = await readAll(log, { ...after, seq: 0 }, new Set(['other']))
+        assert.deepEqual([other.recovered, other.messages.length], [true, 300])
+        const both = await readAll(log, after, new Set(['main', 'other']))
+        assert.deepEqual([both.recovered, both.messages.length], [true, 201])
+        assert.equal(await log.append(draft('w1-300', 'x'), startMs), 599, 'a repeat')
+      },
+      {},
+      toyFolds,
+      keepFew(bounds),
+    )
+
+  testLog(
+    'the newest message of a channel stays, however old and large',
+    async ({ log, advance }) => {
+      await log.append(draft('w1-1', 'x'.repeat(1000)), startMs)
+      advance(1000)
+      const { recovered, messages } = await readAll(log, await cursorAt(log, 0), main)
+      assert.deepEqual([recovered, idsOf(messages)], [true, ['w1-1']])
+      await log.append(draft('w1-2'), startMs + 1000)
+      assert.equal((await log.read(await cursorAt(log, 0), main)).recovered, false)
+    },
+    {},
+    toyFolds,
+    keepFew({ bytes: 10, ageMs: 500 }),
   )
 }
 

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { type Cursor, type Draft, isKind, type Message } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
-import type { CatchUp, Folds, Log, LogLimits } from './log.ts'
+import type { CatchUp, Folds, Log, LogLimits, LogParts } from './log.ts'
 import { createSqliteLog, openSqliteLog } from './sqlite-log.ts'
 import { openLogFile } from './sqlite-store.ts'
 
@@ -29,6 +29,7 @@ export type TestLog = (
   run: (bench: Bench) => Promise<void>,
   limits?: Partial<LogLimits>,
   folds?: Folds,
+  keepOn?: LogParts['keepOn'],
 ) => void
 
 export function draft(id: string, html = id, channel = 'main'): Draft<'edit'> {

@@ -164,6 +164,8 @@ export type Folds = { readonly [K in Kind]?: Fold<K> }
 
 export interface LogParts {
   readonly limits: LogLimits
+  /** Further limits of a channel, beside those of the log; its newest message is always kept. */
+  readonly keepOn?: ((channel: string) => Bounds | undefined) | undefined
   /** The kinds of which a snapshot needs all messages, and how to join them; none by default. */
   readonly folds?: Folds
   readonly now: Clock

@@ -4,20 +4,21 @@ import type { Kind, Message } from '../wire/messages.ts'
 import { upsert } from '../wire/upsert.ts'
 import { type BaseStore, Folding } from './folding.ts'
 import type { Defer, Log, LogParts } from './log.ts'
-import { Tail } from './retention.ts'
+import { ChannelRetention, Tail } from './retention.ts'
 import { Sequencer } from './sequencer.ts'
 
 /**
  * A pure relay, as in the 2021 paper, with a bounded tail to resume from. `epoch` is new for each
  * process.
  */
-export function createMemoryLog({ epoch, limits, folds = {}, now, onFailure }: MemoryLogParts): Log {
+export function createMemoryLog(parts: MemoryLogParts): Log {
+  const { epoch, limits, folds = {}, now, onFailure } = parts
   const onFolded = (messages: readonly Message[]) =>
     messages.forEach((message) => void tail.superseded(message))
   const defer: Defer = setImmediate
   const floor = () => tail.floor
   const folding = new Folding({ folds, bases: createBases(), defer, onFailure, onFolded, floor })
-  const tail = new Tail(limits, now, folding)
+  const tail = new Tail(limits, now, folding, 0, [], new ChannelRetention(parts, floor))
   return new Sequencer({
     epoch,
     tail,

@@ -9,7 +9,16 @@ import { Folding } from './folding.ts'
 import { type LogParts, logUnavailable, type Memory } from './log.ts'
 import { bytesOf, createKept, type KeptMessage, type Life, readKept, subjectOf } from './nats-bucket.ts'
 import { deliverWithinMs, reasonOf } from './nats-connection.ts'
-import { blankAt, boundsWithin, type Portion, portion, Retention, type Stored, Tail } from './retention.ts'
+import {
+  blankAt,
+  boundsWithin,
+  ChannelRetention,
+  type Portion,
+  portion,
+  Retention,
+  type Stored,
+  Tail,
+} from './retention.ts'
 import type { Archive } from './sequencer.ts'
 
 interface ViewParts extends LogParts {
@@ -90,7 +99,7 @@ export class View implements Archive {
     this.#folding = new Folding(
       {
         folds,
-        bases: { ...this.#kept.bases, erase: (channel, before) => this.#eraseAll(channel, before) },
+        bases: { ...this.#kept.bases, erase: (...which) => this.#eraseAll(...which) },
         defer: setImmediate,
         onFailure,
         onFolded: (messages) => messages.forEach((message) => void this.tail.superseded(message)),
@@ -99,7 +108,9 @@ export class View implements Archive {
       this.#kept.stored((kind) => folds[kind] !== undefined),
     )
     const newest = this.#kept.newest((kind) => folds[kind] === undefined)
-    this.tail = new Tail(boundsWithin(limits, memory), now, this.#folding, floor, newest)
+    const bounds = boundsWithin(limits, memory)
+    const channels = new ChannelRetention(parts, () => this.#retention.floor)
+    this.tail = new Tail(bounds, now, this.#folding, floor, newest, channels)
   }
 
   take(message: Message): void {
@@ -180,11 +191,11 @@ export class View implements Archive {
     await this.#kept.written().catch(this.#parts.onFailure)
   }
 
-  #eraseAll(channel: string, before: number): void {
+  #eraseAll(channel: string, before: number, after = 0): void {
     const { manager, name, onFailure } = this.#parts
     this.#kept.erase(channel, before)
     for (const [seq, stored] of this.#held) {
-      if (stored.channel !== channel || seq >= before) continue
+      if (stored.channel !== channel || seq <= after || seq >= before) continue
       this.#held.set(seq, { channel: '', bytes: 0, acceptedAt: stored.acceptedAt })
       if (seq > this.#retention.floor) this.#retention.shrank(stored.bytes)
     }

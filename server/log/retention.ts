@@ -14,7 +14,7 @@ import {
 import type { Clock } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
 import type { Folding } from './folding.ts'
-import type { Bounds, Identified, Memory } from './log.ts'
+import type { Bounds, Identified, LogParts, Memory } from './log.ts'
 
 /** Whether the oldest message, accepted at `oldestAt` (ms since the epoch), must go. */
 function exceeds(bounds: Bounds, held: Memory & { readonly oldestAt: number }, now: number): boolean {
@@ -136,6 +136,89 @@ export class Retention {
   }
 }
 
+/** A message that a channel keeps, or has dropped but not erased. */
+interface Kept extends Stored {
+  readonly seq: number
+}
+
+interface KeptChannel {
+  readonly bounds: Bounds
+  /** Oldest first. */
+  readonly held: Kept[]
+  bytes: number
+  /** The channel's messages after this number are held. */
+  floor: number
+  gone: Kept[]
+  goneBytes: number
+}
+
+/** What single channels keep, if that is less than the log does. */
+export class ChannelRetention {
+  readonly #boundsOf: NonNullable<LogParts['keepOn']>
+  readonly #now: Clock
+  readonly #logFloor: () => number
+  readonly #channels = new Map<string, KeptChannel>()
+
+  /** `logFloor` returns the number after which the log holds all messages. */
+  constructor({ keepOn = () => undefined, now }: Pick<LogParts, 'keepOn' | 'now'>, logFloor: () => number) {
+    this.#boundsOf = keepOn
+    this.#now = now
+    this.#logFloor = logFloor
+  }
+
+  add(channel: string, message: Kept): void {
+    const bounds = this.#boundsOf(channel)
+    if (!bounds) return
+    const logFloor = this.#logFloor()
+    const kept = upsert(this.#channels, channel, () => ({
+      ...{ bounds, held: [], bytes: 0, floor: 0, gone: [], goneBytes: 0 },
+    }))
+    kept.held.push(message)
+    kept.bytes += message.bytes
+    for (let oldest = kept.held[0]; oldest && oldest.seq <= logFloor; oldest = kept.held[0]) {
+      kept.held.shift()
+      kept.bytes -= oldest.bytes
+    }
+    this.#forget(kept)
+  }
+
+  /** The number after which the channel's messages are held. */
+  floorOf(channel: string): number {
+    const kept = this.#channels.get(channel)
+    if (!kept) return 0
+    this.#forget(kept)
+    return kept.floor
+  }
+
+  /** The numbers of dropped messages, once it is worth erasing them: then they count as erased. */
+  takeErasable(channel: string): readonly number[] {
+    const kept = this.#channels.get(channel)
+    const { least } = erasePortion
+    if (!kept || (kept.gone.length < least.messages && kept.goneBytes < least.bytes)) return []
+    const seqs = kept.gone.map(({ seq }) => seq)
+    kept.gone = []
+    kept.goneBytes = 0
+    return seqs
+  }
+
+  forgetChannel(channel: string): void {
+    this.#channels.delete(channel)
+  }
+
+  #forget(kept: KeptChannel): void {
+    const now = this.#now()
+    for (let oldest = kept.held[0]; oldest && kept.held.length > 1; oldest = kept.held[0]) {
+      const held = { messages: kept.held.length, bytes: kept.bytes, oldestAt: oldest.acceptedAt }
+      if (!exceeds(kept.bounds, held, now)) return
+      kept.held.shift()
+      kept.gone.push(oldest)
+      kept.bytes -= oldest.bytes
+      kept.goneBytes += oldest.bytes
+      kept.floor = oldest.seq
+    }
+  }
+}
+
 export interface Portion {
   readonly messages: Message[]
   /** Last number examined. */
@@ -176,6 +259,7 @@ export class Tail {
   readonly #bounds: Bounds
   readonly #now: Clock
   readonly #folding: Folding
+  readonly #channels: ChannelRetention
   #floor: number
   #head: number
   /** By number, in order. */
@@ -193,12 +277,20 @@ export class Tail {
 
   /**
    * Begins after `floor`; `newest` are the newest of each channel and kind up to there, in order.
-   * `folding` holds those of cumulative kinds.
+   * `folding` holds those of cumulative kinds, `channels` what single ones keep of earlier messages.
    */
-  constructor(bounds: Bounds, now: Clock, folding: Folding, floor = 0, newest: readonly Message[] = []) {
+  constructor(
+    bounds: Bounds,
+    now: Clock,
+    folding: Folding,
+    floor = 0,
+    newest: readonly Message[] = [],
+    channels = new ChannelRetention({ now }, () => floor),
+  ) {
     this.#bounds = bounds
     this.#now = now
     this.#folding = folding
+    this.#channels = channels
     this.#floor = floor
     this.#head = floor
     for (const message of newest) {
@@ -225,14 +317,40 @@ export class Tail {
     return this.#heads
   }
 
+  /** The number after which the channel's messages are held, if the log does not drop more. */
+  floorOf(channel: string): number {
+    return this.#channels.floorOf(channel)
+  }
+
   /** `message.seq` is `head + 1`; `bytes` is its body's size. Enforces the bounds. */
   add(message: Message, bytes: number): void {
     this.#head = message.seq
     this.#held.set(message.seq, { message, bytes })
     this.#bytes += bytes
     if (isKind(message, 'erasure')) this.#erase(message)
-    else this.#keep(message, bytes)
+    else {
+      this.#keep(message, bytes)
+      this.#drop(message, bytes)
+    }
     this.forget()
+  }
+
+  /** Erases what the message's channel no longer keeps. */
+  #drop({ channel, seq, acceptedAt }: Message, bytes: number): void {
+    this.#channels.add(channel, { seq, bytes, acceptedAt })
+    const seqs = this.#channels.takeErasable(channel)
+    const [first, last] = [seqs[0], seqs.at(-1)]
+    if (first === undefined || last === undefined) return
+    this.#folding.eraseStored(channel, last + 1, first - 1)
+    for (const seq of seqs) this.#blank(seq)
+  }
+
+  #blank(seq: number): void {
+    const held = this.#held.get(seq)
+    if (!held) return
+    this.#forgetId(held.message)
+    this.#held.set(seq, { message: blankAt(seq, held.message.acceptedAt), bytes: 0 })
+    this.#bytes -= held.bytes
   }
 
   #keep(message: Message, bytes: number): void {
@@ -291,11 +409,9 @@ export class Tail {
     this.#newest.delete(channel)
     for (const message of this.#folding.erase(channel, before)) this.#forgetId(message)
     for (const [seq, held] of this.#held) {
-      if (held.message.channel !== channel || seq >= before) continue
-      this.#forgetId(held.message)
-      this.#held.set(seq, { message: blankAt(seq, held.message.acceptedAt), bytes: 0 })
-      this.#bytes -= held.bytes
+      if (held.message.channel === channel && seq < before) this.#blank(seq)
     }
+    this.#channels.forgetChannel(channel)
     this.#deletions.delete(channel)
     this.#empty.delete(channel)
     this.#heads.delete(channel)

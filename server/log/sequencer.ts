@@ -121,7 +121,7 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
     this.#eraseDue()
     if (cursor && this.#archive.catchUp) await this.#archive.catchUp(cursor)
     const { head } = this
-    const isHeld = cursor !== null && this.#continues(cursor) && cursor.seq >= this.#archive.floor()
+    const isHeld = cursor !== null && this.#continues(cursor) && cursor.seq >= this.#floorOf(channels)
     const found = isHeld ? await this.#archive.after(cursor.seq, channels) : null
     if (found) {
       const reached = { epoch: this.epoch, seq: found.upTo }
@@ -135,7 +135,7 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
 
   readonly oldest: Log['oldest'] = async (channel, kind) => {
     this.#mustBeOpen()
-    const floor = this.#archive.floor()
+    const floor = this.#floorOf([channel])
     const { base, messages } = this.#archive.oldest(channel, kind)
     return { base, messages, after: { epoch: this.epoch, seq: Math.max(base?.seq ?? 0, floor) } }
   }
@@ -187,6 +187,11 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
   /** Called once. Waits for pending drafts; there will be no more. */
   protected async finish(): Promise<void> {
     await Promise.allSettled(Array.from(this.pending.values(), ({ promise }) => promise))
+  }
+
+  /** The number after which all messages of these channels are held. */
+  #floorOf(channels: Iterable<string>): number {
+    return Math.max(this.#archive.floor(), ...Array.from(channels, (one) => this.tail.floorOf(one)))
   }
 
   #mustBeOpen(): void {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 
 import { testLogContract } from './log-contract.ts'
@@ -89,6 +90,44 @@ test('a draft that is only in the file keeps its number, beside new ones, and it
   const { recovered, messages } = await readAll(log, await cursorAt(log, 0), main)
   assert.deepEqual([recovered, idsOf(messages).slice(9)], [true, ['w1-10', 'w2-1', 'w2-2']])
   await log.close()
+})
+
+test('what a channel does not keep is erased from the file in portions, also after a restart', async (context) => {
+  const file = newFile(context)
+  const open = (messages: number) =>
+    openSqliteLog({
+      ...{ ...given, file, memory: littleMemory },
+      keepOn: (channel) => (channel === 'main' ? { messages, bytes: 1e9, ageMs: 1e9 } : undefined),
+    })
+  const rows = () => {
+    const database = new DatabaseSync(file, { readOnly: true })
+    try {
+      return database.prepare("SELECT count(*) AS count FROM message WHERE channel = 'main'").get()?.count
+    } finally {
+      database.close()
+    }
+  }
+  const first = open(100)
+  for (let n = 1; n <= 200; n += 1) {
+    await first.append(draft(`w1-${n}`), 2000)
+    await first.append(draft(`w2-${n}`, 'x', 'other'), 2000)
+  }
+  assert.equal(rows(), 136)
+  const { after } = await first.oldest('main', 'edit')
+  await first.close()
+  const again = open(100)
+  assert.equal((await again.oldest('main', 'edit')).after.seq, after.seq)
+  assert.equal((await readAll(again, await cursorAt(again, 0), new Set(['other']))).messages.length, 200)
+  await again.close()
+  const less = open(10)
+  assert.equal(rows(), 10)
+  await less.append(draft('w1-201'), 2000)
+  const { messages } = await readAll(less, (await less.oldest('main', 'edit')).after, main)
+  assert.deepEqual(
+    idsOf(messages),
+    countTo(10).map((n) => `w1-${191 + n}`),
+  )
+  await less.close()
 })
 
 test('the file is pruned in portions and keeps the snapshot', async (context) => {

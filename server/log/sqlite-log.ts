@@ -13,7 +13,7 @@ import {
   type Memory,
   newEpoch,
 } from './log.ts'
-import { boundsWithin, type Portion, portion, Retention, Tail } from './retention.ts'
+import { boundsWithin, ChannelRetention, type Portion, portion, Retention, Tail } from './retention.ts'
 import { type Entry, type LogStore, Sequencer } from './sequencer.ts'
 import { explain, isDamage, isFull, type LogFile, openLogFile, SqliteStore } from './sqlite-store.ts'
 
@@ -112,9 +112,9 @@ class SqliteLogStore implements LogStore {
         folds,
         bases: {
           ...store.bases,
-          erase(channel, before) {
+          erase(channel, before, after) {
             const { floor } = retention
-            retention.shrank(store.transaction(() => store.eraseChannel(channel, before, floor)))
+            retention.shrank(store.transaction(() => store.eraseChannel(channel, before, floor, after)))
           },
         },
         defer,
@@ -126,7 +126,9 @@ class SqliteLogStore implements LogStore {
     )
     for (const { message, bytes } of store.unfolded(cumulative, floor)) this.#folding.add(message, bytes)
     const newest = store.newest(cumulative).filter(({ seq }) => seq <= floor)
-    this.tail = new Tail(bounds, now, this.#folding, floor, newest)
+    const channels = new ChannelRetention(parts, () => retention.floor)
+    if (parts.keepOn) for (const { channel, ...stored } of store.upTo(floor)) channels.add(channel, stored)
+    this.tail = new Tail(bounds, now, this.#folding, floor, newest, channels)
     for (const { message, bytes } of recent) this.tail.add(message, bytes)
   }
 

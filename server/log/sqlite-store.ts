@@ -401,16 +401,17 @@ export class SqliteStore {
   }
 
   /**
-   * Erases a channel before that number; its messages leave empty rows. Returns the bytes freed
-   * after `floor`.
+   * Erases a channel before that number, its messages after another one; they leave empty rows.
+   * Returns the bytes freed after `floor`.
    */
-  eraseChannel(channel: string, before: number, floor: number): number {
+  eraseChannel(channel: string, before: number, floor: number, after = 0): number {
     const freed = `SELECT total(octet_length(body) - octet_length(?)) AS bytes FROM message WHERE channel = ? AND seq > ? AND seq < ?`
     const { body, ...blank } = blankAt(0, 0)
     const text = JSON.stringify(body)
-    const row: Row = this.#database.prepare(freed).get(text, channel, floor, before) ?? {}
-    const empty = `UPDATE message SET id = seq, channel = ?, kind = ?, sender = ?, at = ?, body = ?, checksum = NULL WHERE channel = ? AND seq < ?`
-    this.#database.prepare(empty).run(blank.channel, blank.kind, blank.from, blank.at, text, channel, before)
+    const row: Row = this.#database.prepare(freed).get(text, channel, Math.max(floor, after), before) ?? {}
+    const empty = `UPDATE message SET id = seq, channel = ?, kind = ?, sender = ?, at = ?, body = ?, checksum = NULL WHERE channel = ? AND seq > ? AND seq < ?`
+    const fields = [blank.channel, blank.kind, blank.from, blank.at, text] as const
+    this.#database.prepare(empty).run(...fields, channel, after, before)
     for (const table of ['survivor', 'past_base'])
       this.#database.prepare(`DELETE FROM ${table} WHERE channel = ? AND seq < ?`).run(channel, before)
     return Number(row.bytes)
@@ -430,6 +431,15 @@ export class SqliteStore {
 
   oldestAfter(seq: number): Stored[] {
     return this.#sql.oldest.all(seq) as unknown as Stored[]
+  }
+
+  /** Sizes of the messages up to a number, in order. Scans the log. */
+  upTo(seq: number): IterableIterator<Stored & { readonly seq: number; readonly channel: string }> {
+    const rows = this.#database.prepare(
+      `SELECT seq, channel, octet_length(body) AS bytes, accepted_at AS acceptedAt FROM message
+       WHERE seq <= ? AND channel <> '' ORDER BY seq`,
+    )
+    return rows.iterate(seq) as ReturnType<SqliteStore['upTo']>
   }
 
   /** In order; `bytes` is the body's size. */

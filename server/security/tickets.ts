@@ -11,7 +11,10 @@ export interface Permit {
   readonly write: readonly string[]
   /** Ms since the epoch; then the application is asked again. Default: in an hour. */
   readonly expiresAt?: number
-  /** Who it is: its clients together hold at most half of all windows. */
+  /**
+   * Who it is: others see it with each message. The clients of one user hold at most half of all
+   * windows.
+   */
   readonly user?: string
 }
 

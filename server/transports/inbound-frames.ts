@@ -1,13 +1,13 @@
 // Frames from clients, over WebSocket or in a streamed body: checked, stored and answered in order.
 
 import { counted } from '../http/refusals.ts'
-import { admitAwareness, admitBeat, idOf } from '../hub/admission.ts'
+import { admitBeat, idOf } from '../hub/admission.ts'
 import { Delivery } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import type { Subscriber } from '../hub/subscriber.ts'
 import { output } from '../output.ts'
 import { type Grant, hasEnded } from '../security/grants.ts'
-import type { DownFrame, UpFrame } from '../wire/messages.ts'
+import type { DownFrame, Draft, UpFrame } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { mostBytesFor, type TransportLimits, tooLargeFor } from './bodies.ts'
@@ -15,7 +15,7 @@ import type { Source } from './budget.ts'
 import type { Mounting } from './transport.ts'
 import { diagnostics, mayPublish, parseJson } from './uplink.ts'
 
-interface InboundParts extends Pick<Mounting, 'admitDraft'> {
+interface InboundParts extends Pick<Mounting, 'admission'> {
   readonly hub: Pick<Hub, 'waitMs' | 'refused' | 'heard' | 'publish' | 'show'>
   readonly timers: Timers
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
@@ -48,6 +48,8 @@ export class InboundFrames {
   #held: Received[] = []
   #stopTimer: (() => void) | null = null
   #isPaused = false
+  /** A message is being completed: later frames wait. */
+  #isCompleting = false
   #hasBeaten = false
   /** The last pending answer, which waits for the log or for earlier answers. */
   #answered: Promise<void> | null = null
@@ -63,9 +65,11 @@ export class InboundFrames {
 
   take(frame: Received): void {
     diagnostics.arrived.publish(this.#parts.source)
-    const waitMs = this.#held.length > 0 ? 0 : this.#waitMs()
-    if (this.#held.length === 0 && waitMs === 0) return void this.#takeNow(frame)
+    const mustWait = this.#held.length > 0 || this.#isCompleting
+    const waitMs = mustWait ? 0 : this.#waitMs()
+    if (!mustWait && waitMs === 0) return void this.#takeNow(frame)
     this.#held.push(frame)
+    this.#pause()
     if (waitMs > 0) this.#hold(waitMs)
   }
 
@@ -73,6 +77,7 @@ export class InboundFrames {
     this.#stopTimer?.()
     this.#stopTimer = null
     this.#held = []
+    this.#isPaused = false
   }
 
   /** Every frame counts, since each is parsed and answered. */
@@ -82,9 +87,11 @@ export class InboundFrames {
   }
 
   #hold(waitMs: number): void {
-    const { timers, source } = this.#parts
-    this.#stopTimer = timers.later(() => this.#takeHeld(), waitMs)
-    if (!this.#isPaused) source.pause()
+    this.#stopTimer = this.#parts.timers.later(() => this.#takeHeld(), waitMs)
+  }
+
+  #pause(): void {
+    if (!this.#isPaused) this.#parts.source.pause()
     this.#isPaused = true
   }
 
@@ -92,6 +99,7 @@ export class InboundFrames {
     const { source } = this.#parts
     this.#stopTimer = null
     for (let frame = this.#held[0]; frame !== undefined; frame = this.#held[0]) {
+      if (this.#isCompleting) return
       const waitMs = this.#waitMs()
       if (waitMs > 0) return void this.#hold(waitMs)
       this.#held.shift()
@@ -101,10 +109,15 @@ export class InboundFrames {
     this.#isPaused = false
   }
 
+  /** `ws` continues reading after `bye` until its peer closes too. None of that is acknowledged. */
+  #isOver(): boolean {
+    const { stream, grant, timers } = this.#parts
+    return stream()?.isClosed === true || hasEnded(grant, timers.now())
+  }
+
   #takeNow(received: Received): void {
-    const { hub, timers, grant, window, stream } = this.#parts
-    // `ws` continues reading after `bye` until its peer closes too. None of that is acknowledged.
-    if (stream()?.isClosed || hasEnded(grant, timers.now())) return
+    const { hub, timers, window } = this.#parts
+    if (this.#isOver()) return
     // The client's heartbeats wait in this queue: earlier frames count as signs of life.
     if (this.#hasBeaten) hub.heard(window)
     if (received === null) return
@@ -127,20 +140,19 @@ export class InboundFrames {
   }
 
   #show({ type: _, ...report }: Extract<UpFrame, { type: 'awareness' }>): void {
-    const { hub, window } = this.#parts
-    hub.show(window, admitAwareness(report))
+    const { hub, window, admission } = this.#parts
+    hub.show(window, admission.awareness(report))
   }
 
   #publish(message: unknown, bytes: number): void {
-    const { hub, timers, limits, grant, window, fingerprint, source, admitDraft } = this.#parts
+    const { hub, timers, limits, grant, window, fingerprint, source, admission } = this.#parts
     if (bytes > mostBytesFor(grant, limits)) throw tooLargeFor(grant, limits, idOf(message))
-    const draft = admitDraft(message)
+    const draft = admission.draft(message)
     mayPublish(draft, fingerprint, grant)
     if (this.#awaited && this.#awaited.id !== draft.id && timers.now() < this.#awaited.endsAt)
       throw this.#awaited.refusal.about(draft.id)
     this.#awaited = null
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
-    const stored = hub.publish(draft, window.identity.holder)
     const refused = (error: unknown) => {
       hub.refused(window, bytes)
       if (error instanceof Refusal && error.code.startsWith('log-'))
@@ -150,7 +162,20 @@ export class InboundFrames {
         }
       return refusalFor(error, draft.id)
     }
-    this.#answerInTurn(stored instanceof Promise ? stored.catch(refused) : stored)
+    const store = (completed: Draft) => {
+      if (this.#isOver()) return
+      const stored = hub.publish(completed, window.identity.holder)
+      this.#answerInTurn(stored instanceof Promise ? stored.catch(refused) : stored)
+    }
+    const completed = admission.complete?.(draft, grant) ?? draft
+    if (!(completed instanceof Promise)) return void store(completed)
+    this.#isCompleting = true
+    void completed
+      .then(store, (error) => this.#answerInTurn(refused(error)))
+      .finally(() => {
+        this.#isCompleting = false
+        this.#takeHeld()
+      })
   }
 
   /** Keeps responses in order: storing may be slower than refusing. */

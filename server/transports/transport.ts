@@ -9,7 +9,7 @@ import type { Framing } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import { fingerprintFor, type Grant, refuseName, refuseReading, refuseSpeaking } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import { type Draft, fingerprintIn, parseCursor } from '../wire/messages.ts'
+import { type AwarenessReport, type Draft, fingerprintIn, parseCursor } from '../wire/messages.ts'
 import { type HttpVersion, modeFor, type TransportName } from '../wire/modes.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
@@ -18,6 +18,14 @@ import type { Budget } from './budget.ts'
 
 export type ServerTransport = (mounting: Mounting) => void
 
+/** Checks what clients sent. Each throws a `Refusal`. */
+export interface Admission {
+  readonly draft: (given: unknown) => Draft
+  readonly awareness: (given: unknown) => AwarenessReport
+  /** Makes what is stored of a draft that its sender may publish. */
+  readonly complete?: (draft: Draft, grant: Grant) => Draft | Promise<Draft>
+}
+
 export interface Mounting {
   readonly router: Router
   readonly onSocket: (path: string, handler: SocketHandler) => void
@@ -25,8 +33,7 @@ export interface Mounting {
   readonly timers: Timers
   readonly bodies: Bodies
   readonly budget: Budget
-  /** Checks what a client sent. Throws a `Refusal`. */
-  readonly admitDraft: (given: unknown) => Draft
+  readonly admission: Admission
   readonly limits: TransportLimits
   /** Longest hold of a long poll, ms. */
   readonly holdMs: number

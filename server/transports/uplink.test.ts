@@ -4,19 +4,20 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { defaultConfig } from '../config/config.ts'
-import { admitDraft } from '../hub/admission.ts'
+import { pageAdmission } from '../hub/admission.ts'
 import type { Delivery } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import { countTo, type HubChange, openHub, refusalOf, settled } from '../hub/hub-testing.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
 import { output } from '../output.ts'
 import { fingerprintFor, type Grant, openGrant } from '../security/grants.ts'
-import type { DownFrame } from '../wire/messages.ts'
+import type { DownFrame, Draft } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { Bodies } from './bodies.ts'
 import { Budget } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
+import type { Admission } from './transport.ts'
 import { mountUplink } from './uplink.ts'
 
 const draftOf = (n: number, change: object = {}) => ({
@@ -38,6 +39,7 @@ interface Change extends HubChange {
   readonly fingerprint?: string | null
   readonly maxMessageBytes?: number
   readonly instead?: Partial<Hub>
+  readonly complete?: Admission['complete']
 }
 
 async function openInbound({
@@ -45,6 +47,7 @@ async function openInbound({
   fingerprint = null,
   maxMessageBytes = 2000,
   instead,
+  complete = (draft) => draft,
   ...change
 }: Change = {}) {
   const opened = openHub(change)
@@ -54,7 +57,7 @@ async function openInbound({
   const reader = { isBehind: false, isClosed: false, send: ({ frame }: Delivery) => void answers.push(frame) }
   const flow: string[] = []
   const inbound = new InboundFrames({
-    admitDraft,
+    admission: { ...pageAdmission, complete },
     hub: Object.assign(opened.hub, instead),
     timers: opened.time,
     grant,
@@ -82,6 +85,38 @@ test('stores and acknowledges messages', async () => {
   inbound.take(publish(1))
   await settled()
   assert.deepEqual([answers, numbers()], [[{ type: 'stored', id: 'w1-1', seq: 1 }], [1]])
+})
+
+test('while a message is being completed, later frames wait and no more are read', async () => {
+  const completing = new Map<string, PromiseWithResolvers<Draft>>()
+  const complete = (draft: Draft) => {
+    completing.set(draft.id, Promise.withResolvers<Draft>())
+    return completing.get(draft.id)?.promise ?? draft
+  }
+  const { inbound, said, flow, numbers } = await openInbound({ complete })
+  for (const n of [1, 2, 3]) inbound.take(publish(n))
+  await settled()
+  assert.deepEqual([[...completing.keys()], flow], [['w1-1'], ['pause']])
+  completing.get('w1-1')?.resolve(draftOf(1) as Draft)
+  await settled()
+  completing.get('w1-2')?.reject(new Refusal('bad-shape', 'No.', 'w1-2'))
+  await settled()
+  assert.deepEqual([flow, numbers()], [['pause', 'resume'], [1]])
+  inbound.stop()
+  completing.get('w1-3')?.resolve(draftOf(3) as Draft)
+  await settled()
+  assert.deepEqual(said(), ['stored w1-1', 'bad-shape w1-2', 'stored w1-3'])
+  assert.deepEqual(flow, ['pause', 'resume'])
+})
+
+test('a message that was completed after its stream had ended is not stored', async () => {
+  const completing = Promise.withResolvers<Draft>()
+  const { inbound, reader, said, numbers } = await openInbound({ complete: () => completing.promise })
+  inbound.take(publish(1))
+  reader.isClosed = true
+  completing.resolve(draftOf(1) as Draft)
+  await settled()
+  assert.deepEqual([said(), numbers()], [[], []])
 })
 
 const misfits: [text: string, answer: string][] = [
@@ -371,7 +406,10 @@ async function postHeartbeat(body: string): Promise<unknown> {
     budget: new Budget(defaultConfig.limits, time),
     penalties,
   })
-  mountUplink({ router: router as never, hub: hub as never, bodies, admitDraft })
+  mountUplink({
+    ...{ router: router as never, hub: hub as never, bodies, timers: time },
+    admission: pageAdmission,
+  })
   const query = new URLSearchParams({ key: 'k'.repeat(22) })
   query.set('window', `${fingerprintFor(query)}.w1`)
   const ctx = {

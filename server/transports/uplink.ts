@@ -2,10 +2,10 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { admitAwareness, admitBeat } from '../hub/admission.ts'
-import { fingerprintFor, type Grant, refuseName, refuseWriting } from '../security/grants.ts'
+import { admitBeat } from '../hub/admission.ts'
+import { fingerprintFor, type Grant, mustLast, refuseName, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import type { Draft, Stored } from '../wire/messages.ts'
+import { type Draft, mostStateBytes, type Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type AnyRequest, connectionOf } from './bodies.ts'
 import { admitOwner, type Mounting, queryOf } from './transport.ts'
@@ -17,14 +17,14 @@ import { admitOwner, type Mounting, queryOf } from './transport.ts'
 export const diagnostics = { arrived: channel('crosswind:arrived'), admitted: channel('crosswind:admitted') }
 
 const mostBeatBytes = 16_384
-const mostAwarenessBytes = 1024
+const mostAwarenessBytes = mostStateBytes + 1024
 
-type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies' | 'admitDraft'>
+type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies' | 'admission' | 'timers'>
 
 export const messagesPath = '/api/messages'
 
 /** Returns the handler for posted messages, for both HTTP versions. */
-export function mountUplink({ router, hub, bodies, admitDraft }: UplinkParts) {
+export function mountUplink({ router, hub, bodies, admission, timers }: UplinkParts) {
   /**
    * The last query of each connection, and the fingerprint of its key: a window sends the same
    * query with each message.
@@ -44,11 +44,16 @@ export function mountUplink({ router, hub, bodies, admitDraft }: UplinkParts) {
     const connection = connectionOf(request)
     const fingerprint = fingerprintIn(request.url?.split('?', 2)[1] ?? '', connection)
     mustBeOfType(request, 'Messages', 'application/json')
-    const draft = admitDraft(parseJson(await bodies.text(request, grant)))
+    const draft = admission.draft(parseJson(await bodies.text(request, grant)))
     mayPublish(draft, fingerprint, grant)
     refuseHaste(hub.waitMs(connection, draft.from), draft.id)
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source: request })
-    const stored = await hub.publish(draft, { connection, invitation: grant.invitation })
+    let completed = admission.complete?.(draft, grant) ?? draft
+    if (completed instanceof Promise) {
+      completed = await completed
+      mustLast(grant, timers.now())
+    }
+    const stored = await hub.publish(completed, { connection, invitation: grant.invitation })
     // Node flushes at the end of a turn: let the subscribers' bytes go first.
     await nextTurn()
     return stored
@@ -69,7 +74,7 @@ export function mountUplink({ router, hub, bodies, admitDraft }: UplinkParts) {
     const { window, opening } = admitOwner(queryOf(ctx))
     mustBeOfType(ctx.req, 'States', 'application/json')
     const text = await bodies.text(ctx.req, grantOf(ctx), mostAwarenessBytes)
-    const report = admitAwareness(parseJson(text))
+    const report = admission.awareness(parseJson(text))
     refuseHaste(hub.waitMs(connectionOf(ctx.req), window), null)
     hub.show(window, report, opening)
     ctx.status = 204

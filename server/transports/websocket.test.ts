@@ -6,7 +6,7 @@ import { PassThrough, type Writable } from 'node:stream'
 import { test } from 'node:test'
 import * as ws from 'ws'
 import { defaultConfig } from '../config/config.ts'
-import { admitDraft } from '../hub/admission.ts'
+import { pageAdmission } from '../hub/admission.ts'
 import { openHub, settled } from '../hub/hub-testing.ts'
 import { openGrant } from '../security/grants.ts'
 import { Budget } from './budget.ts'
@@ -72,7 +72,15 @@ async function openSockets(names: readonly string[]) {
   }
   const budget = new Budget(defaultConfig.limits, time)
   const router = { get: () => undefined }
-  websocket({ hub, timers: time, limits, budget, admitDraft, onSocket, router } as unknown as Mounting)
+  websocket({
+    hub,
+    timers: time,
+    limits,
+    budget,
+    admission: pageAdmission,
+    onSocket,
+    router,
+  } as unknown as Mounting)
   const sockets = names.map((window) => {
     const socket = new FakeSocket()
     const query = new URLSearchParams({ window, channels: 'main' })

@@ -231,6 +231,10 @@ interface ProbeBody {
 /** What an application sends, on the channels that it has declared for it. */
 interface JsonBody {
   readonly data: unknown
+  /** Who the sender is, as the application says: only in messages. */
+  readonly user?: string
+  /** Of what was sent, if the application has changed it: identifies a repeat. */
+  readonly digest?: string
 }
 
 /** Longest interval between overviews while a channel has readers, ms. */
@@ -390,16 +394,16 @@ export interface Presence {
 }
 
 /** Changes of the windows shown on a channel; never in the log. */
-export interface AwarenessFrame {
+export interface AwarenessFrame<State = unknown> {
   readonly type: 'awareness'
   readonly channel: string
   /** A null state means that the window has gone. */
-  readonly windows: readonly { readonly window: string; readonly state: AwarenessState | null }[]
+  readonly windows: readonly { readonly window: string; readonly state: State | null }[]
   /** The frame lists all windows of the channel: any other has gone. */
   readonly whole?: true
 }
 
-/** What a window shows about itself. */
+/** What a window shows about itself on a page; on an application's channels it is any JSON. */
 export interface AwarenessState {
   /** Yjs client id; 0 for none. */
   readonly client: number
@@ -413,12 +417,15 @@ export interface AwarenessState {
 /** UTF-16 units. */
 export const mostNameCharacters = 40
 
+/** Of a state on an application's channels, as JSON in UTF-8. */
+export const mostStateBytes = 4096
+
 /** Maximum number of windows shown on a channel; the newest are shown. */
 export const mostShownWindows = 200
 
 /** A null state leaves. `window` and `channel` default to the stream's name and first channel. */
 export interface AwarenessReport {
-  readonly state: AwarenessState | null
+  readonly state: unknown
   readonly window?: string
   readonly channel?: string
 }

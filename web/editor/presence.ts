@@ -175,7 +175,7 @@ export class Presence {
 
   // The others
 
-  heard({ windows, whole }: Pick<AwarenessFrame, 'windows' | 'whole'>): void {
+  heard({ windows, whole }: Pick<AwarenessFrame<AwarenessState>, 'windows' | 'whole'>): void {
     const named = new Set(windows.map(({ window }) => window))
     if (whole) for (const other of this.#others.keys()) if (!named.has(other)) this.#takeState(other, null)
     for (const { window: other, state } of windows)

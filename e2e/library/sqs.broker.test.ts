@@ -1,0 +1,37 @@
+// A server of an application behind a queue of SQS.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { startSqsServer, type TestSqs } from '../../server/log/sqs-testing.ts'
+import { type Said, start, texts } from './testing.ts'
+
+let sqs: TestSqs
+before(async () => {
+  sqs = await startSqsServer()
+})
+after(() => sqs.stop())
+
+test('what passed the queue is stored with its user, also after a restart', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-library-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const { endpoint, queue } = sqs.settings('library')
+  const setting = {
+    storage: { kind: 'sqs', folder, queue, ...(endpoint !== null && { endpoint }) },
+    authorize: () => ({ user: 'ada', read: ['room.*'], write: ['room.*'] }),
+  } as const
+  const first = await start(t, setting)
+  const room = first.open().channel<Said>('room.1')
+  const heard = texts(room, 1)
+  await room.publish({ text: 'hello' })
+  assert.deepEqual(await heard, ['hello'])
+  await first.crosswind.close({ drainMs: 0 })
+  const { crosswind } = await start(t, setting)
+  const read = await Array.fromAsync(crosswind.read('room.1'))
+  assert.deepEqual(
+    read.map(({ user, data }) => [user, data]),
+    [['ada', { text: 'hello' }]],
+  )
+})

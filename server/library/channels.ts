@@ -1,0 +1,134 @@
+// What an application declares of its channels, and what it lets clients publish there.
+
+import { hash } from 'node:crypto'
+import { admitJson, admitJsonAwareness } from '../hub/admission.ts'
+import type { LogParts } from '../log/log.ts'
+import type { Grant } from '../security/grants.ts'
+import { matches } from '../security/tickets.ts'
+import type { Admission } from '../transports/transport.ts'
+import { type Draft, isChannelName, pageOfOverview, probesChannel, windChannel } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
+import { inWords, isSchema, type StandardSchema } from './standard-schema.ts'
+
+/** Of a channel, or of all whose names begin with what stands before a final `*`. */
+export interface ChannelRule {
+  readonly kind: 'json'
+  /**
+   * What may be published: what it returns is stored. It must give the same for the same data, and
+   * may be asynchronous; then each client's messages wait for the one before.
+   */
+  readonly validate?: StandardSchema
+  /** How much each of the channels keeps, if that is less than `limits` allow the whole log. */
+  readonly keep?: Keep
+}
+
+/** The newest message stays in any case. */
+export interface Keep {
+  readonly messages?: number
+  /** Of what was published, as JSON. */
+  readonly bytes?: number
+  readonly hours?: number
+}
+
+const keepLimits = { messages: 'logMessages', bytes: 'logBytes', hours: 'logHours' } as const
+
+type Limits = Readonly<Record<(typeof keepLimits)[keyof typeof keepLimits], number>>
+
+const hourMs = 3_600_000
+
+/** The rules of an application's channels. */
+export class Channels implements Admission {
+  readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
+
+  /** Throws an `Error` that names what does not fit. */
+  constructor(rules: Readonly<Record<string, ChannelRule>>, limits: Limits) {
+    this.#rules = Object.entries(rules)
+    for (const [pattern, { keep, validate }] of this.#rules) {
+      const isReserved = [windChannel, probesChannel].includes(pattern) || pageOfOverview(pattern) !== null
+      if (isReserved || !isChannelName(pattern.replace(/\*$/, 'x')))
+        throw new Error(`createCrosswind: "${pattern}" in channels cannot name a channel.`)
+      if (validate !== undefined && !isSchema(validate))
+        throw new Error(
+          `createCrosswind: channels['${pattern}'].validate is no Standard Schema (https://standardschema.dev), as zod's and others' are.`,
+        )
+      if (keep) checkKeep(`channels['${pattern}'].keep`, keep, limits)
+    }
+  }
+
+  /** See `LogParts`; undefined if no channel keeps less than the log. */
+  get keepOn(): LogParts['keepOn'] {
+    if (!this.#rules.some(([, { keep }]) => keep)) return undefined
+    return (channel) => {
+      const keep = this.#find(channel)?.keep
+      if (!keep) return undefined
+      const { messages = Infinity, bytes = Infinity, hours = Infinity } = keep
+      return { messages, bytes, ageMs: hours * hourMs }
+    }
+  }
+
+  /** Throws a `Refusal` (400 `bad-channel`). */
+  ruleFor({ id, channel }: Pick<Draft, 'id' | 'channel'>): ChannelRule {
+    const rule = this.#find(channel)
+    if (rule) return rule
+    const sentence = `This server has no channel "${channel}"; declare it, or a prefix of it and *, in channels.`
+    throw new Refusal('bad-channel', sentence, id)
+  }
+
+  readonly awareness = admitJsonAwareness
+
+  readonly draft = (given: unknown): Draft<'json'> => {
+    const draft = admitJson(given)
+    this.ruleFor(draft)
+    return draft
+  }
+
+  /** What is stored. Throws or rejects with a `Refusal` (400 `bad-channel` or `bad-shape`). */
+  readonly complete = (draft: Draft, grant: Pick<Grant, 'invitation'>): Draft | Promise<Draft> => {
+    const { validate } = this.ruleFor(draft)
+    // What an application allows is of a user.
+    const named = withUser(draft as Draft<'json'>, grant.invitation)
+    return validate ? validated(named, validate) : named
+  }
+
+  #find(channel: string): ChannelRule | undefined {
+    return this.#rules.find(([pattern]) => matches(pattern, channel))?.[1]
+  }
+}
+
+/** Throws an `Error` that names the value and what is allowed. */
+function checkKeep(what: string, keep: Keep, limits: Limits): void {
+  for (const [name, value] of Object.entries(keep)) {
+    if (!Object.hasOwn(keepLimits, name))
+      throw new Error(`createCrosswind: ${what} has no ${name}; it has messages, bytes and hours.`)
+    const limit = keepLimits[name as keyof Keep]
+    const isNumber = name === 'hours' ? value > 0 : Number.isInteger(value) && value > 0
+    if (isNumber && value <= limits[limit]) continue
+    const allowed = `a number above 0, at most that of the whole log, ${limits[limit]} (limits.${limit})`
+    throw new Error(`createCrosswind: ${what}.${name} is ${value}; it must be ${allowed}.`)
+  }
+}
+
+const withUser = (draft: Draft<'json'>, user: string | null): Draft<'json'> =>
+  user === null ? draft : { ...draft, body: { ...draft.body, user } }
+
+async function validated(draft: Draft<'json'>, schema: StandardSchema): Promise<Draft<'json'>> {
+  const { id, channel, body } = draft
+  const result = await schema['~standard'].validate(body.data)
+  const [issue] = result.issues ?? []
+  if (issue)
+    throw new Refusal('bad-shape', `The data does not fit channel "${channel}": ${inWords(issue)}`, id)
+  const given = JSON.stringify(body.data)
+  const text = jsonOf('value' in result ? result.value : undefined, `validate, of channel "${channel}"`)
+  if (text === given) return draft
+  const digest = hash('sha256', given, 'base64url').slice(0, digestLength)
+  return { ...draft, body: { ...body, data: JSON.parse(text), digest } }
+}
+
+const digestLength = 22
+
+/** Throws a `TypeError` that names who gave what is not JSON. */
+export function jsonOf(data: unknown, source: string): string {
+  const text: string | undefined = JSON.stringify(data)
+  if (text === undefined) throw new TypeError(`${source}: the data is ${typeof data}; it must be JSON.`)
+  return text
+}

@@ -1,0 +1,59 @@
+// The paged read of a channel in a log that keeps little.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ampleLimits } from '../log/log-testing.ts'
+import { createMemoryLog } from '../log/memory-log.ts'
+import type { Cursor } from '../wire/messages.ts'
+import { readPage } from './history.ts'
+
+async function openLog(messages: number) {
+  const limits = { ...ampleLimits, messages }
+  const log = createMemoryLog({
+    epoch: 'life1',
+    limits,
+    now: () => 0,
+    onFailure: (error) => assert.fail(`${error}`),
+  })
+  async function publish(channel: string, from: number, to: number): Promise<void> {
+    for (let n = from; n <= to; n += 1)
+      await log.append(
+        { id: `w-${channel}${n}`, channel, kind: 'json', from: 'w', at: 0, body: { data: n } },
+        0,
+      )
+  }
+  const read = async (channel: string, from: Cursor | null) => {
+    const { messages, cursor, recovered } = await readPage(log, channel, from)
+    return [recovered, messages.map(({ seq }) => seq), cursor.seq]
+  }
+  return { publish, read }
+}
+
+const at = (seq: number, epoch = 'life1') => ({ epoch, seq })
+
+test('a channel is read from a cursor, and from the beginning', async () => {
+  const { publish, read } = await openLog(100)
+  assert.deepEqual(await read('quiet', null), [true, [], 0])
+  await publish('quiet', 1, 2)
+  await publish('busy', 1, 3)
+  assert.deepEqual(await read('quiet', null), [true, [1, 2], 5])
+  assert.deepEqual(await read('quiet', at(1)), [true, [2], 5])
+})
+
+test('when the log has dropped messages, each channel says whether it missed one of its own', async () => {
+  const { publish, read } = await openLog(5)
+  await publish('quiet', 1, 2)
+  await publish('busy', 1, 20)
+  assert.deepEqual(await read('quiet', at(2)), [true, [], 22], 'nothing missed')
+  assert.deepEqual(await read('quiet', at(1)), [false, [2], 22], 'the newest stays')
+  assert.deepEqual(await read('quiet', null), [true, [2], 22])
+  assert.deepEqual(await read('busy', at(10)), [false, [18, 19, 20, 21, 22], 22])
+  assert.deepEqual(await read('busy', null), [true, [18, 19, 20, 21, 22], 22])
+})
+
+test('a cursor of another log, or from after the end, is not recovered', async () => {
+  const { publish, read } = await openLog(5)
+  await publish('quiet', 1, 2)
+  for (const cursor of [at(2, 'life2'), at(3)])
+    assert.deepEqual(await read('quiet', cursor), [false, [1, 2], 2])
+})

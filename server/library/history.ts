@@ -1,0 +1,44 @@
+// What a channel keeps, read in portions.
+
+import type { Log } from '../log/log.ts'
+import { type Cursor, type Message, parseCursor } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
+
+export interface Page {
+  readonly messages: readonly Message[]
+  /** After the messages. */
+  readonly cursor: Cursor
+  /** False if messages after the given cursor are gone: these begin with the oldest that is kept. */
+  readonly recovered: boolean
+}
+
+/** A portion after a cursor; without one, from the beginning. */
+export async function readPage(log: Log, channel: string, from: Cursor | null): Promise<Page> {
+  const channels = new Set([channel])
+  if (from) {
+    const { recovered, messages, reached, head } = await log.read(from, channels)
+    if (recovered) return { messages, cursor: reached, recovered }
+    // Other channels may have lost something.
+    const newest = log.heads().get(channel) ?? 0
+    if (from.epoch === head.epoch && newest <= from.seq && from.seq <= head.seq)
+      return { messages: [], cursor: head, recovered: true }
+  }
+  const { after } = await log.oldest(channel, 'json')
+  const { messages: newest } = await log.snapshot(channels)
+  const { messages, reached } = await log.read(after, channels)
+  // The newest stays when the log drops it.
+  const older = newest.filter(({ seq }) => seq <= after.seq)
+  return { messages: [...older, ...messages], cursor: reached, recovered: from === null }
+}
+
+/** `after` is a cursor, `start` or `newest`. Rejects with a `Refusal` (400 `bad-query`). */
+export async function pageAfter(log: Log, channel: string, after: string): Promise<Page> {
+  if (after === 'newest') {
+    const { head } = await log.snapshot(new Set([channel]))
+    return { messages: [], cursor: head, recovered: true }
+  }
+  const cursor = parseCursor(after)
+  if (cursor || after === 'start') return readPage(log, channel, cursor)
+  const sentence = `after is ${JSON.stringify(after.slice(0, 80))}; it must be a cursor, "start" or "newest".`
+  throw new Refusal('bad-query', sentence)
+}
