@@ -189,7 +189,10 @@ for (const [
 
 /** Middleware of an application, before Crosswind: a session's cookie, a log, and a page for what is not there. */
 const chains: Readonly<
-  Record<string, (crosswind: Crosswind, seen: unknown[]) => RequestListener | Promise<RequestListener>>
+  Record<
+    'Koa' | 'Express' | 'Fastify',
+    (crosswind: Crosswind, seen: unknown[]) => RequestListener | Promise<RequestListener>
+  >
 > = {
   Koa: (crosswind, seen) =>
     new Koa()
@@ -227,18 +230,31 @@ const chains: Readonly<
   },
 }
 
+const message = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ id: 'w-1', channel: 'room.1', kind: 'json', from: 'w', at: 1, body: { data: 1 } }),
+}
+
 async function serve(
   t: TestContext,
   listenerFor: (crosswind: Crosswind) => RequestListener | Promise<RequestListener>,
+  version: HttpVersion = '1.1',
 ) {
   const crosswind = await createCrosswind({
     ...{ path: '/realtime', channels: { 'room.*': { kind: 'json' } }, authorize: 'everyone' },
   })
-  const server = http.createServer(await listenerFor(crosswind))
+  const listener = await listenerFor(crosswind)
+  const server =
+    version === '2'
+      ? http2.createSecureServer(http2Options(), listener as never)
+      : http.createServer(listener)
   crosswind.attach(server, { requests: false })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const client = connectHttp('1.1', `http://localhost:${(server.address() as AddressInfo).port}`, null)
+  const scheme = version === '2' ? 'https' : 'http'
+  const origin = `${scheme}://localhost:${(server.address() as AddressInfo).port}`
+  const client = connectHttp(version, origin, null)
   t.after(async () => {
     client.close()
     await crosswind.close({ drainMs: 0 })
@@ -247,25 +263,32 @@ async function serve(
   return client
 }
 
-for (const [name, listenerFor] of Object.entries(chains))
-  test(`${name}: middleware before it adds its headers, sees the status, and changes no answer`, async (t) => {
+for (const [name, version] of [
+  ['Koa', '1.1'],
+  ['Koa', '2'],
+  ['Express', '1.1'],
+  ['Fastify', '1.1'],
+] as const)
+  test(`${name} over HTTP/${version}: middleware before it adds its headers, sees the status, and changes no answer`, async (t) => {
     const seen: unknown[] = []
-    const client = await serve(t, (crosswind) => listenerFor(crosswind, seen))
+    const client = await serve(t, (crosswind) => chains[name](crosswind, seen), version)
     const expected = [
+      ['/realtime/messages', 200],
       ['/realtime/clock', 200],
       ['/realtime/nothing', 404],
       ['/own', 404],
     ] as const
     const answers: string[] = []
     for (const [path, status] of expected) {
-      const answer = await client.ask({ path })
+      const answer = await client.ask({ path, ...(path === '/realtime/messages' && message) })
       answers.push(await textOf(answer.body))
       assert.deepEqual([path, answer.status], [path, status])
       assert.match(String(answer.headers['set-cookie']), /^session=ada; path=\//i)
     }
-    assert.match(answers[0] ?? '', /^\{"at":\d/)
-    assert.match(answers[1] ?? '', /"code":"not-found"/)
-    assert.equal(answers[2], 'There is no such page.')
+    assert.match(answers[0] ?? '', /^\{"type":"stored"/)
+    assert.match(answers[1] ?? '', /^\{"at":\d/)
+    assert.match(answers[2] ?? '', /"code":"not-found"/)
+    assert.equal(answers[3], 'There is no such page.')
     assert.deepEqual(seen, expected)
   })
 
