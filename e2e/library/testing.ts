@@ -46,7 +46,7 @@ export async function start(t: TestContext, { cuts = () => false, ...options }: 
     })
     return opened
   }
-  return { crosswind, open, origin }
+  return { crosswind, open, origin, cut: () => server.closeAllConnections() }
 }
 
 /** Resolves to the first texts of a room. */
