@@ -12,6 +12,13 @@ export default [
   },
   {
     ...common,
+    input: 'client/node.ts',
+    platform: 'node',
+    output: { file: 'client/dist/node.js' },
+    transform: { target: 'node24' },
+  },
+  {
+    ...common,
     input: 'server/index.ts',
     platform: 'node',
     // The logs on brokers are files of their own, loaded if they are used.

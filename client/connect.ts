@@ -9,15 +9,29 @@ import {
   nameUnder,
   parseCursor,
 } from '../server/wire/messages.ts'
-import { connections, type HttpVersion, type Mode, modeNamed, modes as table } from '../server/wire/modes.ts'
-import { browserTimers, newName, watchWakeUps } from './browser-services.ts'
+import { connections, type HttpVersion, type Mode, modes as table } from '../server/wire/modes.ts'
+import { browserTimers, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
 import { Link, type LinkListener, type LinkState } from './link.ts'
 import { fingerprintOf, newKey } from './names.ts'
+import { Outbox } from './outbox.ts'
 import { asClosing, Http, HttpError } from './transports/http.ts'
-import { programs } from './transports/programs.ts'
-import { transportsOver } from './transports/slots.ts'
-import { browser, now, type Platform, RefusedError } from './transports/transport.ts'
+import { transportsByName } from './transports/slots.ts'
+import {
+  browser,
+  now,
+  type Platform,
+  RefusedError,
+  type Transports,
+  transportsOver,
+  type WebTransport,
+} from './transports/transport.ts'
+
+export { longPolling, polling } from './transports/polling.ts'
+export { programs } from './transports/programs.ts'
+export { sse } from './transports/sse.ts'
+export { streaming } from './transports/streaming.ts'
+export { websocket } from './transports/websocket.ts'
 
 export interface ConnectOptions {
   /**
@@ -30,7 +44,7 @@ export interface ConnectOptions {
   readonly origins?: Readonly<Partial<Record<HttpVersion, string>>>
   /** Asked for a token whenever a ticket is needed; without it the server sees the application's cookies. */
   readonly token?: () => string | Promise<string>
-  /** Default: the browser's, or that of programs. */
+  /** Default: the browser's; in Node `programs`, which service workers need, too. */
   readonly platform?: Platform
 }
 
@@ -61,20 +75,19 @@ type Off = () => void
 
 const usualModes = ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1']
 
-/** Service workers and Node have no XMLHttpRequest. */
-const usualPlatform = () => (typeof XMLHttpRequest === 'undefined' ? programs : browser)
-
 /** Each falls back to the next. Throws if a mode is unknown, or none is left. */
-function chainOf(names: readonly string[], base: string): readonly Mode[] {
-  const chosen = names.map((name) => {
-    const mode = modeNamed(name)
-    if (!mode) throw unknownMode('connect', name, table)
-    return mode
-  })
+function chainOf({ modes: names, transports }: OverOptions, base: string): readonly Mode[] {
+  const known = transports.flatMap(({ name }) => table.filter(({ transport }) => transport === name))
+  const chosen =
+    names?.map((name) => {
+      const mode = known.find((one) => one.name === name)
+      if (!mode) throw unknownMode('connect', name, known)
+      return mode
+    }) ?? known
   const isSecure = base.startsWith('https:')
   const possible = chosen.filter(({ http }) => isSecure || !connections[http].needsTls)
   if (possible.length === 0)
-    throw new Error(`connect: the modes ${names.join(', ')} need https; add one of HTTP/1.1.`)
+    throw new Error(`connect: the modes ${namesOf(chosen)} need https; add one of HTTP/1.1.`)
   return possible.map((mode, place) => ({ ...mode, fallback: possible[place + 1]?.name ?? null }))
 }
 
@@ -84,10 +97,10 @@ const ignore = () => undefined
 const notAllowed = 'The application does not allow this connection; its token was refused.'
 
 function unknownMode(what: string, name: string, known: readonly Mode[]): Error {
-  return new Error(
-    `${what}: there is no mode "${name}"; there are ${known.map((mode) => mode.name).join(', ')}.`,
-  )
+  return new Error(`${what}: there is no mode "${name}"; there are ${namesOf(known)}.`)
 }
+
+const namesOf = (modes: readonly Mode[]) => modes.map(({ name }) => name).join(', ')
 
 const bounds = { messages: 2000, bytes: 4_194_304 }
 const polling = { intervalMs: 1000, holdMs: 25_000 }
@@ -106,12 +119,22 @@ interface Page {
 
 /** Connects to a server below `url`, when the first channel is read. Throws if a mode is unknown. */
 export function connect(url: string | URL, options: ConnectOptions = {}): Crosswind {
+  return connectOver(url, { modes: usualModes, ...options, transports: Object.values(transportsByName) })
+}
+
+export interface OverOptions extends ConnectOptions {
+  /** Such as `[sse, longPolling]`; `modes` are theirs by default. */
+  readonly transports: readonly WebTransport[]
+}
+
+/** The same over these transports only: a bundle contains no others. */
+export function connectOver(url: string | URL, options: OverOptions): Crosswind {
   return new Crosswind(String(url).replace(/\/$/, ''), options)
 }
 
 export class Crosswind {
   readonly #base: string
-  readonly #platform: Platform
+  readonly #transports: Transports
   readonly #modes: readonly Mode[]
   readonly #origins: Readonly<Partial<Record<HttpVersion, string>>>
   readonly #http: Http
@@ -129,15 +152,13 @@ export class Crosswind {
   /** Position in the log; null before the first connection. */
   #cursor: () => string | null = () => null
 
-  constructor(
-    base: string,
-    { modes = usualModes, origins = {}, token, platform = usualPlatform() }: ConnectOptions,
-  ) {
+  constructor(base: string, options: OverOptions) {
+    const { origins = {}, token, platform = browser, transports } = options
     this.#base = base
     this.#origins = origins
     this.#token = token
-    this.#platform = platform
-    this.#modes = chainOf(modes, base)
+    this.#transports = transportsOver(platform, transports)
+    this.#modes = chainOf(options, base)
     this.#http = new Http(base, this.#ending.signal, askTimeoutMs, platform)
     this.#state = { mode: this.#first.name, status: 'opening', pending: 0, reason: null }
   }
@@ -263,10 +284,8 @@ export class Crosswind {
     if (!this.#token) return true
     const token = await this.#token()
     try {
-      const { key } = Object.fromEntries(this.#proof)
-      const answer = await this.#http.post<{ readonly ticket: string | null }>(`/session?key=${key}`, {
-        token,
-      })
+      const path = `/session?key=${this.#proof.get('key')}`
+      const answer = await this.#http.post<{ readonly ticket: string | null }>(path, { token })
       if (answer?.ticket) this.#proof.set('ticket', answer.ticket)
       return true
     } catch (error) {
@@ -279,7 +298,8 @@ export class Crosswind {
     const key = this.#proof.get('key') ?? ''
     if (!(await this.#patiently(() => this.#renew()))) throw new RefusedError('no-session', notAllowed)
     const [fingerprint, { cursor }] = await Promise.all([fingerprintOf(key), this.#page(first, 'newest')])
-    this.#window = nameUnder(fingerprint, newName('w'))
+    const name = nameUnder(fingerprint, newKey().slice(0, 8))
+    this.#window = name
     const link = new Link(
       {
         ...{
@@ -288,14 +308,14 @@ export class Crosswind {
           polling,
           key,
           cursor,
-          bounds,
           timers: browserTimers,
           random: Math.random,
         },
-        ...{ store: null, merging: null, channels: [...this.#rooms.keys()] },
-        transports: transportsOver(this.#platform),
+        channels: [...this.#rooms.keys()],
+        transports: this.#transports,
         baseFor: (http) => this.#baseFor(http),
-        window: this.#window,
+        window: name,
+        outbox: (listener) => new Outbox({ window: name, bounds, timers: browserTimers }, listener),
         ticket: () => this.#proof.get('ticket'),
         renewSession: () => this.#renew(),
       },

@@ -6,22 +6,25 @@ export {
   type ConnectOptions,
   type Crosswind,
   connect,
+  connectOver,
   type Presence,
   type Room,
   type RoomMessage,
 } from './connect.ts'
 export { Connection } from './connection.ts'
+export { DocumentOutbox, type DocumentOutboxOptions } from './document-outbox.ts'
 export { openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
 export { DraftStore, type LeftDrafts } from './draft-store.ts'
 export type { Fall } from './fallback.ts'
 export { Link, type LinkListener, type LinkOptions, type LinkState, whenDue } from './link.ts'
+export { LinkClock } from './link-clock.ts'
 export { fingerprintOf, newKey } from './names.ts'
-export type { Outbox, OutboxState } from './outbox.ts'
+export { Outbox, type OutboxState } from './outbox.ts'
 export { shareHere, shareTransports } from './share/shared-client.ts'
 export { asClosing, Http, HttpError } from './transports/http.ts'
-export { openEventsBy, programs } from './transports/programs.ts'
+export { openEventsBy } from './transports/programs.ts'
 export type { Send } from './transports/send.ts'
-export { lackingTransports, limitToSlots, transportsByName, transportsOver } from './transports/slots.ts'
+export { lackingTransports, limitToSlots, transportsByName } from './transports/slots.ts'
 export {
   BusyError,
   browser,
@@ -32,5 +35,6 @@ export {
   type Platform,
   RefusedError,
   type Transports,
+  transportsOver,
   type WebTransport,
 } from './transports/transport.ts'

@@ -17,12 +17,12 @@ import {
   type Welcome,
 } from '../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../server/wire/modes.ts'
-import { nothingPlanned, type Timers } from '../server/wire/time.ts'
+import { nothingPlanned, type Random, type Timers } from '../server/wire/time.ts'
 import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
 import { type Fall, Fallback, Retry } from './fallback.ts'
-import { LinkClock } from './link-clock.ts'
-import { Outbox, type OutboxListener, type OutboxOptions } from './outbox.ts'
+import type { LinkClock } from './link-clock.ts'
+import type { Outbox, OutboxListener } from './outbox.ts'
 import type { Closing, Transports } from './transports/transport.ts'
 
 export interface LinkState {
@@ -42,7 +42,14 @@ export interface LinkState {
   readonly clock: ClockReading | null
 }
 
-export interface LinkOptions extends OutboxOptions {
+/** The outbox of any kind of content. */
+type LinkOutbox = Pick<Outbox, keyof Outbox>
+
+export interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
+  readonly window: string
+  readonly timers: Timers
+  readonly random: Random
+  readonly outbox: (listener: OutboxListener) => Drafts
   readonly mode: Mode
   /** Default: all modes, each with its own fallback. */
   readonly modes?: readonly Mode[]
@@ -55,6 +62,8 @@ export interface LinkOptions extends OutboxOptions {
   readonly channels: readonly string[]
   /** Cursor of the embedded state; null for none. */
   readonly cursor: string | null
+  /** Compares this window's clock with the server's; without it, readings are null. */
+  readonly clock?: typeof LinkClock
   /** Sent with every request; null without one. See `renewSession`. */
   readonly ticket?: () => string | null
   /** False when this browser is no longer invited; rejects when the server is unreachable. */
@@ -88,13 +97,13 @@ const offlineSentence = 'This browser is offline.'
 /** EventSource and WebSocket report refusals as losses, so the session is checked. */
 const lossesBeforeSessionCheck = 2
 
-export class Link implements Sleeper {
-  readonly outbox: Outbox
-  readonly #options: LinkOptions
+export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
+  readonly outbox: Drafts
+  readonly #options: LinkOptions<Drafts>
   readonly #listener: LinkListener
   readonly #fallback: Fallback
   readonly #retry: Retry
-  readonly #clock: LinkClock
+  readonly #clock: LinkClock | undefined
   readonly #awareness: AwarenessSender
   #channels: readonly string[]
   #position: Cursor | null
@@ -116,22 +125,24 @@ export class Link implements Sleeper {
   #offsetMs = 0
 
   /** Call `open` to begin. */
-  constructor(options: LinkOptions, listener: LinkListener) {
+  constructor(options: LinkOptions<Drafts>, listener: LinkListener) {
     const { timers, random } = options
     this.#options = options
     this.#listener = listener
     this.#channels = options.channels
     this.#position = parseCursor(options.cursor)
-    this.outbox = new Outbox(options, listener)
+    this.outbox = options.outbox(listener)
     this.#fallback = new Fallback(options.mode, timers.now, random, options.modes)
     this.#retry = new Retry(timers.now, random)
     this.#awareness = new AwarenessSender(timers)
-    this.#clock = new LinkClock(timers, random, (reading) => {
-      if (reading === this.#reading) return
-      this.#reading = reading
-      this.#offsetMs = reading?.offsetMs ?? this.#offsetMs
-      this.#tellState()
-    })
+    this.#clock =
+      options.clock &&
+      new options.clock(timers, random, (reading) => {
+        if (reading === this.#reading) return
+        this.#reading = reading
+        this.#offsetMs = reading?.offsetMs ?? this.#offsetMs
+        this.#tellState()
+      })
   }
 
   open(): void {
@@ -180,7 +191,7 @@ export class Link implements Sleeper {
 
   /** Stops clock comparison until `wake('visible')`. */
   rest(): void {
-    this.#clock.rest()
+    this.#clock?.rest()
   }
 
   wake(by: WakeUp): void {
@@ -189,7 +200,7 @@ export class Link implements Sleeper {
       if (this.#current === null) this.open()
       else if (by === 'restored' || this.#current.isStale()) this.#reopen()
     }
-    this.#clock.wake(by === 'visible')
+    this.#clock?.wake(by === 'visible')
     // The server forgets polling windows that the browser has slowed down.
     this.#awareness.repeat()
   }
@@ -251,7 +262,7 @@ export class Link implements Sleeper {
     if (frame.type === 'welcome') this.#welcomed(connection, frame)
     else if (frame.type === 'presence') this.#listener.onPresence(frame)
     else if (frame.type === 'awareness') this.#listener.onAwareness(frame)
-    else if (frame.type === 'clock') this.#clock.take(frame, receivedAt)
+    else if (frame.type === 'clock') this.#clock?.take(frame, receivedAt)
     else if (frame.type === 'message') this.#deliver(frame.message, receivedAt)
     // Streams keep order: a message missing before the heartbeat is lost.
     else if (frame.type === 'heartbeat' && frame.newest > (this.#position?.seq ?? 0)) {
@@ -272,7 +283,7 @@ export class Link implements Sleeper {
       connection.abandon('lost', 'A message could not be sent; reconnecting.'),
     )
     this.#reading = null
-    this.#clock.askOver(connection.askClock)
+    this.#clock?.askOver(connection.askClock)
     this.#awareness.sendOver((report) => connection.sendAwareness(report))
     this.#report('open', { spokenHttp: welcome.http })
     this.#planProbe()
@@ -319,7 +330,7 @@ export class Link implements Sleeper {
       this.#listener.onAwareness({ type: 'awareness', channel, windows: [], whole: true })
     // Reported with the next state.
     this.#reading = null
-    this.#clock.askOver(undefined)
+    this.#clock?.askOver(undefined)
   }
 
   #reopen(): void {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Draft, Kind, Stored } from '../server/wire/messages.ts'
 import { createManualTime } from '../server/wire/testing.ts'
+import { DocumentOutbox } from './document-outbox.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import { Outbox, type OutboxOptions } from './outbox.ts'
 import { createBrowser, mode, openLink, settled } from './testing.ts'
@@ -24,7 +25,7 @@ function openOutbox(bounds: Partial<OutboxOptions['bounds']> = {}, pauseMs = 15)
   const superseded: string[] = []
   const refused: string[] = []
   const time = createManualTime(0)
-  const outbox = new Outbox(
+  const outbox = new DocumentOutbox(
     {
       window: 'w1',
       bounds: { messages: 100, bytes: 100_000, ...bounds },
@@ -590,4 +591,38 @@ test('a busy answer from an old stream does not hold up the new one', async () =
   publish()
   await settled()
   assert.deepEqual(newest().sent, ids(1, 2))
+})
+
+test('the plain outbox sends messages as they are, and takes no more than its bounds', async () => {
+  const heard: string[] = []
+  const outbox = new Outbox(
+    { window: 'w1', bounds: { messages: 2, bytes: 1000 }, timers: createManualTime(0) },
+    {
+      onOutbox: ({ unstored }) => void heard.push(`${unstored} unstored`),
+      onStored: ({ id }, seq) => void heard.push(`${id} as ${seq}`),
+      onRefused: ({ id }, _sentence, code) => void heard.push(`${id}: ${code}`),
+      onSuperseded: () => assert.fail('nothing is superseded'),
+      onRenamed: () => assert.fail('nothing is renamed'),
+    },
+  )
+  const say = (data: unknown) => outbox.publish('room', 'json', { data }, null)?.id ?? null
+  assert.equal(say('x'.repeat(1000)), null)
+  assert.deepEqual([say(1), say(2), say(3)], ['w1-2', 'w1-3', null])
+  outbox.connect(
+    async ({ id }) => {
+      if (id === 'w1-3') throw new RefusedError('id-taken', 'No.')
+      return { type: 'stored', id, seq: 7 }
+    },
+    1,
+    () => undefined,
+  )
+  await settled()
+  assert.deepEqual(heard, [
+    '1 unstored',
+    '2 unstored',
+    'w1-2 as 7',
+    '1 unstored',
+    'w1-3: id-taken',
+    '0 unstored',
+  ])
 })

@@ -1,9 +1,7 @@
-// Drafts that the server has not stored: numbered, merged, bounded, saved, and sent in order.
+// Drafts that the server has not stored: numbered, bounded, and sent in order.
 
-import type { Bodies, Draft, Kind, Stored, UpdateBody } from '../server/wire/messages.ts'
-import type { Cancel, Random, Timers } from '../server/wire/time.ts'
-import type { UnstoredDraft } from './draft-database.ts'
-import type { DraftStore } from './draft-store.ts'
+import type { Bodies, Draft, Kind, Stored } from '../server/wire/messages.ts'
+import type { Timers } from '../server/wire/time.ts'
 import { QueuedDraft, SendQueue } from './send-queue.ts'
 import { type OpenTransport, RefusedError } from './transports/transport.ts'
 
@@ -18,26 +16,11 @@ export interface OutboxState {
   readonly isSaved: boolean
 }
 
-/** How updates of a document are merged. */
-interface Merging {
-  /** Returns one update equivalent to all of these. */
-  readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody
-  /** Minimum interval between updates, ms. With 0, updates are merged only in a long queue. */
-  readonly pauseMs: number
-  /** Size limit of a message in UTF-8 bytes. */
-  readonly mostBytes: number
-}
-
 export interface OutboxOptions {
   readonly window: string
   /** `bytes`: of the JSON in UTF-8. */
   readonly bounds: { readonly messages: number; readonly bytes: number }
-  /** If null, unsent drafts are lost with the window. */
-  readonly store: Pick<DraftStore, 'write'> | null
-  /** If null, every update is its own message. */
-  readonly merging: Merging | null
   readonly timers: Timers
-  readonly random: Random
 }
 
 /** Each draft ends in exactly one of stored, refused, superseded and renamed. */
@@ -52,318 +35,110 @@ export interface OutboxListener {
   onRenamed(id: string, draft: Draft): void
 }
 
-/** Edits are usually acknowledged within a few ms; while connected only slower ones are saved. */
-const saveDelayMs = 250
-
-/** Limits merging into a draft that has waited longer than the pause: each save rewrites the whole draft. */
-const mostGrownBytes = 16_384
-
-/** From this queue length on, updates are merged even without a pause. */
-const manyDrafts = 64
-
 const utf8 = new TextEncoder()
-const bytesOf = (draft: Draft) => utf8.encode(JSON.stringify(draft)).length
+export const bytesOf = (draft: Draft) => utf8.encode(JSON.stringify(draft)).length
 
-class OutboxDraft extends QueuedDraft implements UnstoredDraft {
-  readonly cursor: string | null
-  edits: number
+export class OutboxDraft extends QueuedDraft {
   bytes: number
-  /** The saved copy is current. */
-  isSaved = false
-  /** The store may have a copy, perhaps an outdated one. */
-  wasSaved = false
-  /** Exceeds the bounds: kept in this window only. */
-  isOver = false
-  isRenamed = false
-  /** The server may have stored it, so its content is final. */
-  wasSent = false
-  readonly #merging: Merging | null
-  #joined: UpdateBody[] = []
 
-  constructor({ draft, cursor, edits }: UnstoredDraft, merging: Merging | null) {
+  constructor(draft: Draft) {
     super(draft)
-    this.cursor = cursor
-    this.edits = edits
-    this.bytes = bytesOf(draft)
-    this.#merging = merging
-  }
-
-  override leave(): void {
-    super.leave()
-    this.complete()
-    this.wasSent = true
-  }
-
-  join(update: UpdateBody): void {
-    this.#joined.push(update)
-    this.bytes += update.update.length
-    this.edits += 1
-    this.isSaved = false
-  }
-
-  /** Merges the updates that joined. Deferred, since a long paste consists of many. */
-  complete(): void {
-    if (this.#merging === null || this.#joined.length === 0) return
-    const draft = this.draft as { -readonly [Field in keyof Draft<'update'>]: Draft<'update'>[Field] }
-    draft.body = this.#merging.mergeUpdates([draft.body, ...this.#joined])
-    this.#joined = []
     this.bytes = bytesOf(draft)
   }
 }
 
-export class Outbox {
-  readonly #options: OutboxOptions
-  readonly #listener: OutboxListener
-  readonly #queue: SendQueue<OutboxDraft>
-  /** Draft ids by channel. */
-  readonly #newestEdits = new Map<string, string>()
+/** In memory; each message is sent as it was given. */
+export class Outbox<Queued extends OutboxDraft = OutboxDraft> {
+  protected readonly options: OutboxOptions
+  protected readonly listener: OutboxListener
+  protected readonly queue: SendQueue<Queued>
+  protected isClosed = false
   #numbers = 0
-  #superseded = 0
-  #updateLeavesAt = Number.NEGATIVE_INFINITY
-  #plannedSave: Cancel | null = null
-  #isSaved = true
-  #isClosed = false
 
   constructor(options: OutboxOptions, listener: OutboxListener) {
-    this.#options = options
-    this.#listener = listener
-    this.#queue = new SendQueue(options.timers, (queued, answer) => this.#answered(queued, answer))
+    this.options = options
+    this.listener = listener
+    this.queue = new SendQueue(options.timers, (queued, answer) => {
+      if (this.isClosed) return
+      this.answered(queued, answer)
+      this.changed()
+    })
   }
 
   get state(): OutboxState {
-    const unstored = this.#unstored()
-    return {
-      unstored: unstored.reduce((sum, { edits }) => sum + edits, 0),
-      superseded: this.#superseded,
-      isFull: unstored.some(({ isOver }) => isOver),
-      isSaved: this.#isSaved,
-    }
+    return { unstored: this.unstored().length, superseded: 0, isFull: false, isSaved: true }
   }
 
   /**
-   * Numbers, stamps and queues a message; `cursor` is the window's log position. An update may be
-   * merged into the newest draft, which is then returned. At the bounds, drops the channel's oldest
-   * unsent edits: an edit carries the whole content. Content that still exceeds the bounds is kept
-   * in this window only; anything else is rejected (null).
+   * Numbers, stamps and queues a message; `cursor` is the window's log position. Null if it exceeds
+   * the bounds.
    */
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null {
-    const { window, timers } = this.#options
-    const joined = kind === 'update' ? this.#draftToJoin(channel, body as UpdateBody) : null
-    let draft = joined?.draft as Draft<K> | undefined
-    if (joined) joined.join(body as UpdateBody)
-    else {
-      draft = { id: this.#nextId(), channel, kind, from: window, at: timers.now(), body }
-      if (!this.#add(this.#queued({ draft, cursor, edits: 1 }))) return null
-    }
-    this.#queue.sendMore()
-    this.#changed()
-    return draft ?? null
-  }
-
-  /** Whether a draft with this id is neither stored nor refused. */
-  has(id: string): boolean {
-    return this.#queue.drafts.get(id)?.isFinal === false
-  }
-
-  /** Adds saved drafts of closed windows, regardless of the bounds. */
-  adopt(left: readonly UnstoredDraft[]): void {
-    for (const one of left) {
-      if (this.#queue.drafts.has(one.draft.id)) continue
-      const queued = this.#queued(one)
-      queued.isSaved = true
-      queued.wasSaved = true
-      this.#append(queued)
-    }
-    this.#queue.sendMore()
-    this.#changed()
+    const { window, timers } = this.options
+    const draft: Draft<K> = { id: this.nextId(), channel, kind, from: window, at: timers.now(), body }
+    if (!this.add(this.queued(draft, cursor))) return null
+    this.queue.sendMore()
+    this.changed()
+    return draft
   }
 
   /** Starts sending. `onBroken`: a send failed and may or may not have arrived. */
   connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void {
-    this.#queue.connect(send, mostUnderWay, onBroken)
+    this.queue.connect(send, mostUnderWay, onBroken)
   }
 
   disconnect(): void {
-    this.#queue.disconnect()
-    if (!this.#isClosed && this.#unstored().length > 0) this.#save()
+    this.queue.disconnect()
   }
 
-  /** Sends and saves everything now: a page that is ending gets no further turn. */
+  /** Sends everything now: a page that is ending gets no further turn. */
   flush(): void {
-    for (const queued of this.#queue.drafts.values()) queued.leavesAt = 0
-    this.#queue.sendMore()
-    this.#save()
+    this.queue.sendMore()
   }
 
   close(): void {
-    this.#isClosed = true
-    this.#plannedSave?.()
-    this.#queue.disconnect()
+    this.isClosed = true
+    this.queue.disconnect()
   }
 
-  #queued(one: UnstoredDraft): OutboxDraft {
-    return new OutboxDraft(one, this.#options.merging)
+  protected queued(draft: Draft, _cursor: string | null): Queued {
+    return new OutboxDraft(draft) as Queued
   }
 
-  #unstored(): OutboxDraft[] {
-    return [...this.#queue.drafts.values()].filter(({ isFinal }) => !isFinal)
-  }
-
-  #nextId(): string {
-    this.#numbers += 1
-    return `${this.#options.window}-${this.#numbers}`
-  }
-
-  /** The newest draft, if it is an unsent update of this window with room for another. */
-  #draftToJoin(channel: string, { update }: UpdateBody): OutboxDraft | null {
-    const { window, merging, timers } = this.#options
-    const unstored = this.#unstored()
-    const newest = unstored.at(-1)
-    if (!merging || !newest || newest.wasSent || unstored.length < (merging.pauseMs > 0 ? 1 : manyDrafts))
-      return null
-    const { draft, bytes, leavesAt } = newest
-    if (draft.kind !== 'update' || draft.channel !== channel || draft.from !== window) return null
-    const mostBytes = timers.now() < leavesAt ? merging.mostBytes : mostGrownBytes
-    return bytes + update.length <= mostBytes ? newest : null
-  }
-
-  /** False if it exceeds the bounds and is not content. */
-  #add(added: OutboxDraft): boolean {
-    const { merging, timers } = this.#options
-    const { draft } = added
-    const { outdated, isEnough } = this.#outdatedBy(added)
-    added.isOver = !isEnough
-    if (added.isOver && draft.kind !== 'update' && draft.kind !== 'edit') return false
-    if (draft.kind === 'update' && this.#queue.isConnected) {
-      // The first update after a pause leaves at once.
-      added.leavesAt = Math.max(timers.now(), this.#updateLeavesAt + (merging?.pauseMs ?? 0))
-      this.#updateLeavesAt = added.leavesAt
-    }
-    this.#append(added)
-    for (const old of outdated) {
-      old.state = 'superseded'
-      this.#remove(old)
-      this.#supersede(old.draft)
-    }
+  /** False if it exceeds the bounds. */
+  protected add(added: Queued): boolean {
+    const { messages, bytes } = this.options.bounds
+    const all = [...this.unstored(), added]
+    if (all.length > messages || all.reduce((sum, one) => sum + one.bytes, 0) > bytes) return false
+    this.append(added)
     return true
   }
 
-  #append(queued: OutboxDraft): void {
-    const { id, kind, channel } = queued.draft
-    this.#queue.drafts.set(id, queued)
-    if (kind === 'edit') this.#newestEdits.set(channel, id)
+  protected unstored(): Queued[] {
+    return [...this.queue.drafts.values()].filter(({ isFinal }) => !isFinal)
   }
 
-  /**
-   * Edits that this one replaces: enough to stay within the bounds, else only those already beyond
-   * them.
-   */
-  #outdatedBy({ draft, bytes }: OutboxDraft): {
-    readonly outdated: readonly OutboxDraft[]
-    readonly isEnough: boolean
-  } {
-    const { bounds } = this.#options
-    const unstored = this.#unstored()
-    let messagesOver = unstored.length + 1 - bounds.messages
-    let bytesOver = unstored.reduce((sum, one) => sum + one.bytes, bytes) - bounds.bytes
-    const outdated: OutboxDraft[] = []
-    for (const old of unstored) {
-      if (messagesOver <= 0 && bytesOver <= 0) break
-      const { kind, channel } = old.draft
-      const isContained = draft.kind === 'edit' && kind === 'edit' && channel === draft.channel
-      if (!isContained || old.state === 'under way') continue
-      outdated.push(old)
-      messagesOver -= 1
-      bytesOver -= old.bytes
-    }
-    const isEnough = messagesOver <= 0 && bytesOver <= 0
-    return { outdated: isEnough ? outdated : outdated.filter(({ isOver }) => isOver), isEnough }
+  protected append(queued: Queued): void {
+    this.queue.drafts.set(queued.draft.id, queued)
   }
 
-  /** Accepts drafts that exceeded the bounds, in order, as room becomes available. */
-  #takeWithinBounds(): void {
-    const { bounds } = this.#options
-    let [messages, bytes] = [0, 0]
-    for (const queued of this.#unstored()) {
-      messages += 1
-      bytes += queued.bytes
-      if (queued.isOver && (messages > bounds.messages || bytes > bounds.bytes)) return
-      queued.isOver = false
-    }
+  protected remove({ draft }: Queued): void {
+    this.queue.drafts.delete(draft.id)
   }
 
-  #supersede(draft: Draft): void {
-    this.#superseded += 1
-    this.#listener.onSuperseded(draft)
-  }
-
-  #answered(queued: OutboxDraft, answer: Stored | RefusedError): void {
-    if (this.#isClosed) return
+  protected answered(queued: Queued, answer: Stored | RefusedError): void {
     const { draft } = queued
-    this.#remove(queued)
-    if (!(answer instanceof RefusedError)) this.#listener.onStored(draft, answer.seq)
-    else if (answer.code !== 'id-taken' || queued.isRenamed)
-      this.#listener.onRefused(draft, answer.message, answer.code)
-    else if (draft.kind !== 'edit' || this.#newestEdits.get(draft.channel) === draft.id) this.#rename(queued)
-    // Resending would put it after newer messages, which contain it.
-    else this.#supersede(draft)
-    this.#takeWithinBounds()
-    if (this.#unstored().length === 0) this.#superseded = 0
-    this.#changed()
+    this.remove(queued)
+    if (answer instanceof RefusedError) this.listener.onRefused(draft, answer.message, answer.code)
+    else this.listener.onStored(draft, answer.seq)
   }
 
-  /** Resends under a random id; a second refusal is final. */
-  #rename({ draft, cursor, edits }: OutboxDraft): void {
-    const { window, random } = this.#options
-    const id = `${this.#nextId()}r${Math.floor(random() * 36 ** 8).toString(36)}`
-    const renamed = this.#queued({ draft: { ...draft, id, from: window }, cursor, edits })
-    renamed.isRenamed = true
-    this.#append(renamed)
-    this.#listener.onRenamed(draft.id, renamed.draft)
+  protected changed(): void {
+    this.listener.onOutbox(this.state)
   }
 
-  /** Removes it immediately, or together with its saved copy. */
-  #remove(queued: OutboxDraft): void {
-    if (!queued.wasSaved) this.#queue.drafts.delete(queued.draft.id)
-  }
-
-  #changed(): void {
-    if (this.#unstored().length === 0 || !this.#queue.isConnected) this.#save()
-    else this.#plannedSave ??= this.#options.timers.later(() => this.#save(), saveDelayMs)
-    this.#listener.onOutbox(this.state)
-  }
-
-  #save(): void {
-    this.#plannedSave?.()
-    this.#plannedSave = null
-    const { store } = this.#options
-    if (!store || this.#isClosed) return
-    const added: OutboxDraft[] = []
-    const removed: OutboxDraft[] = []
-    for (const queued of this.#queue.drafts.values()) {
-      if (queued.isFinal) removed.push(queued)
-      else if (!queued.isSaved && !queued.isOver) added.push(queued)
-    }
-    const firsts = added.filter(({ wasSaved }) => !wasSaved)
-    for (const queued of added) {
-      queued.complete()
-      queued.isSaved = true
-      queued.wasSaved = true
-    }
-    for (const { draft } of removed) this.#queue.drafts.delete(draft.id)
-    const records = added.map(({ draft, cursor, edits }) => ({ draft, cursor, edits }))
-    const ids = removed.map(({ draft }) => draft.id)
-    store.write(records, ids).then((isDone) => {
-      if (!isDone) {
-        for (const queued of added) queued.isSaved = false
-        for (const queued of firsts) queued.wasSaved = false
-        // The next call tries again.
-        for (const queued of removed) if (queued.wasSaved) this.#queue.drafts.set(queued.draft.id, queued)
-        for (const queued of firsts) if (queued.isFinal) this.#remove(queued)
-      }
-      if (isDone === this.#isSaved || this.#isClosed) return
-      this.#isSaved = isDone
-      this.#listener.onOutbox(this.state)
-    })
+  protected nextId(): string {
+    this.#numbers += 1
+    return `${this.options.window}-${this.#numbers}`
   }
 }

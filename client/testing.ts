@@ -13,9 +13,11 @@ import type {
 import { type Mode, modeNamed, type TransportName, transportNames } from '../server/wire/modes.ts'
 import { createManualTime } from '../server/wire/testing.ts'
 import type { Locks } from './browser-services.ts'
+import { DocumentOutbox, type DocumentOutboxOptions } from './document-outbox.ts'
 import type { DraftDatabase, DraftRecord } from './draft-database.ts'
 import { DraftStore, type LeftDrafts } from './draft-store.ts'
 import { Link, type LinkListener, type LinkOptions, type LinkState } from './link.ts'
+import { LinkClock } from './link-clock.ts'
 import type { OutboxState } from './outbox.ts'
 import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
 
@@ -206,7 +208,9 @@ export function createBrowser() {
 /** Allows several drafts in flight, so that their order shows. */
 const several: Mode = { ...mode('sse/2'), mostUnderWay: 32 }
 
-export function openLink(change: Partial<LinkOptions> & Partial<LinkListener> = {}) {
+type Circumstances = Partial<LinkOptions & LinkListener & DocumentOutboxOptions>
+
+export function openLink(change: Circumstances = {}) {
   const time = createManualTime()
   const startAt = time.now()
   const { streams, transports } = createFakeTransports()
@@ -225,7 +229,16 @@ export function openLink(change: Partial<LinkOptions> & Partial<LinkListener> = 
     superseded: [] as string[],
     renamed: [] as string[],
   }
-  const options: LinkOptions = {
+  const outboxOptions: DocumentOutboxOptions = {
+    window: 'w1',
+    bounds: { messages: 1000, bytes: 1_000_000 },
+    store: null,
+    merging: null,
+    timers: time,
+    random: () => 1,
+    ...change,
+  }
+  const options: LinkOptions<DocumentOutbox> = {
     transports,
     baseFor: (http) => `https://localhost:${http}`,
     polling: { intervalMs: 1000, holdMs: 20_000 },
@@ -234,13 +247,12 @@ export function openLink(change: Partial<LinkOptions> & Partial<LinkListener> = 
     channels: ['main', 'wind'],
     mode: several,
     cursor: null,
-    bounds: { messages: 1000, bytes: 1_000_000 },
-    store: null,
-    merging: null,
     renewSession: () => Promise.resolve(true),
     timers: time,
     random: () => 1,
+    clock: LinkClock,
     ...change,
+    outbox: (listener) => new DocumentOutbox(outboxOptions, listener),
   }
   const listener: LinkListener = {
     onState(told) {

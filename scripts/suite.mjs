@@ -24,7 +24,7 @@ export async function runSuite(argv, { withPrograms }) {
   const programs = {
     ...(files.some(isBrowserTest) && (await ensurePrograms('chromium'))),
     ...(files.some(isFirefoxTest) && (await ensurePrograms('firefox'))),
-    ...(files.some(isBrokerTest) && (await ensurePrograms('nats'))),
+    ...(files.some((file) => isBrokerTest(file) || isExampleTest(file)) && (await ensurePrograms('nats'))),
   }
   if (files.some(isSqsTest)) await ensureSqsServer()
   // Tests of the server's program and of the lab also serve the built page.
@@ -47,6 +47,8 @@ const isFirefoxTest = (file) => file.endsWith('.firefox.test.ts')
 
 /** Tests of logs on other servers, such as NATS. */
 const isBrokerTest = (file) => file.endsWith('.broker.test.ts')
+/** One of the examples needs NATS. */
+const isExampleTest = (file) => file.endsWith('examples.browser.test.ts')
 const isSqsTest = (file) => isBrokerTest(file) && file.includes('sqs')
 
 /** Reports a failure at once without stopping later steps. */

@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs'
 import { createApp } from './app.ts'
 import { type Config, checkSettings } from './config/config.ts'
 import { Health } from './health.ts'
-import { type AnyServer, attach, type Takers } from './http/attach.ts'
+import { type AnyServer, attach, handlersBelow, type Takers } from './http/attach.ts'
 import { GuestConnections } from './http/connections.ts'
 import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
@@ -123,19 +123,21 @@ export async function createCrosswind(options: CrosswindOptions) {
   )
   const failed = 'The log was replaced, and the new one could not be opened; restart the server.'
   void lost.then(() => options.onFailure?.(new Error(failed)))
+  const takers: Takers = {
+    takeRequest: (...given) => current().takers.takeRequest(...given),
+    takeUpgrade: (...given) => current().takers.takeUpgrade(...given),
+    takeConnect: (...given) => current().takers.takeConnect(...given),
+  }
   let published = 0
 
   return {
+    ...handlersBelow(path, takers.takeRequest),
     /**
      * Serves what is below `path`: requests, WebSockets and, over HTTP/2, extended CONNECT. All else
-     * goes to the listeners that the server has; those added later receive everything.
+     * goes to the listeners that the server has; those added later receive everything. With
+     * `requests: false`, requests reach it by `handler`, `express`, `koa` or `fastify`.
      */
     attach(server: AnyServer, how: { readonly requests?: boolean } = {}): void {
-      const takers: Takers = {
-        takeRequest: (...given) => current().takers.takeRequest(...given),
-        takeUpgrade: (...given) => current().takers.takeUpgrade(...given),
-        takeConnect: (...given) => current().takers.takeConnect(...given),
-      }
       attach(server, path, takers, how)
     },
     /**

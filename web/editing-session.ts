@@ -2,9 +2,11 @@
 
 import {
   browserTimers,
+  DocumentOutbox,
   DraftStore,
   type LeftDrafts,
   Link,
+  LinkClock,
   type LinkListener,
   type LinkOptions,
   type LinkState,
@@ -58,7 +60,7 @@ interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
 
 /** Keeps the store up to date with the document, the connection and the people on the page. */
 export class EditingSession implements LinkListener {
-  readonly link: Link
+  readonly link: Link<DocumentOutbox>
   readonly presence: Presence
   readonly #start: PageStart
   readonly #window: string
@@ -95,13 +97,19 @@ export class EditingSession implements LinkListener {
     this.link = new Link(
       {
         ...{ window, key: options.browser.key, mode: options.mode, transports: options.transports },
-        ...{ polling: start.polling, timers, random: Math.random },
+        ...{ polling: start.polling, timers, random: Math.random, clock: LinkClock },
         channels: isProbing ? [probesChannel] : channelsFor(channel, store.view().shown.name),
         cursor: isProbing ? null : start.cursor,
         baseFor: (http) => baseFor(http, start, location),
-        bounds: { messages: limits.outboxMessages, bytes: limits.outboxBytes },
-        store: this.#drafts,
-        merging: { mergeUpdates, pauseMs: start.mergeMs, mostBytes: limits.maxMessageBytes },
+        outbox: (listener) =>
+          new DocumentOutbox(
+            {
+              ...{ window, timers, random: Math.random, store: this.#drafts },
+              bounds: { messages: limits.outboxMessages, bytes: limits.outboxBytes },
+              merging: { mergeUpdates, pauseMs: start.mergeMs, mostBytes: limits.maxMessageBytes },
+            },
+            listener,
+          ),
         renewSession: async () => (await renewSession()) !== null,
       },
       this,

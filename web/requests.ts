@@ -1,7 +1,15 @@
 // The page's requests, by axios: its own, and those of its transports.
 
 import axios from 'axios'
-import { browser, Http, limitToSlots, now, type Send, transportsOver } from '../client/index.ts'
+import {
+  browser,
+  Http,
+  limitToSlots,
+  now,
+  type Send,
+  transportsByName,
+  transportsOver,
+} from '../client/index.ts'
 
 const sendByAxios: Send = async (method, url, body, { signal, timeoutMs }) => {
   let receivedAt = 0
@@ -21,7 +29,10 @@ const sendByAxios: Send = async (method, url, body, { signal, timeoutMs }) => {
 }
 
 /** Without the limit on HTTP/1.1 connections. */
-export const freeTransports = /* @__PURE__ */ transportsOver({ ...browser, send: sendByAxios })
+export const freeTransports = /* @__PURE__ */ transportsOver(
+  { ...browser, send: sendByAxios },
+  Object.values(transportsByName),
+)
 
 export const transports = /* @__PURE__ */ limitToSlots(freeTransports)
 

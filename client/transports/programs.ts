@@ -44,7 +44,7 @@ const followByFetch: Follow = async (address, signal, onText) => {
 
 export const programs: Platform = {
   send: sendByFetch,
-  openEvents: openEventsBy(followByFetch),
+  openEvents: /* @__PURE__ */ openEventsBy(followByFetch),
   openSocket: (address) => new WebSocket(address),
   fetch: (address, request) => fetch(address, request),
 }

@@ -4,7 +4,7 @@ import type { TransportName } from '../../server/wire/modes.ts'
 import { longPolling, polling } from './polling.ts'
 import { sse } from './sse.ts'
 import { streaming } from './streaming.ts'
-import type { Closing, Opening, OpenTransport, Platform, Transports, WebTransport } from './transport.ts'
+import type { Closing, Opening, OpenTransport, Transports, WebTransport } from './transport.ts'
 import { websocket } from './websocket.ts'
 
 const full: Closing = {
@@ -124,14 +124,4 @@ export function lackingTransports(): Partial<Record<TransportName, string>> {
     if (sentence) lacking[name] = sentence
   }
   return lacking
-}
-
-/** All transports, over another platform than the browser's own. */
-export function transportsOver(platform: Platform): Transports {
-  const over = ({ name, open, lacks }: WebTransport): WebTransport => ({
-    ...{ name, ...(lacks && { lacks }) },
-    open: (opening) => open(opening, platform),
-  })
-  const named = Object.entries(transportsByName).map(([name, transport]) => [name, over(transport)])
-  return Object.fromEntries(named)
 }

@@ -28,6 +28,15 @@ export interface WebTransport {
 
 export type Transports = Readonly<Record<TransportName, WebTransport>>
 
+/** The transports over another platform than the browser's own. */
+export function transportsOver(platform: Platform, transports: readonly WebTransport[]): Transports {
+  const over = ({ name, open }: WebTransport): [string, WebTransport] => [
+    name,
+    { name, open: (opening) => open(opening, platform) },
+  ]
+  return Object.fromEntries(transports.map(over)) as Transports
+}
+
 /** The base of all transports: the browser, or Node in tests and measurements. */
 export interface Platform {
   readonly send: Send

@@ -1,7 +1,10 @@
 // The web app's link in Node, over transports without a browser.
 
 import {
+  DocumentOutbox,
+  type DocumentOutboxOptions,
   Link,
+  LinkClock,
   type LinkListener,
   type LinkOptions,
   type Opening,
@@ -16,7 +19,8 @@ export type LinkOpening = Omit<Opening, 'base'> & { readonly origin: string }
 
 interface NodeOpening
   extends Partial<LinkListener>,
-    Pick<LinkOptions, 'polling' | 'channels' | 'mode' | 'bounds' | 'random'> {
+    Pick<LinkOptions, 'polling' | 'channels' | 'mode' | 'random'>,
+    Pick<DocumentOutboxOptions, 'bounds'> {
   /** The key's fingerprint is appended. */
   readonly name: string
   /** Whether the link may fall back to another mode after repeated cuts. */
@@ -47,20 +51,21 @@ export function openNodeLink({ name, mode, mayFall, originFor, connect, ...parts
       open: (opening) => connect({ ...opening, origin: originFor(opening.mode.http) }),
     },
   ])
+  // A program's drafts end with the program.
+  const drafts = { ...parts, window: nameOf(key, name), timers: processTimers, store: null, merging: null }
   const options: LinkOptions = {
     ...parts,
     baseFor: (http) => `${originFor(http)}/api`,
     transports: Object.fromEntries(transports) as Record<TransportName, WebTransport>,
-    window: nameOf(key, name),
+    window: drafts.window,
     key,
     // The link falls back along the modes' `fallback` fields.
     mode: mayFall ? mode : { ...mode, fallback: null },
     cursor: null,
-    // A program's drafts end with the program.
-    store: null,
-    merging: null,
     renewSession: () => Promise.resolve(true),
     timers: processTimers,
+    clock: LinkClock,
+    outbox: (listener) => new DocumentOutbox(drafts, listener),
   }
   const link = new Link(options, { ...ignored, ...parts })
   link.open()

@@ -9,7 +9,10 @@ import https from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import express, { type ErrorRequestHandler } from 'express'
+import fastify from 'fastify'
+import Koa from 'koa'
 import { WebSocketServer } from 'ws'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { createCrosswind, serverOptions } from '../../server/index.ts'
@@ -26,39 +29,86 @@ before(async () => {
 })
 after(() => rm(folder, { recursive: true, force: true }))
 
-const answer = ((request, response) => response.end(`the application’s ${request.url}`)) as RequestListener
+const sentence = (url: string | undefined) => `the application’s ${url}`
+const answer = ((request, response) => response.end(sentence(request.url))) as RequestListener
 
-const servers: Readonly<
-  Record<
-    string,
-    { readonly open: () => Server; readonly scheme: string; readonly http: readonly HttpVersion[] }
-  >
-> = {
-  http: { open: () => http.createServer(answer), scheme: 'http', http: ['1.1'] },
-  https: { open: () => https.createServer(tls, answer), scheme: 'https', http: ['1.1'] },
+type Crosswind = Awaited<ReturnType<typeof createCrosswind>>
+
+/** A server that has Crosswind among its own middleware or, if `isWhole`, whose requests pass Crosswind first. */
+interface Kind {
+  readonly open: (crosswind: Crosswind) => Server | Promise<Server>
+  readonly isWhole?: boolean
+  readonly scheme?: string
+  readonly http?: readonly HttpVersion[]
+}
+
+const overHttp2 = { scheme: 'https', http: ['2', '1.1'] } as const
+const http2Options = () => ({ ...serverOptions(), ...tls })
+
+const servers: Readonly<Record<string, Kind>> = {
+  http: { open: () => http.createServer(answer), isWhole: true },
+  https: { open: () => https.createServer(tls, answer), isWhole: true, scheme: 'https' },
   http2: {
-    open: () => http2.createSecureServer({ ...serverOptions(), ...tls }, answer as never),
-    scheme: 'https',
-    http: ['2', '1.1'],
+    open: () => http2.createSecureServer(http2Options(), answer as never),
+    ...{ isWhole: true, ...overHttp2 },
+  },
+  handler: {
+    open: ({ handler }) =>
+      http.createServer((request, response) => handler(request, response, () => answer(request, response))),
+  },
+  'Koa over HTTP/2': {
+    open(crosswind) {
+      const app = new Koa().use(crosswind.koa()).use((ctx) => {
+        ctx.body = sentence(ctx.url)
+      })
+      return http2.createSecureServer(http2Options(), app.callback() as never)
+    },
+    ...overHttp2,
+  },
+  Express: { open: (crosswind) => http.createServer(express().use(crosswind.express()).use(answer)) },
+  'Express, below a path': {
+    open: (crosswind) => http.createServer(express().use('/realtime', crosswind.express()).use(answer)),
+  },
+  'Fastify over HTTP/2': {
+    async open(crosswind) {
+      const app = fastify({ http2: true, https: http2Options() })
+      app.register(crosswind.fastify)
+      app.all('*', async (request) => sentence(request.url))
+      await app.ready()
+      return app.server
+    },
+    ...overHttp2,
+  },
+  Fastify: {
+    async open(crosswind) {
+      const app = fastify()
+      app.register(crosswind.fastify)
+      app.all('*', async (request) => sentence(request.url))
+      await app.ready()
+      return app.server
+    },
   },
 }
 
-for (const [name, { open, scheme, http: versions }] of Object.entries(servers))
+for (const [
+  name,
+  { open, isWhole = false, scheme = 'http', http: versions = ['1.1'] as readonly HttpVersion[] },
+] of Object.entries(servers))
   for (const hasSockets of [true, false])
     describe(`on a server made by ${name}, ${hasSockets ? 'with' : 'without'} WebSockets of its own`, () => {
       let origin: string
       let close: () => Promise<void>
       before(async () => {
-        const server = open()
+        const crosswind = await createCrosswind({
+          ...{ path: '/realtime', channels: { 'room.*': { kind: 'json' } }, authorize: 'everyone' },
+        })
+        const server = await open(crosswind)
         const foreign = new WebSocketServer({ noServer: true })
         if (hasSockets)
           server.on('upgrade', (request, socket, head) =>
             foreign.handleUpgrade(request, socket, head, (opened) => opened.send(`at ${request.url}`)),
           )
-        const crosswind = await createCrosswind({
-          ...{ path: '/realtime', channels: { 'room.*': { kind: 'json' } }, authorize: 'everyone' },
-        })
-        crosswind.attach(server)
+        crosswind.attach(server, { requests: isWhole })
         server.listen(0, '127.0.0.1')
         await once(server, 'listening')
         origin = `${scheme}://localhost:${(server.address() as AddressInfo).port}`
@@ -103,6 +153,7 @@ for (const [name, { open, scheme, http: versions }] of Object.entries(servers))
             const { status, body } = await client.ask({ path })
             assert.deepEqual([status, await textOf(body)], [200, `the application’s ${path}`])
           }
+          assert.equal((await client.ask({ method: 'POST', path: '/realtime/session' })).status, 200)
           const { status, body } = await client.ask({ path: '/realtime/nothing' })
           assert.deepEqual([status, JSON.parse(await textOf(body)).code], [404, 'not-found'])
         })
@@ -135,3 +186,157 @@ for (const [name, { open, scheme, http: versions }] of Object.entries(servers))
         else assert.match(String((await once(socket, 'error'))[0]), /Unexpected server response: (200|404)/)
       })
     })
+
+/** Middleware of an application, before Crosswind: a session's cookie, a log, and a page for what is not there. */
+const chains: Readonly<
+  Record<
+    'Koa' | 'Express' | 'Fastify',
+    (crosswind: Crosswind, seen: unknown[]) => RequestListener | Promise<RequestListener>
+  >
+> = {
+  Koa: (crosswind, seen) =>
+    new Koa()
+      .use(async (ctx, next) => {
+        ctx.cookies.set('session', 'ada')
+        await next()
+        seen.push([ctx.originalUrl, ctx.status])
+        if (ctx.status !== 404) return
+        ctx.body = 'There is no such page.'
+        ctx.status = 404
+      })
+      .use(crosswind.koa())
+      .callback(),
+  Express: (crosswind, seen) =>
+    express()
+      .use((request, response, next) => {
+        response.cookie('session', 'ada')
+        response.on('finish', () => seen.push([request.originalUrl, response.statusCode]))
+        next()
+      })
+      .use(crosswind.express())
+      .use((_request, response) => response.status(404).send('There is no such page.')),
+  Fastify: async (crosswind, seen) => {
+    const app = fastify()
+    app.addHook('onRequest', async (_request, reply) => {
+      reply.header('set-cookie', 'session=ada; path=/')
+    })
+    app.addHook('onResponse', async (request, reply) => {
+      seen.push([request.originalUrl, reply.statusCode])
+    })
+    app.register(crosswind.fastify)
+    app.setNotFoundHandler((_request, reply) => reply.code(404).send('There is no such page.'))
+    await app.ready()
+    return app.routing
+  },
+}
+
+const message = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ id: 'w-1', channel: 'room.1', kind: 'json', from: 'w', at: 1, body: { data: 1 } }),
+}
+
+async function serve(
+  t: TestContext,
+  listenerFor: (crosswind: Crosswind) => RequestListener | Promise<RequestListener>,
+  version: HttpVersion = '1.1',
+) {
+  const crosswind = await createCrosswind({
+    ...{ path: '/realtime', channels: { 'room.*': { kind: 'json' } }, authorize: 'everyone' },
+  })
+  const listener = await listenerFor(crosswind)
+  const server =
+    version === '2'
+      ? http2.createSecureServer(http2Options(), listener as never)
+      : http.createServer(listener)
+  crosswind.attach(server, { requests: false })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const scheme = version === '2' ? 'https' : 'http'
+  const origin = `${scheme}://localhost:${(server.address() as AddressInfo).port}`
+  const client = connectHttp(version, origin, null)
+  t.after(async () => {
+    client.close()
+    await crosswind.close({ drainMs: 0 })
+    server.close()
+  })
+  return client
+}
+
+for (const [name, version] of [
+  ['Koa', '1.1'],
+  ['Koa', '2'],
+  ['Express', '1.1'],
+  ['Fastify', '1.1'],
+] as const)
+  test(`${name} over HTTP/${version}: middleware before it adds its headers, sees the status, and changes no answer`, async (t) => {
+    const seen: unknown[] = []
+    const client = await serve(t, (crosswind) => chains[name](crosswind, seen), version)
+    const expected = [
+      ['/realtime/messages', 200],
+      ['/realtime/clock', 200],
+      ['/realtime/nothing', 404],
+      ['/own', 404],
+    ] as const
+    const answers: string[] = []
+    for (const [path, status] of expected) {
+      const answer = await client.ask({ path, ...(path === '/realtime/messages' && message) })
+      answers.push(await textOf(answer.body))
+      assert.deepEqual([path, answer.status], [path, status])
+      assert.match(String(answer.headers['set-cookie']), /^session=ada; path=\//i)
+    }
+    assert.match(answers[0] ?? '', /^\{"type":"stored"/)
+    assert.match(answers[1] ?? '', /^\{"at":\d/)
+    assert.match(answers[2] ?? '', /"code":"not-found"/)
+    assert.equal(answers[3], 'There is no such page.')
+    assert.deepEqual(seen, expected)
+  })
+
+const parsers: Readonly<Record<string, (crosswind: Crosswind, failures: unknown[]) => RequestListener>> = {
+  Koa: (crosswind, failures) =>
+    new Koa()
+      .on('error', (error) => failures.push(error))
+      .use(async (ctx, next) => {
+        if (ctx.method === 'POST') await textOf(ctx.req)
+        await next()
+      })
+      .use(crosswind.koa())
+      .callback(),
+  Express: (crosswind, failures) =>
+    express()
+      .use(express.json(), crosswind.express())
+      .use(((error, _request, response, _next) => {
+        failures.push(error)
+        response.status(500).end()
+      }) as ErrorRequestHandler),
+}
+
+for (const [name, listenerFor] of Object.entries(parsers))
+  test(`${name}: after a body parser it says where to mount it`, async (t) => {
+    const failures: unknown[] = []
+    const client = await serve(t, (crosswind) => listenerFor(crosswind, failures))
+    const { status } = await client.ask({
+      ...{ method: 'POST', path: '/realtime/messages', body: '{}' },
+      headers: { 'content-type': 'application/json' },
+    })
+    assert.equal(status, 500)
+    assert.match(
+      String(failures[0]),
+      /^Error: The body of a POST request below \/realtime was read before .* mount Crosswind before the body parser\.$/,
+    )
+    assert.equal((await client.ask({ path: '/realtime/clock' })).status, 200)
+  })
+
+test('a handler with nothing after it: the rest is 404', async (t) => {
+  const client = await serve(
+    t,
+    ({ handler }) =>
+      (request, response) =>
+        handler(request, response),
+  )
+  for (const [path, expected] of [
+    ['/realtime/clock', 200],
+    ['/', 404],
+  ] as const)
+    assert.equal((await client.ask({ path })).status, expected)
+})

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type ConnectionState, connect, type Room } from '../../client/index.ts'
+import { type ConnectionState, connect, connectOver, longPolling, type Room, sse } from '../../client/node.ts'
 import { createCrosswind } from '../../server/index.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { type Said, start, texts } from './testing.ts'
@@ -316,4 +316,16 @@ test('a client cannot name its user, and a repeat is stored once whoever its use
   assert.equal(await post('ada', { data: { text: 'other' } }), 'id-taken')
   const [message, ...others] = await Array.fromAsync(crosswind.read('room.1'))
   assert.deepEqual([message?.user, others], ['ada', []])
+})
+test('over the transports that are named, in all their modes', async (t) => {
+  const { origin } = await start(t, { cuts: (url) => url.startsWith('/realtime/stream?') })
+  const opened = connectOver(`${origin}/realtime`, { transports: [sse, longPolling] })
+  t.after(() => opened.close())
+  const room = opened.channel<Said>('room.1')
+  await room.publish({ text: 'hello' })
+  assert.equal((await untilState(opened, ({ status }) => status === 'open')).mode, 'long-polling/1.1')
+  assert.throws(
+    () => connectOver(origin, { transports: [sse], modes: ['websocket/1.1'] }),
+    /there is no mode "websocket\/1\.1"; there are sse\/2, sse\/1\.1\./,
+  )
 })

@@ -9,7 +9,7 @@ import Koa from 'koa'
 const read = (url) => readFileSync(fileURLToPath(url))
 const files = {
   '/': ['html', new URL('page.html', import.meta.url)],
-  '/client.js': ['js', import.meta.resolve('@crosswind/client')],
+  '/client.js': ['js', import.meta.resolve('@crosswind/client/browser')],
 }
 const app = new Koa().use((ctx) => {
   const [type, url] = files[ctx.path] ?? []

@@ -1,7 +1,7 @@
 // Attaches to an application's server: takes what is below a path, and leaves the rest to its other listeners.
 
 import type { EventEmitter } from 'node:events'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import type { AnyRequest } from '../transports/bodies.ts'
@@ -21,10 +21,12 @@ export interface Takers {
 const ownPath = '/api/'
 
 /** Whether a request is below the path; if so, gives it the address that the transports know. */
-export function takesOver(request: AnyRequest, path: string): boolean {
-  const { url = '' } = request
-  if (!url.startsWith(`${path}/`)) return false
-  request.url = ownPath + url.slice(path.length + 1)
+export function takesOver(request: AnyRequest & { originalUrl?: string }, path: string): boolean {
+  // Frameworks keep the address there when they change `url`, and read it for their logs.
+  const { url = '', originalUrl = url } = request
+  if (!originalUrl.startsWith(`${path}/`)) return false
+  request.originalUrl = originalUrl
+  request.url = ownPath + originalUrl.slice(path.length + 1)
   return true
 }
 
@@ -71,4 +73,81 @@ function refuseConnect(request: Http2ServerRequest, response: Http2ServerRespons
   const http2Response = response as Http2ServerResponse
   http2Response.statusCode = 405
   http2Response.end()
+}
+
+type AnyResponse = ServerResponse | Http2ServerResponse
+
+/** What is used of Fastify. */
+export interface FastifyLike {
+  all(
+    path: string,
+    options: { onRequest: (request: { raw: AnyRequest }, reply: FastifyReplyLike) => void },
+    handler: () => void,
+  ): unknown
+}
+
+export interface FastifyReplyLike {
+  readonly raw: AnyResponse
+  getHeaders(): Record<string, number | string | string[] | undefined>
+  hijack(): unknown
+  callNotFound(): unknown
+}
+
+/**
+ * For the chain of an application's own middleware: each takes what is below the path, and leaves
+ * the rest to those after it. Where there is nothing after it, the rest is 404.
+ */
+export function handlersBelow(path: string, takeRequest: TakeRequest) {
+  function take(request: AnyRequest, response: AnyResponse): boolean {
+    if (!takesOver(request, path)) return false
+    if (request.readableEnded)
+      throw new Error(
+        `The body of a ${request.method} request below ${path} was read before Crosswind could; mount Crosswind before the body parser.`,
+      )
+    takeRequest(request, response)
+    return true
+  }
+
+  function handler(
+    request: AnyRequest,
+    response: AnyResponse,
+    next: () => void = () => answerNotFound(response),
+  ): void {
+    if (!take(request, response)) next()
+  }
+
+  return {
+    /** A listener of Node's servers, and middleware of Connect and Express. */
+    handler,
+    express: () => handler,
+    koa:
+      () =>
+      async (ctx: KoaContext, next: () => Promise<unknown>): Promise<void> => {
+        const { req, res } = ctx
+        if (!take(req, res)) return void (await next())
+        ctx.respond = false
+        // Middleware before this one sees the status that was sent, and cannot change it.
+        await new Promise((resolve) => res.once('close', resolve))
+      },
+    /** A plugin. */
+    async fastify(instance: FastifyLike): Promise<void> {
+      const onRequest = ({ raw }: { raw: AnyRequest }, reply: FastifyReplyLike) => {
+        for (const [name, value = ''] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value)
+        if (take(raw, reply.raw)) reply.hijack()
+        else reply.callNotFound()
+      }
+      instance.all(`${path}/*`, { onRequest }, () => undefined)
+    },
+  }
+}
+
+export interface KoaContext {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  respond?: boolean
+}
+
+function answerNotFound(response: AnyResponse): void {
+  response.statusCode = 404
+  response.end()
 }

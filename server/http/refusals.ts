@@ -79,8 +79,11 @@ export function respond(
   response.statusCode = status
   if (stream.destroyed || stream.closed) return
   const isEmpty = body === '' || response.req.method === 'HEAD'
+  // Those of an application's middleware.
+  const others = response.getHeaders()
+  for (const name of Object.keys(all)) delete others[name.toLowerCase()]
   // Node's response would leave the stream open for trailers, and close it by another frame.
-  stream.respond({ ':status': status, ...all }, { endStream: isEmpty })
+  stream.respond({ ':status': status, ...others, ...all }, { endStream: isEmpty })
   if (!isEmpty) stream.end(body)
 }
 

@@ -3,7 +3,6 @@
 import { cutText } from '../wire/graphemes.ts'
 import {
   type AwarenessReport,
-  channelNameRule,
   type Draft,
   isChannelName,
   isIdOf,
@@ -92,6 +91,8 @@ const name = (most: number) =>
   )
 const idCheck = name(64)
 const senderCheck = name(48)
+/** The rule of `isChannelName`; follows "must be". */
+const channelNameRule = `1 to ${mostChannelBytes} bytes of letters and digits of any script, "-", "_" and ".", in Unicode normalization form C`
 const channelCheck = matching(channelNameRule, isChannelName)
 const number = rule('a number', Number.isFinite)
 const text = rule('a text', (value) => typeof value === 'string')

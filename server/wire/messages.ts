@@ -257,9 +257,6 @@ export const probesChannel = 'probes'
 /** Largest channel name, in bytes of UTF-8. */
 export const mostChannelBytes = 64
 
-/** The rule of `isChannelName`; follows "must be". */
-export const channelNameRule = `1 to ${mostChannelBytes} bytes of letters and digits of any script, "-", "_" and ".", in Unicode normalization form C`
-
 /** Requires NFC (UAX #15), so that names that look alike are equal. */
 export function isChannelName(text: string): boolean {
   if (plainChannelName.test(text)) return true
@@ -267,7 +264,7 @@ export function isChannelName(text: string): boolean {
 }
 
 /** Matches most names at a tenth of the cost. */
-const plainChannelName = new RegExp(`^[A-Za-z0-9_.-]{1,${mostChannelBytes}}$`)
+const plainChannelName = /* @__PURE__ */ new RegExp(`^[A-Za-z0-9_.-]{1,${mostChannelBytes}}$`)
 
 const channelLetters = /^[\p{L}\p{M}\p{N}_.-]+$/u
 
@@ -298,7 +295,7 @@ export const keyPattern = /^[A-Za-z0-9_-]{22,64}$/
 /** A fingerprint is the first 132 bits of a key's SHA-256 in base64url (RFC 4648, 5). */
 export const fingerprintLength = 22
 
-const provenPattern = new RegExp(`^([A-Za-z0-9_-]{${fingerprintLength}})(?:\\.|$)`)
+const provenPattern = /* @__PURE__ */ new RegExp(`^([A-Za-z0-9_-]{${fingerprintLength}})(?:\\.|$)`)
 
 /** The fingerprint in a proven name; null for a free name. */
 export function fingerprintIn(name: string): string | null {

@@ -19,7 +19,6 @@ export interface Mode {
   readonly transport: TransportName
   readonly http: HttpVersion
   readonly label: string
-  readonly explanation: string
   /** Windows that one browser can open before requests hang without an error; null for no limit. */
   readonly windowsPerBrowser: number | null
   readonly whenFull: string | null
@@ -72,14 +71,12 @@ const rows: readonly Row[] = [
     transport: 'sse',
     http: '2',
     label: 'SSE + XHR, HTTP/2',
-    explanation: 'Server-sent events down, XHR up, all windows of a browser in one connection',
     fallback: 'sse/1.1',
   },
   {
     transport: 'sse',
     http: '1.1',
     label: 'SSE + XHR, HTTP/1.1',
-    explanation: 'Server-sent events down, XHR up, one connection for each stream and each request',
     windowsPerBrowser: heldOverHttp1,
     whenFull: 'sse/2',
     fallback: 'long-polling/1.1',
@@ -88,7 +85,6 @@ const rows: readonly Row[] = [
     transport: 'websocket',
     http: '1.1',
     label: 'WebSocket',
-    explanation: 'One WebSocket for each window, both ways',
     uplink: 'socket',
     mostUnderWay,
     fallback: 'sse/2',
@@ -97,7 +93,6 @@ const rows: readonly Row[] = [
     transport: 'websocket',
     http: '2',
     label: 'WebSocket, HTTP/2',
-    explanation: 'WebSockets as streams of one HTTP/2 connection (RFC 8441)',
     uplink: 'socket',
     mostUnderWay,
     joinsConnection: true,
@@ -107,7 +102,6 @@ const rows: readonly Row[] = [
     transport: 'streaming',
     http: '2',
     label: 'SSE + streamed uplink, HTTP/2',
-    explanation: 'Server-sent events down, one long request up; Chromium only',
     uplink: 'streamed',
     mostUnderWay,
     fallback: 'sse/2',
@@ -116,7 +110,6 @@ const rows: readonly Row[] = [
     transport: 'long-polling',
     http: '2',
     label: 'Long polling, HTTP/2',
-    explanation: 'A request that the server holds until it has messages, XHR up',
     isPush: false,
     fallback: 'long-polling/1.1',
   },
@@ -124,7 +117,6 @@ const rows: readonly Row[] = [
     transport: 'long-polling',
     http: '1.1',
     label: 'Long polling, HTTP/1.1',
-    explanation: 'The same with a connection for each held request',
     isPush: false,
     windowsPerBrowser: heldOverHttp1,
     whenFull: 'long-polling/2',
@@ -134,7 +126,6 @@ const rows: readonly Row[] = [
     transport: 'polling',
     http: '2',
     label: 'Polling, HTTP/2',
-    explanation: 'Periodic requests, XHR up',
     isPush: false,
     fallback: 'polling/1.1',
   },
@@ -142,7 +133,6 @@ const rows: readonly Row[] = [
     transport: 'polling',
     http: '1.1',
     label: 'Polling, HTTP/1.1',
-    explanation: 'The same over a limited set of connections',
     isPush: false,
     fallback: null,
   },

@@ -1,6 +1,6 @@
 // Whole-content mirroring, as in the 2021 paper: each edit carries all content; the newest wins.
 
-import type { DraftStore, LeftDrafts, Link, Outbox, UnstoredDraft } from '../../client/index.ts'
+import type { DocumentOutbox, DraftStore, LeftDrafts, Link, UnstoredDraft } from '../../client/index.ts'
 import { commonEnds } from '../../server/document/text-diff.ts'
 import { type Draft, isKind, type Message, parseCursor } from '../../server/wire/messages.ts'
 import type { Recorder } from '../lab.ts'
@@ -237,7 +237,7 @@ interface LeftEdit extends UnstoredDraft {
 
 interface LeftEditsOptions {
   readonly mirror: Pick<Mirror, 'restore' | 'replace'>
-  readonly link: Pick<Link, 'cursor'> & { readonly outbox: Pick<Outbox, 'adopt' | 'flush'> }
+  readonly link: Pick<Link, 'cursor'> & { readonly outbox: Pick<DocumentOutbox, 'adopt' | 'flush'> }
   readonly store: Pick<DraftStore, 'write'>
   readonly hasUnstored: () => boolean
   readonly onOffer: (offered: View['left']) => void

@@ -2,7 +2,7 @@
 
 import { fromBase64, toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
-import type { Link, Outbox } from '../../client/index.ts'
+import type { DocumentOutbox, Link } from '../../client/index.ts'
 import { createDocument, documentText } from '../../server/document/rich-text.ts'
 import { type Draft, isKind, type Message, type UpdateBody } from '../../server/wire/messages.ts'
 import type { Random, Timers } from '../../server/wire/time.ts'
@@ -12,7 +12,7 @@ import type { Binding, BindingParts } from './binding.ts'
 
 interface SharedDocumentOptions {
   readonly channel: string
-  readonly link: Pick<Link, 'publish'> & { readonly outbox: Pick<Outbox, 'has'> }
+  readonly link: Pick<Link, 'publish'> & { readonly outbox: Pick<DocumentOutbox, 'has'> }
   readonly recorder: Recorder | null
   readonly timers: Timers
   readonly random: Random

@@ -12,6 +12,7 @@ import { People } from './People.tsx'
 import { addressInView, type ViewName, views } from './views.ts'
 import {
   clockWords,
+  explanations,
   fallReason,
   insteadWords,
   linkAnnouncement,
@@ -179,7 +180,7 @@ interface ModeItemProps {
 }
 
 function ModeItem({ mode, isInUse, isDefault, lacking, reason, medians, share, onChoose }: ModeItemProps) {
-  const { name, label, explanation, windowsPerBrowser } = mode
+  const { name, label, windowsPerBrowser } = mode
   const median = medians?.ms[name]
   return (
     <button
@@ -207,7 +208,7 @@ function ModeItem({ mode, isInUse, isDefault, lacking, reason, medians, share, o
         )}
       </span>
       <span className="mode-explanation">
-        {lacking ? `Not available here. ${lacking}` : `${explanation}.`}
+        {lacking ? `Not available here. ${lacking}` : `${explanations[name]}.`}
         {windowsPerBrowser !== null &&
           (isShared(mode, share)
             ? ' Shared by the windows of one browser.'

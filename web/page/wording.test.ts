@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LinkState, OutboxState } from '../../client/index.ts'
-import { modeNamed } from '../../server/wire/modes.ts'
+import { modeNamed, modes } from '../../server/wire/modes.ts'
 import { firstView } from '../store.ts'
 import {
   clockWords,
+  explanations,
   fallReason,
   fallWords,
   http1Warning,
@@ -48,6 +49,10 @@ test('counts down in whole seconds and never shows zero or less', () => {
   assert.equal(linkWords(waiting, 4999), 'Reconnecting in 1 s')
   assert.equal(linkWords(waiting, 5000), 'Reconnecting')
   assert.equal(linkWords(waiting, 9000), 'Reconnecting')
+})
+
+test('every mode has an explanation', () => {
+  assert.deepEqual(Object.keys(explanations).toSorted(), modes.map(({ name }) => name).toSorted())
 })
 
 test("uses the table's label, or the name if the table has none", () => {

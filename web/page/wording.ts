@@ -24,6 +24,19 @@ export function modeWords(name: string): string {
   return modeNamed(name)?.label ?? name
 }
 
+/** What a mode does, for its menu. */
+export const explanations: Readonly<Record<string, string>> = {
+  'sse/2': 'Server-sent events down, XHR up, all windows of a browser in one connection',
+  'sse/1.1': 'Server-sent events down, XHR up, one connection for each stream and each request',
+  'websocket/1.1': 'One WebSocket for each window, both ways',
+  'websocket/2': 'WebSockets as streams of one HTTP/2 connection (RFC 8441)',
+  'streaming/2': 'Server-sent events down, one long request up; Chromium only',
+  'long-polling/2': 'A request that the server holds until it has messages, XHR up',
+  'long-polling/1.1': 'The same with a connection for each held request',
+  'polling/2': 'Periodic requests, XHR up',
+  'polling/1.1': 'The same over a limited set of connections',
+}
+
 /** The name of the mode in use: the requested one unless the window has fallen back. */
 export function usedMode({ state, mode, wished, fall }: LinkState): string {
   return state === 'open' || fall !== null ? mode : wished

@@ -1,0 +1,189 @@
+// The library from outside: each example in a folder of its own, from the packed tarballs, in a browser.
+
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { ensureCertificate } from '../../certs/certificate.ts'
+import { pack } from '../../scripts/pack.mjs'
+import { startNatsServer } from '../../server/log/nats-testing.ts'
+import { openEditingPage } from '../browser/editing.ts'
+import { browserName } from '../windows/stage.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+let folder: string
+let files: readonly string[]
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crosswind-examples-'))
+  const tarballs = await pack(join(folder, 'tarballs'))
+  files = (await readdir(tarballs)).map((name) => join(tarballs, name))
+  await ensureCertificate({
+    directory: folder,
+    now: new Date(),
+    names: ['localhost'],
+    addresses: ['127.0.0.1'],
+  })
+})
+after(() => rm(folder, { recursive: true, force: true }))
+
+/** An example in a folder of its own, with the packed tarballs. */
+async function install(example: string): Promise<string> {
+  const app = join(folder, example)
+  await cp(join(root, 'examples', example), app, { recursive: true })
+  const npm = promisify(execFile)
+  await npm('npm', ['install', '--no-save', '--no-audit', '--no-fund', ...files], {
+    cwd: app,
+    timeout: 120_000,
+  })
+  return app
+}
+
+/** Resolves once it listens. */
+async function start(app: string, env: Readonly<Record<string, string>> = {}) {
+  const certificate = { CERT: join(folder, 'server.pem'), KEY: join(folder, 'server.key') }
+  const server = spawn(process.execPath, ['server.mjs'], {
+    cwd: app,
+    env: { ...process.env, PORT: '0', ...certificate, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(server, 'exit')
+  const said = async () => String((await once(server.stdout, 'data'))[0]).trim()
+  const address = await Promise.race([
+    said(),
+    exited.then(() => Promise.reject(new Error(`${app} ended before it listened.`))),
+  ])
+  const kill = async () => {
+    server.kill('SIGKILL')
+    await exited
+  }
+  return { address, kill, [Symbol.asyncDispose]: kill }
+}
+
+async function openWindow(opened: AsyncDisposableStack, address: string) {
+  const window = await openEditingPage(browserName, address)
+  opened.defer(window.close)
+  return window
+}
+
+type Window = Awaited<ReturnType<typeof openWindow>>
+
+function shows({ page }: Window, selector: string, texts: readonly string[]) {
+  return page.waitForFunction(
+    (selector, expected) =>
+      JSON.stringify(Array.from(document.querySelectorAll(selector), ({ textContent }) => textContent)) ===
+      expected,
+    { polling: 50 },
+    selector,
+    JSON.stringify(texts),
+  )
+}
+
+/** Two windows that chat, perhaps on different servers, and a third that comes later. */
+async function chat(opened: AsyncDisposableStack, addresses: readonly [string, string]): Promise<Window> {
+  const say = async ({ page }: Window, text: string) => {
+    await page.type('#text', text)
+    await page.keyboard.press('Enter')
+  }
+  const ann = await openWindow(opened, addresses[0])
+  const bob = await openWindow(opened, addresses[1])
+  await say(ann, 'hello')
+  for (const window of [ann, bob]) await shows(window, 'li', ['hello'])
+  await say(bob, 'hi')
+  const late = await openWindow(opened, addresses[1])
+  for (const window of [ann, bob, late]) await shows(window, 'li', ['hello', 'hi'])
+  for (const window of [ann, bob, late])
+    assert.deepEqual(
+      window.errors().filter((text) => !text.includes('404')),
+      [],
+    )
+  return ann
+}
+
+/** Bytes of what a page loads that uses no more of the client than this. */
+async function sizeOf(code: string): Promise<number> {
+  const { outputFiles } = await build({
+    stdin: { contents: code, resolveDir: join(root, 'client/dist') },
+    ...{ bundle: true, minify: true, format: 'esm', write: false },
+  })
+  return gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length
+}
+
+test('the client is small, and smaller over one transport', async (t) => {
+  const sizes = {
+    all: await sizeOf(`export { connect } from './connect.js'`),
+    sse: await sizeOf(`import { connectOver, sse } from './connect.js'
+      export const open = (url) => connectOver(url, { transports: [sse] })`),
+  }
+  t.diagnostic(`bytes: ${JSON.stringify(sizes)}`)
+  assert.ok(sizes.all <= 12_000)
+  assert.ok(sizes.sse <= 9_000)
+})
+
+test('a chat beside a Koa application', async () => {
+  await using opened = new AsyncDisposableStack()
+  const { address } = opened.use(await start(await install('chat-koa')))
+  await chat(opened, [address, address])
+})
+
+test('a chat beside an Express application, whose route and WebSocket go on working', async () => {
+  await using opened = new AsyncDisposableStack()
+  const { address } = opened.use(await start(await install('express')))
+  const window = await chat(opened, [address, address])
+  const answers = await window.run(async () => {
+    const socket = new WebSocket(new URL('/echo', location.href))
+    const echoed = new Promise((resolve) => {
+      socket.onmessage = ({ data }) => resolve(data)
+    })
+    socket.onopen = () => socket.send('still here')
+    const ordered = await fetch('/orders', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"item":"tea"}',
+    })
+    return [await echoed, await ordered.json()]
+  })
+  assert.deepEqual(answers, ['still here', { ordered: 'tea' }])
+})
+
+test('a chat on two Fastify servers that share a stream of NATS', async () => {
+  await using opened = new AsyncDisposableStack()
+  const nats = await startNatsServer()
+  opened.defer(nats.stop)
+  const app = await install('fastify')
+  const env = { NATS: nats.address() }
+  const one = opened.use(await start(app, env))
+  const other = opened.use(await start(app, env))
+  await chat(opened, [one.address, other.address])
+})
+
+test('an answer of 2,000 tokens survives a reload and two killed servers, to the byte', async () => {
+  await using opened = new AsyncDisposableStack()
+  const app = await install('token-stream')
+  let server = await start(app)
+  opened.defer(() => server.kill())
+  const { page } = await openWindow(opened, server.address)
+  const until = (token: number) =>
+    page.waitForFunction(
+      (token) => document.querySelector('#answer')?.textContent?.includes(` ${token} `),
+      { polling: 20 },
+      token,
+    )
+  const { port } = new URL(server.address)
+  for (const token of [100, 300]) {
+    await until(token)
+    await server.kill()
+    server = await start(app, { PORT: port })
+  }
+  await until(500)
+  await page.reload()
+  await until(2000)
+  const tokens = Array.from({ length: 2000 }, (_, index) => `${index + 1} `)
+  assert.equal(await page.$eval('#answer', ({ textContent }) => textContent), tokens.join(''))
+})

@@ -1,0 +1,3 @@
+module crosswind/chat
+
+go 1.24
