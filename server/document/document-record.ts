@@ -7,10 +7,11 @@ import { Refusal } from '../wire/refusal.ts'
 import { upsert } from '../wire/upsert.ts'
 import { ReadingCost } from './reading-cost.ts'
 import {
-  type Root,
+  type Place,
   rangeAt,
   rangeWidth,
   readUpdate,
+  type Schema,
   type Struct,
   structAt,
   structWidth,
@@ -21,8 +22,8 @@ import {
 export const ownerOf = (sender: string) => fingerprintIn(sender) ?? sender
 
 /** Throws a `Refusal` (400 `bad-update`). */
-export function readDraft({ id, body }: Draft<'update'>): Update {
-  const read = readUpdate(body.update)
+export function readDraft({ id, body }: Draft<'update'>, schema: Schema): Update {
+  const read = readUpdate(body.update, schema)
   if ('bad' in read) throw badUpdate(read.bad, id)
   return read
 }
@@ -32,8 +33,8 @@ export function badUpdate(reason: string, id: string): Refusal {
   return new Refusal('bad-update', sentence, id)
 }
 
-export function recordOf(messages: readonly Message<'update'>[]): DocumentRecord {
-  const document = new DocumentRecord()
+export function recordOf(messages: readonly Message<'update'>[], schema: Schema): DocumentRecord {
+  const document = new DocumentRecord(schema)
   for (const message of messages) document.take(message)
   return document
 }
@@ -48,8 +49,9 @@ export class DocumentRecord {
   /** The next clock of each Yjs client. */
   readonly #next: Map<number, number>
   readonly #owners: Map<number, string>
-  /** Ascending clocks of entries in "authors". */
-  readonly #names: Map<number, number[]>
+  /** Ascending clocks of each client's own items. */
+  readonly #own: Map<number, number[]>
+  readonly #schema: Schema
   /** Admitted but not stored yet. */
   readonly underWay = new Set<string>()
   /** Admitted but refused by the log, in order. */
@@ -70,10 +72,11 @@ export class DocumentRecord {
   foldedSeq = 0
   measuredAt = Number.NEGATIVE_INFINITY
 
-  constructor({ next, owners, names, leftOf, ...plain }: Plain = nothing()) {
+  constructor(schema: Schema, { next, owners, own, leftOf, ...plain }: Plain = nothing()) {
+    this.#schema = schema
     this.#next = next
     this.#owners = owners
-    this.#names = names
+    this.#own = own
     this.#leftOf = leftOf
     this.foldedBytes = plain.foldedBytes
     this.newestSeq = plain.newestSeq
@@ -83,7 +86,7 @@ export class DocumentRecord {
   /** As plain data for another thread. */
   toPlain(): Plain {
     const { foldedBytes, newestSeq, cost } = this
-    const maps = { next: this.#next, owners: this.#owners, names: this.#names, leftOf: this.#leftOf }
+    const maps = { next: this.#next, owners: this.#owners, own: this.#own, leftOf: this.#leftOf }
     return { ...maps, foldedBytes, newestSeq, steps: cost.unreadSteps, items: cost.items }
   }
 
@@ -98,7 +101,7 @@ export class DocumentRecord {
 
   /** Orders what the update adds. Yields every few milliseconds. Throws a `Refusal`. */
   *order(update: Update, id: string): Generator<undefined, Addition> {
-    const known = { next: this.#next, names: this.#names, leftOf: this.#leftOf, items: this.cost.items }
+    const known = { next: this.#next, own: this.#own, leftOf: this.#leftOf, items: this.cost.items }
     const addition = new Addition(update, known, this.#state, id)
     yield* addition.order()
     return addition
@@ -109,10 +112,13 @@ export class DocumentRecord {
     return addition.state === this.#state
   }
 
-  /** Call in the same turn of the event loop as `admit`. Throws a `Refusal`. */
-  check(addition: Addition, owner: string, id: string, mostBytes: number): void {
-    this.#checkOwners(addition, owner, id)
-    this.#checkNames(addition, id)
+  /**
+   * Call in the same turn of the event loop as `admit`. `owner` is null if anybody may write under
+   * any client. Throws a `Refusal`.
+   */
+  check(addition: Addition, owner: string | null, id: string, mostBytes: number): void {
+    if (owner !== null) this.#checkOwners(addition, owner, id)
+    this.#checkOwn(addition, id)
     this.#checkClients(addition, id)
     if (addition.hasContent && this.isFull(mostBytes)) {
       const size = `${this.foldedBytes} bytes, more than ${mostBytes} (limits.documentBytes)`
@@ -137,7 +143,7 @@ export class DocumentRecord {
   undoFailed(): boolean {
     this.#state = {}
     for (const { number, addition, former } of this.failed.splice(0).reverse()) {
-      const { clients, names } = addition
+      const { clients, own } = addition
       if (clients.keys().some((client) => this.#usedBy.get(client) !== number)) return false
       for (const [client, { next, owner, usedBy }] of former) {
         if (this.#usedBy.get(client) === number) setOrDelete(this.#usedBy, client, usedBy)
@@ -145,7 +151,7 @@ export class DocumentRecord {
         setOrDelete(this.#next, client, next)
         setOrDelete(this.#owners, client, owner)
       }
-      for (const [client, clocks] of names) this.#names.get(client)?.splice(-clocks.length)
+      for (const [client, clocks] of own) this.#own.get(client)?.splice(-clocks.length)
     }
     return true
   }
@@ -164,18 +170,18 @@ export class DocumentRecord {
     }
     for (let at = 0; at < deletions.length; at += rangeWidth) {
       const { client, clock, len } = rangeAt(deletions, at)
-      const names = this.#names.get(client)
-      if (names && isForeign(client) && hasBetween(names, clock, clock + len)) {
+      const own = this.#own.get(client)
+      if (own && isForeign(client) && hasBetween(own, clock, clock + len)) {
         const sentence = `The name of client ${client} belongs to another sender, and only that sender may change it.`
         throw new Refusal('not-your-client', sentence, id)
       }
     }
   }
 
-  #checkNames({ names }: Addition, id: string): void {
-    for (const [client, clocks] of names)
-      if (clocks.length + (this.#names.get(client)?.length ?? 0) > mostNames)
-        throw badUpdate(`client ${client} has more than ${mostNames} names`, id)
+  #checkOwn({ own }: Addition, id: string): void {
+    for (const [client, clocks] of own)
+      if (clocks.length + (this.#own.get(client)?.length ?? 0) > mostOwn)
+        throw badUpdate(`client ${client} has more than ${mostOwn} names`, id)
   }
 
   #checkClients({ clients }: Addition, id: string): void {
@@ -191,7 +197,7 @@ export class DocumentRecord {
     this.newestSeq = seq
     for (const [owner, clients] of Object.entries(owners ?? {}))
       for (const client of clients) this.#owners.set(client, owner)
-    const read = readUpdate(update, owners === undefined)
+    const read = readUpdate(update, this.#schema, owners === undefined)
     // Such messages are in no document.
     if ('bad' in read) return
     try {
@@ -211,7 +217,7 @@ export class DocumentRecord {
   }
 
   /** An update with exactly one new client makes the sender that client's owner. */
-  #add({ clients, names, leftOf, used }: Addition, owner: string | null): void {
+  #add({ clients, own, leftOf, used }: Addition, owner: string | null): void {
     // Nothing is left to undo.
     if (this.underWay.size === 0 && this.failed.length === 0) this.#usedBy.clear()
     this.#additions += 1
@@ -221,8 +227,8 @@ export class DocumentRecord {
       this.#next.set(client, next)
       if (owner !== null && clients.size === 1) this.#owners.set(client, owner)
     }
-    for (const [client, clocks] of names) {
-      const known = upsert(this.#names, client, () => [])
+    for (const [client, clocks] of own) {
+      const known = upsert(this.#own, client, () => [])
       for (const clock of clocks) known.push(clock)
     }
   }
@@ -232,7 +238,7 @@ export class DocumentRecord {
 interface Plain {
   readonly next: Map<number, number>
   readonly owners: Map<number, string>
-  readonly names: Map<number, number[]>
+  readonly own: Map<number, number[]>
   readonly leftOf: Map<number, number>
   readonly foldedBytes: number
   readonly newestSeq: number
@@ -241,7 +247,7 @@ interface Plain {
 }
 
 const nothing = (): Plain => ({
-  ...{ next: new Map(), owners: new Map(), names: new Map(), leftOf: new Map() },
+  ...{ next: new Map(), owners: new Map(), own: new Map(), leftOf: new Map() },
   ...{ foldedBytes: 0, newestSeq: 0, steps: 0, items: 0 },
 })
 
@@ -280,7 +286,7 @@ function hasBetween(ascending: readonly number[], first: number, end: number): b
 /** What an addition is checked against. */
 interface Known {
   readonly next: ReadonlyMap<number, number>
-  readonly names: ReadonlyMap<number, readonly number[]>
+  readonly own: ReadonlyMap<number, readonly number[]>
   readonly leftOf: ReadonlyMap<number, number>
   /** Upper bound. */
   readonly items: number
@@ -299,8 +305,8 @@ interface Need {
 export class Addition {
   /** The next clock of each client that gets new structs. */
   readonly clients = new Map<number, number>()
-  /** Clocks of new entries in "authors". */
-  readonly names = new Map<number, number[]>()
+  /** Clocks of the clients' new own items. */
+  readonly own = new Map<number, number[]>()
   /** The clients under which it writes, and those it builds on. */
   readonly used = new Set<number>()
   readonly leftOf = new Map<number, number>()
@@ -393,10 +399,10 @@ export class Addition {
   }
 
   /** What must come before the struct but has not yet. */
-  #needOf(client: number, { clock, left, right, content }: Struct): Need | null {
+  #needOf(client: number, { clock, left, right, parent, content }: Struct): Need | null {
     if (content === 'skip') return null
     if (clock > this.#next(client)) this.#refuseGap(client, clock - 1)
-    return this.#needFor(left) ?? this.#needFor(right)
+    return this.#needFor(left) ?? this.#needFor(right) ?? this.#needFor(parent)
   }
 
   #needFor(neighbour: Y.ID | null): Need | null {
@@ -409,7 +415,7 @@ export class Addition {
   #addStruct(client: number, struct: Struct): void {
     const { clock, len, content } = struct
     if (content === 'skip' || clock + len <= this.#next(client)) return
-    this.#checkRoot(client, struct)
+    this.#checkPlace(client, struct)
     this.#count(struct)
     this.clients.set(client, clock + len)
     if (content !== 'blank') this.hasContent = true
@@ -430,29 +436,29 @@ export class Addition {
     if (isNewest) this.leftOf.set(left.client, left.clock)
   }
 
-  #checkRoot(client: number, { clock, left, right, root, content }: Struct): void {
-    const [leftRoot, rightRoot] = [this.#rootFor(client, left), this.#rootFor(client, right)]
-    const found = leftRoot ?? rightRoot ?? root
-    const isInAuthors = found === 'authors'
-    const isOne = (rightRoot ?? found) === found && (root ?? found) === found
-    const isRight = content === 'blank' || isInAuthors === (content === 'name')
+  #checkPlace(client: number, { clock, left, right, place, content }: Struct): void {
+    const [leftPlace, rightPlace] = [this.#placeFor(client, left), this.#placeFor(client, right)]
+    const found = leftPlace ?? rightPlace ?? place
+    const isOwn = found === 'own'
+    const isOne = (rightPlace ?? found) === found && (place ?? found) === found
+    const isRight = content === 'blank' || isOwn === (content === 'own')
     if (!isOne || !isRight) {
       throw badUpdate(`the item at clock ${clock} of client ${client} is in the wrong root type`, this.#id)
     }
-    if (isInAuthors) upsert(this.names, client, () => []).push(clock)
+    if (isOwn) upsert(this.own, client, () => []).push(clock)
   }
 
-  #rootFor(client: number, neighbour: Y.ID | null): Root | null {
+  #placeFor(client: number, neighbour: Y.ID | null): Place | null {
     if (neighbour === null) return null
-    if (!this.#isName(neighbour)) return 'text'
-    if (neighbour.client === client) return 'authors'
+    if (!this.#isOwn(neighbour)) return 'shared'
+    if (neighbour.client === client) return 'own'
     throw badUpdate(`client ${client} writes to the entry of client ${neighbour.client}`, this.#id)
   }
 
-  #isName({ client, clock }: Y.ID): boolean {
-    const [known, added] = [this.#known.names.get(client), this.names.get(client)]
-    const isIn = (names: readonly number[] | undefined) =>
-      names !== undefined && hasBetween(names, clock, clock + 1)
+  #isOwn({ client, clock }: Y.ID): boolean {
+    const [known, added] = [this.#known.own.get(client), this.own.get(client)]
+    const isIn = (clocks: readonly number[] | undefined) =>
+      clocks !== undefined && hasBetween(clocks, clock, clock + 1)
     return isIn(known) || isIn(added)
   }
 
@@ -474,8 +480,8 @@ const cutsOfStep = 100
 /** About 5 ms. */
 const structsOfTurn = 5000
 
-/** Per client, in "authors". */
-const mostNames = 1000
+/** Per client; only the page's schema has such items, the authors' names. */
+const mostOwn = 1000
 
 /** Loading a record takes time for each client: some 80 ms for 50,000. */
 const mostClients = 50_000
