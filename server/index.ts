@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
+import type { Doc } from 'yjs'
 import { createApp } from './app.ts'
 import { type Config, checkSettings } from './config/config.ts'
 import { Health } from './health.ts'
@@ -10,7 +11,7 @@ import { type AnyServer, attach, type Takers } from './http/attach.ts'
 import { GuestConnections } from './http/connections.ts'
 import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
-import { admitJson, admitJsonAwareness, applicationName } from './hub/admission.ts'
+import { admitForApplication, admitJsonAwareness, applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
 import { type Log, newEpoch } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
@@ -38,10 +39,22 @@ export { serverOptions } from './http/server-options.ts'
 export type { Authorize, Permit } from './security/tickets.ts'
 
 /** Of a channel, or of all whose names begin with what stands before a final `*`. */
-export interface ChannelRule {
+export type ChannelRule = JsonRule | YjsRule
+
+export interface JsonRule {
   readonly kind: 'json'
   /** Throws, or returns a sentence, if a client may not publish this. */
   readonly check?: (data: unknown) => string | undefined
+}
+
+/** Each channel is one document of Yjs, of any shape but without subdocuments. Needs `yjs`. */
+export interface YjsRule {
+  readonly kind: 'yjs'
+  /**
+   * Whether a Yjs client belongs to whoever wrote under it first. By default a peer may bring
+   * another's updates.
+   */
+  readonly owners?: boolean
 }
 
 export type Storage =
@@ -114,8 +127,9 @@ export async function createCrosswind(options: CrosswindOptions) {
   const connections = new GuestConnections({ ...settings.limits, ...settings }, processTimers)
   const channels = new Channels(options.channels)
   const gate = gateOf(options)
+  const yjs = channels.haveDocuments ? await import('./document/application-documents.ts') : null
   const { current, close, lost } = await renewing((signal) =>
-    serve(options, { settings, connections, channels, gate, signal }),
+    serve(options, { settings, connections, channels, gate, yjs, signal }),
   )
   const failed = 'The log was replaced, and the new one could not be opened; restart the server.'
   void lost.then(() => options.onFailure?.(new Error(failed)))
@@ -145,7 +159,7 @@ export async function createCrosswind(options: CrosswindOptions) {
         at: processTimers.now(),
         body: { data: asJson(data) },
       } as const
-      channels.ruleFor(draft)
+      channels.mustTake(draft)
       const { hub, log } = current()
       try {
         const { seq } = await hub.publish(draft)
@@ -174,6 +188,15 @@ export async function createCrosswind(options: CrosswindOptions) {
         cursor = reached
       }
     },
+    /**
+     * A copy of what is stored; empty if nothing is. Rejects with a `Refusal` (400 `bad-channel`, 422
+     * `too-costly`) if it is no document, or one that takes too much to read.
+     */
+    async document(channel: string): Promise<Doc> {
+      const { log, documents } = current()
+      if (documents && channels.ruleFor(channel).kind === 'yjs') return documents.read(log, channel)
+      throw new Refusal('bad-channel', `"${channel}" is not of the kind yjs.`)
+    },
     async close({ drainMs = 5000 } = {}): Promise<void> {
       await current().hub.drain(drainMs)
       connections.stopWatching()
@@ -197,18 +220,38 @@ class Channels implements Admission {
     this.#rules = Object.entries(rules)
   }
 
+  get haveDocuments(): boolean {
+    return this.#rules.some(([, { kind }]) => kind === 'yjs')
+  }
+
   /** Throws a `Refusal` (400 `bad-channel`). */
-  ruleFor({ id, channel }: Pick<Draft, 'id' | 'channel'>): ChannelRule {
+  ruleFor(channel: string, id: string | null = null): ChannelRule {
     const [, rule] = this.#rules.find(([pattern]) => matches(pattern, channel)) ?? []
     if (rule) return rule
     const sentence = `This server has no channel "${channel}"; declare it, or a prefix of it and *, in channels.`
     throw new Refusal('bad-channel', sentence, id)
   }
 
+  /** Throws a `Refusal` (400 `bad-channel`, `bad-shape`) if the channel is not of the draft's kind. */
+  mustTake({ id, channel, kind }: Draft): ChannelRule {
+    const rule = this.ruleFor(channel, id)
+    const own = rule.kind === 'yjs' ? 'update' : 'json'
+    if (kind === own) return rule
+    const sentence = `"${channel}" is of the kind ${rule.kind}: its messages are of the kind "${own}", not "${kind}".`
+    throw new Refusal('bad-shape', sentence, id)
+  }
+
+  hasOwners(channel: string): boolean {
+    const rule = this.ruleFor(channel)
+    return rule.kind === 'yjs' && rule.owners === true
+  }
+
   /** Throws a `Refusal` if a client may not publish this. */
-  readonly draft = (given: unknown): Draft<'json'> => {
-    const draft = admitJson(given)
-    const fault = this.ruleFor(draft).check?.(draft.body.data)
+  readonly draft = (given: unknown): Draft => {
+    const draft = admitForApplication(given)
+    const rule = this.mustTake(draft)
+    if (rule.kind !== 'json' || !('data' in draft.body)) return draft
+    const fault = rule.check?.(draft.body.data)
     if (fault !== undefined) throw new Refusal('bad-shape', fault, draft.id)
     return draft
   }
@@ -239,21 +282,28 @@ interface Lasting {
   readonly channels: Channels
   /** Null if everyone is served. */
   readonly gate: TicketGate | null
+  /** Null if no channel is a document. */
+  readonly yjs: typeof import('./document/application-documents.ts') | null
   readonly signal: AbortSignal
 }
 
 /** What depends on the log: replaced together with it. */
 async function serve(
   { storage = 'memory', onFailure = report }: CrosswindOptions,
-  { settings, connections, channels, gate, signal }: Lasting,
+  { settings, connections, channels, gate, yjs, signal }: Lasting,
 ) {
   const { heartbeatMs, allowedOrigins, polling } = settings
   const [timers, random] = [processTimers, Math.random]
   const isFile = storage !== 'memory' && storage.kind === 'sqlite'
   if (isFile) mkdirSync(storage.folder, { recursive: true })
+  const documents = yjs?.openDocuments({
+    limits: settings.limits,
+    hasOwners: (channel) => channels.hasOwners(channel),
+  })
   const opened = await openLog(
     { ...settings, storage: isFile ? 'sqlite' : 'memory' },
     {
+      ...(documents && { folds: documents.folds, guard: documents.guard }),
       ...{ now: timers.now, random, onFailure, signal, hasProbes: false },
       dataFolder: isFile ? storage.folder : '',
       print: (sentence) => output.say('log-awaited', sentence),
@@ -278,11 +328,11 @@ async function serve(
   const app = createApp({
     ...{ hub, timers, heartbeatMs, holdMs: polling.holdMs, limits },
     ...{ admission: channels, access: gate ?? { grantFor: async () => openGrant }, origins },
-    mount: (mounting) => mountRoutes(mounting, { log, gate }),
+    mount: (mounting) => mountRoutes(mounting, { log, gate, channels }),
   })
   const parts = { app, connections, settings: limits, origins }
   return {
-    ...{ log, hub, lost },
+    ...{ log, hub, lost, documents },
     takers: {
       takeRequest: requestTaker(parts),
       takeUpgrade: upgradeTaker(parts),
@@ -292,6 +342,7 @@ async function serve(
       await hub.drain(0)
       health.stop()
       await log.close()
+      await documents?.close()
     },
   }
 }
@@ -308,7 +359,7 @@ function sessionBody(text: string): { readonly token?: string | null } {
 
 function mountRoutes(
   { router, bodies, timers }: Mounting,
-  { log, gate }: Pick<Lasting, 'gate'> & { readonly log: Log },
+  { log, gate, channels: declared }: Pick<Lasting, 'gate' | 'channels'> & { readonly log: Log },
 ): void {
   router.post(sessionPath, async (ctx) => {
     const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx)))
@@ -321,19 +372,24 @@ function mountRoutes(
     ctx.set('Cache-Control', 'no-store')
     ctx.body = { at: timers.now() }
   })
-  /** A channel's messages after a number, in portions; `newest` has none, and a cursor. */
+  /**
+   * A channel's messages after a number, in portions; `newest` has none, and a cursor. A document's
+   * are always all, of which the older ones may be joined.
+   */
   router.get('/api/channels/:name', async (ctx) => {
     const { name = '' } = ctx.params
     const after = String(ctx.query.after ?? 'newest')
     const channels = new Set([name])
     const refusal = refuseReading(grantOf(ctx), channels)
     if (refusal) throw refusal
-    const { head } = await log.snapshot(channels)
+    const isDocument = declared.ruleFor(name).kind === 'yjs'
+    const { head, messages: all } = await log.snapshot(channels)
     const isNewest = after === 'newest'
     const cursor = isNewest ? head : { ...head, seq: Number(after) || 0 }
-    const { messages, reached } = isNewest
-      ? { messages: [], reached: head }
-      : await log.read(cursor, channels)
+    const { messages, reached } =
+      isNewest || isDocument
+        ? { messages: isNewest ? [] : all, reached: head }
+        : await log.read(cursor, channels)
     ctx.set('Cache-Control', 'no-store')
     ctx.body = { messages, seq: reached.seq, cursor: formatCursor(reached) }
   })
