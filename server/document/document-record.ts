@@ -5,6 +5,8 @@ import type * as Y from 'yjs'
 import { type Draft, fingerprintIn, type Message, type UpdateBody } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { upsert } from '../wire/upsert.ts'
+import { type FreeEnds, free, isFree, use } from './free-ends.ts'
+import { type Depths, depthOf, setDepth } from './nesting.ts'
 import { ReadingCost } from './reading-cost.ts'
 import {
   type Place,
@@ -64,20 +66,21 @@ export class DocumentRecord {
   /** Per owner, the update that is waiting for a read. */
   readonly waiting = new Map<string, Promise<unknown>>()
   readonly cost = new ReadingCost()
-  /** Per client, the newest clock that is some item's left neighbour. */
-  readonly #leftOf: Map<number, number>
+  readonly #ends: FreeEnds
+  readonly #depths: Depths
   newestSeq: number
   foldedBytes: number
   /** Number of the newest message in the fold. */
   foldedSeq = 0
   measuredAt = Number.NEGATIVE_INFINITY
 
-  constructor(schema: Schema, { next, owners, own, leftOf, ...plain }: Plain = nothing()) {
+  constructor(schema: Schema, { next, owners, own, ends, depths, ...plain }: Plain = nothing()) {
     this.#schema = schema
     this.#next = next
     this.#owners = owners
     this.#own = own
-    this.#leftOf = leftOf
+    this.#ends = ends
+    this.#depths = depths
     this.foldedBytes = plain.foldedBytes
     this.newestSeq = plain.newestSeq
     this.cost.add(null, plain.steps, plain.items)
@@ -86,8 +89,11 @@ export class DocumentRecord {
   /** As plain data for another thread. */
   toPlain(): Plain {
     const { foldedBytes, newestSeq, cost } = this
-    const maps = { next: this.#next, owners: this.#owners, own: this.#own, leftOf: this.#leftOf }
-    return { ...maps, foldedBytes, newestSeq, steps: cost.unreadSteps, items: cost.items }
+    const maps = { next: this.#next, owners: this.#owners, own: this.#own }
+    return {
+      ...{ ...maps, ends: this.#ends, depths: this.#depths },
+      ...{ foldedBytes, newestSeq, steps: cost.unreadSteps, items: cost.items },
+    }
   }
 
   isFull(mostBytes: number): boolean {
@@ -101,7 +107,8 @@ export class DocumentRecord {
 
   /** Orders what the update adds. Yields every few milliseconds. Throws a `Refusal`. */
   *order(update: Update, id: string): Generator<undefined, Addition> {
-    const known = { next: this.#next, own: this.#own, leftOf: this.#leftOf, items: this.cost.items }
+    const { items } = this.cost
+    const known = { next: this.#next, own: this.#own, ends: this.#ends, depths: this.#depths, items }
     const addition = new Addition(update, known, this.#state, id)
     yield* addition.order()
     return addition
@@ -142,6 +149,7 @@ export class DocumentRecord {
   /** Returns false if something else builds on what failed. */
   undoFailed(): boolean {
     this.#state = {}
+    this.#ends.clear()
     for (const { number, addition, former } of this.failed.splice(0).reverse()) {
       const { clients, own } = addition
       if (clients.keys().some((client) => this.#usedBy.get(client) !== number)) return false
@@ -217,12 +225,16 @@ export class DocumentRecord {
   }
 
   /** An update with exactly one new client makes the sender that client's owner. */
-  #add({ clients, own, leftOf, used }: Addition, owner: string | null): void {
+  #add({ clients, own, ends, usedEnds, depths, used }: Addition, owner: string | null): void {
     // Nothing is left to undo.
     if (this.underWay.size === 0 && this.failed.length === 0) this.#usedBy.clear()
     this.#additions += 1
     for (const client of used) this.#usedBy.set(client, this.#additions)
-    for (const [client, clock] of leftOf) this.#leftOf.set(client, clock)
+    for (const [client, clocks] of usedEnds) for (const clock of clocks) use(this.#ends, { client, clock })
+    for (const [client, clocks] of ends) for (const clock of clocks) free(this.#ends, { client, clock })
+    for (const [client, runs] of depths)
+      for (const [place, clock] of runs.clocks.entries())
+        setDepth(this.#depths, client, clock, runs.depths[place] ?? 0)
     for (const [client, next] of clients) {
       this.#next.set(client, next)
       if (owner !== null && clients.size === 1) this.#owners.set(client, owner)
@@ -235,11 +247,12 @@ export class DocumentRecord {
 }
 
 /** What a record knows, as another thread may have it. */
-interface Plain {
+export interface Plain {
   readonly next: Map<number, number>
   readonly owners: Map<number, string>
   readonly own: Map<number, number[]>
-  readonly leftOf: Map<number, number>
+  readonly ends: FreeEnds
+  readonly depths: Depths
   readonly foldedBytes: number
   readonly newestSeq: number
   readonly steps: number
@@ -247,7 +260,7 @@ interface Plain {
 }
 
 const nothing = (): Plain => ({
-  ...{ next: new Map(), owners: new Map(), own: new Map(), leftOf: new Map() },
+  ...{ next: new Map(), owners: new Map(), own: new Map(), ends: new Map(), depths: new Map() },
   ...{ foldedBytes: 0, newestSeq: 0, steps: 0, items: 0 },
 })
 
@@ -287,7 +300,8 @@ function hasBetween(ascending: readonly number[], first: number, end: number): b
 interface Known {
   readonly next: ReadonlyMap<number, number>
   readonly own: ReadonlyMap<number, readonly number[]>
-  readonly leftOf: ReadonlyMap<number, number>
+  readonly ends: FreeEnds
+  readonly depths: Depths
   /** Upper bound. */
   readonly items: number
 }
@@ -309,7 +323,10 @@ export class Addition {
   readonly own = new Map<number, number[]>()
   /** The clients under which it writes, and those it builds on. */
   readonly used = new Set<number>()
-  readonly leftOf = new Map<number, number>()
+  /** The new ones, and those known before that are used now. */
+  readonly ends: FreeEnds = new Map()
+  readonly usedEnds: FreeEnds = new Map()
+  readonly depths: Depths = new Map()
   hasContent = false
   /** Upper bound of the items that Yjs scans to place these structs. */
   steps = 0
@@ -416,24 +433,37 @@ export class Addition {
     const { clock, len, content } = struct
     if (content === 'skip' || clock + len <= this.#next(client)) return
     this.#checkPlace(client, struct)
-    this.#count(struct)
+    this.#checkDepth(client, struct)
+    this.#count(client, struct)
     this.clients.set(client, clock + len)
     if (content !== 'blank') this.hasContent = true
   }
 
   /**
    * To place an item, Yjs scans on from its left neighbour, past items whose own left neighbour is
-   * that one or one already scanned. There are none when the left neighbour is its client's newest
-   * and this is the first item after it, as in ordinary typing.
+   * that one or one already scanned. There are none when the left neighbour ends an item and this is
+   * the first one behind it, as in ordinary typing and when the value of a key is replaced.
    */
-  #count({ left, right }: Struct): void {
-    const isNewest = left !== null && left.clock === this.#next(left.client) - 1
-    const isFirst =
-      isNewest && (this.leftOf.get(left.client) ?? this.#known.leftOf.get(left.client)) !== left.clock
+  #count(client: number, { clock, len, left, right, parent }: Struct): void {
+    const next = this.#next(client)
+    const place = clock < next ? { client, clock: next - 1 } : left
+    const isFirst = place !== null && this.#takeEnd(place)
     const items = this.#known.items + this.items
-    this.steps += isFirst ? 1 + (right ? items / cutsOfStep : 0) : items
+    // A type that this update brings contains nothing else.
+    const isNew = parent !== null && parent.clock >= (this.#known.next.get(parent.client) ?? 0)
+    if (isFirst) this.steps += 1 + (right ? items / cutsOfStep : 0)
+    else this.steps += isNew ? this.items : items
     this.items += 3
-    if (isNewest) this.leftOf.set(left.client, left.clock)
+    free(this.ends, { client, clock: clock + len - 1 })
+  }
+
+  /** Whether nothing was inserted behind it before. */
+  #takeEnd(place: Pick<Y.ID, 'client' | 'clock'>): boolean {
+    const isNew = isFree(this.ends, place)
+    const isKnown = isFree(this.#known.ends, place) && !isFree(this.usedEnds, place)
+    if (isNew) use(this.ends, place)
+    if (isKnown) free(this.usedEnds, place)
+    return isNew || isKnown
   }
 
   #checkPlace(client: number, { clock, left, right, place, content }: Struct): void {
@@ -446,6 +476,22 @@ export class Addition {
       throw badUpdate(`the item at clock ${clock} of client ${client} is in the wrong root type`, this.#id)
     }
     if (isOwn) upsert(this.own, client, () => []).push(clock)
+  }
+
+  /** Yjs deletes what is in a type by calling itself, and tells each type around a change. */
+  #checkDepth(client: number, { clock, left, right, parent }: Struct): void {
+    const beside = left ?? right
+    const depth = parent ? this.#depthOf(parent) + 1 : beside ? this.#depthOf(beside) : 0
+    if (depth > deepest)
+      throw badUpdate(
+        `the item at clock ${clock} of client ${client} is nested deeper than ${deepest} levels`,
+        this.#id,
+      )
+    if (depth !== this.#depthOf({ client, clock })) setDepth(this.depths, client, clock, depth)
+  }
+
+  #depthOf(item: Pick<Y.ID, 'client' | 'clock'>): number {
+    return depthOf(this.depths, item) ?? depthOf(this.#known.depths, item) ?? 0
   }
 
   #placeFor(client: number, neighbour: Y.ID | null): Place | null {
@@ -473,6 +519,9 @@ interface Queue {
   at: number
   end: number
 }
+
+/** Documents of editors have some ten levels. */
+const deepest = 100
 
 /** Splitting one item in a list costs less than scanning them all. */
 const cutsOfStep = 100
