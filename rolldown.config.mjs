@@ -12,9 +12,23 @@ export default [
   },
   {
     ...common,
-    input: 'server/index.ts',
+    input: 'client/yjs.ts',
+    platform: 'browser',
+    // Another door shares the connection, and its errors.
+    plugins: [
+      {
+        name: 'door',
+        resolveId: (id) => (id === './connect.ts' ? { id: './connect.js', external: true } : null),
+      },
+    ],
+    output: { file: 'client/dist/yjs.js' },
+    transform: { target: 'es2023' },
+  },
+  {
+    ...common,
+    input: { index: 'server/index.ts', 'yjs-tasks': 'server/document/yjs-tasks.ts' },
     platform: 'node',
-    // The logs on brokers are files of their own, loaded if they are used.
+    // The logs on brokers and the documents are files of their own, loaded if they are used.
     output: { dir: 'server/dist', chunkFileNames: '[name].js' },
     transform: { target: 'node24' },
   },

@@ -2,8 +2,10 @@
 
 import {
   type AwarenessFrame,
+  type Bodies,
   type Draft,
   isKind,
+  type Kind,
   type Message,
   mostStateBytes,
   nameUnder,
@@ -18,6 +20,8 @@ import { asClosing, Http, HttpError } from './transports/http.ts'
 import { programs } from './transports/programs.ts'
 import { transportsOver } from './transports/slots.ts'
 import { browser, now, type Platform, RefusedError } from './transports/transport.ts'
+
+export { RefusedError } from './transports/transport.ts'
 
 export interface ConnectOptions {
   /**
@@ -50,6 +54,28 @@ export interface ConnectionState {
   readonly pending: number
   /** Why it is not open; null if it is. */
   readonly reason: string | null
+}
+
+/** What takes a channel's messages as they come. */
+export interface Follower {
+  take(message: Message): void
+  /** The log was replaced. */
+  missed(): void
+  /** The channel cannot be read. */
+  fail(error: unknown): void
+  readonly presence: { heard(frame: AwarenessFrame, own: string): void }
+}
+
+/** A channel as a follower uses it. */
+export interface Following {
+  /** Messages that may be unanswered at a time, in the mode in use. */
+  readonly mostUnderWay: number
+  /** All that is stored of a document. Waits for the server. */
+  all(): Promise<readonly Message[]>
+  /** See `Room#publish`. */
+  publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{ readonly seq: number }>
+  show(state: unknown): void
+  leave(): void
 }
 
 /** Stops listening. */
@@ -85,6 +111,8 @@ function unknownMode(what: string, name: string, known: readonly Mode[]): Error 
   )
 }
 
+const inUse = (name: string) => new Error(`The channel "${name}" is in use on this connection.`)
+
 const bounds = { messages: 2000, bytes: 4_194_304 }
 const polling = { intervalMs: 1000, holdMs: 25_000 }
 const askTimeoutMs = 20_000
@@ -113,7 +141,7 @@ export class Crosswind {
   /** What every request carries: the key and, if tokens are used, the ticket. */
   readonly #proof = new URLSearchParams({ key: newKey() })
   readonly #ending = new AbortController()
-  readonly #rooms = new Map<string, Feed<unknown>>()
+  readonly #rooms = new Map<string, Follower>()
   readonly #answers = new Map<string, PromiseWithResolvers<{ readonly seq: number }>>()
   readonly #onState = new Set<(state: ConnectionState) => void>()
   #state: ConnectionState
@@ -144,15 +172,42 @@ export class Crosswind {
   /** `from`: messages from now on, or also all that the server keeps. The first call for a name decides. */
   channel<Data>(name: string, { from = 'newest' }: { readonly from?: 'newest' | 'start' } = {}): Room<Data> {
     const known = this.#rooms.get(name)
-    if (known) return known as unknown as Room<Data>
+    if (known instanceof Feed) return known as unknown as Room<Data>
+    if (known) throw inUse(name)
     const room = new Feed<unknown>(
       name,
-      (data) => this.#publish(name, data),
-      (state) => this.#link?.then((link) => link.setAwareness(state, false, name), ignore),
+      (data) => this.#publish(name, 'json', { data }),
+      (state) => this.#show(name, state),
     )
     this.#rooms.set(name, room)
     this.#join(room, from).catch((error) => this.#ending.signal.aborted || room.fail(error))
     return room as unknown as Room<Data>
+  }
+
+  /** For the package's other doors: a channel of any kind. Throws if it is in use. */
+  follow(name: string, follower: Follower): Following {
+    if (this.#rooms.has(name)) throw inUse(name)
+    this.#rooms.set(name, follower)
+    this.#read(name).catch((error) => this.#ending.signal.aborted || follower.fail(error))
+    const mostUnderWay = () => modeNamed(this.#state.mode)?.mostUnderWay ?? 1
+    return {
+      get mostUnderWay() {
+        return mostUnderWay()
+      },
+      all: async () => {
+        // What is stored after this, the stream brings.
+        await this.#read(name)
+        return (await this.#page(name, 'start')).messages
+      },
+      publish: (kind, body) => this.#publish(name, kind, body),
+      show: (state) => this.#show(name, state),
+      leave: () => {
+        this.#show(name, null)
+        this.#rooms.delete(name)
+        // A stream has at least one channel.
+        if (this.#rooms.size > 0) this.#link?.then((link) => link.read([...this.#rooms.keys()]), ignore)
+      },
+    }
   }
 
   on(_event: 'state', listener: (state: ConnectionState) => void): Off {
@@ -174,9 +229,17 @@ export class Crosswind {
     this.#answers.clear()
   }
 
-  async #publish(channel: string, data: unknown): Promise<{ readonly seq: number }> {
+  #show(channel: string, state: unknown): void {
+    this.#link?.then((link) => link.setAwareness(state, false, channel), ignore)
+  }
+
+  async #publish<K extends Kind>(
+    channel: string,
+    kind: K,
+    body: Bodies[K],
+  ): Promise<{ readonly seq: number }> {
     const link = await (this.#link ?? this.#open(channel))
-    const draft = link.publish(channel, 'json', { data })
+    const draft = link.publish(channel, kind, body)
     if (!draft)
       throw new RefusedError('outbox-full', 'Too much is waiting to be sent; try again once connected.')
     const answer = Promise.withResolvers<{ readonly seq: number }>()
@@ -184,9 +247,15 @@ export class Crosswind {
     return answer.promise
   }
 
-  async #join(room: Feed<unknown>, from: 'newest' | 'start'): Promise<void> {
-    const link = await (this.#link ?? this.#open(room.name))
+  /** Adds the channel to the stream. */
+  async #read(channel: string): Promise<Link> {
+    const link = await (this.#link ?? this.#open(channel))
     link.read([...this.#rooms.keys()])
+    return link
+  }
+
+  async #join(room: Feed<unknown>, from: 'newest' | 'start'): Promise<void> {
+    const link = await this.#read(room.name)
     // The stream brings what follows this; until then the channel's past is read.
     const joinedAt = seqIn(link.cursor)
     let reached = from === 'start' ? 0 : joinedAt
@@ -380,7 +449,7 @@ export interface Room<Data> {
   [Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void>
 }
 
-class Feed<Data> implements Room<Data> {
+class Feed<Data> implements Room<Data>, Follower {
   readonly name: string
   readonly publish: Room<Data>['publish']
   readonly presence: Others
