@@ -19,9 +19,23 @@ export default [
   },
   {
     ...common,
-    input: 'server/index.ts',
+    input: 'client/yjs.ts',
+    platform: 'browser',
+    // By the package's name, which leads to the door for browsers or for Node.
+    plugins: [
+      {
+        name: 'door',
+        resolveId: (id) => (id === './connect.ts' ? { id: '@crosswind/client', external: true } : null),
+      },
+    ],
+    output: { file: 'client/dist/yjs.js' },
+    transform: { target: 'es2023' },
+  },
+  {
+    ...common,
+    input: { index: 'server/index.ts', 'yjs-tasks': 'server/document/yjs-tasks.ts' },
     platform: 'node',
-    // The logs on brokers are files of their own, loaded if they are used.
+    // The logs on brokers and the documents are files of their own, loaded if they are used.
     output: { dir: 'server/dist', chunkFileNames: '[name].js' },
     transform: { target: 'node24' },
   },

@@ -2,14 +2,16 @@
 
 import {
   type AwarenessFrame,
+  type Bodies,
   type Draft,
   isKind,
+  type Kind,
   type Message,
   mostStateBytes,
   nameUnder,
   parseCursor,
 } from '../server/wire/messages.ts'
-import { connections, type HttpVersion, type Mode, modes as table } from '../server/wire/modes.ts'
+import { connections, type HttpVersion, type Mode, modeNamed, modes as table } from '../server/wire/modes.ts'
 import { browserTimers, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
 import { Link, type LinkListener, type LinkState } from './link.ts'
@@ -31,6 +33,7 @@ export { longPolling, polling } from './transports/polling.ts'
 export { programs } from './transports/programs.ts'
 export { sse } from './transports/sse.ts'
 export { streaming } from './transports/streaming.ts'
+export { RefusedError } from './transports/transport.ts'
 export { websocket } from './transports/websocket.ts'
 
 export interface ConnectOptions {
@@ -70,6 +73,28 @@ export interface ConnectionState {
   readonly reason: string | null
 }
 
+/** What takes a channel's messages as they come. */
+export interface Follower {
+  take(message: Message, cursor: string): void
+  /** The log was replaced. */
+  newLog(): void
+  /** The channel cannot be read. */
+  fail(error: unknown): void
+  readonly presence: { heard(frame: AwarenessFrame, own: string): void }
+}
+
+/** A channel as a follower uses it. */
+export interface Following {
+  /** Messages that may be unanswered at a time, in the mode in use. */
+  readonly mostUnderWay: number
+  /** All that is stored of a document. Waits for the server. */
+  all(): Promise<readonly Message[]>
+  /** See `Room#publish`. */
+  publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{ readonly seq: number }>
+  show(state: unknown): void
+  leave(): void
+}
+
 /** Stops listening. */
 type Off = () => void
 
@@ -101,6 +126,8 @@ function unknownMode(what: string, name: string, known: readonly Mode[]): Error 
 }
 
 const namesOf = (modes: readonly Mode[]) => modes.map(({ name }) => name).join(', ')
+
+const inUse = (name: string) => new Error(`The channel "${name}" is in use on this connection.`)
 
 const bounds = { messages: 2000, bytes: 4_194_304 }
 const polling = { intervalMs: 1000, holdMs: 25_000 }
@@ -143,7 +170,7 @@ export class Crosswind {
   /** What every request carries: the key and, if tokens are used, the ticket. */
   readonly #proof = new URLSearchParams({ key: newKey() })
   readonly #ending = new AbortController()
-  readonly #rooms = new Map<string, Feed<unknown>>()
+  readonly #rooms = new Map<string, Follower>()
   readonly #answers = new Map<string, PromiseWithResolvers<{ readonly seq: number }>>()
   readonly #onState = new Set<(state: ConnectionState) => void>()
   #state: ConnectionState
@@ -177,15 +204,42 @@ export class Crosswind {
    */
   channel<Data>(name: string, { from = 'newest' }: { readonly from?: string } = {}): Room<Data> {
     const known = this.#rooms.get(name)
-    if (known) return known as unknown as Room<Data>
+    if (known instanceof Feed) return known as unknown as Room<Data>
+    if (known) throw inUse(name)
     const room = new Feed<unknown>(
       name,
-      (data) => this.#publish(name, data),
-      (state) => this.#link?.then((link) => link.setAwareness(state, false, name), ignore),
+      (data) => this.#publish(name, 'json', { data }),
+      (state) => this.#show(name, state),
     )
     this.#rooms.set(name, room)
     this.#follow(room, this.#join(room, from))
     return room as unknown as Room<Data>
+  }
+
+  /** For the package's other doors: a channel of any kind. Throws if it is in use. */
+  follow(name: string, follower: Follower): Following {
+    if (this.#rooms.has(name)) throw inUse(name)
+    this.#rooms.set(name, follower)
+    this.#read(name).catch((error) => this.#ending.signal.aborted || follower.fail(error))
+    const mostUnderWay = () => modeNamed(this.#state.mode)?.mostUnderWay ?? 1
+    return {
+      get mostUnderWay() {
+        return mostUnderWay()
+      },
+      all: async () => {
+        // What is stored after this, the stream brings.
+        await this.#read(name)
+        return (await this.#page(name, 'start')).messages
+      },
+      publish: (kind, body) => this.#publish(name, kind, body),
+      show: (state) => this.#show(name, state),
+      leave: () => {
+        this.#show(name, null)
+        this.#rooms.delete(name)
+        // A stream has at least one channel.
+        if (this.#rooms.size > 0) this.#link?.then((link) => link.read([...this.#rooms.keys()]), ignore)
+      },
+    }
   }
 
   on(_event: 'state', listener: (state: ConnectionState) => void): Off {
@@ -207,9 +261,17 @@ export class Crosswind {
     this.#answers.clear()
   }
 
-  async #publish(channel: string, data: unknown): Promise<{ readonly seq: number }> {
+  #show(channel: string, state: unknown): void {
+    this.#link?.then((link) => link.setAwareness(state, false, channel), ignore)
+  }
+
+  async #publish<K extends Kind>(
+    channel: string,
+    kind: K,
+    body: Bodies[K],
+  ): Promise<{ readonly seq: number }> {
     const link = await (this.#link ?? this.#open(channel))
-    const draft = link.publish(channel, 'json', { data })
+    const draft = link.publish(channel, kind, body)
     if (!draft)
       throw new RefusedError('outbox-full', 'Too much is waiting to be sent; try again once connected.')
     const answer = Promise.withResolvers<{ readonly seq: number }>()
@@ -221,10 +283,15 @@ export class Crosswind {
     work.catch((error) => this.#ending.signal.aborted || room.fail(error))
   }
 
-  async #join(room: Feed<unknown>, from: string): Promise<void> {
-    const link = await (this.#link ?? this.#open(room.name))
+  /** Adds the channel to the stream. */
+  async #read(channel: string): Promise<Link> {
+    const link = await (this.#link ?? this.#open(channel))
     link.read([...this.#rooms.keys()])
-    const joinedAt = link.cursor ?? ''
+    return link
+  }
+
+  async #join(room: Feed<unknown>, from: string): Promise<void> {
+    const joinedAt = (await this.#read(room.name)).cursor ?? ''
     if (from !== 'newest') return this.#catchUp(room, from, joinedAt)
     room.begin(joinedAt)
     room.goLive()
@@ -337,10 +404,11 @@ export class Crosswind {
     return {
       onState: ({ state, mode, reason }) => this.#changed({ status: state, mode, reason }),
       onMessage: (message) => this.#rooms.get(message.channel)?.take(message, this.#cursor() ?? ''),
-      onNewLog: () => undefined,
+      onNewLog: () => this.#rooms.forEach((room) => void room.newLog()),
       onMissed: (from, to) => {
         for (const room of this.#rooms.values())
-          if (room.turn > 0) this.#follow(room, this.#catchUp(room, room.reached ?? from, to))
+          if (room instanceof Feed && room.turn > 0)
+            this.#follow(room, this.#catchUp(room, room.reached ?? from, to))
       },
       onPresence: () => undefined,
       onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, this.#window),
@@ -433,7 +501,7 @@ export interface Room<Data> {
   [Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void>
 }
 
-class Feed<Data> implements Room<Data> {
+class Feed<Data> implements Room<Data>, Follower {
   readonly name: string
   readonly publish: Room<Data>['publish']
   readonly presence: Others
@@ -518,6 +586,10 @@ class Feed<Data> implements Room<Data> {
     this.#early = null
     this.reached = null
     for (const [message, cursor] of early) this.show(message, cursor)
+  }
+
+  newLog(): void {
+    // What was missed is read anyway.
   }
 
   /** The numbers may begin anew. */

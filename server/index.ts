@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
+import type { Doc } from 'yjs'
 import { createApp } from './app.ts'
 import { type Config, checkSettings } from './config/config.ts'
 import { Health } from './health.ts'
@@ -12,7 +13,7 @@ import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
 import { type ChannelRule, Channels, jsonOf } from './library/channels.ts'
-import { pageAfter, readPage } from './library/history.ts'
+import { pageAfter, readPage, wholeOf } from './library/history.ts'
 import { storingOnce } from './library/repeats.ts'
 import { type Log, newEpoch } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
@@ -29,7 +30,7 @@ import { formatCursor, isKind } from './wire/messages.ts'
 import { Refusal } from './wire/refusal.ts'
 
 export { serverOptions } from './http/server-options.ts'
-export type { ChannelRule, Keep } from './library/channels.ts'
+export type { ChannelRule, JsonRule, Keep, YjsRule } from './library/channels.ts'
 export type { StandardSchema } from './library/standard-schema.ts'
 export type { Authorize, Permit } from './security/tickets.ts'
 
@@ -118,8 +119,9 @@ export async function createCrosswind(options: CrosswindOptions) {
   const channels = new Channels(options.channels, settings.limits)
   const connections = new GuestConnections({ ...settings.limits, ...settings }, processTimers)
   const gate = gateOf(options)
+  const yjs = channels.haveDocuments ? await import('./document/application-documents.ts') : null
   const { current, close, lost } = await renewing((signal) =>
-    serve(options, { settings, connections, channels, gate, signal }),
+    serve(options, { settings, connections, channels, gate, yjs, signal }),
   )
   const failed = 'The log was replaced, and the new one could not be opened; restart the server.'
   void lost.then(() => options.onFailure?.(new Error(failed)))
@@ -180,6 +182,15 @@ export async function createCrosswind(options: CrosswindOptions) {
         reached = cursor.seq
       }
     },
+    /**
+     * A copy of what is stored; empty if nothing is. Rejects with a `Refusal` (400 `bad-channel`, 422
+     * `too-costly`) if it is no document, or one that takes too much to read.
+     */
+    async document(channel: string): Promise<Doc> {
+      const { log, documents } = current()
+      if (documents && channels.ruleFor(channel).kind === 'yjs') return documents.read(log, channel)
+      throw new Refusal('bad-channel', `"${channel}" is not of the kind yjs.`)
+    },
     async close({ drainMs = 5000 } = {}): Promise<void> {
       await current().hub.drain(drainMs)
       connections.stopWatching()
@@ -215,24 +226,32 @@ interface Lasting {
   readonly channels: Channels
   /** Null if everyone is served. */
   readonly gate: TicketGate | null
+  /** Null if no channel is a document. */
+  readonly yjs: typeof import('./document/application-documents.ts') | null
   readonly signal: AbortSignal
 }
 
 /** What depends on the log: replaced together with it. */
 async function serve(
   { storage = 'memory', onFailure = report }: CrosswindOptions,
-  { settings, connections, channels, gate, signal }: Lasting,
+  { settings, connections, channels, gate, yjs, signal }: Lasting,
 ) {
   const { heartbeatMs, allowedOrigins, polling } = settings
   const [timers, random] = [processTimers, Math.random]
   const isFile = storage !== 'memory' && storage.kind !== 'nats'
   if (isFile) mkdirSync(storage.folder, { recursive: true })
+  const documents = yjs?.openDocuments({
+    limits: settings.limits,
+    hasOwners: (channel) => channels.hasOwners(channel),
+  })
   const opened = await openLog(
     { ...settings, storage: isFile ? 'sqlite' : 'memory' },
     {
+      ...(documents && { folds: documents.folds }),
       ...{ now: timers.now, random, onFailure, signal, hasProbes: false },
       dataFolder: isFile ? storage.folder : '',
-      ...{ guard: storingOnce, keepOn: channels.keepOn },
+      guard: (log) => storingOnce(documents?.guard(log) ?? log),
+      keepOn: channels.keepOn,
       print: (sentence) => output.say('log-awaited', sentence),
     },
   )
@@ -255,11 +274,11 @@ async function serve(
   const app = createApp({
     ...{ hub, timers, heartbeatMs, holdMs: polling.holdMs, limits },
     ...{ admission: channels, access: gate ?? { grantFor: async () => openGrant }, origins },
-    mount: (mounting) => mountRoutes(mounting, { log, gate }),
+    mount: (mounting) => mountRoutes(mounting, { log, gate, channels }),
   })
   const parts = { app, connections, settings: limits, origins }
   return {
-    ...{ log, hub, lost },
+    ...{ log, hub, lost, documents },
     takers: {
       takeRequest: requestTaker(parts),
       takeUpgrade: upgradeTaker(parts),
@@ -269,6 +288,7 @@ async function serve(
       await hub.drain(0)
       health.stop()
       await log.close()
+      await documents?.close()
     },
   }
 }
@@ -285,7 +305,7 @@ function sessionBody(text: string): { readonly token?: string | null } {
 
 function mountRoutes(
   { router, bodies, timers }: Mounting,
-  { log, gate }: Pick<Lasting, 'gate'> & { readonly log: Log },
+  { log, gate, channels }: Pick<Lasting, 'gate' | 'channels'> & { readonly log: Log },
 ): void {
   router.post(sessionPath, async (ctx) => {
     const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx)))
@@ -298,13 +318,19 @@ function mountRoutes(
     ctx.set('Cache-Control', 'no-store')
     ctx.body = { at: timers.now() }
   })
-  /** A channel's messages after a cursor, in portions; `newest` has none, and a cursor. */
+  /**
+   * A channel's messages after a cursor, in portions; `newest` has none, and a cursor. A document's
+   * are always all, of which the older ones may be joined.
+   */
   router.get('/api/channels/:name', async (ctx) => {
     const { name = '' } = ctx.params
     const after = String(ctx.query.after ?? 'newest')
     const refusal = refuseReading(grantOf(ctx), [name])
     if (refusal) throw refusal
-    const { cursor, ...page } = await pageAfter(log, name, after)
+    const isDocument = channels.ruleFor(name).kind === 'yjs'
+    const { cursor, ...page } = await (isDocument && after !== 'newest'
+      ? wholeOf(log, name)
+      : pageAfter(log, name, after))
     ctx.set('Cache-Control', 'no-store')
     ctx.body = { ...page, cursor: formatCursor(cursor) }
   })

@@ -6,9 +6,9 @@ import { resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { Config } from './config/config.ts'
 import { Directory } from './document/directory.ts'
-import { DocumentWorker } from './document/document-worker.ts'
+import { closeThreads, type DocumentThreads, openLedger, openThreads } from './document/document-threads.ts'
 import { keepForm } from './document/document-writes.ts'
-import { Ledger } from './document/ledger.ts'
+import { pageSchema, pageTasks } from './document/page-schema.ts'
 import { Health } from './health.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
 import { Hub } from './hub/hub.ts'
@@ -119,31 +119,15 @@ export const withPorts = (config: Config, ports: Ports): Config => ({
   ...{ port: ports['2'], http1Port: ports['1.1'] },
 })
 
-/** One thread for documents, and one for what clients send, which must not delay the documents. */
-function threadsOf({ config: { limits } }: ServerParts) {
-  const onQuarantined = (channel: string, error: Error) =>
-    output.incident(
-      'document-quarantined',
-      `The document "${channel}" is only relayed: reading it ${error.message}`,
-    )
-  const open = () => new DocumentWorker({ limits, timers, onQuarantined })
-  return { documents: open(), sent: open() }
-}
+const threadsOf = ({ config }: ServerParts) => openThreads(config.limits, pageTasks)
 
 /** Updates of shared documents are checked before they are stored. */
 async function openGuarded(
   { config, root }: ServerParts,
-  { documents, sent }: Threads,
+  threads: DocumentThreads,
   signal?: AbortSignal,
 ): Promise<OpenedLog> {
-  const ledger = new Ledger({
-    documents,
-    trials: sent,
-    documentBytes: config.limits.documentBytes,
-    documentSeconds: config.limits.documentSeconds,
-    now: timers.now,
-    onFailure: onFailure('document-failed', 'A shared document could not be joined'),
-  })
+  const ledger = openLedger(threads, config.limits, { schema: pageSchema })
   const opened = await openLog(config, {
     folds: { update: ledger.fold, versions: (named) => joinVersions(named.map(({ body }) => body)) },
     dataFolder: resolve(root, config.dataFolder),
@@ -153,16 +137,14 @@ async function openGuarded(
     onLoss: (sentence) => output.incident('log-lost-messages', sentence),
     print: (sentence) => output.say('log-awaited', sentence),
     ...(signal && { signal }),
-    guard: (log) => ledger.guard(keepForm(log, config.editor, documents, timers.now)),
+    guard: (log) => ledger.guard(keepForm(log, config.editor, threads.documents, timers.now)),
   })
   // The count continues when the server restarts.
   return { ...opened, losses: () => output.incidents()['log-lost-messages'] ?? 0 }
 }
 
-type Threads = ReturnType<typeof threadsOf>
-
 interface Opened {
-  readonly threads: Threads
+  readonly threads: DocumentThreads
   readonly log: OpenedLog
   /** Absent if there is only one process. */
   readonly siblings?: Siblings
@@ -340,7 +322,7 @@ class ServerProcess implements Server {
     if (listeners) await end('listeners', listeners.close(leftMs()), leftMs() + 2 * graceMs)
     if (sensor) await end('sensor', sensor, graceMs)
     await end('log', this.#log.close(), graceMs)
-    await Promise.all(Object.values(this.#opened.threads).map((thread) => thread.close()))
+    await closeThreads(this.#opened.threads)
   }
 }
 

@@ -144,7 +144,9 @@ test('of the server, the page imports only the wire and the document’s model',
 test('the client imports the wire, no package, and nothing of the page', () => {
   assert.deepEqual(
     foreignImports('client/', ['client/', 'server/wire/']).filter(
-      (found) => !/^\S*(\.test|testing)\.ts imports node:/.test(found),
+      (found) =>
+        !/^\S*(\.test|testing)\.ts imports node:/.test(found) &&
+        !/^client\/yjs\.ts imports (yjs|y-protocols\/awareness)$/.test(found),
     ),
     [],
   )
@@ -152,7 +154,7 @@ test('the client imports the wire, no package, and nothing of the page', () => {
 
 test('page, tests and lab import only the client’s doors', () => {
   const behindTheDoor = importsOf(['client/'], (path) => /^(web|e2e)\//.test(path)).filter(
-    (found) => !/ imports client\/(index|node)\.ts$/.test(found),
+    (found) => !/ imports client\/(index|node|yjs)\.ts$/.test(found),
   )
   assert.deepEqual(behindTheDoor, [])
 })

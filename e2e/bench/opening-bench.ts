@@ -3,6 +3,7 @@
 import { mkdir } from 'node:fs/promises'
 import { defaultConfig } from '../../server/config/schema.ts'
 import { Ledger } from '../../server/document/ledger.ts'
+import { pageSchema } from '../../server/document/page-schema.ts'
 import { createDocument, documentText, linesOf } from '../../server/document/rich-text.ts'
 import { unlimitedDocuments } from '../../server/document/testing.ts'
 import { openLog } from '../../server/log/open-log.ts'
@@ -233,6 +234,7 @@ async function writeHistory(
     throw error
   }
   const ledger = new Ledger({
+    schema: pageSchema,
     ...{ documents: unlimitedDocuments, trials: unlimitedDocuments },
     ...defaultConfig.limits,
     now: Date.now,

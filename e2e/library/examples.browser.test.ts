@@ -163,6 +163,36 @@ test('a chat on two Fastify servers that share a stream of NATS', async () => {
   await chat(opened, [one.address, other.address])
 })
 
+test('two windows write in one CodeMirror, see each other’s caret, and a later one has what they wrote', async () => {
+  await using opened = new AsyncDisposableStack()
+  const { address } = opened.use(await start(await install('codemirror')))
+  const open = () => openWindow(opened, address)
+  const has = ({ page }: Window, selector: string, text: string) =>
+    page.waitForFunction(
+      (where, wanted) => document.querySelector(where)?.textContent?.includes(wanted),
+      { polling: 50 },
+      ...([selector, text] as const),
+    )
+  const [ann, bob] = [await open(), await open()]
+  await ann.page.click('.cm-content')
+  await ann.page.keyboard.type('hello ')
+  await has(bob, '.cm-content', 'hello ')
+  await has(bob, '.cm-ySelectionInfo', 'Guest')
+  await bob.page.click('.cm-content')
+  await bob.page.keyboard.press('End')
+  await bob.page.keyboard.type('world')
+  const late = await open()
+  for (const window of [ann, bob, late]) {
+    await has(window, '.cm-line', 'hello')
+    await has(window, '.cm-line', 'world')
+    await has(window, '#state', 'Saved')
+    assert.deepEqual(
+      window.errors().filter((text) => !text.includes('404')),
+      [],
+    )
+  }
+})
+
 test('an answer of 2,000 tokens survives a reload and two killed servers, to the byte', async () => {
   await using opened = new AsyncDisposableStack()
   const app = await install('token-stream')

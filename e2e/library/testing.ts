@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createSecureServer } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -37,6 +37,12 @@ export async function start(
   { cuts = () => false, isSecure = false, ...options }: Setting = {},
 ) {
   const server = isSecure ? await secureServer(t) : createServer()
+  // WebSockets too, which a server does not count among its connections.
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   const crosswind = await createCrosswind({
     ...{ path: '/realtime', channels: { 'room.*': { kind: 'json' } }, authorize: 'everyone' },
     ...options,
@@ -50,7 +56,9 @@ export async function start(
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const origin = `${isSecure ? 'https' : 'http'}://localhost:${(server.address() as AddressInfo).port}`
-  const cut = () => 'closeAllConnections' in server && server.closeAllConnections()
+  const cut = () => {
+    for (const socket of sockets) socket.destroy()
+  }
   t.after(async () => {
     await crosswind.close({ drainMs: 0 })
     cut()

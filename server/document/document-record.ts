@@ -5,12 +5,15 @@ import type * as Y from 'yjs'
 import { type Draft, fingerprintIn, type Message, type UpdateBody } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { upsert } from '../wire/upsert.ts'
+import { type FreeEnds, free, isFree, use } from './free-ends.ts'
+import { type Depths, depthOf, setDepth } from './nesting.ts'
 import { ReadingCost } from './reading-cost.ts'
 import {
-  type Root,
+  type Place,
   rangeAt,
   rangeWidth,
   readUpdate,
+  type Schema,
   type Struct,
   structAt,
   structWidth,
@@ -21,8 +24,8 @@ import {
 export const ownerOf = (sender: string) => fingerprintIn(sender) ?? sender
 
 /** Throws a `Refusal` (400 `bad-update`). */
-export function readDraft({ id, body }: Draft<'update'>): Update {
-  const read = readUpdate(body.update)
+export function readDraft({ id, body }: Draft<'update'>, schema: Schema): Update {
+  const read = readUpdate(body.update, schema)
   if ('bad' in read) throw badUpdate(read.bad, id)
   return read
 }
@@ -32,8 +35,8 @@ export function badUpdate(reason: string, id: string): Refusal {
   return new Refusal('bad-update', sentence, id)
 }
 
-export function recordOf(messages: readonly Message<'update'>[]): DocumentRecord {
-  const document = new DocumentRecord()
+export function recordOf(messages: readonly Message<'update'>[], schema: Schema): DocumentRecord {
+  const document = new DocumentRecord(schema)
   for (const message of messages) document.take(message)
   return document
 }
@@ -48,8 +51,9 @@ export class DocumentRecord {
   /** The next clock of each Yjs client. */
   readonly #next: Map<number, number>
   readonly #owners: Map<number, string>
-  /** Ascending clocks of entries in "authors". */
-  readonly #names: Map<number, number[]>
+  /** Ascending clocks of each client's own items. */
+  readonly #own: Map<number, number[]>
+  readonly #schema: Schema
   /** Admitted but not stored yet. */
   readonly underWay = new Set<string>()
   /** Admitted but refused by the log, in order. */
@@ -62,19 +66,21 @@ export class DocumentRecord {
   /** Per owner, the update that is waiting for a read. */
   readonly waiting = new Map<string, Promise<unknown>>()
   readonly cost = new ReadingCost()
-  /** Per client, the newest clock that is some item's left neighbour. */
-  readonly #leftOf: Map<number, number>
+  readonly #ends: FreeEnds
+  readonly #depths: Depths
   newestSeq: number
   foldedBytes: number
   /** Number of the newest message in the fold. */
   foldedSeq = 0
   measuredAt = Number.NEGATIVE_INFINITY
 
-  constructor({ next, owners, names, leftOf, ...plain }: Plain = nothing()) {
+  constructor(schema: Schema, { next, owners, own, ends, depths, ...plain }: Plain = nothing()) {
+    this.#schema = schema
     this.#next = next
     this.#owners = owners
-    this.#names = names
-    this.#leftOf = leftOf
+    this.#own = own
+    this.#ends = ends
+    this.#depths = depths
     this.foldedBytes = plain.foldedBytes
     this.newestSeq = plain.newestSeq
     this.cost.add(null, plain.steps, plain.items)
@@ -83,8 +89,11 @@ export class DocumentRecord {
   /** As plain data for another thread. */
   toPlain(): Plain {
     const { foldedBytes, newestSeq, cost } = this
-    const maps = { next: this.#next, owners: this.#owners, names: this.#names, leftOf: this.#leftOf }
-    return { ...maps, foldedBytes, newestSeq, steps: cost.unreadSteps, items: cost.items }
+    const maps = { next: this.#next, owners: this.#owners, own: this.#own }
+    return {
+      ...{ ...maps, ends: this.#ends, depths: this.#depths },
+      ...{ foldedBytes, newestSeq, steps: cost.unreadSteps, items: cost.items },
+    }
   }
 
   isFull(mostBytes: number): boolean {
@@ -98,7 +107,8 @@ export class DocumentRecord {
 
   /** Orders what the update adds. Yields every few milliseconds. Throws a `Refusal`. */
   *order(update: Update, id: string): Generator<undefined, Addition> {
-    const known = { next: this.#next, names: this.#names, leftOf: this.#leftOf, items: this.cost.items }
+    const { items } = this.cost
+    const known = { next: this.#next, own: this.#own, ends: this.#ends, depths: this.#depths, items }
     const addition = new Addition(update, known, this.#state, id)
     yield* addition.order()
     return addition
@@ -109,10 +119,13 @@ export class DocumentRecord {
     return addition.state === this.#state
   }
 
-  /** Call in the same turn of the event loop as `admit`. Throws a `Refusal`. */
-  check(addition: Addition, owner: string, id: string, mostBytes: number): void {
-    this.#checkOwners(addition, owner, id)
-    this.#checkNames(addition, id)
+  /**
+   * Call in the same turn of the event loop as `admit`. `owner` is null if anybody may write under
+   * any client. Throws a `Refusal`.
+   */
+  check(addition: Addition, owner: string | null, id: string, mostBytes: number): void {
+    if (owner !== null) this.#checkOwners(addition, owner, id)
+    this.#checkOwn(addition, id)
     this.#checkClients(addition, id)
     if (addition.hasContent && this.isFull(mostBytes)) {
       const size = `${this.foldedBytes} bytes, more than ${mostBytes} (limits.documentBytes)`
@@ -136,8 +149,9 @@ export class DocumentRecord {
   /** Returns false if something else builds on what failed. */
   undoFailed(): boolean {
     this.#state = {}
+    this.#ends.clear()
     for (const { number, addition, former } of this.failed.splice(0).reverse()) {
-      const { clients, names } = addition
+      const { clients, own } = addition
       if (clients.keys().some((client) => this.#usedBy.get(client) !== number)) return false
       for (const [client, { next, owner, usedBy }] of former) {
         if (this.#usedBy.get(client) === number) setOrDelete(this.#usedBy, client, usedBy)
@@ -145,7 +159,7 @@ export class DocumentRecord {
         setOrDelete(this.#next, client, next)
         setOrDelete(this.#owners, client, owner)
       }
-      for (const [client, clocks] of names) this.#names.get(client)?.splice(-clocks.length)
+      for (const [client, clocks] of own) this.#own.get(client)?.splice(-clocks.length)
     }
     return true
   }
@@ -164,18 +178,18 @@ export class DocumentRecord {
     }
     for (let at = 0; at < deletions.length; at += rangeWidth) {
       const { client, clock, len } = rangeAt(deletions, at)
-      const names = this.#names.get(client)
-      if (names && isForeign(client) && hasBetween(names, clock, clock + len)) {
+      const own = this.#own.get(client)
+      if (own && isForeign(client) && hasBetween(own, clock, clock + len)) {
         const sentence = `The name of client ${client} belongs to another sender, and only that sender may change it.`
         throw new Refusal('not-your-client', sentence, id)
       }
     }
   }
 
-  #checkNames({ names }: Addition, id: string): void {
-    for (const [client, clocks] of names)
-      if (clocks.length + (this.#names.get(client)?.length ?? 0) > mostNames)
-        throw badUpdate(`client ${client} has more than ${mostNames} names`, id)
+  #checkOwn({ own }: Addition, id: string): void {
+    for (const [client, clocks] of own)
+      if (clocks.length + (this.#own.get(client)?.length ?? 0) > mostOwn)
+        throw badUpdate(`client ${client} has more than ${mostOwn} names`, id)
   }
 
   #checkClients({ clients }: Addition, id: string): void {
@@ -191,7 +205,7 @@ export class DocumentRecord {
     this.newestSeq = seq
     for (const [owner, clients] of Object.entries(owners ?? {}))
       for (const client of clients) this.#owners.set(client, owner)
-    const read = readUpdate(update, owners === undefined)
+    const read = readUpdate(update, this.#schema, owners === undefined)
     // Such messages are in no document.
     if ('bad' in read) return
     try {
@@ -211,29 +225,34 @@ export class DocumentRecord {
   }
 
   /** An update with exactly one new client makes the sender that client's owner. */
-  #add({ clients, names, leftOf, used }: Addition, owner: string | null): void {
+  #add({ clients, own, ends, usedEnds, depths, used }: Addition, owner: string | null): void {
     // Nothing is left to undo.
     if (this.underWay.size === 0 && this.failed.length === 0) this.#usedBy.clear()
     this.#additions += 1
     for (const client of used) this.#usedBy.set(client, this.#additions)
-    for (const [client, clock] of leftOf) this.#leftOf.set(client, clock)
+    for (const [client, clocks] of usedEnds) for (const clock of clocks) use(this.#ends, { client, clock })
+    for (const [client, clocks] of ends) for (const clock of clocks) free(this.#ends, { client, clock })
+    for (const [client, runs] of depths)
+      for (const [place, clock] of runs.clocks.entries())
+        setDepth(this.#depths, client, clock, runs.depths[place] ?? 0)
     for (const [client, next] of clients) {
       this.#next.set(client, next)
       if (owner !== null && clients.size === 1) this.#owners.set(client, owner)
     }
-    for (const [client, clocks] of names) {
-      const known = upsert(this.#names, client, () => [])
+    for (const [client, clocks] of own) {
+      const known = upsert(this.#own, client, () => [])
       for (const clock of clocks) known.push(clock)
     }
   }
 }
 
 /** What a record knows, as another thread may have it. */
-interface Plain {
+export interface Plain {
   readonly next: Map<number, number>
   readonly owners: Map<number, string>
-  readonly names: Map<number, number[]>
-  readonly leftOf: Map<number, number>
+  readonly own: Map<number, number[]>
+  readonly ends: FreeEnds
+  readonly depths: Depths
   readonly foldedBytes: number
   readonly newestSeq: number
   readonly steps: number
@@ -241,7 +260,7 @@ interface Plain {
 }
 
 const nothing = (): Plain => ({
-  ...{ next: new Map(), owners: new Map(), names: new Map(), leftOf: new Map() },
+  ...{ next: new Map(), owners: new Map(), own: new Map(), ends: new Map(), depths: new Map() },
   ...{ foldedBytes: 0, newestSeq: 0, steps: 0, items: 0 },
 })
 
@@ -280,8 +299,9 @@ function hasBetween(ascending: readonly number[], first: number, end: number): b
 /** What an addition is checked against. */
 interface Known {
   readonly next: ReadonlyMap<number, number>
-  readonly names: ReadonlyMap<number, readonly number[]>
-  readonly leftOf: ReadonlyMap<number, number>
+  readonly own: ReadonlyMap<number, readonly number[]>
+  readonly ends: FreeEnds
+  readonly depths: Depths
   /** Upper bound. */
   readonly items: number
 }
@@ -299,11 +319,14 @@ interface Need {
 export class Addition {
   /** The next clock of each client that gets new structs. */
   readonly clients = new Map<number, number>()
-  /** Clocks of new entries in "authors". */
-  readonly names = new Map<number, number[]>()
+  /** Clocks of the clients' new own items. */
+  readonly own = new Map<number, number[]>()
   /** The clients under which it writes, and those it builds on. */
   readonly used = new Set<number>()
-  readonly leftOf = new Map<number, number>()
+  /** The new ones, and those known before that are used now. */
+  readonly ends: FreeEnds = new Map()
+  readonly usedEnds: FreeEnds = new Map()
+  readonly depths: Depths = new Map()
   hasContent = false
   /** Upper bound of the items that Yjs scans to place these structs. */
   steps = 0
@@ -393,10 +416,10 @@ export class Addition {
   }
 
   /** What must come before the struct but has not yet. */
-  #needOf(client: number, { clock, left, right, content }: Struct): Need | null {
+  #needOf(client: number, { clock, left, right, parent, content }: Struct): Need | null {
     if (content === 'skip') return null
     if (clock > this.#next(client)) this.#refuseGap(client, clock - 1)
-    return this.#needFor(left) ?? this.#needFor(right)
+    return this.#needFor(left) ?? this.#needFor(right) ?? this.#needFor(parent)
   }
 
   #needFor(neighbour: Y.ID | null): Need | null {
@@ -409,50 +432,79 @@ export class Addition {
   #addStruct(client: number, struct: Struct): void {
     const { clock, len, content } = struct
     if (content === 'skip' || clock + len <= this.#next(client)) return
-    this.#checkRoot(client, struct)
-    this.#count(struct)
+    this.#checkPlace(client, struct)
+    this.#checkDepth(client, struct)
+    this.#count(client, struct)
     this.clients.set(client, clock + len)
     if (content !== 'blank') this.hasContent = true
   }
 
   /**
    * To place an item, Yjs scans on from its left neighbour, past items whose own left neighbour is
-   * that one or one already scanned. There are none when the left neighbour is its client's newest
-   * and this is the first item after it, as in ordinary typing.
+   * that one or one already scanned. There are none when the left neighbour ends an item and this is
+   * the first one behind it, as in ordinary typing and when the value of a key is replaced.
    */
-  #count({ left, right }: Struct): void {
-    const isNewest = left !== null && left.clock === this.#next(left.client) - 1
-    const isFirst =
-      isNewest && (this.leftOf.get(left.client) ?? this.#known.leftOf.get(left.client)) !== left.clock
+  #count(client: number, { clock, len, left, right, parent }: Struct): void {
+    const next = this.#next(client)
+    const place = clock < next ? { client, clock: next - 1 } : left
+    const isFirst = place !== null && this.#takeEnd(place)
     const items = this.#known.items + this.items
-    this.steps += isFirst ? 1 + (right ? items / cutsOfStep : 0) : items
+    // A type that this update brings contains nothing else.
+    const isNew = parent !== null && parent.clock >= (this.#known.next.get(parent.client) ?? 0)
+    if (isFirst) this.steps += 1 + (right ? items / cutsOfStep : 0)
+    else this.steps += isNew ? this.items : items
     this.items += 3
-    if (isNewest) this.leftOf.set(left.client, left.clock)
+    free(this.ends, { client, clock: clock + len - 1 })
   }
 
-  #checkRoot(client: number, { clock, left, right, root, content }: Struct): void {
-    const [leftRoot, rightRoot] = [this.#rootFor(client, left), this.#rootFor(client, right)]
-    const found = leftRoot ?? rightRoot ?? root
-    const isInAuthors = found === 'authors'
-    const isOne = (rightRoot ?? found) === found && (root ?? found) === found
-    const isRight = content === 'blank' || isInAuthors === (content === 'name')
+  /** Whether nothing was inserted behind it before. */
+  #takeEnd(place: Pick<Y.ID, 'client' | 'clock'>): boolean {
+    const isNew = isFree(this.ends, place)
+    const isKnown = isFree(this.#known.ends, place) && !isFree(this.usedEnds, place)
+    if (isNew) use(this.ends, place)
+    if (isKnown) free(this.usedEnds, place)
+    return isNew || isKnown
+  }
+
+  #checkPlace(client: number, { clock, left, right, place, content }: Struct): void {
+    const [leftPlace, rightPlace] = [this.#placeFor(client, left), this.#placeFor(client, right)]
+    const found = leftPlace ?? rightPlace ?? place
+    const isOwn = found === 'own'
+    const isOne = (rightPlace ?? found) === found && (place ?? found) === found
+    const isRight = content === 'blank' || isOwn === (content === 'own')
     if (!isOne || !isRight) {
       throw badUpdate(`the item at clock ${clock} of client ${client} is in the wrong root type`, this.#id)
     }
-    if (isInAuthors) upsert(this.names, client, () => []).push(clock)
+    if (isOwn) upsert(this.own, client, () => []).push(clock)
   }
 
-  #rootFor(client: number, neighbour: Y.ID | null): Root | null {
+  /** Yjs deletes what is in a type by calling itself, and tells each type around a change. */
+  #checkDepth(client: number, { clock, left, right, parent }: Struct): void {
+    const beside = left ?? right
+    const depth = parent ? this.#depthOf(parent) + 1 : beside ? this.#depthOf(beside) : 0
+    if (depth > deepest)
+      throw badUpdate(
+        `the item at clock ${clock} of client ${client} is nested deeper than ${deepest} levels`,
+        this.#id,
+      )
+    if (depth !== this.#depthOf({ client, clock })) setDepth(this.depths, client, clock, depth)
+  }
+
+  #depthOf(item: Pick<Y.ID, 'client' | 'clock'>): number {
+    return depthOf(this.depths, item) ?? depthOf(this.#known.depths, item) ?? 0
+  }
+
+  #placeFor(client: number, neighbour: Y.ID | null): Place | null {
     if (neighbour === null) return null
-    if (!this.#isName(neighbour)) return 'text'
-    if (neighbour.client === client) return 'authors'
+    if (!this.#isOwn(neighbour)) return 'shared'
+    if (neighbour.client === client) return 'own'
     throw badUpdate(`client ${client} writes to the entry of client ${neighbour.client}`, this.#id)
   }
 
-  #isName({ client, clock }: Y.ID): boolean {
-    const [known, added] = [this.#known.names.get(client), this.names.get(client)]
-    const isIn = (names: readonly number[] | undefined) =>
-      names !== undefined && hasBetween(names, clock, clock + 1)
+  #isOwn({ client, clock }: Y.ID): boolean {
+    const [known, added] = [this.#known.own.get(client), this.own.get(client)]
+    const isIn = (clocks: readonly number[] | undefined) =>
+      clocks !== undefined && hasBetween(clocks, clock, clock + 1)
     return isIn(known) || isIn(added)
   }
 
@@ -468,14 +520,17 @@ interface Queue {
   end: number
 }
 
+/** Documents of editors have some ten levels. */
+const deepest = 100
+
 /** Splitting one item in a list costs less than scanning them all. */
 const cutsOfStep = 100
 
 /** About 5 ms. */
 const structsOfTurn = 5000
 
-/** Per client, in "authors". */
-const mostNames = 1000
+/** Per client; only the page's schema has such items, the authors' names. */
+const mostOwn = 1000
 
 /** Loading a record takes time for each client: some 80 ms for 50,000. */
 const mostClients = 50_000

@@ -5,11 +5,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { processTimers } from '../process.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { DocumentWorker, type TaskLimits } from './document-worker.ts'
+import { pageTasks } from './page-schema.ts'
 
 const ample: TaskLimits = { documentSeconds: 60, documentMegabytes: 256 }
 
 function open(limits: Partial<TaskLimits> = {}) {
   return new DocumentWorker({
+    tasks: pageTasks,
     ...{ limits: { ...ample, ...limits }, timers: processTimers },
     onQuarantined: () => undefined,
   })
@@ -66,7 +68,12 @@ const tasks = '/proc/self/task'
 
 test('a thread that is idle for five seconds ends, and the next task starts another', onLinux, async () => {
   const time = createManualTime()
-  const worker = new DocumentWorker({ limits: ample, timers: time, onQuarantined: () => undefined })
+  const worker = new DocumentWorker({
+    tasks: pageTasks,
+    limits: ample,
+    timers: time,
+    onQuarantined: () => undefined,
+  })
   const read = async () => (await worker.run('linesFrom', 'text/plain', 'x'))[0]?.runs[0]?.text
   const threads = () => readdirSync(tasks).length
   const before = threads()

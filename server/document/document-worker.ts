@@ -4,7 +4,8 @@ import { Worker } from 'node:worker_threads'
 import { Refusal } from '../wire/refusal.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
-import type { Answer, Input, Order, Output, TaskName } from './document-tasks.ts'
+import type { Input, Output, TaskName } from './document-tasks.ts'
+import type { Answer, Order } from './update-tasks.ts'
 
 /** Limits of one task. */
 export interface TaskLimits {
@@ -22,6 +23,8 @@ export class TooCostly extends Error {
 }
 
 interface WorkerParts {
+  /** The thread's module. */
+  readonly tasks: URL
   readonly limits: TaskLimits
   readonly timers: Timers
   /** Called when a document exceeds a limit for the first time in a while. */
@@ -40,7 +43,7 @@ interface Quarantine {
 }
 
 interface Job extends PromiseWithResolvers<unknown> {
-  readonly order: Order
+  readonly order: Order & { readonly name: TaskName }
   /** Null while the task is queued. */
   startedAt: number | null
 }
@@ -159,7 +162,7 @@ export class DocumentWorker {
 
   #start(): Worker {
     const resourceLimits = { maxOldGenerationSizeMb: this.#parts.limits.documentMegabytes }
-    const thread = new Worker(new URL('./document-tasks.ts', import.meta.url), { resourceLimits })
+    const thread = new Worker(this.#parts.tasks, { resourceLimits })
     thread.on('message', (answer: Answer | 'ready') => {
       if (answer === 'ready') this.#isReady = true
       else this.#settle(thread, answer)

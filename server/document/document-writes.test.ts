@@ -10,6 +10,7 @@ import { findDocument, linesIn } from './document-reader.ts'
 import { keepForm, writeDocument } from './document-writes.ts'
 import { readHtml, writeHtml } from './html.ts'
 import { Ledger } from './ledger.ts'
+import { pageSchema } from './page-schema.ts'
 import { type Line, plainFormat, textOf } from './rich-text.ts'
 import { unlimitedDocuments } from './testing.ts'
 
@@ -23,6 +24,7 @@ const linesOf = (...texts: string[]): Line[] =>
 function open() {
   const now = () => 1
   const ledger = new Ledger({
+    schema: pageSchema,
     documents: unlimitedDocuments,
     trials: unlimitedDocuments,
     documentSeconds: 5,

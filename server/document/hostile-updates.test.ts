@@ -10,6 +10,7 @@ import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom, type Random } from '../wire/time.ts'
 import { DocumentWorker, isTooCostly } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
+import { pageSchema, pageTasks } from './page-schema.ts'
 import { UpdateWriter } from './testing.ts'
 
 const rounds = Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 100)
@@ -92,13 +93,22 @@ test(`${rounds} hostile updates stall nothing, and what is stored can be read`, 
   const quarantined: string[] = []
   const open = () =>
     new DocumentWorker({
+      tasks: pageTasks,
       ...{ limits: { documentSeconds, documentMegabytes: 384 }, timers: processTimers },
       onQuarantined: (channel) => quarantined.push(channel),
     })
   const [documents, trials] = [open(), open()]
   const onFailure = (error: unknown) => void failures.push(error)
   const now = () => 1
-  const ledger = new Ledger({ documents, trials, documentSeconds, documentBytes: 1e8, now, onFailure })
+  const ledger = new Ledger({
+    schema: pageSchema,
+    documents,
+    trials,
+    documentSeconds,
+    documentBytes: 1e8,
+    now,
+    onFailure,
+  })
   // Of the usual size: the pauses of garbage collection grow with what the log holds.
   const { logMessages: messages, logBytes: bytes } = defaultConfig.limits
   const limits = { ...ampleLimits, messages, bytes, maxChannels: 1000 }

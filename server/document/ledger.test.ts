@@ -10,6 +10,7 @@ import { type Draft, isKind } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import { Ledger } from './ledger.ts'
+import { pageSchema } from './page-schema.ts'
 import { UpdateWriter, unlimitedDocuments } from './testing.ts'
 
 const fail = (error: unknown) => assert.fail(String(error))
@@ -22,6 +23,7 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
   const onFailure = (error: unknown) => void failures.push(error)
   const now = () => clock.ms
   const ledger = new Ledger({
+    schema: pageSchema,
     documents: unlimitedDocuments,
     trials: unlimitedDocuments,
     documentSeconds: 5,
@@ -342,6 +344,7 @@ test('owners are known after the updates were folded and the server has forgotte
     [[foldAt.messages, { [annKey]: [1] }]],
   )
   const fresh = new Ledger({
+    schema: pageSchema,
     ...{ documents: unlimitedDocuments, trials: unlimitedDocuments, documentSeconds: 5 },
     documentBytes: 1e6,
     now: () => 0,

@@ -20,9 +20,13 @@ import {
 import type { Input, Output, TaskName } from './document-tasks.ts'
 import { type Documents, isTooCostly, TooCostly } from './document-worker.ts'
 import { msOf } from './reading-cost.ts'
-import type { Update } from './update-reader.ts'
+import type { Schema, Update } from './update-reader.ts'
 
 interface LedgerParts {
+  /** That of the tasks of both threads. */
+  readonly schema: Schema
+  /** Whether a Yjs client of the channel belongs to whoever wrote under it first. Default: always. */
+  readonly hasOwners?: (channel: string) => boolean
   readonly documents: Documents
   /**
    * Reads updates that may cost too much, in a thread of their own so that they do not delay
@@ -51,6 +55,8 @@ const mostReadHere = 65_536
  * joining, and for a busy machine.
  */
 const msOfThird = 1000 / 3
+
+const always = () => true
 
 /** Interval between two reads of a document that costs too much. */
 const costlyMs = 60_000
@@ -127,7 +133,7 @@ export class Ledger {
     const { channel, id, from, body } = draft
     try {
       const isLarge = body.update.length > mostReadHere
-      const read = update ?? (isLarge ? null : readDraft(draft))
+      const read = update ?? (isLarge ? null : readDraft(draft, this.#parts.schema))
       const again = (more: Preparation = {}) =>
         this.#append(log, draft, acceptedAt, { isTried, update: read, addition, ...more })
       const known = this.#documents.get(channel)
@@ -155,11 +161,11 @@ export class Ledger {
     again: (more: Preparation) => number | Promise<number>,
   ): number | Promise<number> {
     const { channel, id, from } = draft
-    const { documentBytes, documentSeconds, now } = this.#parts
+    const { documentBytes, documentSeconds, now, hasOwners = always } = this.#parts
     const owner = ownerOf(from)
     const { cost } = document
     try {
-      document.check(addition, owner, id, documentBytes)
+      document.check(addition, hasOwners(channel) ? owner : null, id, documentBytes)
     } catch (error) {
       if (document.isFull(documentBytes)) void this.#measure(log, channel, document)
       throw error
@@ -227,8 +233,9 @@ export class Ledger {
 
   async #recordOf(messages: readonly Message<'update'>[], id: string): Promise<DocumentRecord> {
     const size = messages.reduce((sum, { body }) => sum + body.update.length, 0)
-    if (size <= mostReadHere) return recordOf(messages)
-    return new DocumentRecord(await this.#run(this.#parts.documents, id, 'recordOf', messages))
+    const { schema, documents } = this.#parts
+    if (size <= mostReadHere) return recordOf(messages, schema)
+    return new DocumentRecord(schema, await this.#run(documents, id, 'recordOf', messages))
   }
 
   /** Reads a large update in a thread, and orders it in several turns of the event loop. */

@@ -11,6 +11,7 @@ import { createSeededRandom, type Random } from '../wire/time.ts'
 import { documentOf } from './document-reader.ts'
 import { type Documents, DocumentWorker } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
+import { pageSchema, pageTasks } from './page-schema.ts'
 import { createDocument, documentText } from './rich-text.ts'
 import { integrationBomb, unlimitedDocuments } from './testing.ts'
 
@@ -23,6 +24,7 @@ function open(documentSeconds: number, documents: Documents) {
   const onFailure = (error: unknown) => assert.fail(String(error))
   let trials = 0
   const ledger = new Ledger({
+    schema: pageSchema,
     documents,
     trials: {
       run(...given) {
@@ -59,7 +61,12 @@ function open(documentSeconds: number, documents: Documents) {
 /** With a real thread. */
 function openLimited(t: TestContext, documentSeconds: number) {
   const limits = { documentSeconds, documentMegabytes: 256 }
-  const worker = new DocumentWorker({ limits, timers: processTimers, onQuarantined: () => undefined })
+  const worker = new DocumentWorker({
+    tasks: pageTasks,
+    limits,
+    timers: processTimers,
+    onQuarantined: () => undefined,
+  })
   const opened = open(documentSeconds, worker)
   t.after(async () => {
     // Ends a fold, which would fail without the thread.

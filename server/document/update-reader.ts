@@ -1,9 +1,8 @@
-// Reads an update of Yjs into rows of numbers, and refuses what no document may hold.
+// Reads an update of Yjs into rows of numbers, and refuses what the document's schema lacks.
 
 import * as Y from 'yjs'
 import { cutText } from '../wire/graphemes.ts'
 import { upsert } from '../wire/upsert.ts'
-import { isKnown } from './rich-text.ts'
 
 /**
  * A Yjs update in less detail: what it adds, in order for each Yjs client, and what it deletes.
@@ -11,8 +10,8 @@ import { isKnown } from './rich-text.ts'
  */
 export interface Update {
   /**
-   * Rows of `structWidth`: client, clock, length, content, left and right neighbour with client and
-   * clock, root; -1 for none.
+   * Rows of `structWidth`: client, clock, length, content, left and right neighbour and parent with
+   * client and clock, place; -1 for none.
    */
   readonly structs: Float64Array
   /** Rows of `rangeWidth`: client, clock, length. */
@@ -20,10 +19,10 @@ export interface Update {
   readonly bytes: number
 }
 
-export const structWidth = 9
+export const structWidth = 11
 export const rangeWidth = 3
-const contents = ['skip', 'blank', 'text', 'name'] as const
-const roots = ['text', 'authors'] as const
+const contents = ['skip', 'blank', 'shared', 'own'] as const
+const places = ['shared', 'own'] as const
 
 export function structAt(rows: Float64Array, at: number): Struct {
   return {
@@ -32,7 +31,8 @@ export function structAt(rows: Float64Array, at: number): Struct {
     content: contents[rows[at + 3] ?? 0] ?? 'skip',
     left: idAt(rows, at + 4),
     right: idAt(rows, at + 6),
-    root: roots[rows[at + 8] ?? -1] ?? null,
+    parent: idAt(rows, at + 8),
+    place: places[rows[at + 10] ?? -1] ?? null,
   }
 }
 
@@ -47,9 +47,11 @@ function idAt(rows: Float64Array, at: number): Y.ID | null {
   return client < 0 ? null : { client, clock: rows[at + 1] ?? 0 }
 }
 
-function rowOf(own: number, { clock, len, content, left, right, root }: Struct): number[] {
-  const ids = [left?.client ?? -1, left?.clock ?? -1, right?.client ?? -1, right?.clock ?? -1]
-  return [own, clock, len, contents.indexOf(content), ...ids, root === null ? -1 : roots.indexOf(root)]
+function rowOf(own: number, { clock, len, content, left, right, parent, place }: Struct): number[] {
+  const numbers = [own, clock, len, contents.indexOf(content)]
+  for (const id of [left, right, parent]) numbers.push(id?.client ?? -1, id?.clock ?? -1)
+  numbers.push(place === null ? -1 : places.indexOf(place))
+  return numbers
 }
 
 interface Range {
@@ -59,32 +61,77 @@ interface Range {
 
 /** The positions from `clock` on, `len` of them. */
 export interface Struct extends Range {
-  /** `skip` adds nothing; `blank` is content that was deleted before it was sent. */
+  /**
+   * `skip` adds nothing; `blank` is content that was deleted before it was sent; an `own` item only
+   * its client's owner writes and deletes.
+   */
   readonly content: (typeof contents)[number]
   /** The neighbours between which it was inserted. */
   readonly left: Y.ID | null
   readonly right: Y.ID | null
-  /** Null if it has neighbours, which determine the root. */
-  readonly root: Root | null
+  /** The item in which it is the first; null if it has neighbours, or is in a root. */
+  readonly parent: Y.ID | null
+  /** Of `shared` or of `own` items; null if it has neighbours, which determine it. */
+  readonly place: Place | null
 }
 
-export type Root = (typeof roots)[number]
+export type Place = (typeof places)[number]
+
+/** What a document may contain. All throw a `BadUpdate`. */
+export interface Schema {
+  /** The content types (Yjs, version 1) that an update may have. */
+  readonly checkType: (number: number) => void
+  readonly contentOf: (item: Y.Item) => 'shared' | 'own'
+  /** Of an item without neighbours. In a decoded item, `parent` is a root's name or an ID. */
+  readonly placeOf: (item: Y.Item) => Place
+}
 
 /** Its message is a clause that follows "Invalid update:". */
-class BadUpdate extends Error {
+export class BadUpdate extends Error {
   override readonly name = 'BadUpdate'
 }
 
-const most = { structs: 200_000, ranges: 200_000, clock: 2 ** 31, nameLength: 40 }
+const most = { structs: 200_000, ranges: 200_000, clock: 2 ** 31 }
 
 /** Content types of structs in an update (Yjs, version 1). */
-const contentNumbers = { gone: 0, deleted: 1, string: 4, format: 6, any: 8, skip: 10 }
-const knownNumbers: ReadonlySet<number> = new Set(Object.values(contentNumbers))
+export const contentNumbers = { gone: 0, deleted: 1, string: 4, format: 6, any: 8, document: 9, skip: 10 }
+
+/** Values may be nested this deep: whoever writes them as JSON or copies them calls itself for each level. */
+const deepestValue = 100
+
+/** Everything that Yjs has, in any root, except documents in documents. */
+export const anySchema: Schema = {
+  checkType(number) {
+    if (number === contentNumbers.document)
+      throw new BadUpdate('it has a subdocument; give that document a channel of its own')
+    if (number > contentNumbers.skip) throw new BadUpdate(`Yjs content type ${number} is unknown`)
+  },
+  contentOf({ content, id }) {
+    if (valuesOf(content).some((value) => !isShallow(value, deepestValue)))
+      throw new BadUpdate(
+        `a value of client ${id.client} at clock ${id.clock} is nested deeper than ${deepestValue} levels`,
+      )
+    return 'shared'
+  },
+  placeOf: () => 'shared',
+}
+
+function valuesOf(content: Y.Item['content']): readonly unknown[] {
+  if (content instanceof Y.ContentAny || content instanceof Y.ContentJSON) return content.arr
+  if (content instanceof Y.ContentEmbed) return [content.embed]
+  return content instanceof Y.ContentFormat ? [content.value] : []
+}
+
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return true
+  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1))
+}
 
 /** Rejects content before Yjs creates an object for it, and knows where the reading ended. */
 class StrictDecoder extends Y.UpdateDecoderV1 {
   static last: StrictDecoder | null = null
   static isBounded = true
+  static schema = anySchema
   #structs = 0
   #ranges = 0
 
@@ -98,9 +145,7 @@ class StrictDecoder extends Y.UpdateDecoderV1 {
     this.#structs += 1
     if (StrictDecoder.isBounded && this.#structs > most.structs)
       throw new BadUpdate(`it has more than ${most.structs} structs`)
-    const number = info & 0b11111
-    if (!knownNumbers.has(number))
-      throw new BadUpdate(`Yjs content type ${number} is not allowed in the text`)
+    StrictDecoder.schema.checkType(info & 0b11111)
     return info
   }
 
@@ -117,24 +162,28 @@ class StrictDecoder extends Y.UpdateDecoderV1 {
 }
 
 /** `bad` is a clause. `isBounded` is false for a whole document from the log. */
-export function readUpdate(base64: string, isBounded = true): Update | { readonly bad: string } {
+export function readUpdate(
+  base64: string,
+  schema: Schema,
+  isBounded = true,
+): Update | { readonly bad: string } {
   try {
-    return read(base64, isBounded)
+    return read(base64, schema, isBounded)
   } catch (error) {
     if (error instanceof BadUpdate) return { bad: error.message }
     throw error
   }
 }
 
-function read(base64: string, isBounded: boolean): Update {
+function read(base64: string, schema: Schema, isBounded: boolean): Update {
   const bytes = Buffer.from(base64, 'base64')
-  StrictDecoder.isBounded = isBounded
+  Object.assign(StrictDecoder, { isBounded, schema })
   const { structs: all, ds } = decode(bytes)
   // A client may occur twice.
   const byClient = new Map<number, number[]>()
   for (const struct of all) {
     const rows = upsert(byClient, struct.id.client, () => [])
-    for (const number of rowOf(struct.id.client, readStruct(struct))) rows.push(number)
+    for (const number of rowOf(struct.id.client, readStruct(struct, schema))) rows.push(number)
   }
   const deletions: number[] = []
   for (const [client, ranges] of ds.clients) {
@@ -171,51 +220,20 @@ function checkRange({ clock, len }: Range): void {
   if (clock + len > most.clock) throw new BadUpdate(`clock ${clock} and length ${len} exceed ${most.clock}`)
 }
 
-function readStruct(struct: Y.Item | Y.GC | Y.Skip): Struct {
+function readStruct(struct: Y.Item | Y.GC | Y.Skip, schema: Schema): Struct {
   const { clock } = struct.id
   const range = { clock, len: struct.length }
   checkRange(range)
   if (!(struct instanceof Y.Item)) {
     const content = struct instanceof Y.Skip ? 'skip' : 'blank'
-    return { ...range, content, left: null, right: null, root: 'text' }
+    return { ...range, content, left: null, right: null, parent: null, place: 'shared' }
   }
   const { origin: left, rightOrigin: right } = struct
-  const content = readContent(struct)
-  return { ...range, content, left, right, root: left || right ? null : rootOf(struct) }
+  const content = struct.content instanceof Y.ContentDeleted ? 'blank' : schema.contentOf(struct)
+  const place = left || right ? null : schema.placeOf(struct)
+  // In a decoded struct it is a root's name or an ID.
+  const parent: unknown = struct.parent
+  return { ...range, content, left, right, parent: parent instanceof Y.ID ? parent : null, place }
 }
 
-/** In a decoded struct, `parent` is a root's name; in an integrated one, its type. */
-function rootOf({ parent, parentSub, id }: Y.Item): Root {
-  const root: unknown = parent
-  if (root === 'text' && parentSub === null) return 'text'
-  if (root === 'authors' && parentSub === String(id.client)) return 'authors'
-  if (root === 'authors') {
-    const key = shorten(parentSub)
-    throw new BadUpdate(`client ${id.client} writes ${key} in "authors", which is not its own number`)
-  }
-  const found = typeof root === 'string' ? shorten(root) : 'another place'
-  throw new BadUpdate(`it writes to ${found}; a document has the text "text" and the map "authors"`)
-}
-
-function readContent({ content, id }: Y.Item): Struct['content'] {
-  if (content instanceof Y.ContentString) return 'text'
-  if (content instanceof Y.ContentDeleted) return 'blank'
-  if (content instanceof Y.ContentFormat) {
-    const { key, value } = content
-    // Null ends an attribute.
-    if (value === null || isKnown(key, value)) return 'text'
-    throw new BadUpdate(`attribute ${shorten(key)} with value ${shorten(value)} is not allowed in a document`)
-  }
-  const names: readonly unknown[] = content instanceof Y.ContentAny ? content.arr : []
-  if (names.length === 1 && isAuthor(names[0])) return 'name'
-  const rule = `{ name } of at most ${most.nameLength} characters`
-  throw new BadUpdate(`an entry of "authors" by client ${id.client} is not ${rule}`)
-}
-
-function isAuthor(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Object.keys(value).join() !== 'name') return false
-  const { name } = value as { readonly name: unknown }
-  return typeof name === 'string' && name.length <= most.nameLength
-}
-
-const shorten = (value: unknown) => cutText(JSON.stringify(value), 80)
+export const shorten = (value: unknown) => cutText(JSON.stringify(value), 80)

@@ -110,10 +110,12 @@ const title = matching(
 const isBase64 = (given: string) => given.length % 4 === 0 && base64Pattern.test(given)
 const base64Pattern = /^[A-Za-z0-9+/]*={0,2}$/
 
+const updateBody = object({ update: matching('base64 with padding', isBase64) })
+
 /** The body of each kind of message that clients may send. */
 const bodies: ReadonlyMap<unknown, Check> = new Map([
   ['edit', object({ html: text })],
-  ['update', object({ update: matching('base64 with padding', isBase64) })],
+  ['update', updateBody],
   ['title', object({ title })],
   ['versions', object({ versions: list(mostNamedVersions, object({ at: number, name: title })) })],
   ['deletion', object({ deleted: boolean })],
@@ -159,16 +161,20 @@ function misfitOfDraft(given: unknown): Misfit | null {
   return null
 }
 
-const jsonBodies: BodyChecks = new Map([
+const applicationBodies: BodyChecks = new Map([
   ['json', object({ data: rule('JSON', (data) => data !== undefined) })],
+  ['update', updateBody],
 ])
-const jsonEnvelope = envelopeOf(jsonBodies)
+const applicationEnvelope = envelopeOf(applicationBodies)
 
-/** Throws a `Refusal` (400 `bad-shape`, 403 `reserved-name`) that names the field. */
-export function admitJson(given: unknown): Draft<'json'> {
-  const misfit = misfitOf(given, jsonEnvelope, jsonBodies)
+/**
+ * On an application's server. Throws a `Refusal` (400 `bad-shape`, 403 `reserved-name`) that names
+ * the field.
+ */
+export function admitForApplication(given: unknown): Draft<'json' | 'update'> {
+  const misfit = misfitOf(given, applicationEnvelope, applicationBodies)
   if (misfit) throw badShape('message', 'the message', misfit, idOf(given))
-  const draft = given as Draft<'json'>
+  const draft = given as Draft<'json' | 'update'>
   refuseReserved(draft)
   return draft
 }

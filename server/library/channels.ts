@@ -1,7 +1,7 @@
 // What an application declares of its channels, and what it lets clients publish there.
 
 import { hash } from 'node:crypto'
-import { admitJson, admitJsonAwareness } from '../hub/admission.ts'
+import { admitForApplication, admitJsonAwareness } from '../hub/admission.ts'
 import type { LogParts } from '../log/log.ts'
 import type { Grant } from '../security/grants.ts'
 import { matches } from '../security/tickets.ts'
@@ -11,7 +11,9 @@ import { Refusal } from '../wire/refusal.ts'
 import { inWords, isSchema, type StandardSchema } from './standard-schema.ts'
 
 /** Of a channel, or of all whose names begin with what stands before a final `*`. */
-export interface ChannelRule {
+export type ChannelRule = JsonRule | YjsRule
+
+export interface JsonRule {
   readonly kind: 'json'
   /**
    * What may be published: what it returns is stored. It must give the same for the same data, and
@@ -20,6 +22,16 @@ export interface ChannelRule {
   readonly validate?: StandardSchema
   /** How much each of the channels keeps, if that is less than `limits` allow the whole log. */
   readonly keep?: Keep
+}
+
+/** Each channel is one document of Yjs, of any shape but without subdocuments. Needs `yjs`. */
+export interface YjsRule {
+  readonly kind: 'yjs'
+  /**
+   * Whether a Yjs client belongs to whoever wrote under it first. By default a peer may bring
+   * another's updates.
+   */
+  readonly owners?: boolean
 }
 
 /** The newest message stays in any case. */
@@ -43,10 +55,11 @@ export class Channels implements Admission {
   /** Throws an `Error` that names what does not fit. */
   constructor(rules: Readonly<Record<string, ChannelRule>>, limits: Limits) {
     this.#rules = Object.entries(rules)
-    for (const [pattern, { keep, validate }] of this.#rules) {
+    for (const [pattern, rule] of this.#rules) {
       const isReserved = [windChannel, probesChannel].includes(pattern) || pageOfOverview(pattern) !== null
       if (isReserved || !isChannelName(pattern.replace(/\*$/, 'x')))
         throw new Error(`createCrosswind: "${pattern}" in channels cannot name a channel.`)
+      const { keep, validate } = jsonParts(rule)
       if (validate !== undefined && !isSchema(validate))
         throw new Error(
           `createCrosswind: channels['${pattern}'].validate is no Standard Schema (https://standardschema.dev), as zod's and others' are.`,
@@ -57,17 +70,26 @@ export class Channels implements Admission {
 
   /** See `LogParts`; undefined if no channel keeps less than the log. */
   get keepOn(): LogParts['keepOn'] {
-    if (!this.#rules.some(([, { keep }]) => keep)) return undefined
+    if (!this.#rules.some(([, rule]) => jsonParts(rule).keep)) return undefined
     return (channel) => {
-      const keep = this.#find(channel)?.keep
+      const { keep } = jsonParts(this.#find(channel))
       if (!keep) return undefined
       const { messages = Infinity, bytes = Infinity, hours = Infinity } = keep
       return { messages, bytes, ageMs: hours * hourMs }
     }
   }
 
+  get haveDocuments(): boolean {
+    return this.#rules.some(([, { kind }]) => kind === 'yjs')
+  }
+
+  hasOwners(channel: string): boolean {
+    const rule = this.ruleFor(channel)
+    return rule.kind === 'yjs' && rule.owners === true
+  }
+
   /** Throws a `Refusal` (400 `bad-channel`). */
-  ruleFor({ id, channel }: Pick<Draft, 'id' | 'channel'>): ChannelRule {
+  ruleFor(channel: string, id: string | null = null): ChannelRule {
     const rule = this.#find(channel)
     if (rule) return rule
     const sentence = `This server has no channel "${channel}"; declare it, or a prefix of it and *, in channels.`
@@ -76,24 +98,36 @@ export class Channels implements Admission {
 
   readonly awareness = admitJsonAwareness
 
-  readonly draft = (given: unknown): Draft<'json'> => {
-    const draft = admitJson(given)
-    this.ruleFor(draft)
+  readonly draft = (given: unknown): Draft => {
+    const draft = admitForApplication(given)
+    this.#ruleOf(draft)
     return draft
   }
 
   /** What is stored. Throws or rejects with a `Refusal` (400 `bad-channel` or `bad-shape`). */
   readonly complete = (draft: Draft, grant: Pick<Grant, 'invitation'>): Draft | Promise<Draft> => {
-    const { validate } = this.ruleFor(draft)
+    const rule = this.#ruleOf(draft)
+    if (rule.kind !== 'json') return draft
     // What an application allows is of a user.
     const named = withUser(draft as Draft<'json'>, grant.invitation)
-    return validate ? validated(named, validate) : named
+    return rule.validate ? validated(named, rule.validate) : named
+  }
+
+  /** Throws a `Refusal` (400 `bad-channel`, `bad-shape`) if the channel is not of the draft's kind. */
+  #ruleOf({ id, channel, kind }: Draft): ChannelRule {
+    const rule = this.ruleFor(channel, id)
+    const own = rule.kind === 'yjs' ? 'update' : 'json'
+    if (kind === own) return rule
+    const sentence = `"${channel}" is of the kind ${rule.kind}: its messages are of the kind "${own}", not "${kind}".`
+    throw new Refusal('bad-shape', sentence, id)
   }
 
   #find(channel: string): ChannelRule | undefined {
     return this.#rules.find(([pattern]) => matches(pattern, channel))?.[1]
   }
 }
+
+const jsonParts = (rule: ChannelRule | undefined): Partial<JsonRule> => (rule?.kind === 'json' ? rule : {})
 
 /** Throws an `Error` that names the value and what is allowed. */
 function checkKeep(what: string, keep: Keep, limits: Limits): void {

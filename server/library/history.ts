@@ -31,6 +31,12 @@ export async function readPage(log: Log, channel: string, from: Cursor | null): 
   return { messages: [...older, ...messages], cursor: reached, recovered: from === null }
 }
 
+/** All that a document is. */
+export async function wholeOf(log: Log, channel: string): Promise<Page> {
+  const { head, messages } = await log.snapshot(new Set([channel]))
+  return { messages, cursor: head, recovered: true }
+}
+
 /** `after` is a cursor, `start` or `newest`. Rejects with a `Refusal` (400 `bad-query`). */
 export async function pageAfter(log: Log, channel: string, after: string): Promise<Page> {
   if (after === 'newest') {

@@ -12,6 +12,7 @@ import * as Y from 'yjs'
 import { Directory } from '../document/directory.ts'
 import { DocumentWorker } from '../document/document-worker.ts'
 import { Ledger } from '../document/ledger.ts'
+import { pageSchema, pageTasks } from '../document/page-schema.ts'
 import { integrationBomb } from '../document/testing.ts'
 import { answerErrors } from '../http/refusals.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
@@ -35,12 +36,21 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   const onFailure = (error: unknown) => assert.fail(String(error))
   const openWorker = () =>
     new DocumentWorker({
+      tasks: pageTasks,
       ...{ limits: { documentSeconds, documentMegabytes: 256 }, timers: processTimers },
       onQuarantined: (channel) => quarantined.push(channel),
     })
   const quarantined: string[] = []
   const [documents, texts] = [openWorker(), openWorker()]
-  const ledger = new Ledger({ documents, trials: texts, documentSeconds, documentBytes, now, onFailure })
+  const ledger = new Ledger({
+    schema: pageSchema,
+    documents,
+    trials: texts,
+    documentSeconds,
+    documentBytes,
+    now,
+    onFailure,
+  })
   const folds = { update: ledger.fold }
   const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, folds, now, onFailure })
   const log = ledger.guard(stored)

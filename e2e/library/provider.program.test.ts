@@ -1,0 +1,270 @@
+// What the tests of y-websocket's and Hocuspocus' providers assert, of this one.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as Y from 'yjs'
+import type { CrosswindProvider } from '../../client/yjs.ts'
+import { isEqual, refusal, shown, startDocuments, synced } from './yjs-testing.ts'
+
+const next = (provider: CrosswindProvider, event: 'saved' | 'sync' | 'connection-close') =>
+  new Promise<unknown>((resolve) => provider.once(event, resolve as () => void))
+
+const connected = (provider: CrosswindProvider) =>
+  new Promise<void>((resolve) => {
+    provider.on('status', ({ status }) => status === 'connected' && resolve())
+  })
+
+// y-websocket: reconnecting
+
+test('the pause grows while the server accepts connections and then closes them', async (t) => {
+  const { provide, cut } = await startDocuments(t)
+  const provider = provide({ modes: ['websocket/1.1'] })
+  const opened: number[] = []
+  await new Promise<void>((resolve) => {
+    provider.on('status', ({ status }) => {
+      if (status !== 'connected') return
+      opened.push(performance.now())
+      if (opened.length === 5) resolve()
+      else cut()
+    })
+  })
+  const pauses = opened.slice(1).map((at, place) => at - (opened[place] ?? 0))
+  assert.ok((pauses.at(-1) ?? 0) > 1.9 * (pauses[0] ?? 0), pauses.join())
+})
+
+test('a client that the application does not let in stops, and says why once', async (t) => {
+  let asked = 0
+  const { provide } = await startDocuments(t, {
+    authorize: () => {
+      asked += 1
+      return null
+    },
+  })
+  const provider = provide({ token: () => 'x' })
+  const errors: unknown[] = []
+  const closed = new Promise<void>((resolve) => {
+    provider.on('connection-error', (error) => {
+      errors.push((error as { readonly code?: string }).code)
+      resolve()
+    })
+  })
+  await closed
+  assert.deepEqual([errors, provider.shouldConnect, asked], [['no-session'], false, 1])
+})
+
+test('after disconnect() it stays away, with a close event of null, until connect()', async (t) => {
+  const { crosswind, provide } = await startDocuments(t)
+  const provider = provide()
+  await synced(provider)
+  const statuses: string[] = []
+  provider.on('status', ({ status }) => statuses.push(status))
+  const closed = next(provider, 'connection-close')
+  provider.disconnect()
+  assert.equal(await closed, null)
+  assert.deepEqual([provider.synced, provider.shouldConnect], [false, false])
+  provider.doc.getText('t').insert(0, 'offline')
+  assert.equal(provider.saved, false)
+  provider.connect()
+  await provider.whenSaved()
+  assert.equal(String((await crosswind.document('doc.1')).getText('t')), 'offline')
+  assert.deepEqual(statuses, ['disconnected', 'connecting', 'connected'])
+})
+
+test('an update that is written while the connection dies is not lost', async (t) => {
+  for (const mode of ['websocket/1.1', 'sse/1.1']) {
+    const { crosswind, provide, cut } = await startDocuments(t)
+    const provider = provide({ modes: [mode] })
+    await Promise.all([synced(provider), connected(provider)])
+    provider.doc.getText('t').insert(0, 'x')
+    cut()
+    assert.equal(provider.saved, false)
+    await provider.whenSaved()
+    assert.equal(String((await crosswind.document('doc.1')).getText('t')), 'x')
+  }
+})
+
+test('it is synced when the document has what was stored', async (t) => {
+  const { provide } = await startDocuments(t)
+  const first = provide()
+  first.doc.getArray('foo').insert(0, ['bar'])
+  await first.whenSaved()
+  const second = provide()
+  second.on('sync', (isSynced) => isSynced && assert.equal(second.doc.getArray('foo').get(0), 'bar'))
+  assert.equal(second.synced, false)
+  await synced(second)
+})
+
+// Hocuspocus: unsynced changes
+
+test('nothing is unsaved at first; a change is, until it is stored', async (t) => {
+  const { provide } = await startDocuments(t)
+  const provider = provide()
+  assert.equal(provider.unsaved, 0)
+  await synced(provider)
+  assert.equal(provider.unsaved, 0)
+  provider.doc.getMap('test').set('foo', 'bar')
+  assert.equal(provider.unsaved, 1)
+  await next(provider, 'saved')
+  assert.equal(provider.unsaved, 0)
+})
+
+test('what a reader changes stays unsaved, also a deletion made before, and when others write', async (t) => {
+  const { provide } = await startDocuments(t, {
+    authorize: ({ token }) => ({ read: ['doc.*'], write: token === 'full' ? ['doc.*'] : [] }),
+  })
+  const writer = provide({ token: () => 'full' })
+  writer.doc.getMap('test').set('foo', 'bar')
+  await writer.whenSaved()
+  const copy = new Y.Doc()
+  Y.applyUpdate(copy, Y.encodeStateAsUpdate(writer.doc))
+  copy.getMap('test').delete('foo')
+  const [idle, changing, deleting] = [
+    provide({ token: () => 'read' }),
+    provide({ token: () => 'read' }),
+    provide({ token: () => 'read' }, copy),
+  ]
+  await synced(idle)
+  assert.equal(idle.saved, true)
+  changing.doc.getMap('test').set('own', 1)
+  const codes = await Promise.all([refusal(changing), refusal(deleting)])
+  assert.deepEqual(codes, ['not-invited-there', 'not-invited-there'])
+  const heard = new Promise((resolve) => changing.doc.once('update', resolve))
+  writer.doc.getMap('test2').set('foo', 'bar')
+  await Promise.all([heard, writer.whenSaved()])
+  assert.deepEqual([changing.saved, deleting.saved], [false, false])
+})
+
+// Hocuspocus: awareness
+
+test('awareness of others is not sent back; that of oneself is, and goes when one is destroyed', async (t) => {
+  const sent: string[] = []
+  const { provide } = await startDocuments(t, {
+    cuts: (url) => {
+      if (url.includes('/awareness')) sent.push(new URL(url, 'http://x').searchParams.get('window') ?? '')
+      return false
+    },
+  })
+  const [first, second] = [provide(), provide()]
+  await Promise.all([shown(first, [{}, {}]), shown(second, [{}, {}])])
+  const before = sent.length
+  first.awareness.setLocalStateField('foo', 'bar')
+  await shown(second, [{}, { foo: 'bar' }])
+  assert.equal(sent.length, before + 1)
+  second.awareness.setLocalStateField('foo', 'baz')
+  await shown(first, [{ foo: 'bar' }, { foo: 'baz' }])
+  second.destroy()
+  await shown(first, [{ foo: 'bar' }])
+  assert.equal(second.awareness.getStates().size, 0)
+})
+
+test('quick changes of awareness are sent as one, and no other document sees them', async (t) => {
+  let sent = 0
+  const { provide } = await startDocuments(t, {
+    cuts: (url) => {
+      if (url.includes('/awareness')) sent += 1
+      return false
+    },
+  })
+  const [first, second, other] = [provide(), provide(), provide({}, new Y.Doc(), 'doc.2')]
+  await Promise.all([shown(first, [{}, {}]), shown(second, [{}, {}]), synced(other)])
+  const before = sent
+  for (const cursor of [1, 2, 3]) first.awareness.setLocalStateField('cursor', cursor)
+  await shown(second, [{}, { cursor: 3 }])
+  assert.ok(sent - before <= 2, `${sent - before}`)
+  await shown(other, [{}])
+})
+
+test('after a cut the others are shown again', async (t) => {
+  const { provide, cut } = await startDocuments(t)
+  const [first, second] = [provide(), provide()]
+  first.awareness.setLocalState({ name: 'first' })
+  await shown(second, [{}, { name: 'first' }])
+  const gone = shown(second, [{}])
+  cut()
+  await gone
+  await shown(second, [{}, { name: 'first' }])
+})
+
+test('a state of over 4 kB is refused where it is set', async (t) => {
+  const { provide } = await startDocuments(t)
+  const provider = provide()
+  assert.throws(
+    () => provider.awareness.setLocalState({ text: 'x'.repeat(5000) }),
+    /has 5\d\d\d bytes; the limit/,
+  )
+})
+
+// Hocuspocus: batches, authentication, destroying
+
+test('updates that wait for an answer are joined, and arrive whole', async (t) => {
+  const { open, provide } = await startDocuments(t)
+  const [provider, reader] = [provide(), provide()]
+  let messages = 0
+  const ignore = () => undefined
+  open().follow('doc.1', {
+    ...{ missed: ignore, fail: ignore, presence: { heard: ignore } },
+    take: () => {
+      messages += 1
+    },
+  })
+  await Promise.all([synced(provider), synced(reader), connected(provider)])
+  for (let value = 0; value < 50; value += 1) provider.doc.getMap('test').set('a', value)
+  await provider.whenSaved()
+  await new Promise<void>((resolve) => {
+    const look = () => isEqual(reader.doc, provider.doc) && resolve()
+    reader.doc.on('update', look)
+    look()
+  })
+  assert.ok(messages <= 3, `${messages}`)
+})
+
+test('after a refused token, connect() asks for another', async (t) => {
+  const { provide } = await startDocuments(t, {
+    authorize: ({ token }) => (token === 'right' ? { read: ['doc.*'], write: ['doc.*'] } : null),
+  })
+  let asked = 0
+  const provider = provide({
+    token: () => {
+      asked += 1
+      return asked === 1 ? 'wrong' : 'right'
+    },
+  })
+  provider.doc.getMap('m').set('a', 1)
+  provider.once('connection-error', () => provider.connect())
+  await provider.whenSaved()
+  assert.equal(asked, 2)
+})
+
+test('a destroyed provider neither sends nor hears, and the document lives on', async (t) => {
+  const { crosswind, provide } = await startDocuments(t)
+  const provider = provide()
+  await synced(provider)
+  provider.destroy()
+  provider.doc.getText('t').insert(0, 'later')
+  assert.equal(String((await crosswind.document('doc.1')).getText('t')), '')
+  const doc = new Y.Doc()
+  const other = provide({}, doc)
+  await synced(other)
+  doc.destroy()
+  assert.equal(other.shouldConnect, false)
+})
+
+test('several providers share a connection, which stays open', async (t) => {
+  const { open, provide, crosswind } = await startDocuments(t, {
+    channels: { 'doc.*': { kind: 'yjs' }, 'room.*': { kind: 'json' } },
+  })
+  const connection = open()
+  const room = connection.channel('room.1')
+  const [one, two] = [provide({ connection }), provide({ connection }, new Y.Doc(), 'doc.2')]
+  assert.throws(() => provide({ connection }), /"doc\.1" is in use on this connection/)
+  one.doc.getText('t').insert(0, 'one')
+  two.doc.getText('t').insert(0, 'two')
+  await Promise.all([one.whenSaved(), two.whenSaved()])
+  one.destroy()
+  two.doc.getText('t').insert(3, '!')
+  await Promise.all([two.whenSaved(), room.publish({ text: 'hi' })])
+  assert.equal(String((await crosswind.document('doc.2')).getText('t')), 'two!')
+  const again = provide({ connection })
+  await synced(again)
+  assert.equal(String(again.doc.getText('t')), 'one')
+})

@@ -1,0 +1,289 @@
+// Documents of Yjs, of any shape, and their provider.
+
+import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import * as Y from 'yjs'
+import type { CrosswindProvider } from '../../client/yjs.ts'
+import { integrationBomb } from '../../server/document/testing.ts'
+import { modes } from '../../server/wire/modes.ts'
+import { createSeededRandom } from '../../server/wire/time.ts'
+import { converged, isEqual, provide, refusal, shown, startDocuments, synced } from './yjs-testing.ts'
+
+/** What a rich editor, a board and a form keep. */
+function write(doc: Y.Doc, who: string): void {
+  const paragraph = new Y.XmlElement('paragraph')
+  paragraph.setAttribute('by', who)
+  const text = new Y.XmlText(who)
+  paragraph.insert(0, [text])
+  doc.getXmlFragment('prosemirror').insert(0, [paragraph])
+  text.insert(0, 'from ', { bold: true })
+  text.insertEmbed(1, { image: 'x' })
+  const card = new Y.Map<unknown>([['tags', Y.Array.from([1, null, { deep: [true] }])]])
+  doc.getMap('board').set(who, card)
+  card.set('bytes', new Uint8Array([1, 2]))
+  card.set('text', new Y.Text('note'))
+  doc.getArray('list').push([who, 2.5])
+  doc.getText('title').insert(0, who)
+}
+
+for (const { name } of modes)
+  describe(`a document over ${name}`, () => {
+    test('two write nested types in several roots, and both and the server have the same', async (t) => {
+      const { crosswind, provide } = await startDocuments(t, { isSecure: true })
+      const [ann, bob] = [provide({ modes: [name] }), provide({ modes: [name] })]
+      write(ann.doc, 'Ann')
+      assert.ok(ann.unsaved > 0)
+      await Promise.all([synced(ann), synced(bob)])
+      write(bob.doc, 'Bob')
+      ann.doc.getMap('board').delete('Ann')
+      await Promise.all([ann.whenSaved(), bob.whenSaved(), converged(ann.doc, bob.doc)])
+      await converged(ann.doc, bob.doc)
+      assert.deepEqual([ann.unsaved, bob.unsaved], [0, 0])
+      assert.ok(isEqual(await crosswind.document('doc.1'), ann.doc))
+      const late = provide({ modes: [name] })
+      await synced(late)
+      assert.ok(isEqual(late.doc, ann.doc))
+      assert.deepEqual(late.doc.getXmlFragment('prosemirror').length, 2)
+    })
+
+    test('each sees the awareness of the others, until they leave', async (t) => {
+      const { provide } = await startDocuments(t, { isSecure: true, heartbeatMs: 1000 })
+      const [ann, bob] = [provide({ modes: [name] }), provide({ modes: [name] })]
+      ann.awareness.setLocalState({ user: { name: 'Ann' }, cursor: null })
+      await shown(bob, [{ user: { name: 'Ann' }, cursor: null }, {}])
+      bob.awareness.setLocalStateField('cursor', { anchor: 3 })
+      await shown(ann, [{ user: { name: 'Ann' }, cursor: null }, { cursor: { anchor: 3 } }])
+      bob.destroy()
+      await shown(ann, [{ user: { name: 'Ann' }, cursor: null }])
+    })
+  })
+
+/** Checks whenever the provider says that all is saved that the log has all of its client. */
+function watchSaved({
+  provider,
+  stored,
+}: {
+  provider: CrosswindProvider
+  stored: (doc: Y.Doc) => Promise<boolean>
+}) {
+  const checks: Promise<boolean>[] = []
+  provider.on('saved', (isSaved) => isSaved && checks.push(stored(copyOf(provider.doc))))
+  return checks
+}
+
+function copyOf(doc: Y.Doc): Y.Doc {
+  const copy = new Y.Doc()
+  Y.applyUpdate(copy, Y.encodeStateAsUpdate(doc))
+  return copy
+}
+
+/** Whether the second has all that the first has. */
+function contains(doc: Y.Doc, part: Y.Doc): boolean {
+  const both = copyOf(doc)
+  Y.applyUpdate(both, Y.encodeStateAsUpdate(part))
+  return isEqual(both, doc)
+}
+
+for (const name of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1'])
+  test(`over ${name}, cuts at random lose nothing, and nothing is called saved that is not stored`, async (t) => {
+    const { crosswind, provide, cut } = await startDocuments(t)
+    const random = createSeededRandom(7)
+    const [ann, bob] = [provide({ modes: [name] }), provide({ modes: [name] })]
+    const stored = async (doc: Y.Doc) => contains(await crosswind.document('doc.1'), doc)
+    const checks = [ann, bob].map((provider) => watchSaved({ provider, stored }))
+    for (let round = 0; round < 60; round += 1) {
+      const { doc } = random() < 0.5 ? ann : bob
+      const text = doc.getText('t')
+      text.insert(Math.floor(random() * (text.length + 1)), 'x')
+      if (random() < 0.2) cut()
+      await new Promise((resolve) => setTimeout(resolve, random() * 20))
+    }
+    await Promise.all([ann.whenSaved(), bob.whenSaved()])
+    await converged(ann.doc, bob.doc)
+    assert.equal(ann.doc.getText('t').length, 60)
+    assert.ok(isEqual(await crosswind.document('doc.1'), ann.doc))
+    assert.deepEqual(new Set(await Promise.all(checks.flat())), new Set([true]))
+  })
+
+async function startProcess(t: TestContext, folder: string, port = 0) {
+  const child = fork(join(import.meta.dirname, 'document-server.ts'), [String(port), folder])
+  t.after(() => child.kill('SIGKILL'))
+  const [address] = (await once(child, 'message')) as [AddressInfo]
+  return { port: address.port, child }
+}
+
+test('a server killed in mid-typing and started again has all that was saved, and gets the rest', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-yjs-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  let { port, child } = await startProcess(t, folder)
+  const origin = `http://localhost:${port}`
+  const [ann, bob] = ['sse/1.1', 'websocket/1.1'].map((mode) =>
+    provide(t, origin, 'doc.1', new Y.Doc(), { modes: [mode] }),
+  ) as [CrosswindProvider, CrosswindProvider]
+  await Promise.all([synced(ann), synced(bob)])
+  for (let round = 0; round < 3; round += 1) {
+    for (const { doc } of [ann, bob]) write(doc, `round ${round}`)
+    const killed = once(child, 'exit')
+    child.kill('SIGKILL')
+    await killed
+    for (const { doc } of [ann, bob]) doc.getText('title').insert(0, 'offline ')
+    assert.ok(ann.unsaved > 0 && bob.unsaved > 0)
+    ;({ port, child } = await startProcess(t, folder, port))
+    await Promise.all([ann.whenSaved(), bob.whenSaved()])
+  }
+  await converged(ann.doc, bob.doc)
+  const late = provide(t, origin, 'doc.1', new Y.Doc(), { modes: ['sse/1.1'] })
+  await synced(late)
+  assert.ok(isEqual(late.doc, ann.doc))
+})
+
+test('windows that are open give a server back what it lost, with what they have not sent', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-yjs-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const { port, child } = await startProcess(t, join(folder, 'first'))
+  const origin = `http://localhost:${port}`
+  const [ann, bob] = ['sse/1.1', 'websocket/1.1'].map((mode) =>
+    provide(t, origin, 'doc.1', new Y.Doc(), { modes: [mode] }),
+  ) as [CrosswindProvider, CrosswindProvider]
+  for (const { doc } of [ann, bob]) write(doc, 'before')
+  await Promise.all([ann.whenSaved(), bob.whenSaved(), synced(ann), synced(bob)])
+  await converged(ann.doc, bob.doc)
+  const killed = once(child, 'exit')
+  child.kill('SIGKILL')
+  await killed
+  for (const { doc } of [ann, bob]) doc.getText('title').insert(0, 'offline ')
+  const second = await startProcess(t, join(folder, 'second'), port)
+  await Promise.all([ann.whenSaved(), bob.whenSaved()])
+  await converged(ann.doc, bob.doc)
+  const late = provide(t, origin, 'doc.1', new Y.Doc(), { modes: ['sse/1.1'] })
+  await synced(late)
+  assert.ok(isEqual(late.doc, ann.doc))
+  late.destroy()
+  // Nothing is written meanwhile.
+  const killedAgain = once(second.child, 'exit')
+  second.child.kill('SIGKILL')
+  await killedAgain
+  await startProcess(t, join(folder, 'third'), port)
+  const last = provide(t, origin, 'doc.1', new Y.Doc(), { modes: ['sse/1.1'] })
+  await converged(last.doc, ann.doc)
+})
+
+test('a server that lost its documents gets them back', async (t) => {
+  const first = await startDocuments(t)
+  const ann = first.provide()
+  write(ann.doc, 'Ann')
+  // Read in a thread.
+  ann.doc.getText('long').insert(0, 'x'.repeat(200_000))
+  await ann.whenSaved()
+  ann.disconnect()
+  assert.equal(ann.saved, true)
+  const next = await startDocuments(t)
+  const again = next.provide({}, ann.doc)
+  assert.equal(again.saved, false)
+  await again.whenSaved()
+  assert.ok(isEqual(await next.crosswind.document('doc.1'), ann.doc))
+})
+
+test('a subdocument is refused by its name, and what is written after it is stored once it is gone', async (t) => {
+  const { crosswind, provide } = await startDocuments(t)
+  const provider = provide()
+  await synced(provider)
+  const map = provider.doc.getMap('files')
+  const refused = refusal(provider)
+  map.set('a', new Y.Doc())
+  assert.equal(await refused, 'bad-update')
+  assert.match(provider.refused?.message ?? '', /subdocument; give that document a channel of its own/)
+  await assert.rejects(provider.whenSaved(), { code: 'bad-update' })
+  assert.ok(provider.unsaved > 0)
+  map.delete('a')
+  map.set('b', 1)
+  await new Promise((resolve) => provider.once('saved', resolve))
+  assert.equal(provider.refused, null)
+  assert.deepEqual((await crosswind.document('doc.1')).getMap('files').toJSON(), { b: 1 })
+})
+
+test('an update that is too large is refused, and joined ones are taken apart', async (t) => {
+  const { crosswind, provide } = await startDocuments(t, { limits: { maxMessageBytes: 4000 } })
+  const provider = provide()
+  const text = provider.doc.getText('t')
+  const lines = 'x'.repeat(1000)
+  await synced(provider)
+  for (let line = 0; line < 10; line += 1) text.insert(0, lines)
+  await provider.whenSaved()
+  assert.equal(String((await crosswind.document('doc.1')).getText('t')).length, 10_000)
+  const refused = refusal(provider)
+  text.insert(0, 'y'.repeat(5000))
+  assert.equal(await refused, 'too-large')
+  text.delete(0, 5000)
+  await new Promise((resolve) => provider.once('saved', resolve))
+  assert.ok(isEqual(await crosswind.document('doc.1'), provider.doc))
+})
+
+test('an update with a hole, one of another kind and one of a wrong shape are refused', async (t) => {
+  const { open, crosswind } = await startDocuments(t)
+  const doc = new Y.Doc()
+  const updates: Uint8Array[] = []
+  doc.on('update', (update: Uint8Array) => updates.push(update))
+  doc.getMap('m').set('child', new Y.Map())
+  ;(doc.getMap('m').get('child') as Y.Map<number>).set('x', 1)
+  const ignore = () => undefined
+  const { publish } = open().follow('doc.1', {
+    ...{ take: ignore, missed: ignore, fail: ignore, presence: { heard: ignore } },
+  })
+  const send = (update: Uint8Array = new Uint8Array()) =>
+    publish('update', { update: Buffer.from(update).toString('base64') })
+  await assert.rejects(send(updates[1]), { code: 'update-gap' })
+  await assert.rejects(send(new Uint8Array([1, 2, 3])), { code: 'bad-update' })
+  await assert.rejects(publish('json', { data: 1 }), { code: 'bad-shape' })
+  await send(updates[0])
+  await send(updates[1])
+  assert.deepEqual((await crosswind.document('doc.1')).getMap('m').toJSON(), { child: { x: 1 } })
+})
+
+test('with owners, a peer may not bring what another wrote; by default it may', async (t) => {
+  const channels = { 'doc.*': { kind: 'yjs' }, 'own.*': { kind: 'yjs', owners: true } } as const
+  const { provide } = await startDocuments(t, { channels })
+  for (const [name, code] of [
+    ['doc.1', null],
+    ['own.1', 'not-your-client'],
+  ] as const) {
+    const [ann, bob] = [provide({}, new Y.Doc(), name), provide({ connect: false }, new Y.Doc(), name)]
+    ann.doc.getText('t').insert(0, 'a')
+    await ann.whenSaved()
+    ann.disconnect()
+    ann.doc.getText('t').insert(1, 'b')
+    Y.applyUpdate(bob.doc, Y.encodeStateAsUpdate(ann.doc))
+    bob.connect()
+    if (code) await assert.rejects(bob.whenSaved(), { code })
+    else await bob.whenSaved()
+  }
+})
+
+test('a document that takes too long to read is relayed, and document() rejects', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosswind-yjs-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const storage = { kind: 'sqlite', folder } as const
+  const patient = await startDocuments(t, { storage, limits: { documentSeconds: 600 } })
+  const doc = new Y.Doc()
+  const bomb = integrationBomb(6000)
+  const ignore = () => undefined
+  const raw = patient.open().follow('doc.1', {
+    ...{ take: ignore, missed: ignore, fail: ignore, presence: { heard: ignore } },
+  })
+  await raw.publish('update', { update: Buffer.from(bomb).toString('base64') })
+  await patient.crosswind.close({ drainMs: 0 })
+  const strict = await startDocuments(t, { storage, limits: { documentSeconds: 1 } })
+  await assert.rejects(strict.crosswind.document('doc.1'), { code: 'too-costly' })
+  await assert.rejects(strict.crosswind.document('doc.1'), { code: 'too-costly' })
+  const small = strict.provide({}, doc, 'doc.2')
+  write(doc, 'Ann')
+  await small.whenSaved()
+  assert.ok(isEqual(await strict.crosswind.document('doc.2'), doc))
+  await assert.rejects(strict.crosswind.document('lobby'), { code: 'bad-channel' })
+})

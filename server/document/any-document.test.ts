@@ -1,0 +1,228 @@
+// The ledger's promises for documents of any shape.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as Y from 'yjs'
+import { ampleLimits } from '../log/log-testing.ts'
+import { createMemoryLog } from '../log/memory-log.ts'
+import { isKind } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
+import { createSeededRandom } from '../wire/time.ts'
+import type { Documents } from './document-worker.ts'
+import { Ledger } from './ledger.ts'
+import { anySchema } from './update-reader.ts'
+import { updateTasks } from './update-tasks.ts'
+
+const tasks = updateTasks(anySchema) as unknown as Readonly<Record<string, (...input: unknown[]) => never>>
+/** By the names of the tasks. */
+const done: string[] = []
+const perform = async (name: string, ...input: unknown[]) => {
+  done.push(name)
+  return tasks[name]?.(...input) as never
+}
+const documents: Documents = {
+  run: perform,
+  read: (_channel, name, ...input) => perform(name, ...input),
+  mustBeReadable: () => undefined,
+  isQuarantined: () => false,
+}
+
+function open() {
+  const now = () => 1
+  const onFailure = (error: unknown) => assert.fail(String(error))
+  const create = () =>
+    new Ledger({
+      ...{ schema: anySchema, hasOwners: () => false, documents, trials: documents },
+      ...{ documentSeconds: 5, documentBytes: 1e8, now, onFailure },
+    })
+  const ledger = create()
+  const limits = { ...ampleLimits, messages: 1e5, bytes: 1e9 }
+  const stored = createMemoryLog({ epoch: 'life1', limits, folds: { update: ledger.fold }, now, onFailure })
+  let log = ledger.guard(stored)
+  let sent = 0
+  return {
+    /** Resolves to the refusal's sentence, or null. */
+    async send(update: Uint8Array): Promise<string | null> {
+      sent += 1
+      const body = { update: Buffer.from(update).toString('base64') }
+      try {
+        await log.append({ id: `eve-${sent}`, channel: 'd', kind: 'update', from: 'eve', at: 1, body }, 1)
+        return null
+      } catch (error) {
+        if (error instanceof Refusal) return `${error.code}: ${error.message}`
+        throw error
+      }
+    },
+    async read() {
+      const { messages } = await log.snapshot(new Set(['d']))
+      const doc = new Y.Doc()
+      for (const message of messages)
+        if (isKind(message, 'update')) Y.applyUpdate(doc, Buffer.from(message.body.update, 'base64'))
+      return doc
+    },
+    /** As after a start: what is known is read from the log. */
+    restart() {
+      log = create().guard(stored)
+    },
+  }
+}
+
+/** One update for each transaction. */
+function recorded(doc = new Y.Doc()) {
+  const updates: Uint8Array[] = []
+  doc.on(
+    'update',
+    (update: Uint8Array, origin: unknown) => void (origin === 'remote' || updates.push(update)),
+  )
+  return { doc, take: () => updates.splice(0) }
+}
+
+const isEqual = (one: Y.Doc, other: Y.Doc) => Y.equalSnapshots(Y.snapshot(one), Y.snapshot(other))
+
+test('two people who change nested types at random are never refused, and converge', async () => {
+  for (let seed = 1; seed <= 20; seed += 1) {
+    const random = createSeededRandom(seed)
+    const below = (most: number) => Math.floor(random() * most)
+    const { send, read, restart } = open()
+    const people = [recorded(), recorded()]
+    for (let round = 0; round < (seed === 1 ? 1500 : 200); round += 1) {
+      const [writer, reader] = below(2) === 0 ? people : people.toReversed()
+      if (!writer || !reader) continue
+      change(writer.doc, below)
+      for (const update of writer.take()) {
+        assert.equal(await send(update), null, `seed ${seed}`)
+        if (below(3) > 0) Y.applyUpdate(reader.doc, update, 'remote')
+      }
+      if (below(50) === 0) restart()
+      if (below(10) === 0) Y.applyUpdate(reader.doc, Y.encodeStateAsUpdate(writer.doc), 'remote')
+    }
+    const doc = await read()
+    for (const person of people) {
+      Y.applyUpdate(person.doc, Y.encodeStateAsUpdate(doc), 'remote')
+      assert.ok(isEqual(person.doc, doc), `seed ${seed}`)
+    }
+  }
+})
+
+/** Somewhere in the document, at most some levels deep. */
+function change(doc: Y.Doc, below: (most: number) => number): void {
+  const made = () =>
+    [new Y.Map(), new Y.Array(), new Y.Text('x'), new Y.XmlElement('p'), 1, 'text', null][below(7)]
+  let type: unknown = below(2) === 0 ? doc.getMap('map') : doc.getXmlFragment('xml')
+  for (let level = 0; level < 6; level += 1) {
+    const inner = (
+      type instanceof Y.Map ? [...type.values()] : type instanceof Y.Text ? [] : childrenOf(type)
+    ).filter((child) => child instanceof Y.AbstractType)
+    if (inner.length === 0 || below(3) === 0) break
+    type = inner[below(inner.length)]
+  }
+  if (type instanceof Y.Map) {
+    if (below(4) === 0) type.delete(`k${below(5)}`)
+    else type.set(`k${below(5)}`, made())
+  } else if (type instanceof Y.Text) {
+    if (below(3) === 0 && type.length > 2) type.format(0, 2, { bold: true })
+    else type.insert(below(type.length + 1), 'abc')
+  } else if (type instanceof Y.XmlFragment) {
+    if (below(4) === 0 && type.length > 0) type.delete(below(type.length), 1)
+    else
+      type.insert(below(type.length + 1), [below(2) === 0 ? new Y.XmlElement('p') : new Y.XmlText('words')])
+  } else if (type instanceof Y.Array) {
+    if (below(4) === 0 && type.length > 0) type.delete(below(type.length), 1)
+    else type.insert(below(type.length + 1), [made()])
+  }
+}
+
+function childrenOf(type: unknown): unknown[] {
+  return type instanceof Y.Array || type instanceof Y.XmlFragment ? type.toArray() : []
+}
+
+test('a board whose cards are dragged by two people is hardly ever read to know its cost', async () => {
+  const { send } = open()
+  const people = [recorded(), recorded()]
+  const [first] = people
+  const cards = first?.doc.getMap<Y.Map<number>>('cards')
+  for (let card = 0; card < 300; card += 1)
+    cards?.set(`${card}`, new Y.Map<number>(Array.from({ length: 10 }, (_none, key) => [`${key}`, 0])))
+  const reads = done.filter((name) => name === 'costOf').length
+  for (let move = 0; move < 3000; move += 1) {
+    const [writer, reader] = move % 100 < 50 ? people : people.toReversed()
+    const { doc, take } = writer as ReturnType<typeof recorded>
+    doc
+      .getMap<Y.Map<number>>('cards')
+      .get(`${move % 7}`)
+      ?.set(`${move % 2}`, move)
+    for (const update of take()) {
+      assert.equal(await send(update), null)
+      Y.applyUpdate((reader as ReturnType<typeof recorded>).doc, update, 'remote')
+    }
+  }
+  const { length } = done.filter((name) => name === 'costOf')
+  assert.ok(length - reads <= 1, `${length - reads}`)
+})
+
+test('a type must be stored before what is in it', async () => {
+  const { send } = open()
+  const { doc, take } = recorded()
+  const child = new Y.Map<number>()
+  doc.getMap('m').set('child', child)
+  child.set('x', 1)
+  const [first, second] = take() as [Uint8Array, Uint8Array]
+  // From another client, which has no earlier clocks of its own.
+  const other = recorded()
+  Y.applyUpdate(other.doc, first, 'remote')
+  ;(other.doc.getMap('m').get('child') as Y.Map<number>).set('y', 2)
+  const [third] = other.take() as [Uint8Array]
+  assert.match(String(await send(third)), /^update-gap/)
+  assert.match(String(await send(second)), /^update-gap/)
+  for (const update of [first, second, third]) assert.equal(await send(update), null)
+})
+
+test('types are nested a hundred levels deep at most, however they come', async () => {
+  const { send, restart, read } = open()
+  const { doc, take } = recorded()
+  let type = doc.getArray<unknown>('a')
+  const deepen = (kind: 'first' | 'later') => {
+    const inner = new Y.Array<unknown>()
+    // The inner one has no parent in the update, only a neighbour.
+    if (kind === 'later') type.push([1])
+    type.push([inner])
+    type = inner
+  }
+  for (let level = 0; level < 60; level += 1) deepen('later')
+  assert.equal(await send(Y.mergeUpdates(take())), null)
+  restart()
+  for (let level = 60; level < 100; level += 1) deepen(level % 2 === 0 ? 'first' : 'later')
+  for (const update of take()) assert.equal(await send(update), null)
+  deepen('first')
+  deepen('first')
+  const [last, beyond] = take() as [Uint8Array, Uint8Array]
+  assert.equal(await send(last), null)
+  assert.match(String(await send(beyond)), /^bad-update: .* nested deeper than 100 levels/)
+  assert.ok((await read()).getArray('a').length > 0)
+})
+
+test('values are nested a hundred levels deep at most', async () => {
+  const { send } = open()
+  const nested = (levels: number) => {
+    let value: unknown = 1
+    for (let level = 0; level < levels; level += 1) value = [value]
+    return value
+  }
+  for (const [levels, isTaken] of [
+    [99, true],
+    [200, false],
+  ] as const) {
+    const { doc, take } = recorded()
+    doc.getMap('m').set('any', nested(levels))
+    doc.getText('t').insertEmbed(0, { nested: nested(levels - 1) })
+    doc.getText('t').insert(0, 'x', { mark: nested(levels) as object })
+    for (const update of take()) assert.equal((await send(update)) === null, isTaken)
+  }
+})
+
+test('a subdocument is refused by its name', async () => {
+  const { send } = open()
+  const { doc, take } = recorded()
+  doc.getMap('m').set('d', new Y.Doc())
+  assert.match(String(await send(take()[0] ?? new Uint8Array())), /subdocument; give that document a channel/)
+})

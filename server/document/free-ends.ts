@@ -1,0 +1,28 @@
+// The ends of items behind which no other item was inserted: to insert there costs no search.
+
+import type { ID } from 'yjs'
+import { upsert } from '../wire/upsert.ts'
+
+type Place = Pick<ID, 'client' | 'clock'>
+
+/** Of a client, the newest are known; to forget one is to overestimate a cost. */
+const mostOfClient = 5000
+
+/** By client, clocks: the oldest first. */
+export type FreeEnds = Map<number, Set<number>>
+
+export const isFree = (ends: FreeEnds, { client, clock }: Place) => ends.get(client)?.has(clock) ?? false
+
+export function free(ends: FreeEnds, { client, clock }: Place): void {
+  const clocks = upsert(ends, client, () => new Set<number>())
+  clocks.add(clock)
+  if (clocks.size <= mostOfClient) return
+  for (const oldest of clocks) {
+    clocks.delete(oldest)
+    return
+  }
+}
+
+export function use(ends: FreeEnds, { client, clock }: Place): void {
+  ends.get(client)?.delete(clock)
+}
