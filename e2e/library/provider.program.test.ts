@@ -202,7 +202,7 @@ test('updates that wait for an answer are joined, and arrive whole', async (t) =
   let messages = 0
   const ignore = () => undefined
   open().follow('doc.1', {
-    ...{ missed: ignore, fail: ignore, presence: { heard: ignore } },
+    ...{ newLog: ignore, fail: ignore, presence: { heard: ignore } },
     take: () => {
       messages += 1
     },

@@ -234,7 +234,7 @@ test('an update with a hole, one of another kind and one of a wrong shape are re
   ;(doc.getMap('m').get('child') as Y.Map<number>).set('x', 1)
   const ignore = () => undefined
   const { publish } = open().follow('doc.1', {
-    ...{ take: ignore, missed: ignore, fail: ignore, presence: { heard: ignore } },
+    ...{ take: ignore, newLog: ignore, fail: ignore, presence: { heard: ignore } },
   })
   const send = (update: Uint8Array = new Uint8Array()) =>
     publish('update', { update: Buffer.from(update).toString('base64') })
@@ -274,7 +274,7 @@ test('a document that takes too long to read is relayed, and document() rejects'
   const bomb = integrationBomb(6000)
   const ignore = () => undefined
   const raw = patient.open().follow('doc.1', {
-    ...{ take: ignore, missed: ignore, fail: ignore, presence: { heard: ignore } },
+    ...{ take: ignore, newLog: ignore, fail: ignore, presence: { heard: ignore } },
   })
   await raw.publish('update', { update: Buffer.from(bomb).toString('base64') })
   await patient.crosswind.close({ drainMs: 0 })

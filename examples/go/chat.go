@@ -48,21 +48,20 @@ func publish(text string) {
 	ask("POST", "/messages", "", body).Close()
 }
 
-// stored shows what is stored after a number, and returns the cursor at which the stream goes on.
-func stored(after int, show func(message)) string {
+// stored shows what is stored after a cursor, and returns the one at which the stream goes on.
+func stored(after string, show func(message)) string {
 	var page struct {
 		Messages []message
-		Seq      int
 		Cursor   string
 	}
-	body := ask("GET", fmt.Sprintf("/channels/%s?after=%d", url.PathEscape(channel), after), "", nil)
+	body := ask("GET", "/channels/"+url.PathEscape(channel)+"?after="+after, "", nil)
 	json.NewDecoder(body).Decode(&page)
 	body.Close()
 	for _, one := range page.Messages {
 		show(one)
 	}
-	if page.Seq > after {
-		return stored(page.Seq, show)
+	if page.Cursor != after {
+		return stored(page.Cursor, show)
 	}
 	return page.Cursor
 }
@@ -70,7 +69,7 @@ func stored(after int, show func(message)) string {
 // follow shows all messages of the channel: those that are stored, then new ones.
 func follow(show func(message)) {
 	path := "/stream?" + url.Values{"window": {name}, "channels": {channel}}.Encode()
-	for cursor := stored(0, show); ; time.Sleep(time.Second) {
+	for cursor := stored("start", show); ; time.Sleep(time.Second) {
 		stream := ask("GET", path, cursor, nil)
 		event := map[string]string{}
 		for lines := bufio.NewReader(stream); ; {
@@ -88,7 +87,9 @@ func follow(show func(message)) {
 				show(one)
 				cursor = event["id"]
 			} else if event["event"] == "welcome" && strings.Contains(event["data"], `"recovered":false`) {
-				log.Fatal("The server has lost messages; start again.")
+				// The stream no longer has what follows the cursor: read what is kept of the channel.
+				cursor = stored(cursor, show)
+				break
 			}
 		}
 		stream.Close()

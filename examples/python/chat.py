@@ -24,13 +24,12 @@ def publish(data):
 def follow():
     """All messages of the channel: those that are stored, then new ones."""
     query = urllib.parse.urlencode({"window": NAME, "channels": CHANNEL})
-    cursor, seq = "", 0
+    cursor, is_read = "start", False
     while True:
-        while cursor == "":
-            page = json.load(ask(f"/channels/{urllib.parse.quote(CHANNEL)}?after={seq}"))
+        while not is_read:
+            page = json.load(ask(f"/channels/{urllib.parse.quote(CHANNEL)}?after={cursor}"))
             yield from page["messages"]
-            if page["seq"] == seq: cursor = page["cursor"]
-            seq = page["seq"]
+            is_read, cursor = page["cursor"] == cursor, page["cursor"]
         event = {}
         try:
             for line in ask(f"/stream?{query}", cursor=cursor):
@@ -40,11 +39,10 @@ def follow():
                 frame = json.loads(event["data"])
                 if event["event"] == "message":
                     yield frame
-                    cursor, seq = event["id"], frame["seq"]
+                    cursor = event["id"]
                 elif event["event"] == "welcome" and not frame["recovered"]:
-                    # The log no longer has what follows the cursor: read what it has.
-                    if frame["cursor"].partition(":")[0] != cursor.partition(":")[0]: seq = 0
-                    cursor = ""
+                    # The stream no longer has what follows the cursor: read what is kept of the channel.
+                    is_read = False
                     break
         except (OSError, http.client.HTTPException): pass
         time.sleep(1)
