@@ -137,6 +137,7 @@ async function openGuarded(
     onLoss: (sentence) => output.incident('log-lost-messages', sentence),
     print: (sentence) => output.say('log-awaited', sentence),
     ...(signal && { signal }),
+    // A message passes the ledger, then `keepForm`, then the log.
     guard: (log) => ledger.guard(keepForm(log, config.editor, threads.documents, timers.now)),
   })
   // The count continues when the server restarts.

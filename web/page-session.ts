@@ -12,7 +12,7 @@ import {
   transportNames,
 } from '../server/wire/modes.ts'
 import type { Timers } from '../server/wire/time.ts'
-import { openHttp } from './requests.ts'
+import { openHttp } from './axios-http.ts'
 import { type ChoiceStorage, keepItem, readItem } from './store.ts'
 
 const windowKey = 'crosswind-window'

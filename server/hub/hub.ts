@@ -1,11 +1,11 @@
 // Connects clients to the log: admits them, publishes drafts, delivers messages, drains.
 
 import { type Bus, type Log, newEpoch } from '../log/log.ts'
-import type { AwarenessReport, ByeCode, Cursor, Draft, Stored } from '../wire/messages.ts'
+import type { AwarenessReport, ByeCode, Cursor, Draft, Message, Stored } from '../wire/messages.ts'
 import { Refusal, type RefusalCode } from '../wire/refusal.ts'
 import { type Random, shuffled, type Timers } from '../wire/time.ts'
 import { Awareness, checkReport } from './awareness.ts'
-import { RecentDeliveries } from './delivery.ts'
+import { type Delivery, RecentDeliveries } from './delivery.ts'
 import { Heartbeats } from './heartbeats.ts'
 import { Neighbours, type Said } from './neighbours.ts'
 import { type Poll, type PollReply, Polls } from './polls.ts'
@@ -139,14 +139,16 @@ export class Hub {
         onJoined: (overview) => this.onJoined(new Set([overview])),
       })
     this.#heartbeats = new Heartbeats({ timers, heartbeatMs, registry, awareness, log })
-    log.follow((message, cursor, text) => {
-      const delivery = recent.add(message, cursor, text)
-      const streams = registry.streamsOn(message.channel)
-      for (const stream of streams) stream.send(delivery)
-      meter.sent(streams.size)
-      this.#polls.wake(message.channel)
-      awareness.wrote(message.channel, message.from)
-    })
+    log.follow((message, cursor, text) => this.#deliver(message, recent.add(message, cursor, text)))
+  }
+
+  /** Sends a stored message to its subscribers. */
+  #deliver({ channel, from }: Message, delivery: Delivery): void {
+    const streams = this.#registry.streamsOn(channel)
+    for (const stream of streams) stream.send(delivery)
+    this.#parts.meter.sent(streams.size)
+    this.#polls.wake(channel)
+    this.#awareness.wrote(channel, from)
   }
 
   /**

@@ -4,11 +4,11 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { browserTimers, newName } from '../../client/index.ts'
 import { nameUnder, type PageStart } from '../../server/wire/messages.ts'
 import { connections, type Mode, modes } from '../../server/wire/modes.ts'
+import { freeTransports, transports } from '../axios-http.ts'
 import { type CommonProps, type PageProps, useView } from '../page/hooks.ts'
 import { addressInView } from '../page/views.ts'
 import { msWords } from '../page/wording.ts'
 import { baseFor, browserKey } from '../page-session.ts'
-import { freeTransports, transports } from '../requests.ts'
 import { keepMedians } from '../store.ts'
 import {
   estimateOf,

@@ -18,8 +18,8 @@ import {
   titleFrom,
   windChannel,
 } from '../../server/wire/messages.ts'
+import { openHttp } from '../axios-http.ts'
 import type { BrowserKey } from '../page-session.ts'
-import { openHttp } from '../requests.ts'
 
 /** Keeps the mode and view, but not the reader's choice of read-only. */
 export function addressOfDocument(href: string, channel: string): string {

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { asClosing, browserTimers } from '../../client/index.ts'
 import { type MonitorProcess, type MonitorReply, secondsKept } from '../../server/wire/monitor.ts'
 import { type Cancel, nothingPlanned } from '../../server/wire/time.ts'
-import { openHttp } from '../requests.ts'
+import { openHttp } from '../axios-http.ts'
 import {
   chartsOf,
   type MonitorChart,

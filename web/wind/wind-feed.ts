@@ -3,8 +3,8 @@
 import { isKind, type Message } from '../../server/wire/messages.ts'
 import type { Clock, Timers } from '../../server/wire/time.ts'
 import { type PastWind, readSnapshot, WindHistory } from '../../server/wire/wind-history.ts'
+import { openHttp } from '../axios-http.ts'
 import { partsOf } from '../page/views.ts'
-import { openHttp } from '../requests.ts'
 import type { Store } from '../store.ts'
 
 /** Entries merged per task, to keep the page responsive. */
