@@ -19,7 +19,11 @@ const programs: Readonly<Record<string, (t: TestContext) => Promise<readonly [st
   async go(t) {
     const folder = await mkdtemp(join(tmpdir(), 'crosswind-go-'))
     t.after(() => rm(folder, { recursive: true, force: true }))
-    await promisify(execFile)('go', ['build', '-o', folder, '.'], { cwd: join(examples, 'go') })
+    await promisify(execFile)('go', ['build', '-o', folder, '.'], {
+      cwd: join(examples, 'go'),
+      // Only Go's own code is compiled.
+      env: { ...process.env, CGO_ENABLED: '0' },
+    })
     return [join(folder, 'chat')]
   },
 }

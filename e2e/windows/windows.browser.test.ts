@@ -23,6 +23,7 @@ import {
 } from './page.ts'
 import {
   browserModes,
+  browserName,
   openStage,
   type Stage,
   type as typeText,
@@ -245,7 +246,7 @@ test('on HTTP/1.1 the fifth window warns that the next one uses HTTP/2', async (
   await until(async () => !warning.test(await first.run(bannerText)), 'the warning stayed')
 })
 
-for (const name of ['sse/1.1', 'long-polling/1.1']) {
+for (const name of browserName === 'firefox' ? ['sse/1.1'] : ['sse/1.1', 'long-polling/1.1']) {
   test(`of seven windows in ${name} five get its connections; the others use HTTP/2 at once, say why, and stay in step`, async () => {
     const wished = mode(name)
     const roomy = mode(wished.whenFull ?? '')
