@@ -11,7 +11,7 @@ import {
   nameUnder,
   parseCursor,
 } from '../server/wire/messages.ts'
-import { connections, type HttpVersion, type Mode, modeNamed, modes as table } from '../server/wire/modes.ts'
+import { connections, type HttpVersion, type Mode } from '../server/wire/modes.ts'
 import { browserTimers, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
 import { Link, type LinkListener, type LinkState } from './link.ts'
@@ -21,12 +21,12 @@ import { asClosing, Http, HttpError } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
 import {
   browser,
+  type ChosenTransport,
   now,
   type Platform,
   RefusedError,
   type Transports,
   transportsOver,
-  type WebTransport,
 } from './transports/transport.ts'
 
 export { longPolling, polling } from './transports/polling.ts'
@@ -102,7 +102,7 @@ const usualModes = ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1']
 
 /** Each falls back to the next. Throws if a mode is unknown, or none is left. */
 function chainOf({ modes: names, transports }: OverOptions, base: string): readonly Mode[] {
-  const known = transports.flatMap(({ name }) => table.filter(({ transport }) => transport === name))
+  const known = transports.flatMap((transport) => transport.modes)
   const chosen =
     names?.map((name) => {
       const mode = known.find((one) => one.name === name)
@@ -151,7 +151,7 @@ export function connect(url: string | URL, options: ConnectOptions = {}): Crossw
 
 export interface OverOptions extends ConnectOptions {
   /** Such as `[sse, longPolling]`; `modes` are theirs by default. */
-  readonly transports: readonly WebTransport[]
+  readonly transports: readonly ChosenTransport[]
 }
 
 /** The same over these transports only: a bundle contains no others. */
@@ -221,7 +221,7 @@ export class Crosswind {
     if (this.#rooms.has(name)) throw inUse(name)
     this.#rooms.set(name, follower)
     this.#read(name).catch((error) => this.#ending.signal.aborted || follower.fail(error))
-    const mostUnderWay = () => modeNamed(this.#state.mode)?.mostUnderWay ?? 1
+    const mostUnderWay = () => this.#modes.find(({ name }) => name === this.#state.mode)?.mostUnderWay ?? 1
     return {
       get mostUnderWay() {
         return mostUnderWay()

@@ -51,8 +51,8 @@ export interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
   readonly random: Random
   readonly outbox: (listener: OutboxListener) => Drafts
   readonly mode: Mode
-  /** Default: all modes, each with its own fallback. */
-  readonly modes?: readonly Mode[]
+  /** Those that fallbacks lead to. */
+  readonly modes: readonly Mode[]
   readonly transports: Transports
   /** See `Opening`. */
   readonly baseFor: (http: HttpVersion) => string

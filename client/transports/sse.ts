@@ -1,17 +1,18 @@
 // Server-sent events down, one POST per message up; request streaming shares the EventSource part.
 
 import type { DownFrame } from '../../server/wire/messages.ts'
+import { sseModes } from '../../server/wire/modes.ts'
 import { asClosing, createPostUplink } from './http.ts'
 import {
   browser,
+  type ChosenTransport,
   now,
   type Opening,
   type OpenTransport,
   type Platform,
-  type WebTransport,
 } from './transport.ts'
 
-export const sse: WebTransport = { name: 'sse', open: openSse }
+export const sse: ChosenTransport = { name: 'sse', modes: sseModes, open: openSse }
 
 function openSse(opening: Opening, platform?: Platform): OpenTransport {
   const uplink = createPostUplink(opening, platform)

@@ -26,6 +26,11 @@ export interface WebTransport {
   readonly lacks?: () => string | null
 }
 
+/** Brings its own rows of the table, so that a bundle has no others. */
+export interface ChosenTransport extends WebTransport {
+  readonly modes: readonly Mode[]
+}
+
 export type Transports = Readonly<Record<TransportName, WebTransport>>
 
 /** The transports over another platform than the browser's own. */
