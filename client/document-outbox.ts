@@ -259,7 +259,7 @@ export class DocumentOutbox extends Outbox<DocumentDraft> {
 
   #supersede(draft: Draft): void {
     this.#superseded += 1
-    this.listener.onSuperseded(draft)
+    this.listener.onSuperseded?.(draft)
   }
 
   protected override answered(queued: DocumentDraft, answer: Stored | RefusedError): void {
@@ -282,7 +282,7 @@ export class DocumentOutbox extends Outbox<DocumentDraft> {
     const renamed = this.#unsent({ draft: { ...draft, id, from: window }, cursor, edits })
     renamed.isRenamed = true
     this.append(renamed)
-    this.listener.onRenamed(draft.id, renamed.draft)
+    this.listener.onRenamed?.(draft.id, renamed.draft)
   }
 
   /** Removes it immediately, or together with its saved copy. */

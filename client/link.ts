@@ -81,7 +81,7 @@ export interface LinkListener extends OutboxListener {
   onNewLog(): void
   /** Messages between these cursors were missed; the newest of each channel and kind follow. */
   onMissed?(from: string, to: string): void
-  onPresence(presence: Presence): void
+  onPresence?(presence: Presence): void
   /** Changes of the windows shown; an empty `whole` when the connection is lost. */
   onAwareness(frame: AwarenessFrame): void
 }
@@ -260,7 +260,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     if (connection !== this.#current) return
     this.#isOffline = false
     if (frame.type === 'welcome') this.#welcomed(connection, frame)
-    else if (frame.type === 'presence') this.#listener.onPresence(frame)
+    else if (frame.type === 'presence') this.#listener.onPresence?.(frame)
     else if (frame.type === 'awareness') this.#listener.onAwareness(frame)
     else if (frame.type === 'clock') this.#clock?.take(frame, receivedAt)
     else if (frame.type === 'message') this.#deliver(frame.message, receivedAt)

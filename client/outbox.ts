@@ -30,9 +30,9 @@ export interface OutboxListener {
   /** `code` is listed in PROTOCOL.md. */
   onRefused(draft: Draft, sentence: string, code: string): void
   /** A newer draft contains this one. */
-  onSuperseded(draft: Draft): void
+  onSuperseded?(draft: Draft): void
   /** Resent under a new id: the log holds another message under the old one. */
-  onRenamed(id: string, draft: Draft): void
+  onRenamed?(id: string, draft: Draft): void
 }
 
 const utf8 = new TextEncoder()
