@@ -128,8 +128,6 @@ function chainOf({ modes: names, transports }: OverOptions, base: string): reado
   return possible.map((mode, place) => ({ ...mode, fallback: possible[place + 1]?.name ?? null }))
 }
 
-const notAllowed = 'The application does not allow this connection; its token was refused.'
-
 function unknownMode(what: string, name: string, known: readonly Mode[]): Error {
   return new Error(`${what}: there is no mode "${name}"; there are ${namesOf(known)}.`)
 }
@@ -280,26 +278,21 @@ export class Crosswind {
     work?.catch((error) => this.#ending.signal.aborted || follower.fail(error))
   }
 
-  #page(channel: string, after: string): Promise<Page> {
-    return this.#patiently(async () => {
-      const query = new URLSearchParams([['after', after], ...this.#proof])
-      const { answer } = await this.#http.get<Page>(`/channels/${encodeURIComponent(channel)}?${query}`)
-      return answer
-    })
-  }
-
-  #open(first: string): Promise<Link> {
-    this.#link ??= this.#begin(first)
-    return this.#link
-  }
-
-  /** Repeats it while the server cannot be reached, and with another ticket when the one before has ended. */
-  async #patiently<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-    for (let isExpired = false; ; ) {
+  /**
+   * Repeats the request while the server cannot be reached, and with another ticket when the one before
+   * has ended.
+   */
+  async #page(channel: string, after: string, isFirst = false): Promise<Page> {
+    for (let isExpired = isFirst; ; ) {
       try {
-        if (isExpired && !(await this.#renew())) throw new RefusedError('no-session', notAllowed)
+        if (isExpired && !(await this.#renew()))
+          throw new RefusedError(
+            'no-session',
+            'The application does not allow this connection; its token was refused.',
+          )
         isExpired = false
-        return await ask()
+        const query = new URLSearchParams([['after', after], ...this.#proof])
+        return (await this.#http.get<Page>(`/channels/${encodeURIComponent(channel)}?${query}`)).answer
       } catch (error) {
         const closing = asClosing(error)
         const isFinal = error instanceof RefusedError || ['refused', 'uninvited'].includes(closing.code)
@@ -310,6 +303,11 @@ export class Crosswind {
         await new Promise((resolve) => setTimeout(resolve, this.#retry.pauseMs(closing)))
       }
     }
+  }
+
+  #open(first: string): Promise<Link> {
+    this.#link ??= this.#begin(first)
+    return this.#link
   }
 
   /** Gets another ticket. Resolves to false if the application refuses. */
@@ -329,8 +327,10 @@ export class Crosswind {
 
   async #begin(first: string): Promise<Link> {
     const key = this.#proof.get('key') ?? ''
-    if (!(await this.#patiently(() => this.#renew()))) throw new RefusedError('no-session', notAllowed)
-    const [fingerprint, { cursor }] = await Promise.all([fingerprintOf(key), this.#page(first, 'newest')])
+    const [fingerprint, { cursor }] = await Promise.all([
+      fingerprintOf(key),
+      this.#page(first, 'newest', true),
+    ])
     const name = nameUnder(fingerprint, newKey().slice(0, 8))
     const link: Link = new Link(
       {

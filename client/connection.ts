@@ -1,6 +1,6 @@
 // One connection over one transport, from its first frame to its end, with a silence watchdog.
 
-import type { AwarenessReport, Beat, DownFrame } from '../server/wire/messages.ts'
+import type { Beat, DownFrame } from '../server/wire/messages.ts'
 import type { Mode } from '../server/wire/modes.ts'
 import type { Timers } from '../server/wire/time.ts'
 import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
@@ -43,21 +43,9 @@ export class Connection {
     })
   }
 
-  get send(): OpenTransport['send'] {
-    return this.#open.send
-  }
-
-  /** Undefined where another window owns the connection. */
-  get askClock(): OpenTransport['askClock'] {
-    return this.#open.askClock
-  }
-
-  beat(windows?: Beat['windows']): void {
-    this.#open.beat(windows)
-  }
-
-  sendAwareness(report: AwarenessReport): void {
-    this.#open.sendAwareness(report)
+  /** Its `askClock` is undefined where another window owns the connection. */
+  get uplink(): Omit<OpenTransport, 'close'> {
+    return this.#open
   }
 
   /**
@@ -94,7 +82,7 @@ export class Connection {
     if (frame.type !== 'clock') this.#heardAt = this.#timers.now()
     if (frame.type === 'welcome') this.#watchAtPace(frame.heartbeatMs)
     // Answered on arrival: background windows get timers once a minute, and the server would time out.
-    if (frame.type === 'heartbeat') this.beat(this.#windowsToReport())
+    if (frame.type === 'heartbeat') this.#open.beat(this.#windowsToReport())
     this.#opening.onFrame(frame, receivedAt)
   }
 

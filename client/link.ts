@@ -275,16 +275,17 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#losses = 0
     this.#retry.opened()
     this.#fallback.opened(connection.mode)
+    const { uplink } = connection
     const before = this.cursor
     this.#enterLog(welcome)
     if (before !== null && !welcome.recovered) this.#listener.onMissed?.(before, welcome.cursor)
-    this.outbox.connect(connection.send, connection.mode.mostUnderWay, () =>
+    this.outbox.connect(uplink.send, connection.mode.mostUnderWay, () =>
       // All unacknowledged drafts must be resent in order.
       connection.abandon('lost', 'A message could not be sent; reconnecting.'),
     )
     this.#reading = null
-    this.#clock?.askOver(connection.askClock)
-    this.#awareness.sendOver((report) => connection.sendAwareness(report))
+    this.#clock?.askOver(uplink.askClock)
+    this.#awareness.sendOver((report) => uplink.sendAwareness(report))
     this.#report('open', { spokenHttp: welcome.http })
     this.#planProbe()
   }
@@ -470,8 +471,7 @@ const awarenessPauseMs = 100
 class AwarenessSender {
   readonly #timers: Timers
   /** By channel. */
-  readonly #newest = new Map<string | undefined, AwarenessReport>()
-  readonly #sent = new Map<string | undefined, AwarenessReport>()
+  readonly #newest = new Map<string | undefined, { readonly report: AwarenessReport; isSent: boolean }>()
   #send: ((report: AwarenessReport) => void) | null = null
   #freeAt = 0
   #stopTimer = nothingPlanned
@@ -484,25 +484,25 @@ class AwarenessSender {
   sendOver(send: ((report: AwarenessReport) => void) | null): void {
     this.#send = send
     // A new stream shows nothing.
-    for (const [channel, { state }] of this.#newest) if (state === null) this.#newest.delete(channel)
+    for (const [channel, { report }] of this.#newest) if (report.state === null) this.#newest.delete(channel)
     this.repeat()
   }
 
   repeat(): void {
-    this.#sent.clear()
+    for (const shown of this.#newest.values()) shown.isSent = false
     this.#sendSoon()
   }
 
   set(report: AwarenessReport, isKnown: boolean): void {
     const { channel } = report
-    if (isKnown && this.#sent.get(channel) === this.#newest.get(channel)) this.#sent.set(channel, report)
-    this.#newest.set(channel, report)
+    const before = this.#newest.get(channel)?.isSent ?? true
+    this.#newest.set(channel, { report, isSent: isKnown && before })
     this.#sendSoon()
   }
 
   #sendSoon(): void {
     this.#stopTimer()
-    const unsent = [...this.#newest].filter(([channel, report]) => this.#sent.get(channel) !== report)
+    const unsent = [...this.#newest.values()].filter(({ isSent }) => !isSent)
     if (!this.#send || unsent.length === 0) return
     const waitMs = this.#freeAt - this.#timers.now()
     if (waitMs > 0) {
@@ -510,9 +510,9 @@ class AwarenessSender {
       return
     }
     this.#freeAt = this.#timers.now() + awarenessPauseMs
-    for (const [channel, report] of unsent) {
-      this.#sent.set(channel, report)
-      this.#send(report)
+    for (const shown of unsent) {
+      shown.isSent = true
+      this.#send(shown.report)
     }
   }
 }

@@ -97,7 +97,7 @@ export class SharedStream {
   /** Sets what a member shows of its window; a null state to show nothing. */
   show(member: Member, report: AwarenessReport): void {
     const shown = member.show(report)
-    if (shown) this.#current?.connection.sendAwareness(shown)
+    if (shown) this.#current?.connection.uplink.sendAwareness(shown)
   }
 
   /** Does not notify the member. False if it had left. */
@@ -176,8 +176,8 @@ export class SharedStream {
     this.#settle()
   }
 
-  #sendOver(member: Member, { mode, send }: Connection): void {
-    member.queue.connect(send, mode.mostUnderWay, () => this.#drop(member, sendFailed))
+  #sendOver(member: Member, { mode, uplink }: Connection): void {
+    member.queue.connect(uplink.send, mode.mostUnderWay, () => this.#drop(member, sendFailed))
   }
 
   #ended(upstream: Upstream, closing: Closing): void {
@@ -236,7 +236,7 @@ export class SharedStream {
     this.#shown = new Map()
     for (const member of this.#members) {
       if (member.phase === 'live') this.#deliverShown(member, true)
-      for (const report of member.shown.values()) connection.sendAwareness(report)
+      for (const report of member.shown.values()) connection.uplink.sendAwareness(report)
     }
   }
 
@@ -330,7 +330,7 @@ export class SharedStream {
   #reportWindows(): void {
     this.#plannedReport?.()
     this.#plannedReport = null
-    this.#current?.connection.beat(this.#countWindows())
+    this.#current?.connection.uplink.beat(this.#countWindows())
   }
 
   /** Repeated with each heartbeat, since POSTs may be lost or reordered. */

@@ -1,6 +1,6 @@
 // Requests: error mapping, the POST uplink, clock requests.
 
-import type { AwarenessReport, Draft, Stored } from '../../server/wire/messages.ts'
+import type { AwarenessReport, Stored } from '../../server/wire/messages.ts'
 import type { Reply, Send } from './send.ts'
 import {
   BusyError,
@@ -75,7 +75,7 @@ export class Http {
 
 const uplinkTimeoutMs = 20_000
 
-/** One POST per message, one at a time to keep their order. */
+/** One POST per message; whoever sends waits for the answer before the next. */
 export function createPostUplink(
   { base, query, onFrame }: Opening,
   platform?: { readonly send: Send },
@@ -85,36 +85,14 @@ export function createPostUplink(
   const heartbeat = `/heartbeat?${pick(query, 'window', 'key')}`
   const http = new Http(base, ending.signal, uplinkTimeoutMs, platform)
   const sendAwareness = createAwarenessUplink(http, query, ending.signal)
-  let last: Promise<unknown> = Promise.resolve()
-  let isIdle = true
-  let busy: BusyError | null = null
-
-  async function post(draft: Draft): Promise<Stored> {
-    // Later drafts must not overtake a delayed one.
-    if (busy) throw busy
-    try {
-      return (await http.post<Stored>(messages, draft)) as Stored
-    } catch (error) {
-      const reason = asSendingError(error)
-      if (reason instanceof BusyError) busy = reason
-      throw reason
-    }
-  }
 
   return {
-    send(draft) {
-      // When idle, the request leaves synchronously.
-      const sent = isIdle ? post(draft) : last.then(() => post(draft))
-      isIdle = false
-      const settled = sent
-        .catch(() => null)
-        .then(() => {
-          if (last !== settled) return
-          isIdle = true
-          busy = null
-        })
-      last = settled
-      return sent
+    async send(draft) {
+      try {
+        return (await http.post<Stored>(messages, draft)) as Stored
+      } catch (error) {
+        throw asSendingError(error)
+      }
     },
     beat(windows) {
       http.post(heartbeat, windows && { windows }).catch(() => undefined)
@@ -172,15 +150,16 @@ export function askClock(http: Http, { query, onFrame }: Pick<Opening, 'query' |
 export function asClosing(error: unknown): Closing {
   if (!(error instanceof HttpError)) return lost
   const { status, code, message: sentence, retryAfterMs } = error
-  if (code === 'draining') return { code, sentence, retryAfterMs }
-  if (status === 401)
-    return { code: code === 'session-expired' ? 'expired' : 'uninvited', sentence, retryAfterMs }
-  const isFinal = status >= 400 && status < 500 && !transientStatuses.has(status)
-  return { code: isFinal ? 'refused' : 'lost', sentence, retryAfterMs }
+  const closing = (code: Closing['code']) => ({ code, sentence, retryAfterMs })
+  if (code === 'draining') return closing(code)
+  if (status === 401) return closing(code === 'session-expired' ? 'expired' : 'uninvited')
+  return closing(isFinal(status) ? 'refused' : 'lost')
 }
 
 /** Retryable statuses (RFC 9110, 15.5.9; RFC 8470; RFC 6585). */
 const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429])
+
+const isFinal = (status: number) => status >= 400 && status < 500 && !transientStatuses.has(status)
 
 /** For a busy server that names no delay. */
 const usualPauseMs = 500
@@ -191,5 +170,5 @@ function asSendingError(error: unknown): unknown {
   // A deleted document (410) may be restored.
   if (transientStatuses.has(status) || status === 410 || status === 503)
     return new BusyError(sentence, retryAfterMs ?? usualPauseMs)
-  return status >= 400 && status < 500 ? new RefusedError(code, sentence) : error
+  return isFinal(status) ? new RefusedError(code, sentence) : error
 }
