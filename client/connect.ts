@@ -10,7 +10,7 @@ import {
   nameUnder,
   parseCursor,
 } from '../server/wire/messages.ts'
-import { connections, type HttpVersion, type Mode } from '../server/wire/modes.ts'
+import { type HttpVersion, type Mode, needsTls } from '../server/wire/modes.ts'
 import { browserTimers, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
 import { Link, type LinkState } from './link.ts'
@@ -122,7 +122,7 @@ function chainOf({ modes: names, transports }: OverOptions, base: string): reado
       return mode
     }) ?? known
   const isSecure = base.startsWith('https:')
-  const possible = chosen.filter(({ http }) => isSecure || !connections[http].needsTls)
+  const possible = chosen.filter(({ http }) => isSecure || !needsTls[http])
   if (possible.length === 0)
     throw new Error(`connect: the modes ${namesOf(chosen)} need https; add one of HTTP/1.1.`)
   return possible.map((mode, place) => ({ ...mode, fallback: possible[place + 1]?.name ?? null }))

@@ -120,9 +120,6 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   #losses = 0
   #repairs = 0
   #lastState: Omit<LinkState, 'clock'> | null = null
-  #reading: ClockReading | null = null
-  /** The last known offset: a new stream has no clock reading yet. */
-  #offsetMs = 0
 
   /** Call `open` to begin. */
   constructor(options: LinkOptions<Drafts>, listener: LinkListener) {
@@ -135,14 +132,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#fallback = new Fallback(options.mode, timers.now, random, options.modes)
     this.#retry = new Retry(timers.now, random)
     this.#awareness = new AwarenessSender(timers)
-    this.#clock =
-      options.clock &&
-      new options.clock(timers, random, (reading) => {
-        if (reading === this.#reading) return
-        this.#reading = reading
-        this.#offsetMs = reading?.offsetMs ?? this.#offsetMs
-        this.#tellState()
-      })
+    this.#clock = options.clock && new options.clock(timers, random, () => this.#tellState())
   }
 
   open(): void {
@@ -283,7 +273,6 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
       // All unacknowledged drafts must be resent in order.
       connection.abandon('lost', 'A message could not be sent; reconnecting.'),
     )
-    this.#reading = null
     this.#clock?.askOver(uplink.askClock)
     this.#awareness.sendOver((report) => uplink.sendAwareness(report))
     this.#report('open', { spokenHttp: welcome.http })
@@ -304,7 +293,8 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     const { seq } = message
     if (!this.#position || seq <= this.#position.seq) return
     this.#position = { ...this.#position, seq }
-    const dueAt = seq <= this.#endSeq ? whenDue(message, receivedAt, this.#offsetMs) : receivedAt
+    const isLate = seq <= this.#endSeq
+    const dueAt = isLate ? (this.#clock?.whenDue(message, receivedAt) ?? receivedAt) : receivedAt
     this.#listener.onMessage(message, receivedAt, dueAt)
   }
 
@@ -329,8 +319,6 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#awareness.sendOver(null)
     for (const channel of this.#channels)
       this.#listener.onAwareness({ type: 'awareness', channel, windows: [], whole: true })
-    // Reported with the next state.
-    this.#reading = null
     this.#clock?.askOver(undefined)
   }
 
@@ -450,20 +438,8 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
 
   #tellState(): void {
     if (this.#lastState && !this.#isClosed)
-      this.#listener.onState({ ...this.#lastState, clock: this.#reading })
+      this.#listener.onState({ ...this.#lastState, clock: this.#clock?.reading ?? null })
   }
-}
-
-/**
- * Estimates when a catch-up or embedded message would have arrived without the interruption: this window's
- * clock, ms since the epoch, at most `receivedAt`. `offsetMs` is server clock minus this window's.
- */
-export function whenDue(
-  { acceptedAt }: Pick<Message, 'acceptedAt'>,
-  receivedAt: number,
-  offsetMs = 0,
-): number {
-  return Math.min(receivedAt, acceptedAt - offsetMs)
 }
 
 const awarenessPauseMs = 100

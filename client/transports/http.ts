@@ -111,25 +111,26 @@ function createAwarenessUplink(http: Http, query: URLSearchParams, ending: Abort
   const waiting = new Map<string, AwarenessReport>()
   let isBusy = false
 
-  async function sendNext(): Promise<void> {
-    const [next] = waiting
-    isBusy = next !== undefined
-    if (!next) return
-    const [place, report] = next
-    waiting.delete(place)
-    try {
-      await http.post(path, report)
-    } catch (error) {
-      if (ending.aborted || asSendingError(error) instanceof RefusedError) return void sendNext()
-      if (!waiting.has(place)) waiting.set(place, report)
-      await new Promise((resolve) => setTimeout(resolve, awarenessRetryMs))
+  async function sendAll(): Promise<void> {
+    isBusy = true
+    // Also those that are added meanwhile.
+    for (const [place, report] of waiting) {
+      waiting.delete(place)
+      try {
+        await http.post(path, report)
+      } catch (error) {
+        if (ending.aborted) return
+        if (asSendingError(error) instanceof RefusedError) continue
+        if (!waiting.has(place)) waiting.set(place, report)
+        await new Promise((resolve) => setTimeout(resolve, awarenessRetryMs))
+      }
     }
-    if (!ending.aborted) await sendNext()
+    isBusy = false
   }
 
   return (report: AwarenessReport) => {
     waiting.set(`${report.window} ${report.channel}`, report)
-    if (!isBusy) void sendNext()
+    if (!isBusy) void sendAll()
   }
 }
 

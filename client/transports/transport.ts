@@ -115,20 +115,20 @@ export const lost: Closing = {
 }
 
 export class RefusedError extends Error {
+  override readonly name = 'RefusedError'
   readonly code: string
   constructor(code: string, sentence: string) {
     super(sentence)
-    this.name = 'RefusedError'
     this.code = code
   }
 }
 
 /** The server is overloaded; it accepted neither this draft nor any sent after it. */
 export class BusyError extends Error {
+  override readonly name = 'BusyError'
   readonly retryAfterMs: number
   constructor(sentence: string, retryAfterMs: number) {
     super(sentence)
-    this.name = 'BusyError'
     this.retryAfterMs = retryAfterMs
   }
 }

@@ -5,13 +5,13 @@ export type TransportName = (typeof transportNames)[number]
 export const httpVersions = ['2', '1.1'] as const
 export type HttpVersion = (typeof httpVersions)[number]
 
-/**
- * ALPN name (RFC 7301), whether requests share a connection (RFC 9113, 5), and whether browsers
- * speak it over TLS alone.
- */
+/** Whether browsers speak it over TLS alone. */
+export const needsTls: Readonly<Record<HttpVersion, boolean>> = { '2': true, '1.1': false }
+
+/** ALPN name (RFC 7301), and whether requests share a connection (RFC 9113, 5). */
 export const connections = {
-  '2': { alpn: 'h2', isShared: true, needsTls: true },
-  '1.1': { alpn: 'http/1.1', isShared: false, needsTls: false },
+  '2': { alpn: 'h2', isShared: true },
+  '1.1': { alpn: 'http/1.1', isShared: false },
 } as const
 
 export interface Mode {
