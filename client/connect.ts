@@ -19,7 +19,6 @@ import { Outbox } from './outbox.ts'
 import { asClosing, Http, HttpError } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
 import {
-  browser,
   type ChosenTransport,
   now,
   type Platform,
@@ -173,7 +172,7 @@ export class Crosswind {
   #link: Promise<Link> | null = null
 
   constructor(base: string, options: OverOptions) {
-    const { origins = {}, token, platform = browser, transports } = options
+    const { origins = {}, token, platform, transports } = options
     this.#base = base
     this.#origins = origins
     this.#token = token

@@ -4,13 +4,13 @@ import type { AwarenessReport, Stored } from '../../server/wire/messages.ts'
 import type { Reply, Send } from './send.ts'
 import {
   BusyError,
-  browser,
   type Closing,
   lost,
   now,
   type Opening,
   type OpenTransport,
   RefusedError,
+  requests,
 } from './transport.ts'
 
 /** An answer that is no success: `code` and the sentence are the server's. */
@@ -47,7 +47,7 @@ export class Http {
     base: string,
     signal: AbortSignal,
     timeoutMs: number,
-    { send }: { readonly send: Send } = browser,
+    { send }: { readonly send: Send } = requests,
   ) {
     this.#base = base
     this.#limits = { signal, timeoutMs }

@@ -4,12 +4,12 @@ import type { DownFrame } from '../../server/wire/messages.ts'
 import { sseModes } from '../../server/wire/modes.ts'
 import { asClosing, createPostUplink } from './http.ts'
 import {
-  browser,
   type ChosenTransport,
   now,
   type Opening,
   type OpenTransport,
   type Platform,
+  requests,
 } from './transport.ts'
 
 export const sse: ChosenTransport = { name: 'sse', modes: sseModes, open: openSse }
@@ -47,7 +47,7 @@ const frameTypes = [
 export function openStream(
   path: string,
   { base, query, onFrame, onClose }: Opening,
-  platform = browser,
+  platform: Pick<Platform, 'openEvents'> = requests,
 ): () => void {
   const source = platform.openEvents(`${base}${path}?${query}`)
 

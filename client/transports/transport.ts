@@ -33,8 +33,11 @@ export interface ChosenTransport extends WebTransport {
 
 export type Transports = Readonly<Record<TransportName, WebTransport>>
 
-/** The transports over another platform than the browser's own. */
-export function transportsOver(platform: Platform, transports: readonly WebTransport[]): Transports {
+/** The transports over a platform; by default each over the browser's own. */
+export function transportsOver(
+  platform: Platform | undefined,
+  transports: readonly WebTransport[],
+): Transports {
   const over = ({ name, open }: WebTransport): [string, WebTransport] => [
     name,
     { name, open: (opening) => open(opening, platform) },
@@ -53,10 +56,16 @@ export interface Platform {
   readonly fetch: (address: string, request: RequestInit) => Promise<Response>
 }
 
-/** Sends credentials to both of the server's ports, whichever served the page. */
+// Both send credentials to both of the server's ports, whichever served the page.
+
+const openEvents: Platform['openEvents'] = (address) => new EventSource(address, { withCredentials: true })
+
+/** What every transport uses of the browser. */
+export const requests = { send: sendByXhr, openEvents }
+
 export const browser: Platform = {
   send: sendByXhr,
-  openEvents: (address) => new EventSource(address, { withCredentials: true }),
+  openEvents,
   openSocket: (address) => new WebSocket(address),
   fetch: (address, request) => fetch(address, { ...request, credentials: 'include' }),
 }
