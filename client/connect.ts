@@ -134,7 +134,6 @@ function unknownMode(what: string, name: string, known: readonly Mode[]): Error 
 const namesOf = (modes: readonly Mode[]) => modes.map(({ name }) => name).join(', ')
 
 const bounds = { messages: 2000, bytes: 4_194_304 }
-const polling = { intervalMs: 1000, holdMs: 25_000 }
 const askTimeoutMs = 20_000
 /** Until a server that is behind the one with the stream has caught up. */
 const behindMs = 500
@@ -333,7 +332,7 @@ export class Crosswind {
     const name = nameUnder(fingerprint, newKey().slice(0, 8))
     const link: Link = new Link(
       {
-        ...{ mode: this.#first, modes: this.#modes, polling, key, cursor, timers: browserTimers },
+        ...{ mode: this.#first, modes: this.#modes, key, cursor, timers: browserTimers },
         random: Math.random,
         channels: [...this.#rooms.keys()],
         transports: this.#transports,

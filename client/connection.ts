@@ -11,12 +11,16 @@ const firstHeartbeatMs = 15_000
 /** Allows two late heartbeats; a broken path can look open for minutes. */
 const heartbeatsMissed = 2.5
 
+interface Watched extends Opening {
+  /** Reported with each heartbeat. */
+  readonly windows?: () => Beat['windows']
+}
+
 /** No `opening.onFrame` follows the end; one `opening.onClose` reports it, unless `leave` was called. */
 export class Connection {
   readonly mode: Mode
-  readonly #opening: Opening
+  readonly #opening: Watched
   readonly #timers: Timers
-  readonly #windowsToReport: () => Beat['windows']
   readonly #open: OpenTransport
   #isOver = false
   #heartbeatMs = firstHeartbeatMs
@@ -24,16 +28,10 @@ export class Connection {
   #heardAt: number
   #stopWatchdog: () => void
 
-  constructor(
-    transport: WebTransport,
-    opening: Opening,
-    timers: Timers,
-    windowsToReport: () => Beat['windows'] = () => undefined,
-  ) {
+  constructor(transport: WebTransport, opening: Watched, timers: Timers) {
     this.mode = opening.mode
     this.#opening = opening
     this.#timers = timers
-    this.#windowsToReport = windowsToReport
     this.#heardAt = timers.now()
     this.#stopWatchdog = timers.later(() => this.#checkSilence(), this.#silenceMs)
     this.#open = transport.open({
@@ -82,7 +80,7 @@ export class Connection {
     if (frame.type !== 'clock') this.#heardAt = this.#timers.now()
     if (frame.type === 'welcome') this.#watchAtPace(frame.heartbeatMs)
     // Answered on arrival: background windows get timers once a minute, and the server would time out.
-    if (frame.type === 'heartbeat') this.#open.beat(this.#windowsToReport())
+    if (frame.type === 'heartbeat') this.#open.beat(this.#opening.windows?.())
     this.#opening.onFrame(frame, receivedAt)
   }
 

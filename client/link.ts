@@ -56,7 +56,7 @@ export interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
   readonly transports: Transports
   /** See `Opening`. */
   readonly baseFor: (http: HttpVersion) => string
-  readonly polling: Polling
+  readonly polling?: Polling
   readonly key: string
   /** The page's own channel first. */
   readonly channels: readonly string[]

@@ -124,13 +124,14 @@ export class SharedStream {
     this.#openings += 1
     const channels = this.#channelsWanted()
     const cursor = this.#tail ? this.#tail.cursor : first.cursor
-    const opening: Opening = {
+    const opening = {
       ...first.asked,
       query: this.#ownQuery(first.asked, cursor, { channels: [...channels].join() }),
-      onFrame: (frame) => this.#takeFrom(opened, frame),
-      onClose: (closing) => this.#ended(opened, closing),
+      onFrame: (frame: DownFrame) => this.#takeFrom(opened, frame),
+      onClose: (closing: Closing) => this.#ended(opened, closing),
+      windows: () => this.#countWindows(),
     }
-    const connection = new Connection(this.#transport, opening, this.#timers, () => this.#countWindows())
+    const connection = new Connection(this.#transport, opening, this.#timers)
     const opened: Upstream = { connection, channels, cursor }
     this.#next = opened
   }

@@ -11,16 +11,19 @@ import {
   type Platform,
 } from './transport.ts'
 
+const usual = { intervalMs: 1000, holdMs: 25_000 }
+
 export const polling: ChosenTransport = {
   name: 'polling',
   modes: pollingModes,
-  open: (opening, platform) => openPoll('/poll', opening.polling.intervalMs, 0, opening, platform),
+  open: (opening, platform) => openPoll('/poll', (opening.polling ?? usual).intervalMs, 0, opening, platform),
 }
 
 export const longPolling: ChosenTransport = {
   name: 'long-polling',
   modes: longPollingModes,
-  open: (opening, platform) => openPoll('/long-poll', 0, opening.polling.holdMs, opening, platform),
+  open: (opening, platform) =>
+    openPoll('/long-poll', 0, (opening.polling ?? usual).holdMs, opening, platform),
 }
 
 /** Timeout beyond the server's hold time. */

@@ -76,7 +76,7 @@ export interface Opening {
   readonly mode: Mode
   /** `window`, `key`, `opening`, `channels`, `cursor`. */
   readonly query: URLSearchParams
-  readonly polling: Polling
+  readonly polling?: Polling | undefined
   /** `receivedAt` is taken before the bytes are parsed; ms since the epoch. */
   readonly onFrame: (frame: DownFrame, receivedAt: number) => void
   /** The stream ended on either side. Called exactly once, and never after `close()`. */
