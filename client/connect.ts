@@ -23,7 +23,6 @@ import {
   now,
   type Platform,
   RefusedError,
-  type Transports,
   transportsOver,
 } from './transports/transport.ts'
 
@@ -155,11 +154,9 @@ export function connectOver(url: string | URL, options: OverOptions): Crosswind 
 
 export class Crosswind {
   readonly #base: string
-  readonly #transports: Transports
+  readonly #options: OverOptions
   readonly #modes: readonly Mode[]
-  readonly #origins: Readonly<Partial<Record<HttpVersion, string>>>
   readonly #http: Http
-  readonly #token: ConnectOptions['token']
   readonly #retry = new Retry(now, Math.random)
   /** What every request carries: the key and, if tokens are used, the ticket. */
   readonly #proof = new URLSearchParams({ key: newKey() })
@@ -171,13 +168,10 @@ export class Crosswind {
   #link: Promise<Link> | null = null
 
   constructor(base: string, options: OverOptions) {
-    const { origins = {}, token, platform, transports } = options
     this.#base = base
-    this.#origins = origins
-    this.#token = token
-    this.#transports = transportsOver(platform, transports)
+    this.#options = options
     this.#modes = chainOf(options, base)
-    this.#http = new Http(base, this.#ending.signal, askTimeoutMs, platform)
+    this.#http = new Http(base, this.#ending.signal, askTimeoutMs, options.platform)
     this.#state = { mode: this.#first.name, status: 'opening', pending: 0, reason: null }
   }
 
@@ -310,8 +304,9 @@ export class Crosswind {
 
   /** Gets another ticket. Resolves to false if the application refuses. */
   async #renew(): Promise<boolean> {
-    if (!this.#token) return true
-    const token = await this.#token()
+    const { token: tokenNow } = this.#options
+    if (!tokenNow) return true
+    const token = await tokenNow()
     try {
       const path = `/session?key=${this.#proof.get('key')}`
       const answer = await this.#http.post<{ readonly ticket: string | null }>(path, { token })
@@ -324,6 +319,7 @@ export class Crosswind {
   }
 
   async #begin(first: string): Promise<Link> {
+    const { platform, transports } = this.#options
     const key = this.#proof.get('key') ?? ''
     const [fingerprint, { cursor }] = await Promise.all([
       fingerprintOf(key),
@@ -335,7 +331,7 @@ export class Crosswind {
         ...{ mode: this.#first, modes: this.#modes, key, cursor, timers: browserTimers },
         random: Math.random,
         channels: [...this.#rooms.keys()],
-        transports: this.#transports,
+        transports: transportsOver(platform, transports),
         baseFor: (http) => this.#baseFor(http),
         window: name,
         outbox: (listener) => new Outbox({ window: name, bounds, timers: browserTimers }, listener),
@@ -361,7 +357,7 @@ export class Crosswind {
   }
 
   #baseFor(http: HttpVersion): string {
-    const origin = this.#origins[http]
+    const origin = this.#options.origins?.[http]
     return origin === undefined ? this.#base : new URL(new URL(this.#base).pathname, origin).href
   }
 

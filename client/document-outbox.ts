@@ -213,6 +213,10 @@ export class DocumentOutbox extends Outbox<DocumentDraft> {
     return true
   }
 
+  protected override unstored(): DocumentDraft[] {
+    return super.unstored().filter(({ isFinal }) => !isFinal)
+  }
+
   protected override append(queued: DocumentDraft): void {
     super.append(queued)
     const { id, kind, channel } = queued.draft

@@ -115,7 +115,7 @@ export class Outbox<Queued extends OutboxDraft = OutboxDraft> {
   }
 
   protected unstored(): Queued[] {
-    return [...this.queue.drafts.values()].filter(({ isFinal }) => !isFinal)
+    return [...this.queue.drafts.values()]
   }
 
   protected append(queued: Queued): void {
