@@ -15,7 +15,7 @@ import { browserTimers, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
 import { Link, type LinkState } from './link.ts'
 import { fingerprintOf, newKey } from './names.ts'
-import { Outbox } from './outbox.ts'
+import { bytesOf, Outbox } from './outbox.ts'
 import { asClosing, Http, HttpError } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
 import {
@@ -407,15 +407,14 @@ class Others implements Presence {
   }
 
   set(state: unknown): void {
-    const text: string = JSON.stringify(state) ?? ''
-    const { length } = new TextEncoder().encode(text)
-    if (length === 0 || length > mostStateBytes)
+    const bytes = bytesOf(state)
+    if (bytes === 0 || bytes > mostStateBytes)
       throw new RefusedError(
         'bad-shape',
-        `presence.set: a state is JSON of at most ${mostStateBytes} bytes; this one has ${length}.`,
+        `presence.set: a state is JSON of at most ${mostStateBytes} bytes; this one has ${bytes}.`,
       )
     // The application may change its own.
-    this.#show(JSON.parse(text))
+    this.#show(JSON.parse(JSON.stringify(state)))
   }
 
   heard({ windows, whole }: AwarenessFrame, own: string): void {

@@ -36,7 +36,8 @@ export interface OutboxListener {
 }
 
 const utf8 = new TextEncoder()
-export const bytesOf = (draft: Draft) => utf8.encode(JSON.stringify(draft)).length
+/** As JSON; 0 of what is none, such as undefined. */
+export const bytesOf = (value: unknown) => utf8.encode(JSON.stringify(value)).length
 
 export class OutboxDraft extends QueuedDraft {
   bytes: number
