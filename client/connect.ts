@@ -272,7 +272,7 @@ export class Crosswind {
 
   /**
    * Repeats the request while the server cannot be reached, and with another ticket when the one before
-   * has ended.
+   * has ended; `isFirst`: there is none yet.
    */
   async #page(channel: string, after: string, isFirst = false): Promise<Page> {
     for (let isExpired = isFirst; ; ) {
