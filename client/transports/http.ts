@@ -1,6 +1,6 @@
 // Requests: error mapping, the POST uplink, clock requests.
 
-import type { AwarenessReport, Stored } from '../../server/wire/messages.ts'
+import type { AwarenessReport, Draft, Stored } from '../../server/wire/messages.ts'
 import type { Reply, Send } from './send.ts'
 import {
   BusyError,
@@ -75,7 +75,7 @@ export class Http {
 
 const uplinkTimeoutMs = 20_000
 
-/** One POST per message; whoever sends waits for the answer before the next. */
+/** One POST per message, one at a time to keep their order. */
 export function createPostUplink(
   { base, query, onFrame }: Opening,
   platform?: { readonly send: Send },
@@ -85,14 +85,27 @@ export function createPostUplink(
   const heartbeat = `/heartbeat?${pick(query, 'window', 'key')}`
   const http = new Http(base, ending.signal, uplinkTimeoutMs, platform)
   const sendAwareness = createAwarenessUplink(http, query, ending.signal)
+  let last: Promise<Stored> | null = null
+
+  async function post(draft: Draft, before: typeof last): Promise<Stored> {
+    try {
+      // When idle, the request leaves synchronously.
+      if (before) await before.catch(throwIfBusy)
+      return (await http.post<Stored>(messages, draft)) as Stored
+    } catch (error) {
+      throw asSendingError(error)
+    }
+  }
 
   return {
-    async send(draft) {
-      try {
-        return (await http.post<Stored>(messages, draft)) as Stored
-      } catch (error) {
-        throw asSendingError(error)
+    send(draft) {
+      const sent = post(draft, last)
+      const free = () => {
+        if (last === sent) last = null
       }
+      last = sent
+      sent.then(free, free)
+      return sent
     },
     beat(windows) {
       http.post(heartbeat, windows && { windows }).catch(() => undefined)
@@ -101,6 +114,11 @@ export function createPostUplink(
     sendAwareness,
     close: () => ending.abort(),
   }
+}
+
+/** Later drafts must not overtake a delayed one. */
+function throwIfBusy(error: unknown): void {
+  if (error instanceof BusyError) throw error
 }
 
 const awarenessRetryMs = 1000

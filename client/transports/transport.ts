@@ -85,8 +85,7 @@ export interface Opening {
 
 export interface OpenTransport {
   /**
-   * Sends messages, at most the mode's `mostUnderWay` of a window at a time, in call order, and resolves to
-   * the acknowledgement. Rejects with `RefusedError`
+   * Sends messages in call order and resolves to the acknowledgement. Rejects with `RefusedError`
    * if refused for good, `BusyError` if to be resent later. After any other error the message may
    * or may not have arrived: resend it under the same id.
    */
