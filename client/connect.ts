@@ -16,7 +16,7 @@ import { Retry } from './fallback.ts'
 import { Link, type LinkState } from './link.ts'
 import { fingerprintOf, newKey } from './names.ts'
 import { bytesOf, Outbox } from './outbox.ts'
-import { asClosing, Http, HttpError } from './transports/http.ts'
+import { asClosing, Http, HttpError, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
 import {
   type ChosenTransport,
@@ -110,8 +110,10 @@ type Off = () => void
 
 const usualModes = ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1']
 
+type Chain = readonly [Mode, ...Mode[]]
+
 /** Each falls back to the next. Throws if a mode is unknown, or none is left. */
-function chainOf({ modes: names, transports }: OverOptions, base: string): readonly Mode[] {
+function chainOf({ modes: names, transports }: OverOptions, base: string): Chain {
   const known = transports.flatMap((transport) => transport.modes)
   const chosen =
     names?.map((name) => {
@@ -123,7 +125,10 @@ function chainOf({ modes: names, transports }: OverOptions, base: string): reado
   const possible = chosen.filter(({ http }) => isSecure || !needsTls[http])
   if (possible.length === 0)
     throw new Error(`connect: the modes ${namesOf(chosen)} need https; add one of HTTP/1.1.`)
-  return possible.map((mode, place) => ({ ...mode, fallback: possible[place + 1]?.name ?? null }))
+  return possible.map((mode, place) => ({
+    ...mode,
+    fallback: possible[place + 1]?.name ?? null,
+  })) as unknown as Chain
 }
 
 function unknownMode(what: string, name: string, known: readonly Mode[]): Error {
@@ -133,7 +138,6 @@ function unknownMode(what: string, name: string, known: readonly Mode[]): Error 
 const namesOf = (modes: readonly Mode[]) => modes.map(({ name }) => name).join(', ')
 
 const bounds = { messages: 2000, bytes: 4_194_304 }
-const askTimeoutMs = 20_000
 /** Until a server that is behind the one with the stream has caught up. */
 const behindMs = 500
 
@@ -155,7 +159,7 @@ export function connectOver(url: string | URL, options: OverOptions): Crosswind 
 export class Crosswind {
   readonly #base: string
   readonly #options: OverOptions
-  readonly #modes: readonly Mode[]
+  readonly #modes: Chain
   readonly #http: Http
   readonly #retry = new Retry(now, Math.random)
   /** What every request carries: the key and, if tokens are used, the ticket. */
@@ -171,12 +175,8 @@ export class Crosswind {
     this.#base = base
     this.#options = options
     this.#modes = chainOf(options, base)
-    this.#http = new Http(base, this.#ending.signal, askTimeoutMs, options.platform)
-    this.#state = { mode: this.#first.name, status: 'opening', pending: 0, reason: null }
-  }
-
-  get #first(): Mode {
-    return this.#modes[0] as Mode
+    this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
+    this.#state = { mode: this.#modes[0].name, status: 'opening', pending: 0, reason: null }
   }
 
   get state(): ConnectionState {
@@ -287,7 +287,8 @@ export class Crosswind {
         return (await this.#http.get<Page>(`/channels/${encodeURIComponent(channel)}?${query}`)).answer
       } catch (error) {
         const closing = asClosing(error)
-        const isFinal = error instanceof RefusedError || ['refused', 'uninvited'].includes(closing.code)
+        const isFinal =
+          error instanceof RefusedError || closing.code === 'refused' || closing.code === 'uninvited'
         if (this.#ending.signal.aborted || isFinal) throw error
         isExpired ||= closing.code === 'expired'
         // The stream may be open meanwhile.
@@ -328,7 +329,7 @@ export class Crosswind {
     const name = nameUnder(fingerprint, newKey().slice(0, 8))
     const link: Link = new Link(
       {
-        ...{ mode: this.#first, modes: this.#modes, key, cursor, timers: browserTimers },
+        ...{ mode: this.#modes[0], modes: this.#modes, key, cursor, timers: browserTimers },
         random: Math.random,
         channels: [...this.#rooms.keys()],
         transports: transportsOver(platform, transports),

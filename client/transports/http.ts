@@ -73,7 +73,7 @@ export class Http {
   }
 }
 
-const uplinkTimeoutMs = 20_000
+export const usualTimeoutMs = 20_000
 
 /** One POST per message, one at a time to keep their order. */
 export function createPostUplink(
@@ -83,7 +83,7 @@ export function createPostUplink(
   const ending = new AbortController()
   const messages = `/messages?${pick(query, 'key')}`
   const heartbeat = `/heartbeat?${pick(query, 'window', 'key')}`
-  const http = new Http(base, ending.signal, uplinkTimeoutMs, platform)
+  const http = new Http(base, ending.signal, usualTimeoutMs, platform)
   const sendAwareness = createAwarenessUplink(http, query, ending.signal)
   let last: Promise<Stored> | null = null
 
