@@ -3,7 +3,6 @@
 import {
   type AwarenessFrame,
   type Bodies,
-  type Draft,
   isKind,
   type Kind,
   type Message,
@@ -11,22 +10,20 @@ import {
   nameUnder,
   parseCursor,
 } from '../server/wire/messages.ts'
-import { connections, type HttpVersion, type Mode, modeNamed, modes as table } from '../server/wire/modes.ts'
+import { type HttpVersion, type Mode, needsTls } from '../server/wire/modes.ts'
 import { browserTimers, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
-import { Link, type LinkListener, type LinkState } from './link.ts'
+import { Link, type LinkState } from './link.ts'
 import { fingerprintOf, newKey } from './names.ts'
-import { Outbox } from './outbox.ts'
-import { asClosing, Http, HttpError } from './transports/http.ts'
+import { bytesOf, Outbox } from './outbox.ts'
+import { asClosing, Http, HttpError, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
 import {
-  browser,
+  type ChosenTransport,
   now,
   type Platform,
   RefusedError,
-  type Transports,
   transportsOver,
-  type WebTransport,
 } from './transports/transport.ts'
 
 export { longPolling, polling } from './transports/polling.ts'
@@ -76,19 +73,32 @@ export interface ConnectionState {
 /** What takes a channel's messages as they come. */
 export interface Follower {
   take(message: Message, cursor: string): void
+  /** The stream has the channel, from this cursor on. */
+  joined?(cursor: string): Promise<void>
+  /** Messages between these cursors were missed. */
+  missed?(from: string, to: string): Promise<void>
   /** The log was replaced. */
-  newLog(): void
+  newLog?(): void
   /** The channel cannot be read. */
   fail(error: unknown): void
   readonly presence: { heard(frame: AwarenessFrame, own: string): void }
 }
 
+/** One page of a channel's messages. */
+interface Page {
+  readonly messages: readonly Message[]
+  /** After the messages. */
+  readonly cursor: string
+  /** False if messages before these are gone. */
+  readonly recovered: boolean
+}
+
 /** A channel as a follower uses it. */
 export interface Following {
   /** Messages that may be unanswered at a time, in the mode in use. */
-  readonly mostUnderWay: number
-  /** All that is stored of a document. Waits for the server. */
-  all(): Promise<readonly Message[]>
+  mostUnderWay(): number
+  /** What is stored after a cursor, `start` or `newest`; later messages come by the stream. Waits for the server. */
+  page(after: string): Promise<Page>
   /** See `Room#publish`. */
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{ readonly seq: number }>
   show(state: unknown): void
@@ -100,9 +110,11 @@ type Off = () => void
 
 const usualModes = ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1']
 
+type Chain = readonly [Mode, ...Mode[]]
+
 /** Each falls back to the next. Throws if a mode is unknown, or none is left. */
-function chainOf({ modes: names, transports }: OverOptions, base: string): readonly Mode[] {
-  const known = transports.flatMap(({ name }) => table.filter(({ transport }) => transport === name))
+function chainOf({ modes: names, transports }: OverOptions, base: string): Chain {
+  const known = transports.flatMap((transport) => transport.modes)
   const chosen =
     names?.map((name) => {
       const mode = known.find((one) => one.name === name)
@@ -110,16 +122,14 @@ function chainOf({ modes: names, transports }: OverOptions, base: string): reado
       return mode
     }) ?? known
   const isSecure = base.startsWith('https:')
-  const possible = chosen.filter(({ http }) => isSecure || !connections[http].needsTls)
+  const possible = chosen.filter(({ http }) => isSecure || !needsTls[http])
   if (possible.length === 0)
     throw new Error(`connect: the modes ${namesOf(chosen)} need https; add one of HTTP/1.1.`)
-  return possible.map((mode, place) => ({ ...mode, fallback: possible[place + 1]?.name ?? null }))
+  return possible.map((mode, place) => ({
+    ...mode,
+    fallback: possible[place + 1]?.name ?? null,
+  })) as unknown as Chain
 }
-
-/** Whoever asked for the link was told. */
-const ignore = () => undefined
-
-const notAllowed = 'The application does not allow this connection; its token was refused.'
 
 function unknownMode(what: string, name: string, known: readonly Mode[]): Error {
   return new Error(`${what}: there is no mode "${name}"; there are ${namesOf(known)}.`)
@@ -127,22 +137,9 @@ function unknownMode(what: string, name: string, known: readonly Mode[]): Error 
 
 const namesOf = (modes: readonly Mode[]) => modes.map(({ name }) => name).join(', ')
 
-const inUse = (name: string) => new Error(`The channel "${name}" is in use on this connection.`)
-
 const bounds = { messages: 2000, bytes: 4_194_304 }
-const polling = { intervalMs: 1000, holdMs: 25_000 }
-const askTimeoutMs = 20_000
 /** Until a server that is behind the one with the stream has caught up. */
 const behindMs = 500
-
-/** One page of a channel's messages. */
-interface Page {
-  readonly messages: readonly Message[]
-  /** After the messages. */
-  readonly cursor: string
-  /** False if messages before these are gone. */
-  readonly recovered: boolean
-}
 
 /** Connects to a server below `url`, when the first channel is read. Throws if a mode is unknown. */
 export function connect(url: string | URL, options: ConnectOptions = {}): Crosswind {
@@ -151,7 +148,7 @@ export function connect(url: string | URL, options: ConnectOptions = {}): Crossw
 
 export interface OverOptions extends ConnectOptions {
   /** Such as `[sse, longPolling]`; `modes` are theirs by default. */
-  readonly transports: readonly WebTransport[]
+  readonly transports: readonly ChosenTransport[]
 }
 
 /** The same over these transports only: a bundle contains no others. */
@@ -161,11 +158,9 @@ export function connectOver(url: string | URL, options: OverOptions): Crosswind 
 
 export class Crosswind {
   readonly #base: string
-  readonly #transports: Transports
-  readonly #modes: readonly Mode[]
-  readonly #origins: Readonly<Partial<Record<HttpVersion, string>>>
+  readonly #options: OverOptions
+  readonly #modes: Chain
   readonly #http: Http
-  readonly #token: ConnectOptions['token']
   readonly #retry = new Retry(now, Math.random)
   /** What every request carries: the key and, if tokens are used, the ticket. */
   readonly #proof = new URLSearchParams({ key: newKey() })
@@ -175,23 +170,13 @@ export class Crosswind {
   readonly #onState = new Set<(state: ConnectionState) => void>()
   #state: ConnectionState
   #link: Promise<Link> | null = null
-  #window = ''
-  /** Position in the log; null before the first connection. */
-  #cursor: () => string | null = () => null
 
   constructor(base: string, options: OverOptions) {
-    const { origins = {}, token, platform = browser, transports } = options
     this.#base = base
-    this.#origins = origins
-    this.#token = token
-    this.#transports = transportsOver(platform, transports)
+    this.#options = options
     this.#modes = chainOf(options, base)
-    this.#http = new Http(base, this.#ending.signal, askTimeoutMs, platform)
-    this.#state = { mode: this.#first.name, status: 'opening', pending: 0, reason: null }
-  }
-
-  get #first(): Mode {
-    return this.#modes[0] as Mode
+    this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
+    this.#state = { mode: this.#modes[0].name, status: 'opening', pending: 0, reason: null }
   }
 
   get state(): ConnectionState {
@@ -204,40 +189,37 @@ export class Crosswind {
    */
   channel<Data>(name: string, { from = 'newest' }: { readonly from?: string } = {}): Room<Data> {
     const known = this.#rooms.get(name)
-    if (known instanceof Feed) return known as unknown as Room<Data>
-    if (known) throw inUse(name)
-    const room = new Feed<unknown>(
-      name,
-      (data) => this.#publish(name, 'json', { data }),
-      (state) => this.#show(name, state),
-    )
-    this.#rooms.set(name, room)
-    this.#follow(room, this.#join(room, from))
-    return room as unknown as Room<Data>
+    if (known instanceof Feed) return known
+    return new Feed<Data>(name, from, (feed) => this.follow(name, feed))
   }
 
-  /** For the package's other doors: a channel of any kind. Throws if it is in use. */
+  /** For the package's other doors, too: a channel of any kind. Throws if it is in use. */
   follow(name: string, follower: Follower): Following {
-    if (this.#rooms.has(name)) throw inUse(name)
+    if (this.#rooms.has(name)) throw new Error(`The channel "${name}" is in use on this connection.`)
     this.#rooms.set(name, follower)
-    this.#read(name).catch((error) => this.#ending.signal.aborted || follower.fail(error))
-    const mostUnderWay = () => modeNamed(this.#state.mode)?.mostUnderWay ?? 1
+    const read = async () => {
+      const link = await this.#open(name)
+      link.read([...this.#rooms.keys()])
+      return link.cursor ?? ''
+    }
+    const show = (state: unknown) => this.#then((link) => link.setAwareness(state, false, name))
+    this.#watch(
+      follower,
+      read().then((cursor) => follower.joined?.(cursor)),
+    )
     return {
-      get mostUnderWay() {
-        return mostUnderWay()
-      },
-      all: async () => {
-        // What is stored after this, the stream brings.
-        await this.#read(name)
-        return (await this.#page(name, 'start')).messages
+      mostUnderWay: () => this.#modeNamed(this.#state.mode)?.mostUnderWay ?? 1,
+      page: async (after) => {
+        await read()
+        return this.#page(name, after)
       },
       publish: (kind, body) => this.#publish(name, kind, body),
-      show: (state) => this.#show(name, state),
+      show,
       leave: () => {
-        this.#show(name, null)
+        show(null)
         this.#rooms.delete(name)
         // A stream has at least one channel.
-        if (this.#rooms.size > 0) this.#link?.then((link) => link.read([...this.#rooms.keys()]), ignore)
+        if (this.#rooms.size > 0) this.#then((link) => link.read([...this.#rooms.keys()]))
       },
     }
   }
@@ -249,20 +231,25 @@ export class Crosswind {
 
   /** Uses another of its modes first. Throws if it has no such mode. */
   switch(name: string): void {
-    const mode = this.#modes.find((one) => one.name === name)
+    const mode = this.#modeNamed(name)
     if (!mode) throw unknownMode('switch', name, this.#modes)
-    this.#link?.then((link) => link.switchMode(mode), ignore)
+    this.#then((link) => link.switchMode(mode))
   }
 
   close(): void {
     this.#ending.abort()
-    this.#link?.then((link) => link.close(), ignore)
+    this.#then((link) => link.close())
     for (const { reject } of this.#answers.values()) reject(new Error('The connection was closed.'))
     this.#answers.clear()
   }
 
-  #show(channel: string, state: unknown): void {
-    this.#link?.then((link) => link.setAwareness(state, false, channel), ignore)
+  #modeNamed(name: string): Mode | undefined {
+    return this.#modes.find((mode) => mode.name === name)
+  }
+
+  /** If there is a link; whoever asked for it was told of its failure. */
+  #then(use: (link: Link) => void): void {
+    this.#link?.then(use, () => undefined)
   }
 
   async #publish<K extends Kind>(
@@ -270,7 +257,7 @@ export class Crosswind {
     kind: K,
     body: Bodies[K],
   ): Promise<{ readonly seq: number }> {
-    const link = await (this.#link ?? this.#open(channel))
+    const link = await this.#open(channel)
     const draft = link.publish(channel, kind, body)
     if (!draft)
       throw new RefusedError('outbox-full', 'Too much is waiting to be sent; try again once connected.')
@@ -279,64 +266,29 @@ export class Crosswind {
     return answer.promise
   }
 
-  #follow(room: Feed<unknown>, work: Promise<void>): void {
-    work.catch((error) => this.#ending.signal.aborted || room.fail(error))
+  #watch(follower: Follower, work?: Promise<void>): void {
+    work?.catch((error) => this.#ending.signal.aborted || follower.fail(error))
   }
 
-  /** Adds the channel to the stream. */
-  async #read(channel: string): Promise<Link> {
-    const link = await (this.#link ?? this.#open(channel))
-    link.read([...this.#rooms.keys()])
-    return link
-  }
-
-  async #join(room: Feed<unknown>, from: string): Promise<void> {
-    const joinedAt = (await this.#read(room.name)).cursor ?? ''
-    if (from !== 'newest') return this.#catchUp(room, from, joinedAt)
-    room.begin(joinedAt)
-    room.goLive()
-  }
-
-  /** Reads the channel up to `to`; what follows, the stream brings. */
-  async #catchUp(room: Feed<unknown>, from: string, to: string): Promise<void> {
-    const turn = room.begin(from)
-    for (let after = from; ; ) {
-      const { messages, cursor, recovered } = await this.#page(room.name, after)
-      // The stream has lost messages meanwhile.
-      if (room.turn !== turn) return
-      if (!recovered) room.missed()
-      for (const message of messages) room.show(message, cursorAt(message, cursor))
-      if (seqIn(cursor) >= seqIn(to)) break
-      if (cursor === after) await new Promise((resolve) => setTimeout(resolve, behindMs))
-      after = cursor
-      room.reached = after
-    }
-    room.goLive()
-  }
-
-  #page(channel: string, after: string): Promise<Page> {
-    return this.#patiently(async () => {
-      const query = new URLSearchParams([['after', after], ...this.#proof])
-      const { answer } = await this.#http.get<Page>(`/channels/${encodeURIComponent(channel)}?${query}`)
-      return answer
-    })
-  }
-
-  #open(first: string): Promise<Link> {
-    this.#link ??= this.#begin(first)
-    return this.#link
-  }
-
-  /** Repeats it while the server cannot be reached, and with another ticket when the one before has ended. */
-  async #patiently<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-    for (let isExpired = false; ; ) {
+  /**
+   * Repeats the request while the server cannot be reached, and with another ticket when the one before
+   * has ended; `isFirst`: there is none yet.
+   */
+  async #page(channel: string, after: string, isFirst = false): Promise<Page> {
+    for (let isExpired = isFirst; ; ) {
       try {
-        if (isExpired && !(await this.#renew())) throw new RefusedError('no-session', notAllowed)
+        if (isExpired && !(await this.#renew()))
+          throw new RefusedError(
+            'no-session',
+            'The application does not allow this connection; its token was refused.',
+          )
         isExpired = false
-        return await ask()
+        const query = new URLSearchParams([['after', after], ...this.#proof])
+        return (await this.#http.get<Page>(`/channels/${encodeURIComponent(channel)}?${query}`)).answer
       } catch (error) {
         const closing = asClosing(error)
-        const isFinal = error instanceof RefusedError || ['refused', 'uninvited'].includes(closing.code)
+        const isFinal =
+          error instanceof RefusedError || closing.code === 'refused' || closing.code === 'uninvited'
         if (this.#ending.signal.aborted || isFinal) throw error
         isExpired ||= closing.code === 'expired'
         // The stream may be open meanwhile.
@@ -346,10 +298,16 @@ export class Crosswind {
     }
   }
 
+  #open(first: string): Promise<Link> {
+    this.#link ??= this.#begin(first)
+    return this.#link
+  }
+
   /** Gets another ticket. Resolves to false if the application refuses. */
   async #renew(): Promise<boolean> {
-    if (!this.#token) return true
-    const token = await this.#token()
+    const { token: tokenNow } = this.#options
+    if (!tokenNow) return true
+    const token = await tokenNow()
     try {
       const path = `/session?key=${this.#proof.get('key')}`
       const answer = await this.#http.post<{ readonly ticket: string | null }>(path, { token })
@@ -362,33 +320,37 @@ export class Crosswind {
   }
 
   async #begin(first: string): Promise<Link> {
+    const { platform, transports } = this.#options
     const key = this.#proof.get('key') ?? ''
-    if (!(await this.#patiently(() => this.#renew()))) throw new RefusedError('no-session', notAllowed)
-    const [fingerprint, { cursor }] = await Promise.all([fingerprintOf(key), this.#page(first, 'newest')])
+    const [fingerprint, { cursor }] = await Promise.all([
+      fingerprintOf(key),
+      this.#page(first, 'newest', true),
+    ])
     const name = nameUnder(fingerprint, newKey().slice(0, 8))
-    this.#window = name
-    const link = new Link(
+    const link: Link = new Link(
       {
-        ...{
-          mode: this.#first,
-          modes: this.#modes,
-          polling,
-          key,
-          cursor,
-          timers: browserTimers,
-          random: Math.random,
-        },
+        ...{ mode: this.#modes[0], modes: this.#modes, key, cursor, timers: browserTimers },
+        random: Math.random,
         channels: [...this.#rooms.keys()],
-        transports: this.#transports,
+        transports: transportsOver(platform, transports),
         baseFor: (http) => this.#baseFor(http),
         window: name,
         outbox: (listener) => new Outbox({ window: name, bounds, timers: browserTimers }, listener),
         ticket: () => this.#proof.get('ticket'),
         renewSession: () => this.#renew(),
       },
-      this.#listener(),
+      {
+        onState: ({ state, mode, reason }) => this.#changed({ status: state, mode, reason }),
+        onMessage: (message) => this.#rooms.get(message.channel)?.take(message, link.cursor ?? ''),
+        onNewLog: () => this.#rooms.forEach((room) => void room.newLog?.()),
+        onMissed: (from, to) =>
+          this.#rooms.forEach((room) => void this.#watch(room, room.missed?.(from, to))),
+        onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, name),
+        onOutbox: ({ unstored }) => this.#changed({ pending: unstored }),
+        onStored: ({ id }, seq) => this.#take(id)?.resolve({ seq }),
+        onRefused: ({ id }, sentence, code) => this.#take(id)?.reject(new RefusedError(code, sentence)),
+      },
     )
-    this.#cursor = () => link.cursor
     if (this.#ending.signal.aborted) link.close()
     else link.open()
     if (typeof document !== 'undefined') watchWakeUps(document, window, link)
@@ -396,32 +358,8 @@ export class Crosswind {
   }
 
   #baseFor(http: HttpVersion): string {
-    const origin = this.#origins[http]
+    const origin = this.#options.origins?.[http]
     return origin === undefined ? this.#base : new URL(new URL(this.#base).pathname, origin).href
-  }
-
-  #listener(): LinkListener {
-    return {
-      onState: ({ state, mode, reason }) => this.#changed({ status: state, mode, reason }),
-      onMessage: (message) => this.#rooms.get(message.channel)?.take(message, this.#cursor() ?? ''),
-      onNewLog: () => this.#rooms.forEach((room) => void room.newLog()),
-      onMissed: (from, to) => {
-        for (const room of this.#rooms.values())
-          if (room instanceof Feed && room.turn > 0)
-            this.#follow(room, this.#catchUp(room, room.reached ?? from, to))
-      },
-      onPresence: () => undefined,
-      onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, this.#window),
-      onOutbox: ({ unstored }) => this.#changed({ pending: unstored }),
-      onStored: ({ id }, seq) => this.#take(id)?.resolve({ seq }),
-      onRefused: ({ id }, sentence, code) => this.#take(id)?.reject(new RefusedError(code, sentence)),
-      // Only whole contents supersede each other.
-      onSuperseded: () => undefined,
-      onRenamed: (id, draft: Draft) => {
-        const answer = this.#take(id)
-        if (answer) this.#answers.set(draft.id, answer)
-      },
-    }
   }
 
   #take(id: string) {
@@ -470,15 +408,14 @@ class Others implements Presence {
   }
 
   set(state: unknown): void {
-    const text: string = JSON.stringify(state) ?? ''
-    const { length } = new TextEncoder().encode(text)
-    if (length === 0 || length > mostStateBytes)
+    const bytes = bytesOf(state)
+    if (bytes === 0 || bytes > mostStateBytes)
       throw new RefusedError(
         'bad-shape',
-        `presence.set: a state is JSON of at most ${mostStateBytes} bytes; this one has ${length}.`,
+        `presence.set: a state is JSON of at most ${mostStateBytes} bytes; this one has ${bytes}.`,
       )
     // The application may change its own.
-    this.#show(JSON.parse(text))
+    this.#show(JSON.parse(JSON.stringify(state)))
   }
 
   heard({ windows, whole }: AwarenessFrame, own: string): void {
@@ -505,6 +442,8 @@ class Feed<Data> implements Room<Data>, Follower {
   readonly name: string
   readonly publish: Room<Data>['publish']
   readonly presence: Others
+  readonly #from: string
+  readonly #channel: Following
   readonly #listeners: { readonly [Event in keyof RoomEvents<Data>]: Set<RoomEvents<Data>[Event]> } = {
     ...{ message: new Set(), gap: new Set(), error: new Set() },
   }
@@ -512,14 +451,16 @@ class Feed<Data> implements Room<Data>, Follower {
   #early: (readonly [message: Message, cursor: string])[] | null = []
   #newest = 0
   /** How often it has begun to read the past. */
-  turn = 0
+  #turn = 0
   /** Up to where it has read the past; null once the stream brings everything. */
-  reached: string | null = null
+  #reached: string | null = null
 
-  constructor(name: string, publish: Room<Data>['publish'], show: (state: unknown) => void) {
+  constructor(name: string, from: string, follow: (feed: Follower) => Following) {
     this.name = name
-    this.publish = publish
-    this.presence = new Others(show)
+    this.#from = from
+    this.#channel = follow(this)
+    this.publish = (data) => this.#channel.publish('json', { data })
+    this.presence = new Others(this.#channel.show)
   }
 
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off {
@@ -528,43 +469,84 @@ class Feed<Data> implements Room<Data>, Follower {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void> {
-    const waiting: RoomMessage<Data>[] = []
-    const failures: unknown[] = []
+    const waiting: (() => RoomMessage<Data>)[] = []
     let next = Promise.withResolvers<void>()
-    const wake = () => {
+    const add = (take: () => RoomMessage<Data>) => {
+      waiting.push(take)
       next.resolve()
-      next = Promise.withResolvers<void>()
     }
     const offs = [
-      this.on('message', (message) => {
-        waiting.push(message)
-        wake()
-      }),
-      this.on('error', (error) => {
-        failures.push(error)
-        wake()
-      }),
+      this.on('message', (message) => add(() => message)),
+      this.on('error', (error) =>
+        add(() => {
+          throw error
+        }),
+      ),
     ]
     try {
       for (;;) {
-        const message = waiting.shift()
-        if (message) yield message
-        else if (failures.length > 0) throw failures[0]
-        else await next.promise
+        const take = waiting.shift()
+        if (take) yield take()
+        else {
+          await next.promise
+          next = Promise.withResolvers()
+        }
       }
     } finally {
       for (const off of offs) off()
     }
   }
 
-  /** A message of the stream. */
+  async joined(cursor: string): Promise<void> {
+    if (this.#from !== 'newest') return this.#catchUp(this.#from, cursor)
+    this.#begin(cursor)
+    this.#goLive()
+  }
+
+  async missed(from: string, to: string): Promise<void> {
+    if (this.#turn > 0) await this.#catchUp(this.#reached ?? from, to)
+  }
+
+  /** Reads the channel up to `to`; what follows, the stream brings. */
+  async #catchUp(from: string, to: string): Promise<void> {
+    const turn = this.#begin(from)
+    for (let after = from; ; ) {
+      const { messages, cursor, recovered } = await this.#channel.page(after)
+      // The stream has lost messages meanwhile.
+      if (this.#turn !== turn) return
+      if (!recovered) this.#gap()
+      for (const message of messages) this.#show(message, cursorAt(message, cursor))
+      if (seqIn(cursor) >= seqIn(to)) break
+      if (cursor === after) await new Promise((resolve) => setTimeout(resolve, behindMs))
+      after = cursor
+      this.#reached = after
+    }
+    this.#goLive()
+  }
+
+  /** From now on what the stream brings waits. Returns its turn. */
+  #begin(after: string): number {
+    this.#early = []
+    this.#reached = after
+    this.#newest = Math.max(this.#newest, seqIn(after))
+    this.#turn += 1
+    return this.#turn
+  }
+
+  #goLive(): void {
+    const early = this.#early ?? []
+    this.#early = null
+    this.#reached = null
+    for (const [message, cursor] of early) this.#show(message, cursor)
+  }
+
   take(message: Message, cursor: string): void {
     if (this.#early) this.#early.push([message, cursor])
-    else this.show(message, cursor)
+    else this.#show(message, cursor)
   }
 
   /** Each once. */
-  show(message: Message, cursor: string): void {
+  #show(message: Message, cursor: string): void {
     if (!isKind(message, 'json') || message.seq <= this.#newest) return
     const { id, channel, seq, from, body } = message
     this.#newest = seq
@@ -572,28 +554,8 @@ class Feed<Data> implements Room<Data>, Follower {
     for (const listener of this.#listeners.message) listener(shown)
   }
 
-  /** From now on what the stream brings waits. Returns its turn. */
-  begin(after: string): number {
-    this.#early = []
-    this.reached = after
-    this.#newest = Math.max(this.#newest, seqIn(after))
-    this.turn += 1
-    return this.turn
-  }
-
-  goLive(): void {
-    const early = this.#early ?? []
-    this.#early = null
-    this.reached = null
-    for (const [message, cursor] of early) this.show(message, cursor)
-  }
-
-  newLog(): void {
-    // What was missed is read anyway.
-  }
-
   /** The numbers may begin anew. */
-  missed(): void {
+  #gap(): void {
     this.#newest = 0
     for (const listener of this.#listeners.gap) listener()
   }

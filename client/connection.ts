@@ -1,6 +1,6 @@
 // One connection over one transport, from its first frame to its end, with a silence watchdog.
 
-import type { AwarenessReport, Beat, DownFrame } from '../server/wire/messages.ts'
+import type { Beat, DownFrame } from '../server/wire/messages.ts'
 import type { Mode } from '../server/wire/modes.ts'
 import type { Timers } from '../server/wire/time.ts'
 import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
@@ -11,12 +11,16 @@ const firstHeartbeatMs = 15_000
 /** Allows two late heartbeats; a broken path can look open for minutes. */
 const heartbeatsMissed = 2.5
 
+interface Watched extends Opening {
+  /** Reported with each heartbeat. */
+  readonly windows?: () => Beat['windows']
+}
+
 /** No `opening.onFrame` follows the end; one `opening.onClose` reports it, unless `leave` was called. */
 export class Connection {
   readonly mode: Mode
-  readonly #opening: Opening
+  readonly #opening: Watched
   readonly #timers: Timers
-  readonly #windowsToReport: () => Beat['windows']
   readonly #open: OpenTransport
   #isOver = false
   #heartbeatMs = firstHeartbeatMs
@@ -24,16 +28,10 @@ export class Connection {
   #heardAt: number
   #stopWatchdog: () => void
 
-  constructor(
-    transport: WebTransport,
-    opening: Opening,
-    timers: Timers,
-    windowsToReport: () => Beat['windows'] = () => undefined,
-  ) {
+  constructor(transport: WebTransport, opening: Watched, timers: Timers) {
     this.mode = opening.mode
     this.#opening = opening
     this.#timers = timers
-    this.#windowsToReport = windowsToReport
     this.#heardAt = timers.now()
     this.#stopWatchdog = timers.later(() => this.#checkSilence(), this.#silenceMs)
     this.#open = transport.open({
@@ -43,21 +41,9 @@ export class Connection {
     })
   }
 
-  get send(): OpenTransport['send'] {
-    return this.#open.send
-  }
-
-  /** Undefined where another window owns the connection. */
-  get askClock(): OpenTransport['askClock'] {
-    return this.#open.askClock
-  }
-
-  beat(windows?: Beat['windows']): void {
-    this.#open.beat(windows)
-  }
-
-  sendAwareness(report: AwarenessReport): void {
-    this.#open.sendAwareness(report)
+  /** Its `askClock` is undefined where another window owns the connection. */
+  get uplink(): Omit<OpenTransport, 'close'> {
+    return this.#open
   }
 
   /**
@@ -94,7 +80,7 @@ export class Connection {
     if (frame.type !== 'clock') this.#heardAt = this.#timers.now()
     if (frame.type === 'welcome') this.#watchAtPace(frame.heartbeatMs)
     // Answered on arrival: background windows get timers once a minute, and the server would time out.
-    if (frame.type === 'heartbeat') this.beat(this.#windowsToReport())
+    if (frame.type === 'heartbeat') this.#open.beat(this.#opening.windows?.())
     this.#opening.onFrame(frame, receivedAt)
   }
 

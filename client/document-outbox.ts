@@ -213,6 +213,10 @@ export class DocumentOutbox extends Outbox<DocumentDraft> {
     return true
   }
 
+  protected override unstored(): DocumentDraft[] {
+    return super.unstored().filter(({ isFinal }) => !isFinal)
+  }
+
   protected override append(queued: DocumentDraft): void {
     super.append(queued)
     const { id, kind, channel } = queued.draft
@@ -259,7 +263,7 @@ export class DocumentOutbox extends Outbox<DocumentDraft> {
 
   #supersede(draft: Draft): void {
     this.#superseded += 1
-    this.listener.onSuperseded(draft)
+    this.listener.onSuperseded?.(draft)
   }
 
   protected override answered(queued: DocumentDraft, answer: Stored | RefusedError): void {
@@ -282,7 +286,7 @@ export class DocumentOutbox extends Outbox<DocumentDraft> {
     const renamed = this.#unsent({ draft: { ...draft, id, from: window }, cursor, edits })
     renamed.isRenamed = true
     this.append(renamed)
-    this.listener.onRenamed(draft.id, renamed.draft)
+    this.listener.onRenamed?.(draft.id, renamed.draft)
   }
 
   /** Removes it immediately, or together with its saved copy. */

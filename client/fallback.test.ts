@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { modes } from '../server/wire/modes.ts'
 import { createManualTime } from '../server/wire/testing.ts'
 import { Fallback } from './fallback.ts'
 import { mode } from './testing.ts'
@@ -9,7 +10,7 @@ import type { Closing } from './transports/transport.ts'
 
 function start(wished: string) {
   const time = createManualTime()
-  const fallback = new Fallback(mode(wished), time.now, () => 0.5)
+  const fallback = new Fallback(mode(wished), time.now, () => 0.5, modes)
   /** Each call closes the mode that is tried next; returns the mode after each. */
   const close = (...codes: Parameters<typeof fallback.closed>[0][]) =>
     codes.map((code) => {

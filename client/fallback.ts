@@ -1,6 +1,6 @@
 // What follows a failure: which mode to open, when to retry it, and when to retry a better one.
 
-import { type Mode, modes } from '../server/wire/modes.ts'
+import type { Mode } from '../server/wire/modes.ts'
 import { type Clock, type Random, retryPauseMs } from '../server/wire/time.ts'
 import type { Closing } from './transports/transport.ts'
 
@@ -49,7 +49,7 @@ export class Fallback {
   #openedAt: number | null = null
   #shortLivesAt: number[] = []
 
-  constructor(first: Mode, now: Clock, random: Random, table = modes) {
+  constructor(first: Mode, now: Clock, random: Random, table: readonly Mode[]) {
     this.#table = table
     this.#wished = first
     this.#home = first

@@ -6,38 +6,63 @@ import {
   createClockEstimate,
   exchangePauseMs,
 } from '../server/wire/clock-estimate.ts'
-import type { ClockAnswer } from '../server/wire/messages.ts'
+import type { ClockAnswer, Message } from '../server/wire/messages.ts'
 import { nothingPlanned, type Random, type Timers } from '../server/wire/time.ts'
 import type { OpenTransport } from './transports/transport.ts'
 
 /** Timeout of a clock request. Only one is pending at a time, so that none pile up in a slow browser. */
 const clockTimeoutMs = 20_000
 
+/**
+ * Estimates when a catch-up or embedded message would have arrived without the interruption: this window's
+ * clock, ms since the epoch, at most `receivedAt`. `offsetMs` is server clock minus this window's.
+ */
+export function whenDue(
+  { acceptedAt }: Pick<Message, 'acceptedAt'>,
+  receivedAt: number,
+  offsetMs = 0,
+): number {
+  return Math.min(receivedAt, acceptedAt - offsetMs)
+}
+
 export class LinkClock {
   readonly #estimate = createClockEstimate()
   readonly #timers: Timers
   readonly #random: Random
-  readonly #onReading: (reading: ClockReading | null) => void
+  readonly #onChange: () => void
   #ask: OpenTransport['askClock']
   #isResting = false
   #begunAt = 0
   #pauseMs = 0
   #askedAt: number | null = null
   #stopTimer = nothingPlanned
+  #reading: ClockReading | null = null
+  /** The last known offset: a new stream has no clock reading yet. */
+  #offsetMs = 0
 
-  /** `onReading`: each reading holds until the next; null when the clock is unknown. */
-  constructor(timers: Timers, random: Random, onReading: (reading: ClockReading | null) => void) {
+  /** `onChange`: there is another reading. */
+  constructor(timers: Timers, random: Random, onChange: () => void) {
     this.#timers = timers
     this.#random = random
-    this.#onReading = onReading
+    this.#onChange = onChange
+  }
+
+  /** Holds until the next; null when the clock is unknown. */
+  get reading(): ClockReading | null {
+    return this.#reading
+  }
+
+  whenDue(message: Message, receivedAt: number): number {
+    return whenDue(message, receivedAt, this.#offsetMs)
   }
 
   /**
    * Begins after a pause, so that queued messages go first; undefined ends it. Does not call
-   * `onReading`.
+   * `onChange`.
    */
   askOver(ask: OpenTransport['askClock']): void {
     this.#ask = ask
+    this.#reading = null
     this.#restart()
   }
 
@@ -45,14 +70,14 @@ export class LinkClock {
   rest(): void {
     this.#isResting = true
     this.#restart()
-    this.#onReading(null)
+    this.#read(null)
   }
 
   /** Starts over: the device may have slept. */
   wake(isVisible: boolean): void {
     if (isVisible) this.#isResting = false
     this.#restart()
-    this.#onReading(null)
+    this.#read(null)
   }
 
   take({ sent, received, at }: ClockAnswer, returnedAt: number): void {
@@ -89,9 +114,16 @@ export class LinkClock {
     this.#ask?.()
   }
 
+  #read(reading: ClockReading | null): void {
+    if (reading === this.#reading) return
+    this.#reading = reading
+    this.#offsetMs = reading?.offsetMs ?? this.#offsetMs
+    this.#onChange()
+  }
+
   #report(): void {
     const now = this.#timers.now()
     const [current, atNext] = [this.#estimate.at(now), this.#estimate.at(now + this.#pauseMs)]
-    if (current && atNext) this.#onReading(combine(current, atNext))
+    if (current && atNext) this.#read(combine(current, atNext))
   }
 }

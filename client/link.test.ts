@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Message } from '../server/wire/messages.ts'
-import { whenDue } from './link.ts'
+import { whenDue } from './link-clock.ts'
 import { mode, openLink } from './testing.ts'
 import { RefusedError } from './transports/transport.ts'
 

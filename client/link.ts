@@ -51,12 +51,12 @@ export interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
   readonly random: Random
   readonly outbox: (listener: OutboxListener) => Drafts
   readonly mode: Mode
-  /** Default: all modes, each with its own fallback. */
-  readonly modes?: readonly Mode[]
+  /** Those that fallbacks lead to. */
+  readonly modes: readonly Mode[]
   readonly transports: Transports
   /** See `Opening`. */
   readonly baseFor: (http: HttpVersion) => string
-  readonly polling: Polling
+  readonly polling?: Polling
   readonly key: string
   /** The page's own channel first. */
   readonly channels: readonly string[]
@@ -81,7 +81,7 @@ export interface LinkListener extends OutboxListener {
   onNewLog(): void
   /** Messages between these cursors were missed; the newest of each channel and kind follow. */
   onMissed?(from: string, to: string): void
-  onPresence(presence: Presence): void
+  onPresence?(presence: Presence): void
   /** Changes of the windows shown; an empty `whole` when the connection is lost. */
   onAwareness(frame: AwarenessFrame): void
 }
@@ -120,9 +120,6 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   #losses = 0
   #repairs = 0
   #lastState: Omit<LinkState, 'clock'> | null = null
-  #reading: ClockReading | null = null
-  /** The last known offset: a new stream has no clock reading yet. */
-  #offsetMs = 0
 
   /** Call `open` to begin. */
   constructor(options: LinkOptions<Drafts>, listener: LinkListener) {
@@ -135,14 +132,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#fallback = new Fallback(options.mode, timers.now, random, options.modes)
     this.#retry = new Retry(timers.now, random)
     this.#awareness = new AwarenessSender(timers)
-    this.#clock =
-      options.clock &&
-      new options.clock(timers, random, (reading) => {
-        if (reading === this.#reading) return
-        this.#reading = reading
-        this.#offsetMs = reading?.offsetMs ?? this.#offsetMs
-        this.#tellState()
-      })
+    this.#clock = options.clock && new options.clock(timers, random, () => this.#tellState())
   }
 
   open(): void {
@@ -260,7 +250,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     if (connection !== this.#current) return
     this.#isOffline = false
     if (frame.type === 'welcome') this.#welcomed(connection, frame)
-    else if (frame.type === 'presence') this.#listener.onPresence(frame)
+    else if (frame.type === 'presence') this.#listener.onPresence?.(frame)
     else if (frame.type === 'awareness') this.#listener.onAwareness(frame)
     else if (frame.type === 'clock') this.#clock?.take(frame, receivedAt)
     else if (frame.type === 'message') this.#deliver(frame.message, receivedAt)
@@ -275,16 +265,16 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#losses = 0
     this.#retry.opened()
     this.#fallback.opened(connection.mode)
+    const { uplink } = connection
     const before = this.cursor
     this.#enterLog(welcome)
     if (before !== null && !welcome.recovered) this.#listener.onMissed?.(before, welcome.cursor)
-    this.outbox.connect(connection.send, connection.mode.mostUnderWay, () =>
+    this.outbox.connect(uplink.send, connection.mode.mostUnderWay, () =>
       // All unacknowledged drafts must be resent in order.
       connection.abandon('lost', 'A message could not be sent; reconnecting.'),
     )
-    this.#reading = null
-    this.#clock?.askOver(connection.askClock)
-    this.#awareness.sendOver((report) => connection.sendAwareness(report))
+    this.#clock?.askOver(uplink.askClock)
+    this.#awareness.sendOver((report) => uplink.sendAwareness(report))
     this.#report('open', { spokenHttp: welcome.http })
     this.#planProbe()
   }
@@ -303,7 +293,8 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     const { seq } = message
     if (!this.#position || seq <= this.#position.seq) return
     this.#position = { ...this.#position, seq }
-    const dueAt = seq <= this.#endSeq ? whenDue(message, receivedAt, this.#offsetMs) : receivedAt
+    const isLate = seq <= this.#endSeq
+    const dueAt = isLate ? (this.#clock?.whenDue(message, receivedAt) ?? receivedAt) : receivedAt
     this.#listener.onMessage(message, receivedAt, dueAt)
   }
 
@@ -328,8 +319,6 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#awareness.sendOver(null)
     for (const channel of this.#channels)
       this.#listener.onAwareness({ type: 'awareness', channel, windows: [], whole: true })
-    // Reported with the next state.
-    this.#reading = null
     this.#clock?.askOver(undefined)
   }
 
@@ -449,20 +438,8 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
 
   #tellState(): void {
     if (this.#lastState && !this.#isClosed)
-      this.#listener.onState({ ...this.#lastState, clock: this.#reading })
+      this.#listener.onState({ ...this.#lastState, clock: this.#clock?.reading ?? null })
   }
-}
-
-/**
- * Estimates when a catch-up or embedded message would have arrived without the interruption: this window's
- * clock, ms since the epoch, at most `receivedAt`. `offsetMs` is server clock minus this window's.
- */
-export function whenDue(
-  { acceptedAt }: Pick<Message, 'acceptedAt'>,
-  receivedAt: number,
-  offsetMs = 0,
-): number {
-  return Math.min(receivedAt, acceptedAt - offsetMs)
 }
 
 const awarenessPauseMs = 100
@@ -470,8 +447,7 @@ const awarenessPauseMs = 100
 class AwarenessSender {
   readonly #timers: Timers
   /** By channel. */
-  readonly #newest = new Map<string | undefined, AwarenessReport>()
-  readonly #sent = new Map<string | undefined, AwarenessReport>()
+  readonly #newest = new Map<string | undefined, { readonly report: AwarenessReport; isSent: boolean }>()
   #send: ((report: AwarenessReport) => void) | null = null
   #freeAt = 0
   #stopTimer = nothingPlanned
@@ -484,25 +460,25 @@ class AwarenessSender {
   sendOver(send: ((report: AwarenessReport) => void) | null): void {
     this.#send = send
     // A new stream shows nothing.
-    for (const [channel, { state }] of this.#newest) if (state === null) this.#newest.delete(channel)
+    for (const [channel, { report }] of this.#newest) if (report.state === null) this.#newest.delete(channel)
     this.repeat()
   }
 
   repeat(): void {
-    this.#sent.clear()
+    for (const shown of this.#newest.values()) shown.isSent = false
     this.#sendSoon()
   }
 
   set(report: AwarenessReport, isKnown: boolean): void {
     const { channel } = report
-    if (isKnown && this.#sent.get(channel) === this.#newest.get(channel)) this.#sent.set(channel, report)
-    this.#newest.set(channel, report)
+    const before = this.#newest.get(channel)?.isSent ?? true
+    this.#newest.set(channel, { report, isSent: isKnown && before })
     this.#sendSoon()
   }
 
   #sendSoon(): void {
     this.#stopTimer()
-    const unsent = [...this.#newest].filter(([channel, report]) => this.#sent.get(channel) !== report)
+    const unsent = [...this.#newest.values()].filter(({ isSent }) => !isSent)
     if (!this.#send || unsent.length === 0) return
     const waitMs = this.#freeAt - this.#timers.now()
     if (waitMs > 0) {
@@ -510,9 +486,9 @@ class AwarenessSender {
       return
     }
     this.#freeAt = this.#timers.now() + awarenessPauseMs
-    for (const [channel, report] of unsent) {
-      this.#sent.set(channel, report)
-      this.#send(report)
+    for (const shown of unsent) {
+      shown.isSent = true
+      this.#send(shown.report)
     }
   }
 }

@@ -10,8 +10,8 @@ export async function fingerprintOf(key: string): Promise<string> {
   return base64url(new Uint8Array(digest)).slice(0, fingerprintLength)
 }
 
-/** RFC 4648, section 5, without padding. */
+/** RFC 4648, section 5; no name has room for padding. */
 function base64url(bytes: Uint8Array): string {
   const text = btoa(String.fromCharCode(...bytes))
-  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  return text.replaceAll('+', '-').replaceAll('/', '_')
 }

@@ -30,13 +30,14 @@ export interface OutboxListener {
   /** `code` is listed in PROTOCOL.md. */
   onRefused(draft: Draft, sentence: string, code: string): void
   /** A newer draft contains this one. */
-  onSuperseded(draft: Draft): void
+  onSuperseded?(draft: Draft): void
   /** Resent under a new id: the log holds another message under the old one. */
-  onRenamed(id: string, draft: Draft): void
+  onRenamed?(id: string, draft: Draft): void
 }
 
 const utf8 = new TextEncoder()
-export const bytesOf = (draft: Draft) => utf8.encode(JSON.stringify(draft)).length
+/** As JSON; 0 of what is none, such as undefined. */
+export const bytesOf = (value: unknown) => utf8.encode(JSON.stringify(value)).length
 
 export class OutboxDraft extends QueuedDraft {
   bytes: number
@@ -115,7 +116,7 @@ export class Outbox<Queued extends OutboxDraft = OutboxDraft> {
   }
 
   protected unstored(): Queued[] {
-    return [...this.queue.drafts.values()].filter(({ isFinal }) => !isFinal)
+    return [...this.queue.drafts.values()]
   }
 
   protected append(queued: Queued): void {

@@ -71,16 +71,17 @@ export class SendQueue<Queued extends QueuedDraft = QueuedDraft> {
     if (round === null || this.#isBusy) return
     this.#stopTimer()
     let underWay = 0
-    for (const { state } of this.drafts.values()) if (state === 'under way') underWay += 1
+    // Those under way are before those that wait.
     for (const queued of this.drafts.values()) {
       if (underWay >= round.mostUnderWay) return
-      if (queued.state !== 'waiting') continue
+      if (queued.isFinal) continue
+      underWay += 1
+      if (queued.state === 'under way') continue
       const waitMs = queued.leavesAt - this.#timers.now()
       if (waitMs > 0) {
         this.#stopTimer = this.#timers.later(() => this.sendMore(), waitMs)
         return
       }
-      underWay += 1
       this.#send(queued, round)
     }
   }

@@ -10,7 +10,7 @@ import type {
   Stored,
   Welcome,
 } from '../server/wire/messages.ts'
-import { type Mode, modeNamed, type TransportName, transportNames } from '../server/wire/modes.ts'
+import { type Mode, modeNamed, modes, type TransportName, transportNames } from '../server/wire/modes.ts'
 import { createManualTime } from '../server/wire/testing.ts'
 import type { Locks } from './browser-services.ts'
 import { DocumentOutbox, type DocumentOutboxOptions } from './document-outbox.ts'
@@ -246,6 +246,7 @@ export function openLink(change: Circumstances = {}) {
     key: 'k1',
     channels: ['main', 'wind'],
     mode: several,
+    modes,
     cursor: null,
     renewSession: () => Promise.resolve(true),
     timers: time,

@@ -287,7 +287,7 @@ export class CrosswindProvider {
     this.#comparing = channel
     this.#isBehind = true
     try {
-      const messages = await channel.all()
+      const { messages } = await channel.page('start')
       if (channel !== this.#channel) return
       const isEmpty = this.doc.store.clients.size === 0
       this.#apply(messages)
@@ -320,8 +320,8 @@ export class CrosswindProvider {
   #flush(): void {
     const channel = this.#channel
     while (channel && !this.#isBehind && this.#waiting.length > 0) {
-      if (this.#sent.messages >= channel.mostUnderWay) return
-      const isLast = this.#sent.messages + 1 === channel.mostUnderWay
+      if (this.#sent.messages >= channel.mostUnderWay()) return
+      const isLast = this.#sent.messages + 1 === channel.mostUnderWay()
       const batch = this.#waiting.splice(0, isLast ? this.#countToJoin() : 1)
       this.#sent.updates += batch.length
       this.#sent.messages += 1

@@ -29,7 +29,7 @@ import {
   type Presence as PresenceFrame,
   probesChannel,
 } from '../server/wire/messages.ts'
-import type { Mode } from '../server/wire/modes.ts'
+import { type Mode, modes } from '../server/wire/modes.ts'
 import { Binding } from './editor/binding.ts'
 import { Carets } from './editor/carets.ts'
 import { takeCopies } from './editor/clipboard.ts'
@@ -96,7 +96,7 @@ export class EditingSession implements LinkListener {
     })
     this.link = new Link(
       {
-        ...{ window, key: options.browser.key, mode: options.mode, transports: options.transports },
+        ...{ window, key: options.browser.key, mode: options.mode, modes, transports: options.transports },
         ...{ polling: start.polling, timers, random: Math.random, clock: LinkClock },
         channels: isProbing ? [probesChannel] : channelsFor(channel, store.view().shown.name),
         cursor: isProbing ? null : start.cursor,

@@ -97,7 +97,7 @@ export class SharedStream {
   /** Sets what a member shows of its window; a null state to show nothing. */
   show(member: Member, report: AwarenessReport): void {
     const shown = member.show(report)
-    if (shown) this.#current?.connection.sendAwareness(shown)
+    if (shown) this.#current?.connection.uplink.sendAwareness(shown)
   }
 
   /** Does not notify the member. False if it had left. */
@@ -124,13 +124,14 @@ export class SharedStream {
     this.#openings += 1
     const channels = this.#channelsWanted()
     const cursor = this.#tail ? this.#tail.cursor : first.cursor
-    const opening: Opening = {
+    const opening = {
       ...first.asked,
       query: this.#ownQuery(first.asked, cursor, { channels: [...channels].join() }),
-      onFrame: (frame) => this.#takeFrom(opened, frame),
-      onClose: (closing) => this.#ended(opened, closing),
+      onFrame: (frame: DownFrame) => this.#takeFrom(opened, frame),
+      onClose: (closing: Closing) => this.#ended(opened, closing),
+      windows: () => this.#countWindows(),
     }
-    const connection = new Connection(this.#transport, opening, this.#timers, () => this.#countWindows())
+    const connection = new Connection(this.#transport, opening, this.#timers)
     const opened: Upstream = { connection, channels, cursor }
     this.#next = opened
   }
@@ -176,8 +177,8 @@ export class SharedStream {
     this.#settle()
   }
 
-  #sendOver(member: Member, { mode, send }: Connection): void {
-    member.queue.connect(send, mode.mostUnderWay, () => this.#drop(member, sendFailed))
+  #sendOver(member: Member, { mode, uplink }: Connection): void {
+    member.queue.connect(uplink.send, mode.mostUnderWay, () => this.#drop(member, sendFailed))
   }
 
   #ended(upstream: Upstream, closing: Closing): void {
@@ -236,7 +237,7 @@ export class SharedStream {
     this.#shown = new Map()
     for (const member of this.#members) {
       if (member.phase === 'live') this.#deliverShown(member, true)
-      for (const report of member.shown.values()) connection.sendAwareness(report)
+      for (const report of member.shown.values()) connection.uplink.sendAwareness(report)
     }
   }
 
@@ -330,7 +331,7 @@ export class SharedStream {
   #reportWindows(): void {
     this.#plannedReport?.()
     this.#plannedReport = null
-    this.#current?.connection.beat(this.#countWindows())
+    this.#current?.connection.uplink.beat(this.#countWindows())
   }
 
   /** Repeated with each heartbeat, since POSTs may be lost or reordered. */

@@ -4,13 +4,13 @@ import type { AwarenessReport, Draft, Stored } from '../../server/wire/messages.
 import type { Reply, Send } from './send.ts'
 import {
   BusyError,
-  browser,
   type Closing,
   lost,
   now,
   type Opening,
   type OpenTransport,
   RefusedError,
+  requests,
 } from './transport.ts'
 
 /** An answer that is no success: `code` and the sentence are the server's. */
@@ -47,7 +47,7 @@ export class Http {
     base: string,
     signal: AbortSignal,
     timeoutMs: number,
-    { send }: { readonly send: Send } = browser,
+    { send }: { readonly send: Send } = requests,
   ) {
     this.#base = base
     this.#limits = { signal, timeoutMs }
@@ -73,7 +73,7 @@ export class Http {
   }
 }
 
-const uplinkTimeoutMs = 20_000
+export const usualTimeoutMs = 20_000
 
 /** One POST per message, one at a time to keep their order. */
 export function createPostUplink(
@@ -83,37 +83,28 @@ export function createPostUplink(
   const ending = new AbortController()
   const messages = `/messages?${pick(query, 'key')}`
   const heartbeat = `/heartbeat?${pick(query, 'window', 'key')}`
-  const http = new Http(base, ending.signal, uplinkTimeoutMs, platform)
+  const http = new Http(base, ending.signal, usualTimeoutMs, platform)
   const sendAwareness = createAwarenessUplink(http, query, ending.signal)
-  let last: Promise<unknown> = Promise.resolve()
-  let isIdle = true
-  let busy: BusyError | null = null
+  let last: Promise<Stored> | null = null
 
-  async function post(draft: Draft): Promise<Stored> {
-    // Later drafts must not overtake a delayed one.
-    if (busy) throw busy
+  async function post(draft: Draft, before: typeof last): Promise<Stored> {
     try {
+      // When idle, the request leaves synchronously.
+      if (before) await before.catch(throwIfBusy)
       return (await http.post<Stored>(messages, draft)) as Stored
     } catch (error) {
-      const reason = asSendingError(error)
-      if (reason instanceof BusyError) busy = reason
-      throw reason
+      throw asSendingError(error)
     }
   }
 
   return {
     send(draft) {
-      // When idle, the request leaves synchronously.
-      const sent = isIdle ? post(draft) : last.then(() => post(draft))
-      isIdle = false
-      const settled = sent
-        .catch(() => null)
-        .then(() => {
-          if (last !== settled) return
-          isIdle = true
-          busy = null
-        })
-      last = settled
+      const sent = post(draft, last)
+      const free = () => {
+        if (last === sent) last = null
+      }
+      last = sent
+      sent.then(free, free)
       return sent
     },
     beat(windows) {
@@ -125,6 +116,11 @@ export function createPostUplink(
   }
 }
 
+/** Later drafts must not overtake a delayed one. */
+function throwIfBusy(error: unknown): void {
+  if (error instanceof BusyError) throw error
+}
+
 const awarenessRetryMs = 1000
 
 /** One POST at a time; meanwhile only the newest report of each window and channel waits. */
@@ -133,25 +129,26 @@ function createAwarenessUplink(http: Http, query: URLSearchParams, ending: Abort
   const waiting = new Map<string, AwarenessReport>()
   let isBusy = false
 
-  async function sendNext(): Promise<void> {
-    const [next] = waiting
-    isBusy = next !== undefined
-    if (!next) return
-    const [place, report] = next
-    waiting.delete(place)
-    try {
-      await http.post(path, report)
-    } catch (error) {
-      if (ending.aborted || asSendingError(error) instanceof RefusedError) return void sendNext()
-      if (!waiting.has(place)) waiting.set(place, report)
-      await new Promise((resolve) => setTimeout(resolve, awarenessRetryMs))
+  async function sendAll(): Promise<void> {
+    isBusy = true
+    // Also those that are added meanwhile.
+    for (const [place, report] of waiting) {
+      waiting.delete(place)
+      try {
+        await http.post(path, report)
+      } catch (error) {
+        if (ending.aborted) return
+        if (asSendingError(error) instanceof RefusedError) continue
+        if (!waiting.has(place)) waiting.set(place, report)
+        await new Promise((resolve) => setTimeout(resolve, awarenessRetryMs))
+      }
     }
-    if (!ending.aborted) await sendNext()
+    isBusy = false
   }
 
   return (report: AwarenessReport) => {
     waiting.set(`${report.window} ${report.channel}`, report)
-    if (!isBusy) void sendNext()
+    if (!isBusy) void sendAll()
   }
 }
 
@@ -172,15 +169,16 @@ export function askClock(http: Http, { query, onFrame }: Pick<Opening, 'query' |
 export function asClosing(error: unknown): Closing {
   if (!(error instanceof HttpError)) return lost
   const { status, code, message: sentence, retryAfterMs } = error
-  if (code === 'draining') return { code, sentence, retryAfterMs }
-  if (status === 401)
-    return { code: code === 'session-expired' ? 'expired' : 'uninvited', sentence, retryAfterMs }
-  const isFinal = status >= 400 && status < 500 && !transientStatuses.has(status)
-  return { code: isFinal ? 'refused' : 'lost', sentence, retryAfterMs }
+  const closing = (code: Closing['code']) => ({ code, sentence, retryAfterMs })
+  if (code === 'draining') return closing(code)
+  if (status === 401) return closing(code === 'session-expired' ? 'expired' : 'uninvited')
+  return closing(isFinal(status) ? 'refused' : 'lost')
 }
 
 /** Retryable statuses (RFC 9110, 15.5.9; RFC 8470; RFC 6585). */
 const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429])
+
+const isFinal = (status: number) => status >= 400 && status < 500 && !transientStatuses.has(status)
 
 /** For a busy server that names no delay. */
 const usualPauseMs = 500
@@ -191,5 +189,5 @@ function asSendingError(error: unknown): unknown {
   // A deleted document (410) may be restored.
   if (transientStatuses.has(status) || status === 410 || status === 503)
     return new BusyError(sentence, retryAfterMs ?? usualPauseMs)
-  return status >= 400 && status < 500 ? new RefusedError(code, sentence) : error
+  return isFinal(status) ? new RefusedError(code, sentence) : error
 }

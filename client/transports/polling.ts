@@ -1,17 +1,29 @@
 // Polling and long polling: successive requests from the last response's cursor; POSTs up.
 
 import type { PollAnswer } from '../../server/wire/messages.ts'
+import { longPollingModes, pollingModes } from '../../server/wire/modes.ts'
 import { asClosing, createPostUplink, Http, pick } from './http.ts'
-import { browser, type Opening, type OpenTransport, type Platform, type WebTransport } from './transport.ts'
+import {
+  browser,
+  type ChosenTransport,
+  type Opening,
+  type OpenTransport,
+  type Platform,
+} from './transport.ts'
 
-export const polling: WebTransport = {
+const usual = { intervalMs: 1000, holdMs: 25_000 }
+
+export const polling: ChosenTransport = {
   name: 'polling',
-  open: (opening, platform) => openPoll('/poll', opening.polling.intervalMs, 0, opening, platform),
+  modes: pollingModes,
+  open: (opening, platform) => openPoll('/poll', (opening.polling ?? usual).intervalMs, 0, opening, platform),
 }
 
-export const longPolling: WebTransport = {
+export const longPolling: ChosenTransport = {
   name: 'long-polling',
-  open: (opening, platform) => openPoll('/long-poll', 0, opening.polling.holdMs, opening, platform),
+  modes: longPollingModes,
+  open: (opening, platform) =>
+    openPoll('/long-poll', 0, (opening.polling ?? usual).holdMs, opening, platform),
 }
 
 /** Timeout beyond the server's hold time. */

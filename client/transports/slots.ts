@@ -4,7 +4,14 @@ import type { TransportName } from '../../server/wire/modes.ts'
 import { longPolling, polling } from './polling.ts'
 import { sse } from './sse.ts'
 import { streaming } from './streaming.ts'
-import type { Closing, Opening, OpenTransport, Transports, WebTransport } from './transport.ts'
+import type {
+  ChosenTransport,
+  Closing,
+  Opening,
+  OpenTransport,
+  Transports,
+  WebTransport,
+} from './transport.ts'
 import { websocket } from './websocket.ts'
 
 const full: Closing = {
@@ -108,7 +115,7 @@ function createSlots(locks: Pick<LockManager, 'request'>) {
   }
 }
 
-export const transportsByName: Transports = {
+export const transportsByName: Readonly<Record<TransportName, ChosenTransport>> = {
   sse,
   websocket,
   'long-polling': longPolling,

@@ -1,17 +1,18 @@
 // Server-sent events down, one POST per message up; request streaming shares the EventSource part.
 
 import type { DownFrame } from '../../server/wire/messages.ts'
+import { sseModes } from '../../server/wire/modes.ts'
 import { asClosing, createPostUplink } from './http.ts'
 import {
-  browser,
+  type ChosenTransport,
   now,
   type Opening,
   type OpenTransport,
   type Platform,
-  type WebTransport,
+  requests,
 } from './transport.ts'
 
-export const sse: WebTransport = { name: 'sse', open: openSse }
+export const sse: ChosenTransport = { name: 'sse', modes: sseModes, open: openSse }
 
 function openSse(opening: Opening, platform?: Platform): OpenTransport {
   const uplink = createPostUplink(opening, platform)
@@ -46,7 +47,7 @@ const frameTypes = [
 export function openStream(
   path: string,
   { base, query, onFrame, onClose }: Opening,
-  platform = browser,
+  platform: Pick<Platform, 'openEvents'> = requests,
 ): () => void {
   const source = platform.openEvents(`${base}${path}?${query}`)
 

@@ -1,21 +1,23 @@
 // EventSource down, one streaming `fetch` up with one JSON frame per line (Chromium, HTTP/2).
 
 import type { UpFrame } from '../../server/wire/messages.ts'
+import { streamingModes } from '../../server/wire/modes.ts'
 import { pick } from './http.ts'
 import { openStream } from './sse.ts'
 import {
   browser,
+  type ChosenTransport,
   type Closing,
   createAnswers,
   lost,
   now,
   type Opening,
   type OpenTransport,
-  type WebTransport,
 } from './transport.ts'
 
-export const streaming: WebTransport = {
+export const streaming: ChosenTransport = {
   name: 'streaming',
+  modes: streamingModes,
   open: openStreaming,
   lacks: () => (canStream() ? null : unsupported.sentence),
 }

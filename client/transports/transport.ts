@@ -26,10 +26,18 @@ export interface WebTransport {
   readonly lacks?: () => string | null
 }
 
+/** Brings its own rows of the table, so that a bundle has no others. */
+export interface ChosenTransport extends WebTransport {
+  readonly modes: readonly Mode[]
+}
+
 export type Transports = Readonly<Record<TransportName, WebTransport>>
 
-/** The transports over another platform than the browser's own. */
-export function transportsOver(platform: Platform, transports: readonly WebTransport[]): Transports {
+/** The transports over a platform; by default each over the browser's own. */
+export function transportsOver(
+  platform: Platform | undefined,
+  transports: readonly WebTransport[],
+): Transports {
   const over = ({ name, open }: WebTransport): [string, WebTransport] => [
     name,
     { name, open: (opening) => open(opening, platform) },
@@ -48,10 +56,16 @@ export interface Platform {
   readonly fetch: (address: string, request: RequestInit) => Promise<Response>
 }
 
-/** Sends credentials to both of the server's ports, whichever served the page. */
+// Both send credentials to both of the server's ports, whichever served the page.
+
+const openEvents: Platform['openEvents'] = (address) => new EventSource(address, { withCredentials: true })
+
+/** What every transport uses of the browser. */
+export const requests = { send: sendByXhr, openEvents }
+
 export const browser: Platform = {
   send: sendByXhr,
-  openEvents: (address) => new EventSource(address, { withCredentials: true }),
+  openEvents,
   openSocket: (address) => new WebSocket(address),
   fetch: (address, request) => fetch(address, { ...request, credentials: 'include' }),
 }
@@ -62,7 +76,7 @@ export interface Opening {
   readonly mode: Mode
   /** `window`, `key`, `opening`, `channels`, `cursor`. */
   readonly query: URLSearchParams
-  readonly polling: Polling
+  readonly polling?: Polling | undefined
   /** `receivedAt` is taken before the bytes are parsed; ms since the epoch. */
   readonly onFrame: (frame: DownFrame, receivedAt: number) => void
   /** The stream ended on either side. Called exactly once, and never after `close()`. */
@@ -109,20 +123,20 @@ export const lost: Closing = {
 }
 
 export class RefusedError extends Error {
+  override readonly name = 'RefusedError'
   readonly code: string
   constructor(code: string, sentence: string) {
     super(sentence)
-    this.name = 'RefusedError'
     this.code = code
   }
 }
 
 /** The server is overloaded; it accepted neither this draft nor any sent after it. */
 export class BusyError extends Error {
+  override readonly name = 'BusyError'
   readonly retryAfterMs: number
   constructor(sentence: string, retryAfterMs: number) {
     super(sentence)
-    this.name = 'BusyError'
     this.retryAfterMs = retryAfterMs
   }
 }

@@ -1,8 +1,10 @@
 // One WebSocket, both ways.
 
 import type { DownFrame, UpFrame } from '../../server/wire/messages.ts'
+import { websocketModes } from '../../server/wire/modes.ts'
 import {
   browser,
+  type ChosenTransport,
   type Closing,
   closingFrom,
   createAnswers,
@@ -11,10 +13,9 @@ import {
   type Opening,
   type OpenTransport,
   type Platform,
-  type WebTransport,
 } from './transport.ts'
 
-export const websocket: WebTransport = { name: 'websocket', open: openWebSocket }
+export const websocket: ChosenTransport = { name: 'websocket', modes: websocketModes, open: openWebSocket }
 
 function openWebSocket({ base, mode, query, onFrame, onClose }: Opening, platform = browser): OpenTransport {
   const answers = createAnswers()

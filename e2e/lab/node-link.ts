@@ -12,7 +12,7 @@ import {
   type WebTransport,
 } from '../../client/index.ts'
 import { processTimers } from '../../server/process.ts'
-import { type HttpVersion, type TransportName, transportNames } from '../../server/wire/modes.ts'
+import { type HttpVersion, modes, type TransportName, transportNames } from '../../server/wire/modes.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 
 export type LinkOpening = Omit<Opening, 'base'> & { readonly origin: string }
@@ -61,6 +61,7 @@ export function openNodeLink({ name, mode, mayFall, originFor, connect, ...parts
     key,
     // The link falls back along the modes' `fallback` fields.
     mode: mayFall ? mode : { ...mode, fallback: null },
+    modes,
     cursor: null,
     renewSession: () => Promise.resolve(true),
     timers: processTimers,

@@ -5,13 +5,13 @@ export type TransportName = (typeof transportNames)[number]
 export const httpVersions = ['2', '1.1'] as const
 export type HttpVersion = (typeof httpVersions)[number]
 
-/**
- * ALPN name (RFC 7301), whether requests share a connection (RFC 9113, 5), and whether browsers
- * speak it over TLS alone.
- */
+/** Whether browsers speak it over TLS alone. */
+export const needsTls: Readonly<Record<HttpVersion, boolean>> = { '2': true, '1.1': false }
+
+/** ALPN name (RFC 7301), and whether requests share a connection (RFC 9113, 5). */
 export const connections = {
-  '2': { alpn: 'h2', isShared: true, needsTls: true },
-  '1.1': { alpn: 'http/1.1', isShared: false, needsTls: false },
+  '2': { alpn: 'h2', isShared: true },
+  '1.1': { alpn: 'http/1.1', isShared: false },
 } as const
 
 export interface Mode {
@@ -64,25 +64,31 @@ const usual = {
   joinsConnection: false,
 } as const
 
-type Row = Omit<Mode, 'name' | keyof typeof usual> & Partial<Mode>
+type Row = Omit<Mode, 'name' | 'transport' | keyof typeof usual> & Partial<Mode>
 
-const rows: readonly Row[] = [
+function modesOf(transport: TransportName, rows: readonly Row[]): readonly Mode[] {
+  return rows.map((row) => ({ name: `${transport}/${row.http}`, transport, ...usual, ...row }))
+}
+
+// Pure, so that a bundle has the modes of its transports alone.
+
+export const sseModes = /* @__PURE__ */ modesOf('sse', [
   {
-    transport: 'sse',
     http: '2',
     label: 'SSE + XHR, HTTP/2',
     fallback: 'sse/1.1',
   },
   {
-    transport: 'sse',
     http: '1.1',
     label: 'SSE + XHR, HTTP/1.1',
     windowsPerBrowser: heldOverHttp1,
     whenFull: 'sse/2',
     fallback: 'long-polling/1.1',
   },
+])
+
+export const websocketModes = /* @__PURE__ */ modesOf('websocket', [
   {
-    transport: 'websocket',
     http: '1.1',
     label: 'WebSocket',
     uplink: 'socket',
@@ -90,7 +96,6 @@ const rows: readonly Row[] = [
     fallback: 'sse/2',
   },
   {
-    transport: 'websocket',
     http: '2',
     label: 'WebSocket, HTTP/2',
     uplink: 'socket',
@@ -98,23 +103,26 @@ const rows: readonly Row[] = [
     joinsConnection: true,
     fallback: 'websocket/1.1',
   },
+])
+
+export const streamingModes = /* @__PURE__ */ modesOf('streaming', [
   {
-    transport: 'streaming',
     http: '2',
     label: 'SSE + streamed uplink, HTTP/2',
     uplink: 'streamed',
     mostUnderWay,
     fallback: 'sse/2',
   },
+])
+
+export const longPollingModes = /* @__PURE__ */ modesOf('long-polling', [
   {
-    transport: 'long-polling',
     http: '2',
     label: 'Long polling, HTTP/2',
     isPush: false,
     fallback: 'long-polling/1.1',
   },
   {
-    transport: 'long-polling',
     http: '1.1',
     label: 'Long polling, HTTP/1.1',
     isPush: false,
@@ -122,26 +130,30 @@ const rows: readonly Row[] = [
     whenFull: 'long-polling/2',
     fallback: 'polling/1.1',
   },
+])
+
+export const pollingModes = /* @__PURE__ */ modesOf('polling', [
   {
-    transport: 'polling',
     http: '2',
     label: 'Polling, HTTP/2',
     isPush: false,
     fallback: 'polling/1.1',
   },
   {
-    transport: 'polling',
     http: '1.1',
     label: 'Polling, HTTP/1.1',
     isPush: false,
     fallback: null,
   },
-]
+])
 
-// Pure, so that a bundle without modes drops the table.
-export const modes: readonly Mode[] = /* @__PURE__ */ rows.map((row) => {
-  return { name: `${row.transport}/${row.http}`, ...usual, ...row }
-})
+export const modes: readonly Mode[] = /* @__PURE__ */ [
+  sseModes,
+  websocketModes,
+  streamingModes,
+  longPollingModes,
+  pollingModes,
+].flat()
 
 export function modeNamed(name: string): Mode | undefined {
   return modes.find((mode) => mode.name === name)

@@ -97,7 +97,7 @@ export async function measureTurn(
     isAnswered = false
     sentAt.set(id, at)
     const draft = { id, channel: probesChannel, kind: 'probe', from: sender.name, at } as const
-    sender.connection.send({ ...draft, body: { text: keystroke } }).then(
+    sender.connection.uplink.send({ ...draft, body: { text: keystroke } }).then(
       () => {
         const tookMs = timers.now() - at
         roundTripMs = Math.min(roundTripMs ?? tookMs, tookMs)
