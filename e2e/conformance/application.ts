@@ -68,8 +68,8 @@ export async function startApplication(options: Partial<CrosswindOptions> = {}) 
 
 const paceMs = 20
 
-/** Asks for the application's own pages, and talks to its own WebSocket, until `finish`. */
-export async function useOwnRoutes({ origin, ca }: Pick<Application, 'origin' | 'ca'>) {
+/** Asks for the application’s own pages, and talks over its own WebSocket, until `finish`. */
+export async function visitOwnRoutes({ origin, ca }: Pick<Application, 'origin' | 'ca'>) {
   const clients = httpVersions.map((version) => connectHttp(version, origin[version], ca))
   const socket = connectHttp('1.1', origin['1.1'], ca).openSocket('/own')
   await once(socket, 'open')
@@ -79,7 +79,7 @@ export async function useOwnRoutes({ origin, ca }: Pick<Application, 'origin' | 
   let isOver = false
   let rounds = 0
   let slowestMs = 0
-  async function use(): Promise<void> {
+  async function visit(): Promise<void> {
     for (; !isOver; rounds += 1) {
       const startedAt = performance.now()
       for (const client of clients) {
@@ -93,13 +93,13 @@ export async function useOwnRoutes({ origin, ca }: Pick<Application, 'origin' | 
       await delay(paceMs)
     }
   }
-  const used = Promise.race([use(), closed])
-  used.catch(() => undefined)
+  const visited = Promise.race([visit(), closed])
+  visited.catch(() => undefined)
   return {
     /** Rejects unless all was answered; resolves to how often, and to the slowest time, ms. */
     async finish() {
       isOver = true
-      await used
+      await visited
       for (const client of clients) client.close()
       socket.terminate()
       return { rounds, slowestMs }

@@ -4,17 +4,17 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { defaultConfig } from '../../server/config/config.ts'
 import { modes } from '../../server/wire/modes.ts'
-import { type Application, startApplication, useOwnRoutes } from './application.ts'
+import { type Application, startApplication, visitOwnRoutes } from './application.ts'
 import { testTransportContract } from './transport-contract.ts'
 
 const { maxMessageBytes } = defaultConfig.limits
 
 describe('on an application’s servers', () => {
   let application: Application
-  let ownRoutes: Awaited<ReturnType<typeof useOwnRoutes>>
+  let ownRoutes: Awaited<ReturnType<typeof visitOwnRoutes>>
   before(async () => {
     application = await startApplication()
-    ownRoutes = await useOwnRoutes(application)
+    ownRoutes = await visitOwnRoutes(application)
   })
   after(() => application.close())
 
