@@ -58,7 +58,7 @@ export async function startApplication(options: Partial<CrosswindOptions> = {}) 
     origin: { '2': `https://localhost:${ports['2']}`, '1.1': `https://localhost:${ports['1.1']}` },
     ca: tls.cert,
     async close() {
-      await crosswind.close({ drainMs: 0 })
+      await crosswind.close({ drainMs: 2000 })
       for (const socket of sockets) socket.destroy()
       for (const server of Object.values(servers)) server.close()
       await rm(directory, { recursive: true, force: true })
