@@ -299,8 +299,14 @@ export class GuestConnections {
   }
 
   watch(server: EventEmitter): void {
+    // A session follows its socket at once.
+    let opened: Socket | undefined
+    const note = (socket: Socket) => {
+      opened = socket
+    }
+    server.prependListener('connection', note).prependListener('secureConnection', note)
     server.on('session', (session: ServerHttp2Session) => {
-      this.#takeSession(session)
+      this.#takeSession(session, undefined, opened)
     })
   }
 
@@ -336,8 +342,13 @@ export class GuestConnections {
     return connection
   }
 
-  #takeSession(session: ServerHttp2Session, first?: ServerHttp2Stream): Connection {
-    const connection = this.#take(session, countedSocket(session))
+  /** Without its socket, a session cannot be cut while the peer does not read. */
+  #takeSession(
+    session: ServerHttp2Session,
+    first?: ServerHttp2Stream,
+    socket = countedSocket(session),
+  ): Connection {
+    const connection = this.#take(session, socket)
     session.once('close', () => this.#open.delete(connection))
     watchSession(connection, session, this.#timers.now)
     session.prependListener('stream', (stream) => connection.foreign.add(stream))
