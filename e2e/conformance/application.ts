@@ -13,6 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { WebSocketServer } from 'ws'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { type CrosswindOptions, createCrosswind, serverOptions } from '../../server/index.ts'
+import { endsWithin } from '../../server/process.ts'
 import { type HttpVersion, httpVersions } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 
@@ -59,8 +60,11 @@ export async function startApplication(options: Partial<CrosswindOptions> = {}) 
     ca: tls.cert,
     async close() {
       await crosswind.close({ drainMs: 2000 })
-      for (const socket of sockets) socket.destroy()
+      const closed = Object.values(servers).map((server) => once(server, 'close'))
       for (const server of Object.values(servers)) server.close()
+      // What was said last must leave.
+      await endsWithin(Promise.all(closed), 500)
+      for (const socket of sockets) socket.destroy()
       await rm(directory, { recursive: true, force: true })
     },
   }
