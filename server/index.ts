@@ -140,6 +140,7 @@ export async function createCrosswind(options: CrosswindOptions) {
      * `requests: false`, requests reach it by `handler`, `express`, `koa` or `fastify`.
      */
     attach(server: AnyServer, how: { readonly requests?: boolean } = {}): void {
+      connections.watch(server)
       attach(server, path, takers, how)
     },
     /**

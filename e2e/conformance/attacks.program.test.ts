@@ -9,9 +9,10 @@ import { defaultConfig } from '../../server/config/config.ts'
 import type { Draft } from '../../server/wire/messages.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { draftOf } from '../clients/client.ts'
-import { type AttackName, attacks, onDocuments } from './attacks.ts'
+import { visitOwnRoutes } from './application.ts'
+import { type AttackName, attacks, onDocuments, onPages } from './attacks.ts'
 import { type CalmWindows, openCalmWindows } from './calm-windows.ts'
-import { openClient } from './contract-client.ts'
+import { contentOf, openClient } from './contract-client.ts'
 import {
   type Attacker,
   type FloodedServer,
@@ -51,6 +52,7 @@ const names = Object.keys(attacks) as AttackName[]
 
 const attacked = [
   ['a page of the maximum size', { editor: 'mirror' }, fillPage, names],
+  ['a channel of an application', null, fillPage, names.filter((name) => !onPages.has(name))],
   [
     'a long document',
     { editor: 'shared', storage: 'sqlite' },
@@ -64,17 +66,19 @@ for (const [what, setting, fill, own] of attacked)
     let server: FloodedServer
     let attacker: Attacker
     let calm: CalmWindows
+    let ownRoutes: Awaited<ReturnType<typeof visitOwnRoutes>> | null = null
 
     before(async () => {
       ;[server, attacker] = await Promise.all([
-        startFloodedServer({ ...config, ...setting }),
+        startFloodedServer({ ...config, ...setting }, setting === null),
         startAttacker(),
       ])
       await fill(server)
       // Lets the threads that read the document end: what they hold is not the attack's.
       await delay(threadsEndMs)
       calm = await openCalmWindows(server, ['sse/2', 'websocket/1.1'])
-      for (const name of warmUp) await attacker.attack(name, server.ports, isLong ? 5000 : 500)
+      if (server.isApplication) ownRoutes = await visitOwnRoutes(server)
+      for (const name of warmUp) await attacker.attack(name, server.target, isLong ? 5000 : 500)
     })
     after(async () => {
       calm.close()
@@ -87,7 +91,7 @@ for (const [what, setting, fill, own] of attacked)
         await delay(quietMs)
         const quiet = await calm.takeLatencies()
         const atStart = await server.memory()
-        const connections = await attacker.attack(name, server.ports, attackMs)
+        const connections = await attacker.attack(name, server.target, attackMs)
         const attacked = await calm.takeLatencies()
         await delay(quietMs)
         quiet.push(...(await calm.takeLatencies()))
@@ -109,14 +113,18 @@ for (const [what, setting, fill, own] of attacked)
       })
     }
 
-    test('no message was lost, duplicated or reordered', { timeout }, async (t) => {
+    test('no message was lost, duplicated or reordered, and an application’s own routes answered', {
+      timeout,
+    }, async (t) => {
       t.diagnostic(`${await calm.finish()} messages`)
+      await ownRoutes?.finish()
     })
   })
 
 async function fillPage(server: FloodedServer): Promise<void> {
   const html = 'x'.repeat(defaultConfig.limits.maxMessageBytes - 1000)
-  await write(server, [draftOf('filler', 1, html, 'attacked')])
+  const content = contentOf(server.isApplication, 'edit', html)
+  await write(server, [{ ...draftOf('filler', 1, '', 'attacked'), ...content }])
 }
 
 /** 8 million characters in one base. */

@@ -7,7 +7,8 @@ import { integrationBomb, UpdateWriter } from '../../server/document/testing.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { webSocketFrame } from '../load/lean-http.ts'
 import { calmName } from './calm-windows.ts'
-import { type Ports, pour, pourCopies } from './floods.ts'
+import { contentOf } from './contract-client.ts'
+import { pour, pourCopies, type Target } from './floods.ts'
 import {
   connectTls,
   fieldBlock,
@@ -20,9 +21,12 @@ import {
 } from './raw-http2.ts'
 
 /** Opens one attacking connection; `ended` resolves when the server closes it. */
-type Attempt = (ports: Ports, attempt: number) => Promise<{ readonly ended: Promise<unknown>; close(): void }>
+type Attempt = (
+  target: Target,
+  attempt: number,
+) => Promise<{ readonly ended: Promise<unknown>; close(): void }>
 
-export async function attack(name: AttackName, ports: Ports, forMs: number): Promise<number> {
+export async function attack(name: AttackName, target: Target, forMs: number): Promise<number> {
   const [atOnce, attempt]: Attack = attacks[name]
   const end = delay(forMs)
   const until = performance.now() + forMs
@@ -31,7 +35,7 @@ export async function attack(name: AttackName, ports: Ports, forMs: number): Pro
   async function repeat(): Promise<void> {
     while (performance.now() < until) {
       attempts += 1
-      const { ended, close } = await attempt(ports, attempts)
+      const { ended, close } = await attempt(target, attempts)
       await Promise.race([ended, end])
       close()
       // Limits the reconnect rate, which is not under test.
@@ -57,11 +61,11 @@ async function connect(port: number) {
 }
 
 /** Never reads the response. */
-function pipelined(next: () => string): Attempt {
-  return async ({ '1.1': port }) => {
+function pipelined(next: (isApplication: boolean) => string): Attempt {
+  return async ({ '1.1': port, isApplication }) => {
     const { socket, ended, close } = await connect(port)
     socket.pause()
-    pour(socket, () => Buffer.from(Array.from({ length: 50 }, next).join('')))
+    pour(socket, () => Buffer.from(Array.from({ length: 50 }, () => next(isApplication)).join('')))
     return { ended, close }
   }
 }
@@ -97,9 +101,10 @@ function post(path: string, body: string): string {
 
 let edits = 0
 
-function edit(from: string): string {
+function edit(isApplication: boolean, from: string): string {
   edits += 1
-  return JSON.stringify({ id: `${from}-${edits}`, channel, kind: 'edit', from, at: 1, body: { html: '' } })
+  const content = contentOf(isApplication, 'edit', '')
+  return JSON.stringify({ id: `${from}-${edits}`, channel, from, at: 1, ...content })
 }
 
 const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
@@ -129,8 +134,8 @@ function put(path: string, body: string): string {
   return `${head}\r\n\r\n${body}`
 }
 
-const title = (channel: string, from: string) =>
-  JSON.stringify({ id: `${from}-1`, channel, kind: 'title', from, at: 1, body: { title: 'x' } })
+const title = (isApplication: boolean, channel: string, from: string) =>
+  JSON.stringify({ id: `${from}-1`, channel, from, at: 1, ...contentOf(isApplication, 'title', 'x') })
 
 const random = (length: number) =>
   Array.from({ length }, () => Math.floor(Math.random() * 36).toString(36)).join('')
@@ -275,7 +280,10 @@ export const attacks = {
   'states of invented windows over WebSocket': [4, inventedWindows],
   'PINGs over WebSocket, answers read': [2, webSocket(webSocketFrame('', 'ping'), true)],
   'a streamed body, answers unread': [8, streamedBody],
-  'POSTs sent ahead, answers unread': [8, pipelined(() => post('/api/messages', edit('attacker')))],
+  'POSTs sent ahead, answers unread': [
+    8,
+    pipelined((isApplication) => post('/api/messages', edit(isApplication, 'attacker'))),
+  ],
   'polls sent ahead, answers unread': [8, pipelined(() => get(`/api/poll?window=p&${onPage}&first`))],
   'long polls sent ahead, answers unread': [8, pipelined(() => get(`/api/long-poll?window=p&${onPage}`))],
   'pages sent for ahead, answers unread': [8, pipelined(() => get(`/d/${channel}`))],
@@ -327,9 +335,12 @@ export const attacks = {
   ],
   'titles of new documents, sent ahead': [
     4,
-    pipelined(() => post('/api/messages', title(random(8), random(8)))),
+    pipelined((isApplication) => post('/api/messages', title(isApplication, random(8), random(8)))),
   ],
-  'messages of invented senders, sent ahead': [4, pipelined(() => post('/api/messages', edit(random(40))))],
+  'messages of invented senders, sent ahead': [
+    4,
+    pipelined((isApplication) => post('/api/messages', edit(isApplication, random(40)))),
+  ],
   'heartbeats in another window’s name': [
     4,
     posted(() => ({
@@ -362,6 +373,18 @@ export const onDocuments: ReadonlySet<AttackName> = new Set([
   'polls over HTTP/2 without a window',
   'pages over HTTP/2 without a window',
   'streams over HTTP/2 without a window',
+])
+
+/** Attacks on what an application's server does not have: pages, their texts and their documents. */
+export const onPages: ReadonlySet<AttackName> = new Set([
+  'pages sent for ahead, answers unread',
+  'pages over HTTP/2 without a window',
+  'texts that lack their last byte',
+  'texts of spaces, sent ahead',
+  'malformed updates, sent ahead',
+  'updates that take long to integrate, sent ahead',
+  'updates of invented authors, sent ahead',
+  'updates under an id that is taken, sent ahead',
 ])
 
 export type AttackName = keyof typeof attacks

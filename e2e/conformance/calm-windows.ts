@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type HttpVersion, modeNamed } from '../../server/wire/modes.ts'
+import { modeNamed } from '../../server/wire/modes.ts'
 import { draftOf, nameOf } from '../clients/client.ts'
-import { type ContractClient, openClient } from './contract-client.ts'
+import { type ContractClient, contentOf, openClient } from './contract-client.ts'
+import type { FloodedServer } from './flood-processes.ts'
 
 const paceMs = 20
 
@@ -22,7 +23,7 @@ interface CalmWindow {
 }
 
 export async function openCalmWindows(
-  { origin, ca }: { readonly origin: Readonly<Record<HttpVersion, string>>; readonly ca: string },
+  { origin, ca, isApplication }: Pick<FloodedServer, 'origin' | 'ca' | 'isApplication'>,
   modeNames: readonly string[],
 ): Promise<CalmWindows> {
   const windows = modeNames.map((modeName, index): CalmWindow => {
@@ -33,12 +34,13 @@ export async function openCalmWindows(
     return { name, client: openClient({ mode, origin: origin[mode.http], query, ca }), seen: [] }
   })
   for (const { client } of windows) await client.next('welcome')
-  return new CalmWindows(windows)
+  return new CalmWindows(windows, isApplication)
 }
 
 export class CalmWindows {
   readonly failures: string[] = []
   readonly #windows: readonly CalmWindow[]
+  readonly #isApplication: boolean
   readonly #sent: string[] = []
   readonly #dueAt = new Map<string, number>()
   readonly #arrivals = new EventEmitter()
@@ -46,8 +48,9 @@ export class CalmWindows {
   #latencies: number[] = []
   #isWriting = true
 
-  constructor(windows: readonly CalmWindow[]) {
+  constructor(windows: readonly CalmWindow[], isApplication: boolean) {
     this.#windows = windows
+    this.#isApplication = isApplication
     for (const window of windows) this.#read(window).catch(() => undefined)
     this.#writing = this.#write()
   }
@@ -73,8 +76,8 @@ export class CalmWindows {
       await delay(Math.max(0, due - performance.now()))
       const window = this.#windows[count % this.#windows.length]
       if (!window) continue
-      const body = { title: `text ${count}` }
-      const draft = { ...draftOf(window.name, count, '', 'calm'), kind: 'title', body } as const
+      const content = contentOf(this.#isApplication, 'title', `text ${count}`)
+      const draft = { ...draftOf(window.name, count, '', 'calm'), ...content }
       this.#dueAt.set(draft.id, due)
       this.#sent.push(draft.id)
       window.client

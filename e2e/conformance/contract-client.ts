@@ -19,6 +19,13 @@ export interface ContractClient extends Omit<NodeTransport, 'send'> {
   readonly ended: Promise<Closing>
 }
 
+/** A text as a message: on an application's server JSON, on the page's of the given kind. */
+export function contentOf(isApplication: boolean, kind: 'edit' | 'title', text: string) {
+  if (isApplication) return { kind: 'json', body: { data: text } } as const
+  if (kind === 'edit') return { kind, body: { html: text } } as const
+  return { kind, body: { title: text } } as const
+}
+
 const usualPolling = { intervalMs: 20, holdMs: 300 }
 
 interface ClientOpening extends Omit<NodeOpening, 'polling' | 'onFrame' | 'onClose'> {

@@ -5,9 +5,10 @@ import { on, once } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { serverEnvironment, serverFlags } from '../../scripts/child-process.mjs'
+import type { Config } from '../../server/config/config.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import type { AttackName } from './attacks.ts'
-import type { FloodName, Ports } from './floods.ts'
+import type { FloodName, Target } from './floods.ts'
 
 /** Bytes, after a garbage collection. */
 export interface Memory {
@@ -21,15 +22,18 @@ export interface Memory {
 
 export type FloodedServer = Awaited<ReturnType<typeof startFloodedServer>>
 
-export async function startFloodedServer(config: unknown) {
-  const child = new Child('server', JSON.stringify(config))
-  const { ports, ca } = await child.message<{ ports: Ports; ca: string }>()
+/** `config` is that of our own server or, if it is an application's, of `createCrosswind`. */
+export async function startFloodedServer(config: unknown, isApplication = false) {
+  const child = new Child(isApplication ? 'application' : 'server', JSON.stringify(config))
+  const { ports, ca } = await child.message<{ ports: Record<HttpVersion, number>; ca: string }>()
   const origin: Readonly<Record<HttpVersion, string>> = {
     '2': `https://localhost:${ports['2']}`,
     '1.1': `https://localhost:${ports['1.1']}`,
   }
   return {
     ports,
+    target: { ...ports, isApplication },
+    isApplication,
     ca,
     origin,
     memory: () => child.ask<Memory>({}),
@@ -41,7 +45,7 @@ export async function startFloodedServer(config: unknown) {
 export type Attacker = Awaited<ReturnType<typeof startAttacker>>
 
 interface Order {
-  readonly ports: Ports
+  readonly target: Target
   readonly flood?: FloodName
   readonly attack?: AttackName
   readonly forMs?: number
@@ -52,9 +56,9 @@ export async function startAttacker() {
   await child.message()
   const run = async <Ending>(order: Order) => (await child.ask<{ ending: Ending }>(order)).ending
   return {
-    flood: (flood: FloodName, ports: Ports) => run<unknown>({ flood, ports }),
+    flood: (flood: FloodName, target: Target) => run<unknown>({ flood, target }),
     /** Resolves after `forMs` to the number of connections used. */
-    attack: (attack: AttackName, ports: Ports, forMs: number) => run<number>({ attack, ports, forMs }),
+    attack: (attack: AttackName, target: Target, forMs: number) => run<number>({ attack, target, forMs }),
     close: () => child.close(),
   }
 }
@@ -102,16 +106,20 @@ class Child {
   }
 }
 
-if (import.meta.main) await (process.argv[2] === 'server' ? serve(process.argv[3] ?? '{}') : attackOnDemand())
+if (import.meta.main) {
+  const [, , role, config = '{}'] = process.argv
+  await (role === 'attacker' ? attackOnDemand() : serve(role === 'application', JSON.parse(config)))
+}
 
-async function serve(config: string): Promise<void> {
+async function start(isApplication: boolean, config: Partial<Config>) {
+  if (isApplication) return (await import('./application.ts')).startApplication(config as object)
   const { startTestServer, testConfig } = await import('../../server/testing.ts')
-  const { limits, ...change } = JSON.parse(config)
-  const server = await startTestServer({
-    editor: 'mirror',
-    ...change,
-    limits: { ...testConfig.limits, ...limits },
-  })
+  const limits = { ...testConfig.limits, ...config.limits }
+  return startTestServer({ editor: 'mirror', ...config, limits })
+}
+
+async function serve(isApplication: boolean, config: Partial<Config>): Promise<void> {
+  const server = await start(isApplication, config)
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
 
@@ -138,8 +146,8 @@ async function attackOnDemand(): Promise<void> {
   const { floods } = await import('./floods.ts')
   process.on(
     'message',
-    async ({ number, ports, flood, attack: name, forMs = 0 }: Order & { number: number }) => {
-      const ending = flood ? await floods[flood](ports) : name && (await attack(name, ports, forMs))
+    async ({ number, target, flood, attack: name, forMs = 0 }: Order & { number: number }) => {
+      const ending = flood ? await floods[flood](target) : name && (await attack(name, target, forMs))
       process.send?.({ ending, number })
     },
   )

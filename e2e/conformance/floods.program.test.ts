@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { visitOwnRoutes } from './application.ts'
 import { type CalmWindows, openCalmWindows } from './calm-windows.ts'
 import {
   type Attacker,
@@ -18,8 +19,6 @@ const mostLatencyMs = 5000
 /** Growth of used and of held memory, which the allocator returns late. */
 const mostKeptBytes = 40_000_000
 const mostHeldBytes = 200_000_000
-/** Makes an endless flood fail under its own name. */
-const timeout = 15_000
 
 const config = {
   heartbeatMs: 1000,
@@ -86,18 +85,50 @@ function isSilence(answer: string): void {
   assert.equal(answer, '')
 }
 
-describe('during a flood', () => {
+/** Node's own answer. */
+const isTimeout = (answer: string) => assert.match(answer, /^HTTP\/1\.1 408 Request Timeout\r\n/)
+
+interface Subject {
+  readonly isApplication?: boolean
+  /** Makes an endless flood fail under its own name. */
+  readonly timeout: number
+  readonly endings: typeof endings
+  readonly skipped?: Partial<Record<FloodName, string>>
+}
+
+const subjects: Readonly<Record<string, Subject>> = {
+  'a server of our own': { timeout: 15_000, endings },
+  'an application’s servers': {
+    isApplication: true,
+    // `serverOptions()` allows half a minute for the headers.
+    timeout: 45_000,
+    endings: {
+      ...endings,
+      'slow headers, HTTP/1.1': isTimeout,
+      'slow headers, HTTP/1.1 on the port of HTTP/2': isTimeout,
+      'a silent connection': (answer: string) => answer === '' || isTimeout(answer),
+    },
+    skipped: { 'pages without a window': 'how long its own pages may wait is the application’s to say' },
+  },
+}
+
+for (const [what, subject] of Object.entries(subjects))
+  describe(`during a flood of ${what}`, () => testFloods(subject))
+
+function testFloods({ isApplication = false, timeout, endings, skipped = {} }: Subject): void {
   let server: FloodedServer
   let attacker: Attacker
   let calm: CalmWindows
   let atStart: Memory
+  let ownRoutes: Awaited<ReturnType<typeof visitOwnRoutes>> | null = null
   const begun = new Map<FloodName, Promise<unknown>>()
 
   before(async () => {
-    ;[server, attacker] = await Promise.all([startFloodedServer(config), startAttacker()])
+    ;[server, attacker] = await Promise.all([startFloodedServer(config, isApplication), startAttacker()])
     calm = await openCalmWindows(server, ['sse/2', 'websocket/1.1'])
+    if (isApplication) ownRoutes = await visitOwnRoutes(server)
     atStart = await server.memory()
-    for (const name of patient) begun.set(name, attacker.flood(name, server.ports))
+    for (const name of patient) begun.set(name, attacker.flood(name, server.target))
   })
   after(async () => {
     calm.close()
@@ -105,9 +136,10 @@ describe('during a flood', () => {
   })
 
   for (const name of Object.keys(floods) as FloodName[]) {
-    test(`${name}: the server ends or slows it, and the windows stay open`, { timeout }, async (t) => {
+    const options = { timeout, skip: skipped[name] ?? false }
+    test(`${name}: the server ends or slows it, and the windows stay open`, options, async (t) => {
       await calm.takeLatencies()
-      const ending = await (begun.get(name) ?? attacker.flood(name, server.ports))
+      const ending = await (begun.get(name) ?? attacker.flood(name, server.target))
       const check = endings[name]
       check?.(ending as never)
       const latencies = await calm.takeLatencies()
@@ -117,8 +149,14 @@ describe('during a flood', () => {
     })
   }
 
-  test('no message was lost, duplicated or reordered', { timeout }, async (t) => {
+  test('no message was lost, duplicated or reordered, and an application’s own routes answered', {
+    timeout,
+  }, async (t) => {
     t.diagnostic(`${await calm.finish()} messages`)
+    if (!ownRoutes) return
+    const { rounds, slowestMs } = await ownRoutes.finish()
+    t.diagnostic(`${rounds} rounds of the application’s own routes, the slowest ${slowestMs.toFixed(0)} ms`)
+    assert.ok(slowestMs < mostLatencyMs)
   })
 
   test('memory returns to its level, and the terminal has one line per kind of incident', async (t) => {
@@ -137,7 +175,7 @@ describe('during a flood', () => {
   test('after closing, nothing keeps the process alive', { timeout }, async () => {
     assert.equal(await server.close(), 0)
   })
-})
+}
 
 function describeLatencies(sorted: readonly number[]): string {
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0

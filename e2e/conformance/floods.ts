@@ -5,6 +5,7 @@ import net from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { webSocketFrame } from '../load/lean-http.ts'
+import { contentOf } from './contract-client.ts'
 import {
   connectTls,
   fieldBlock,
@@ -18,9 +19,10 @@ import {
   streamAt,
 } from './raw-http2.ts'
 
-export interface Ports {
+export interface Target {
   readonly '2': number
   readonly '1.1': number
+  readonly isApplication: boolean
 }
 
 const slowMs = 100
@@ -66,23 +68,16 @@ export const floods = {
     zeroWindow(port, 60, (stream) => `/api/stream?window=zero${stream}&channels=main`),
   'pages without a window': ({ '2': port }) => zeroWindow(port, 200, () => '/'),
   /** Grants the largest windows, opens streams of a busy channel and stops reading. */
-  async 'a reader that stops'({ '2': port }) {
+  async 'a reader that stops'({ '2': port, isApplication }) {
     const raw = await openRawHttp2(port, settings.initialWindowSize(mostWindow))
     await raw.send(frames.windowUpdate(mostWindow - 65_535))
     await raw.send(...requests(20, (stream) => `/api/stream?window=stopped${stream}&channels=loud`))
     raw.stopReading()
     const author = await openRawHttp2(port)
-    const html = 'x'.repeat(12_000)
+    const content = contentOf(isApplication, 'edit', 'x'.repeat(12_000))
     for (let index = 0; await raw.send(frames.ping()); index += 1) {
       const stream = streamAt(index)
-      const draft = {
-        id: `loud-${index}`,
-        channel: 'loud',
-        kind: 'edit',
-        from: 'loud',
-        at: 1,
-        body: { html },
-      }
+      const draft = { id: `loud-${index}`, channel: 'loud', from: 'loud', at: 1, ...content }
       await author.send(postHeaders(stream), frames.data(stream, JSON.stringify(draft), true))
       // Slower than a window's message rate, so that the channel stays busy.
       await delay(10)
@@ -152,7 +147,7 @@ export const floods = {
     }
     return ending
   },
-} as const satisfies Readonly<Record<string, (ports: Ports) => Promise<unknown>>>
+} as const satisfies Readonly<Record<string, (target: Target) => Promise<unknown>>>
 
 export type FloodName = keyof typeof floods
 

@@ -7,7 +7,7 @@ import type { AwarenessState, Draft, EditorName, Message } from '../../server/wi
 import type { Mode } from '../../server/wire/modes.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, type HttpClient, textOf } from '../clients/http-client.ts'
-import { type ContractClient, openClient } from './contract-client.ts'
+import { type ContractClient, contentOf, openClient } from './contract-client.ts'
 
 export interface Subject {
   /** Of the mode's listener. */
@@ -17,7 +17,8 @@ export interface Subject {
   /** Session cookie, if required. */
   readonly cookie?: string | undefined
   readonly maxMessageBytes: number
-  readonly editor: EditorName
+  /** Null on an application's server, where every channel is of the kind json. */
+  readonly editor: EditorName | null
 }
 
 /** Texts that careless framing would split, join or misread. */
@@ -88,10 +89,16 @@ function createStage(mode: Mode, subject: () => Subject) {
     return nameOf(key, `w${windows}`)
   }
 
-  return { mode, subject, run, key, open, joined, newChannel, newWindow }
+  const isApplication = () => subject().editor === null
+
+  function draftOf(from: string, count: number, text: string, channel: string): Draft {
+    return textOn(isApplication(), from, count, text, channel)
+  }
+
+  return { mode, subject, run, key, open, joined, newChannel, newWindow, isApplication, draftOf }
 }
 
-function testDelivery({ open, joined, newChannel, newWindow, mode }: Stage): void {
+function testDelivery({ open, joined, newChannel, newWindow, mode, isApplication, draftOf }: Stage): void {
   test('the welcome names the window, the HTTP version and a cursor', async () => {
     const window = newWindow()
     const client = open(newChannel(), { window })
@@ -107,11 +114,12 @@ function testDelivery({ open, joined, newChannel, newWindow, mode }: Stage): voi
     const reader = await joined(channel)
     const name = newWindow()
     const answers = []
-    for (let n = 1; n <= 20; n += 1) answers.push(await author.send(titleOf(name, n, `text ${n}`, channel)))
+    for (let n = 1; n <= 20; n += 1) answers.push(await author.send(draftOf(name, n, `text ${n}`, channel)))
     for (const client of [author, reader]) {
       for (let n = 1; n <= 20; n += 1) {
         const { message } = await client.next('message')
-        assert.deepEqual([message.id, message.body], [`${name}-${n}`, { title: `text ${n}` }])
+        const { id, body } = draftOf(name, n, `text ${n}`, channel)
+        assert.deepEqual([message.id, message.body], [id, body])
         assert.deepEqual(answers[n - 1], { type: 'stored', id: `${name}-${n}`, seq: message.seq })
       }
     }
@@ -122,7 +130,7 @@ function testDelivery({ open, joined, newChannel, newWindow, mode }: Stage): voi
     const client = await joined(channel)
     const name = newWindow()
     const numbers = Array.from({ length: 50 }, (_, index) => index + 1)
-    const answers = await Promise.all(numbers.map((n) => client.send(titleOf(name, n, `${n}`, channel))))
+    const answers = await Promise.all(numbers.map((n) => client.send(draftOf(name, n, `${n}`, channel))))
     const seqs = answers.map((answer) => answer.type === 'stored' && answer.seq)
     assert.deepEqual(
       seqs,
@@ -132,11 +140,15 @@ function testDelivery({ open, joined, newChannel, newWindow, mode }: Stage): voi
   })
 
   test('any text arrives as it was sent', async () => {
-    const client = await joined('probes')
+    // A title is one line.
+    const channel = isApplication() ? newChannel() : 'probes'
+    const draft = isApplication() ? draftOf : probeOf
+    const client = await joined(channel)
     const name = newWindow()
     for (const [index, text] of hostileTexts.entries()) {
-      await client.send(probeOf(name, index + 1, text))
-      assert.deepEqual((await nextWith(client, `${name}-${index + 1}`)).body, { text })
+      const sent = draft(name, index + 1, text, channel)
+      await client.send(sent)
+      assert.deepEqual((await nextWith(client, sent.id)).body, sent.body)
     }
   })
 
@@ -145,7 +157,7 @@ function testDelivery({ open, joined, newChannel, newWindow, mode }: Stage): voi
     const other = await joined(newChannel())
     const client = await joined(channel)
     const name = newWindow()
-    await client.send(titleOf(name, 1, 'x', channel))
+    await client.send(draftOf(name, 1, 'x', channel))
     await client.next('message')
     assert.ok(other.waiting().every(({ type }) => type !== 'message'))
   })
@@ -155,11 +167,12 @@ function testDelivery({ open, joined, newChannel, newWindow, mode }: Stage): voi
     const reader = await joined(`${one},${other}`)
     const author = await joined(one)
     const name = newWindow()
-    for (let n = 1; n <= 10; n += 1) await author.send(titleOf(name, n, '', n % 2 === 0 ? one : other))
+    for (let n = 1; n <= 10; n += 1) await author.send(draftOf(name, n, '', n % 2 === 0 ? one : other))
     for (let n = 1; n <= 10; n += 1) assert.equal((await reader.next('message')).message.id, `${name}-${n}`)
   })
 
-  test('probes reach every stream of their channel, and no other kind does', async () => {
+  test('probes reach every stream of their channel, and no other kind does', async (t) => {
+    if (isApplication()) return t.skip('an application’s server has no probes')
     const [author, reader] = [await joined('probes'), await joined('probes')]
     const name = newWindow()
     const probe = probeOf(name, 1, 'x')
@@ -169,7 +182,7 @@ function testDelivery({ open, joined, newChannel, newWindow, mode }: Stage): voi
       const { kind, body } = await nextWith(client, probe.id)
       assert.deepEqual([kind, body], ['probe', probe.body])
     }
-    for (const draft of [titleOf(name, 2, 'x', 'probes'), { ...probe, channel: newChannel() }]) {
+    for (const draft of [draftOf(name, 2, 'x', 'probes'), { ...probe, channel: newChannel() }]) {
       const refused = await author.send(draft)
       assert.equal(refused.type === 'refused' && refused.code, 'bad-shape')
     }
@@ -180,7 +193,7 @@ function testDelivery({ open, joined, newChannel, newWindow, mode }: Stage): voi
     const [author, reader, victim] = [await joined(channel), await joined(channel), await joined(channel)]
     const name = newWindow()
     for (let n = 1; n <= 20; n += 1) {
-      await author.send(titleOf(name, n, '', channel))
+      await author.send(draftOf(name, n, '', channel))
       if (n === 10) victim.cut()
     }
     for (let n = 1; n <= 20; n += 1) assert.equal((await reader.next('message')).message.id, `${name}-${n}`)
@@ -188,14 +201,14 @@ function testDelivery({ open, joined, newChannel, newWindow, mode }: Stage): voi
   })
 }
 
-function testResends({ joined, newChannel, newWindow }: Stage): void {
+function testResends({ joined, newChannel, newWindow, draftOf }: Stage): void {
   test('the same message sent twice is stored once and acknowledged twice', async () => {
     const channel = newChannel()
     const client = await joined(channel)
     const name = newWindow()
-    const first = await client.send(titleOf(name, 1, 'x', channel))
-    assert.deepEqual(await client.send(titleOf(name, 1, 'x', channel)), first)
-    await client.send(titleOf(name, 2, 'y', channel))
+    const first = await client.send(draftOf(name, 1, 'x', channel))
+    assert.deepEqual(await client.send(draftOf(name, 1, 'x', channel)), first)
+    await client.send(draftOf(name, 2, 'y', channel))
     assert.deepEqual(
       [(await client.next('message')).message.id, (await client.next('message')).message.id],
       [`${name}-1`, `${name}-2`],
@@ -205,7 +218,7 @@ function testResends({ joined, newChannel, newWindow }: Stage): void {
   test('an id belongs to its sender and channel; reusing it for another message is refused', async () => {
     const channel = newChannel()
     const client = await joined(channel)
-    const draft = titleOf(newWindow(), 1, 'x', channel)
+    const draft = draftOf(newWindow(), 1, 'x', channel)
     const elsewhere = await client.send({ ...draft, channel: newChannel() })
     const stored = await client.send(draft)
     const { message } = await client.next('message')
@@ -213,9 +226,9 @@ function testResends({ joined, newChannel, newWindow }: Stage): void {
     assert.notDeepEqual(stored, elsewhere)
     const foreign = await client.send({ ...draft, from: newWindow() })
     assert.equal(foreign.type === 'refused' && foreign.code, 'bad-shape')
-    const refused = await client.send({ ...draft, body: { title: 'y' } })
+    const refused = await client.send({ ...draft, body: draftOf(draft.from, 1, 'y', channel).body })
     assert.equal(refused.type === 'refused' && refused.code, 'id-taken')
-    await client.send(titleOf(draft.from, 2, 'z', channel))
+    await client.send(draftOf(draft.from, 2, 'z', channel))
     assert.equal((await client.next('message')).message.id, `${draft.from}-2`)
   })
 
@@ -224,28 +237,28 @@ function testResends({ joined, newChannel, newWindow }: Stage): void {
     const reader = await joined(channel)
     const author = await joined(channel)
     const name = newWindow()
-    author.send(titleOf(name, 1, 'x', channel)).catch(() => undefined)
+    author.send(draftOf(name, 1, 'x', channel)).catch(() => undefined)
     // Delivered; its acknowledgement is in flight or lost.
     assert.equal((await reader.next('message')).message.id, `${name}-1`)
     author.cut()
     const again = await joined(channel)
-    const stored = await again.send(titleOf(name, 1, 'x', channel))
+    const stored = await again.send(draftOf(name, 1, 'x', channel))
     assert.equal(stored.type, 'stored')
-    await again.send(titleOf(name, 2, 'y', channel))
+    await again.send(draftOf(name, 2, 'y', channel))
     assert.equal((await reader.next('message')).message.id, `${name}-2`)
   })
 }
 
-function testResuming({ open, joined, newChannel, newWindow }: Stage): void {
+function testResuming({ open, joined, newChannel, newWindow, draftOf }: Stage): void {
   test('a late window gets the newest content', async () => {
     const channel = newChannel()
     const author = await joined(channel)
     const name = newWindow()
-    await author.send(titleOf(name, 1, 'old', channel))
-    await author.send(titleOf(name, 2, 'new', channel))
+    await author.send(draftOf(name, 1, 'old', channel))
+    await author.send(draftOf(name, 2, 'new', channel))
     const late = open(channel)
     assert.equal((await late.next('welcome')).recovered, false)
-    assert.deepEqual((await late.next('message')).message.body, { title: 'new' })
+    assert.equal((await late.next('message')).message.id, `${name}-2`)
   })
 
   test('a resuming window gets each missed message once, however often it resumes', async () => {
@@ -257,11 +270,11 @@ function testResuming({ open, joined, newChannel, newWindow }: Stage): void {
     away.close()
     const name = newWindow()
     for (let round = 0; round < 3; round += 1) {
-      for (const n of [1, 2, 3]) await author.send(titleOf(name, round * 4 + n, '', channel))
+      for (const n of [1, 2, 3]) await author.send(draftOf(name, round * 4 + n, '', channel))
       const back = open(channel, { cursor })
       const welcome = await back.next('welcome')
       assert.equal(welcome.recovered, true)
-      await author.send(titleOf(name, round * 4 + 4, '', channel))
+      await author.send(draftOf(name, round * 4 + 4, '', channel))
       for (const n of [1, 2, 3, 4]) {
         const { message } = await back.next('message')
         assert.equal(message.id, `${name}-${round * 4 + n}`)
@@ -275,8 +288,8 @@ function testResuming({ open, joined, newChannel, newWindow }: Stage): void {
     const channel = newChannel()
     const author = await joined(channel)
     const name = newWindow()
-    await author.send(titleOf(name, 1, 'old', channel))
-    await author.send(titleOf(name, 2, 'new', channel))
+    await author.send(draftOf(name, 1, 'old', channel))
+    await author.send(draftOf(name, 2, 'new', channel))
     for (const cursor of ['another:1', 'nonsense', ':', '0']) {
       const back = open(channel, { cursor })
       assert.equal((await back.next('welcome')).recovered, false)
@@ -286,18 +299,19 @@ function testResuming({ open, joined, newChannel, newWindow }: Stage): void {
   })
 }
 
-function testContents({ joined, newChannel, newWindow, subject, mode, run, key }: Stage): void {
+function testContents(stage: Stage): void {
+  const { joined, newChannel, newWindow, subject, mode, run, key, isApplication, draftOf } = stage
   test('invalid drafts are refused with a code and not delivered', async () => {
     const channel = newChannel()
     const client = await joined(channel)
-    const good = titleOf(newWindow(), 1, 'x', channel)
+    const good = draftOf(newWindow(), 1, 'x', channel)
     const large = 'x'.repeat(subject().maxMessageBytes)
     const bad: [draft: unknown, code: string][] = [
-      [{ ...good, body: { title: 7 } }, 'bad-shape'],
+      [{ ...good, body: isApplication() ? {} : { title: 7 } }, 'bad-shape'],
       [{ ...good, kind: 'reading' }, 'bad-shape'],
       [{ ...good, extra: 1 }, 'bad-shape'],
-      [{ ...good, channel: 'wind' }, 'read-only-channel'],
-      [{ ...good, body: { title: large } }, 'too-large'],
+      [{ ...good, channel: 'wind' }, isApplication() ? 'bad-channel' : 'read-only-channel'],
+      [draftOf(good.from, 1, large, channel), 'too-large'],
     ]
     for (const [draft, code] of bad) {
       const answer = await client.send(draft)
@@ -310,6 +324,7 @@ function testContents({ joined, newChannel, newWindow, subject, mode, run, key }
 
   test('updates of a shared document are delivered, or refused if they are not for it', async (t) => {
     if (subject().editor === 'mirror') return t.skip('the server mirrors pages')
+    if (isApplication()) return t.skip('channels of the kind yjs have tests of their own')
     const channel = newChannel()
     const client = await joined(channel)
     const doc = new Y.Doc()
@@ -349,6 +364,7 @@ function testContents({ joined, newChannel, newWindow, subject, mode, run, key }
   })
 
   test('a text written by a program is a message; a kind that windows would not show is refused', async (t) => {
+    if (isApplication()) return t.skip('an application’s server has no documents of the page')
     const channel = newChannel()
     const client = await joined(channel)
     const { origin, ca, cookie } = subject()
@@ -367,12 +383,13 @@ function testContents({ joined, newChannel, newWindow, subject, mode, run, key }
     assert.equal(await textOf((await http.ask({ path })).body), 'Ŝtormo 💨\n')
     const [kind, code] = message.kind === 'update' ? ['edit', 'shared-document'] : ['update', 'mirrored-page']
     const body = kind === 'edit' ? { html: '' } : { update: 'AAA=' }
-    const refused = await client.send({ ...titleOf(from, 2, '', channel), kind, body })
+    const refused = await client.send({ ...draftOf(from, 2, '', channel), kind, body })
     assert.equal(refused.type === 'refused' && refused.code, code)
   })
 }
 
-function testAwareness({ open, joined, newChannel, newWindow, subject, mode, key }: Stage): void {
+function testAwareness(stage: Stage): void {
+  const { open, joined, newChannel, newWindow, subject, mode, key, isApplication, draftOf } = stage
   test("a window's awareness reaches the other windows, and those that join later", async () => {
     const channel = newChannel()
     const window = newWindow()
@@ -416,7 +433,7 @@ function testAwareness({ open, joined, newChannel, newWindow, subject, mode, key
     author.sendAwareness({ state: shownAt('AAAA') })
     await nextShown(reader, window)
     const back = await joined(channel, { cursor })
-    await author.send(titleOf(window, 1, 'after', channel))
+    await author.send(draftOf(window, 1, 'after', channel))
     assert.equal((await back.next('message')).message.id, `${window}-1`)
     assert.ok(other.waiting().every(({ type }) => type !== 'awareness'))
   })
@@ -433,13 +450,8 @@ function testAwareness({ open, joined, newChannel, newWindow, subject, mode, key
     const path = `/api/awareness?${new URLSearchParams({ window, key })}`
     const bad = [
       [{}, '400 bad-shape'],
-      [{ state: { ...state, name: 'x'.repeat(41) } }, '400 bad-shape'],
-      [{ state: { ...state, name: 'a\u202eb' } }, '400 bad-shape'],
-      [{ state: { ...state, name: 'a\nb' } }, '400 bad-shape'],
-      [{ state: { ...state, anchor: 'A'.repeat(68) } }, '400 bad-shape'],
-      [{ state: { ...state, anchor: '<b>' } }, '400 bad-shape'],
-      [{ state: { ...state, client: -1 } }, '400 bad-shape'],
-      [{ state: { ...state, more: 1 } }, '400 bad-shape'],
+      ...(isApplication() ? [[{ state: 'x'.repeat(4095) }, '400 bad-shape'] as const] : badPageStates),
+      [{ state, more: 1 }, '400 bad-shape'],
       // A server that does not have the window's stream cannot know what it reads.
       [{ state, channel: newChannel() }, /^(400 bad-shape|204 )$/],
       [{ state, channel: 'wind' }, '403 read-only-channel'],
@@ -462,7 +474,8 @@ function testAwareness({ open, joined, newChannel, newWindow, subject, mode, key
   })
 }
 
-function testNames({ open, joined, newChannel, newWindow, subject, mode, run }: Stage): void {
+function testNames(stage: Stage): void {
+  const { open, joined, newChannel, newWindow, subject, mode, run, isApplication, draftOf } = stage
   test('requests in a window’s name without its key are refused, and do not affect the window', async (t) => {
     const channel = newChannel()
     const window = newWindow()
@@ -470,8 +483,14 @@ function testNames({ open, joined, newChannel, newWindow, subject, mode, run }: 
     const { origin, ca, cookie } = subject()
     const http = connectHttp(mode.http, origin, ca, cookie)
     t.after(http.close)
-    await nobodySpeaksFor({ window, channel, http, open: (extraQuery) => open(channel, extraQuery) })
-    assert.equal((await victim.send(titleOf(window, 1, 'x', channel))).type, 'stored')
+    await nobodySpeaksFor({
+      window,
+      channel,
+      http,
+      isApplication: isApplication(),
+      open: (asked) => open(channel, asked),
+    })
+    assert.equal((await victim.send(draftOf(window, 1, 'x', channel))).type, 'stored')
     assert.equal((await victim.next('message')).message.id, `${window}-1`)
     const told = victim.waiting().map((frame) => (frame.type === 'presence' ? frame.windows : frame.type))
     // The window, and the impostor's two under other names.
@@ -488,7 +507,7 @@ function testNames({ open, joined, newChannel, newWindow, subject, mode, run }: 
     // Not for long in every mode: a free name has no streamed uplink.
     const [one, other] = [open(channel, { window, opening: '1' }), open(channel, { window, opening: '2' })]
     for (const client of [one, other]) await client.next('welcome')
-    await author.send(titleOf(name, 1, 'x', channel))
+    await author.send(draftOf(name, 1, 'x', channel))
     for (const client of [one, other]) assert.equal((await client.next('message')).message.id, `${name}-1`)
   })
 
@@ -501,9 +520,10 @@ function testNames({ open, joined, newChannel, newWindow, subject, mode, run }: 
   })
 }
 
-/** Servers of either editor take titles. */
-function titleOf(from: string, count: number, title: string, channel: string): Draft<'title'> {
-  return { id: `${from}-${count}`, channel, kind: 'title', from, at: 1_700_000_000_000.5, body: { title } }
+/** The page's servers of either editor take titles. */
+function textOn(isApplication: boolean, from: string, count: number, text: string, channel: string): Draft {
+  const content = contentOf(isApplication, 'title', text)
+  return { id: `${from}-${count}`, channel, from, at: 1_700_000_000_000.5, ...content }
 }
 
 function probeOf(from: string, count: number, text: string): Draft<'probe'> {
@@ -520,6 +540,17 @@ async function nextWith(client: ContractClient, id: string): Promise<Message> {
 
 const shownAt = (anchor: string): AwarenessState => ({ client: 7, name: 'Ada <b>', anchor, head: anchor })
 
+/** An application's states may be any JSON. */
+const badPageStates = [
+  { name: 'x'.repeat(41) },
+  { name: 'a\u202eb' },
+  { name: 'a\nb' },
+  { anchor: 'A'.repeat(68) },
+  { anchor: '<b>' },
+  { client: -1 },
+  { more: 1 },
+].map((change) => [{ state: { ...shownAt('AAAA'), ...change } }, '400 bad-shape'] as const)
+
 /** The next state of that window; null if it has left. */
 async function nextShown(client: ContractClient, window: string): Promise<unknown> {
   for (;;) {
@@ -535,6 +566,7 @@ export interface Impostor {
   readonly window: string
   readonly channel: string
   readonly http: HttpClient
+  readonly isApplication?: boolean
   readonly open: (asked: Record<string, string>) => ContractClient
 }
 
@@ -542,8 +574,14 @@ export interface Impostor {
  * Tries everything reserved for the window, without a key and with a wrong one; rejects unless all
  * is refused.
  */
-export async function nobodySpeaksFor({ window, channel, http, open }: Impostor): Promise<void> {
-  const draft = titleOf(window, 1, 'not mine', channel)
+export async function nobodySpeaksFor({
+  window,
+  channel,
+  http,
+  open,
+  isApplication = false,
+}: Impostor): Promise<void> {
+  const draft = textOn(isApplication, window, 1, 'not mine', channel)
   const line = `${JSON.stringify({ type: 'publish', message: { ...draft, at: 'x' } })}\n`
   const counts = JSON.stringify({ windows: { [channel]: 4712 } })
 

@@ -8,11 +8,12 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { now } from '../../client/index.ts'
 import type { Config } from '../../server/config/config.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
-import { isKind, type Message } from '../../server/wire/messages.ts'
+import { type Draft, isKind, type Message } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
-import { draftOf, nameOf, newKey } from '../clients/client.ts'
+import { draftOf as editOf, nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { type ContractClient, openClient } from './contract-client.ts'
+import { startApplication } from './application.ts'
+import { type ContractClient, contentOf, openClient } from './contract-client.ts'
 import { testTransportContract } from './transport-contract.ts'
 
 for (const mode of modes) {
@@ -30,19 +31,35 @@ for (const mode of modes) {
     })
     testWithOwnServer(mode)
   })
+  describe(`${mode.name}, on an application’s servers`, () => testWithOwnServer(mode, true))
 }
 
-/** Each test slows down, fills, drains or restarts its own server. */
-function testWithOwnServer(mode: Mode): void {
-  const key = newKey()
+type Started = Pick<TestServer, 'origin' | 'ca' | 'close'>
 
-  async function start(t: TestContext, change: Partial<Config> = {}): Promise<TestServer> {
-    const server = await startTestServer({ editor: 'mirror', ...change })
+/** Each test slows down, fills, drains or restarts its own server. */
+function testWithOwnServer(mode: Mode, isApplication = false): void {
+  const key = newKey()
+  const onlyOnPages = { skip: isApplication && 'an application’s server has no wind, windows and overviews' }
+
+  function startOne({ storage, dataFolder: folder = '', ...change }: Partial<Config>): Promise<Started> {
+    if (!isApplication)
+      return startTestServer({ editor: 'mirror', ...change, ...(storage && { storage, dataFolder: folder }) })
+    const { limits, heartbeatMs } = change
+    const given = { ...(limits && { limits }), ...(heartbeatMs && { heartbeatMs }) }
+    return startApplication({ ...given, ...(storage && { storage: { kind: 'sqlite', folder } }) })
+  }
+
+  async function start(t: TestContext, change: Partial<Config> = {}): Promise<Started> {
+    const server = await startOne(change)
     t.after(() => server.close())
     return server
   }
 
-  function open(t: TestContext, { origin, ca }: TestServer, asked: Record<string, string>): ContractClient {
+  function draftOf(window: string, count: number, text: string): Draft {
+    return { ...editOf(window, count, ''), ...contentOf(isApplication, 'edit', text) }
+  }
+
+  function open(t: TestContext, { origin, ca }: Started, asked: Record<string, string>): ContractClient {
     const query = new URLSearchParams({ channels: 'main', key, ...asked })
     query.set('window', nameOf(key, query.get('window') ?? ''))
     const client = openClient({ mode, origin: origin[mode.http], ca, query })
@@ -75,7 +92,7 @@ function testWithOwnServer(mode: Mode): void {
     for (let n = reached + 1; n <= 100; n += 1) assert.equal((await back.next('message')).message.seq, n)
   })
 
-  test('no reading in a burst of 500 is lost', async (t) => {
+  test('no reading in a burst of 500 is lost', onlyOnPages, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'crosswind-wind-'))
     t.after(() => rm(folder, { recursive: true, force: true }))
     const file = join(folder, 'bursts.txt')
@@ -95,7 +112,7 @@ function testWithOwnServer(mode: Mode): void {
   })
 
   test('a draining server tells every window once when to reconnect, and closes it', async (t) => {
-    const server = await startTestServer()
+    const server = await startOne({})
     const client = open(t, server, { window: 'w1' })
     await client.next('welcome')
     const closed = server.close()
@@ -109,8 +126,8 @@ function testWithOwnServer(mode: Mode): void {
   test('after a restart windows resume, and stored messages are still there', async (t) => {
     const dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-data-'))
     t.after(() => rm(dataFolder, { recursive: true, force: true }))
-    const change = { storage: 'sqlite', dataFolder, editor: 'mirror' } as const
-    const first = await startTestServer(change)
+    const change = { storage: 'sqlite', dataFolder } as const
+    const first = await startOne(change)
     const window = open(t, first, { window: 'w1' })
     const { cursor } = await window.next('welcome')
     for (const n of [1, 2]) await window.send(draftOf('w1', n, `${n}`))
@@ -177,7 +194,7 @@ function testWithOwnServer(mode: Mode): void {
     assert.equal((await quiet.next('heartbeat')).newest, 0)
   })
 
-  test('/api/leave removes a polling window at once, but no window with a stream', async (t) => {
+  test('/api/leave removes a polling window at once, but no window with a stream', onlyOnPages, async (t) => {
     const server = await start(t)
     const going = open(t, server, { window: 'w1', opening: '1' })
     await going.next('welcome')
@@ -194,7 +211,7 @@ function testWithOwnServer(mode: Mode): void {
     assert.equal(isHere, mode.isPush)
   })
 
-  test('an overview of a page’s edits goes only to its subscribers', async (t) => {
+  test('an overview of a page’s edits goes only to its subscribers', onlyOnPages, async (t) => {
     const server = await start(t)
     const author = open(t, server, { window: 'author', channels: 'main,wind' })
     await author.next('welcome')

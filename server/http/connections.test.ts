@@ -1,11 +1,12 @@
 // Which connections are ended, when and how, on a manual clock.
 
 import assert from 'node:assert/strict'
-import type { ServerHttp2Stream } from 'node:http2'
+import { EventEmitter } from 'node:events'
+import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { createManualTime } from '../wire/testing.ts'
-import { Connection, Connections, keepAliveMs } from './connections.ts'
+import { Connection, Connections, GuestConnections, keepAliveMs } from './connections.ts'
 
 const heartbeatMs = 1000
 const requestMs = 4000
@@ -140,6 +141,43 @@ test('each stream may be reset once at a time', () => {
   assert.deepEqual(done, [])
   for (let count = 0; count < 5; count += 1) connection.countReset()
   assert.deepEqual(done, ['goaway', 'destroyed'])
+})
+
+/** An application's server with a session that has asked for nothing below our path. */
+function watchingGuest() {
+  const watched = watching()
+  const server = new EventEmitter()
+  const session = Object.assign(new EventEmitter(), watched.session, {
+    ...{ socket: watched.socket, setLocalWindowSize: () => undefined },
+    destroy: () => void watched.done.push('destroyed'),
+  })
+  const time = createManualTime()
+  const guests = new GuestConnections({ heartbeatMs, bodySeconds: 4, streamsPerSession: 10 }, time)
+  guests.watch(server)
+  server.emit('secureConnection', watched.socket)
+  server.emit('session', session)
+  const stream = Object.assign(new EventEmitter(), { bufferSize: 100, close: watched.stream.close, session })
+  const ask = () => guests.of({ stream } as unknown as Http2ServerRequest)
+  return { time, done: watched.done, session, stream, ask }
+}
+
+test('an application’s session must begin in time, and may not ask endlessly', () => {
+  const silent = watchingGuest()
+  silent.time.advance(requestMs + heartbeatMs)
+  assert.equal(silent.done[0], 'cut')
+  const asking = watchingGuest()
+  for (let count = 0; count <= 100; count += 1) asking.session.emit('ping')
+  assert.deepEqual(asking.done, ['goaway', 'destroyed'])
+})
+
+test('an application’s own streams may wait as long as it likes; ours are closed', () => {
+  const { time, done, session, stream, ask } = watchingGuest()
+  session.emit('stream', stream)
+  time.advance(heartbeatMs * 20)
+  assert.deepEqual(done, [])
+  ask()
+  time.advance(heartbeatMs * 4)
+  assert.equal(done[0], 'cut')
 })
 
 test('after stop, connections are no longer checked', () => {

@@ -1,6 +1,7 @@
 // Connections of both ports, from socket to HTTP/2 session; ends dead, stuck and idle ones.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { EventEmitter } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import {
   constants,
@@ -53,6 +54,10 @@ export class Connection {
   secure: TLSSocket | null = null
   session: ServerHttp2Session | null = null
   readonly streams = new Set<ServerHttp2Stream>()
+  /** Streams of an application's own. How long they wait is for it to say. */
+  readonly foreign = new WeakSet<ServerHttp2Stream>()
+  /** Nothing was asked of this server over it; it is an application's. */
+  isForeign = false
   /** End of its last stream; null before the first. */
   idleSince: number | null = null
   /** Over `maxConnections`: it gets only a 503. */
@@ -116,13 +121,14 @@ export class Connection {
     const isOverdue = !hasBegun && now - this.#openedAt > bodySeconds * 1000
     // Destroys the socket: the layers above would wait for the peer to read.
     if (isOverdue || isStuck || this.#hasLeft(now)) this.socket.destroy()
-    else if (this.session && !this.session.closed && !this.session.destroyed)
+    else if (!this.isForeign && this.session && !this.session.closed && !this.session.destroyed)
       this.#lookAtSession(this.session, now, waits)
   }
 
   #lookAtStreams(now: number): void {
     for (const stream of this.#waiting.keys()) if (!this.streams.has(stream)) this.#waiting.delete(stream)
     for (const stream of this.streams) {
+      if (this.foreign.has(stream)) continue
       const bytes = stream.bufferSize
       const known = this.#waiting.get(stream)
       if (bytes === 0) this.#waiting.delete(stream)
@@ -274,7 +280,10 @@ export class Connections {
   }
 }
 
-/** Connections of a server that belongs to an application: each from its first request to this path. */
+/**
+ * Connections of a server that belongs to an application. HTTP/2 sessions from their beginning, if
+ * the server is watched; otherwise from the first request to this path.
+ */
 export class GuestConnections {
   readonly #settings: Limits
   readonly #timers: Timers
@@ -289,6 +298,18 @@ export class GuestConnections {
     this.stopWatching = repeat(timers, lookAround, settings.heartbeatMs / 4)
   }
 
+  watch(server: EventEmitter): void {
+    // A session follows its socket at once.
+    let opened: Socket | undefined
+    const note = (socket: Socket) => {
+      opened = socket
+    }
+    server.prependListener('connection', note).prependListener('secureConnection', note)
+    server.on('session', (session: ServerHttp2Session) => {
+      this.#takeSession(session, undefined, opened)
+    })
+  }
+
   all(): readonly Connection[] {
     return [...this.#open]
   }
@@ -297,7 +318,10 @@ export class GuestConnections {
     if (!('stream' in request)) return this.at(request.socket) ?? this.#takeSocket(request.socket)
     const { session } = request.stream
     if (!session) return undefined
-    return this.at(session) ?? this.#takeSession(session as ServerHttp2Session, request.stream)
+    const connection = this.at(session) ?? this.#takeSession(session as ServerHttp2Session, request.stream)
+    connection.foreign.delete(request.stream)
+    connection.isForeign = false
+    return connection
   }
 
   at(carrier: object): Connection | undefined {
@@ -318,11 +342,18 @@ export class GuestConnections {
     return connection
   }
 
-  #takeSession(session: ServerHttp2Session, first: ServerHttp2Stream): Connection {
-    const connection = this.#take(session, countedSocket(session))
+  /** Without its socket, a session cannot be cut while the peer does not read. */
+  #takeSession(
+    session: ServerHttp2Session,
+    first?: ServerHttp2Stream,
+    socket = countedSocket(session),
+  ): Connection {
+    const connection = this.#take(session, socket)
     session.once('close', () => this.#open.delete(connection))
     watchSession(connection, session, this.#timers.now)
-    watchStream(connection, first, this.#timers.now)
+    session.prependListener('stream', (stream) => connection.foreign.add(stream))
+    connection.isForeign = first === undefined
+    if (first) watchStream(connection, first, this.#timers.now)
     return connection
   }
 }
@@ -350,7 +381,8 @@ function countedSocket(session: ServerHttp2Session): Socket {
 function watchSession(connection: Connection, session: ServerHttp2Session, now: Clock): void {
   connection.session = session
   session.setLocalWindowSize(sessionWindowBytes)
-  session.on('stream', (stream) => watchStream(connection, stream, now))
+  // Before the listeners that answer it.
+  session.prependListener('stream', (stream) => watchStream(connection, stream, now))
   session.on('ping', () => connection.countControlFrame())
   session.on('remoteSettings', () => connection.countControlFrame())
 }

@@ -23,25 +23,24 @@ export type ListenerSettings = Pick<Config, 'host' | 'port' | 'http1Port' | 'hea
     readonly sharing?: PortSharing | null
   }
 
-/** A handshake takes two round trips; Node's default is two minutes. */
-const mostHandshakeMs = 10_000
-
 /** Number of further connections that are answered with 503. */
 export const reserve = 64
 
 /** If one port cannot be opened, closes both and rejects, naming the port. */
 export async function listen(app: App, settings: ListenerSettings, origins: OriginRules) {
   const { cert, key, host, bodySeconds, maxConnections, sharing = null } = settings
-  const handshakeMs = Math.min(mostHandshakeMs, bodySeconds * 1000)
-  const tlsOptions = {
-    ...{ cert, key, minVersion: 'TLSv1.2' as const, handshakeTimeout: handshakeMs },
+  const options = {
+    ...{ cert, key, minVersion: 'TLSv1.2' as const, ...http1Options(bodySeconds) },
     ...(sharing && { ticketKeys: sharing.ticketKeys }),
   }
-  const options = { ...tlsOptions, ...http1Options(bodySeconds) }
   const secure = http2.createSecureServer({ ...options, ...http2Options(settings) })
   const plain = https.createServer(options)
   const servers = [secure, plain]
-  const connections = new Connections(servers, { ...settings, handshakeMs }, processTimers)
+  const connections = new Connections(
+    servers,
+    { ...settings, handshakeMs: options.handshakeTimeout },
+    processTimers,
+  )
   const parts = { app, connections, settings, origins }
   const [takeRequest, takeUpgrade] = [requestTaker(parts), upgradeTaker(parts)]
   for (const server of servers) {

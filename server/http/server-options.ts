@@ -10,10 +10,14 @@ export function serverOptions() {
   return { ...http1Options(bodySeconds), ...http2Options(defaultConfig.limits) }
 }
 
+/** A handshake takes two round trips; Node's default is two minutes. */
+const mostHandshakeMs = 10_000
+
 /** Also for HTTP/1.1 clients on the HTTP/2 port. */
 export function http1Options(bodySeconds: number) {
   const bodyMs = bodySeconds * 1000
   return {
+    handshakeTimeout: Math.min(mostHandshakeMs, bodyMs),
     maxHeaderSize: mostHeaderBytes,
     keepAliveTimeout: keepAliveMs,
     // From connection start or the previous response: also cuts silent connections.

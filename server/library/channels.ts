@@ -56,8 +56,7 @@ export class Channels implements Admission {
   constructor(rules: Readonly<Record<string, ChannelRule>>, limits: Limits) {
     this.#rules = Object.entries(rules)
     for (const [pattern, rule] of this.#rules) {
-      const isReserved = [windChannel, probesChannel].includes(pattern) || pageOfOverview(pattern) !== null
-      if (isReserved || !isChannelName(pattern.replace(/\*$/, 'x')))
+      if (isReserved(pattern) || !isChannelName(pattern.replace(/\*$/, 'x')))
         throw new Error(`createCrosswind: "${pattern}" in channels cannot name a channel.`)
       const { keep, validate } = jsonParts(rule)
       if (validate !== undefined && !isSchema(validate))
@@ -123,9 +122,14 @@ export class Channels implements Admission {
   }
 
   #find(channel: string): ChannelRule | undefined {
+    if (isReserved(channel)) return undefined
     return this.#rules.find(([pattern]) => matches(pattern, channel))?.[1]
   }
 }
+
+/** For the channels of Crosswind's own page. */
+const isReserved = (name: string) =>
+  name === windChannel || name === probesChannel || pageOfOverview(name) !== null
 
 const jsonParts = (rule: ChannelRule | undefined): Partial<JsonRule> => (rule?.kind === 'json' ? rule : {})
 

@@ -31,6 +31,8 @@ export interface Grant {
   /** If other channels may be written than read. */
   readonly writable?: ReadonlySet<string>
   readonly may: 'read' | 'write'
+  /** Of an application: nothing is open to everybody, as the wind and probes are on the page's server. */
+  readonly isOfApplication?: true
   /** End of the session, ms since the epoch; null for never. */
   readonly expiresAt: number | null
   /** The same for everyone with the same link; null on an open server. */
@@ -85,21 +87,23 @@ export function includes(one: Grant, other: Grant): boolean {
 export const firstChannel = ({ channels }: Grant) => (channels === 'all' ? undefined : [...channels][0])
 
 /**
- * Null if allowed; else 403 `not-invited-there`, naming the first channel that is not covered. An
- * overview is readable if its page is; the wind and probes are readable with every grant.
+ * Null if allowed; else 403 `not-invited-there`, naming the first channel that is not covered. On the
+ * page's server, an overview is readable if its page is; the wind and probes are readable with every
+ * grant.
  */
 export function refuseReading(grant: Grant, channels: Iterable<string>): Refusal | null {
   for (const channel of channels) {
-    const source = pageOfOverview(channel) ?? channel
-    const isForAll = source === windChannel || channel === probesChannel
+    const { isOfApplication = false } = grant
+    const source = (!isOfApplication && pageOfOverview(channel)) || channel
+    const isForAll = !isOfApplication && (source === windChannel || channel === probesChannel)
     if (!isForAll && !isCovered(grant, source)) return notInvitedThere(channel, null)
   }
   return null
 }
 
-/** Null if allowed, as it always is for probes; else a 403 with the draft's `id`. */
+/** Null if allowed, as probes of the page always are; else a 403 with the draft's `id`. */
 export function refuseWriting(grant: Grant, channel: string, id: string | null = null): Refusal | null {
-  if (channel === probesChannel) return null
+  if (channel === probesChannel && !grant.isOfApplication) return null
   if (!isCovered({ channels: grant.writable ?? grant.channels }, channel)) return notInvitedThere(channel, id)
   if (grant.may === 'write') return null
   const sentence = 'Your invitation is read-only; ask for one that lets you write.'

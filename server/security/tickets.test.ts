@@ -20,6 +20,15 @@ test('allows what was permitted, on any server with the secret', () => {
     assert.equal(refuseWriting(grant, channel)?.code, 'not-invited-there', channel)
 })
 
+test('channels that Crosswind’s own page has for everybody are open to no ticket', () => {
+  const { ticket } = at(1000).issue(permit, 'key')
+  const grant = at(1000).read(ticket, 'key')
+  for (const channel of ['wind', 'probes', 'overview.room.1']) {
+    assert.equal(refuseReading(grant, [channel])?.code, 'not-invited-there', channel)
+    assert.equal(refuseWriting(grant, channel)?.code, 'not-invited-there', channel)
+  }
+})
+
 test('a ticket that may write nothing is read-only', () => {
   const { ticket } = at(1000).issue({ ...permit, write: [] }, 'key')
   const grant = at(1000).read(ticket, 'key')

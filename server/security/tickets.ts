@@ -137,6 +137,7 @@ function grantOfPermit(permit: LimitedPermit | Claims): Grant {
     channels: new Patterns(read),
     writable: new Patterns(write),
     may: write.length > 0 ? 'write' : 'read',
+    isOfApplication: true,
     expiresAt,
     invitation: user ?? null,
   }
