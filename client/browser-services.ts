@@ -1,7 +1,6 @@
 // Browser services: timers, names, Web Locks for liveness, lifecycle and network events.
 
 import type { Timers } from '../server/wire/time.ts'
-import { now } from './transports/transport.ts'
 
 export const browserTimers: Timers = {
   now,
@@ -84,4 +83,9 @@ export function watchWakeUps(
     link.outbox.flush()
     link.hide()
   })
+}
+
+/** Ms since the epoch, with fractions. `performance.now()` alone has another origin in every window. */
+export function now(): number {
+  return performance.timeOrigin + performance.now()
 }

@@ -11,20 +11,14 @@ import {
   parseCursor,
 } from '../server/wire/messages.ts'
 import { type HttpVersion, type Mode, needsTls } from '../server/wire/modes.ts'
-import { browserTimers, watchWakeUps } from './browser-services.ts'
+import { browserTimers, now, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
 import { Link, type LinkState } from './link.ts'
 import { fingerprintOf, newKey } from './names.ts'
 import { bytesOf, Outbox } from './outbox.ts'
 import { asClosing, Http, HttpError, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
-import {
-  type ChosenTransport,
-  now,
-  type Platform,
-  RefusedError,
-  transportsOver,
-} from './transports/transport.ts'
+import { type ChosenTransport, type Platform, RefusedError, transportsOver } from './transports/transport.ts'
 
 export { longPolling, polling } from './transports/polling.ts'
 export { programs } from './transports/programs.ts'

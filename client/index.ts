@@ -1,6 +1,6 @@
 // Entry of the client library: a link over any transport, shared between windows, with an outbox.
 
-export { browserTimers, newName, watchWakeUps } from './browser-services.ts'
+export { browserTimers, newName, now, watchWakeUps } from './browser-services.ts'
 export {
   type ConnectionState,
   type ConnectOptions,
@@ -29,7 +29,6 @@ export {
   BusyError,
   browser,
   type Closing,
-  now,
   type Opening,
   type OpenTransport,
   type Platform,

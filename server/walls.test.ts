@@ -215,3 +215,15 @@ test('the server runs without development packages', () => {
   })
   assert.deepEqual(found, [])
 })
+
+test('no file imports itself, by any way, of types too', () => {
+  const importsIn = new Map(sources.map(({ path, imports }) => [path, imports]))
+  const done = new Set<string>()
+  const look = (path: string, way: readonly string[]): void => {
+    assert.ok(!way.includes(path), [...way, path].join(' imports '))
+    if (done.has(path)) return
+    for (const next of importsIn.get(path) ?? []) look(next, [...way, path])
+    done.add(path)
+  }
+  for (const path of importsIn.keys()) look(path, [])
+})

@@ -2,12 +2,12 @@
 
 import type { AwarenessReport, Draft } from '../../server/wire/messages.ts'
 import { isShared, type Share, type TransportName, transportNames } from '../../server/wire/modes.ts'
+import { now } from '../browser-services.ts'
 import { askClock, Http } from '../transports/http.ts'
 import {
   type Closing,
   createAnswers,
   lost,
-  now,
   type Opening,
   type OpenTransport,
   type Transports,

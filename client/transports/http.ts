@@ -1,12 +1,12 @@
 // Requests: error mapping, the POST uplink, clock requests.
 
 import type { AwarenessReport, Draft, Stored } from '../../server/wire/messages.ts'
+import { now } from '../browser-services.ts'
 import type { Reply, Send } from './send.ts'
 import {
   BusyError,
   type Closing,
   lost,
-  now,
   type Opening,
   type OpenTransport,
   RefusedError,

@@ -1,9 +1,10 @@
 // The platform of programs, and of workers without XMLHttpRequest: everything over fetch and WebSocket.
 
 import { createSseReader } from '../../server/wire/sse-framing.ts'
+import { now } from '../browser-services.ts'
 import { HttpError } from './http.ts'
 import type { Send } from './send.ts'
-import { now, type Platform } from './transport.ts'
+import type { Platform } from './transport.ts'
 
 const sendByFetch: Send = async (method, address, body, { signal, timeoutMs }) => {
   const response = await fetch(address, {

@@ -1,6 +1,6 @@
 // One request and its response, by XMLHttpRequest unless the application sends otherwise.
 
-import { now } from './transport.ts'
+import { now } from '../browser-services.ts'
 
 export interface Reply {
   readonly status: number

@@ -2,10 +2,10 @@
 
 import type { DownFrame } from '../../server/wire/messages.ts'
 import { sseModes } from '../../server/wire/modes.ts'
+import { now } from '../browser-services.ts'
 import { asClosing, createPostUplink } from './http.ts'
 import {
   type ChosenTransport,
-  now,
   type Opening,
   type OpenTransport,
   type Platform,

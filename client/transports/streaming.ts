@@ -2,6 +2,7 @@
 
 import type { UpFrame } from '../../server/wire/messages.ts'
 import { streamingModes } from '../../server/wire/modes.ts'
+import { now } from '../browser-services.ts'
 import { pick } from './http.ts'
 import { openStream } from './sse.ts'
 import {
@@ -10,7 +11,6 @@ import {
   type Closing,
   createAnswers,
   lost,
-  now,
   type Opening,
   type OpenTransport,
 } from './transport.ts'

@@ -141,11 +141,6 @@ export class BusyError extends Error {
   }
 }
 
-/** Ms since the epoch, with fractions. `performance.now()` alone has another origin in every window. */
-export function now(): number {
-  return performance.timeOrigin + performance.now()
-}
-
 interface Unanswered {
   readonly answer: Promise<Stored>
   readonly resolve: (stored: Stored) => void

@@ -2,6 +2,7 @@
 
 import type { DownFrame, UpFrame } from '../../server/wire/messages.ts'
 import { websocketModes } from '../../server/wire/modes.ts'
+import { now } from '../browser-services.ts'
 import {
   browser,
   type ChosenTransport,
@@ -9,7 +10,6 @@ import {
   closingFrom,
   createAnswers,
   lost,
-  now,
   type Opening,
   type OpenTransport,
   type Platform,

@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { modeNamed } from '../../server/wire/modes.ts'
+import { type HttpVersion, modeNamed } from '../../server/wire/modes.ts'
 import { draftOf, nameOf } from '../clients/client.ts'
 import { type ContractClient, contentOf, openClient } from './contract-client.ts'
-import type { FloodedServer } from './flood-processes.ts'
 
 const paceMs = 20
 
@@ -22,8 +21,14 @@ interface CalmWindow {
   readonly seen: string[]
 }
 
+interface CalmServer {
+  readonly origin: Readonly<Record<HttpVersion, string>>
+  readonly ca: string
+  readonly isApplication: boolean
+}
+
 export async function openCalmWindows(
-  { origin, ca, isApplication }: Pick<FloodedServer, 'origin' | 'ca' | 'isApplication'>,
+  { origin, ca, isApplication }: CalmServer,
   modeNames: readonly string[],
 ): Promise<CalmWindows> {
   const windows = modeNames.map((modeName, index): CalmWindow => {
