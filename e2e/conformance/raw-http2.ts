@@ -29,6 +29,9 @@ export const settings = {
 /** Bytes (RFC 9113, section 6.9.1). */
 export const mostWindow = 2 ** 31 - 1
 
+/** Bytes of a stream's window before the first WINDOW_UPDATE (RFC 9113, section 6.9.2). */
+const leastWindow = 65_535
+
 /** RFC 9113, section 7. */
 const errorNames = [
   'NO_ERROR',
@@ -154,11 +157,11 @@ export async function openRawHttp2(port: number, ...own: readonly Setting[]) {
   const socket = await connectTls(port, 'h2')
   const resets: Record<string, number> = {}
   const ends = new Map<number, string>()
+  const granted = new Map<number, number>()
   let goaway: string | null = null
   let answers = 0
   const soFar = (): RawEnding => ({ goaway, resets, answers })
   const ended = Promise.withResolvers<RawEnding>()
-  const acknowledged = Promise.withResolvers<unknown>()
   if (socket.destroyed) ended.resolve(soFar())
   else socket.once('close', () => ended.resolve(soFar()))
   socket.on('data', createFrameReader(take))
@@ -176,10 +179,11 @@ export async function openRawHttp2(port: number, ...own: readonly Setting[]) {
       resets[name] = (resets[name] ?? 0) + 1
       if (!ends.has(stream)) ends.set(stream, `RST_STREAM ${name}`)
     }
+    if (type === types.windowUpdate) granted.set(stream, (granted.get(stream) ?? 0) + payload.readUInt32BE(0))
     if (ends.has(stream)) socket.emit('end of stream')
-    // Settings apply once acknowledged (RFC 9113, section 6.5.3).
-    if (type === types.settings && flag !== flags.ack)
-      send(frame(types.settings, flags.ack, 0)).then(acknowledged.resolve)
+    if (type === types.reset || type === types.windowUpdate) socket.emit('window')
+    // The server's settings hold from here on (RFC 9113, section 6.5.3).
+    if (type === types.settings && flag !== flags.ack) send(frame(types.settings, flags.ack, 0))
     if (type === types.goaway) goaway ??= nameOf(payload.readUInt32BE(4))
   }
 
@@ -195,8 +199,6 @@ export async function openRawHttp2(port: number, ...own: readonly Setting[]) {
     send,
     stopReading: () => void socket.pause(),
     ended: ended.promise,
-    /** The server's settings hold from then on; also resolves when the connection ends. */
-    acknowledged: Promise.race([acknowledged.promise, ended.promise]),
     async answered(count: number): Promise<void> {
       while (answers < count && !socket.destroyed) await nextOf(socket, 'answer')
     },
@@ -204,6 +206,15 @@ export async function openRawHttp2(port: number, ...own: readonly Setting[]) {
     async endOf(stream: number): Promise<string | null> {
       while (!ends.has(stream) && !socket.destroyed) await nextOf(socket, 'end of stream')
       return ends.get(stream) ?? null
+    },
+    /** Sends a body as fast as the stream's window allows, until the server resets the stream. */
+    async sendBody(stream: number, partBytes: number): Promise<void> {
+      const part = frames.data(stream, 'x'.repeat(partBytes))
+      const mayGoOn = () => socket.writable && Object.keys(resets).length === 0
+      for (let sent = partBytes; mayGoOn(); sent += partBytes) {
+        while (mayGoOn() && sent > leastWindow + (granted.get(stream) ?? 0)) await nextOf(socket, 'window')
+        if (mayGoOn()) await send(part)
+      }
     },
     soFar,
     close: () => void socket.destroy(),
