@@ -20,14 +20,14 @@ after(() => stage.close())
 
 /** In the page: records the document's position in each frame, and the header's words while offline. */
 function watch(): void {
-  const seen = { places: new Set<string>(), words: new Set<string>(), opened: 0 }
+  const seen = { places: new Set<string>(), words: new Set<string>(), pauses: new Set<number>() }
   Object.assign(globalThis, { seen })
   let last = 'open'
   const look = () => {
     const { x, y, width } = document.querySelector('#document')?.getBoundingClientRect() ?? new DOMRect()
     seen.places.add([x, y, width].join())
-    const { state } = window.crosswind?.view().link ?? {}
-    if (state === 'opening' && last !== 'opening') seen.opened += 1
+    const { state, retryAt } = window.crosswind?.view().link ?? {}
+    if (retryAt) seen.pauses.add(retryAt)
     if (state === 'waiting' && last === 'waiting')
       seen.words.add(document.querySelector('.bar')?.textContent ?? '')
     last = state ?? last
@@ -36,11 +36,11 @@ function watch(): void {
   requestAnimationFrame(look)
 }
 
-function whatWasSeen(): { places: string[]; words: string[]; opened: number } {
+function whatWasSeen(): { places: string[]; words: string[]; pauses: number } {
   const { seen } = globalThis as unknown as {
-    seen: { places: Set<string>; words: Set<string>; opened: number }
+    seen: Record<'places' | 'words', Set<string>> & { pauses: Set<number> }
   }
-  return { places: [...seen.places], words: [...seen.words], opened: seen.opened }
+  return { places: [...seen.places], words: [...seen.words], pauses: seen.pauses.size }
 }
 
 test('during an outage and its retries the document does not move, and the header says nothing false', async (t) => {
@@ -61,7 +61,7 @@ test('during an outage and its retries the document does not move, and the heade
   }
   proxy.refuse(true)
   proxy.cut()
-  const isLongOut = async (window: BrowserWindow) => (await window.run(whatWasSeen)).opened >= 4
+  const isLongOut = async (window: BrowserWindow) => (await window.run(whatWasSeen)).pauses >= 4
   for (const window of windows) await until(() => isLongOut(window), 'it did not retry', 30_000)
   proxy.refuse(false)
   for (const window of windows) {
@@ -119,11 +119,13 @@ async function firstCountdown(link: View['link']): Promise<string> {
   return first
 }
 
-const parts = links.flatMap((link) =>
-  outboxes.flatMap((outbox) =>
-    others.flatMap((other) =>
-      [0, 5].map((browserHttp1Streams): Partial<View> => ({ link, outbox, browserHttp1Streams, ...other })),
-    ),
+/** Each pair of a link and an outbox, with the others in turn. */
+const parts = links.flatMap((link, row) =>
+  outboxes.flatMap((outbox, column) =>
+    [0, 5].map((browserHttp1Streams): Partial<View> => {
+      const other = others[(row + column) % others.length]
+      return { link, outbox, browserHttp1Streams, ...other }
+    }),
   ),
 )
 
@@ -140,7 +142,8 @@ for (const isReader of [false, true]) {
       return state === 'open' && isRendered
     }
     await until(isShown, 'it did not open')
-    for (const width of [700, 701 + Math.floor(random() * 100), 900, 1000, 1080, 1100, 1279, 1440]) {
+    const between = 701 + Math.floor(random() * 100)
+    for (const width of isReader ? [700, 1080] : [700, between, 900, 1000, 1080, 1100, 1279, 1440]) {
       await window.resize(width, 700)
       for (const { height, overflow, isWhole, words } of await window.run(headersShowing, parts)) {
         const where = `${width} px: ${words}`

@@ -34,7 +34,7 @@ export const browserModes = modesIn(browserName)
 
 /**
  * Every mode in Chromium; in Firefox a stream, a socket and a poller, in addition to
- * `windows.browser.test.ts` in every mode.
+ * `two-browsers.firefox.test.ts` in every mode.
  */
 export const sampledModes = browserModes.filter(
   ({ name }) => browserName === 'chromium' || ['sse/2', 'websocket/1.1', 'polling/2'].includes(name),

@@ -23,9 +23,9 @@ import {
 } from './page.ts'
 import {
   browserModes,
-  browserName,
   openStage,
   type Stage,
+  sampledModes,
   type as typeText,
   untilOpen,
   untilShows,
@@ -66,7 +66,7 @@ test('a first window opens in the default mode, with an empty console', async ()
   await window.close()
 })
 
-for (const each of browserModes) {
+for (const each of sampledModes) {
   test(`${each.name}: text typed in one of three windows shows in the others, over that protocol`, async () => {
     const channel = `three-${each.name.replace('/', '-')}`
     const windows = await stage.open(each, 3, channel)
@@ -246,33 +246,31 @@ test('on HTTP/1.1 the fifth window warns that the next one uses HTTP/2', async (
   await until(async () => !warning.test(await first.run(bannerText)), 'the warning stayed')
 })
 
-for (const name of browserName === 'firefox' ? ['sse/1.1'] : ['sse/1.1', 'long-polling/1.1']) {
-  test(`of seven windows in ${name} five get its connections; the others use HTTP/2 at once, say why, and stay in step`, async () => {
-    const wished = mode(name)
-    const roomy = mode(wished.whenFull ?? '')
-    const channel = `seven-${wished.transport}`
-    const held = await stage.open(wished, 5, channel)
-    const query = new URLSearchParams({ transport: wished.transport, http: wished.http, channel, record: '' })
-    const others: BrowserWindow[] = []
-    for (let n = 0; n < 2; n += 1) {
-      const window = await stage.browser.newWindow()
-      await window.open(`${stage.server.origin[wished.http]}/?${query}`)
-      await untilOpen(window, roomy)
-      assert.match(
-        await window.run(bannerText),
-        /Other windows of this browser use all of its connections for [^;]+; using [^;]+, HTTP\/2 instead/,
-      )
-      others.push(window)
-    }
-    const [typist] = others
-    assert.ok(typist)
-    await typist.click('#document')
-    await typeText(typist, 'seven')
-    for (const window of [...held, ...others]) await untilShows(window, 'seven')
-    for (const window of held) assert.equal((await window.run(linkState)).mode, name)
-    for (const window of others) await window.close()
-  })
-}
+test('of seven windows five get its connections; the others use HTTP/2 at once, say why, and stay in step', async () => {
+  const wished = mode('sse/1.1')
+  const roomy = mode(wished.whenFull ?? '')
+  const channel = 'seven'
+  const held = await stage.open(wished, 5, channel)
+  const query = new URLSearchParams({ transport: wished.transport, http: wished.http, channel, record: '' })
+  const others: BrowserWindow[] = []
+  for (let n = 0; n < 2; n += 1) {
+    const window = await stage.browser.newWindow()
+    await window.open(`${stage.server.origin[wished.http]}/?${query}`)
+    await untilOpen(window, roomy)
+    assert.match(
+      await window.run(bannerText),
+      /Other windows of this browser use all of its connections for [^;]+; using [^;]+, HTTP\/2 instead/,
+    )
+    others.push(window)
+  }
+  const [typist] = others
+  assert.ok(typist)
+  await typist.click('#document')
+  await typeText(typist, 'seven')
+  for (const window of [...held, ...others]) await untilShows(window, 'seven')
+  for (const window of held) assert.equal((await window.run(linkState)).mode, wished.name)
+  for (const window of others) await window.close()
+})
 
 async function postEdit(channel: string, html: string): Promise<void> {
   const draft = {

@@ -13,7 +13,7 @@ import { Ledger } from './ledger.ts'
 import { pageSchema, pageTasks } from './page-schema.ts'
 import { UpdateWriter } from './testing.ts'
 
-const rounds = Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 100)
+const rounds = Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 40)
 const seed = Number(process.env.CROSSWIND_FUZZ_SEED ?? 1)
 
 /** Largest update, bytes. */
