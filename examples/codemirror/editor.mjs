@@ -1,8 +1,9 @@
 // CodeMirror with a shared document: text, carets and names.
 
+import { keymap } from '@codemirror/view'
 import { CrosswindProvider } from '@crosswind/client/yjs'
 import { basicSetup, EditorView } from 'codemirror'
-import { yCollab } from 'y-codemirror.next'
+import { yCollab, yUndoManagerKeymap } from 'y-codemirror.next'
 import * as Y from 'yjs'
 
 const doc = new Y.Doc()
@@ -12,7 +13,13 @@ const name = `Guest ${doc.clientID % 100}`
 provider.awareness.setLocalStateField('user', { name, color: `hsl(${doc.clientID % 360} 70% 40%)` })
 new EditorView({
   doc: String(text),
-  extensions: [basicSetup, EditorView.lineWrapping, yCollab(text, provider.awareness)],
+  extensions: [
+    // Before CodeMirror's own undo, which would revert what others wrote.
+    keymap.of(yUndoManagerKeymap),
+    basicSetup,
+    EditorView.lineWrapping,
+    yCollab(text, provider.awareness),
+  ],
   parent: document.body,
 })
 
