@@ -154,7 +154,7 @@ test('the client imports the wire, no package, and nothing of the page', () => {
 
 test('page, tests and lab import only the client’s doors', () => {
   const behindTheDoor = importsOf(['client/'], (path) => /^(web|e2e)\//.test(path)).filter(
-    (found) => !/ imports client\/(index|node|yjs)\.ts$/.test(found),
+    (found) => !/ imports client\/(index|connect|share|drafts|node|yjs)\.ts$/.test(found),
   )
   assert.deepEqual(behindTheDoor, [])
 })

@@ -58,11 +58,10 @@ export function openNodeLink({ name, mode, mayFall, originFor, connect, ...parts
     baseFor: (http) => `${originFor(http)}/api`,
     transports: Object.fromEntries(transports) as Record<TransportName, WebTransport>,
     window: drafts.window,
-    key,
+    proof: [['key', key]],
     // The link falls back along the modes' `fallback` fields.
     mode: mayFall ? mode : { ...mode, fallback: null },
     modes,
-    cursor: null,
     renewSession: () => Promise.resolve(true),
     timers: processTimers,
     clock: LinkClock,
