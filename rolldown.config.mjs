@@ -7,7 +7,7 @@ export default [
     ...common,
     // Together, so that a class is the same in all of them.
     input: Object.fromEntries(
-      ['connect', 'node', 'share', 'drafts'].map((door) => [door, `client/${door}.ts`]),
+      ['connect', 'node', 'share', 'drafts', 'engine'].map((door) => [door, `client/${door}.ts`]),
     ),
     platform: 'browser',
     output: {

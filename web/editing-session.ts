@@ -14,7 +14,7 @@ import {
   openDraftDatabase,
   watchWakeUps,
   whenDue,
-} from '../client/index.ts'
+} from '../client/engine.ts'
 import type { Line } from '../server/document/rich-text.ts'
 import {
   type AwarenessFrame,

@@ -2,7 +2,7 @@
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { browserTimers, newName, shareHere, shareTransports } from '../client/index.ts'
+import { browserTimers, newName, shareHere, shareTransports } from '../client/engine.ts'
 import { nameUnder, type PageStart, probesChannel } from '../server/wire/messages.ts'
 import { App, loadView } from './App.tsx'
 import { transports } from './axios-http.ts'

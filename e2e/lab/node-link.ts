@@ -10,7 +10,7 @@ import {
   type Opening,
   type OpenTransport,
   type WebTransport,
-} from '../../client/index.ts'
+} from '../../client/engine.ts'
 import { processTimers } from '../../server/process.ts'
 import { type HttpVersion, modes, type TransportName, transportNames } from '../../server/wire/modes.ts'
 import { nameOf, newKey } from '../clients/client.ts'
