@@ -1,6 +1,6 @@
 // Keeps a window's unstored drafts in this browser, and hands on those of closed windows.
 
-import type { Timers } from '../server/wire/time.ts'
+import { nothingPlanned, type Timers } from '../server/wire/time.ts'
 import { holdForLife, type Locks } from './browser-services.ts'
 import type { DraftDatabase, DraftRecord, UnstoredDraft } from './draft-database.ts'
 
@@ -41,7 +41,11 @@ export class DraftStore {
   readonly #held: Promise<void> | null
   #isHeld = false
   readonly #watched = new Set<string>()
-  readonly #ending = Promise.withResolvers<void>()
+  #end: () => void = nothingPlanned
+  // The page runs in browsers without Promise.withResolvers.
+  readonly #ended = new Promise<void>((resolve) => {
+    this.#end = resolve
+  })
   #isClosed = false
   /** The newest change. */
   #written: Promise<unknown> = Promise.resolve()
@@ -53,7 +57,7 @@ export class DraftStore {
     this.#watched.add(window)
     this.#held =
       locks &&
-      holdForLife(locks, lockOf(window), this.#ending.promise).then(() => {
+      holdForLife(locks, lockOf(window), this.#ended).then(() => {
         this.#isHeld = true
       })
     this.#held?.catch(() => undefined)
@@ -96,7 +100,7 @@ export class DraftStore {
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#written
-    this.#ending.resolve()
+    this.#end()
   }
 
   #nextOrder(): number {
@@ -115,7 +119,7 @@ export class DraftStore {
     const onFree = async () => {
       if (this.#isClosed) return
       const isTaken = await this.#take(window).catch(() => false)
-      if (isTaken) return this.#ending.promise
+      if (isTaken) return this.#ended
       // A window restored from the back-forward cache may write again.
       this.#watched.delete(window)
     }
