@@ -25,12 +25,16 @@ export function newName(prefix: string): string {
  */
 export type Locks = Pick<LockManager, 'request'>
 
-/** Never releases the lock. */
-export function holdForLife(locks: Locks, name: string): Promise<void> {
+/** Releases the lock once `ended`. */
+export function holdForLife(
+  locks: Locks,
+  name: string,
+  ended: Promise<void> = new Promise(() => undefined),
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const held = () => {
       resolve()
-      return new Promise<never>(() => undefined)
+      return ended
     }
     locks.request(name, held).catch(reject)
   })

@@ -11,14 +11,21 @@ import {
   parseCursor,
 } from '../server/wire/messages.ts'
 import { type HttpVersion, type Mode, needsTls } from '../server/wire/modes.ts'
+import { nothingPlanned } from '../server/wire/time.ts'
 import { browserTimers, now, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
-import { Link, type LinkState } from './link.ts'
+import { Link, type LinkOutbox, type LinkState } from './link.ts'
 import { fingerprintOf, newKey } from './names.ts'
-import { bytesOf, Outbox } from './outbox.ts'
-import { asClosing, Http, HttpError, usualTimeoutMs } from './transports/http.ts'
+import { bytesOf, Outbox, type OutboxListener, type OutboxOptions } from './outbox.ts'
+import { asClosing, Http, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
-import { type ChosenTransport, type Platform, RefusedError, transportsOver } from './transports/transport.ts'
+import {
+  type ChosenTransport,
+  type Platform,
+  RefusedError,
+  type Transports,
+  transportsOver,
+} from './transports/transport.ts'
 
 export { longPolling, polling } from './transports/polling.ts'
 export { programs } from './transports/programs.ts'
@@ -40,6 +47,24 @@ export interface ConnectOptions {
   readonly token?: () => string | Promise<string>
   /** Default: the browser's; in Node `programs`, which service workers need, too. */
   readonly platform?: Platform
+  /** `sharedConnection` of `@crosswind/client/share`. */
+  readonly share?: Sharing
+  /** `keptDrafts` of `@crosswind/client/drafts`. */
+  readonly drafts?: Keeping
+}
+
+/** One connection for several windows, which prove their names by one key. */
+export interface Sharing {
+  readonly key: string
+  /** The transports over the shared connection. */
+  readonly over: (transports: Transports) => Transports
+}
+
+/** Messages that are sent again by a later page, which proves their sender's name by the key. */
+export interface Keeping {
+  readonly key: string
+  /** `base`: the server's address. */
+  readonly outbox: (options: OutboxOptions, listener: OutboxListener, base: string) => LinkOutbox
 }
 
 export interface RoomMessage<Data> {
@@ -156,21 +181,30 @@ export class Crosswind {
   readonly #modes: Chain
   readonly #http: Http
   readonly #retry = new Retry(now, Math.random)
+  readonly #key: string
   /** What every request carries: the key and, if tokens are used, the ticket. */
-  readonly #proof = new URLSearchParams({ key: newKey() })
+  readonly #proof: URLSearchParams
   readonly #ending = new AbortController()
   readonly #rooms = new Map<string, Follower>()
   readonly #answers = new Map<string, PromiseWithResolvers<{ readonly seq: number }>>()
   readonly #onState = new Set<(state: ConnectionState) => void>()
   #state: ConnectionState
-  #link: Promise<Link> | null = null
+  /** Takes messages at once. */
+  readonly #link: Promise<Link>
+  /** The same, once the server was reached. */
+  #opened: Promise<Link> | null = null
 
   constructor(base: string, options: OverOptions) {
     this.#base = base
     this.#options = options
+    this.#key = (options.drafts ?? options.share)?.key ?? newKey()
+    this.#proof = new URLSearchParams({ key: this.#key })
     this.#modes = chainOf(options, base)
     this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
     this.#state = { mode: this.#modes[0].name, status: 'opening', pending: 0, reason: null }
+    this.#link = this.#make()
+    // Reported where it is used.
+    this.#link.catch(nothingPlanned)
   }
 
   get state(): ConnectionState {
@@ -232,7 +266,7 @@ export class Crosswind {
 
   close(): void {
     this.#ending.abort()
-    this.#then((link) => link.close())
+    this.#link.then((link) => link.close(), nothingPlanned)
     for (const { reject } of this.#answers.values()) reject(new Error('The connection was closed.'))
     this.#answers.clear()
   }
@@ -241,9 +275,9 @@ export class Crosswind {
     return this.#modes.find((mode) => mode.name === name)
   }
 
-  /** If there is a link; whoever asked for it was told of its failure. */
+  /** Once it is open; whoever opened it was told of a failure. */
   #then(use: (link: Link) => void): void {
-    this.#link?.then(use, () => undefined)
+    this.#opened?.then(use, nothingPlanned)
   }
 
   async #publish<K extends Kind>(
@@ -251,12 +285,14 @@ export class Crosswind {
     kind: K,
     body: Bodies[K],
   ): Promise<{ readonly seq: number }> {
-    const link = await this.#open(channel)
-    const draft = link.publish(channel, kind, body)
+    const opened = this.#open(channel)
+    // What is published before the server was reached waits in the outbox, too.
+    const draft = (await this.#link).publish(channel, kind, body)
     if (!draft)
       throw new RefusedError('outbox-full', 'Too much is waiting to be sent; try again once connected.')
     const answer = Promise.withResolvers<{ readonly seq: number }>()
     this.#answers.set(draft.id, answer)
+    opened.catch(answer.reject)
     return answer.promise
   }
 
@@ -271,18 +307,13 @@ export class Crosswind {
   async #page(channel: string, after: string, isFirst = false): Promise<Page> {
     for (let isExpired = isFirst; ; ) {
       try {
-        if (isExpired && !(await this.#renew()))
-          throw new RefusedError(
-            'no-session',
-            'The application does not allow this connection; its token was refused.',
-          )
+        if (isExpired) await this.#renew()
         isExpired = false
         const query = new URLSearchParams([['after', after], ...this.#proof])
         return (await this.#http.get<Page>(`/channels/${encodeURIComponent(channel)}?${query}`)).answer
       } catch (error) {
         const closing = asClosing(error)
-        const isFinal =
-          error instanceof RefusedError || closing.code === 'refused' || closing.code === 'uninvited'
+        const isFinal = closing.code === 'refused' || closing.code === 'uninvited'
         if (this.#ending.signal.aborted || isFinal) throw error
         isExpired ||= closing.code === 'expired'
         // The stream may be open meanwhile.
@@ -293,45 +324,50 @@ export class Crosswind {
   }
 
   #open(first: string): Promise<Link> {
-    this.#link ??= this.#begin(first)
-    return this.#link
+    this.#opened ??= this.#begin(first)
+    return this.#opened
   }
 
-  /** Gets another ticket. Resolves to false if the application refuses. */
-  async #renew(): Promise<boolean> {
+  /** Gets another ticket. Rejects with an `HttpError`, 401 if the application refuses. */
+  async #renew(): Promise<void> {
     const { token: tokenNow } = this.#options
-    if (!tokenNow) return true
+    if (!tokenNow) return
     const token = await tokenNow()
-    try {
-      const path = `/session?key=${this.#proof.get('key')}`
-      const answer = await this.#http.post<{ readonly ticket: string | null }>(path, { token })
-      if (answer?.ticket) this.#proof.set('ticket', answer.ticket)
-      return true
-    } catch (error) {
-      if (error instanceof HttpError && error.status === 401) return false
-      throw error
-    }
+    const path = `/session?key=${this.#key}`
+    const answer = await this.#http.post<{ readonly ticket: string | null }>(path, { token })
+    if (answer?.ticket) this.#proof.set('ticket', answer.ticket)
   }
 
   async #begin(first: string): Promise<Link> {
-    const { platform, transports } = this.#options
-    const key = this.#proof.get('key') ?? ''
-    const [fingerprint, { cursor }] = await Promise.all([
-      fingerprintOf(key),
-      this.#page(first, 'newest', true),
-    ])
-    const name = nameUnder(fingerprint, newKey().slice(0, 8))
+    const [link, { cursor }] = await Promise.all([this.#link, this.#page(first, 'newest', true)])
+    link.read([...this.#rooms.keys()])
+    if (!this.#ending.signal.aborted) link.open(cursor)
+    if (typeof document !== 'undefined') watchWakeUps(document, window, link)
+    return link
+  }
+
+  async #make(): Promise<Link> {
+    const { platform, transports, share, drafts } = this.#options
+    const own = transportsOver(platform, transports)
+    const name = nameUnder(await fingerprintOf(this.#key), newKey().slice(0, 8))
+    const kept = { window: name, bounds, timers: browserTimers }
     const link: Link = new Link(
       {
-        ...{ mode: this.#modes[0], modes: this.#modes, key, cursor, timers: browserTimers },
+        ...{ mode: this.#modes[0], modes: this.#modes, proof: this.#proof, timers: browserTimers },
         random: Math.random,
-        channels: [...this.#rooms.keys()],
-        transports: transportsOver(platform, transports),
+        channels: [],
+        transports: share?.over(own) ?? own,
         baseFor: (http) => this.#baseFor(http),
         window: name,
-        outbox: (listener) => new Outbox({ window: name, bounds, timers: browserTimers }, listener),
-        ticket: () => this.#proof.get('ticket'),
-        renewSession: () => this.#renew(),
+        outbox: (listener) => drafts?.outbox(kept, listener, this.#base) ?? new Outbox(kept, listener),
+        renewSession: () =>
+          this.#renew().then(
+            () => true,
+            (error) => {
+              if (asClosing(error).code === 'uninvited') return false
+              throw error
+            },
+          ),
       },
       {
         onState: ({ state, mode, reason }) => this.#changed({ status: state, mode, reason }),
@@ -345,9 +381,6 @@ export class Crosswind {
         onRefused: ({ id }, sentence, code) => this.#take(id)?.reject(new RefusedError(code, sentence)),
       },
     )
-    if (this.#ending.signal.aborted) link.close()
-    else link.open()
-    if (typeof document !== 'undefined') watchWakeUps(document, window, link)
     return link
   }
 

@@ -268,7 +268,9 @@ export class DocumentOutbox extends Outbox<DocumentDraft> {
 
   protected override answered(queued: DocumentDraft, answer: Stored | RefusedError): void {
     const { draft, isRenamed } = queued
-    if (answer instanceof RefusedError && answer.code === 'id-taken' && !isRenamed) {
+    const isTaken = answer instanceof RefusedError && answer.code === 'id-taken'
+    // A message of an application has an answer under its id.
+    if (isTaken && !isRenamed && draft.kind !== 'json') {
       this.remove(queued)
       const isNewest = draft.kind !== 'edit' || this.#newestEdits.get(draft.channel) === draft.id
       if (isNewest) this.#rename(queued)

@@ -22,17 +22,16 @@ export interface DraftRecord extends UnstoredDraft {
 export interface DraftDatabase {
   /** Runs in one transaction, begun immediately if the database is open. Rejects without effect. */
   readonly change: (added: readonly DraftRecord[], removed: readonly string[]) => Promise<void>
-  /** Drafts of one channel, by `order`. */
-  readonly read: (channel: string) => Promise<readonly DraftRecord[]>
+  /** Drafts of one channel, or of all, by `order`. */
+  readonly read: (channel: string | null) => Promise<readonly DraftRecord[]>
 }
 
-const databaseName = 'crosswind'
 const storeName = 'drafts'
 
 /**
  * Each call rejects while the browser denies the database; the next call tries to open it again.
  */
-export function openDraftDatabase(factory: () => IDBFactory): DraftDatabase {
+export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind'): DraftDatabase {
   let database: IDBDatabase | null = null
   let opening: Promise<IDBDatabase> | null = null
 
@@ -45,7 +44,7 @@ export function openDraftDatabase(factory: () => IDBFactory): DraftDatabase {
   }
 
   async function request(factory: () => IDBFactory): Promise<IDBDatabase> {
-    const asked = factory().open(databaseName, 1)
+    const asked = factory().open(name, 1)
     asked.onupgradeneeded = () => {
       const store = asked.result.createObjectStore(storeName, { keyPath: 'draft.id' })
       store.createIndex('channel', 'channel')

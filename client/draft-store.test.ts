@@ -152,3 +152,21 @@ test('a reloaded tab recognises its own drafts, even those written while unloadi
     )
   }
 })
+
+test('without a channel a window gets the drafts of all; one whose store closes leaves them to the next', async () => {
+  const browser = createBrowser()
+  await browser.open('w1').store.write([unstored('w1-1'), unstored('w1-2', { channel: 'other' })], [])
+  await browser.close('w1')
+  const [closing, next] = ['w2', 'w3'].map((window) => browser.open(window, { channel: null }))
+  assert.ok(closing && next)
+  await closing.store.look()
+  await settled()
+  assert.deepEqual(idsOf(closing.left), [['w1-1', 'w1-2']])
+  await next.store.look()
+  void closing.store.write([unstored('w2-1')], [])
+  await closing.store.close()
+  await settled()
+  await next.store.look()
+  await settled()
+  assert.deepEqual(idsOf(next.left), [['w1-1', 'w1-2'], ['w2-1']])
+})

@@ -1,6 +1,6 @@
 // Keeps a window's unstored drafts in this browser, and hands on those of closed windows.
 
-import type { Timers } from '../server/wire/time.ts'
+import { nothingPlanned, type Timers } from '../server/wire/time.ts'
 import { holdForLife, type Locks } from './browser-services.ts'
 import type { DraftDatabase, DraftRecord, UnstoredDraft } from './draft-database.ts'
 
@@ -18,7 +18,8 @@ interface DraftStoreParts {
   readonly window: string
   /** The tab's window before this one; null in a new tab. */
   readonly predecessor: string | null
-  readonly channel: string
+  /** Whose drafts this window takes; null for those of all channels. */
+  readonly channel: string | null
   /** False in a window that may not send them. */
   readonly mayTake: boolean
   readonly timers: Pick<Timers, 'now'>
@@ -40,6 +41,14 @@ export class DraftStore {
   readonly #held: Promise<void> | null
   #isHeld = false
   readonly #watched = new Set<string>()
+  #end: () => void = nothingPlanned
+  // The page runs in browsers without Promise.withResolvers.
+  readonly #ended = new Promise<void>((resolve) => {
+    this.#end = resolve
+  })
+  #isClosed = false
+  /** The newest change. */
+  #written: Promise<unknown> = Promise.resolve()
   #order = 0
 
   constructor(parts: DraftStoreParts) {
@@ -48,7 +57,7 @@ export class DraftStore {
     this.#watched.add(window)
     this.#held =
       locks &&
-      holdForLife(locks, lockOf(window)).then(() => {
+      holdForLife(locks, lockOf(window), this.#ended).then(() => {
         this.#isHeld = true
       })
     this.#held?.catch(() => undefined)
@@ -70,13 +79,14 @@ export class DraftStore {
       window,
       order: this.#nextOrder(),
     }))
-    try {
-      if (!this.#isHeld) await this.#held
-      await database.change(records, removed)
-      return true
-    } catch {
-      return false
-    }
+    const change = () => database.change(records, removed)
+    const changed = this.#isHeld ? change() : this.#held.then(change)
+    const written = changed.then(
+      () => true,
+      () => false,
+    )
+    this.#written = written
+    return written
   }
 
   /** Finds windows with drafts of this channel. Calls `onLeft` for each, once it is closed. */
@@ -84,6 +94,13 @@ export class DraftStore {
     const { database, channel } = this.#parts
     const records = await database.read(channel).catch(() => [])
     for (const { window } of records) this.#watch(window)
+  }
+
+  /** Leaves the drafts to another window. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#written
+    this.#end()
   }
 
   #nextOrder(): number {
@@ -100,8 +117,9 @@ export class DraftStore {
     if (locks === null || !mayTake || this.#watched.has(window)) return
     this.#watched.add(window)
     const onFree = async () => {
+      if (this.#isClosed) return
       const isTaken = await this.#take(window).catch(() => false)
-      if (isTaken) return new Promise<never>(() => undefined)
+      if (isTaken) return this.#ended
       // A window restored from the back-forward cache may write again.
       this.#watched.delete(window)
     }

@@ -77,10 +77,10 @@ test("a newly chosen mode does not inherit the previous mode's failures", () => 
 
 test('a retry request opens at once while waiting, and does nothing while a transport is open', () => {
   const { link, time, streams, newest } = openLink()
-  link.retryNow()
+  link.wake('visible')
   assert.equal(streams.length, 1)
   newest().end()
-  link.retryNow()
+  link.wake('visible')
   newest().welcome()
   time.advance(10_000)
   assert.equal(streams.length, 2)
@@ -92,7 +92,7 @@ test('after close, opens, sends and delivers nothing', async () => {
   publish()
   link.close()
   const before = structuredClone(heard)
-  link.retryNow()
+  link.wake('visible')
   link.switchMode(mode('sse/1.1'))
   newest().message(1)
   newest().end()

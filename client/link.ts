@@ -43,7 +43,7 @@ export interface LinkState {
 }
 
 /** The outbox of any kind of content. */
-type LinkOutbox = Pick<Outbox, keyof Outbox>
+export type LinkOutbox = Pick<Outbox, keyof Outbox>
 
 export interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
   readonly window: string
@@ -57,15 +57,12 @@ export interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
   /** See `Opening`. */
   readonly baseFor: (http: HttpVersion) => string
   readonly polling?: Polling
-  readonly key: string
+  /** What each connection carries: the name's `key`, perhaps a `ticket`. See `renewSession`. */
+  readonly proof: Iterable<[name: string, value: string]>
   /** The page's own channel first. */
   readonly channels: readonly string[]
-  /** Cursor of the embedded state; null for none. */
-  readonly cursor: string | null
   /** Compares this window's clock with the server's; without it, readings are null. */
   readonly clock?: typeof LinkClock
-  /** Sent with every request; null without one. See `renewSession`. */
-  readonly ticket?: () => string | null
   /** False when this browser is no longer invited; rejects when the server is unreachable. */
   readonly renewSession: () => Promise<boolean>
 }
@@ -88,7 +85,7 @@ export interface LinkListener extends OutboxListener {
 
 const uninvited: Closing = {
   code: 'uninvited',
-  sentence: 'This browser is no longer invited; open your link again, or ask for a new one.',
+  sentence: 'This browser is no longer invited; open your link again.',
   retryAfterMs: null,
 }
 
@@ -106,7 +103,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   readonly #clock: LinkClock | undefined
   readonly #awareness: AwarenessSender
   #channels: readonly string[]
-  #position: Cursor | null
+  #position: Cursor | null = null
   /** Sequence number of the log's end when the stream opened: messages up to it are catch-up. */
   #endSeq = 0
   #openings = 0
@@ -127,7 +124,6 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#options = options
     this.#listener = listener
     this.#channels = options.channels
-    this.#position = parseCursor(options.cursor)
     this.outbox = options.outbox(listener)
     this.#fallback = new Fallback(options.mode, timers.now, random, options.modes)
     this.#retry = new Retry(timers.now, random)
@@ -135,7 +131,9 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#clock = options.clock && new options.clock(timers, random, () => this.#tellState())
   }
 
-  open(): void {
+  /** `cursor`: of the state that the page has already. */
+  open(cursor?: string | null): void {
+    if (cursor) this.#position = parseCursor(cursor)
     this.#stopRetry()
     this.#current = this.#connect(this.#fallback.mode)
     this.#report('opening')
@@ -173,10 +171,6 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#fallback.choose(next)
     this.#retry.startOver()
     this.open()
-  }
-
-  retryNow(): void {
-    if (this.#isWaiting()) this.open()
   }
 
   /** Stops clock comparison until `wake('visible')`. */
@@ -218,16 +212,14 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   // The life of a connection
 
   #connect(mode: Mode): Connection {
-    const { transports, baseFor, polling, window, key, timers } = this.#options
+    const { transports, baseFor, polling, window, proof, timers } = this.#options
     this.#openings += 1
-    const query = new URLSearchParams({
-      window,
-      key,
-      channels: this.#channels.join(),
-      opening: String(this.#openings),
-    })
-    const ticket = this.#options.ticket?.() ?? null
-    if (ticket !== null) query.set('ticket', ticket)
+    const query = new URLSearchParams([
+      ['window', window],
+      ...proof,
+      ['channels', this.#channels.join()],
+      ['opening', String(this.#openings)],
+    ])
     if (this.cursor !== null) query.set('cursor', this.cursor)
     const connection: Connection = new Connection(
       transports[mode.transport],

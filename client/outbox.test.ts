@@ -137,6 +137,13 @@ test('a renamed draft moves to the end, and its size counts', async () => {
   assert.deepEqual([superseded, held()], [['w1-2'], [again, 'w1-4']])
 })
 
+test('a message of an application whose id is taken is refused: somebody waits for the answer', async () => {
+  const { outbox, refused, held, connect } = openOutbox()
+  outbox.publish('room', 'json', { data: 'hello' }, null)
+  await connect(() => Promise.reject(taken))
+  assert.deepEqual([refused, held()], [['w1-1'], []])
+})
+
 test("adopts closed windows' drafts regardless of the bounds, each draft once", async () => {
   const opened = openOutbox({ messages: 1, bytes: 1 })
   const { outbox, adopt } = opened

@@ -146,7 +146,7 @@ export function createBrowser() {
     },
     read: async (channel) =>
       [...records.values()]
-        .filter((record) => record.channel === channel)
+        .filter((record) => channel === null || record.channel === channel)
         .toSorted((one, other) => one.order - other.order),
   }
 
@@ -208,7 +208,7 @@ export function createBrowser() {
 /** Allows several drafts in flight, so that their order shows. */
 const several: Mode = { ...mode('sse/2'), mostUnderWay: 32 }
 
-type Circumstances = Partial<LinkOptions & LinkListener & DocumentOutboxOptions>
+type Circumstances = Partial<LinkOptions & LinkListener & DocumentOutboxOptions & { readonly cursor: string }>
 
 export function openLink(change: Circumstances = {}) {
   const time = createManualTime()
@@ -243,11 +243,10 @@ export function openLink(change: Circumstances = {}) {
     baseFor: (http) => `https://localhost:${http}`,
     polling: { intervalMs: 1000, holdMs: 20_000 },
     window: 'w1',
-    key: 'k1',
+    proof: [['key', 'k1']],
     channels: ['main', 'wind'],
     mode: several,
     modes,
-    cursor: null,
     renewSession: () => Promise.resolve(true),
     timers: time,
     random: () => 1,
@@ -284,7 +283,7 @@ export function openLink(change: Circumstances = {}) {
     ...change,
   }
   const link = new Link(options, listener)
-  link.open()
+  link.open(change.cursor)
   const newest = (): FakeStream => streams.at(-1) ?? assert.fail('nothing was opened')
   const publish = (html = '') => link.publish('main', 'edit', { html })
   return { link, time, streams, newest, heard, publish }

@@ -9,7 +9,7 @@ import {
   type Send,
   transportsByName,
   transportsOver,
-} from '../client/index.ts'
+} from '../client/engine.ts'
 
 const sendByAxios: Send = async (method, url, body, { signal, timeoutMs }) => {
   let receivedAt = 0

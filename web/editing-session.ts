@@ -14,7 +14,7 @@ import {
   openDraftDatabase,
   watchWakeUps,
   whenDue,
-} from '../client/index.ts'
+} from '../client/engine.ts'
 import type { Line } from '../server/document/rich-text.ts'
 import {
   type AwarenessFrame,
@@ -67,6 +67,7 @@ export class EditingSession implements LinkListener {
   readonly #store: Store
   readonly #windFeed: SessionOptions['windFeed']
   readonly #recorder: Recorder | null
+  readonly #isProbing: boolean
   readonly #drafts: DraftStore
   /** Exactly one of these two is not null. */
   readonly #document: SharedDocument | null
@@ -83,6 +84,7 @@ export class EditingSession implements LinkListener {
     this.#store = store
     this.#windFeed = options.windFeed
     this.#recorder = recorder
+    this.#isProbing = isProbing
     const timers = browserTimers
     this.#drafts = new DraftStore({
       database: openDraftDatabase(() => indexedDB),
@@ -96,10 +98,10 @@ export class EditingSession implements LinkListener {
     })
     this.link = new Link(
       {
-        ...{ window, key: options.browser.key, mode: options.mode, modes, transports: options.transports },
+        ...{ window, proof: [['key', options.browser.key]], mode: options.mode, modes },
+        transports: options.transports,
         ...{ polling: start.polling, timers, random: Math.random, clock: LinkClock },
         channels: isProbing ? [probesChannel] : channelsFor(channel, store.view().shown.name),
-        cursor: isProbing ? null : start.cursor,
         baseFor: (http) => baseFor(http, start, location),
         outbox: (listener) =>
           new DocumentOutbox(
@@ -145,8 +147,8 @@ export class EditingSession implements LinkListener {
 
   /** Connects, shows the page's embedded content, and looks for drafts that closed windows left. */
   open(): void {
-    const { messages, sessionEndsAt, hasSensor } = this.#start
-    this.link.open()
+    const { messages, sessionEndsAt, hasSensor, cursor } = this.#start
+    this.link.open(this.#isProbing ? null : cursor)
     if (!hasSensor) this.#windFeed.leaveOut(messages)
     this.#showTitle('')
     for (const message of messages) this.#show(message, whenDue(message, browserTimers.now()))

@@ -2,7 +2,7 @@
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { browserTimers, newName, shareHere, shareTransports } from '../client/index.ts'
+import { browserTimers, newName, shareHere, shareTransports } from '../client/engine.ts'
 import { nameUnder, type PageStart, probesChannel } from '../server/wire/messages.ts'
 import { App, loadView } from './App.tsx'
 import { transports } from './axios-http.ts'
@@ -38,6 +38,12 @@ function openPage(
   const { name: view, notice: viewNotice } = viewAsked(location.search)
   const recorder = lab?.createRecorder(browserTimers.now) ?? null
   const share = shareHere(start.share)
+  // Vite needs this literal expression to bundle the worker.
+  const openWorker = () =>
+    new SharedWorker(new URL('../client/shared-worker.ts', import.meta.url), {
+      type: 'module',
+      name: 'crosswind',
+    })
 
   const sentence = [viewNotice, modeNotice].filter(Boolean).join(' ')
   const shown = { name: view, notice: sentence ? { tone: 'warning' as const, sentence } : null }
@@ -52,7 +58,7 @@ function openPage(
   const windFeed = createWindFeed(store, browserTimers)
   const session = new EditingSession({
     ...{ start, browser, mode, store, windFeed, recorder },
-    transports: shareTransports(transports, share),
+    transports: shareTransports(transports, share, openWorker),
     window: nameUnder(browser.fingerprint, newName('w')),
     isProbing: lab !== null && query.has('probes'),
     mirror: mirrorModule?.Mirror ?? null,

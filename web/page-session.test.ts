@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { newName } from '../client/index.ts'
+import { newName } from '../client/engine.ts'
 import { fingerprintIn, keyPattern, nameUnder, type PageSettings } from '../server/wire/messages.ts'
 import { modeNamed, transportNames } from '../server/wire/modes.ts'
 import { createManualTime } from '../server/wire/testing.ts'

@@ -1,6 +1,6 @@
 // The page's browser key, the mode that its address requests, and the guest's session.
 
-import { fingerprintOf, HttpError, newKey } from '../client/index.ts'
+import { fingerprintOf, HttpError, newKey } from '../client/engine.ts'
 import { excerptOf } from '../server/wire/graphemes.ts'
 import { keyPattern, type PageSettings } from '../server/wire/messages.ts'
 import {

@@ -1,6 +1,6 @@
 // The page's state: one immutable view of all that a window shows, its listeners, saved choices.
 
-import type { LinkState, OutboxState } from '../client/index.ts'
+import type { LinkState, OutboxState } from '../client/engine.ts'
 import type { NamedVersion, OverviewBody, ReadingBody, SensorBody } from '../server/wire/messages.ts'
 import type { Share } from '../server/wire/modes.ts'
 import { noFigures, type WindFigures } from '../server/wire/wind-statistics.ts'

@@ -11,32 +11,33 @@ import {
   type ToWindow,
 } from './coordinator.ts'
 
-/** Call once per window. */
-export function reachCoordinator(real: Transports): ReachCoordinator {
+/** Starts the script `client/shared-worker.ts`. */
+export type OpenWorker = () => SharedWorker
+
+/** Call once per window. Without `openWorker` a window leads. */
+export function reachCoordinator(real: Transports, openWorker?: OpenWorker): ReachCoordinator {
   const window = newName('crosswind-window-')
   const held = holdForLife(navigator.locks, window)
-  let viaLeader = 'SharedWorker' in globalThis ? null : reachLeader(window, real)
+  const open = 'SharedWorker' in globalThis ? openWorker : undefined
+  let viaLeader: ReachCoordinator | null = null
 
   return async (events) => {
     await held
-    if (viaLeader) return viaLeader(events)
-    try {
-      return await reachWorker(window, events)
-    } catch (error) {
-      console.warn(error)
-      viaLeader = reachLeader(window, real)
-      return viaLeader(events)
+    if (open && !viaLeader) {
+      try {
+        return await reachWorker(open, window, events)
+      } catch (error) {
+        console.warn(error)
+      }
     }
+    viaLeader ??= reachLeader(window, real)
+    return viaLeader(events)
   }
 }
 
 /** `window`: a lock that this window holds. Rejects if the worker does not start. */
-async function reachWorker(window: string, { onSaid, onGone }: CoordinatorEvents) {
-  // Vite needs this literal expression to bundle the worker.
-  const worker = new SharedWorker(new URL('./shared-worker.ts', import.meta.url), {
-    type: 'module',
-    name: 'crosswind',
-  })
+async function reachWorker(open: OpenWorker, window: string, { onSaid, onGone }: CoordinatorEvents) {
+  const worker = open()
   const { port } = worker
   const lock = await firstMessage(worker)
   port.onmessage = ({ data }: MessageEvent<ToWindow>) => onSaid(data)
@@ -60,7 +61,7 @@ function firstMessage(worker: SharedWorker): Promise<string> {
 
 function reachLeader(window: string, real: Transports): ReachCoordinator {
   // The bundled file name differs between builds, whose protocols may differ.
-  const group = `crosswind ${new URL(import.meta.url).pathname}`
+  const group = `crosswind ${import.meta.url}`
   const election = new Election(group, window, () => new Coordinator(real))
   // A frozen or cached leader would not answer.
   for (const type of ['pagehide', 'freeze'])

@@ -1,7 +1,7 @@
 // Transports for a window that shares one connection with the browser's other windows.
 
 import type { AwarenessReport, Draft } from '../../server/wire/messages.ts'
-import { isShared, type Share, type TransportName, transportNames } from '../../server/wire/modes.ts'
+import { isShared, type Share } from '../../server/wire/modes.ts'
 import { now } from '../browser-services.ts'
 import { askClock, Http } from '../transports/http.ts'
 import {
@@ -14,29 +14,28 @@ import {
   type WebTransport,
 } from '../transports/transport.ts'
 import type { Post, ReachCoordinator, ToWindow } from './coordinator.ts'
+import type { OpenWorker } from './reach-coordinator.ts'
 
 /** Never shares without Web Locks, which tell the coordinator of closed windows. */
 export const shareHere = (share: Share): Share => ('locks' in navigator ? share : 'none')
 
 /** The same transports, except that the modes in `share` use a shared coordinator. */
-export function shareTransports(real: Transports, share: Share): Transports {
+export function shareTransports(real: Transports, share: Share, openWorker?: OpenWorker): Transports {
   if (share === 'none') return real
   let reach: ReachCoordinator | null = null
   const client = new SharedClient(async (events) => {
     const { reachCoordinator } = await import('./reach-coordinator.ts')
-    reach ??= reachCoordinator(real)
+    reach ??= reachCoordinator(real, openWorker)
     return reach(events)
   })
   // After a restore from the back-forward cache the link reopens.
   addEventListener('pagehide', () => client.leave())
-  const wrapped = transportNames.map((name): [TransportName, WebTransport] => [
+  const wrap = ({ name, open }: WebTransport): WebTransport => ({
     name,
-    {
-      name,
-      open: (opening) => (isShared(opening.mode, share) ? client : real[name]).open(opening),
-    },
-  ])
-  return Object.fromEntries(wrapped) as Record<TransportName, WebTransport>
+    open: (opening) => (isShared(opening.mode, share) ? client.open(opening) : open(opening)),
+  })
+  const wrapped = Object.values(real).map((transport) => [transport.name, wrap(transport)])
+  return Object.fromEntries(wrapped)
 }
 
 /** Neither server nor mode failed, so the window reconnects at once. */

@@ -1,7 +1,7 @@
 // Recording windows: opens pages, types into the first, reads stamps and clocks.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Fall } from '../../client/index.ts'
+import type { Fall } from '../../client/engine.ts'
 import type { Exchange } from '../../server/wire/clock-estimate.ts'
 import type { EditorName } from '../../server/wire/messages.ts'
 import type { LabDoor, ReceivedStamp, SentStamp } from '../../web/lab.ts'

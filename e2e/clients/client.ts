@@ -14,7 +14,7 @@ import {
   type Platform,
   type Send,
   transportsByName,
-} from '../../client/index.ts'
+} from '../../client/engine.ts'
 import type { Draft } from '../../server/wire/messages.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import { connectHttp } from './http-client.ts'

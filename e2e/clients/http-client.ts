@@ -8,7 +8,7 @@ import type { Duplex, Readable } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
 import type { ConnectionOptions } from 'node:tls'
 import { WebSocket } from 'ws'
-import { now } from '../../client/index.ts'
+import { now } from '../../client/engine.ts'
 import type { Exchange } from '../../server/wire/clock-estimate.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 

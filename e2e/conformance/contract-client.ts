@@ -2,7 +2,7 @@
 
 import { EventEmitter, once } from 'node:events'
 import type { TestContext } from 'node:test'
-import { type Closing, RefusedError } from '../../client/index.ts'
+import { type Closing, RefusedError } from '../../client/engine.ts'
 import type { DownFrame, Draft, Refused, Stored } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { type NodeOpening, type NodeTransport, nameOf, openTransport } from '../clients/client.ts'

@@ -10,7 +10,7 @@ import {
   type Opening,
   type OpenTransport,
   type WebTransport,
-} from '../../client/index.ts'
+} from '../../client/engine.ts'
 import { processTimers } from '../../server/process.ts'
 import { type HttpVersion, modes, type TransportName, transportNames } from '../../server/wire/modes.ts'
 import { nameOf, newKey } from '../clients/client.ts'
@@ -58,11 +58,10 @@ export function openNodeLink({ name, mode, mayFall, originFor, connect, ...parts
     baseFor: (http) => `${originFor(http)}/api`,
     transports: Object.fromEntries(transports) as Record<TransportName, WebTransport>,
     window: drafts.window,
-    key,
+    proof: [['key', key]],
     // The link falls back along the modes' `fallback` fields.
     mode: mayFall ? mode : { ...mode, fallback: null },
     modes,
-    cursor: null,
     renewSession: () => Promise.resolve(true),
     timers: processTimers,
     clock: LinkClock,

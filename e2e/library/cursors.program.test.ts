@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Room, RoomMessage } from '../../client/index.ts'
+import type { Room, RoomMessage } from '../../client/connect.ts'
 import type { createCrosswind } from '../../server/index.ts'
 import { modes } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'

@@ -120,10 +120,23 @@ test('the client is small, and smaller over one transport', async (t) => {
     all: await sizeOf(`export { connect } from './connect.js'`),
     sse: await sizeOf(`import { connectOver, sse } from './connect.js'
       export const open = (url) => connectOver(url, { transports: [sse] })`),
+    sharing: await sizeOf(`export { connect } from './connect.js'
+      export { sharedConnection } from './share.js'`),
+    drafts: await sizeOf(`export { connect } from './connect.js'
+      export { keptDrafts } from './drafts.js'`),
   }
   t.diagnostic(`bytes: ${JSON.stringify(sizes)}`)
   assert.ok(sizes.all <= 12_000)
   assert.ok(sizes.sse <= 9_000)
+  assert.ok(sizes.sharing <= sizes.all + 5_000)
+  assert.ok(sizes.drafts <= sizes.all + 3_000)
+})
+
+test('an error is of one class, whichever door it comes through', async () => {
+  const classes = ['connect', 'node', 'engine'].map(async (door) => {
+    return (await import(join(root, 'client/dist', `${door}.js`))).RefusedError
+  })
+  assert.equal(new Set(await Promise.all(classes)).size, 1)
 })
 
 test('a chat beside a Koa application', async () => {

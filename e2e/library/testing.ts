@@ -2,14 +2,14 @@
 
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import { createSecureServer } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { ensureCertificate } from '../../certs/certificate.ts'
-import { type ConnectOptions, connect, type Room } from '../../client/index.ts'
+import { type ConnectOptions, connect, type Room } from '../../client/connect.ts'
 import { type CrosswindOptions, createCrosswind, serverOptions } from '../../server/index.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { createNodePlatform } from '../clients/client.ts'
@@ -21,6 +21,8 @@ export interface Said {
 interface Setting extends Partial<CrosswindOptions> {
   /** Cuts the connections of requests for these addresses. */
   readonly cuts?: (url: string) => boolean
+  /** The application beside it. */
+  readonly application?: RequestListener
   /** Over TLS, with HTTP/2 and 1.1. */
   readonly isSecure?: boolean
 }
@@ -34,7 +36,7 @@ async function secureServer(t: TestContext) {
 
 export async function start(
   t: TestContext,
-  { cuts = () => false, isSecure = false, ...options }: Setting = {},
+  { cuts = () => false, isSecure = false, application, ...options }: Setting = {},
 ) {
   const server = isSecure ? await secureServer(t) : createServer()
   // WebSockets too, which a server does not count among its connections.
@@ -47,6 +49,7 @@ export async function start(
     ...{ path: '/realtime', channels: { 'room.*': { kind: 'json' } }, authorize: 'everyone' },
     ...options,
   })
+  if (application) server.on('request', application as (...given: unknown[]) => void)
   crosswind.attach(server)
   const take = server.listeners('request')[0] as (...given: unknown[]) => void
   server.removeAllListeners('request').on('request', (request, response) => {

@@ -1,6 +1,6 @@
 // Windows without a browser: the real link over connections that can be cut and stalled.
 
-import type { Link, LinkState } from '../../client/index.ts'
+import type { Link, LinkState } from '../../client/engine.ts'
 import { type DownFrame, parseCursor } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'

@@ -1,7 +1,7 @@
 // Measures a WindComm run: a server with a sensor, links to it, and receiving windows behind them.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import type { LinkState } from '../../client/index.ts'
+import type { LinkState } from '../../client/engine.ts'
 import { isKind, type Message, type Polling } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'

@@ -1,7 +1,7 @@
 // The view that compares the modes from this browser, and diagnoses the network.
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { browserTimers, newName } from '../../client/index.ts'
+import { browserTimers, newName } from '../../client/engine.ts'
 import { nameUnder, type PageStart } from '../../server/wire/messages.ts'
 import { connections, type Mode, modes } from '../../server/wire/modes.ts'
 import { freeTransports, transports } from '../axios-http.ts'

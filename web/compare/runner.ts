@@ -1,6 +1,6 @@
 // Measures each mode in turns, with its own sender and receiver in this page and one clock.
 
-import { type Closing, Connection, type Opening, type Transports } from '../../client/index.ts'
+import { type Closing, Connection, type Opening, type Transports } from '../../client/engine.ts'
 import { type DownFrame, probesChannel } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
 import { type Random, shuffled, type Timers } from '../../server/wire/time.ts'

@@ -1,7 +1,7 @@
 // Dialogs of the document: the list of documents, and its links.
 
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
-import { browserTimers } from '../../client/index.ts'
+import { browserTimers } from '../../client/engine.ts'
 import { type DocumentList, documentPath, type ListedDocument } from '../../server/wire/document-api.ts'
 import { deletedForMs, mostTitleLength } from '../../server/wire/messages.ts'
 import { Segments } from '../page/Controls.tsx'

@@ -1,6 +1,6 @@
 // Documents as a window sees them: addresses, names, and the server's list and invitations.
 
-import { asClosing, browserTimers, newName } from '../../client/index.ts'
+import { asClosing, browserTimers, newName } from '../../client/engine.ts'
 import {
   type DocumentList,
   documentPath,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { UnstoredDraft } from '../../client/index.ts'
+import type { UnstoredDraft } from '../../client/engine.ts'
 import type { Draft, Message } from '../../server/wire/messages.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import type { Unshared } from '../store.ts'

@@ -1,6 +1,6 @@
 // Whole-content mirroring, as in the 2021 paper: each edit carries all content; the newest wins.
 
-import type { DocumentOutbox, DraftStore, LeftDrafts, Link, UnstoredDraft } from '../../client/index.ts'
+import type { DocumentOutbox, DraftStore, LeftDrafts, Link, UnstoredDraft } from '../../client/engine.ts'
 import { commonEnds } from '../../server/document/text-diff.ts'
 import { type Draft, isKind, type Message, parseCursor } from '../../server/wire/messages.ts'
 import type { Recorder } from '../lab.ts'

@@ -2,7 +2,7 @@
 
 import { fromBase64, toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
-import type { DocumentOutbox, Link } from '../../client/index.ts'
+import type { DocumentOutbox, Link } from '../../client/engine.ts'
 import { createDocument, documentText } from '../../server/document/rich-text.ts'
 import { type Draft, isKind, type Message, type UpdateBody } from '../../server/wire/messages.ts'
 import type { Random, Timers } from '../../server/wire/time.ts'

@@ -1,7 +1,7 @@
 // The live view of the server's load: figures of the last two minutes.
 
 import { useEffect, useState } from 'react'
-import { asClosing, browserTimers } from '../../client/index.ts'
+import { asClosing, browserTimers } from '../../client/engine.ts'
 import { type MonitorProcess, type MonitorReply, secondsKept } from '../../server/wire/monitor.ts'
 import { type Cancel, nothingPlanned } from '../../server/wire/time.ts'
 import { openHttp } from '../axios-http.ts'

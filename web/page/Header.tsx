@@ -1,7 +1,7 @@
 // The sticky header, of constant height, with the mode menu, and the view switch below it.
 
 import type { AnchorHTMLAttributes, MouseEvent } from 'react'
-import { browserTimers, lackingTransports } from '../../client/index.ts'
+import { browserTimers, lackingTransports } from '../../client/engine.ts'
 import { isShared, type Mode, modeFor, modes, type Share } from '../../server/wire/modes.ts'
 import { homeAddress } from '../documents/document-requests.ts'
 import { type LastMedians, readMedians } from '../store.ts'

@@ -1,6 +1,6 @@
 // Icons, hidden from screen readers: adjacent text says the same.
 
-import type { LinkState } from '../../client/index.ts'
+import type { LinkState } from '../../client/engine.ts'
 import type { Tone } from '../store.ts'
 
 const wind = ['M6 12.5h13.5a3.25 3.25 0 1 0-3.1-4.2M6 23.5h7.5', 'M6 18h17.2a3.4 3.4 0 1 1-3.2 4.5']

@@ -122,7 +122,7 @@ export class PageActions {
   }
 
   retryNow(): void {
-    this.#options.session.link.retryNow()
+    this.#options.session.link.wake('visible')
   }
 
   // The document

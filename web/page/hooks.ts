@@ -1,7 +1,7 @@
 // Shared by components: props, actions, hooks for store and clock, menu keys.
 
 import { type KeyboardEvent, useEffect, useReducer, useState, useSyncExternalStore } from 'react'
-import { browserTimers, type OutboxState } from '../../client/index.ts'
+import { browserTimers, type OutboxState } from '../../client/engine.ts'
 import type { PageStart } from '../../server/wire/messages.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import type { Store, View } from '../store.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LinkState, OutboxState } from '../../client/index.ts'
+import type { LinkState, OutboxState } from '../../client/engine.ts'
 import { modeNamed, modes } from '../../server/wire/modes.ts'
 import { firstView } from '../store.ts'
 import {

@@ -1,6 +1,6 @@
 // The sentences of header, mode menu and notices: link, HTTP/1.1 limit, windows, edits, clock.
 
-import type { LinkState, OutboxState } from '../../client/index.ts'
+import type { LinkState, OutboxState } from '../../client/engine.ts'
 import { isShared, type Mode, modeNamed, type Share } from '../../server/wire/modes.ts'
 import type { DeletionView, Unshared, View } from '../store.ts'
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { LinkState } from '../../client/index.ts'
+import type { LinkState } from '../../client/engine.ts'
 import type { Bodies, Message } from '../../server/wire/messages.ts'
 import { type PastWind, readSnapshot, WindHistory } from '../../server/wire/wind-history.ts'
 import { assertNear, fault, measured, startAt } from '../../server/wire/wind-testing.ts'

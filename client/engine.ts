@@ -1,16 +1,6 @@
-// Entry of the client library: a link over any transport, shared between windows, with an outbox.
+// What this repository's page and lab build on; it may change with every version.
 
 export { browserTimers, newName, now, watchWakeUps } from './browser-services.ts'
-export {
-  type ConnectionState,
-  type ConnectOptions,
-  type Crosswind,
-  connect,
-  connectOver,
-  type Presence,
-  type Room,
-  type RoomMessage,
-} from './connect.ts'
 export { Connection } from './connection.ts'
 export { DocumentOutbox, type DocumentOutboxOptions } from './document-outbox.ts'
 export { openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
@@ -19,7 +9,7 @@ export type { Fall } from './fallback.ts'
 export { Link, type LinkListener, type LinkOptions, type LinkState } from './link.ts'
 export { LinkClock, whenDue } from './link-clock.ts'
 export { fingerprintOf, newKey } from './names.ts'
-export { Outbox, type OutboxState } from './outbox.ts'
+export type { OutboxState } from './outbox.ts'
 export { shareHere, shareTransports } from './share/shared-client.ts'
 export { asClosing, Http, HttpError } from './transports/http.ts'
 export { openEventsBy } from './transports/programs.ts'

@@ -1,8 +1,8 @@
-// Entry of the SharedWorker: the coordinator of this browser's windows on this server.
+// The script of a SharedWorker: the coordinator of this browser's windows.
 
-import { holdForLife, newName } from '../browser-services.ts'
-import { limitToSlots, transportsByName } from '../transports/slots.ts'
-import { Coordinator, type FromWindow } from './coordinator.ts'
+import { holdForLife, newName } from './browser-services.ts'
+import { Coordinator, type FromWindow } from './share/coordinator.ts'
+import { limitToSlots, transportsByName } from './transports/slots.ts'
 
 /** The worker lives while it holds this lock; its first message names it. */
 const lock = newName('crosswind-place-')

@@ -1,0 +1,101 @@
+// The library's door for drafts: messages that are not stored survive the page.
+
+import type { Bodies, Draft, Kind } from '../server/wire/messages.ts'
+import { browserKey } from './browser-key.ts'
+import type { Keeping } from './connect.ts'
+import { DocumentOutbox } from './document-outbox.ts'
+import { openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
+import { DraftStore } from './draft-store.ts'
+import type { OutboxListener, OutboxOptions } from './outbox.ts'
+import { type OpenTransport, RefusedError } from './transports/transport.ts'
+
+export interface DraftsOptions {
+  /**
+   * Who is signed in, such as an id; one word for all where nobody signs in. Only windows of the same
+   * user send what another left.
+   */
+  readonly user: string
+  /** Called if a message of a closed window is refused. Default: reports the error to `window`. */
+  readonly onRefused?: (message: LeftMessage, error: RefusedError) => void
+}
+
+/** A message of a closed window. */
+export interface LeftMessage {
+  readonly id: string
+  readonly channel: string
+  readonly data: unknown
+}
+
+/** For `connect`: keeps what is not stored in IndexedDB. Where the browser denies it, nothing is kept. */
+export function keptDrafts({ user, onRefused = (_, error) => reportError(error) }: DraftsOptions): Keeping {
+  return {
+    key: browserKey(user),
+    outbox: (options, listener, base) =>
+      new KeptOutbox(options, listener, `crosswind ${base} ${user}`, onRefused),
+  }
+}
+
+class KeptOutbox extends DocumentOutbox {
+  readonly #store: DraftStore
+
+  constructor(
+    options: OutboxOptions,
+    listener: OutboxListener,
+    database: string,
+    onRefused: NonNullable<DraftsOptions['onRefused']>,
+  ) {
+    const { window, timers } = options
+    const store = new DraftStore({
+      ...{ window, timers, predecessor: null, mayTake: true, channel: null },
+      database: openDraftDatabase(() => indexedDB, database),
+      locks: navigator.locks ?? null,
+      onLeft: ({ drafts }) => this.adopt(drafts),
+    })
+    super(
+      { ...options, store, merging: null, random: Math.random },
+      {
+        ...listener,
+        onRefused(draft, sentence, code) {
+          if (draft.from === window) listener.onRefused(draft, sentence, code)
+          else if (isJson(draft)) {
+            const { id, channel, body } = draft
+            const error = new RefusedError(code, sentence)
+            queueMicrotask(() => onRefused({ id, channel, data: body.data }, error))
+          }
+        },
+      },
+    )
+    this.#store = store
+    void store.look()
+  }
+
+  /** As it is now: the application may change what it gave, and IndexedDB takes less than JSON does. */
+  override publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null) {
+    return super.publish(channel, kind, JSON.parse(JSON.stringify(body)), cursor)
+  }
+
+  /** Before what this window published meanwhile. */
+  override adopt(left: readonly UnstoredDraft[]): void {
+    const { window } = this.options
+    const own = this.unstored().filter(({ draft, state }) => draft.from === window && state === 'waiting')
+    for (const { draft } of own) this.queue.drafts.delete(draft.id)
+    super.adopt(left)
+    for (const queued of own) this.append(queued)
+    this.queue.sendMore()
+    this.changed()
+  }
+
+  override connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void {
+    super.connect(send, mostUnderWay, onBroken)
+    void this.#store.look()
+  }
+
+  /** What is left goes to another window. */
+  override close(): void {
+    this.flush()
+    super.close()
+    this.#store.close()
+  }
+}
+
+const isJson = (draft: Draft): draft is Draft<'json'> => draft.kind === 'json'

@@ -1,0 +1,24 @@
+// The library's door for sharing: the windows of a browser have one connection.
+
+import { browserKey } from './browser-key.ts'
+import type { Sharing } from './connect.ts'
+import type { OpenWorker } from './share/reach-coordinator.ts'
+import { shareHere, shareTransports } from './share/shared-client.ts'
+
+export interface SharingOptions {
+  /**
+   * Who is signed in, such as an id; one word for all where nobody signs in. Windows of different users
+   * share nothing: the server judges what a shared connection sends by the ticket of one window.
+   */
+  readonly user: string
+  /** Starts `@crosswind/client/shared-worker`; without it one of the windows has the connection. */
+  readonly worker?: OpenWorker
+}
+
+/** For `connect`: this window shares its connection. Where the browser has no Web Locks it does not. */
+export function sharedConnection({ user, worker }: SharingOptions): Sharing {
+  return {
+    key: browserKey(user),
+    over: (transports) => shareTransports(transports, shareHere('browser'), worker),
+  }
+}

@@ -1,0 +1,54 @@
+// The script of a page that has the client's doors for sharing and drafts.
+
+import { type ConnectOptions, connect, RefusedError } from '../../client/connect.ts'
+import { keptDrafts } from '../../client/drafts.ts'
+import { sharedConnection } from '../../client/share.ts'
+
+const query = new URLSearchParams(location.search)
+const user = query.get('user') ?? ''
+
+function optionsFor(): ConnectOptions {
+  const worker = () => new SharedWorker('/worker.js', { type: 'module' })
+  const onRefused = ({ data }: { readonly data: unknown }, { code }: RefusedError) =>
+    refused.push([data, code])
+  return {
+    token: () => user,
+    ...(query.has('share') && {
+      share: sharedConnection({ user, ...(query.get('share') === 'worker' && { worker }) }),
+    }),
+    ...(query.has('drafts') && { drafts: keptDrafts({ user, onRefused }) }),
+  }
+}
+
+const refused: unknown[] = []
+const crosswind = connect(new URL('/realtime', location.href), optionsFor())
+const heard: unknown[] = []
+const room = crosswind.channel<string>(query.get('room') ?? 'room.1', { from: 'start' })
+room.on('message', ({ data, user }) => heard.push([data, user]))
+
+const publish = (text: string) => void room.publish(text).catch(() => undefined)
+// Before the drafts of closed windows were read.
+if (query.has('say')) publish(query.get('say') ?? '')
+
+/** What a test reads and does. */
+const door = {
+  heard,
+  refused,
+  state: () => crosswind.state,
+  publish,
+  /** Resolves to the code of the refusal. */
+  codeOf: (text: string) =>
+    room.publish(text).then(
+      () => 'stored',
+      (error) => (error instanceof RefusedError ? error.code : String(error)),
+    ),
+  close: () => crosswind.close(),
+}
+
+declare global {
+  interface Window {
+    door?: typeof door
+  }
+}
+
+window.door = door

@@ -1,0 +1,211 @@
+// Sharing a connection, and drafts: an application's pages that have these doors, in real windows.
+
+import assert from 'node:assert/strict'
+import type { RequestListener } from 'node:http'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { build } from 'esbuild'
+import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
+import { browserName } from '../windows/stage.ts'
+import { start } from './testing.ts'
+
+async function bundle(file: string): Promise<Uint8Array> {
+  const { outputFiles } = await build({
+    entryPoints: [join(import.meta.dirname, file)],
+    ...{ bundle: true, format: 'esm', write: false },
+  })
+  return outputFiles[0]?.contents ?? assert.fail(`${file} was not built`)
+}
+
+let browser: Browser
+let scripts: Readonly<Record<string, Uint8Array>>
+before(async () => {
+  scripts = {
+    '/page.js': await bundle('doors-page.ts'),
+    '/worker.js': await bundle('../../client/shared-worker.ts'),
+  }
+  browser = await startBrowser({ name: browserName })
+})
+after(() => browser.quit())
+
+const application: RequestListener = ({ url = '' }, response) => {
+  const script = scripts[url]
+  response.setHeader('Content-Type', script ? 'text/javascript' : 'text/html')
+  response.end(script ?? '<!doctype html><script type="module" src="/page.js"></script>')
+}
+
+/** A token is the user's name; everybody reads all rooms and writes in `room.1`. */
+async function serve(t: TestContext) {
+  let isCut = false
+  const streams: string[] = []
+  const server = await start(t, {
+    application,
+    authorize: ({ token }) => ({ user: token ?? '', read: ['room.*'], write: ['room.1'] }),
+    cuts(url) {
+      if (url.startsWith('/realtime/stream'))
+        streams.push(new URLSearchParams(url.split('?')[1]).get('window') ?? '')
+      return isCut && url.startsWith('/realtime')
+    },
+  })
+  return {
+    /** The names of all streams until now: a name has one at a time. */
+    streams: () => new Set(streams),
+    /** For Crosswind; the application's page goes on loading. */
+    isOnline(isOnline: boolean) {
+      isCut = !isOnline
+      if (isCut) server.cut()
+    },
+    /** What is stored in `room.1`. */
+    stored: async () => {
+      const read = await Array.fromAsync(server.crosswind.read('room.1', { after: 0 }))
+      return read.map(({ data, user }) => [data, user])
+    },
+    address: (query: string) => `${server.origin}/?${query}`,
+    async open(query: string): Promise<BrowserWindow> {
+      const window = await browser.newWindow()
+      let isOpen = true
+      const close = async () => {
+        if (isOpen) await window.close()
+        isOpen = false
+      }
+      t.after(close)
+      await window.open(`${server.origin}/?${query}`)
+      return { ...window, close }
+    },
+  }
+}
+
+const isOpen = () => window.door?.state().status === 'open'
+const pending = () => window.door?.state().pending
+const publish = (text: string) => window.door?.publish(text)
+const codeOf = (text: string) => window.door?.codeOf(text)
+const close = () => window.door?.close()
+const heardBy = () => window.door?.heard
+const refusedBy = () => window.door?.refused
+
+async function untilHeard(window: BrowserWindow, expected: readonly (readonly [string, string])[]) {
+  const heard = () => window.run(heardBy)
+  const isHeard = async () => JSON.stringify(await heard()) === JSON.stringify(expected)
+  await until(isHeard, `a window did not hear ${JSON.stringify(expected)}`).catch(async (error) => {
+    throw new Error(`${error.message} It heard ${JSON.stringify(await heard())}.`)
+  })
+}
+
+for (const [by, streams] of [
+  ['worker', 1],
+  ['window', 2],
+] as const)
+  test(`seven windows over HTTP/1.1, more than a browser's connections, share one that a ${by} has`, async (t) => {
+    const server = await serve(t)
+    const windows: BrowserWindow[] = []
+    for (let count = 0; count < 7; count += 1) windows.push(await server.open(`user=ada&share=${by}`))
+    for (const window of windows) await until(() => window.run(isOpen), 'a window is not open')
+    for (const [index, window] of windows.entries()) await window.run(publish, `${index}`)
+    const said = (texts: readonly string[]) => texts.map((text) => [text, 'ada'] as const)
+    for (const window of windows) await until(async () => (await window.run(pending)) === 0, 'not stored')
+    const stored = await server.stored()
+    assert.deepEqual(stored.toSorted(), said(['0', '1', '2', '3', '4', '5', '6']))
+    for (const window of windows) await untilHeard(window, stored as [string, string][])
+    assert.equal(server.streams().size, 1)
+    const [first, second, ...others] = windows
+    assert.ok(first && second)
+    // The window that has the connection, if no worker has it.
+    await first.close()
+    await second.run(publish, 'after')
+    for (const window of [second, ...others])
+      await untilHeard(window, [...(stored as [string, string][]), ['after', 'ada']])
+    assert.equal(server.streams().size, streams)
+  })
+
+test('windows of different users do not share, and each writes as its own', async (t) => {
+  const server = await serve(t)
+  const ada = await server.open('user=ada&share')
+  const bob = await server.open('user=bob&share')
+  for (const window of [ada, bob]) await until(() => window.run(isOpen), 'a window is not open')
+  await ada.run(publish, 'one')
+  await untilHeard(bob, [['one', 'ada']])
+  await bob.run(publish, 'two')
+  for (const window of [ada, bob])
+    await untilHeard(window, [
+      ['one', 'ada'],
+      ['two', 'bob'],
+    ])
+  assert.equal(server.streams().size, 2)
+})
+
+test('a refusal reaches the window that published', async (t) => {
+  const server = await serve(t)
+  const window = await server.open('user=ada&room=room.2&share')
+  const code = await window.run(codeOf, 'no')
+  assert.equal(code, 'not-invited-there')
+})
+
+test('what was published offline is stored by the next page: once, in order, under its user', async (t) => {
+  const server = await serve(t)
+  const window = await server.open('user=ada&share&drafts')
+  await window.run(publish, 'before')
+  await untilHeard(window, [['before', 'ada']])
+  server.isOnline(false)
+  for (const text of ['one', 'two']) await window.run(publish, text)
+  await window.open(server.address('user=ada&share&drafts&say=three'))
+  await until(async () => (await window.run(pending)) === 3, 'the drafts are not back')
+  server.isOnline(true)
+  const stored = [
+    ['before', 'ada'],
+    ['one', 'ada'],
+    ['two', 'ada'],
+    ['three', 'ada'],
+  ] as const
+  await untilHeard(window, stored)
+  await until(async () => (await window.run(pending)) === 0, 'something is left')
+  await window.open(server.address('user=ada&share&drafts'))
+  await untilHeard(window, stored)
+  assert.deepEqual([await window.run(pending), await server.stored()], [0, stored])
+})
+
+test('an open window sends what a closed one of the same user left', async (t) => {
+  const server = await serve(t)
+  const [ada, other, bob] = [
+    await server.open('user=ada&drafts'),
+    await server.open('user=ada&drafts'),
+    await server.open('user=bob&drafts'),
+  ]
+  for (const window of [ada, other, bob]) await until(() => window.run(isOpen), 'a window is not open')
+  server.isOnline(false)
+  await ada.run(publish, 'left')
+  await ada.close()
+  await bob.run(publish, 'from bob')
+  server.isOnline(true)
+  await until(async () => (await server.stored()).length === 2, 'not stored')
+  assert.deepEqual((await server.stored()).toSorted(), [
+    ['from bob', 'bob'],
+    ['left', 'ada'],
+  ])
+})
+
+test('a closed connection leaves its drafts to another of the same user, though its page stays', async (t) => {
+  const server = await serve(t)
+  const [closing, next] = [await server.open('user=ada&drafts'), await server.open('user=ada&drafts')]
+  for (const window of [closing, next]) await until(() => window.run(isOpen), 'a window is not open')
+  server.isOnline(false)
+  await closing.run(publish, 'left')
+  await closing.run(close)
+  server.isOnline(true)
+  await untilHeard(next, [['left', 'ada']])
+})
+
+test('a draft that is refused after a reload is reported, and not sent again', async (t) => {
+  const server = await serve(t)
+  const window = await server.open('user=ada&room=room.2&drafts')
+  await until(() => window.run(isOpen), 'the window is not open')
+  server.isOnline(false)
+  await window.run(publish, 'no')
+  await window.reload()
+  server.isOnline(true)
+  const refused = () => window.run(refusedBy)
+  await until(async () => (await refused())?.length === 1, 'nothing was refused')
+  assert.deepEqual(await refused(), [['no', 'not-invited-there']])
+  await window.reload()
+  await until(() => window.run(isOpen), 'the window is not open')
+  assert.deepEqual([await refused(), await window.run(pending)], [[], 0])
+})

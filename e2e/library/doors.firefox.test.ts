@@ -1,0 +1,5 @@
+// `doors.browser.test.ts` in Firefox.
+
+import { inFirefox } from '../windows/in-firefox.ts'
+
+inFirefox(() => import('./doors.browser.test.ts'))
