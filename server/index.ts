@@ -106,7 +106,8 @@ export interface Received<Data = unknown> {
 
 const leastSecret = 32
 
-const report = (error: unknown) => output.incident('stream-failed', 'A stream or the log failed', error)
+const report = (error: unknown) =>
+  output.incident('stream-failed', 'A stream, the log or a schema failed', error)
 
 /**
  * Rejects with an `Error` that names the option that does not fit, the file that cannot be used, or
@@ -116,7 +117,7 @@ export async function createCrosswind(options: CrosswindOptions) {
   checkOptions(options)
   const { path } = options
   const settings = settingsOf(options)
-  const channels = new Channels(options.channels, settings.limits)
+  const channels = new Channels(options.channels, settings.limits, options.onFailure ?? report)
   const connections = new GuestConnections({ ...settings.limits, ...settings }, processTimers)
   const gate = gateOf(options)
   const yjs = channels.haveDocuments ? await import('./document/application-documents.ts') : null

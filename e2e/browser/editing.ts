@@ -21,6 +21,8 @@ export interface EditingPage {
   readonly compose: (text: string) => Promise<void>
   /** Ends the composition with this text. */
   readonly commit: (text: string) => Promise<void>
+  /** Puts the page to sleep (Page Lifecycle), or wakes it. Chromium only. */
+  readonly freeze: (isFrozen: boolean) => Promise<void>
   /** Errors of the page since the last call. */
   readonly errors: () => string[]
   readonly close: () => Promise<void>
@@ -98,7 +100,7 @@ function shiftClocks(byMs: number): void {
 
 function driving(page: Page, session: CDPSession | null): Omit<EditingPage, 'page' | 'errors' | 'close'> {
   const chromium = () => {
-    if (!session) throw new Error('Only Chromium supports compositions from outside.')
+    if (!session) throw new Error('Only Chromium supports compositions and sleep from outside.')
     return session
   }
   return {
@@ -112,6 +114,8 @@ function driving(page: Page, session: CDPSession | null): Omit<EditingPage, 'pag
         selectionEnd: text.length,
       })),
     commit: async (text) => void (await chromium().send('Input.insertText', { text })),
+    freeze: async (isFrozen) =>
+      void (await chromium().send('Page.setWebLifecycleState', { state: isFrozen ? 'frozen' : 'active' })),
   }
 }
 

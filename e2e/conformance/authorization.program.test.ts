@@ -77,7 +77,9 @@ async function refusalsOf(
     })
     // A stream that is open has no end.
     const text = status >= 400 ? await textOf(body) : '{}'
-    answers[name] = `${status} ${JSON.parse(text).code ?? ''}`.trim()
+    const { code = '', message = '' } = JSON.parse(text)
+    assert.doesNotMatch(message, /invit|open your link/, 'an application has no invitations')
+    answers[name] = `${status} ${code}`.trim()
   }
   http.close()
   return answers
@@ -144,6 +146,11 @@ for (const version of httpVersions)
         const answers = await refusalsOf(version, { messages: postJson(draft('room.1')) }, proof)
         assert.deepEqual(answers, { messages: '403 not-invited-there' })
       }
+      const large = { ...draft('room.1'), body: { data: 'x'.repeat(5000) } }
+      assert.deepEqual(
+        await refusalsOf(version, { messages: postJson(large) }, { key, ticket: ticketFor({ write: [] }) }),
+        { messages: '403 read-only-invitation' },
+      )
       const proof = { key, ticket: ticketFor({ write: ['*'] }) }
       for (const channel of ['wind', 'probes', 'overview.room.1'])
         assert.deepEqual(await refusalsOf(version, { messages: postJson(draft(channel)) }, proof), {

@@ -1,18 +1,19 @@
-// Each limit of the listeners answers with a status, a code and one sentence.
+// Each limit answers with a status, a code and one sentence, on servers of our own and of an application.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import net from 'node:net'
 import { PassThrough, type Writable } from 'node:stream'
-import { after, before, describe, test } from 'node:test'
+import { after, before, describe, type TestContext, test } from 'node:test'
 import tls from 'node:tls'
 import { WebSocket } from 'ws'
 import type { Config } from '../../server/config/config.ts'
 import { reserve } from '../../server/http/listeners.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
+import type { Draft } from '../../server/wire/messages.ts'
 import { type HttpVersion, httpVersions, modeNamed } from '../../server/wire/modes.ts'
-import { draftOf } from '../clients/client.ts'
+import { draftOf as editOf } from '../clients/client.ts'
 import {
   type Answer,
   connectHttp,
@@ -21,7 +22,8 @@ import {
   textOf,
 } from '../clients/http-client.ts'
 import { webSocketFrame } from '../load/lean-http.ts'
-import { type ContractClient, openClient } from './contract-client.ts'
+import { startApplication } from './application.ts'
+import { type ContractClient, contentOf, openClient } from './contract-client.ts'
 import { startFloodedServer } from './flood-processes.ts'
 import { fieldBlock, frames, openRawHttp2, requestFields, settings, streamAt } from './raw-http2.ts'
 
@@ -34,13 +36,65 @@ async function refusalOf({ status, body }: Answer): Promise<[number, string]> {
   return [status, code]
 }
 
-function start(limits: Partial<Config['limits']>, heartbeatMs = 15_000): Promise<TestServer> {
-  return startTestServer({ editor: 'mirror', heartbeatMs, limits: { ...testConfig.limits, ...limits } })
+type Server = Pick<TestServer, 'origin' | 'ports' | 'ca' | 'close'>
+
+interface Subject {
+  readonly isApplication: boolean
+  readonly start: (limits: Partial<Config['limits']>, heartbeatMs?: number) => Promise<Server>
+  readonly draftOf: (from: string, count: number, text: string, channel?: string) => Draft
 }
 
-describe('more connections than limits.maxConnections', () => {
+function subject(isApplication: boolean): Subject {
+  return {
+    isApplication,
+    start(given, heartbeatMs = 15_000) {
+      const limits = { ...testConfig.limits, ...given }
+      if (isApplication) return startApplication({ heartbeatMs, limits })
+      return startTestServer({ editor: 'mirror', heartbeatMs, limits })
+    },
+    draftOf: (from, count, text, channel) => ({
+      ...editOf(from, count, '', channel),
+      ...contentOf(isApplication, 'edit', text),
+    }),
+  }
+}
+
+const subjects: Readonly<Record<string, Subject>> = {
+  'a server of our own': subject(false),
+  'an application’s servers': subject(true),
+}
+
+/** What an application's servers do not promise, and why. */
+const differences = {
+  'more connections than limits.maxConnections':
+    'how many connections it accepts is the application’s to say',
+  'HTTP/1.1: headers of 20 KB are refused (431)':
+    'Node answers 431 without a sentence: what is no request is the application’s to answer',
+  'HTTP/2: past 147 kB, where no status can be sent, GOAWAY blames the client':
+    'Node ends the session with INTERNAL_ERROR: how it ends is the application’s to say',
+} as const
+
+const skipFor = ({ isApplication }: Subject, what: string) => ({
+  skip: isApplication && (differences[what as keyof typeof differences] ?? false),
+})
+
+/** On both at once: most of the time they wait. */
+function describeBoth(what: string, define: (subject: Subject) => void): void {
+  describe(what, { concurrency: true }, () => {
+    for (const [name, subject] of Object.entries(subjects))
+      describe(name, { concurrency: false, ...skipFor(subject, what) }, () => define(subject))
+  })
+}
+
+function testBoth(what: string, run: (t: TestContext, subject: Subject) => Promise<void>): void {
+  describe(what, { concurrency: true }, () => {
+    for (const [name, subject] of Object.entries(subjects)) test(name, (t) => run(t, subject))
+  })
+}
+
+describeBoth('more connections than limits.maxConnections', ({ start }) => {
   const most = 2
-  let server: TestServer
+  let server: Server
   let first: HttpClient[]
 
   before(async () => {
@@ -55,7 +109,7 @@ describe('more connections than limits.maxConnections', () => {
   /** Resolves when the server has accepted the connection. */
   async function connect(version: HttpVersion): Promise<HttpClient> {
     const http = connectHttp(version, server.origin[version], server.ca)
-    const { body } = await http.ask({ path: '/healthz' })
+    const { body } = await http.ask({ path: '/api/clock' })
     await textOf(body)
     return http
   }
@@ -64,7 +118,7 @@ describe('more connections than limits.maxConnections', () => {
     test(`HTTP/${version}: 503 with Retry-After, readable for a page of the other port`, async () => {
       const one = connectHttp(version, server.origin[version], server.ca)
       const origin = server.origin[version === '2' ? '1.1' : '2']
-      const answer = await one.ask({ path: '/healthz', headers: { origin } })
+      const answer = await one.ask({ path: '/api/clock', headers: { origin } })
       assert.equal(answer.headers['retry-after'], '5')
       assert.equal(answer.headers['access-control-allow-origin'], origin)
       assert.deepEqual(await refusalOf(answer), [503, 'too-many-connections'])
@@ -76,7 +130,7 @@ describe('more connections than limits.maxConnections', () => {
     const session = http2.connect(server.origin['2'], { ca: server.ca })
     const goaway = once(session, 'goaway')
     const closed = once(session, 'close')
-    session.request({ ':path': '/healthz' }).resume()
+    session.request({ ':path': '/api/clock' }).resume()
     assert.equal((await goaway)[0], http2.constants.NGHTTP2_NO_ERROR)
     await closed
   })
@@ -105,7 +159,7 @@ describe('more connections than limits.maxConnections', () => {
   test('existing connections are served, and a closed one makes room', async () => {
     const [here] = first
     assert.ok(here)
-    assert.equal((await here.ask({ path: '/healthz' })).status, 200)
+    assert.equal((await here.ask({ path: '/api/clock' })).status, 200)
     first.pop()?.close()
     first.push(await placeAgain())
   })
@@ -114,7 +168,7 @@ describe('more connections than limits.maxConnections', () => {
   async function placeAgain(): Promise<HttpClient> {
     for (;;) {
       const http = connectHttp('1.1', server.origin['1.1'], server.ca)
-      const { status, body } = await http.ask({ path: '/healthz' })
+      const { status, body } = await http.ask({ path: '/api/clock' })
       await textOf(body)
       if (status === 200) return http
       http.close()
@@ -122,18 +176,20 @@ describe('more connections than limits.maxConnections', () => {
   }
 })
 
-describe('too large', () => {
-  let server: TestServer
+describeBoth('too large', (subject) => {
+  const { start, draftOf } = subject
+  let server: Server
   before(async () => {
     server = await start({ maxMessageBytes: 8192 })
   })
   after(() => server.close())
 
   for (const version of httpVersions) {
-    test(`HTTP/${version}: headers of 20 KB are refused (431)`, async () => {
+    const refused = `HTTP/${version}: headers of 20 KB are refused (431)`
+    test(refused, skipFor(subject, refused), async () => {
       const http = connectHttp(version, server.origin[version], server.ca)
       const headers = { cookie: 'x'.repeat(20_000) }
-      assert.deepEqual(await refusalOf(await http.ask({ path: '/healthz', headers })), [
+      assert.deepEqual(await refusalOf(await http.ask({ path: '/api/clock', headers })), [
         431,
         'headers-too-large',
       ])
@@ -153,7 +209,7 @@ describe('too large', () => {
 
   /** Headers of 16 kB and as much again in each CONTINUATION frame. */
   function largeHeaders(stream: number, continuations: number): Buffer[] {
-    const request = Buffer.concat([fieldBlock(requestFields('/healthz')), field('x-first')])
+    const request = Buffer.concat([fieldBlock(requestFields('/api/clock')), field('x-first')])
     return [
       frames.headers(stream, request, { endsHeaders: false }),
       ...Array.from({ length: continuations - 1 }, (_, index) =>
@@ -163,7 +219,7 @@ describe('too large', () => {
     ]
   }
 
-  const small = (stream: number) => frames.request(stream, '/healthz')
+  const small = (stream: number) => frames.request(stream, '/api/clock')
 
   test('HTTP/2: headers of 50 kB and of 144 kB are answered, without RST_STREAM and GOAWAY', async () => {
     const raw = await openRawHttp2(server.ports['2'])
@@ -178,13 +234,14 @@ describe('too large', () => {
 
   test('HTTP/2: with acknowledged limits, the response is also 431', async () => {
     const http = connectHttp('2', server.origin['2'], server.ca)
-    assert.equal((await http.ask({ path: '/healthz' })).status, 200)
-    const { status, body } = await http.ask({ path: '/healthz', headers: { cookie: 'x'.repeat(60_000) } })
+    assert.equal((await http.ask({ path: '/api/clock' })).status, 200)
+    const { status, body } = await http.ask({ path: '/api/clock', headers: { cookie: 'x'.repeat(60_000) } })
     assert.deepEqual([status, await textOf(body)], [431, ''])
     http.close()
   })
 
-  test('HTTP/2: past 147 kB, where no status can be sent, GOAWAY blames the client', async () => {
+  const ended = 'HTTP/2: past 147 kB, where no status can be sent, GOAWAY blames the client'
+  test(ended, skipFor(subject, ended), async () => {
     const raw = await openRawHttp2(server.ports['2'])
     // Nothing follows the ninth CONTINUATION frame: if the server closed with bytes unread, TCP
     // would discard its GOAWAY.
@@ -199,7 +256,7 @@ describe('too large', () => {
     // An indexed literal, then its index a hundred times (RFC 7541, sections 6.2.1 and 6.1).
     const [, ...literal] = fieldBlock([['x-large', 'y'.repeat(4000)]])
     const packed = Buffer.from([0x40, ...literal, ...Array.from({ length: 100 }, () => 0x80 | 62)])
-    const block = Buffer.concat([fieldBlock(requestFields('/healthz')), packed])
+    const block = Buffer.concat([fieldBlock(requestFields('/api/clock')), packed])
     await raw.send(frames.headers(3, block), small(5))
     await raw.answered(2)
     assert.deepEqual(raw.soFar(), { goaway: null, resets: { ENHANCE_YOUR_CALM: 1 }, answers: 2 })
@@ -207,8 +264,8 @@ describe('too large', () => {
   })
 })
 
-describe('more in progress than limits.connectionBytes', () => {
-  let server: TestServer
+describeBoth('more in progress than limits.connectionBytes', ({ start, draftOf }) => {
+  let server: Server
   let http: HttpClient
   before(async () => {
     server = await start({ connectionBytes: 100_000, bodySeconds: 1 })
@@ -268,8 +325,8 @@ describe('more in progress than limits.connectionBytes', () => {
   }
 })
 
-describe('one connection that uses everything it can', () => {
-  let server: TestServer
+describeBoth('one connection that uses everything it can', ({ isApplication, start }) => {
+  let server: Server
   const connections: HttpClient[] = []
   before(async () => {
     server = await start({ maxWindows: 40, maxChannels: 40, streamsPerSession: 25, newChannelsPerHour: 25 })
@@ -302,7 +359,10 @@ describe('one connection that uses everything it can', () => {
   const titles = (name: string, count: number) =>
     Array.from({ length: count }, (_, n) => ({
       ...{ method: 'POST', path: '/api/messages', headers: json },
-      body: JSON.stringify({ ...draftOf(name, n, '', `${name}${n}`), kind: 'title', body: { title: name } }),
+      body: JSON.stringify({
+        ...editOf(name, n, '', `${name}${n}`),
+        ...contentOf(isApplication, 'title', name),
+      }),
     }))
 
   test('polls under invented names do not block other connections', async () => {
@@ -331,16 +391,16 @@ describe('one connection that uses everything it can', () => {
   })
 })
 
-describe('a client that breaks HTTP/2', () => {
+describeBoth('a client that breaks HTTP/2', ({ isApplication }) => {
   test('fifty streams and one bad frame make one line in the terminal; further incidents are counted', async () => {
-    const server = await startFloodedServer({})
+    const server = await startFloodedServer({}, isApplication)
     try {
       for (let client = 0; client < 20; client += 1)
         assert.equal(await breakSession(server.ports['2']), 'PROTOCOL_ERROR')
     } finally {
       await server.close()
     }
-    const lines = server.written().trim().split('\n')
+    const lines = server.written().split('\n').filter(Boolean)
     assert.ok(lines.length < 20, server.written())
     for (const line of lines) assert.match(line, /^A client broke HTTP\/2, and its connection was ended: /)
   })
@@ -359,26 +419,29 @@ describe('a client that breaks HTTP/2', () => {
   }
 })
 
-test('messages from invented senders slow down only their own connection', async (t) => {
-  const server = await start({ maxWindows: 4, messagesPerSecond: 5 })
-  t.after(() => server.close())
-  const [flooding, honest] = [1, 2].map(() => connectHttp('2', server.origin['2'], server.ca))
-  assert.ok(flooding && honest)
-  async function post(http: HttpClient, from: string): Promise<number> {
-    const body = JSON.stringify(draftOf(from, 1, ''))
-    const answer = await http.ask({ method: 'POST', path: '/api/messages', headers: json, body })
-    await textOf(answer.body)
-    return answer.status
-  }
-  const names = Array.from({ length: 80 }, (_, n) => `invented${n}`)
-  const statuses = await Promise.all(names.map((name) => post(flooding, name)))
-  assert.ok(statuses.includes(429), 'no message was refused')
-  assert.equal(await post(honest, 'honest'), 200)
-  for (const http of [flooding, honest]) http.close()
-})
+testBoth(
+  'messages from invented senders slow down only their own connection',
+  async (t, { start, draftOf }) => {
+    const server = await start({ maxWindows: 4, messagesPerSecond: 5 })
+    t.after(() => server.close())
+    const [flooding, honest] = [1, 2].map(() => connectHttp('2', server.origin['2'], server.ca))
+    assert.ok(flooding && honest)
+    async function post(http: HttpClient, from: string): Promise<number> {
+      const body = JSON.stringify(draftOf(from, 1, ''))
+      const answer = await http.ask({ method: 'POST', path: '/api/messages', headers: json, body })
+      await textOf(answer.body)
+      return answer.status
+    }
+    const names = Array.from({ length: 80 }, (_, n) => `invented${n}`)
+    const statuses = await Promise.all(names.map((name) => post(flooding, name)))
+    assert.ok(statuses.includes(429), 'no message was refused')
+    assert.equal(await post(honest, 'honest'), 200)
+    for (const http of [flooding, honest]) http.close()
+  },
+)
 
 for (const version of httpVersions) {
-  test(`HTTP/${version}: refused requests slow down only their own connection`, async (t) => {
+  testBoth(`HTTP/${version}: refused requests slow down only their own connection`, async (t, { start }) => {
     const server = await start({ messagesPerSecond: 5 })
     t.after(() => server.close())
     const [refused, honest] = [1, 2].map(() => connectHttp(version, server.origin[version], server.ca))
@@ -391,10 +454,10 @@ for (const version of httpVersions) {
     let isOver = false
     const startedAt = performance.now()
     const twelve = (async () => {
-      for (let count = 0; count < 12; count += 1) assert.equal(await ask(refused, '/nowhere'), 404)
+      for (let count = 0; count < 12; count += 1) assert.equal(await ask(refused, '/api/nowhere'), 404)
       isOver = true
     })()
-    for (let count = 0; count < 12; count += 1) assert.equal(await ask(honest, '/healthz'), 200)
+    for (let count = 0; count < 12; count += 1) assert.equal(await ask(honest, '/api/clock'), 200)
     assert.equal(isOver, false)
     await twelve
     // Five in the first second, then five a second.
@@ -404,92 +467,102 @@ for (const version of httpVersions) {
 }
 
 for (const version of httpVersions) {
-  test(`a WebSocket over HTTP/${version} accepts thousands of PINGs at once, and answers the newest`, async (t) => {
-    const server = await start({ messagesPerSecond: 1000 })
-    t.after(() => server.close())
-    const http = connectHttp(version, server.origin[version], server.ca)
-    t.after(() => http.close())
-    const socket = http.openSocket('/api/socket?window=pinging&channels=main')
-    await once(socket, 'open')
-    const { promise: answered, resolve, reject } = Promise.withResolvers<void>()
-    socket.once('close', () => reject(new Error('closed')))
-    let pongs = 0
-    socket.on('pong', (data) => {
-      pongs += 1
-      if (String(data) === '2999') resolve()
-    })
-    const pings = Array.from({ length: 3000 }, (_, n) => webSocketFrame(String(n), 'ping'))
-    rawOf(socket).write(Buffer.concat(pings))
-    await answered
-    assert.ok(pongs < 3000, `${pongs} PONGs`)
-  })
+  testBoth(
+    `a WebSocket over HTTP/${version} accepts thousands of PINGs at once, and answers the newest`,
+    async (t, { start }) => {
+      const server = await start({ messagesPerSecond: 1000 })
+      t.after(() => server.close())
+      const http = connectHttp(version, server.origin[version], server.ca)
+      t.after(() => http.close())
+      const socket = http.openSocket('/api/socket?window=pinging&channels=main')
+      await once(socket, 'open')
+      const { promise: answered, resolve, reject } = Promise.withResolvers<void>()
+      socket.once('close', () => reject(new Error('closed')))
+      let pongs = 0
+      socket.on('pong', (data) => {
+        pongs += 1
+        if (String(data) === '2999') resolve()
+      })
+      const pings = Array.from({ length: 3000 }, (_, n) => webSocketFrame(String(n), 'ping'))
+      rawOf(socket).write(Buffer.concat(pings))
+      await answered
+      assert.ok(pongs < 3000, `${pongs} PONGs`)
+    },
+  )
 }
 
 /** The socket that a `ws` WebSocket writes to; its types omit it. */
 const rawOf = (socket: WebSocket) => (socket as unknown as { readonly _socket: Writable })._socket
 
-test('of pipelined HTTP/1.1 requests more than a hundred are answered, in order, and the connection ends after them', async (t) => {
-  const server = await start({})
-  const socket = tls.connect({ port: server.ports['1.1'], host: '127.0.0.1', ca: server.ca })
-  t.after(() => {
-    socket.destroy()
-    return server.close()
-  })
-  // It keeps writing while the server closes.
-  socket.on('error', () => undefined)
-  let answers = ''
-  socket.setEncoding('utf8').on('data', (text) => (answers += text))
-  const sent = 5000
-  for (let count = 0; count < sent; count += 1) {
-    const path = count % 2 === 0 ? '/healthz' : '/api/clock'
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
-  }
-  await once(socket, 'close')
-  const bodies = [...answers.matchAll(/\r\n\r\n\{"(status|at)"/g)].map(([, field]) => field)
-  assert.ok(bodies.length > 100 && bodies.length < sent, `${bodies.length} answers`)
-  assert.ok(bodies.every((field, place) => field === (place % 2 === 0 ? 'status' : 'at')))
-  const another = connectHttp('1.1', server.origin['1.1'], server.ca)
-  assert.equal((await another.ask({ path: '/healthz' })).status, 200)
-  another.close()
-})
+testBoth(
+  'of pipelined HTTP/1.1 requests more than a hundred are answered, in order, and the connection ends after them',
+  async (t, { start }) => {
+    const server = await start({})
+    const socket = tls.connect({ port: server.ports['1.1'], host: '127.0.0.1', ca: server.ca })
+    t.after(() => {
+      socket.destroy()
+      return server.close()
+    })
+    // It keeps writing while the server closes.
+    socket.on('error', () => undefined)
+    let answers = ''
+    socket.setEncoding('utf8').on('data', (text) => (answers += text))
+    const sent = 5000
+    for (let count = 0; count < sent; count += 1) {
+      const path = count % 2 === 0 ? '/api/nowhere' : '/api/clock'
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+    }
+    await once(socket, 'close')
+    const bodies = [...answers.matchAll(/\r\n\r\n\{"(type|at)"/g)].map(([, field]) => field)
+    assert.ok(bodies.length > 100 && bodies.length < sent, `${bodies.length} answers`)
+    assert.ok(bodies.every((field, place) => field === (place % 2 === 0 ? 'type' : 'at')))
+    const another = connectHttp('1.1', server.origin['1.1'], server.ca)
+    assert.equal((await another.ask({ path: '/api/clock' })).status, 200)
+    another.close()
+  },
+)
 
-test("a connection's large bodies are read four at a time; small ones, and other requests, do not wait for them", async (t) => {
-  const server = await start({ bodySeconds: 30 })
-  const http = connectHttp('2', server.origin['2'], server.ca)
-  t.after(() => {
-    http.close()
-    return server.close()
-  })
-  const answered: string[] = []
-  const begin = (name: string) => {
-    const body = new PassThrough()
-    body.write(JSON.stringify(draftOf(name, 1, 'x')).slice(0, -1))
-    const answer = http.ask({ method: 'POST', path: '/api/messages', headers: json, body })
-    void answer.then(({ status }) => answered.push(`${name} ${status}`))
-    return { answer, end: () => body.end('}') }
-  }
-  const large = ['a', 'b', 'c', 'd', 'e'].map(begin)
-  const [first, , , , fifth] = large
-  fifth?.end()
-  const body = JSON.stringify(draftOf('small', 1, 'x'))
-  const headers = { ...json, 'content-length': String(body.length) }
-  const small = await http.ask({ method: 'POST', path: '/api/messages', headers, body })
-  assert.equal(small.status, 200)
-  assert.equal((await http.ask({ path: '/healthz' })).status, 200)
-  assert.deepEqual(answered, [], 'the fifth waits')
-  first?.end()
-  await Promise.all([first?.answer, fifth?.answer])
-  assert.deepEqual(answered.toSorted(), ['a 200', 'e 200'])
-  for (const { end } of large.slice(1, 4)) end()
-  await Promise.all(large.map(({ answer }) => answer))
-})
+testBoth(
+  "a connection's large bodies are read four at a time; small ones, and other requests, do not wait for them",
+  async (t, { start, draftOf }) => {
+    const server = await start({ bodySeconds: 30 })
+    const http = connectHttp('2', server.origin['2'], server.ca)
+    t.after(() => {
+      http.close()
+      return server.close()
+    })
+    const answered: string[] = []
+    const begin = (name: string) => {
+      const body = new PassThrough()
+      body.write(JSON.stringify(draftOf(name, 1, 'x')).slice(0, -1))
+      const answer = http.ask({ method: 'POST', path: '/api/messages', headers: json, body })
+      void answer.then(({ status }) => answered.push(`${name} ${status}`))
+      return { answer, end: () => body.end('}') }
+    }
+    const large = ['a', 'b', 'c', 'd', 'e'].map(begin)
+    const [first, , , , fifth] = large
+    fifth?.end()
+    const body = JSON.stringify(draftOf('small', 1, 'x'))
+    const headers = { ...json, 'content-length': String(body.length) }
+    const small = await http.ask({ method: 'POST', path: '/api/messages', headers, body })
+    assert.equal(small.status, 200)
+    assert.equal((await http.ask({ path: '/api/clock' })).status, 200)
+    assert.deepEqual(answered, [], 'the fifth waits')
+    first?.end()
+    await Promise.all([first?.answer, fifth?.answer])
+    assert.deepEqual(answered.toSorted(), ['a 200', 'e 200'])
+    for (const { end } of large.slice(1, 4)) end()
+    await Promise.all(large.map(({ answer }) => answer))
+  },
+)
 
-describe('a connection that is dead', () => {
-  let server: TestServer
+describeBoth('a connection that is dead', ({ isApplication, start }) => {
+  let server: Server
   let observer: ContractClient
 
   before(async () => {
-    server = await start({}, 200)
+    // An application's heartbeats are at least a second apart.
+    server = await start({}, isApplication ? 1000 : 200)
     const mode = modeNamed('sse/1.1')
     assert.ok(mode)
     const query = new URLSearchParams({ window: 'observer', channels: 'main' })
@@ -519,7 +592,7 @@ describe('a connection that is dead', () => {
     assert.ok(mode)
     const query = new URLSearchParams({ window: 'alive', channels: 'main' })
     const client = openClient({ mode, origin: server.origin['2'], query, ca: server.ca })
-    for (let beat = 0; beat < 8; beat += 1) await client.next('heartbeat')
+    for (let beat = 0; beat < 3; beat += 1) await client.next('heartbeat')
     client.close()
   })
 })

@@ -1,20 +1,24 @@
 // The library from outside: each example in a folder of its own, from the packed tarballs, in a browser.
+// CROSSWIND_MODES=all streams the answer in every mode; CROSSWIND_NODE is another Node for the servers.
 
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { pack } from '../../scripts/pack.mjs'
 import { startNatsServer } from '../../server/log/nats-testing.ts'
+import { parseCursor } from '../../server/wire/messages.ts'
+import { connections, type Mode } from '../../server/wire/modes.ts'
 import { openEditingPage } from '../browser/editing.ts'
-import { browserName } from '../windows/stage.ts'
+import { connectHttp, textOf } from '../clients/http-client.ts'
+import { browserName, rotatingModes } from '../windows/stage.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -37,6 +41,10 @@ after(() => rm(folder, { recursive: true, force: true }))
 async function install(example: string): Promise<string> {
   const app = join(folder, example)
   await cp(join(root, 'examples', example), app, { recursive: true })
+  return installed(app)
+}
+
+async function installed(app: string): Promise<string> {
   const npm = promisify(execFile)
   await npm('npm', ['install', '--no-save', '--no-audit', '--no-fund', ...files], {
     cwd: app,
@@ -46,10 +54,10 @@ async function install(example: string): Promise<string> {
 }
 
 /** Resolves once it listens. */
-async function start(app: string, env: Readonly<Record<string, string>> = {}) {
+async function start(app: string, env: Readonly<Record<string, string>> = {}, cwd = app) {
   const certificate = { CERT: join(folder, 'server.pem'), KEY: join(folder, 'server.key') }
-  const server = spawn(process.execPath, ['server.mjs'], {
-    cwd: app,
+  const server = spawn(process.env.CROSSWIND_NODE ?? process.execPath, [join(app, 'server.mjs')], {
+    cwd,
     env: { ...process.env, PORT: '0', ...certificate, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -139,6 +147,33 @@ test('an error is of one class, whichever door it comes through', async () => {
   assert.equal(new Set(await Promise.all(classes)).size, 1)
 })
 
+test('the quick start of docs/library.md, in an empty folder: two windows chat', async () => {
+  await using opened = new AsyncDisposableStack()
+  const app = await installed(await mkdtemp(join(folder, 'quick-start-')))
+  const guide = await readFile(join(root, 'docs/library.md'), 'utf8')
+  const listing = /```\w+\n(?:\/\/|<!--) (server\.mjs|page\.html)(?: -->)?\n(.*?)```/gs
+  const listings = new Map(Array.from(guide.matchAll(listing), ([, name = '', text = '']) => [name, text]))
+  assert.match(listings.get('server.mjs') ?? '', /^server\.listen\(8080\)$/m)
+  for (const [name, text] of listings)
+    await writeFile(
+      join(app, name),
+      text.replace(
+        'server.listen(8080)',
+        'server.listen(0, () => console.log("http://localhost:" + server.address().port))',
+      ),
+    )
+  const { address } = opened.use(await start(app))
+  const windows = [await openWindow(opened, address), await openWindow(opened, address)]
+  for (const [place, { page }] of windows.entries()) {
+    await page.type('input', `hello ${place}`)
+    await page.keyboard.press('Enter')
+  }
+  for (const { page } of windows)
+    await page.waitForFunction(
+      () => /hello 0/.test(document.body.innerText) && /hello 1/.test(document.body.innerText),
+    )
+})
+
 test('a chat beside a Koa application', async () => {
   await using opened = new AsyncDisposableStack()
   const { address } = opened.use(await start(await install('chat-koa')))
@@ -206,27 +241,82 @@ test('two windows write in one CodeMirror, see each other’s caret, and a later
   }
 })
 
-test('an answer of 2,000 tokens survives a reload and two killed servers, to the byte', async () => {
-  await using opened = new AsyncDisposableStack()
-  const app = await install('token-stream')
-  let server = await start(app)
+const tokens = Array.from({ length: 2000 }, (_, index) => `${index + 1} `)
+const wholeAnswer = tokens.join('')
+
+/** Runs in the page after each change: what is shown, once it has so many tokens, or is wrong. */
+function shownOnce(whole: string, least: number) {
+  const shown = document.querySelector('#answer')?.textContent ?? ''
+  return shown.split(' ').length > least || !whole.startsWith(shown) ? { shown } : null
+}
+
+/** Reloads at every fiftieth token; the server is killed twice, once while the page sleeps. */
+async function readAnswer(opened: AsyncDisposableStack, app: string, { name, http }: Mode) {
+  const home = await mkdtemp(join(folder, 'home-'))
+  const env = http === '2' ? {} : { CERT: '' }
+  let server = await start(app, env, home)
   opened.defer(() => server.kill())
-  const { page } = await openWindow(opened, server.address)
-  const until = (token: number) =>
-    page.waitForFunction(
-      (token) => document.querySelector('#answer')?.textContent?.includes(` ${token} `),
-      { polling: 20 },
-      token,
-    )
-  const { port } = new URL(server.address)
-  for (const token of [100, 300]) {
-    await until(token)
+  const { address } = server
+  const window = await openWindow(opened, `${address}/?mode=${name}#question`)
+  const protocol = await window.run(
+    () => (performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming).nextHopProtocol,
+  )
+  assert.equal(protocol, connections[http].alpn)
+
+  const restart = async () => {
     await server.kill()
-    server = await start(app, { PORT: port })
+    server = await start(app, { ...env, PORT: new URL(address).port }, home)
   }
-  await until(500)
-  await page.reload()
-  await until(2000)
-  const tokens = Array.from({ length: 2000 }, (_, index) => `${index + 1} `)
-  assert.equal(await page.$eval('#answer', ({ textContent }) => textContent), tokens.join(''))
+  const sleep = async () => {
+    await window.freeze(true)
+    const before = await stored(address)
+    await restart()
+    while ((await stored(address)) < before + 200);
+    await window.freeze(false)
+  }
+  const faults = [
+    { at: 300, happens: restart },
+    { at: 1000, happens: sleep },
+  ]
+  let [shown, reloads] = [0, 0]
+  for (;;) {
+    const least = Math.min(shown + 50, tokens.length)
+    const found = await window.page.waitForFunction(
+      shownOnce,
+      { polling: 'mutation', timeout: 60_000 },
+      ...([wholeAnswer, least] as const),
+    )
+    const text = (await found.jsonValue())?.shown ?? ''
+    assert.ok(wholeAnswer.startsWith(text), `after ${shown} tokens: …${text.slice(-200)}`)
+    if (text === wholeAnswer) return reloads
+    shown = text.split(' ').length - 1
+    if (shown >= (faults[0]?.at ?? tokens.length)) await faults.shift()?.happens()
+    else {
+      await window.page.reload()
+      reloads += 1
+    }
+  }
+}
+
+/** How many messages the example's server has. */
+async function stored(address: string): Promise<number> {
+  const client = connectHttp('1.1', address, null)
+  const { body } = await client.ask({ path: '/realtime/channels/answer.question?after=newest' })
+  const { cursor } = JSON.parse(await textOf(body))
+  client.close()
+  return parseCursor(cursor)?.seq ?? 0
+}
+
+describe('an answer of 2,000 tokens survives reloads, two killed servers and sleep, to the byte', {
+  concurrency: 3,
+}, () => {
+  let app: string
+  before(async () => {
+    app = await install('token-stream')
+  })
+  for (const mode of rotatingModes(2))
+    test(mode.name, { timeout: 120_000 }, async (t) => {
+      await using opened = new AsyncDisposableStack()
+      t.diagnostic(`${await readAnswer(opened, app, mode)} reloads`)
+    })
 })

@@ -69,6 +69,46 @@ for (const { name } of modes)
     )
   })
 
+/** Each fails in its own way. */
+const faulty = {
+  throws: z.string().transform((text) => JSON.parse(text)),
+  rejects: {
+    '~standard': {
+      ...{ version: 1, vendor: 'test' },
+      validate: () => Promise.reject(new Error('The database is secret.')),
+    },
+  } satisfies StandardSchema,
+  'gives-none': z.string().transform(() => undefined),
+  'gives-bigint': z.string().transform(() => 1n),
+}
+
+test('a schema that fails: the message is refused once, with a sentence, and the application is told why', async (t) => {
+  const failures: unknown[] = []
+  const rules = Object.entries(faulty).map(([name, validate]) => [name, { kind: 'json', validate }] as const)
+  const { open, crosswind } = await start(t, {
+    channels: Object.fromEntries(rules),
+    isSecure: true,
+    onFailure: (error) => failures.push(error),
+  })
+  for (const { name: mode } of modes)
+    for (const name of Object.keys(faulty)) {
+      const refusal = {
+        code: 'bad-shape',
+        message: `The data could not be checked: the schema of channel "${name}" failed on it.`,
+      }
+      await assert.rejects(
+        open({ modes: [mode] })
+          .channel(name)
+          .publish('{'),
+        refusal,
+      )
+      assert.equal(failures.splice(0).length, 1)
+      await assert.rejects(crosswind.publish(name, '{'), refusal)
+      assert.match(String(failures.splice(0)), /SyntaxError|The database is secret|must be JSON|BigInt/)
+      assert.deepEqual(await Array.fromAsync(crosswind.read(name)), [])
+    }
+})
+
 test('a repeat is stored once, even if the schema makes something else of it', async (t) => {
   let count = 0
   const validate = z.object({}).transform(() => {

@@ -40,6 +40,16 @@ export const sampledModes = browserModes.filter(
   ({ name }) => browserName === 'chromium' || ['sse/2', 'websocket/1.1', 'polling/2'].includes(name),
 )
 
+/** So many, others each day; all with CROSSWIND_MODES=all. */
+export function rotatingModes(count: number): readonly Mode[] {
+  if (process.env.CROSSWIND_MODES === 'all') return browserModes
+  const first = Math.floor(Date.now() / 86_400_000) * count
+  return Array.from(
+    { length: count },
+    (_, place) => browserModes[(first + place) % browserModes.length] as Mode,
+  )
+}
+
 export interface Stage {
   readonly server: TestServer
   readonly browser: Browser

@@ -2,14 +2,15 @@
 
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createSecureServer } from 'node:http2'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createCrosswind } from '@crosswind/server'
+import { createCrosswind, serverOptions } from '@crosswind/server'
 
 /** Instead of a model: 2,000 tokens. */
 async function* tokensAfter(count) {
   for (let number = count + 1; number <= 2000; number += 1) {
     await pause(5)
-    yield `${number} `
+    yield { number, text: `${number} ` }
   }
 }
 
@@ -25,23 +26,22 @@ async function answer(id) {
   if (asked.has(id)) return
   asked.add(id)
   await crosswind.publish('questions', { id }, { id })
-  let count = (await Array.fromAsync(crosswind.read(`answer.${id}`))).length
-  for await (const text of tokensAfter(count)) {
-    count += 1
-    await crosswind.publish(`answer.${id}`, { text }, { id: `${count}` })
-  }
+  const { length } = await Array.fromAsync(crosswind.read(`answer.${id}`))
+  for await (const { number, text } of tokensAfter(length))
+    await crosswind.publish(`answer.${id}`, { text }, { id: `${number}` })
 }
 for await (const { data } of crosswind.read('questions')) answer(data.id).catch(console.error)
 
-const page = new URL('page.html', import.meta.url)
-const client = new URL(import.meta.resolve('@crosswind/client/browser'))
-const server = createServer(({ method, url }, response) => {
+const client = import.meta.resolve('@crosswind/client/browser')
+function respond({ method, url }, response) {
   const [, id] = /^\/questions\/(\w{1,20})$/.exec(url) ?? []
   if (method === 'POST' && id) answer(id).catch(console.error)
-  response.setHeader('Content-Type', url === '/' ? 'text/html' : 'text/javascript')
-  response.end(url === '/' ? readFileSync(page) : url === '/client.js' ? readFileSync(client) : '')
-})
+  const [type, file] = url === '/client.js' ? ['javascript', client] : ['html', 'page.html']
+  response.setHeader('Content-Type', `text/${type}`)
+  response.end(id ? '' : readFileSync(new URL(file, import.meta.url)))
+}
+const { CERT, KEY, PORT = 8080 } = process.env
+const secured = CERT && { ...serverOptions(), cert: readFileSync(CERT), key: readFileSync(KEY) }
+const server = secured ? createSecureServer(secured, respond) : createServer(respond)
 crosswind.attach(server)
-server.listen(Number(process.env.PORT ?? 8080), () =>
-  console.log(`http://localhost:${server.address().port}`),
-)
+server.listen(PORT, () => console.log(`http${CERT ? 's' : ''}://localhost:${server.address().port}`))

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
@@ -158,7 +159,7 @@ function watchingGuest() {
   server.emit('session', session)
   const stream = Object.assign(new EventEmitter(), { bufferSize: 100, close: watched.stream.close, session })
   const ask = () => guests.of({ stream } as unknown as Http2ServerRequest)
-  return { time, done: watched.done, session, stream, ask }
+  return { time, done: watched.done, session, stream, ask, guests, server }
 }
 
 test('an application’s session must begin in time, and may not ask endlessly', () => {
@@ -178,6 +179,38 @@ test('an application’s own streams may wait as long as it likes; ours are clos
   ask()
   time.advance(heartbeatMs * 4)
   assert.equal(done[0], 'cut')
+})
+
+test('an application’s own responses over HTTP/1.1 may wait as long as it likes; ours, and WebSockets, are cut', () => {
+  for (const [headers, turns, expected] of [
+    [{}, null, []],
+    [{}, [], ['cut']],
+    [{ upgrade: 'websocket' }, null, ['cut']],
+  ] as const) {
+    const { time, done, guests } = watchingGuest()
+    // A response is open, and its reader has stopped.
+    const socket = Object.assign(new EventEmitter(), {
+      ...{ bytesRead: 0, bytesWritten: 0, writableLength: 100, writableEnded: true },
+      destroy: () => {
+        done.push('cut')
+        socket.emit('close')
+      },
+    })
+    done.length = 0
+    const connection = guests.of({ socket, headers } as unknown as IncomingMessage)
+    Object.assign(connection ?? {}, { turns })
+    time.advance(heartbeatMs * 3.5)
+    assert.deepEqual(done, expected)
+  }
+})
+
+test('after stop, an application’s sessions are left alone', () => {
+  const { done, session, guests, server } = watchingGuest()
+  const later = Object.assign(new EventEmitter(), session)
+  guests.stopWatching()
+  server.emit('session', later)
+  for (const one of [session, later]) for (let count = 0; count < 1000; count += 1) one.emit('ping')
+  assert.deepEqual(done, [])
 })
 
 test('after stop, connections are no longer checked', () => {

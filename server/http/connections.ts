@@ -56,7 +56,10 @@ export class Connection {
   readonly streams = new Set<ServerHttp2Stream>()
   /** Streams of an application's own. How long they wait is for it to say. */
   readonly foreign = new WeakSet<ServerHttp2Stream>()
-  /** Nothing was asked of this server over it; it is an application's. */
+  /**
+   * An application's: nothing was asked of this server over the session, or more than requests over
+   * the socket.
+   */
   isForeign = false
   /** End of its last stream; null before the first. */
   idleSince: number | null = null
@@ -114,6 +117,11 @@ export class Connection {
     this.#controlFrames = 0
     this.#resets = 0
     this.#lookAtStreams(now)
+    // Between our requests, what is sent over HTTP/1.1 is the application's own.
+    if (this.isForeign && !this.session && this.turns === null) {
+      this.#movedAt = now
+      return
+    }
     const waits = this.session ? this.#waiting.size > 0 : (this.secure?.writableLength ?? 0) > 0
     if (this.#hasMoved() || !waits) this.#movedAt = now
     const isStuck = now - this.#movedAt > heartbeatMs * beatsMissed
@@ -289,13 +297,21 @@ export class GuestConnections {
   readonly #timers: Timers
   readonly #open = new Set<Connection>()
   readonly #carriers = new WeakMap<object, Connection>()
-  readonly stopWatching: () => void
+  readonly #stopLooking: () => void
+  #isOver = false
 
   constructor(settings: Limits, timers: Timers) {
     this.#settings = settings
     this.#timers = timers
     const lookAround = () => this.all().forEach((connection) => void connection.look(timers.now()))
-    this.stopWatching = repeat(timers, lookAround, settings.heartbeatMs / 4)
+    this.#stopLooking = repeat(timers, lookAround, settings.heartbeatMs / 4)
+  }
+
+  /** From now on, all connections are the application's. */
+  stopWatching(): void {
+    this.#isOver = true
+    this.#stopLooking()
+    for (const connection of this.#open) connection.session = null
   }
 
   watch(server: EventEmitter): void {
@@ -315,7 +331,12 @@ export class GuestConnections {
   }
 
   of(request: AnyRequest): Connection | undefined {
-    if (!('stream' in request)) return this.at(request.socket) ?? this.#takeSocket(request.socket)
+    if (!('stream' in request)) {
+      const connection = this.at(request.socket) ?? this.#takeSocket(request.socket)
+      // A WebSocket keeps the socket.
+      connection.isForeign = request.headers.upgrade === undefined
+      return connection
+    }
     const { session } = request.stream
     if (!session) return undefined
     const connection = this.at(session) ?? this.#takeSession(session as ServerHttp2Session, request.stream)
@@ -350,9 +371,10 @@ export class GuestConnections {
   ): Connection {
     const connection = this.#take(session, socket)
     session.once('close', () => this.#open.delete(connection))
+    connection.isForeign = first === undefined
+    if (this.#isOver) return connection
     watchSession(connection, session, this.#timers.now)
     session.prependListener('stream', (stream) => connection.foreign.add(stream))
-    connection.isForeign = first === undefined
     if (first) watchStream(connection, first, this.#timers.now)
     return connection
   }

@@ -81,7 +81,7 @@ export class Publisher {
       0
     if (waitMs === 0) return
     const few = isReserve ? ', and fewer when little room is left (limits.maxChannels)' : ''
-    const sentence = `Channel "${channel}" does not exist yet; a connection or invitation may create at most ${newChannelsPerHour} channels an hour (limits.newChannelsPerHour)${few}. Use an existing channel, or wait.`
+    const sentence = `Channel "${channel}" does not exist yet; a connection, an invitation or a user may create at most ${newChannelsPerHour} channels an hour (limits.newChannelsPerHour)${few}. Use an existing channel, or wait.`
     throw new Refusal('too-fast', sentence, id, Math.ceil(waitMs))
   }
 }

@@ -51,10 +51,16 @@ const hourMs = 3_600_000
 /** The rules of an application's channels. */
 export class Channels implements Admission {
   readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
+  readonly #onFailure: (error: unknown) => void
 
-  /** Throws an `Error` that names what does not fit. */
-  constructor(rules: Readonly<Record<string, ChannelRule>>, limits: Limits) {
+  /** Throws an `Error` that names what does not fit. `onFailure` gets errors of the application's schemas. */
+  constructor(
+    rules: Readonly<Record<string, ChannelRule>>,
+    limits: Limits,
+    onFailure: (error: unknown) => void,
+  ) {
     this.#rules = Object.entries(rules)
+    this.#onFailure = onFailure
     for (const [pattern, rule] of this.#rules) {
       if (isReserved(pattern) || !isChannelName(pattern.replace(/\*$/, 'x')))
         throw new Error(`createCrosswind: "${pattern}" in channels cannot name a channel.`)
@@ -109,7 +115,19 @@ export class Channels implements Admission {
     if (rule.kind !== 'json') return draft
     // What an application allows is of a user.
     const named = withUser(draft as Draft<'json'>, grant.invitation)
-    return rule.validate ? validated(named, rule.validate) : named
+    return rule.validate ? this.#validated(named, rule.validate) : named
+  }
+
+  /** A schema gives the same for the same data: one that fails would fail again. */
+  async #validated(draft: Draft<'json'>, schema: StandardSchema): Promise<Draft<'json'>> {
+    try {
+      return await validated(draft, schema)
+    } catch (error) {
+      if (error instanceof Refusal) throw error
+      this.#onFailure(error)
+      const sentence = `The data could not be checked: the schema of channel "${draft.channel}" failed on it.`
+      throw new Refusal('bad-shape', sentence, draft.id)
+    }
   }
 
   /** Throws a `Refusal` (400 `bad-channel`, `bad-shape`) if the channel is not of the draft's kind. */

@@ -68,9 +68,12 @@ export const hasEnded = ({ expiresAt }: Grant, now: number) => expiresAt !== nul
 export const sessionEnded =
   'Your session has ended; open your link again, or ask for a new one (`npm run invite` makes one).'
 
+export const ticketEnded = 'This ticket has ended; post the token to session again.'
+
 /** Call after slow work: the session may have ended. Throws a `Refusal`, 401 `session-expired`. */
 export function mustLast(grant: Grant, now: number): void {
-  if (hasEnded(grant, now)) throw new Refusal('session-expired', sessionEnded)
+  if (!hasEnded(grant, now)) return
+  throw new Refusal('session-expired', grant.isOfApplication ? ticketEnded : sessionEnded)
 }
 
 /** Whether `one` allows everything that `other` does, for as long. */
@@ -96,7 +99,7 @@ export function refuseReading(grant: Grant, channels: Iterable<string>): Refusal
     const { isOfApplication = false } = grant
     const source = (!isOfApplication && pageOfOverview(channel)) || channel
     const isForAll = !isOfApplication && (source === windChannel || channel === probesChannel)
-    if (!isForAll && !isCovered(grant, source)) return notInvitedThere(channel, null)
+    if (!isForAll && !isCovered(grant, source)) return notInvitedThere(grant, channel)
   }
   return null
 }
@@ -104,7 +107,8 @@ export function refuseReading(grant: Grant, channels: Iterable<string>): Refusal
 /** Null if allowed, as probes of the page always are; else a 403 with the draft's `id`. */
 export function refuseWriting(grant: Grant, channel: string, id: string | null = null): Refusal | null {
   if (channel === probesChannel && !grant.isOfApplication) return null
-  if (!isCovered({ channels: grant.writable ?? grant.channels }, channel)) return notInvitedThere(channel, id)
+  if (!isCovered({ channels: grant.writable ?? grant.channels }, channel))
+    return notInvitedThere(grant, channel, id)
   if (grant.may === 'write') return null
   const sentence = 'Your invitation is read-only; ask for one that lets you write.'
   return new Refusal('read-only-invitation', sentence, id)
@@ -113,8 +117,10 @@ export function refuseWriting(grant: Grant, channel: string, id: string | null =
 const isCovered = ({ channels }: Pick<Grant, 'channels'>, channel: string) =>
   channels === 'all' || channels.has(channel)
 
-function notInvitedThere(channel: string, id: string | null): Refusal {
-  const sentence = `Your invitation does not cover channel "${channel}"; ask for one that does.`
+function notInvitedThere({ isOfApplication }: Grant, channel: string, id: string | null = null): Refusal {
+  const sentence = isOfApplication
+    ? `The application does not let this client use channel "${channel}" (authorize).`
+    : `Your invitation does not cover channel "${channel}"; ask for one that does.`
   return new Refusal('not-invited-there', sentence, id)
 }
 

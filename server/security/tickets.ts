@@ -3,7 +3,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http2'
 import { Refusal } from '../wire/refusal.ts'
-import { type Asking, fingerprintFor, type Gate, type Grant, hasEnded } from './grants.ts'
+import { type Asking, fingerprintFor, type Gate, type Grant, hasEnded, ticketEnded } from './grants.ts'
 
 /** What the application allows. Channels by name, or by a prefix and `*`. */
 export interface Permit {
@@ -68,7 +68,7 @@ export class Tickets {
     const claims = JSON.parse(Buffer.from(text, 'base64url').toString()) as Claims
     if (claims.fingerprint !== fingerprint) throw invalid()
     const grant = grantOfPermit(claims)
-    if (hasEnded(grant, this.#now())) throw new Refusal('session-expired', expired)
+    if (hasEnded(grant, this.#now())) throw new Refusal('session-expired', ticketEnded)
     return grant
   }
 
@@ -142,8 +142,6 @@ function grantOfPermit(permit: LimitedPermit | Claims): Grant {
     invitation: user ?? null,
   }
 }
-
-const expired = 'This ticket has ended; post the token to session again.'
 
 function invalid(): Refusal {
   const sentence =

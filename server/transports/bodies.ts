@@ -190,7 +190,10 @@ export function tooLarge(maxBytes: number, id: string | null = null): Refusal {
 /** The refusal of a message that is too large for its sender's grant. */
 export function tooLargeFor(grant: Grant, limits: BodiesParts['limits'], id: string | null = null): Refusal {
   if (grant.may === 'write') return tooLarge(limits.maxMessageBytes, id)
-  const sentence = `Your invitation is read-only and allows only probes of at most ${mostBytesFor(grant, limits)} bytes; ask for one that lets you write.`
+  const most = mostBytesFor(grant, limits)
+  const sentence = grant.isOfApplication
+    ? `The application lets this client only read (authorize); its requests may have at most ${most} bytes.`
+    : `Your invitation is read-only and allows only probes of at most ${most} bytes; ask for one that lets you write.`
   return new Refusal('read-only-invitation', sentence, id)
 }
 
