@@ -127,7 +127,12 @@ test('the page has what start() returned for it, and of the adapter only open() 
   t.after(() => server.close())
   await once(server, 'listening')
   const address = `https://localhost:${(server.address() as AddressInfo).port}/hub`
-  await adapter('words', `export const words = 'from another file'`)
+  await adapter(
+    'words',
+    `import fs from 'node:fs'
+export const words = 'from another file'
+export const constants = () => fs.constants`,
+  )
   const file = await adapter(
     'page',
     `import fs from 'node:fs'

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import http2 from 'node:http2'
 import { findPackageJSON } from 'node:module'
 import net from 'node:net'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import tls from 'node:tls'
 import { pathToFileURL } from 'node:url'
@@ -121,8 +121,8 @@ function readStarted(given: unknown) {
 }
 
 /**
- * Bundles `open` with what it imports. Nothing else of the adapter reaches the page: its imports
- * count as free of side effects, and what a browser does not have is left out.
+ * Bundles `open` with what it imports. Nothing else of the adapter reaches the page: the imports of
+ * its own files count as free of side effects, and what a browser does not have is left out.
  */
 async function bundlePage(): Promise<string> {
   const isAsked = {}
@@ -133,7 +133,8 @@ async function bundlePage(): Promise<string> {
         if (pluginData === isAsked) return undefined
         const found = await resolve(path, { importer, kind, resolveDir, pluginData: isAsked })
         if (found.errors.length > 0) return { path, external: true, sideEffects: false }
-        return importer === file ? { ...found, sideEffects: false } : found
+        const isOwn = importer === file || !importer.includes(`${sep}node_modules${sep}`)
+        return isOwn ? { ...found, sideEffects: false } : found
       })
     },
   }
@@ -197,11 +198,12 @@ async function findFreePort(): Promise<number> {
 /** A program that was just started has half of the time. */
 async function requireAnswer(url: URL, names: readonly string[]): Promise<void> {
   const end = performance.now() + withinMs / 2
-  const alpn = modeNamed(names[0] ?? '')?.http === '2' ? connections['2'].alpn : null
+  const [mode] = names.map(modeNamed)
+  const { alpn, isShared } = connections[mode?.http ?? '1.1']
   for (;;) {
     try {
       const spoken = await protocolAt(url)
-      if (alpn === null || spoken === alpn) return
+      if (spoken === null || spoken === alpn || !isShared) return
       throw new Error(`the server at ${url} does not speak HTTP/2, over which ${names} is measured`)
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException

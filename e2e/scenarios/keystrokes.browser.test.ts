@@ -10,7 +10,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, type TestContext, test } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { startLab } from '../lab/testing.ts'
 import { readCompressed } from '../report/render.ts'
 
@@ -144,80 +143,6 @@ test('other systems take turns with the modes: the lab’s own adapters, and one
   const report = await readFile(join(out, 'report.md'), 'utf8')
   assert.match(report, /Against other systems/)
   assert.ok(!report.includes('a token'))
-})
-
-/** Adapters around the bare relay; each but the first breaks one promise. */
-const misbehaving: Readonly<Record<string, string>> = {
-  sound: '',
-  rejects: `export const start = () => Promise.reject(new Error('no licence'))`,
-  unopened: `export const open = () => Promise.reject(new Error('no such room'))`,
-  loses: `export async function open(page) {
-    const send = await bare.open(page)
-    let count = 0
-    return (message) => (count += 1) !== 2 && send(message)
-  }`,
-  doubles: `export async function open(page) {
-    const send = await bare.open(page)
-    return (message) => [send(message), send(message)]
-  }`,
-  dies: `export const start = (lab) => ({ ...sound(lab), answer: () => { throw new Error('out of memory') } })
-  export async function open(page) {
-    const send = await bare.open(page)
-    let count = 0
-    return (message) => ((count += 1) === 2 ? fetch('/die') : send(message))
-  }`,
-}
-
-test('an adapter that misbehaves is named and ends its own comparison; the others go on', async (t) => {
-  const bare = pathToFileURL(join(import.meta.dirname, '../peers/adapters/bare.ts'))
-  for (const [name, code] of Object.entries(misbehaving)) {
-    const rest = ['start', 'open'].filter(
-      (part) => !code.includes(`export const ${part}`) && !code.includes(`function ${part}(`),
-    )
-    await writeFile(
-      join(folder, `${name}.mjs`),
-      `import * as bare from ${JSON.stringify(bare.href)}
-const sound = (lab) => ({ ...bare.start(lab), mode: 'websocket/1.1' })
-${code}
-${rest.includes('start') ? 'export const start = sound' : ''}
-${rest.includes('open') ? `export { open } from ${JSON.stringify(bare.href)}` : ''}
-`,
-    )
-  }
-  const out = join(folder, 'misbehaving')
-  const peers = Object.keys(misbehaving).map((name) => join(folder, `${name}.mjs`))
-  const size = ['--sessions', '1', '--keys', '3', '--blocks', '1', '--windows', '2', '--warmup', '0']
-  const run = startLab(
-    t,
-    'keystrokes --modes websocket/1.1',
-    ...size,
-    '--peers',
-    peers.join(','),
-    '--out',
-    out,
-  )
-  const [code] = await run.ended
-  assert.equal(code, 1, run.said())
-  const { modes, endedPeers, finding } = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
-  assert.deepEqual(
-    modes.map(({ mode, n }: { mode: string; n: number }) => [mode, n]),
-    [
-      ['websocket/1.1', 6],
-      ['sound:websocket/1.1', 6],
-    ],
-  )
-  assert.deepEqual(
-    Object.fromEntries(endedPeers.map(({ name, why }: { name: string; why: string }) => [name, why])),
-    {
-      rejects: 'start() failed: no licence',
-      unopened: 'its page failed: Error: no such room',
-      loses: 'of 6 messages to windows it lost 2 and repeated 0',
-      doubles: 'of 6 messages to windows it lost 0 and repeated 6',
-      dies: 'its process ended: its process failed: out of memory',
-    },
-  )
-  for (const name of ['rejects', 'unopened', 'loses', 'doubles', 'dies'])
-    assert.match(finding, new RegExp(`${name} was left out: `))
 })
 
 /**

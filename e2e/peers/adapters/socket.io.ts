@@ -18,12 +18,10 @@ export function start({ servers, versionOf }: Host): Started {
 export async function open({ address, receive }: Page) {
   const socket = io(address)
   socket.on('message', receive)
+  const connected = new Promise<void>((resolve) => socket.on('connect', resolve))
   await new Promise<void>((resolve) => {
-    const check = () => {
-      if (socket.connected && socket.io.engine.transport.name === 'websocket') resolve()
-    }
-    socket.on('connect', check)
-    socket.io.on('open', () => socket.io.engine.on('upgrade', check))
+    socket.io.on('open', () => socket.io.engine.on('upgrade', () => resolve()))
   })
+  await connected
   return (message: object) => socket.emit('message', message)
 }
