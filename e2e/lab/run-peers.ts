@@ -82,7 +82,7 @@ export class RunPeers {
       if (peer === undefined) throw error
       this.#end(peer.name, session, peer.end() ?? wordsOf(error))
       // It must not take the others' processor time.
-      await peer.kill()
+      await peer.close()
       return null
     }
   }

@@ -52,7 +52,7 @@ interface StartedPeer {
   readonly isSpoiled: boolean
   /** A sentence if one of its processes has ended, else null. */
   readonly end: () => string | null
-  readonly kill: () => Promise<void>
+  readonly close: () => Promise<void>
 }
 
 export const profileFlag = flag(
@@ -141,8 +141,8 @@ export class Testbed {
       stages: () => inTime(started.stages()),
     }
     const name = nameOfPeer(peer)
-    const { kill } = started
-    const running = { name, isSpoiled: fault === 'faults', kill, end: endOf(started, pid) }
+    const { close } = started
+    const running = { name, isSpoiled: fault === 'faults', close, end: endOf(started, pid) }
     const label = peerLabel(name)
     const transport = own.map(labelOf).join('; ')
     return {

@@ -134,7 +134,7 @@ async function bundlePage(): Promise<string> {
         const found = await resolve(path, { importer, kind, resolveDir, pluginData: isAsked })
         if (found.errors.length > 0) return { path, external: true, sideEffects: false }
         const isOwn = importer === file || !importer.includes(`${sep}node_modules${sep}`)
-        return isOwn ? { ...found, sideEffects: false } : found
+        return isOwn ? { ...found, sideEffects: false } : undefined
       })
     },
   }
