@@ -42,7 +42,7 @@ function fail(why: string): void {
   process.send?.({ type: 'failed', why }, () => process.exit(1))
 }
 
-process.once('uncaughtException', ({ message }) => fail(`its process failed: ${message}`))
+process.on('uncaughtException', ({ message }) => fail(message))
 const tooLate = setTimeout(() => fail(`it did not start within ${withinMs / 1000} s`), withinMs)
 
 async function run(): Promise<void> {

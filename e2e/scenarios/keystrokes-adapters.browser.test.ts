@@ -86,7 +86,7 @@ test('an adapter that misbehaves is named and ends its own comparison, while the
     unopened: 'its page failed: Error: no such room',
     loses: 'of 6 messages to windows it lost 2 and repeated 0',
     doubles: 'of 6 messages to windows it lost 0 and repeated 6',
-    dies: 'its process ended: its process failed: out of memory',
+    dies: 'its process ended: out of memory',
   })
   for (const name of Object.keys(misbehaving)) assert.match(finding, new RegExp(`${name} was left out: `))
 })
