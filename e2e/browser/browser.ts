@@ -81,6 +81,9 @@ export async function until(
 /** Chromium delays scripts for a page that is loading. */
 const pendingScriptMs = 2000
 
+/** For the page of a server that stops answering. */
+const loadWithinMs = 60_000
+
 /**
  * Against throttled background windows, Chromium's own requests, and the pop-ups of the address bar:
  * each new window loads their pages, which takes more processor time than an empty window.
@@ -123,6 +126,7 @@ async function build({
   // Chromium refuses to run as root with its sandbox.
   if (process.getuid?.() === 0 || remote) options.addArguments('--no-sandbox')
   options.setAcceptInsecureCerts(true)
+  options.set('timeouts', { pageLoad: loadWithinMs })
   if (!waitsForLoad) {
     options.setPageLoadStrategy('none')
     options.set('timeouts', { script: pendingScriptMs })

@@ -47,7 +47,13 @@ export async function showPages(
   const where = `A window at ${address}`
   for (const window of windows) await window.open(address)
   for (const window of windows) {
-    await untilOrMissed(window, () => window.run(isLinked), where, 'did not open its link')
+    const opens = async () => {
+      if (await window.run(isLinked)) return true
+      const why = forgets ? await window.run(readFailure) : null
+      if (why !== null) throw new Error(`its page failed: ${why}`)
+      return false
+    }
+    await untilOrMissed(window, opens, where, 'did not open its link')
     if (forgets && text !== '') await window.run(putText, text)
     await untilOrMissed(window, () => window.run(showsText, text), where, 'does not show its text')
   }
@@ -313,6 +319,12 @@ export function isLinked(): boolean {
     document.querySelector('#document') !== null &&
     (globalThis as Page).crosswind?.view().link.state === 'open'
   )
+}
+
+/** The first error in the page of a peer; null without any. */
+export function readFailure(): string | null {
+  const link = (globalThis as Page).crosswind?.view().link as { readonly why?: string | null } | undefined
+  return link?.why ?? null
 }
 
 /** A page that is not Crosswind's reports only its own state. */

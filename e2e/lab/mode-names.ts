@@ -58,7 +58,7 @@ export function isBarePeer(mode: string): boolean {
 }
 
 /** `bare` of `bare:sse/2`. */
-function peerOf(mode: string): string {
+export function peerOf(mode: string): string {
   return mode.split(':')[0] ?? mode
 }
 

@@ -69,6 +69,12 @@ export async function readProcessorMs(pid: number): Promise<number> {
   }
 }
 
+/** Of a running process; NaN where /proc does not have it. */
+export async function readUse(pid: number): Promise<Use> {
+  const [cpuMs, stat] = await Promise.all([readProcessorMs(pid), readStat(pid)])
+  return { cpuMs, rssBytes: stat?.rssBytes ?? Number.NaN }
+}
+
 /** Children of its first thread, which forks them; oldest first, empty without /proc. */
 export async function childrenOf(pid: number): Promise<readonly number[]> {
   const listed = await readFile(`/proc/${pid}/task/${pid}/children`, 'latin1').catch(() => '')

@@ -42,7 +42,10 @@ interface Starting {
   readonly onLine?: (line: string) => void
 }
 
-/** Starts a program that sends `{ type: 'ready', ports }` over IPC. Rejects with its output if it exits first. */
+/**
+ * Starts a program that sends `{ type: 'ready', ports }` over IPC. Rejects with its output if it
+ * exits first, or with its own words if it sends `{ type: 'failed', why }`.
+ */
 export async function startServerProcess(
   program: string,
   args: readonly string[],
@@ -70,15 +73,18 @@ export async function startServerProcess(
   const ready = await Promise.race([once(child, 'message'), exited])
   clearTimeout(tooLate)
   if (!ready) throw new Error(`${program} ended before it was ready:\n${written}`)
+  if (ready[0].type === 'failed') throw new Error(ready[0].why)
   const named = (port: number) => originFor(host, port)
   const origin = { '2': named(ready[0].ports['2']), '1.1': named(ready[0].ports['1.1']) }
   return {
     pid: child.pid ?? 0,
     origin,
+    /** What else it sent when it was ready. */
+    more: ready[0].more,
     figures: () => getJson<Figures>(`${origin['1.1']}/api/figures`),
     /** Stamps since the last call; empty without `stages`. */
     async stages(): Promise<StampsById> {
-      if (!stages) return {}
+      if (!stages || !child.connected) return {}
       child.send('take stages')
       const [answer] = await Promise.race([once(child, 'message'), exited.then(() => [])])
       return answer?.stamps ?? {}

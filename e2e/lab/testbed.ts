@@ -10,10 +10,12 @@ import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import { type RecordingWindow, readClocks } from '../browser/typing.ts'
 import { type Link, meanLateness, startLink } from '../network/delay-link.ts'
 import { type ProfileName, profiles } from '../network/profiles.ts'
-import { imitatedModes, nameOfPeer, type Peer, peerLabel, relayOf } from '../peers/peers.ts'
+import type { Ready, Starting } from '../peers/adapter-process.ts'
+import { imitatedModes, nameOfPeer, type Peer, type PeerFacts, peerLabel } from '../peers/peers.ts'
 import { boundBetween, combine } from './clock.ts'
 import { flag } from './flags.ts'
-import { requireMode } from './mode-names.ts'
+import { labelOf, requireMode } from './mode-names.ts'
+import { readUse } from './process-recorder.ts'
 import type { Network } from './run-environment.ts'
 import { type Block, matchBlock } from './samples.ts'
 import {
@@ -22,6 +24,7 @@ import {
   type MeasuredServer,
   makeServerFolder,
   type Ports,
+  type StartedServer,
   serverProgram,
   startServerProcess,
 } from './server-process.ts'
@@ -38,8 +41,18 @@ export interface System {
   }
   /** It stores nothing, so the lab fills each page with the content so far. */
   readonly forgets: boolean
-  /** Such as `Mercure at https://…`; only for a remote peer. */
-  readonly elsewhere?: string
+  /** Only for a peer. */
+  readonly peer?: StartedPeer
+}
+
+interface StartedPeer {
+  /** `bare+5ms`. */
+  readonly name: string
+  /** It loses and repeats messages on purpose. */
+  readonly isSpoiled: boolean
+  /** A sentence if one of its processes has ended, else null. */
+  readonly end: () => string | null
+  readonly close: () => Promise<void>
 }
 
 export const profileFlag = flag(
@@ -103,22 +116,42 @@ export class Testbed {
     return { ...started, origin: origin ?? started.origin }
   }
 
-  /** Those of its modes that the peer imitates, or the one whose transport it uses. */
-  async startPeer(peer: Peer, modes: readonly string[]): Promise<System[]> {
-    const program = join(import.meta.dirname, '../peers/relays.ts')
-    const started = await startServerProcess(program, relayOf(peer), { stages: true })
+  /** One system for each mode that the peer imitates. Rejects if its adapter fails. */
+  async startPeer(
+    peer: Peer,
+    modes: readonly string[],
+  ): Promise<{ readonly systems: readonly System[]; readonly facts: PeerFacts }> {
+    const { file, address, fault } = peer
+    const starting: Starting = { file, address, fault }
+    const started = await startServerProcess(adapterProgram, [JSON.stringify(starting)], { stages: true })
     this.#opened.defer(started.close)
-    const { origin } = started
+    const ready = started.more as Ready
+    const own = imitatedModes(ready.modes, modes)
+    if (own.length === 0) throw new Error(`none of its modes is measured: ${ready.modes.join(', ')}`)
+    if (ready.address !== null && this.#network.profile !== undefined)
+      throw new Error(`--profile simulates a network only for systems that use the page’s servers`)
+    const { origin, figures } = started
     const portOf = (http: keyof Ports) => Number(new URL(origin[http]).port)
     const linked = await this.#linkTo({ '2': portOf('2'), '1.1': portOf('1.1') })
-    const server = { ...started, origin: linked ?? origin }
-    const { address } = peer
-    return imitatedModes(peer, modes).map((name) => ({
-      ...{ name: `${nameOfPeer(peer)}:${name}`, mode: requireMode(name), editor: 'mirror', forgets: true },
-      // A remote server cannot be queried; the local process only serves the page.
-      server: address === undefined ? server : { ...server, figures: async () => unknownFigures },
-      ...(address !== undefined && { elsewhere: `${peerLabel(peer.name)} at ${address}` }),
-    }))
+    const { pid } = ready
+    const use = pid === started.pid ? figures : async () => (pid === null ? unknownUse : readUse(pid))
+    const server: System['server'] = {
+      origin: linked ?? origin,
+      figures: () => inTime(use()),
+      stages: () => inTime(started.stages()),
+    }
+    const name = nameOfPeer(peer)
+    const { close } = started
+    const running = { name, isSpoiled: fault === 'faults', close, end: endOf(started, pid) }
+    const label = peerLabel(name)
+    const transport = own.map(labelOf).join('; ')
+    return {
+      systems: own.map((mode) => ({
+        ...{ name: `${name}:${mode}`, mode: requireMode(mode), editor: 'mirror', forgets: true },
+        ...{ server, peer: running },
+      })),
+      facts: { name, label, transport, version: ready.version, address: ready.address },
+    }
   }
 
   /** The addresses of links to these ports; null if no network is simulated. */
@@ -136,7 +169,45 @@ export class Testbed {
   }
 }
 
-const unknownFigures = { cpuMs: Number.NaN, rssBytes: Number.NaN }
+const adapterProgram = join(import.meta.dirname, '../peers/adapter-process.ts')
+
+const unknownUse: Use = { cpuMs: Number.NaN, rssBytes: Number.NaN }
+
+/** `pid`: of the system, which may be another process. */
+function endOf({ pid: own, exited, errors }: StartedServer, pid: number | null): () => string | null {
+  let hasEnded = false
+  void exited.then(() => {
+    hasEnded = true
+  })
+  return () => {
+    const [last = ''] = errors().trim().split('\n').slice(-1)
+    if (hasEnded) return `its process ended${last && `: ${last}`}`
+    if (pid === null || pid === own || isRunning(pid)) return null
+    return `process ${pid}, which start() named, ended${last && `: ${last}`}`
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const answerWithinMs = 10_000
+
+async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const late = new Error(`its process did not answer within ${answerWithinMs / 1000} s`)
+  const timer = setTimeout(reject, answerWithinMs, late)
+  try {
+    return await Promise.race([answer, promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
 
 /** For a report, if a network was simulated; `lateMs` per session. */
 export function describeNetwork(

@@ -1,70 +1,25 @@
-// Peers to measure beside Crosswind: names, labels, packages, and the mode to compare each with.
+// `--peers`: the adapters of systems to measure beside Crosswind, their names and deliberate faults.
 
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import net from 'node:net'
-import { join } from 'node:path'
-import tls from 'node:tls'
+import { existsSync } from 'node:fs'
+import { basename, extname, isAbsolute, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
-interface Kind {
-  readonly label: string
-  /** The relay of relays.ts. */
-  readonly relay: string
-  /** The mode whose transport it uses; absent if it imitates the requested ones. */
-  readonly mode?: string
-  readonly transport: string
-  /** Packages; the server's only if it is started here. */
-  readonly server?: string
-  readonly client?: string
-  /** Path of its endpoint; only for remote servers. */
-  readonly path?: string
-  /** What it uses at an http address, if different. */
-  readonly withoutTls?: { readonly mode: string; readonly transport: string }
-  /** What TLS must negotiate (ALPN) for that mode. */
-  readonly protocol?: string
-  /** Environment variable with the token that it requires: a flag would be in the report. */
-  readonly token?: string
-}
+/** The adapters that are part of the lab, with the names that reports use for them. */
+const builtIn = {
+  bare: 'bare',
+  ws: 'ws',
+  'socket.io': 'Socket.IO',
+  'engine.io': 'Engine.IO',
+  socketcluster: 'SocketCluster',
+} as const
 
-const overSocket = { mode: 'websocket/1.1', transport: 'WebSocket' } as const
-const upgraded = { mode: 'websocket/1.1', transport: 'WebSocket, after polling' } as const
-
-const kinds = {
-  bare: { label: 'bare', relay: 'bare', transport: 'that of each mode that it imitates' },
-  ws: { label: 'ws', relay: 'bare', ...overSocket, server: 'ws' },
-  'socket.io': {
-    ...{ label: 'Socket.IO', relay: 'socket.io', ...upgraded },
-    ...{ server: 'socket.io', client: 'socket.io-client' },
-  },
-  'engine.io': {
-    ...{ label: 'Engine.IO', relay: 'engine.io', ...upgraded },
-    ...{ server: 'engine.io', client: 'engine.io-client' },
-  },
-  socketcluster: {
-    ...{ label: 'SocketCluster', relay: 'socketcluster', ...overSocket },
-    ...{ server: 'socketcluster-server', client: 'socketcluster-client' },
-  },
-  centrifugo: {
-    ...{ label: 'Centrifugo', relay: 'centrifugo', ...overSocket },
-    ...{ client: 'centrifuge', path: '/connection/websocket' },
-  },
-  mercure: {
-    ...{ label: 'Mercure', relay: 'mercure', mode: 'sse/2', transport: 'SSE + XHR, HTTP/2' },
-    ...{ path: '/.well-known/mercure', token: 'MERCURE_JWT', protocol: 'h2' },
-    // No browser speaks HTTP/2 without TLS.
-    withoutTls: { mode: 'sse/1.1', transport: 'SSE + XHR, HTTP/1.1' },
-  },
-  hocuspocus: {
-    ...{ label: 'Hocuspocus', relay: 'hocuspocus', ...overSocket },
-    ...{ client: '@hocuspocus/provider', path: '/' },
-  },
-} as const satisfies Readonly<Record<string, Kind>>
-
-type PeerName = keyof typeof kinds
+const builtInNames = Object.keys(builtIn)
 
 export interface Peer {
-  readonly name: PeerName
-  /** Address of its endpoint; only for remote servers. */
+  readonly name: string
+  /** Its adapter: see adapter.ts. */
+  readonly file: string
+  /** Of a system that is already running. */
   readonly address?: string
   /** Its deliberate fault; only for the bare relay. */
   readonly fault?: string
@@ -86,20 +41,13 @@ export function faultOf(id: string): 'lost' | 'duplicated' | 'reordered' | null 
 }
 
 /** `bare`, `bare+5ms`. */
-export const nameOfPeer = ({ name, fault }: Peer): string => (fault === undefined ? name : `${name}+${fault}`)
-
-const names = Object.keys(kinds) as PeerName[]
-const kindOf = (name: PeerName): Kind => kinds[name]
-const local = names.filter((name) => kindOf(name).path === undefined)
-const elsewhere = names.filter((name) => kindOf(name).path !== undefined)
+export const nameOfPeer = ({ name, fault }: Pick<Peer, 'name' | 'fault'>): string =>
+  fault === undefined ? name : `${name}+${fault}`
 
 /** For help and errors. */
-export const peerWords = `${local.join(', ')}, bare+5ms, bare+faults, and by address ${elsewhere.map((name) => `${name}=URL`).join(', ')}`
+export const peerWords = `${builtInNames.join(', ')}, bare+5ms, bare+faults, an adapter's file, ./adapter.mjs, or a package's name; with =URL a system that is already running`
 
-/**
- * Each is like `ws`, or by address `mercure=https://host:3000`. Throws one sentence for any other
- * word.
- */
+/** Throws one sentence for a word that names no adapter, or a peer for the second time. */
 export function readPeers(words: readonly string[]): Peer[] {
   const peers = words.map(readPeer)
   const called = peers.map(nameOfPeer)
@@ -109,22 +57,47 @@ export function readPeers(words: readonly string[]): Peer[] {
 }
 
 function readPeer(word: string): Peer {
-  const [withFault = '', ...rest] = word.split('=')
-  const [named = '', fault] = withFault.split('+')
-  if (fault !== undefined) {
-    if (named === 'bare' && faultPattern.test(fault) && rest.length === 0) return { name: 'bare', fault }
+  const [spec = '', ...rest] = word.split('=')
+  const adapter = isPath(spec) ? adapterAt(spec) : adapterNamed(spec, word)
+  if (rest.length === 0) return adapter
+  if (builtInNames.includes(adapter.name))
+    throw new Error(`--peers names "${word}": ${spec} is started for the run; write only ${spec}.`)
+  return { ...adapter, address: readAddress(rest.join('='), spec, word) }
+}
+
+const isPath = (spec: string) => isAbsolute(spec) || /^\.{1,2}[\\/]/.test(spec) || /\.[cm]?[jt]s$/.test(spec)
+
+function adapterAt(spec: string): Peer {
+  const file = resolve(spec)
+  if (!existsSync(file)) throw new Error(`--peers names "${spec}": there is no file ${file}.`)
+  const name = basename(file, extname(file))
+  // Names are part of `NAME:MODE`, and of `bare+5ms`.
+  if (!/^[\w.@-]+$/.test(name) || builtInNames.includes(name))
+    throw new Error(
+      `--peers names "${spec}": reports would call it "${name}"; give the file another name, of letters, digits, dots and hyphens, and not ${builtInNames.join(', ')}.`,
+    )
+  return { name, file }
+}
+
+function adapterNamed(spec: string, word: string): Peer {
+  const [name = '', fault] = spec.split('+')
+  if (fault !== undefined && !(name === 'bare' && faultPattern.test(fault)))
     throw new Error(`--peers names "${word}": only bare has faults, such as bare+5ms and bare+faults.`)
+  if (builtInNames.includes(name)) {
+    const file = join(import.meta.dirname, 'adapters', `${name}.ts`)
+    return { name, file, ...(fault !== undefined && { fault }) }
   }
-  const name = names.find((one) => one === named)
-  if (name === undefined) throw new Error(`--peers names "${named}"; there are ${peerWords}.`)
-  const given = rest.join('=')
-  const { path } = kindOf(name)
-  if (path === undefined && rest.length === 0) return { name }
-  if (path === undefined)
-    throw new Error(`--peers names "${word}": ${name} is started for the run; write only ${name}.`)
-  const example = `${name}=https://host:port`
-  if (given === '')
-    throw new Error(`--peers names "${word}" without its address: write ${example}, where it runs.`)
+  try {
+    return { name, file: fileURLToPath(import.meta.resolve(name)) }
+  } catch (cause) {
+    throw new Error(`--peers names "${name}", and no such package is installed; there are ${peerWords}.`, {
+      cause,
+    })
+  }
+}
+
+function readAddress(given: string, spec: string, word: string): string {
+  const example = `${spec}=https://host:port`
   const url = URL.parse(given)
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new Error(`--peers names "${word}": write its address as ${example}.`)
@@ -134,114 +107,30 @@ function readPeer(word: string): Peer {
     )
   if (url.search || url.hash || url.username)
     throw new Error(`--peers names "${word}": leave out everything after the path, and names and passwords.`)
-  return { name, address: url.pathname === '/' ? `${url.origin}${path}` : url.href }
+  return url.href
 }
 
 /** The bare page has only EventSource with XHR, and a WebSocket over HTTP/1.1. */
-const bareModes: ReadonlySet<string> = new Set(['sse/2', 'sse/1.1', 'websocket/1.1'])
+export const bareModes: readonly string[] = ['sse/2', 'sse/1.1', 'websocket/1.1']
 
-/** The modes that it imitates: those of `modes` that it can, or the one whose transport it uses. */
-export function imitatedModes({ name, address }: Peer, modes: readonly string[]): readonly string[] {
-  const { mode } = kindAt(name, address)
-  return mode === undefined ? modes.filter((one) => bareModes.has(one)) : [mode]
+/** Of a system with several modes, those of the run; otherwise its own. */
+export function imitatedModes(own: readonly string[], requested: readonly string[]): readonly string[] {
+  return own.length === 1 ? own : requested.filter((mode) => own.includes(mode))
 }
 
-function kindAt(name: PeerName, address: string | undefined): Kind {
-  const kind = kindOf(name)
-  return address?.startsWith('http:') ? { ...kind, ...kind.withoutTls } : kind
-}
+/** `bare` and `bare+5ms`: they imitate the requested modes. */
+export const isBare = (name: string): boolean => name === 'bare' || name.startsWith('bare+')
 
-/**
- * Whether it imitates the requested modes; unknown peers, from another version's run, count as
- * doing so.
- */
-export function isBare(name: string): boolean {
-  const known = names.find((one) => one === name)
-  return known === undefined || kindOf(known).mode === undefined
-}
-
-/** `Socket.IO` of `socket.io`; an unknown name is its own label. */
+/** `Socket.IO` of `socket.io`; an adapter of others is called by its name. */
 export function peerLabel(name: string): string {
-  return names.some((one) => one === name) ? kinds[name as PeerName].label : name
+  return new Map<string, string>(Object.entries(builtIn)).get(name) ?? name
 }
 
-/** Its arguments for relays.ts. */
-export const relayOf = ({ name, address = '', fault = '' }: Peer) => [kindOf(name).relay, address, fault]
-
-export type PeerFacts = ReturnType<typeof describePeer>
-
-/** For the report; for a remote server only its client's version is known. */
-export function describePeer(peer: Peer) {
-  const { name, address } = peer
-  const { label, transport, server, client } = kindAt(name, address)
-  return {
-    ...{ name: nameOfPeer(peer), label: peer.fault === undefined ? label : nameOfPeer(peer) },
-    transport: address?.startsWith('http:') ? `${transport}, without TLS` : transport,
-    serverVersion: server === undefined ? null : versionOf(server),
-    clientVersion: client === undefined ? null : versionOf(client),
-    address: address ?? null,
-  }
-}
-
-function versionOf(name: string): string {
-  const file = join(import.meta.dirname, '../../node_modules', name, 'package.json')
-  try {
-    return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
-  } catch (cause) {
-    throw new Error(`--peers needs the package ${name}: npm install --no-save ${name}.`, { cause })
-  }
-}
-
-const answerWithinMs = 5000
-
-/**
- * Rejects with one sentence if a client's package is missing, or a remote server does not answer.
- */
-export async function requirePeers(peers: readonly Peer[]): Promise<void> {
-  for (const { name, address } of peers) {
-    const { label, protocol, token } = kindOf(name)
-    if (token !== undefined && !process.env[token])
-      throw new Error(
-        `--peers ${name} needs a token that may subscribe and publish, in the variable ${token}.`,
-      )
-    describePeer({ name })
-    if (address === undefined) continue
-    const spoken = await protocolAt(new URL(address)).catch((cause) => {
-      throw new Error(`--peers ${name}=${address}: nothing answers there (${cause.code ?? cause.message}).`, {
-        cause,
-      })
-    })
-    if (protocol !== undefined && spoken !== null && spoken !== protocol)
-      throw new Error(
-        `--peers ${name}=${address}: the server there does not speak HTTP/2, over which ${label} is measured.`,
-      )
-  }
-}
-
-/**
- * Resolves to the protocol that TLS negotiates, `h2` if the server has it; false for none, null
- * without TLS.
- */
-async function protocolAt({ protocol, hostname, port }: URL): Promise<string | false | null> {
-  const host = hostname.replace(/^\[(.*)\]$/, '$1')
-  const signal = AbortSignal.timeout(answerWithinMs)
-  if (protocol === 'http:') {
-    const socket = net.connect({ host, port: Number(port || 80) })
-    try {
-      await once(socket, 'connect', { signal })
-      return null
-    } finally {
-      socket.destroy()
-    }
-  }
-  const socket = tls.connect({
-    ...{ host, port: Number(port || 443), servername: net.isIP(host) ? '' : host },
-    ...{ ALPNProtocols: ['h2', 'http/1.1'], rejectUnauthorized: false },
-  })
-  try {
-    await once(socket, 'secureConnect', { signal })
-    return socket.alpnProtocol ?? false
-  } finally {
-    socket.destroy()
-  }
+/** For the report. */
+export interface PeerFacts {
+  readonly name: string
+  readonly label: string
+  readonly transport: string
+  readonly version: string | null
+  readonly address: string | null
 }

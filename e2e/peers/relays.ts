@@ -1,107 +1,33 @@
-// `node relays.ts NAME [ADDRESS] [FAULT]`: relays with pages to measure, without log or checks.
+// `node relays.ts NAME [ADDRESS]`: relays for load clients, without log or checks.
 
-import { channel } from 'node:diagnostics_channel'
-import { once } from 'node:events'
-import { mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import http2, { type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
-import https from 'node:https'
-import type { AddressInfo, Server, Socket } from 'node:net'
+import type https from 'node:https'
+import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import type { JsMsg } from '@nats-io/jetstream'
 import { WebSocketServer } from 'ws'
-import { ensureCertificate } from '../../certs/certificate.ts'
-import { readFigures } from '../../server/process.ts'
-import { addedMsOf, faultOf } from './peers.ts'
+import { accepted } from './adapter.ts'
+import { answerFigures, cert, httpsServer, key, open, sayReady, whenRead } from './serving.ts'
 
-const here = import.meta.dirname
-const { cert, key } = await ensureCertificate({ directory: join(here, '../../certs'), now: new Date() })
-
-/** The server's channels, for the lab's stamps. */
-const diagnostics = {
-  arrived: channel('crosswind:arrived'),
-  admitted: channel('crosswind:admitted'),
-  committing: channel('crosswind:committing'),
-  told: channel('crosswind:told'),
-}
-
-/**
- * Its server for HTTP/2, and for HTTP/1.1 if different. `address`: of a remote server; `fault`: see
- * peers.ts.
- */
-type Start = (address: string, fault: string) => readonly Server[] | Promise<readonly Server[]>
+/** Its server for HTTP/2, and for HTTP/1.1 if different. `address`: of its broker. */
+type Start = (address: string) => readonly Server[] | Promise<readonly Server[]>
 
 /** Each starts a relay. */
 const relays: Readonly<Record<string, Start>> = {
   ws: () => socketRelay((draft) => ({ message: draft })),
 
-  /**
-   * Socket.IO's defaults. The page sends objects; the bench sends text, which is relayed unchanged.
-   */
+  /** With its defaults. */
   async 'socket.io'() {
     const socketIo = await import('socket.io')
-    const server = httpsServer(
-      answerPage(
-        'socket.io',
-        () => io.engine.clientsCount,
-        shipped('socket.io-client/dist/socket.io.esm.min.js'),
-      ),
-    )
+    const server = figuresServer(() => io.engine.clientsCount)
     const io = new socketIo.Server(server)
     io.on('connection', (socket) => {
-      socket.on('message', (message: object | string) =>
-        io.emit('message', typeof message === 'string' ? message : accepted(message)),
-      )
+      socket.on('message', (message: string) => io.emit('message', message))
     })
     return [server]
   },
-
-  /** Engine.IO's defaults, and a loop over the sockets, since it has no broadcast. */
-  async 'engine.io'() {
-    const engineIo = await import('engine.io')
-    const sockets = new Set<import('engine.io').Socket>()
-    const server = httpsServer(
-      answerPage('engine.io', () => sockets.size, shipped('engine.io-client/dist/engine.io.esm.min.js')),
-    )
-    engineIo.attach(server, {}).on('connection', (socket: import('engine.io').Socket) => {
-      sockets.add(socket)
-      socket.on('close', () => sockets.delete(socket))
-      socket.on('message', (draft) => {
-        const message = acceptedText(String(draft))
-        for (const client of sockets) client.send(message)
-      })
-    })
-    return [server]
-  },
-
-  /** SocketCluster's defaults: windows publish to a channel and subscribe to it. */
-  async socketcluster() {
-    const { attach } = await import('socketcluster-server')
-    const server = httpsServer(
-      answerPage(
-        'socketcluster',
-        () => cluster.clientsCount,
-        shipped('socketcluster-client/socketcluster-client.min.js'),
-      ),
-    )
-    const cluster = attach(server)
-    cluster.setMiddleware(cluster.MIDDLEWARE_INBOUND, async (actions) => {
-      for await (const action of actions) {
-        if (action.type === action.PUBLISH_IN) action.allow({ data: accepted(action.data) })
-        else action.allow()
-      }
-    })
-    return [server]
-  },
-
-  centrifugo: async (address) => pageServers('centrifugo', { address }, await bundled('centrifuge')),
-  mercure: (address) => pageServers('mercure', { address, token: process.env.MERCURE_JWT ?? null }),
-  hocuspocus: async (address) =>
-    pageServers('hocuspocus', { address }, await bundled('@hocuspocus/provider')),
 
   http2: () => streamRelay((draft) => ({ message: draft })),
 
@@ -155,65 +81,6 @@ const relays: Readonly<Record<string, Start>> = {
         return storedAnswer(draft, seq)
       }
     })
-  },
-
-  /** With pages, over event streams and WebSocket, for the keystrokes scenario. */
-  bare(_address, fault) {
-    const streams = new Set<ServerResponse>()
-    const sockets = new WebSocketServer({ noServer: true })
-    const answerRest = answerPage('bare', () => streams.size + sockets.clients.size)
-
-    /** `source` is the connection that it came from. */
-    function relay(draft: string, source: object): void {
-      const [, id = ''] = /"id":"([^"]+)"/.exec(draft) ?? []
-      diagnostics.admitted.publish({ id, source })
-      const message = acceptedText(draft)
-      spoil(id, () => send(message, id))
-    }
-
-    const spoil = createFault(fault)
-
-    function send(message: string, id: string): void {
-      diagnostics.committing.publish([{ draft: { id } }])
-      for (const stream of streams) stream.write(`data: ${message}\n\n`)
-      for (const socket of sockets.clients) socket.send(message)
-      diagnostics.told.publish([{ draft: { id } }])
-    }
-
-    function answer(request: IncomingMessage, response: ServerResponse): void {
-      diagnostics.arrived.publish(request)
-      const path = pathOf(request)
-      if (path === '/stream') listen(response)
-      else if (path === '/messages') receive(request, response)
-      else answerRest(request, response)
-    }
-
-    function listen(response: ServerResponse): void {
-      response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' })
-      response.flushHeaders()
-      streams.add(response)
-      response.on('close', () => streams.delete(response))
-    }
-
-    function receive(request: IncomingMessage, response: ServerResponse): void {
-      whenRead(request, (draft) => {
-        relay(draft, request)
-        response.end('{}')
-      })
-    }
-
-    const servers = bothServers(answer)
-    for (const server of servers) {
-      server.on('upgrade', (request, socket, head) => {
-        sockets.handleUpgrade(request, socket, head, (client) =>
-          client.on('message', (data) => {
-            diagnostics.arrived.publish(client)
-            relay(String(data), client)
-          }),
-        )
-      })
-    }
-    return servers
   },
 }
 
@@ -344,35 +211,6 @@ function whenAnswered(answer: Answer, say: (answer: string) => void): void {
   else void answer?.then(say)
 }
 
-/** Runs `send` as often and as late as the fault requires. */
-function createFault(fault: string): (id: string, send: () => void) => void {
-  const addedMs = addedMsOf(fault)
-  let held: (() => void) | null = null
-  return (id, send) => {
-    if (fault === '') return send()
-    if (fault !== 'faults') return runAt(performance.now() + addedMs, send)
-    const doing = faultOf(id)
-    if (doing === 'reordered') {
-      held = send
-      return
-    }
-    if (doing !== 'lost') send()
-    if (doing === 'duplicated') send()
-    held?.()
-    held = null
-  }
-}
-
-/**
- * Timers are late by up to a millisecond, so the last one is awaited in turns of the event loop.
- */
-function runAt(at: number, run: () => void): void {
-  const restMs = at - performance.now()
-  if (restMs <= 0) run()
-  else if (restMs > 2) setTimeout(runAt, restMs - 2, at, run)
-  else setImmediate(runAt, at, run)
-}
-
 /**
  * Numbers a draft, writes it to a file, and answers: the minimum that a log does, without any
  * checks.
@@ -393,106 +231,12 @@ function createStore() {
 const storedAnswer = ({ id }: { readonly id: string }, seq: number) =>
   JSON.stringify({ type: 'stored', id, seq })
 
-/** `acceptedAt` separates uplink from downlink in the report. */
-const accepted = (draft: object) => ({ acceptedAt: performance.timeOrigin + performance.now(), ...draft })
-
-const acceptedText = (draft: string) =>
-  draft.replace('{', `{"acceptedAt":${performance.timeOrigin + performance.now()},`)
-
-/** A file that a package ships for browsers. */
-const shipped = (file: string) => readFileSync(join(here, '../../node_modules', file))
-
-/** Bundles a package that ships no file for browsers. */
-async function bundled(name: string): Promise<string> {
-  const { build } = await import('vite')
-  const built = await build({
-    ...{ configFile: false, logLevel: 'silent' },
-    define: { 'process.env.NODE_ENV': '"production"' },
-    build: {
-      write: false,
-      lib: { entry: fileURLToPath(import.meta.resolve(name)), formats: ['es'], fileName: 'client' },
-    },
-  })
-  const [output] = [built].flat()
-  if (!output || !('output' in output)) throw new Error(`${name} was not bundled.`)
-  return output.output[0].code
-}
-
-/**
- * Serves the measured page of a peer. `facts`: what the page needs to know besides the peer's name.
- */
-function answerPage(
-  name: string,
-  windows: () => number,
-  client?: string | Buffer,
-  facts?: object,
-): RequestListener {
-  const files = new Map([
-    ['/', { type: 'text/html', body: readFileSync(join(here, 'bare-page.html')) }],
-    ['/page.js', { type: 'text/javascript', body: readFileSync(join(here, 'bare-page.js')) }],
-    ['/transports.js', { type: 'text/javascript', body: readFileSync(join(here, 'transports.js')) }],
-    ['/client.js', { type: 'text/javascript', body: client ?? '' }],
-    ['/peer.json', { type: 'application/json', body: JSON.stringify({ name, ...facts }) }],
-  ])
-  return (request, response) => {
-    const file = files.get(pathOf(request))
-    if (!file) return answerFigures(request, response, windows())
-    response.writeHead(200, {
-      'Content-Type': `${file.type}; charset=utf-8`,
-      // Isolation gives the page the same fine clock as Crosswind's.
-      'Cross-Origin-Opener-Policy': 'same-origin',
-      'Cross-Origin-Embedder-Policy': 'require-corp',
-    })
-    response.end(file.body)
-  }
-}
-
-const pathOf = ({ url = '/' }: IncomingMessage) => url.split('?', 1)[0] ?? '/'
-
-/** For a remote peer: this process serves only its page. */
-function pageServers(name: string, facts: object, client?: string): readonly Server[] {
-  return bothServers(answerPage(name, () => 0, client, facts))
-}
-
-function bothServers(answer: RequestListener) {
-  // The compatibility API of `http2` mirrors HTTP/1.1's.
-  const compatible = answer as unknown as (
-    request: http2.Http2ServerRequest,
-    response: http2.Http2ServerResponse,
-  ) => void
-  return [http2.createSecureServer({ cert, key, allowHTTP1: true }, compatible), httpsServer(answer)] as const
-}
-
-function httpsServer(answer: RequestListener): https.Server {
-  return https.createServer({ cert, key, keepAliveTimeout: 75_000 }, answer)
-}
-
 function figuresServer(windows: () => number): https.Server {
   return httpsServer((request, response) => answerFigures(request, response, windows()))
 }
 
-function answerFigures(request: IncomingMessage, response: ServerResponse, windows: number): void {
-  if (request.url === '/api/figures') response.end(JSON.stringify(readFigures(windows)))
-  else response.writeHead(404).end()
-}
-
-/** Ignores a request that was cut. */
-function whenRead(request: Readable, run: (body: string) => void): void {
-  text(request)
-    .then(run)
-    .catch(() => undefined)
-}
-
-async function open(server: Server): Promise<number> {
-  server.on('connection', (socket: Socket) => socket.setNoDelay(true)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
-}
-
-const [name = '', address = '', fault = ''] = process.argv.slice(2)
+const [name = '', address = ''] = process.argv.slice(2)
 const start = relays[name]
 if (!start) throw new Error(`There is no relay "${name}"; there are ${Object.keys(relays).join(', ')}.`)
-const [first, second = first] = await Promise.all((await start(address, fault)).map(open))
-process.send?.({ type: 'ready', ports: { '2': first, '1.1': second } })
-process.once('SIGTERM', () => process.exit(0))
-process.once('disconnect', () => process.exit(0))
+const [first = 0, second] = await Promise.all((await start(address)).map(open))
+sayReady(first, second)

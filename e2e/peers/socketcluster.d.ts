@@ -1,4 +1,4 @@
-// Types for what relays and tests call of SocketCluster; it ships none.
+// Types for what adapters and tests call of SocketCluster; it ships none.
 
 declare module 'socketcluster-client' {
   interface Channel extends AsyncIterable<object> {
@@ -9,10 +9,16 @@ declare module 'socketcluster-client' {
     transmitPublish(channel: string, message: object): void
     disconnect(): void
   }
-  const client: {
-    create(options: { hostname: string; port: number; secure: boolean; wsOptions: object }): Socket
-  }
-  export default client
+  export function create(options: {
+    readonly hostname: string
+    readonly port: number
+    readonly secure: boolean
+    readonly wsOptions?: object
+  }): Socket
+}
+
+declare module 'socketcluster-client/socketcluster-client.min.js' {
+  export { create } from 'socketcluster-client'
 }
 
 declare module 'socketcluster-server' {

@@ -3,6 +3,7 @@
 import { mean } from '../../server/wire/t-test.ts'
 import { type Comparison, contrast, overLabel, ratiosFigure } from '../lab/comparisons.ts'
 import { imitatedBy, isBarePeer, isPeer, labelOf, soundPeer, withoutEditor } from '../lab/mode-names.ts'
+import type { EndedPeer } from '../lab/run-peers.ts'
 import { hasArrived, type Sample } from '../lab/samples.ts'
 import { rounded, roundedInterval, significant } from '../lab/statistics.ts'
 import { faultOf, isBare, type PeerFacts } from '../peers/peers.ts'
@@ -14,6 +15,7 @@ interface PeerSummary {
   readonly modes: readonly { readonly mode: string }[]
   readonly comparisons: readonly Comparison[]
   readonly peers: readonly PeerFacts[]
+  readonly endedPeers: readonly EndedPeer[]
 }
 
 /** Largest accepted ratio of a mode's median to a bare page's. */
@@ -25,8 +27,28 @@ export function peersSections(summary: PeerSummary): readonly Section[] {
   const systems = against.filter(({ baseline }) => !isBarePeer(baseline))
   const others = summary.modes.filter(({ mode }) => isPeer(mode) && !isBarePeer(mode))
   return [
+    ...endedSections(summary.endedPeers),
     ...(bare.length > 0 ? [barePeersSection(bare)] : []),
     ...(others.length > 0 ? [systemsSection(summary, systems)] : []),
+  ]
+}
+
+/** For the finding; empty if none failed. */
+export const endedWords = (ended: readonly EndedPeer[]): string =>
+  ended.map(({ name, why }) => `${name} was left out: ${why}. `).join('')
+
+function endedSections(ended: readonly EndedPeer[]): readonly Section[] {
+  if (ended.length === 0) return []
+  const columns = ['System', 'Session', text('Why')]
+  const rows = ended.map(({ name, session, why }) => [name, count(session), why])
+  return [
+    {
+      title: 'Systems that failed',
+      tables: [table('Adapters that did not do what docs/adapters.md asks for', columns, rows)],
+      paragraphs: [
+        'Such a system is left out from that session on and is not compared; its figures, if it has any, are of the sessions before.',
+      ],
+    },
   ]
 }
 
@@ -94,26 +116,19 @@ function systemsSection({ peers, modes }: PeerSummary, comparisons: readonly Com
         'The systems in this run',
         ['System', ...['Version', 'Transport', ...(isElsewhere ? ['Server'] : [])].map(text)],
         systems.map((system) => [
-          ...[system.label, versionWords(system), system.transport],
+          ...[system.label, system.version ?? 'unknown', system.transport],
           ...(isElsewhere ? [system.address ?? 'started for the run'] : []),
         ]),
       ),
     ],
     paragraphs: [
-      `${rows.length > 0 ? `${ratioWords} ` : ''}Each system relays the messages of the bare page, which sends the whole content at each key. The relays started for the run store, merge and check nothing; Crosswind does, and its times include that.`,
+      `${rows.length > 0 ? `${ratioWords} ` : ''}Each system relays the messages of the bare page, which sends the whole content at each key. The lab’s own relays store, merge and check nothing; Crosswind does, and its times include that.`,
       'A message counts as received when the system’s client hands it to the page, after its own decoding; on the bare page and on Crosswind’s, before decoding.',
       ...alone.map(
         ({ mode }) => `${labelOf(mode)} has no comparison: no mode with its transport was measured.`,
       ),
     ],
   }
-}
-
-/** Such as `4.8.4`, or `6.6.12, client 6.6.8`. */
-function versionWords({ serverVersion, clientVersion, address }: PeerFacts): string {
-  const isOne = clientVersion === null || clientVersion === serverVersion
-  const server = address === null ? serverVersion : 'unknown'
-  return isOne ? `${server}` : `${server}, client ${clientVersion}`
 }
 
 export function knownFaultsSections(knownFaults: readonly KnownFault[]): readonly Section[] {

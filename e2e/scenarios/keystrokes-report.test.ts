@@ -44,21 +44,31 @@ test('other systems are named with their versions, and have no goal', () => {
   const behaviours = [
     ...threeModes,
     { mode: 'socket.io:websocket/1.1', medianMs: 2 },
-    { mode: 'mercure:sse/3', medianMs: 5 },
+    { mode: 'hub:sse/3', medianMs: 5 },
   ]
   const local = { name: 'socket.io', label: 'Socket.IO', transport: 'WebSocket' } as const
-  const distant = { name: 'mercure', label: 'Mercure', transport: 'SSE' } as const
+  const distant = { name: 'hub', label: 'hub', transport: 'SSE' } as const
   const peers = [
-    { ...local, serverVersion: '4.8.4', clientVersion: '4.8.3', address: null },
-    { ...distant, serverVersion: null, clientVersion: null, address: 'https://host/hub' },
+    { ...local, version: '4.8.4, client 4.8.3', address: null },
+    { ...distant, version: null, address: 'https://host/hub' },
   ]
   const text = textOf({ ...madeRun({ ...small, behaviours }), peers })
   assert.ok(!text.includes('Against bare peers') && !text.includes('goal'))
   assert.match(text, /Against other systems/)
   assert.match(text, /WebSocket \/ Socket\.IO/)
   assert.match(text, /Socket\.IO4\.8\.4, client 4\.8\.3WebSocketstarted for the run/)
-  assert.match(text, /MercureunknownSSEhttps:\/\/host\/hub/)
-  assert.match(text, /Mercure has no comparison/)
+  assert.match(text, /hubunknownSSEhttps:\/\/host\/hub/)
+  assert.match(text, /hub has no comparison/)
+})
+
+test('a system whose adapter failed is named with the reason, and not compared', () => {
+  const behaviours = [...threeModes, { mode: 'hub:sse/2', medianMs: 3 }]
+  const endedPeers = [{ name: 'hub', session: 3, why: 'its process ended: out of memory' }]
+  const text = textOf({ ...madeRun({ ...small, behaviours }), endedPeers })
+  assert.match(text, /hub was left out: its process ended: out of memory\. /)
+  assert.match(text, /hub3its process ended: out of memory/)
+  assert.ok(!text.includes('HTTP/2 / hub'))
+  assert.match(textOf(madeRun({ ...small, behaviours })), /HTTP\/2 \/ hub/)
 })
 
 test('a run in which everything was lost says so', () => {

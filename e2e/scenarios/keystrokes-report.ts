@@ -17,12 +17,14 @@ import {
   imitatedBy,
   isPeer,
   labelOf,
+  peerOf,
   soundPeer,
   spokenName,
   withoutEditor,
 } from '../lab/mode-names.ts'
 import { type RunWindow, summariseWindow, windowsSections } from '../lab/participants.ts'
 import type { Circumstances, Network } from '../lab/run-environment.ts'
+import type { EndedPeer } from '../lab/run-peers.ts'
 import {
   hasArrived,
   medianMs,
@@ -52,7 +54,7 @@ import {
   table,
   text,
 } from '../report/section.ts'
-import { knownFaultsOf, knownFaultsSections, peersSections } from './keystrokes-peers.ts'
+import { endedWords, knownFaultsOf, knownFaultsSections, peersSections } from './keystrokes-peers.ts'
 
 /** Times are ms since the epoch; empty is "never". */
 export function samplesCsv(samples: readonly Sample[]): string {
@@ -303,6 +305,8 @@ export interface Run extends Circumstances {
   readonly until?: Until
   /** What the peers are; absent without any. */
   readonly peers?: readonly PeerFacts[]
+  /** Those whose adapters failed. */
+  readonly endedPeers?: readonly EndedPeer[]
   /** Absent if windows reach the server without a simulated network. */
   readonly network?: Network
   /** Present if some are on other machines: in order of `receiver`. */
@@ -326,6 +330,7 @@ export function analyse(run: Run) {
     network = null,
     until = null,
     peers = [],
+    endedPeers = [],
     windows = [],
     ...circumstances
   } = run
@@ -338,13 +343,13 @@ export function analyse(run: Run) {
   return {
     scenario: 'keystrokes',
     ...circumstances,
-    ...{ sessions, until, network, peers, modes },
+    ...{ sessions, until, network, peers, endedPeers, modes },
     windows: windows.map((window) => summariseWindow(run.modes, samples, window)),
     growing: summariseGrowing(run.growing ?? []),
     knownFaults: knownFaultsOf(run.modes, samples),
     ...{ comparisons, notCompared },
     drifts: driftsOf(run.modes, samples, clock.boundMs),
-    finding: network ? `Over the simulated network “${network.profile}”: ${words}` : words,
+    finding: `${endedWords(endedPeers)}${network ? `Over the simulated network “${network.profile}”: ` : ''}${words}`,
   }
 }
 
@@ -383,10 +388,16 @@ function effectiveN(n: number, sd: number, sessionMeans: readonly number[]): num
  * Each mode against the baseline, then the shared editor against mirroring in the same mode, then
  * against peers.
  */
-export function pairsOf({ modes, baseline }: Pick<Run, 'modes' | 'baseline'>) {
+export function pairsOf({
+  modes,
+  baseline,
+  endedPeers = [],
+}: Pick<Run, 'modes' | 'baseline' | 'endedPeers'>) {
   const own = modes.filter((mode) => !isPeer(mode))
+  const isWhole = (peer: string) =>
+    soundPeer(peer) === peer && endedPeers.every(({ name }) => name !== peerOf(peer))
   const peersOf = (mode: string) =>
-    modes.filter((peer) => imitatedBy(peer) === withoutEditor(mode) && soundPeer(peer) === peer)
+    modes.filter((peer) => imitatedBy(peer) === withoutEditor(mode) && isWhole(peer))
   const mirrorsOf = (mode: string) =>
     modes.filter((other) => editorOf(other) === 'mirror' && other === `${withoutEditor(mode)} mirror`)
   return [

@@ -103,12 +103,13 @@ test('over a simulated network, and over budget: the delay is measured, and the 
   )
 })
 
-test('other systems take turns with the modes: those started here, and one by address', async (t) => {
+test('other systems take turns with the modes: the lab’s own adapters, and one of a file with an address', async (t) => {
   const out = join(folder, 'peers')
   const hub = await startHub(t)
   const size = ['--sessions', '1', '--keys', '3', '--blocks', '1', '--windows', '2', '--warmup', '1']
   const local = 'bare,ws,socket.io,engine.io,socketcluster'
-  const peers = ['--modes', 'websocket/1.1', '--peers', `${local},mercure=${hub}`]
+  const mercure = join(import.meta.dirname, '../../examples/adapters/mercure.mjs')
+  const peers = ['--modes', 'websocket/1.1', '--peers', `${local},${mercure}=${hub}`]
   const { MERCURE_JWT: before } = process.env
   process.env.MERCURE_JWT = 'a token'
   const run = startLab(t, 'keystrokes', ...size, ...peers, '--out', out)
@@ -138,7 +139,7 @@ test('other systems take turns with the modes: those started here, and one by ad
     const isHere = !mode.startsWith('mercure')
     assert.deepEqual([upMs !== undefined, serverRssBytes !== null], [isHere, isHere], mode)
   }
-  assert.match(summary.peers[2].serverVersion, /^\d/)
+  assert.match(summary.peers[2].version, /^\d/)
   const report = await readFile(join(out, 'report.md'), 'utf8')
   assert.match(report, /Against other systems/)
   assert.ok(!report.includes('a token'))

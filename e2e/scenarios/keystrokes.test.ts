@@ -6,9 +6,12 @@ import { keystrokes } from './keystrokes.ts'
 testRefusals(keystrokes, [
   ['--modes sse/3', /--modes names "sse\/3"; there are sse\/2, sse\/1.1, websocket\/1.1, /],
   ['--keys many', /--keys is "many"/],
-  ['--peers sockjs', /--peers names "sockjs"; there are bare, ws, socket\.io, .*centrifugo=URL/],
-  ['--peers centrifugo', /--peers names "centrifugo" without its address: write centrifugo=https/],
-  ['--peers mercure=https://x --profile lan', /--profile simulates a network for what runs on this/],
+  [
+    '--peers sockjs',
+    /--peers names "sockjs", and no such package .* bare, ws, socket\.io, .*a package's name/,
+  ],
+  ['--peers ./hub.mjs', /--peers names "\.\/hub\.mjs": there is no file/],
+  ['--peers koa=https://x --profile lan', /--profile simulates a network for what runs on this/],
   ['--server http://x', /--server is "http:\/\/x": must be an https address/],
   ['--keys 2 --blocks 3', /keys must be at least as many as blocks/],
   ['--editor vi', /--editor is "vi": there are shared, mirror\./],

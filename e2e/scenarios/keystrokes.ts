@@ -5,14 +5,23 @@ import { z } from 'zod'
 import { type EditorName, editorNames } from '../../server/wire/messages.ts'
 import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
 import { type Browser, startBrowser } from '../browser/browser.ts'
-import { fillPages, showPages, stampsOf, textBetween, typeKeys, warmUp } from '../browser/typing.ts'
+import {
+  fillPages,
+  readFailure,
+  showPages,
+  stampsOf,
+  textBetween,
+  typeKeys,
+  warmUp,
+} from '../browser/typing.ts'
 import { compare, isDecided, sessionsNeeded, type Until } from '../lab/comparisons.ts'
 import { defineExperiment, type Lab } from '../lab/experiment.ts'
 import { flag, headed, names, seed, whole, words, wordsOnce } from '../lab/flags.ts'
-import { requireMode, requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
+import { requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
 import { Participants, participantFlags } from '../lab/participants.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
-import { outcomeWords, type Sample } from '../lab/samples.ts'
+import { RunPeers } from '../lab/run-peers.ts'
+import { outcomeWords, type Sample, summariseSamples, transmissionMs } from '../lab/samples.ts'
 import { joinServer, type MeasuredServer } from '../lab/server-process.ts'
 import {
   describeNetwork,
@@ -25,15 +34,7 @@ import {
   timeTurn,
   type Use,
 } from '../lab/testbed.ts'
-import {
-  describePeer,
-  imitatedModes,
-  nameOfPeer,
-  peerLabel,
-  peerWords,
-  readPeers,
-  requirePeers,
-} from '../peers/peers.ts'
+import { nameOfPeer, peerLabel, peerWords, readPeers } from '../peers/peers.ts'
 import { figure } from '../report/section.ts'
 import {
   analyse,
@@ -146,8 +147,7 @@ export const keystrokes = defineExperiment({
       profile !== undefined && distant !== undefined,
       `--profile simulates a network for what runs on this machine: leave it out, or ${distant?.name} of --peers`,
     )
-    const imitated = peers.flatMap((peer) => imitatedModes(peer, given.modes)).map(requireMode)
-    requireRoom([...modes, ...imitated], windows, Math.ceil(windows / (remote.length + 1)))
+    requireRoom(modes, windows, Math.ceil(windows / (remote.length + 1)))
     const { baseline = usualBaseline(given.modes) ?? given.modes[0] ?? '' } = given
     refuse(
       !given.modes.includes(baseline),
@@ -161,8 +161,8 @@ export const keystrokes = defineExperiment({
   },
 
   async measure(options, lab): Promise<Run> {
-    const { modes, editors, peers, sessions, until, matters } = options
-    await requirePeers(peers)
+    const { modes, editors, sessions, until, matters } = options
+    const peers = new RunPeers(options.peers, lab)
     await using opened = new AsyncDisposableStack()
     const participants = await Participants.gather(options, lab, opened)
     lab.say(planWords(options, participants))
@@ -185,7 +185,7 @@ export const keystrokes = defineExperiment({
     await lab.sessions(
       sessions,
       async (session, opened) => {
-        const rig = await openRig(options, participants, opened)
+        const rig = await openRig(options, participants, opened, session, peers)
         found.push(
           await measureSession(
             options,
@@ -201,7 +201,8 @@ export const keystrokes = defineExperiment({
     const grown: GrownDocument[] = []
     if (options.growing)
       await lab.sessions(1, async (_, opened) => {
-        const { systems, browsers } = await openRig(options, participants, opened)
+        const alone = { ...options, peers: [] }
+        const { systems, browsers } = await openRig(alone, participants, opened, 1, new RunPeers([], lab))
         const both = systems.filter(({ mode, forgets }) => mode.name === options.baseline && !forgets)
         const windows = await participants.open(browsers)
         grown.push(...(await measureGrowing(both, windows, participants, options.warmup, lab)))
@@ -215,9 +216,11 @@ export const keystrokes = defineExperiment({
     }
 
     function runOf(): Run {
+      const samples = found.flatMap(({ samples }) => samples)
+      const measured = new Set(samples.map(({ mode }) => mode))
       const names = [
         ...editors.flatMap((editor) => modes.map((mode) => nameWith(options, mode, editor))),
-        ...peers.flatMap((peer) => imitatedModes(peer, modes).map((mode) => `${nameOfPeer(peer)}:${mode}`)),
+        ...peers.systems.filter((name) => measured.has(name)),
       ]
       const { command, ...circumstances } = lab.circumstances({
         browser: found[0]?.version ?? '',
@@ -236,10 +239,10 @@ export const keystrokes = defineExperiment({
           options.profile,
           found.map(({ lateMs }) => lateMs),
         ),
-        ...(peers.length > 0 && { peers: peers.map(describePeer) }),
+        ...(options.peers.length > 0 && { peers: peers.facts, endedPeers: peers.ended }),
         modes: names,
         baseline: nameWith(options, options.baseline, 'mirror'),
-        samples: found.flatMap(({ samples }) => samples),
+        samples,
         serverUse: spentByMode(
           names,
           found.flatMap(({ uses }) => uses),
@@ -266,6 +269,7 @@ export const keystrokes = defineExperiment({
         'samples.csv.gz': samplesCsv(run.samples),
         ...(grown && { 'growing.csv.gz': samplesCsv(grown) }),
       },
+      isFailure: summary.endedPeers.length > 0,
     }
   },
 })
@@ -299,7 +303,13 @@ const nameWith = ({ editors }: Pick<Options, 'editors'>, mode: string, editor: E
   editors.length === 1 ? mode : `${mode} ${editor}`
 
 /** Servers and browsers of a session; a server given by `--server` keeps running. */
-async function openRig(options: Options, participants: Participants, opened: AsyncDisposableStack) {
+async function openRig(
+  options: Options,
+  participants: Participants,
+  opened: AsyncDisposableStack,
+  session: number,
+  peers: RunPeers,
+) {
   const testbed = new Testbed('keystrokes', options, opened)
   const systems: System[] = []
   for (const [place, editor] of options.editors.entries()) {
@@ -307,14 +317,16 @@ async function openRig(options: Options, participants: Participants, opened: Asy
     for (const mode of requireModes(options.modes))
       systems.push({ name: nameWith(options, mode.name, editor), editor, mode, server, forgets: false })
   }
-  for (const peer of options.peers) systems.push(...(await testbed.startPeer(peer, options.modes)))
+  const { modes, windows, remote } = options
+  const perBrowser = Math.ceil(windows / (remote.length + 1))
+  systems.push(...(await peers.start(testbed, { session, modes, windows, perBrowser })))
   const browsers: Browser[] = []
-  for (const remote of [undefined, ...options.remote]) {
-    const browser = await startBrowser({ headed: options.headed, remote })
+  for (const address of [undefined, ...remote]) {
+    const browser = await startBrowser({ headed: options.headed, remote: address })
     opened.defer(browser.quit)
     browsers.push(browser)
   }
-  return { testbed, systems, browsers }
+  return { testbed, systems, browsers, peers }
 }
 
 async function openServer(
@@ -342,11 +354,11 @@ type Session = Awaited<ReturnType<typeof measureSession>>
 
 /**
  * The systems take turns. Rejects on abort, if a page does not open, or unless there is exactly one
- * message per key.
+ * message per key; if it is a peer's, that peer ends instead, without samples of this session.
  */
 async function measureSession(
   { sessions, keys, blocks, warmup, interval, until }: Options,
-  { testbed, systems, browsers }: Awaited<ReturnType<typeof openRig>>,
+  { testbed, systems, browsers, peers }: Awaited<ReturnType<typeof openRig>>,
   session: number,
   participants: Participants,
   lab: Lab,
@@ -361,9 +373,11 @@ async function measureSession(
     participants.say('Warming up')
     for (const system of systems) {
       lab.signal.throwIfAborted()
-      // On its own page: over a slow network the last one's keys may still be in flight.
-      await showSystem(windows, system, channelOf('warm', system), '')
-      await warmUp(windows, firstWarmupKeys, firstWarmupIntervalMs)
+      await peers.measure(system, session, async () => {
+        // On its own page: over a slow network the last one's keys may still be in flight.
+        await showPages(windows, recordingAddress(system, channelOf('warm', system)), { text: '', ...system })
+        await warmUp(windows, firstWarmupKeys, firstWarmupIntervalMs)
+      })
     }
   }
   const labelWidth = Math.max(20, ...systems.map(({ name }) => name.length))
@@ -382,21 +396,24 @@ async function measureSession(
       const label = `${system.name.padEnd(labelWidth)} block ${block}/${blocks}`
       turn += 1
       participants.say(`Measuring turn ${turn}${until ? '' : ` of ${turns}`}`)
-      await showSystem(windows, system, channelOf('keys', system), textBetween(1, firstKey))
-      await warmUp(windows, warmup, interval)
-      const showKey = (typed: number) => lab.step(`${label}  ${barOf(typed, text.length)}`)
-      const { method, isPresent } = participants
-      const taken = await timeTurn(
-        windows,
-        system,
-        { session, block, firstKey, method },
-        async () => stampsOf(windows, await typeKeys(windows, [...text], interval, showKey, lab.signal)),
-        isPresent,
-      )
-      if (taken.sent !== text.length)
-        throw new Error(
-          `${system.name}: ${text.length} keys were typed, the page sent ${taken.sent} messages.`,
+      const taken = await peers.measure(system, session, async () => {
+        const { forgets } = system
+        const shown = { text: textBetween(1, firstKey), forgets }
+        await showPages(windows, recordingAddress(system, channelOf('keys', system)), shown)
+        await warmUp(windows, warmup, interval)
+        const showKey = (typed: number) => lab.step(`${label}  ${barOf(typed, text.length)}`)
+        const { method, isPresent } = participants
+        const turn = await timeTurn(
+          windows,
+          system,
+          { session, block, firstKey, method },
+          async () => stampsOf(windows, await typeKeys(windows, [...text], interval, showKey, lab.signal)),
+          isPresent,
         )
+        await requireWhole(turn, text.length, system, windows)
+        return turn
+      })
+      if (taken === null) continue
       const missed = participants.noteTurn(`session ${session}, block ${block}, ${system.name}`, taken.clocks)
       for (const words of missed) lab.say(`${label}  ${words}`)
       samples.push(...taken.samples)
@@ -408,7 +425,27 @@ async function measureSession(
   // A browser has few HTTP/1.1 connections to a server.
   for (const window of windows) await window.close()
   const version = browsers.map((browser) => browser.version).join(', ')
-  return { samples, uses, boundMs, version, lateMs: testbed.lateMs }
+  const left = new Set(systems.filter((system) => !peers.hasEnded(system)).map(({ name }) => name))
+  const ofThem = <One extends { readonly mode: string }>(all: readonly One[]) =>
+    all.filter(({ mode }) => left.has(mode))
+  return { samples: ofThem(samples), uses: ofThem(uses), boundMs, version, lateMs: testbed.lateMs }
+}
+
+/** A system that loses or repeats messages cannot be compared by the times of the others. */
+async function requireWhole(
+  { sent, samples }: Awaited<ReturnType<typeof timeTurn>>,
+  keys: number,
+  { name, peer }: System,
+  windows: Awaited<ReturnType<Participants['open']>>,
+): Promise<void> {
+  if (sent !== keys) throw new Error(`${name}: ${keys} keys were typed, the page sent ${sent} messages.`)
+  if (peer === undefined || peer.isSpoiled) return
+  const { expected, lost, duplicated } = summariseSamples(samples, transmissionMs)
+  if (lost + duplicated === 0) return
+  const why = await windows[0]?.run(readFailure)
+  throw new Error(
+    `of ${expected} messages to windows it lost ${lost} and repeated ${duplicated}${why ? `; its page says ${why}` : ''}`,
+  )
 }
 
 /** `systems`: those of one mode, each with a different editor; they take turns. */
@@ -455,24 +492,6 @@ async function measureGrowing(
     grown.push({ characters, samples })
   }
   return grown
-}
-
-async function showSystem(
-  windows: Awaited<ReturnType<Participants['open']>>,
-  system: System,
-  channel: string,
-  text: string,
-): Promise<void> {
-  const { forgets, elsewhere } = system
-  try {
-    await showPages(windows, recordingAddress(system, channel), { text, forgets })
-  } catch (cause) {
-    if (elsewhere === undefined) throw cause
-    throw new Error(
-      `${elsewhere} did not admit a window; docs/measuring.md says under “Peers” what it must allow.`,
-      { cause },
-    )
-  }
 }
 
 function barOf(typed: number, keys: number): string {

@@ -27,7 +27,7 @@ import {
   Testbed,
   timeTurn,
 } from '../lab/testbed.ts'
-import { imitatedModes } from '../peers/peers.ts'
+import { bareModes, imitatedModes, readPeers } from '../peers/peers.ts'
 import { count, figure } from '../report/section.ts'
 import { analyse, type Cell, type Run, samplesCsv, sectionsOf, windowsCsv } from './windows-report.ts'
 
@@ -84,7 +84,7 @@ export const windows = defineExperiment({
     const { modes, share, peers } = options
     const subjects = [
       ...share.flatMap((one) => modes.map((mode) => nameWith(options, mode, one))),
-      ...peers.flatMap((name) => imitatedModes({ name }, modes).map((mode) => `${name}:${mode}`)),
+      ...peers.flatMap((name) => imitatedModes(bareModes, modes).map((mode) => `${name}:${mode}`)),
     ]
     lab.say(
       `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${sessions} session${sessions === 1 ? '' : 's'}: roughly ${minutesWords(expectedMs(options, subjects.length))} on two idle cores; --seed ${seed}.`,
@@ -101,7 +101,7 @@ export const windows = defineExperiment({
             ...{ name: nameWith(options, mode.name, one), mode, server, editor: 'shared', forgets: false },
           })
       }
-      for (const name of peers) systems.push(...(await testbed.startPeer({ name }, modes)))
+      for (const peer of readPeers(peers)) systems.push(...(await testbed.startPeer(peer, modes)).systems)
       const cells: Awaited<ReturnType<typeof measureCell>>[] = []
       for (const number of browsers)
         for (const windows of counts.filter((windows) => windows >= number))

@@ -1,7 +1,4 @@
-// Minimal mirrored editor: contenteditable, one transport, no framework.
-
-import peer from '/peer.json' with { type: 'json' }
-import { transports } from '/transports.js'
+// Minimal mirrored editor: contenteditable, one adapter, no framework.
 
 const editor = document.querySelector('#document')
 const name = `b${Math.random().toString(36).slice(2, 12)}`
@@ -9,13 +6,13 @@ const sent = []
 const received = []
 /** Measured on request: measuring would cost time while a message is timed. */
 const unmeasured = []
-let state = 'opening'
+const link = { state: 'opening', why: null }
 let count = 0
 
 const now = () => performance.timeOrigin + performance.now()
 
-/** As JSON, or decoded by the peer's client. */
-function take(data) {
+/** As JSON, or decoded by the system's client. */
+function receive(data) {
   const receivedAt = now()
   const message = typeof data === 'string' ? JSON.parse(data) : data
   const stamp = {
@@ -39,11 +36,39 @@ function takeStamps() {
   return { sent, received }
 }
 
-// The interface that the lab expects of a measured page.
-window.crosswind = { take: takeStamps, view: () => ({ link: { state } }) }
+/** For the lab's sentence about an adapter that fails. */
+function note(error) {
+  link.why ??= error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+}
+addEventListener('error', ({ error, message }) => note(error ?? message))
+addEventListener('unhandledrejection', ({ reason }) => note(reason))
 
-const send = await transports[peer.name](peer, take)
-state = 'open'
+// The interface that the lab expects of a measured page.
+window.crosswind = { take: takeStamps, view: () => ({ link }) }
+
+async function openAdapter() {
+  const query = new URLSearchParams(location.search)
+  const { default: peer } = await import('/peer.json', { with: { type: 'json' } })
+  const { open } = await import('/adapter.js')
+  const send = await open({
+    ...peer,
+    address: peer.address ?? location.origin,
+    mode: `${query.get('transport')}/${query.get('http')}`,
+    channel: query.get('channel'),
+    receive,
+  })
+  if (typeof send !== 'function') throw new TypeError('open() resolved to no function that sends')
+  return send
+}
+
+let send
+try {
+  send = await openAdapter()
+  link.state = 'open'
+} catch (error) {
+  note(error)
+  link.state = 'failed'
+}
 
 editor.addEventListener('input', (event) => {
   count += 1

@@ -1,0 +1,85 @@
+// An adapter's system against itself, in runs drawn from a real one's samples: no difference found
+// where there is none, and planted ones found.
+
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { mean } from '../../server/wire/t-test.ts'
+import { createSeededRandom, type Random, shuffled } from '../../server/wire/time.ts'
+import { type Comparison, compare } from '../lab/comparisons.ts'
+import type { Sample } from '../lab/samples.ts'
+import { readCompressed } from '../report/render.ts'
+
+const system = 'better-sse:sse/2'
+const runs = 100
+const reference = join(import.meta.dirname, '../../reports/reference-itself/samples.csv.gz')
+
+type Timed = Pick<Sample, 'mode' | 'session' | 'block' | 'id' | 'sentAt' | 'receivedAt'>
+
+let samples: readonly Timed[]
+before(async () => {
+  const [header = '', ...rows] = (await readCompressed(reference)).trim().split('\n')
+  const places = new Map(header.split(',').map((name, place) => [name, place]))
+  samples = rows
+    .map((row) => row.split(','))
+    .map((cells) => (name: string) => cells[places.get(name) ?? -1] ?? '')
+    .filter((cell) => cell('mode') === system)
+    .map((cell) => ({
+      mode: system,
+      ...{ session: Number(cell('session')), block: Number(cell('block')), id: cell('id') },
+      ...{ sentAt: Number(cell('sent_at')), receivedAt: Number(cell('received_at')) },
+    }))
+})
+
+/**
+ * Each session of a run is one of the real run's, drawn with replacement, whose turns are dealt to
+ * the system and itself.
+ */
+function againstItself(random: Random, plantedMs: number): Comparison | undefined {
+  const sessions = [...Map.groupBy(samples, ({ session }) => session).values()]
+  const dealt = sessions.flatMap((_, place) => {
+    const drawn = sessions[Math.floor(random() * sessions.length)] ?? []
+    const turns = shuffled([...Map.groupBy(drawn, ({ block }) => block).values()], random)
+    return turns.flatMap((turn, number) =>
+      turn.map((sample) => {
+        const isSecond = number % 2 === 1
+        const receivedAt = (sample.receivedAt ?? Number.NaN) + (isSecond ? plantedMs : 0)
+        return { ...sample, mode: isSecond ? 'b' : 'a', session: place + 1, receivedAt }
+      }),
+    )
+  })
+  return compare(dealt as Sample[], [{ mode: 'b', baseline: 'a' }], 0.05, undefined).comparisons[0]
+}
+
+function repeated(plantedMs: number): readonly Comparison[] {
+  const random = createSeededRandom(34)
+  return Array.from({ length: runs }, () => againstItself(random, plantedMs)).filter(
+    (one) => one !== undefined,
+  )
+}
+
+const half = (comparisons: readonly Comparison[]) =>
+  mean(comparisons.map(({ meanRatioCi95: [low, high] }) => Math.sqrt(high / low) - 1))
+
+test('of 100 runs against itself at least 90 are undecided', (t) => {
+  const found = repeated(0)
+  const undecided = found.filter(({ verdict }) => verdict === 'undecided').length
+  t.diagnostic(
+    `${undecided} undecided; the interval of the ratio is ± ${(100 * half(found)).toFixed(1)} % wide`,
+  )
+  assert.ok(undecided >= 90, `${undecided}`)
+})
+
+for (const [plantedMs, least] of [
+  [2, 75],
+  [5, 99],
+  [20, 99],
+] as const) {
+  test(`${plantedMs} ms are found in at least ${least} of 100 runs`, (t) => {
+    const found = repeated(plantedMs)
+    const slower = found.filter(({ verdict }) => verdict === 'slower').length
+    const holding = found.filter(({ ci95Ms: [low, high] }) => low <= plantedMs && plantedMs <= high).length
+    t.diagnostic(`${slower} slower; ${holding} intervals of the difference hold ${plantedMs} ms`)
+    assert.ok(slower >= least && holding >= 85, `${slower} slower, ${holding} holding`)
+  })
+}
