@@ -198,6 +198,7 @@ export class Crosswind {
     }
     const show = (state: unknown) => this.#then((link) => link.setAwareness(state, false, name))
     this.#watch(
+      name,
       follower,
       read().then((cursor) => follower.joined?.(cursor)),
     )
@@ -211,9 +212,7 @@ export class Crosswind {
       show,
       leave: () => {
         show(null)
-        this.#rooms.delete(name)
-        // A stream has at least one channel.
-        if (this.#rooms.size > 0) this.#then((link) => link.read([...this.#rooms.keys()]))
+        this.#forget(name, follower)
       },
     }
   }
@@ -260,8 +259,19 @@ export class Crosswind {
     return answer.promise
   }
 
-  #watch(follower: Follower, work?: Promise<void>): void {
-    work?.catch((error) => this.#ending.signal.aborted || follower.fail(error))
+  #watch(name: string, follower: Follower, work?: Promise<void>): void {
+    work?.catch((error) => {
+      if (this.#ending.signal.aborted) return
+      this.#forget(name, follower)
+      follower.fail(error)
+    })
+  }
+
+  #forget(name: string, follower: Follower): void {
+    if (this.#rooms.get(name) !== follower) return
+    this.#rooms.delete(name)
+    // A stream has at least one channel.
+    if (this.#rooms.size > 0) this.#then((link) => link.read([...this.#rooms.keys()]))
   }
 
   /**
@@ -293,7 +303,11 @@ export class Crosswind {
   }
 
   #open(first: string): Promise<Link> {
-    this.#link ??= this.#begin(first)
+    this.#link ??= this.#begin(first).catch((error) => {
+      // Whoever opens a channel next may have another token.
+      this.#link = null
+      throw error
+    })
     return this.#link
   }
 
@@ -338,7 +352,7 @@ export class Crosswind {
         onMessage: (message) => this.#rooms.get(message.channel)?.take(message, link.cursor ?? ''),
         onNewLog: () => this.#rooms.forEach((room) => void room.newLog?.()),
         onMissed: (from, to) =>
-          this.#rooms.forEach((room) => void this.#watch(room, room.missed?.(from, to))),
+          this.#rooms.forEach((room, name) => void this.#watch(name, room, room.missed?.(from, to))),
         onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, name),
         onOutbox: ({ unstored }) => this.#changed({ pending: unstored }),
         onStored: ({ id }, seq) => this.#take(id)?.resolve({ seq }),
