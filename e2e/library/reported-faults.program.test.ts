@@ -152,7 +152,8 @@ async function interrupted(t: TestContext, chat: Chat, { before, rounds, by }: I
     const givenUp = chat.givenUp()
     proxy[by]()
     await follower.is(false)
-    await publish(`during ${round}`)
+    // The server repeats the newest one to anybody.
+    for (const text of [`early ${round}`, `during ${round}`]) await publish(text)
     proxy.refuse(false)
     await follower.is(true)
     await givenUp
