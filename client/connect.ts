@@ -90,6 +90,8 @@ export interface ConnectionState {
 }
 
 /** What takes a channel's messages as they come. */
+const closed = () => new Error('The connection was closed.')
+
 export interface Follower {
   take(message: Message, cursor: string): void
   /** The stream has the channel, from this cursor on. */
@@ -232,6 +234,7 @@ export class Crosswind {
     }
     const show = (state: unknown) => this.#then((link) => link.setAwareness(state, false, name))
     this.#watch(
+      name,
       follower,
       read().then((cursor) => follower.joined?.(cursor)),
     )
@@ -245,9 +248,7 @@ export class Crosswind {
       show,
       leave: () => {
         show(null)
-        this.#rooms.delete(name)
-        // A stream has at least one channel.
-        if (this.#rooms.size > 0) this.#then((link) => link.read([...this.#rooms.keys()]))
+        this.#forget(name, follower)
       },
     }
   }
@@ -267,7 +268,7 @@ export class Crosswind {
   close(): void {
     this.#ending.abort()
     this.#link.then((link) => link.close(), nothingPlanned)
-    for (const { reject } of this.#answers.values()) reject(new Error('The connection was closed.'))
+    for (const { reject } of this.#answers.values()) reject(closed())
     this.#answers.clear()
   }
 
@@ -285,6 +286,7 @@ export class Crosswind {
     kind: K,
     body: Bodies[K],
   ): Promise<{ readonly seq: number }> {
+    if (this.#ending.signal.aborted) throw closed()
     const opened = this.#open(channel)
     // What is published before the server was reached waits in the outbox, too.
     const draft = (await this.#link).publish(channel, kind, body)
@@ -296,8 +298,19 @@ export class Crosswind {
     return answer.promise
   }
 
-  #watch(follower: Follower, work?: Promise<void>): void {
-    work?.catch((error) => this.#ending.signal.aborted || follower.fail(error))
+  #watch(name: string, follower: Follower, work?: Promise<void>): void {
+    work?.catch((error) => {
+      if (this.#ending.signal.aborted) return
+      this.#forget(name, follower)
+      follower.fail(error)
+    })
+  }
+
+  #forget(name: string, follower: Follower): void {
+    if (this.#rooms.get(name) !== follower) return
+    this.#rooms.delete(name)
+    // A stream has at least one channel.
+    if (this.#rooms.size > 0) this.#then((link) => link.read([...this.#rooms.keys()]))
   }
 
   /**
@@ -324,7 +337,11 @@ export class Crosswind {
   }
 
   #open(first: string): Promise<Link> {
-    this.#opened ??= this.#begin(first)
+    this.#opened ??= this.#begin(first).catch((error) => {
+      // Whoever opens a channel next may have another token.
+      this.#opened = null
+      throw error
+    })
     return this.#opened
   }
 
@@ -374,7 +391,7 @@ export class Crosswind {
         onMessage: (message) => this.#rooms.get(message.channel)?.take(message, link.cursor ?? ''),
         onNewLog: () => this.#rooms.forEach((room) => void room.newLog?.()),
         onMissed: (from, to) =>
-          this.#rooms.forEach((room) => void this.#watch(room, room.missed?.(from, to))),
+          this.#rooms.forEach((room, name) => void this.#watch(name, room, room.missed?.(from, to))),
         onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, name),
         onOutbox: ({ unstored }) => this.#changed({ pending: unstored }),
         onStored: ({ id }, seq) => this.#take(id)?.resolve({ seq }),

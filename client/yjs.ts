@@ -71,6 +71,7 @@ export class CrosswindProvider {
   readonly #options: ProviderOptions
   readonly #listeners = new Map<EventName, Set<Listener<never>>>()
   readonly #stop: () => void
+  #isDestroyed = false
   #channel: Following | null = null
   #leave: () => void = ignore
   #status: ConnectionState['status'] | null = null
@@ -144,6 +145,8 @@ export class CrosswindProvider {
   }
 
   connect(): void {
+    if (this.#isDestroyed)
+      throw new Error(`connect: the provider of "${this.roomname}" was destroyed; make another one.`)
     this.shouldConnect = true
     if (this.#channel) return
     const { connection } = this.#options
@@ -173,6 +176,7 @@ export class CrosswindProvider {
 
   /** Also of the awareness, unless it was given. What is not stored yet may be lost: see `whenSaved`. */
   destroy(): void {
+    this.#isDestroyed = true
     this.disconnect()
     this.#stop()
     if (!this.#options.awareness) this.awareness.destroy()
@@ -206,11 +210,11 @@ export class CrosswindProvider {
     const before = this.#status
     if (status === before) return
     this.#status = status
-    if (status !== 'open') this.#setSynced(false)
     if (before === 'opening' && status === 'waiting')
       this.#emit('connection-error', new Error(reason ?? ''), this)
     if (before !== null && status === 'waiting')
       this.#emit('connection-close', { reason: reason ?? '' }, this)
+    if (status !== 'open') this.#setSynced(false)
     this.#emit('status', { status: statuses[status] })
     if (status !== 'open') return
     if (!this.#isBehind) this.#setSynced(true)
@@ -235,9 +239,9 @@ export class CrosswindProvider {
     this.#isBehind = true
     this.#ownShown = 'null'
     this.#status = null
+    this.#emit('connection-close', null, this)
     this.#setSynced(false)
     this.#hide([...this.#shown.keys()])
-    this.#emit('connection-close', null, this)
     this.#emit('status', { status: 'disconnected' })
   }
 

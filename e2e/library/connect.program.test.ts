@@ -6,10 +6,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type ConnectionState, connect, connectOver, longPolling, type Room, sse } from '../../client/node.ts'
+import { connect, connectOver, longPolling, type Room, sse } from '../../client/node.ts'
 import { createCrosswind } from '../../server/index.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { type Said, start, texts } from './testing.ts'
+import { type Said, start, texts, untilState } from './testing.ts'
 
 /** Resolves to the first texts of a loop over a room. */
 async function looped(room: Room<Said>, count: number): Promise<readonly string[]> {
@@ -19,17 +19,6 @@ async function looped(room: Room<Said>, count: number): Promise<readonly string[
     if (heard.length === count) break
   }
   return heard
-}
-
-function untilState(opened: ReturnType<typeof connect>, is: (state: ConnectionState) => boolean) {
-  if (is(opened.state)) return Promise.resolve(opened.state)
-  return new Promise<ConnectionState>((resolve) => {
-    const off = opened.on('state', (state) => {
-      if (!is(state)) return
-      off()
-      resolve(state)
-    })
-  })
 }
 
 test('two clients chat; one that comes later reads from the start; the server publishes and reads', async (t) => {
@@ -171,6 +160,20 @@ test('authorize decides who reads and writes what; a token is enough, and a cook
     code: 'no-session',
   })
   await assert.rejects(stranger.publish({ text: 'x' }), { code: 'no-session' })
+})
+
+test('after a refusal the channel may be opened again on the same connection', async (t) => {
+  const { crosswind, open } = await start(t, {
+    authorize: ({ token }) => (token === 'right' ? { read: ['room.*'], write: ['room.1'] } : null),
+  })
+  let token = 'wrong'
+  const opened = open({ token: () => token })
+  const refused = opened.channel<Said>('room.1')
+  await assert.rejects(new Promise((_resolve, reject) => refused.on('error', reject)), { code: 'no-session' })
+  token = 'right'
+  const heard = texts(opened.channel<Said>('room.1', { from: 'start' }), 1)
+  await crosswind.publish('room.1', { text: 'hello' })
+  assert.deepEqual(await heard, ['hello'])
 })
 
 test('a ticket that ends is replaced by another, and nothing is lost', async (t) => {
@@ -328,4 +331,13 @@ test('over the transports that are named, in all their modes', async (t) => {
     () => connectOver(origin, { transports: [sse], modes: ['websocket/1.1'] }),
     /there is no mode "websocket\/1\.1"; there are sse\/2, sse\/1\.1\./,
   )
+})
+
+test('after close() a message is rejected', async (t) => {
+  const { origin } = await start(t)
+  const client = connect(`${origin}/realtime`)
+  const room = client.channel<Said>('room.1')
+  await room.publish({ text: 'hello' })
+  client.close()
+  await assert.rejects(room.publish({ text: 'too late' }), /^Error: The connection was closed\.$/)
 })

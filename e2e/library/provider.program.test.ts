@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
 import type { CrosswindProvider } from '../../client/yjs.ts'
-import { isEqual, refusal, shown, startDocuments, synced } from './yjs-testing.ts'
+import { converged, isEqual, refusal, shown, startDocuments, synced } from './yjs-testing.ts'
 
 const next = (provider: CrosswindProvider, event: 'saved' | 'sync' | 'connection-close') =>
   new Promise<unknown>((resolve) => provider.once(event, resolve as () => void))
@@ -70,6 +70,50 @@ test('after disconnect() it stays away, with a close event of null, until connec
   assert.deepEqual(statuses, ['disconnected', 'connecting', 'connected'])
 })
 
+test('a cut is told by events in the order of y-websocket’s, and so is the way back', async (t) => {
+  const { provide, cut } = await startDocuments(t)
+  const provider = provide()
+  await synced(provider)
+  const told: unknown[] = []
+  provider.on('connection-close', () => told.push('close'))
+  provider.on('status', ({ status }) => told.push(status))
+  const back = new Promise<void>((resolve) => {
+    provider.on('sync', (isSynced) => {
+      told.push(isSynced)
+      if (isSynced) resolve()
+    })
+  })
+  cut()
+  await back
+  assert.deepEqual(told, ['close', false, 'disconnected', 'connecting', 'connected', true])
+})
+
+test('connect() and disconnect() may be repeated, and undo each other in one turn', async (t) => {
+  const { provide } = await startDocuments(t)
+  const [other, provider] = [provide(), provide({ connect: false })]
+  const told: string[] = []
+  provider.on('connection-close', () => told.push('close'))
+  provider.on('status', ({ status }) => told.push(status))
+  await shown(other, [{}])
+  assert.deepEqual([provider.shouldConnect, provider.synced], [false, false])
+  provider.connect()
+  provider.connect()
+  await Promise.all([synced(provider), shown(other, [{}, {}])])
+  provider.disconnect()
+  provider.disconnect()
+  provider.connect()
+  provider.disconnect()
+  provider.connect()
+  await Promise.all([synced(provider), shown(other, [{}, {}])])
+  provider.disconnect()
+  await shown(other, [{}])
+  const [opened, closed] = [
+    ['connecting', 'connected'],
+    ['close', 'disconnected'],
+  ] as const
+  assert.deepEqual(told, [...opened, ...closed, 'connecting', ...closed, ...opened, ...closed])
+})
+
 test('an update that is written while the connection dies is not lost', async (t) => {
   for (const mode of ['websocket/1.1', 'sse/1.1']) {
     const { crosswind, provide, cut } = await startDocuments(t)
@@ -81,6 +125,29 @@ test('an update that is written while the connection dies is not lost', async (t
     await provider.whenSaved()
     assert.equal(String((await crosswind.document('doc.1')).getText('t')), 'x')
   }
+})
+
+test('an observer hears each change once, though it comes back over the stream', async (t) => {
+  const { provide } = await startDocuments(t)
+  const [provider, other] = [provide(), provide()]
+  const text = provider.doc.get('xml', Y.XmlText)
+  const heard = { changes: 0, deep: 0 }
+  text.observe(() => {
+    heard.changes += 1
+  })
+  text.observeDeep(() => {
+    heard.deep += 1
+  })
+  text.insert(0, 'a')
+  text.insert(1, 'b')
+  provider.doc.transact(() => {
+    text.insert(2, 'c')
+    text.insert(3, 'd')
+  })
+  await Promise.all([provider.whenSaved(), synced(other)])
+  other.doc.getMap('later').set('all', 'came')
+  await Promise.all([other.whenSaved(), converged(provider.doc, other.doc)])
+  assert.deepEqual(heard, { changes: 3, deep: 3 })
 })
 
 test('it is synced when the document has what was stored', async (t) => {
@@ -108,7 +175,7 @@ test('nothing is unsaved at first; a change is, until it is stored', async (t) =
   assert.equal(provider.unsaved, 0)
 })
 
-test('what a reader changes stays unsaved, also a deletion made before, and when others write', async (t) => {
+test('what a reader changes stays unsaved, also if it did so before, and when others write', async (t) => {
   const { provide } = await startDocuments(t, {
     authorize: ({ token }) => ({ read: ['doc.*'], write: token === 'full' ? ['doc.*'] : [] }),
   })
@@ -118,20 +185,21 @@ test('what a reader changes stays unsaved, also a deletion made before, and when
   const copy = new Y.Doc()
   Y.applyUpdate(copy, Y.encodeStateAsUpdate(writer.doc))
   copy.getMap('test').delete('foo')
-  const [idle, changing, deleting] = [
-    provide({ token: () => 'read' }),
-    provide({ token: () => 'read' }),
-    provide({ token: () => 'read' }, copy),
-  ]
+  const own = new Y.Doc()
+  own.getMap('test').set('own', 0)
+  const reading = { token: () => 'read' }
+  const [idle, changing] = [provide(reading), provide(reading)]
+  const [bringing, deleting] = [provide(reading, own), provide(reading, copy)]
   await synced(idle)
   assert.equal(idle.saved, true)
   changing.doc.getMap('test').set('own', 1)
-  const codes = await Promise.all([refusal(changing), refusal(deleting)])
-  assert.deepEqual(codes, ['not-invited-there', 'not-invited-there'])
+  const refused = [changing, bringing, deleting]
+  const code = 'not-invited-there'
+  assert.deepEqual(await Promise.all(refused.map(refusal)), [code, code, code])
   const heard = new Promise((resolve) => changing.doc.once('update', resolve))
   writer.doc.getMap('test2').set('foo', 'bar')
   await Promise.all([heard, writer.whenSaved()])
-  assert.deepEqual([changing.saved, deleting.saved], [false, false])
+  for (const { saved } of refused) assert.equal(saved, false)
 })
 
 // Hocuspocus: awareness
@@ -152,8 +220,9 @@ test('awareness of others is not sent back; that of oneself is, and goes when on
   assert.equal(sent.length, before + 1)
   second.awareness.setLocalStateField('foo', 'baz')
   await shown(first, [{ foo: 'bar' }, { foo: 'baz' }])
+  await shown(provide(), [{ foo: 'bar' }, { foo: 'baz' }, {}])
   second.destroy()
-  await shown(first, [{ foo: 'bar' }])
+  await shown(first, [{ foo: 'bar' }, {}])
   assert.equal(second.awareness.getStates().size, 0)
 })
 
@@ -172,6 +241,29 @@ test('quick changes of awareness are sent as one, and no other document sees the
   await shown(second, [{}, { cursor: 3 }])
   assert.ok(sent - before <= 2, `${sent - before}`)
   await shown(other, [{}])
+})
+
+test('what changed while it was away follows: all of the document, the newest of awareness', async (t) => {
+  let sent = 0
+  const { provide, crosswind } = await startDocuments(t, {
+    cuts: (url) => {
+      if (url.includes('/awareness')) sent += 1
+      return false
+    },
+  })
+  const [provider, other] = [provide(), provide()]
+  await Promise.all([shown(provider, [{}, {}]), shown(other, [{}, {}])])
+  provider.disconnect()
+  await shown(other, [{}])
+  const before = sent
+  for (const step of [1, 2, 3]) {
+    provider.awareness.setLocalStateField('step', step)
+    provider.doc.getArray('steps').push([step])
+  }
+  provider.connect()
+  await Promise.all([provider.whenSaved(), shown(other, [{}, { step: 3 }])])
+  assert.deepEqual((await crosswind.document('doc.1')).getArray('steps').toArray(), [1, 2, 3])
+  assert.equal(sent - before, 1)
 })
 
 test('after a cut the others are shown again', async (t) => {
@@ -195,6 +287,8 @@ test('a state of over 4 kB is refused where it is set', async (t) => {
 })
 
 // Hocuspocus: batches, authentication, destroying
+
+const writers = { read: ['doc.*'], write: ['doc.*'] }
 
 test('updates that wait for an answer are joined, and arrive whole', async (t) => {
   const { open, provide } = await startDocuments(t)
@@ -220,11 +314,11 @@ test('updates that wait for an answer are joined, and arrive whole', async (t) =
 
 test('after a refused token, connect() asks for another', async (t) => {
   const { provide } = await startDocuments(t, {
-    authorize: ({ token }) => (token === 'right' ? { read: ['doc.*'], write: ['doc.*'] } : null),
+    authorize: async ({ token }) => (token === 'right' ? writers : null),
   })
   let asked = 0
   const provider = provide({
-    token: () => {
+    token: async () => {
       asked += 1
       return asked === 1 ? 'wrong' : 'right'
     },
@@ -235,6 +329,21 @@ test('after a refused token, connect() asks for another', async (t) => {
   assert.equal(asked, 2)
 })
 
+test('on a connection whose token was refused, a later provider gets in with another', async (t) => {
+  const { open, provide } = await startDocuments(t, {
+    authorize: ({ token }) => (token === 'right' ? writers : null),
+  })
+  let token = 'wrong'
+  const connection = open({ token: () => token })
+  const refused = provide({ connection })
+  await new Promise<void>((resolve) => refused.once('connection-error', () => resolve()))
+  token = 'right'
+  const provider = provide({ connection })
+  provider.doc.getMap('m').set('a', 1)
+  await provider.whenSaved()
+  assert.deepEqual([refused.shouldConnect, refused.synced, provider.synced], [false, false, true])
+})
+
 test('a destroyed provider neither sends nor hears, and the document lives on', async (t) => {
   const { crosswind, provide } = await startDocuments(t)
   const provider = provide()
@@ -242,6 +351,7 @@ test('a destroyed provider neither sends nor hears, and the document lives on', 
   provider.destroy()
   provider.doc.getText('t').insert(0, 'later')
   assert.equal(String((await crosswind.document('doc.1')).getText('t')), '')
+  assert.throws(() => provider.connect(), /the provider of "doc\.1" was destroyed/)
   const doc = new Y.Doc()
   const other = provide({}, doc)
   await synced(other)
@@ -267,4 +377,13 @@ test('several providers share a connection, which stays open', async (t) => {
   const again = provide({ connection })
   await synced(again)
   assert.equal(String(again.doc.getText('t')), 'one')
+})
+
+test('a document with two providers brings what one server has to the other', async (t) => {
+  const [from, to] = [await startDocuments(t), await startDocuments(t)]
+  const [writer, reader, doc] = [from.provide(), to.provide(), new Y.Doc()]
+  await Promise.all([synced(from.provide({}, doc)), synced(to.provide({}, doc))])
+  writer.doc.getText('t').insert(0, 'moved')
+  await Promise.all([converged(writer.doc, reader.doc), writer.whenSaved()])
+  assert.equal(String(reader.doc.getText('t')), 'moved')
 })

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { ensureCertificate } from '../../certs/certificate.ts'
-import { type ConnectOptions, connect, type Room } from '../../client/connect.ts'
+import { type ConnectionState, type ConnectOptions, connect, type Room } from '../../client/connect.ts'
 import { type CrosswindOptions, createCrosswind, serverOptions } from '../../server/index.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { createNodePlatform } from '../clients/client.ts'
@@ -27,7 +27,8 @@ interface Setting extends Partial<CrosswindOptions> {
   readonly isSecure?: boolean
 }
 
-async function secureServer(t: TestContext) {
+/** Over HTTP/2 and 1.1. */
+export async function secureServer(t: TestContext) {
   const directory = await mkdtemp(join(tmpdir(), 'crosswind-library-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
   const tls = await ensureCertificate({ directory, now: new Date() })
@@ -87,6 +88,21 @@ export function texts(room: Room<Said>, count: number): Promise<readonly string[
     room.on('message', ({ data }) => {
       heard.push(data.text)
       if (heard.length === count) resolve(heard)
+    })
+  })
+}
+
+/** Resolves once a connection is in such a state. */
+export function untilState(
+  opened: ReturnType<typeof connect>,
+  is: (state: ConnectionState) => boolean,
+): Promise<ConnectionState> {
+  if (is(opened.state)) return Promise.resolve(opened.state)
+  return new Promise((resolve) => {
+    const off = opened.on('state', (state) => {
+      if (!is(state)) return
+      off()
+      resolve(state)
     })
   })
 }

@@ -6,6 +6,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 export interface Stretch {
   readonly port: number
   readonly cut: () => void
+  /** Cuts the clients' side alone: for the server the connections go on, silent. */
+  readonly strand: () => void
   /** Stops relaying both ways, like a network that drops all packets. */
   readonly hold: () => void
   readonly release: () => void
@@ -16,6 +18,7 @@ export interface Stretch {
 
 export async function startProxy(targetPort: number): Promise<Stretch> {
   const pairs = new Set<readonly [Socket, Socket]>()
+  const stranded = new WeakSet<Socket>()
   let isHolding = false
   let isRefusing = false
   const server = createServer({ noDelay: true, pauseOnConnect: true }, (near) => {
@@ -24,7 +27,7 @@ export async function startProxy(targetPort: number): Promise<Stretch> {
     const pair = [near, far] as const
     pairs.add(pair)
     for (const socket of pair) socket.on('error', () => undefined)
-    near.once('close', () => far.destroy())
+    near.once('close', () => stranded.has(far) || far.destroy())
     far.once('close', () => {
       pairs.delete(pair)
       near.destroy()
@@ -45,12 +48,17 @@ export async function startProxy(targetPort: number): Promise<Stretch> {
   return {
     port: (server.address() as AddressInfo).port,
     cut,
+    strand() {
+      for (const [near, far] of pairs) {
+        stranded.add(far)
+        part([near, far])
+        near.resetAndDestroy()
+        far.resume()
+      }
+    },
     hold() {
       isHolding = true
-      for (const [near, far] of pairs) {
-        near.unpipe(far)
-        far.unpipe(near)
-      }
+      for (const pair of pairs) part(pair)
     },
     release() {
       isHolding = false
@@ -66,6 +74,11 @@ export async function startProxy(targetPort: number): Promise<Stretch> {
       await once(server, 'close')
     },
   }
+}
+
+function part([near, far]: readonly [Socket, Socket]): void {
+  near.unpipe(far)
+  far.unpipe(near)
 }
 
 function join([near, far]: readonly [Socket, Socket]): void {
