@@ -20,9 +20,12 @@ export function startLab(t: TestContext, command: string, ...flags: readonly str
   })
   t.after(() => child.kill('SIGKILL'))
   let said = ''
+  let more = Promise.withResolvers<void>()
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
       said += chunk
+      more.resolve()
+      more = Promise.withResolvers()
     })
   }
   let hasEnded = false
@@ -32,8 +35,7 @@ export function startLab(t: TestContext, command: string, ...flags: readonly str
 
   /** Also resolves if the process has exited. */
   async function hasSaid(words: string): Promise<void> {
-    while (!hasEnded && !said.includes(words))
-      await Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data'), ended])
+    while (!hasEnded && !said.includes(words)) await Promise.race([more.promise, ended])
   }
 
   /** As a terminal does: its browsers and servers are signalled too. */

@@ -396,7 +396,7 @@ body {
 main { max-width: 66rem; margin: 0 auto; padding: 3.5rem 1.25rem 4rem; }
 h1 { margin: 0; font-size: 0.95rem; font-weight: 600; color: var(--soft); }
 h2 { margin: 0 0 0.75rem; font-size: 1.15rem; font-weight: 650; line-height: 1.3; }
-.finding { margin: 0.75rem 0 0; max-width: 34em; font-size: clamp(1.25rem, 1rem + 1.6vw, 1.75rem); line-height: 1.32; letter-spacing: -0.01em; text-wrap: pretty; }
+.finding { margin: 0.75rem 0 0; max-width: 38em; font-size: clamp(1.15rem, 1rem + 0.8vw, 1.4rem); line-height: 1.4; text-wrap: pretty; }
 .remark { margin: 0.6rem 0 0; }
 .subtitle { margin: 0.9rem 0 0; color: var(--soft); font-size: 0.9rem; }
 section { margin-top: 3.25rem; }

@@ -101,13 +101,16 @@ function verdictWords(found: Found, best: Timed, others: readonly Timed[]): stri
   const near = [...open, ...alike]
   const rivals = [best, ...near].map(({ mode }) => spokenName(mode))
   const mattersMs = found.comparisons.find(({ baseline }) => baseline === found.baseline)?.mattersMs ?? 0
-  const start =
-    open.length > 0
-      ? `Undecided whether ${listed(rivals, 'or')} is ${rivals.length > 2 ? 'fastest' : 'faster'}: ${name} took ${mean}, ${longer(near)}.`
-      : alike.length > 0
-        ? `No difference that matters between ${listed(rivals)}: ${name} took ${mean}, ${longer(near)}; ${inMs(mattersMs)} would matter.`
-        : `${name} was ${others.length > 1 ? `the fastest of ${others.length + 1} modes` : 'faster'}: ${mean}.`
-  return slower.length > 0 ? `${start} ${longer(slower)}.` : start
+  const rivalWords =
+    slower.length === 0 && rivals.length > 2
+      ? 'which mode is fastest'
+      : `whether ${listed(rivals, 'or')} is ${rivals.length > 2 ? 'fastest' : 'faster'}`
+  const rest = () => (slower.length > 0 ? ` ${longer(slower)}.` : '')
+  if (open.length > 0) return `Undecided ${rivalWords}: ${name} took ${mean}, ${longer(near)}.${rest()}`
+  if (alike.length > 0)
+    return `No difference that matters between ${listed(rivals)}: ${name} took ${mean}, ${longer(near)}; ${inMs(mattersMs)} would matter.${rest()}`
+  const rank = others.length > 1 ? `the fastest of ${others.length + 1} modes` : 'faster'
+  return `${name} was ${rank}, by ${noticedWords(best, others)}. It took ${mean}; ${longer(slower)}.`
 }
 
 /** Of the mode with the lowest mean against another. */
@@ -129,17 +132,20 @@ function outcomeOf({ comparisons, baseline, isApart }: Found, best: string, othe
  */
 const noticed = { leastMs: 34, medianMs: 54, source: 'Forch and others, 2017' } as const
 
-/** What lies between the fastest and the slowest mode. */
+/** Of what lies between the fastest and the slowest mode. */
+function noticedWords(best: Timed, others: readonly Timed[]): string {
+  const betweenMs = (others.at(-1) ?? best).meanMs - best.meanMs
+  if (betweenMs < noticed.leastMs) return 'less than a person would notice'
+  return `enough for ${betweenMs < noticed.medianMs ? 'some' : 'most'} people to notice`
+}
+
 function meaningWords(best: Timed, others: readonly Timed[]): readonly string[] {
   const slowest = others.at(-1) ?? best
   const [fast, slow] = [spokenName(best.mode), spokenName(slowest.mode)]
-  const betweenMs = slowest.meanMs - best.meanMs
   const { leastMs, medianMs, source } = noticed
-  const who =
-    betweenMs < leastMs ? 'would not notice' : betweenMs < medianMs ? 'may notice' : 'would probably notice'
-  const people = `A person ${who} the ${inMs(betweenMs)} between ${fast} and ${slow}: in a test with a mouse, half of the people noticed a delay of ${medianMs} ms, and nobody one below ${leastMs} ms (${source}).`
+  const people = `Between ${fast} and ${slow} lie ${inMs(slowest.meanMs - best.meanMs)}, which is ${noticedWords(best, others)}: in a test with a mouse, half of the people noticed a delay of ${medianMs} ms, and nobody one below ${leastMs} ms (${source}).`
   const rate = ({ meanMs }: Timed) => count(Math.round(1000 / meanMs))
-  const programs = `A program that waits for each message before it sends the next sends ${rate(best)} a second with ${fast} and ${rate(slowest)} with ${slow}.`
+  const programs = `A program that waits for each message before the next one sends ${rate(best)} a second with ${fast} and ${rate(slowest)} with ${slow}.`
   const micros = [best, slowest].map(({ serverCpuMs, n }) => ((serverCpuMs ?? Number.NaN) * 1000) / n)
   const [less = Number.NaN, more = Number.NaN] = micros
   const server = `The server spent ${shortly(less)} µs of processor time on a delivery with ${fast} and ${shortly(more)} µs with ${slow}.`

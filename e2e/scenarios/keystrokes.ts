@@ -347,10 +347,10 @@ async function openServer(
   throw new Error(`--editor is ${editor}: the server at ${server} has the editor ${joined.editor}.`)
 }
 
-/** On two idle cores: of a server or peer, of a browser, and of a window's page. */
-const startMs = 1000
-const browserMs = 1500
-const pageMs = 280
+/** On two idle cores: of a server or peer, of a browser, and of a new page in every window. */
+const startMs = 600
+const browserMs = 1000
+const pagesMs = ({ windows, join }: Options) => 900 + 110 * (windows + join)
 
 /** Number of modes of Crosswind and of peers that take turns. */
 const systemsOf = ({ modes, editors, peers }: Options) =>
@@ -360,10 +360,9 @@ const rigMs = ({ editors, peers, remote }: Options) =>
   (editors.length + peers.length) * startMs + (1 + remote.length) * browserMs
 
 function sessionMs(options: Options): number {
-  const { windows, join, keys, blocks, warmup, interval } = options
-  const pagesMs = (windows + join) * pageMs
-  const firstMs = warmup === 0 ? 0 : pagesMs + 2 * firstWarmupKeys * firstWarmupIntervalMs
-  const turnsMs = blocks * (pagesMs + 2 * warmup * interval) + keys * interval
+  const { keys, blocks, warmup, interval } = options
+  const firstMs = warmup === 0 ? 0 : pagesMs(options) + 2 * firstWarmupKeys * firstWarmupIntervalMs
+  const turnsMs = blocks * (pagesMs(options) + 2 * warmup * interval) + keys * interval
   return rigMs(options) + systemsOf(options) * (firstMs + turnsMs)
 }
 
@@ -372,8 +371,8 @@ const wholeMs = (options: Options) => options.sessions * sessionMs(options) + gr
 function growingMs(options: Options): number {
   if (!options.growing) return 0
   const { characters, turns, keysInTurn, intervalMs } = growing
-  const { windows, join, warmup, editors } = options
-  const turnMs = 2 * (windows + join) * pageMs + (keysInTurn + 2 * warmup) * intervalMs
+  const { warmup, editors } = options
+  const turnMs = 2 * pagesMs(options) + (keysInTurn + 2 * warmup) * intervalMs
   return rigMs(options) + characters.length * turns * editors.length * turnMs
 }
 
