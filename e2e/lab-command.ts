@@ -93,8 +93,8 @@ ${listOf(benches)}
 
 leaveWhenDone()
 const stopping = new AbortController()
-process.once('SIGINT', stop)
-process.once('SIGTERM', stop)
+process.on('SIGINT', stop)
+process.on('SIGTERM', stop)
 
 try {
   await run(process.argv.slice(2))
@@ -143,7 +143,7 @@ function wantsHelp(words: readonly string[]): boolean {
 
 /** The first signal closes browsers and servers; the second exits at once. */
 function stop(): void {
-  console.error('\n  Stopping: Ctrl-C again ends at once, without a report.')
+  if (stopping.signal.aborted) process.exit(130)
   stopping.abort(new Error('stopped'))
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+  console.error('\n  Stopping: Ctrl-C again ends at once, without a report.')
 }
