@@ -3,7 +3,8 @@
 import { suggestion } from '../server/config/suggestion.ts'
 import { leaveWhenDone } from '../server/process.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
-import { type Experiment, helpOf, readOptions, runExperiment } from './lab/experiment.ts'
+import { type Experiment, helpOf, paragraph, readOptions, runExperiment } from './lab/experiment.ts'
+import { reportAddress } from './report/render.ts'
 
 type Entry = readonly [about: string, load: (flags: readonly string[]) => Promise<Experiment>]
 
@@ -82,16 +83,18 @@ ${listOf(scenarios)}
   Benches
 ${listOf(benches)}
 
-  npm run lab -- NAME --help lists the flags of one.
+  npm run lab -- NAME --help lists the flags of one. npm run lab -- keystrokes --quick takes a minute.
 
-  Exit status: 0; 1 if the run failed or a promise of the scenario was broken; 2 if a figure is out of its bounds;
+  Ctrl-C ends a run early, with a report of its whole sessions; a second Ctrl-C ends it at once, without one.
+
+  Exit status: 0; 1 if the run failed or broke a promise of the scenario; 2 if a figure is out of its bounds;
   130 if it was stopped.
 `
 
 leaveWhenDone()
 const stopping = new AbortController()
-process.once('SIGINT', stop)
-process.once('SIGTERM', stop)
+process.on('SIGINT', stop)
+process.on('SIGTERM', stop)
 
 try {
   await run(process.argv.slice(2))
@@ -123,9 +126,10 @@ async function run([name, ...flags]: readonly string[]): Promise<void> {
     command,
     stopping.signal,
   )
-  if (text !== '') console.log(`\n${text}`)
-  console.log(`\n  ${summary.finding}\n${folder === null ? '' : `\n  ${folder}/report.html\n`}`)
-  process.exitCode = isFailure ? 1 : 0
+  const paragraphs = [summary.finding, ...(summary.remarks ?? [])].map((words) => paragraph(words))
+  const parts = [...paragraphs, text, folder === null ? '' : `  ${reportAddress(folder)}`]
+  console.log(`\n${parts.filter(Boolean).join('\n\n')}\n`)
+  process.exitCode = stopping.signal.aborted ? 130 : isFailure ? 1 : 0
   if (budget === null) return
   const broken = brokenBounds(budget, summary)
   for (const sentence of broken) console.error(`  Over budget: ${sentence}`)
@@ -139,6 +143,7 @@ function wantsHelp(words: readonly string[]): boolean {
 
 /** The first signal closes browsers and servers; the second exits at once. */
 function stop(): void {
+  if (stopping.signal.aborted) process.exit(130)
   stopping.abort(new Error('stopped'))
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+  console.error('\n  Stopping: Ctrl-C again ends at once, without a report.')
 }

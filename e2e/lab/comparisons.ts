@@ -14,8 +14,9 @@ import {
   text,
 } from '../report/section.ts'
 import { labelOf, opponentLabel, spokenName } from './mode-names.ts'
+import type { Circumstances } from './run-environment.ts'
 import { bySession, hasArrived, type Sample, timesOf, transmissionMs } from './samples.ts'
-import { clustersForHalf, median, outerThirds, rounded, roundedInterval } from './statistics.ts'
+import { clustersFor, median, outerThirds, rounded, roundedInterval } from './statistics.ts'
 
 /** The smallest difference that matters, in ms or in percent of the baseline's mean. */
 interface Matters {
@@ -156,19 +157,27 @@ export function isDecided({ comparisons, notCompared }: Compared): boolean {
 }
 
 /**
- * The total number of sessions that would narrow the widest interval enough, if they differ as
- * these do.
+ * The total number of sessions after which every interval would be at most as wide as this share of
+ * the baseline's mean, default what matters, if they differ as these do.
  */
-export function sessionsNeeded(comparisons: readonly Comparison[], sessions: number): number {
-  return Math.ceil(sessions * Math.max(1, ...comparisons.map(widthInMatters)) ** 2)
+export function sessionsNeeded(
+  comparisons: readonly Comparison[],
+  sessions: number,
+  share: number | null = null,
+): number {
+  const widest = Math.max(1, ...comparisons.map((one) => widthInMatters(one, share ?? one.mattersShare)))
+  return clustersFor(sessions, 1 / widest)
 }
 
 /**
  * Width on the logarithmic scale, where the distance from a ratio of 1 to the smallest that matters
  * is one.
  */
-function widthInMatters({ meanRatioCi95: [low, high], mattersShare }: Comparison): number {
-  return mattersShare === null ? 0 : Math.log(high / low) / Math.log(1 + mattersShare)
+function widthInMatters(
+  { meanRatioCi95: [low, high], mattersShare }: Comparison,
+  share: number | null = mattersShare,
+): number {
+  return share === null ? 0 : Math.log(high / low) / Math.log(1 + share)
 }
 
 export type Drift = ReturnType<typeof driftsOf>[number]
@@ -200,7 +209,8 @@ export function driftsOf(modes: readonly string[], samples: readonly Sample[], b
   })
 }
 
-export const overLabel = ({ mode, baseline }: Pair) => `${labelOf(mode)} / ${opponentLabel(baseline, mode)}`
+export const opponentOf = ({ mode, baseline }: Pair) => opponentLabel(baseline, mode)
+export const overLabel = (pair: Pair) => `${labelOf(pair.mode)} / ${opponentOf(pair)}`
 
 type RatioRow = Parameters<typeof intervals>[0][number] & { readonly outcome?: string }
 
@@ -220,6 +230,7 @@ export function ratiosFigure(
 interface Shown extends Compared {
   readonly sessions: number
   readonly until: Until | null
+  readonly stopped?: Circumstances['stopped']
   readonly clock: { readonly boundMs: number }
 }
 
@@ -248,7 +259,8 @@ export function comparisonsSection(summary: Shown): Section {
     figure: ratiosFigure(rows, { caption, axis, references: [1] }),
     tables: [testsTable(comparisons, boundMs), sessionsTable(comparisons)],
     paragraphs: [
-      `The unit is the session, which starts everything afresh: messages of one session resemble each other, so more of them would not make a comparison more certain. Each of the ${count(sessions)} sessions gives one ratio of means; Student’s t, two-sided, over their logarithms; p corrected by Holm for all comparisons of this run; each interval is for its comparison alone. Intervals half as wide would take about ${count(clustersForHalf(sessions))} sessions. Verdicts use the ratio, since it holds where a machine’s speed changes from run to run; a difference in milliseconds is valid only for this machine at this time.`,
+      `Each of the ${count(sessions)} sessions starts everything afresh and gives one ratio of means. More messages in a session would not make a comparison more certain, because they resemble each other; more sessions would: about ${count(clustersFor(sessions, 0.5))} for intervals half as wide.`,
+      'The test is Student’s t, two-sided, over the logarithms of the ratios. Its p is corrected for all comparisons of the run (Holm); each interval is for its comparison alone. Verdicts use the ratio, which holds when the machine becomes faster or slower; a difference in milliseconds holds only for this machine at this time.',
       `A comparison is undecided if the corrected p is above 0.05, if the interval of the ratio contains 1, or if the difference is no larger than the clocks’ error of ${figure(boundMs)} ms.`,
       ...untilWords(summary),
       ...missing,
@@ -257,7 +269,7 @@ export function comparisonsSection(summary: Shown): Section {
 }
 
 /** Why the run ended when it did; empty if the number of sessions was fixed. */
-function untilWords({ until, comparisons, sessions }: Shown): readonly string[] {
+function untilWords({ until, stopped, comparisons, sessions }: Shown): readonly string[] {
   if (!until) return []
   const { amount, unit } = until.matters
   const least = unit === 'ms' ? `${amount} ms` : `${amount} % of the mean compared with`
@@ -265,7 +277,7 @@ function untilWords({ until, comparisons, sessions }: Shown): readonly string[] 
   const end =
     until.outcome === 'decided'
       ? `The run continued until every interval was at most that wide, for ${count(sessions)} sessions.`
-      : `The time limit ended it after ${count(sessions)} sessions; about ${count(sessionsNeeded(comparisons, sessions))} would have made every interval that narrow.`
+      : `${stopped ? 'It was stopped' : 'The time limit ended it'} after ${count(sessions)} sessions; about ${count(sessionsNeeded(comparisons, sessions))} would have made every interval that narrow.`
   return [`${alike} ${end}`]
 }
 

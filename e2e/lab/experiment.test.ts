@@ -6,6 +6,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { z } from 'zod'
 import { defineExperiment, helpOf, readOptions, runExperiment, turnsOf } from './experiment.ts'
 import { flag, whole } from './flags.ts'
 
@@ -14,7 +15,11 @@ const dice = defineExperiment({
   about: `Throws
     dice.`,
   notes: 'The order is that of throwing.',
-  flags: { throws: flag(whole(1, 9).default(3), 'N', 'throws per session') },
+  quick: '--throws 1',
+  flags: {
+    throws: flag(whole(1, 9).default(3), 'N', 'throws per session'),
+    quick: flag(z.boolean().default(false), '', 'one throw'),
+  },
   options(given) {
     if (given.throws === 9) throw new Error('--throws is 9: the die is worn.')
     return given
@@ -23,6 +28,8 @@ const dice = defineExperiment({
     const thrown = await lab.sessions(2, async (session, opened) => {
       opened.defer(() => void closed.push(session))
       if (throws === 8) throw new Error('The die is lost.')
+      if (throws + session === stopAt) stopping.abort()
+      lab.signal.throwIfAborted()
       return throws + session
     })
     const place = { browser: 'none', server: 'none', parameters: { throws } }
@@ -37,13 +44,16 @@ const dice = defineExperiment({
 })
 
 const closed: number[] = []
+let stopping = new AbortController()
+let stopAt = 0
 
 async function run(t: TestContext, ...flags: string[]) {
+  stopping = new AbortController()
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-experiment-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const out = join(folder, 'report')
   const given = readOptions(dice, [...flags, '--out', out, '--json', join(folder, 'figures.json')])
-  return { folder, out, running: runExperiment(dice, given, 'npm run lab -- dice', t.signal) }
+  return { folder, out, running: runExperiment(dice, given, 'npm run lab -- dice', stopping.signal) }
 }
 
 test('a run is measured, analysed and written; each session closes what it opened', async (t) => {
@@ -80,6 +90,26 @@ test('after a failure nothing looks like a report, and a folder in use is refuse
   assert.deepEqual(closed, [])
 })
 
+test('stopped in the second session, it reports the first; stopped in the first, it writes nothing', async (t) => {
+  t.after(() => {
+    stopAt = 0
+  })
+  stopAt = 7
+  const second = await run(t, '--throws', '5')
+  const { summary } = await second.running
+  assert.deepEqual([summary.finding, summary.stopped], ['Thrown: 6.', { sessions: 1, planned: 2 }])
+  assert.match(await readFile(join(second.out, 'report.md'), 'utf8'), /; stopped after 1 of 2 sessions\n/)
+  stopAt = 6
+  const first = await run(t, '--throws', '5')
+  await assert.rejects(first.running, { name: 'AbortError' })
+  assert.equal(existsSync(first.out), false)
+})
+
+test('--quick stands for flags, and others come on top', () => {
+  const throwsWith = (...flags: string[]) => readOptions(dice, flags).options.throws
+  assert.deepEqual([throwsWith(), throwsWith('--quick'), throwsWith('--throws', '5', '--quick')], [3, 1, 5])
+})
+
 test('a bench writes a report only on request', async (t) => {
   const given = { options: { throws: 1 } }
   const { folder } = await runExperiment({ ...dice, isBench: true }, given, '', t.signal)
@@ -89,7 +119,7 @@ test('a bench writes a report only on request', async (t) => {
 test("the help has the experiment's description, its own flags and the common ones", () => {
   assert.match(
     helpOf(dice),
-    /^npm run lab -- dice \[flags\]\n\n {2}Throws dice\.\n\n {2}--throws N +throws per session \(3\)\n {2}--out DIR .*\(reports\/<date>-dice\)\n {2}--json FILE .*\n {2}--budget FILE [\s\S]*The order is that of throwing\.\n$/,
+    /^npm run lab -- dice \[flags\]\n\n {2}Throws dice\.\n\n {2}--throws N +throws per session \(3\)\n {2}--quick +one throw\n {2}--out DIR .*\(reports\/<date>-dice\)\n {2}--json FILE .*\n {2}--budget FILE [\s\S]*The order is that of throwing\.\n$/,
   )
   assert.match(helpOf({ ...dice, isBench: true }), /--out DIR +folder of the report \(none is written\)/)
 })

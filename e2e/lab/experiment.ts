@@ -12,13 +12,17 @@ import {
   type Table,
   tableText,
 } from '../report/section.ts'
+import { clockWords, durationWords, Estimate, type Plan } from './estimate.ts'
 import { file, flag, flagsHelp, readFlags, wrapped } from './flags.ts'
 import { type Circumstances, describeEnvironment, loadNow, type Network } from './run-environment.ts'
 import { Progress } from './terminal-output.ts'
 
 /** Content of summary.json. */
 export interface Summary extends Circumstances {
+  /** The verdict. */
   readonly finding: string
+  /** What it means, and what to do next: sentences that follow it. */
+  readonly remarks?: readonly string[]
   readonly network?: Network | null
 }
 
@@ -64,15 +68,19 @@ export interface Experiment<
   /** An alternative form, for the help. */
   readonly otherwise?: Described
   readonly flags: Shape
+  /** The flags that its flag `--quick` stands for; others that are given come on top. */
+  readonly quick?: string
   /** Writes a report only if `--out` requests one. */
   readonly isBench?: boolean
   /** Checks rules between flags; `argv` has those that were given. Throws one sentence. */
   options(given: z.output<z.ZodObject<Shape>>, argv: readonly string[]): Options
+  /** How long it will take. */
+  plan?(options: Options): Plan
   /** The folder of a stopped run to continue; undefined for a new one. */
   resumed?(options: Options): string | undefined
   /**
-   * Resolves to the samples and everything the summary needs. Rejects on abort; then nothing is
-   * written.
+   * Resolves to the samples and everything the summary needs. Rejects on abort, unless whole
+   * sessions were measured; then nothing is written.
    */
   measure(options: Options, lab: Lab): Promise<Run>
   /** Deterministic; measured figures have at most six significant digits. */
@@ -94,12 +102,7 @@ const commonFlags = (name: string, isBench: boolean) => ({
 })
 
 export function helpOf({ name, about, notes, otherwise, flags, isBench = false }: Experiment): string {
-  const paragraphs = (words: string) =>
-    words
-      .split('\n\n')
-      .map((paragraph) => wrapped(paragraph.replaceAll(/\s+/g, ' ').trim(), 98).join('\n  '))
-      .map((paragraph) => `  ${paragraph}`)
-      .join('\n\n')
+  const paragraphs = (words: string) => words.split('\n\n').map(paragraph).join('\n\n')
   const described = (one: Described) => [
     ...[paragraphs(one.about), flagsHelp(one.flags)],
     ...(one.notes === undefined ? [] : [paragraphs(one.notes)]),
@@ -112,6 +115,10 @@ export function helpOf({ name, about, notes, otherwise, flags, isBench = false }
   return `${parts.join('\n\n')}\n`
 }
 
+/** For a terminal. */
+export const paragraph = (words: string) =>
+  `  ${wrapped(words.replaceAll(/\s+/g, ' ').trim(), 98).join('\n  ')}`
+
 interface Given<Options> {
   readonly options: Options
   readonly out?: string | undefined
@@ -121,14 +128,15 @@ interface Given<Options> {
 
 /** Throws one sentence for invalid flags. */
 export function readOptions<Shape extends z.ZodRawShape, Options>(
-  experiment: Pick<Experiment<Shape, Options>, 'name' | 'flags' | 'options'>,
+  experiment: Pick<Experiment<Shape, Options>, 'name' | 'flags' | 'quick' | 'options'>,
   argv: readonly string[],
 ): Given<Options> {
+  const quick = argv.includes('--quick') ? (experiment.quick?.split(' ') ?? []) : []
   const common = commonFlags(experiment.name, false)
-  const { out, json, budget, ...given } = readFlags(
-    z.strictObject({ ...experiment.flags, ...common }),
-    argv,
-  ) as z.output<z.ZodObject<typeof common>> & z.output<z.ZodObject<Shape>>
+  const { out, json, budget, ...given } = readFlags(z.strictObject({ ...experiment.flags, ...common }), [
+    ...quick,
+    ...argv,
+  ]) as z.output<z.ZodObject<typeof common>> & z.output<z.ZodObject<Shape>>
   return { options: experiment.options(given as z.output<z.ZodObject<Shape>>, argv), out, json, budget }
 }
 
@@ -143,9 +151,17 @@ export class Lab {
   readonly #command: string
   readonly #startedAt = new Date()
   readonly #loadBefore = loadNow()
+  readonly #plan: Plan
+  #estimate: Estimate | null = null
+  #step = ''
+  /** Sessions over all calls of `sessions`. */
+  #planned = 0
+  #whole = 0
+  #isStopped = false
 
-  constructor(command: string, signal: AbortSignal, folder: string | null = null) {
+  constructor(command: string, signal: AbortSignal, folder: string | null, plan: Plan) {
     this.#command = command
+    this.#plan = plan
     this.folder = folder
     this.signal = signal
   }
@@ -158,9 +174,22 @@ export class Lab {
     this.progress.say(sentence)
   }
 
-  /** Shown only on a terminal, until the next one. */
+  /** Shown only on a terminal, with the time left, until the next one. */
   step(words: string): void {
-    if (this.progress.isTerminal) this.progress.update(words)
+    this.#step = words
+    this.#showStep()
+  }
+
+  #showStep(): void {
+    if (!this.progress.isTerminal) return
+    const leftMs = this.#estimate?.leftMs ?? null
+    const left = leftMs === null ? '' : `${clockWords(leftMs)} left`
+    this.progress.update([this.#step, left].filter(Boolean).join('  '))
+  }
+
+  /** The run ends with the whole sessions that it has. */
+  get isStopped(): boolean {
+    return this.#isStopped
   }
 
   /** Rejects on abort. */
@@ -170,23 +199,47 @@ export class Lab {
 
   /**
    * Runs sessions one after the other, each closing what it opened; then more of them while
-   * `goesOn`. Reports how long the rest will take.
+   * `goesOn`. Says how long they will take. On abort resolves to the whole ones; rejects if there is
+   * none.
    */
   async sessions<Session>(
     count: number,
     measure: (session: number, opened: AsyncDisposableStack) => Promise<Session>,
     goesOn: (done: readonly Session[]) => boolean = () => false,
   ): Promise<Session[]> {
-    const startedMs = this.elapsedMs
+    const { thenMs } = this.#plan
+    const plan = this.#planned === 0 ? this.#plan : { ...(thenMs && { sessionMs: thenMs }) }
+    const estimate = new Estimate(count, plan, () => performance.now())
+    this.#estimate = estimate
+    this.#planned += count
+    const { leftMs } = estimate
+    if (leftMs !== null) this.say(`This takes about ${durationWords(leftMs)}.`)
+    const shown = setInterval(() => this.#showStep(), 1000).unref()
     const done: Session[] = []
-    while (done.length < count || goesOn(done)) {
-      this.signal.throwIfAborted()
-      await using opened = new AsyncDisposableStack()
-      done.push(await measure(done.length + 1, opened))
-      const leftMs = ((this.elapsedMs - startedMs) / done.length) * (count - done.length)
-      if (leftMs > 60_000) this.say(`About ${minutesWords(leftMs)} left.`)
+    try {
+      while (done.length < count || goesOn(done)) {
+        this.signal.throwIfAborted()
+        done.push(await closing((opened) => measure(done.length + 1, opened)))
+        this.#whole += 1
+        estimate.sessionDone()
+        this.#sayLeft(done.length, count)
+      }
+    } catch (error) {
+      // Ctrl-C reaches browsers and servers too, so that anything may fail.
+      if (!this.signal.aborted || this.#whole === 0) throw error
+      this.#isStopped = true
+      this.say(`Stopped after ${sessionsOf(this.#whole, this.#planned)}; the report has what they measured.`)
+    } finally {
+      clearInterval(shown)
+      this.#estimate = null
     }
     return done
+  }
+
+  #sayLeft(done: number, count: number): void {
+    const leftMs = this.#estimate?.leftMs ?? 0
+    if (done < count && leftMs > 0)
+      this.say(`Session ${done} of ${count} is done; about ${durationWords(leftMs)} left.`)
   }
 
   /** Call at the end of the run. */
@@ -204,6 +257,7 @@ export class Lab {
       parameters,
       startedAt: this.#startedAt.toISOString(),
       finishedAt: new Date().toISOString(),
+      ...(this.isStopped && { stopped: { sessions: this.#whole, planned: this.#planned } }),
       environment: describeEnvironment({ browser, server, loadBefore: this.#loadBefore }),
     }
   }
@@ -225,12 +279,17 @@ export function turnsOf<Subject>(
   })
 }
 
-export function minutesWords(ms: number): string {
-  const whole = Math.max(1, Math.ceil(ms / 60_000))
-  return `${whole} minute${whole === 1 ? '' : 's'}`
+/** Resolves when everything that was opened is closed. */
+async function closing<Result>(work: (opened: AsyncDisposableStack) => Promise<Result>): Promise<Result> {
+  await using opened = new AsyncDisposableStack()
+  return await work(opened)
 }
 
-/** Writes nothing after a failure or abort. `folder` is null if no report was written. */
+/** `2 of 5 sessions`; a run may have more than planned. */
+const sessionsOf = (whole: number, planned: number) =>
+  `${whole < planned ? `${whole} of ${planned}` : whole} session${Math.max(whole, planned) === 1 ? '' : 's'}`
+
+/** Writes nothing after a failure, or without a whole session after an abort. `folder` is null if no report was written. */
 export async function runExperiment<Shape extends z.ZodRawShape, Options, Run, Result extends Summary>(
   experiment: Experiment<Shape, Options, Run, Result>,
   given: Given<Options>,
@@ -241,7 +300,7 @@ export async function runExperiment<Shape extends z.ZodRawShape, Options, Run, R
   const resumed = experiment.resumed?.(given.options)
   const folder = resumed ?? given.out ?? (isBench ? null : reportFolder(name, new Date()))
   if (folder !== null && resumed === undefined) await requireFree(folder)
-  const lab = new Lab(command, signal, folder)
+  const lab = new Lab(command, signal, folder, experiment.plan?.(given.options) ?? {})
   const run = await experiment.measure(given.options, lab)
   lab.progress.clear()
   const summary = experiment.analyse(run)
@@ -259,11 +318,13 @@ export function experimentFiles(
   summary: Summary,
 ): Readonly<Record<string, string>> {
   const { title = name, subtitle, sections, method = [], runAgain = [], data } = content
-  const { startedAt, environment, finding, network } = summary
+  const { startedAt, environment, finding, remarks = [], network, stopped } = summary
+  const cut = stopped ? `; stopped after ${sessionsOf(stopped.sessions, stopped.planned)}` : ''
   const report = {
     title: `Crosswind lab: ${title}${network ? ` over a simulated network, “${network.profile}”` : ''}`,
-    subtitle: `${moment(startedAt)}, commit ${environment.commit}${subtitle ?? ''}`,
+    subtitle: `${moment(startedAt)}, commit ${environment.commit}${subtitle ?? ''}${cut}`,
     finding,
+    remarks,
     sections: [
       ...sections,
       {

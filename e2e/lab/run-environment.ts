@@ -8,6 +8,8 @@ export interface Circumstances {
   readonly command: string
   readonly startedAt: string
   readonly finishedAt: string
+  /** Absent if the run was not stopped; `sessions`: the whole ones. */
+  readonly stopped?: { readonly sessions: number; readonly planned: number }
   readonly environment: Environment
   readonly parameters: Readonly<Record<string, string | number | boolean>>
 }

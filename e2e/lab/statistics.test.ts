@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { mean, standardDeviation } from '../../server/wire/t-test.ts'
 import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
 import {
-  clustersForHalf,
+  clustersFor,
   effectiveSize,
   pairedDifference,
   pairedRatio,
@@ -183,7 +183,7 @@ test('series of different lengths are refused', () => {
 
 test('an interval half as wide as with five clusters takes thirteen', () => {
   // 2.7764 / √5 = 1.2417; 2.2010 / √12 = 0.6354; 2.1788 / √13 = 0.6043.
-  assert.equal(clustersForHalf(5), 13)
+  assert.deepEqual([clustersFor(5, 0.5), clustersFor(5, 1), clustersFor(3, 0.01)], [13, 5, 6228])
 })
 
 /**

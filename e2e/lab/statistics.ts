@@ -107,13 +107,15 @@ export function sessionRatio(ratios: readonly number[]) {
 }
 
 /**
- * The number of clusters that would halve the interval of `meanOfClusters`, if they differ as these
- * do.
+ * The number of clusters that would narrow the interval of `meanOfClusters` to this share of its
+ * width, if they differ as these do.
  */
-export function clustersForHalf(n: number, level = 0.95): number {
+export function clustersFor(n: number, share: number, level = 0.95): number {
   const width = (count: number) => criticalT(1 - level, count - 1) / Math.sqrt(count)
-  let needed = n
-  while (width(needed) > width(n) / 2) needed += 1
+  const widest = share * width(n)
+  // Student's t is above its limit, so that fewer never suffice.
+  let needed = Math.max(n, Math.floor((criticalT(1 - level, 1e6) / widest) ** 2))
+  while (width(needed) > widest) needed += 1
   return needed
 }
 

@@ -16,12 +16,16 @@ const main = join(import.meta.dirname, '../lab-command.ts')
 export function startLab(t: TestContext, command: string, ...flags: readonly string[]) {
   const child = spawn(process.execPath, [main, ...command.split(' '), ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
   })
   t.after(() => child.kill('SIGKILL'))
   let said = ''
+  let more = Promise.withResolvers<void>()
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
       said += chunk
+      more.resolve()
+      more = Promise.withResolvers()
     })
   }
   let hasEnded = false
@@ -31,10 +35,15 @@ export function startLab(t: TestContext, command: string, ...flags: readonly str
 
   /** Also resolves if the process has exited. */
   async function hasSaid(words: string): Promise<void> {
-    while (!hasEnded && !said.includes(words)) await Promise.race([once(child.stdout, 'data'), ended])
+    while (!hasEnded && !said.includes(words)) await Promise.race([more.promise, ended])
   }
 
-  return { child, ended, said: () => said, hasSaid }
+  /** As a terminal does: its browsers and servers are signalled too. */
+  function pressCtrlC(): void {
+    process.kill(-(child.pid ?? Number.NaN), 'SIGINT')
+  }
+
+  return { child, ended, said: () => said, hasSaid, pressCtrlC }
 }
 
 type Read<Shape extends ZodRawShape, Options> = Pick<Experiment<Shape, Options>, 'name' | 'flags' | 'options'>

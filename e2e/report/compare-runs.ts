@@ -9,7 +9,7 @@ import { isPeer, labelOf } from '../lab/mode-names.ts'
 import { welch } from '../lab/statistics.ts'
 import { intervals } from './charts.ts'
 import { coverageFiles, coverageOf, coverageReport, readRepeatedRun } from './coverage.ts'
-import { reportFiles, reportText, requireFree, writeFolder } from './render.ts'
+import { reportAddress, reportFiles, reportText, requireFree, writeFolder } from './render.ts'
 import { count, figure, interval, moment, nothing, type Report, signed, table, text } from './section.ts'
 
 const help = `npm run report -- --compare A B [flags]\n\n  Sets two runs of one scenario side by side: for each mode that both measured, both means and the difference, with a\n  95 % interval over the sessions of each run (Welch), corrected for their number (Holm).\n\n  --compare A B  folders of two reports, the earlier one first\n  --coverage DIR…  instead: folders of runs that repeat one comparison; how many of their intervals contain the pooled value\n  --out DIR      also writes report.html, report.md and summary.json there\n\n  Exits with 0 whatever the difference is.\n`
@@ -290,6 +290,6 @@ async function give(
   if (out === undefined) process.stdout.write(`\n${reportText(report)}\n`)
   else {
     await writeFolder(out, reportFiles(report, summary, more))
-    console.log(`\n  ${report.finding}\n\n  ${out}/report.html\n`)
+    console.log(`\n  ${report.finding}\n\n  ${reportAddress(out)}\n`)
   }
 }

@@ -1,7 +1,8 @@
 // A report's files: HTML, Markdown, JSON, CSV and SVG, in a folder that is never overwritten.
 
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { figureFile, paletteDeclarations } from './figure-file.ts'
 import {
@@ -19,6 +20,9 @@ export function reportFolder(scenario: string, startedAt: Date): string {
   const date = startedAt.toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '')
   return join('reports', `${date}-${scenario}`)
 }
+
+/** `file:///…/report.html`, which terminals and browsers open. */
+export const reportAddress = (folder: string) => pathToFileURL(resolve(folder, 'report.html')).href
 
 /** Holds a run's files until it is complete. */
 export const unfinishedName = (folder: string) => `${folder}.unfinished`
@@ -199,7 +203,7 @@ const narrow = 330
 
 /** No script and no external resource. */
 function html(
-  { title, subtitle, finding }: Report,
+  { title, subtitle, finding, remarks = [] }: Report,
   sections: readonly PlacedSection[],
   links: readonly FileLink[],
 ): string {
@@ -219,7 +223,7 @@ function html(
 <header>
 <h1>${escapeHtml(title)}</h1>
 <p class="finding">${escapeHtml(finding)}</p>
-<p class="subtitle">${escapeHtml(subtitle)}</p>
+${remarks.map((remark) => `<p class="remark">${escapeHtml(remark)}</p>\n`).join('')}<p class="subtitle">${escapeHtml(subtitle)}</p>
 </header>
 ${answer ?? ''}
 <details class="contents"><summary>Contents</summary>
@@ -298,7 +302,7 @@ ${rows.map((row) => `<tr>${row.map(cellOf).join('')}</tr>`).join('\n')}
  * nothing is folded.
  */
 function markdown(
-  { title, subtitle, finding }: Report,
+  { title, subtitle, finding, remarks = [] }: Report,
   sections: readonly PlacedSection[],
   links: readonly FileLink[],
 ): string {
@@ -310,6 +314,7 @@ function markdown(
   const parts = [
     `# ${escapeMarkdown(title)}`,
     `**${escapeMarkdown(finding)}**`,
+    ...remarks.map(escapeMarkdown),
     escapeMarkdown(subtitle),
     ...(answer ?? []),
     hasFiles && `With the figures: [report.html](report.html). Data: ${data.join(', ')}.`,
@@ -391,8 +396,9 @@ body {
 main { max-width: 66rem; margin: 0 auto; padding: 3.5rem 1.25rem 4rem; }
 h1 { margin: 0; font-size: 0.95rem; font-weight: 600; color: var(--soft); }
 h2 { margin: 0 0 0.75rem; font-size: 1.15rem; font-weight: 650; line-height: 1.3; }
-.finding { margin: 0.75rem 0 0.9rem; max-width: 34em; font-size: clamp(1.25rem, 1rem + 1.6vw, 1.75rem); line-height: 1.32; letter-spacing: -0.01em; text-wrap: pretty; }
-.subtitle { margin: 0; color: var(--soft); font-size: 0.9rem; }
+.finding { margin: 0.75rem 0 0; max-width: 38em; font-size: clamp(1.15rem, 1rem + 0.8vw, 1.4rem); line-height: 1.4; text-wrap: pretty; }
+.remark { margin: 0.6rem 0 0; }
+.subtitle { margin: 0.9rem 0 0; color: var(--soft); font-size: 0.9rem; }
 section { margin-top: 3.25rem; }
 p { max-width: 42em; margin: 0.75rem 0 0; text-wrap: pretty; overflow-wrap: anywhere; }
 section > p { color: var(--soft); font-size: 0.925rem; }

@@ -9,6 +9,7 @@ export interface Report {
   readonly title: string
   readonly subtitle: string
   readonly finding: string
+  readonly remarks?: readonly string[]
   /** The first is the answer: its table follows the finding. */
   readonly sections: readonly Section[]
 }

@@ -1,7 +1,8 @@
 // Ramps of pinging windows, as in the SocketCluster thesis of 2014; modes and peers take turns.
 
 import { createSeededRandom, type Random, shuffled } from '../../server/wire/time.ts'
-import { defineExperiment, minutesWords } from '../lab/experiment.ts'
+import type { Plan } from '../lab/estimate.ts'
+import { defineExperiment } from '../lab/experiment.ts'
 import { flag, seed, whole } from '../lab/flags.ts'
 import { requireModes } from '../lab/mode-names.ts'
 import { requireProc } from '../lab/process-recorder.ts'
@@ -60,20 +61,23 @@ export const capacity = defineExperiment({
     return given
   },
 
+  plan(options): Plan {
+    const turns = turnsOf(rampsOf(options), options.sessions, createSeededRandom(options.seed))
+    const wholeMs = (setup: RampSetup) => rampMs(setup) + setup.holdSeconds * 1000 + aroundMs
+    return { sessionMs: turns.map((turn) => turn.reduce((sum, setup) => sum + wholeMs(setup), 0)) }
+  },
+
   async measure(options, lab): Promise<Run> {
     requireProc()
     const { sessions, seed, clients, rate, seconds, hold, period, experiments } = options
     const setups = rampsOf(options)
     if (setups.length === 0) throw new Error('--experiments, --modes and --peers leave no ramp.')
     const turns = turnsOf(setups, sessions, createSeededRandom(seed))
-    const wholeMs = turns
-      .flat()
-      .reduce((sum, setup) => sum + rampMs(setup) + setup.holdSeconds * 1000 + aroundMs, 0)
     lab.say(
-      `${turns.flat().length} ramps in ${sessions} session${sessions === 1 ? '' : 's'}, some ${minutesWords(wholeMs)}; --seed ${seed}.`,
+      `${turns.flat().length} ramps in ${sessions} session${sessions === 1 ? '' : 's'}; --seed ${seed}.`,
     )
-    const measured: { readonly setup: RampSetup; readonly ramp: RampRecord }[] = []
-    await lab.sessions(sessions, async (session) => {
+    const measured = await lab.sessions(sessions, async (session) => {
+      const ramps: { readonly setup: RampSetup; readonly ramp: RampRecord }[] = []
       for (const [turn, setup] of (turns[session - 1] ?? []).entries()) {
         lab.signal.throwIfAborted()
         const name = `${setup.experiment}: ${variantOf(setup)}`
@@ -84,8 +88,9 @@ export const capacity = defineExperiment({
           },
         )
         lab.say(lineOf(ramp))
-        measured.push({ setup, ramp })
+        ramps.push({ setup, ramp })
       }
+      return ramps
     })
     return {
       ...lab.circumstances({
@@ -96,9 +101,11 @@ export const capacity = defineExperiment({
           experiments: experiments.join(', '),
         },
       }),
-      ...{ seed, sessions },
+      ...{ seed, sessions: measured.length },
       // In the table's order, not that of the turns.
-      ramps: setups.flatMap((setup) => measured.flatMap((one) => (one.setup === setup ? [one.ramp] : []))),
+      ramps: setups.flatMap((setup) =>
+        measured.flat().flatMap((one) => (one.setup === setup ? [one.ramp] : [])),
+      ),
     }
   },
 

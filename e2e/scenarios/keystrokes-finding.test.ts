@@ -29,11 +29,11 @@ test('every (message, receiving window) is one sample', () => {
   )
 })
 
-test('the fastest mode is named with its difference and interval', () => {
+test('the fastest mode is named first, then every other with its ratio and interval', () => {
   const { finding, comparisons } = summaryOf()
   assert.match(
     finding,
-    /^WebSocket was fastest: \d\.\d ms on average; SSE \+ XHR over HTTP\/2 took \d\.\d+ times as long \(\d\.\d+ to \d\.\d+\), a difference of \d\.\d ms \(\d\.\d to \d\.\d\)\.$/,
+    /^WebSocket was the fastest of 3 modes, by less than a person would notice\. It took \d\.\d ms on average; SSE \+ XHR over HTTP\/1\.1 took \d\.\d+ times as long \(95 % interval \d\.\d+ to \d\.\d+\) and SSE \+ XHR over HTTP\/2 \d\.\d+ times \(\d\.\d+ to \d\.\d+\)\.$/,
   )
   assert.deepEqual(
     comparisons.map(({ verdict }) => verdict),
@@ -59,7 +59,7 @@ test('if the baseline is fastest, it is compared with the next', () => {
   ]
   assert.match(
     summaryOf({ behaviours }).finding,
-    /^SSE \+ XHR over HTTP\/2 was faster: .*; SSE \+ XHR over HTTP\/1.1 took \d\.\d+ times as long \(\d\.\d+ to \d\.\d+\), a difference of /,
+    /^SSE \+ XHR over HTTP\/2 was faster, by .*; SSE \+ XHR over HTTP\/1.1 took \d\.\d+ times as long \(/,
   )
 })
 
@@ -70,7 +70,9 @@ test('equal modes are undecided', () => {
   ]
   const { finding, comparisons } = summaryOf({ behaviours })
   assert.equal(comparisons[0]?.verdict, 'undecided')
-  assert.match(finding, /^Undecided: /)
+  assert.match(finding, /^Undecided whether SSE .* or SSE .* is faster: /)
+  const three = threeModes.map(({ mode }) => ({ mode, medianMs: 3 }))
+  assert.match(summaryOf({ behaviours: three }).finding, /^Undecided which mode is fastest: \w+/)
 })
 
 test('a difference within the clock error is undecided, however small its p', () => {
@@ -81,12 +83,17 @@ test('a difference within the clock error is undecided, however small its p', ()
 
 test('of two similar modes faster than the baseline, neither is called fastest', () => {
   const behaviours = threeModes.map(({ mode }) => ({ mode, medianMs: mode === 'sse/2' ? 6 : 2 }))
-  assert.match(summaryOf({ behaviours }).finding, /had the lowest mean, not clearly below/)
+  const { finding } = summaryOf({ behaviours })
+  assert.match(finding, /^Undecided whether (WebSocket or SSE .*1\.1|SSE .*1\.1 or WebSocket) is faster: /)
+  assert.match(finding, /\. SSE \+ XHR over HTTP\/2 took \d\.\d+ times as long \(\d\.\d+ to \d\.\d+\)\.$/)
 })
 
 test('one session decides nothing, however many keys it has', () => {
   const { finding, comparisons, notCompared } = summaryOf({ sessions: 1, keys: 500 })
-  assert.match(finding, /^Undecided: WebSocket had the lowest mean, .* in one session, which cannot show /)
+  assert.match(
+    finding,
+    /^Undecided: one session cannot show how far sessions differ\. On average WebSocket \d\.\d ms, SSE /,
+  )
   assert.deepEqual([comparisons.length, notCompared.length], [0, 2])
 })
 
@@ -149,12 +156,85 @@ test('until decided: narrow intervals settle the smallest difference that matter
   const until = { matters: { amount: 1, unit: 'ms' }, outcome: 'decided' } as const
   const narrow = analyse({ ...madeRun({ behaviours, keys: 200 }), until })
   assert.equal(narrow.comparisons[0]?.verdict, 'alike')
-  assert.match(narrow.finding, /^No difference that matters: .*, where 1\.0 ms would matter\.$/)
+  assert.match(narrow.finding, /^No difference that matters between SSE .*; 1\.0 ms would matter\.$/)
   assert.ok(isDecided(narrow))
   assert.equal(sessionsNeeded(narrow.comparisons, narrow.sessions), 4)
   const wide = analyse({ ...madeRun({ behaviours, sessionSpread: 0.5 }), until })
   assert.equal(wide.comparisons[0]?.verdict, 'undecided')
   assert.ok(!isDecided(wide) && sessionsNeeded(wide.comparisons, wide.sessions) > 4)
+})
+
+test('every mode and every peer is named in the verdict or the remarks', () => {
+  const systems = [
+    { mode: 'bare:websocket/1.1', medianMs: 1.5 },
+    { mode: 'mercure:sse/3', medianMs: 5 },
+  ]
+  const { finding, remarks } = summaryOf({ behaviours: [...threeModes, ...systems] })
+  for (const name of ['WebSocket was', 'HTTP/2 ', 'HTTP/1.1 ']) assert.ok(finding.includes(name), finding)
+  const others = remarks.find((words) => words.startsWith('Other systems: '))
+  assert.match(others ?? '', /WebSocket took \d\.\d+ times as long as bare \(.*; Mercure took \d\.\d ms\.$/)
+})
+
+test('what lies between the modes is told by what people notice, and what programs can send', () => {
+  const meaningOf = (slowMs: number) => {
+    const behaviours = [
+      { mode: 'websocket/1.1', medianMs: 2 },
+      { mode: 'sse/2', medianMs: slowMs },
+    ]
+    return summaryOf({ behaviours }).remarks
+  }
+  const [people, programs] = meaningOf(5)
+  assert.match(
+    people ?? '',
+    /^Between WebSocket and SSE .* lie \d\.\d ms, which is less than a person .*34 ms/,
+  )
+  assert.match(programs ?? '', /sends [45]\d\d a second with WebSocket and [12]\d\d with SSE .*µs with SSE/)
+  assert.match(meaningOf(43)[0] ?? '', / enough for some people to notice: /)
+  assert.match(meaningOf(100)[0] ?? '', / enough for most people to notice: /)
+})
+
+const close = [
+  { mode: 'sse/2', medianMs: 3 },
+  { mode: 'sse/1.1', medianMs: 3.4 },
+]
+const lastRemark = (run: ReturnType<typeof madeRun>) => analyse(run).remarks.at(-1) ?? ''
+
+test('undecided says what to do next and how long that takes; decided does not', () => {
+  const making = { behaviours: close, sessionSpread: 0.2, keys: 20 }
+  const run = { ...madeRun(making), startedAt: '2026-01-01T10:00:00Z', finishedAt: '2026-01-01T10:04:00Z' }
+  const next = lastRemark(run).match(/^To decide, use --sessions (\d+): about (\d+) minutes\.$/)
+  // Four sessions took four minutes.
+  assert.ok(next && Number(next[1]) > 4 && next[1] === next[2], lastRemark(run))
+  const until = { matters: { amount: 5, unit: '%' }, outcome: 'limit' } as const
+  assert.match(lastRemark({ ...run, until }), /^To decide, use --limit \d+: about /)
+  const behaviours = close.map(({ mode }) => ({ mode, medianMs: 3 }))
+  const equal = lastRemark(madeRun({ ...making, behaviours, sessionSpread: 0, sessions: 8 }))
+  assert.match(equal, /^To tell differences of 5 %, use --sessions \d+: about /)
+  assert.match(lastRemark(madeRun({ ...making, sessions: 1 })), /^To decide, use --sessions 5: about /)
+  assert.doesNotMatch(lastRemark(madeRun()), /--sessions/)
+})
+
+test('of ten undecided runs, at least eight are decided with the sessions that they ask for', () => {
+  const making = { behaviours: close, sessionSpread: 0.1, keys: 6, blocks: 1, windows: 2 }
+  const needed = Array.from({ length: 40 }, (_, seed) => lastRemark(madeRun({ ...making, seed })))
+    .flatMap((words) => words.match(/--sessions (\d+)/)?.[1] ?? [])
+    .slice(0, 10)
+  const decided = needed.filter((sessions, place) => {
+    const [again] = analyse(madeRun({ ...making, sessions: Number(sessions), seed: 100 + place })).comparisons
+    return again?.verdict === 'slower'
+  })
+  assert.equal(needed.length, 10)
+  assert.ok(decided.length >= 8, `${decided.length} of 10, with ${needed}`)
+})
+
+test('a quick run says what it cannot decide, and how long the full one takes', () => {
+  const quick = { fullMs: 360_000 }
+  const last = (making: Making) => lastRemark({ ...madeRun(making), quick })
+  assert.match(
+    last({}),
+    /^A quick run cannot decide differences below \d+ %, nor how slow the slowest keys are\. Without --quick it takes about 6 minutes\.$/,
+  )
+  assert.match(last({ sessions: 1 }), /^A quick run cannot decide which mode is faster, nor /)
 })
 
 test('a percentage that matters is a share of the mean that a mode is compared with', () => {
@@ -221,7 +301,7 @@ test('lost, duplicated and reordered messages are counted and come first in the 
   assert.match(
     summaryOf({ behaviours }).finding,
     new RegExp(
-      `^SSE \\+ XHR over HTTP/2 lost ${lost} of 1,000 samples, duplicated ${duplicated}, reordered ${reordered}\\. WebSocket was faster: `,
+      `^SSE \\+ XHR over HTTP/2 lost ${lost} of 1,000 samples, duplicated ${duplicated}, reordered ${reordered}\\. WebSocket was faster, by `,
     ),
   )
 })
@@ -372,10 +452,7 @@ test('if everything was lost, that is the finding, and nothing is compared', () 
 })
 
 test('one mode only, and none at all', () => {
-  assert.match(
-    summaryOf({ behaviours: threeModes.slice(0, 1) }).finding,
-    /there was nothing to compare it with\.$/,
-  )
+  assert.match(summaryOf({ behaviours: threeModes.slice(0, 1) }).finding, /; no other mode was measured\.$/)
   assert.equal(summaryOf({ behaviours: [] }).finding, 'No transmission time was measured.')
 })
 

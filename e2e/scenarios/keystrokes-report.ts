@@ -3,7 +3,6 @@
 import type { EditorName } from '../../server/wire/messages.ts'
 import { mean, standardDeviation } from '../../server/wire/t-test.ts'
 import {
-  type Comparison,
   compare,
   comparisonsSection,
   contrast,
@@ -51,9 +50,11 @@ import {
   type Section,
   signed,
   spread,
+  type Table,
   table,
   text,
 } from '../report/section.ts'
+import { findingOf } from './keystrokes-finding.ts'
 import { endedWords, knownFaultsOf, knownFaultsSections, peersSections } from './keystrokes-peers.ts'
 
 /** Times are ms since the epoch; empty is "never". */
@@ -93,6 +94,18 @@ export function sectionsOf(run: Run, summary: Summary): readonly Section[] {
     costSection(summary),
     doubtsSection(summary),
   ]
+}
+
+/** For the terminal. */
+export function briefTable({ modes, baseline }: Summary): Table {
+  return table(
+    'Transmission time in milliseconds',
+    ['Mode', 'Mean ± sd', 'Median', 'p95', 'Lost'],
+    modes.map(({ mode, meanMs, sdMs, p50Ms, p95Ms, lost }) => [
+      mode === baseline ? `${labelOf(mode)} (baseline)` : labelOf(mode),
+      ...[spread(meanMs, sdMs), p50Ms, p95Ms, count(lost)],
+    ]),
+  )
 }
 
 function modesSection({ modes, baseline, sessions }: Summary): Section {
@@ -276,7 +289,7 @@ function doubtsSection({ clock, drifts, modes, sessions }: Summary): Section {
   const resembled =
     worth.length === 0
       ? 'how far sessions differ is not known from one session, so there is no interval.'
-      : `judging by how far the sessions’ means differ, the samples of a mode are worth ${range(worth, count)} independent ones, by a rough estimate from ${count(sessions)} sessions. For that reason intervals are over sessions; the deviations and quantiles in the tables describe samples.`
+      : `those of a mode are worth ${range(worth, count)} independent ones, by a rough estimate from how far the means of ${count(sessions)} sessions differ. So intervals are over sessions; deviations and quantiles in the tables are over samples.`
   const { expected, lost } = totals(modes)
   const missing =
     lost === 0
@@ -303,6 +316,8 @@ export interface Run extends Circumstances {
   readonly growing?: readonly GrownDocument[]
   /** Absent if the number of sessions was fixed. */
   readonly until?: Until
+  /** With `--quick`: the time that the run would take without it. */
+  readonly quick?: { readonly fullMs: number }
   /** What the peers are; absent without any. */
   readonly peers?: readonly PeerFacts[]
   /** Those whose adapters failed. */
@@ -329,6 +344,7 @@ export function analyse(run: Run) {
     serverUse: _,
     network = null,
     until = null,
+    quick = null,
     peers = [],
     endedPeers = [],
     windows = [],
@@ -339,17 +355,23 @@ export function analyse(run: Run) {
   const modes = run.modes.map((mode) => summariseMode(run, mode))
   const { comparisons, notCompared } = compare(samples, pairsOf(run), clock.boundMs, until?.matters)
   const isApart = (best: string, other: string) => isBelow(contrast(samples, best, other), clock.boundMs)
-  const words = findingOf({ modes, comparisons, baseline, sessions, isApart })
+  const { startedAt, finishedAt } = circumstances
+  const { finding, remarks } = findingOf({
+    ...{ modes, comparisons, baseline, sessions, until, quick, startedAt, finishedAt },
+    ratioOf: (mode, other) => contrast(samples, mode, other),
+    isApart,
+  })
   return {
     scenario: 'keystrokes',
     ...circumstances,
-    ...{ sessions, until, network, peers, endedPeers, modes },
+    ...{ sessions, until, quick, network, peers, endedPeers, modes },
     windows: windows.map((window) => summariseWindow(run.modes, samples, window)),
     growing: summariseGrowing(run.growing ?? []),
     knownFaults: knownFaultsOf(run.modes, samples),
     ...{ comparisons, notCompared },
     drifts: driftsOf(run.modes, samples, clock.boundMs),
-    finding: `${endedWords(endedPeers)}${network ? `Over the simulated network “${network.profile}”: ` : ''}${words}`,
+    finding: `${endedWords(endedPeers)}${network ? `Over the simulated network “${network.profile}”: ` : ''}${finding}`,
+    remarks,
   }
 }
 
@@ -408,92 +430,6 @@ export function pairsOf({
       .filter((pair) => pair.baseline !== baseline),
     ...own.flatMap((mode) => peersOf(mode).map((peer) => ({ mode, baseline: peer }))),
   ]
-}
-
-interface Found extends Pick<Summary, 'modes' | 'comparisons' | 'baseline' | 'sessions'> {
-  readonly isApart: (best: string, other: string) => boolean
-}
-type Timed = ModeSummary & { readonly meanMs: number }
-
-function findingOf(found: Found): string {
-  const timed = found.modes.filter((mode): mode is Timed => mode.meanMs !== null && !isPeer(mode.mode))
-  const [best] = timed.toSorted((a, b) => a.meanMs - b.meanMs)
-  const verdict = best ? bestWords(found, best, timed.length) : 'No transmission time was measured'
-  const faults = found.modes.flatMap(faultWords).join('; ')
-  return `${faults && `${faults}. `}${verdict}.`
-}
-
-/** `WebSocket lost 3 of 1,000 samples, reordered 1`; empty without faults. */
-function faultWords({ mode, expected, lost, duplicated, reordered }: ModeSummary): readonly string[] {
-  const some = lost === expected ? `all ${count(expected)}` : `${count(lost)} of ${count(expected)}`
-  const words = [
-    lost > 0 && `lost ${some} samples`,
-    duplicated > 0 && `duplicated ${count(duplicated)}`,
-    reordered > 0 && `reordered ${count(reordered)}`,
-  ].filter(Boolean)
-  return words.length === 0 ? [] : [`${spokenName(mode)} ${words.join(', ')}`]
-}
-
-function bestWords(
-  { comparisons, baseline, sessions, isApart }: Found,
-  best: Timed,
-  subjects: number,
-): string {
-  const name = spokenName(best.mode)
-  const lowest = `${name} had the lowest mean, ${inMs(best.meanMs)}`
-  const contrasts = comparisons.filter((one) => one.baseline === baseline)
-  if (contrasts.length === 0 && sessions === 1 && subjects > 1)
-    return `Undecided: ${lowest}, in one session, which cannot show how far sessions differ`
-  if (contrasts.length === 0)
-    return `${name} took ${inMs(best.meanMs)} on average, and there was nothing to compare it with`
-  /** How much longer the other mode of a comparison took than the best. */
-  const longer = ({ mode, differenceMs, ci95Ms, meanRatio, meanRatioCi95 }: Comparison) => {
-    const isBest = mode === best.mode
-    const times = (ratio: number) => (isBest ? 1 / ratio : ratio)
-    const apart = (difference: number) => (isBest ? -difference : difference)
-    const ratio = `${ratioFigure(times(meanRatio))} times as long (${ends(meanRatioCi95.map(times), ratioFigure)})`
-    const byMs = `${inMs(apart(differenceMs))} (${ends(ci95Ms.map(apart))})`
-    return `${spokenName(isBest ? baseline : mode)} took ${ratio}, a difference of ${byMs}`
-  }
-  const undecided = (one: Comparison) =>
-    `Undecided: ${lowest}, but that ${longer(one)}, is within chance or the clock's error`
-  const alike = (one: Comparison) =>
-    `No difference that matters: ${lowest}; ${longer(one)}, where ${inMs(one.mattersMs ?? 0)} would matter`
-  const fastest = (rank: string, one: Comparison) =>
-    `${name} ${rank}: ${inMs(best.meanMs)} on average; ${longer(one)}`
-  if (best.mode === baseline) {
-    const open = contrasts.find(({ verdict }) => verdict !== 'slower')
-    if (open) return open.verdict === 'alike' ? alike(open) : undecided(open)
-    const nearest = contrasts.reduce((least, one) => (one.meanRatio < least.meanRatio ? one : least))
-    return fastest(`was ${contrasts.length > 1 ? 'fastest' : 'faster'}`, nearest)
-  }
-  const lead = contrasts.find(({ mode }) => mode === best.mode)
-  if (lead === undefined) return `Undecided: ${lowest}, and no comparison`
-  if (lead.verdict === 'alike') return alike(lead)
-  if (lead.verdict !== 'faster') return undecided(lead)
-  const rivals = contrasts.filter((other) => other !== lead && !isApart(best.mode, other.mode))
-  const rank =
-    rivals.length === 0
-      ? `was ${subjects > 2 ? 'fastest' : 'faster'}`
-      : `had the lowest mean, not clearly below ${rivals.map(({ mode }) => spokenName(mode)).join(' and ')}`
-  return fastest(rank, lead)
-}
-
-const inMs = (value: number) => `${shortly(value)} ms`
-
-/** Such as `1.2 to 1.6`, the lower end first. */
-function ends(values: readonly number[], inWords = shortly): string {
-  const [low = 0, high = 0] = values.toSorted((a, b) => a - b)
-  return `${inWords(low)} to ${inWords(high)}`
-}
-
-/** Two decimals below 10, since the range from 1.0 to 1.1 matters. */
-const ratioFigure = (value: number) => (value < 10 ? value.toFixed(2) : shortly(value))
-
-/** Two decimals below 1, one below 100, none above. */
-function shortly(value: number): string {
-  const size = Math.abs(value)
-  return value.toFixed(size < 1 ? 2 : size < 100 ? 1 : 0).replace('-', '−')
 }
 
 export interface GrownDocument {

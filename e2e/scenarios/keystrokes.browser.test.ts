@@ -172,14 +172,41 @@ async function startHub(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(hub.address() as AddressInfo).port}`
 }
 
-test('Ctrl-C ends it in order and leaves nothing that looks complete', async (t) => {
+test('Ctrl-C in the third session of five leaves a report of the two that are whole', async (t) => {
   const out = join(folder, 'stopped')
+  const size = '--sessions 5 --keys 2 --blocks 1 --windows 1 --warmup 1 --modes websocket/1.1,sse/2'
+  const run = startLab(t, `keystrokes ${size}`, '--out', out)
+  await run.hasSaid('Session 3 of 5')
+  run.pressCtrlC()
+  const [code] = await run.ended
+  assert.equal(code, 130, run.said())
+  assert.match(run.said(), /Session 2 of 5 is done; about \d+ seconds left\./)
+  assert.match(run.said(), /Stopped after 2 of 5 sessions; [\s\S]*file:\/\/\/.*\/stopped\/report\.html/)
+  const { sessions, stopped, comparisons } = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
+  assert.deepEqual([sessions, stopped], [2, { sessions: 2, planned: 5 }])
+  assert.equal(comparisons[0].sessions.length, 2)
+  assert.match(await readFile(join(out, 'report.md'), 'utf8'), /; stopped after 2 of 5 sessions\n/)
+})
+
+test('Ctrl-C in the first session leaves nothing that looks complete', async (t) => {
+  const out = join(folder, 'nothing')
   const run = startLab(t, 'keystrokes', '--keys', '400', '--windows', '2', '--out', out)
-  await run.hasSaid('keys for each')
-  run.child.kill('SIGINT')
+  await run.hasSaid('400 keys for each mode')
+  run.pressCtrlC()
   const [code] = await run.ended
   assert.equal(code, 130, run.said())
   assert.match(run.said(), /Stopped; no report was written/)
   assert.equal(existsSync(out), false)
   assert.equal(existsSync(`${out}.unfinished`), false)
+})
+
+test('the second Ctrl-C ends it at once', async (t) => {
+  const run = startLab(t, 'keystrokes', '--windows', '1', '--out', join(folder, 'at once'))
+  await run.hasSaid('warming up')
+  run.child.kill('SIGINT')
+  await run.hasSaid('Stopping')
+  run.pressCtrlC()
+  const [code] = await run.ended
+  assert.equal(code, 130, run.said())
+  assert.doesNotMatch(run.said(), /Stopped/)
 })

@@ -15,6 +15,7 @@ import {
   warmUp,
 } from '../browser/typing.ts'
 import { compare, isDecided, sessionsNeeded, type Until } from '../lab/comparisons.ts'
+import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment, type Lab } from '../lab/experiment.ts'
 import { flag, headed, names, seed, whole, words, wordsOnce } from '../lab/flags.ts'
 import { requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
@@ -34,10 +35,19 @@ import {
   timeTurn,
   type Use,
 } from '../lab/testbed.ts'
-import { nameOfPeer, peerLabel, peerWords, readPeers } from '../peers/peers.ts'
+import {
+  bareModes,
+  imitatedModes,
+  isBare,
+  nameOfPeer,
+  peerLabel,
+  peerWords,
+  readPeers,
+} from '../peers/peers.ts'
 import { figure } from '../report/section.ts'
 import {
   analyse,
+  briefTable,
   type GrownDocument,
   growing,
   pairsOf,
@@ -50,10 +60,21 @@ const refuse = (isWrong: boolean, sentence: string) => {
   if (isWrong) throw new Error(`${sentence}.`)
 }
 
+const quickFlags = '--until decided --limit 1 --sessions 3 --keys 30 --blocks 1 --warmup 5 --windows 3'
+
+/** `--quick` has fewer. */
+const usual = { sessions: 5, keys: 200, blocks: 4, warmup: 10, windows: 5 } as const
+
 export const keystrokes = defineExperiment({
   name: 'keystrokes',
   about: `Opens windows in real Chromium, types in one and measures the transmission time to each window, in several sessions: each\n    has its own server process, browsers and windows. Intervals show how far sessions differ.`,
+  quick: quickFlags,
   flags: {
+    quick: flag(
+      z.boolean().default(false),
+      '',
+      `a first look of about one minute, which says what it cannot decide; short for ${quickFlags}`,
+    ),
     modes: flag(words.default(['sse/2', 'sse/1.1', 'websocket/1.1']), 'LIST', 'modes to compare'),
     editor: flag(names(editorNames).default(['shared']), 'LIST', 'shared, mirror, or both'),
     growing: flag(
@@ -61,11 +82,11 @@ export const keystrokes = defineExperiment({
       '',
       'also measures documents of 200, 10,000 and 100,000 characters, in the baseline’s mode',
     ),
-    sessions: flag(whole(1, 1000).default(5), 'N', 'at least 2 for intervals'),
+    sessions: flag(whole(1, 1000).default(usual.sessions), 'N', 'sessions; intervals need at least 2'),
     until: flag(
       z.enum(['decided'], 'must be decided').optional(),
       'decided',
-      'continues with sessions until every interval is narrow enough to settle what matters',
+      'measures more sessions until every difference that matters is decided',
     ),
     matters: flag(
       z
@@ -73,12 +94,12 @@ export const keystrokes = defineExperiment({
         .regex(/^\d+(\.\d+)?(ms|%)$/, 'must be like 1ms or 5%')
         .default('5%'),
       'AMOUNT',
-      'difference that matters: 1ms, or 5% of the mean a mode is compared with',
+      'smallest difference that matters to --until: 1ms, or 5% of the mean compared with',
     ),
-    limit: flag(whole(1, 10_000).default(60), 'MINUTES', 'ends --until, decided or not'),
-    keys: flag(whole(1, 10_000).default(200), 'N', 'keys per mode and session'),
-    blocks: flag(whole(1, 100).default(4), 'N', 'turns per mode and session'),
-    warmup: flag(whole(0, 200).default(10), 'N', 'uncounted keys before each turn'),
+    limit: flag(whole(1, 10_000).default(60), 'MINUTES', 'longest run with --until'),
+    keys: flag(whole(1, 10_000).default(usual.keys), 'N', 'keys per mode and session'),
+    blocks: flag(whole(1, 100).default(usual.blocks), 'N', 'turns per mode and session'),
+    warmup: flag(whole(0, 200).default(usual.warmup), 'N', 'uncounted keys before each turn'),
     interval: flag(whole(0, 10_000).default(50), 'MS', 'time between two keys'),
     baseline: flag(
       z.string().optional(),
@@ -115,7 +136,7 @@ export const keystrokes = defineExperiment({
     refuse(given.keys < given.blocks, 'keys must be at least as many as blocks')
     refuse(
       until !== undefined && given.sessions < 3,
-      'two sessions may be alike by chance: with --until, --sessions is the minimum, 3 or more',
+      'two sessions may be alike by chance: with --until or --quick, --sessions is the minimum, 3 or more',
     )
     refuse(given.editor.length === 0, '--editor names no editor')
     refuse(
@@ -160,6 +181,11 @@ export const keystrokes = defineExperiment({
     return { ...given, editors: given.editor, peers, baseline, matters }
   },
 
+  plan(options): Plan {
+    const limitMs = options.until && options.limit * 60_000
+    return { sessionMs: sessionMs(options), thenMs: growingMs(options), limitMs }
+  },
+
   async measure(options, lab): Promise<Run> {
     const { modes, editors, sessions, until, matters } = options
     const peers = new RunPeers(options.peers, lab)
@@ -167,39 +193,29 @@ export const keystrokes = defineExperiment({
     const participants = await Participants.gather(options, lab, opened)
     lab.say(planWords(options, participants))
     const random = createSeededRandom(options.seed)
-    const found: Session[] = []
     let outcome: Until['outcome'] = 'limit'
-    const isOpen = () => {
+    const goesOn = (done: readonly Session[]) => {
       if (until === undefined) return false
-      const run = runOf()
+      const run = runOf(done)
       const { comparisons, notCompared } = compare(run.samples, pairsOf(run), run.clock.boundMs, matters)
       if (isDecided({ comparisons, notCompared })) outcome = 'decided'
-      lab.say(
-        outcome === 'decided'
-          ? 'Every interval is narrow enough.'
-          : `About ${sessionsNeeded(comparisons, found.length)} sessions are needed.`,
-      )
+      if (outcome === 'decided') lab.say('Every interval is narrow enough.')
+      else if (!options.quick)
+        lab.say(`About ${sessionsNeeded(comparisons, done.length)} sessions would decide every comparison.`)
       // Another session would end beyond the limit.
-      return outcome !== 'decided' && lab.elapsedMs * (1 + 1 / found.length) <= options.limit * 60_000
+      return outcome !== 'decided' && lab.elapsedMs * (1 + 1 / done.length) <= options.limit * 60_000
     }
-    await lab.sessions(
+    const found = await lab.sessions(
       sessions,
       async (session, opened) => {
         const rig = await openRig(options, participants, opened, session, peers)
-        found.push(
-          await measureSession(
-            options,
-            { ...rig, systems: shuffled(rig.systems, random) },
-            session,
-            participants,
-            lab,
-          ),
-        )
+        const systems = shuffled(rig.systems, random)
+        return measureSession(options, { ...rig, systems }, session, participants, lab)
       },
-      isOpen,
+      goesOn,
     )
     const grown: GrownDocument[] = []
-    if (options.growing)
+    if (options.growing && !lab.isStopped)
       await lab.sessions(1, async (_, opened) => {
         const alone = { ...options, peers: [] }
         const { systems, browsers } = await openRig(alone, participants, opened, 1, new RunPeers([], lab))
@@ -210,12 +226,13 @@ export const keystrokes = defineExperiment({
       })
     await participants.end()
     return {
-      ...runOf(),
+      ...runOf(found),
       ...(until && { until: { matters, outcome } }),
-      ...(options.growing && { growing: grown }),
+      ...(options.quick && { quick: { fullMs: wholeMs({ ...options, ...usual }) } }),
+      ...(grown.length > 0 && { growing: grown }),
     }
 
-    function runOf(): Run {
+    function runOf(found: readonly Session[]): Run {
       const samples = found.flatMap(({ samples }) => samples)
       const measured = new Set(samples.map(({ mode }) => mode))
       const names = [
@@ -262,6 +279,7 @@ export const keystrokes = defineExperiment({
     const grown = run.growing?.flatMap(({ samples }) => samples)
     return {
       sections: sectionsOf(run, summary),
+      tables: [briefTable(summary)],
       method: [
         `${summary.environment.server.startsWith('https:') ? 'Each session started fresh browsers and windows; the server kept running.' : 'Each session started a fresh server process, browsers and windows.'} ${summary.clock.method === 'one machine' ? 'All windows and the server used one machine’s clock' : 'Each window’s clock was compared with the server’s'}: two windows’ stamps can differ by at most ${figure(summary.clock.boundMs)} ms.`,
       ],
@@ -276,14 +294,17 @@ export const keystrokes = defineExperiment({
 
 type Options = ReturnType<typeof keystrokes.options>
 
-function planWords(
-  { keys, modes, editors, peers, sessions, blocks, windows, seed }: Options,
-  participants: Participants,
-) {
+function planWords(options: Options, { devices }: Participants) {
+  const { modes, editors, peers, sessions, until, keys, windows, seed } = options
   const several = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
   const beside = peers.map((peer) => peerLabel(nameOfPeer(peer))).join(', ')
-  const joined = participants.devices.length > 0 ? ` and ${participants.devices.length} joined` : ''
-  return `${keys} keys for each of ${modes.join(', ')} with the editor${editors.length > 1 ? 's' : ''} ${editors.join(' and ')}${beside && `, beside ${beside}`} in each of ${several(sessions, 'session')}, in ${blocks} turns, ${several(windows, 'window')}${joined}; --seed ${seed}.`
+  const what = [
+    `${several(modes.length, 'mode')} (${modes.join(', ')})`,
+    editors.length > 1 && `with the editors ${editors.join(' and ')}`,
+    beside && `beside ${beside}`,
+  ]
+  const joined = devices.length > 0 ? ` and ${devices.length} joined` : ''
+  return `${what.filter(Boolean).join(' ')}: ${until ? 'at least ' : ''}${several(sessions, 'session')}, ${several(keys, 'key')} for each mode in a session, ${several(windows, 'window')}${joined}. Seed ${seed}.`
 }
 
 function parametersOf(options: Options, { devices }: Participants): Circumstances['parameters'] {
@@ -344,6 +365,36 @@ async function openServer(
   const joined = await joinServer(server)
   if (joined.editor === editor) return joined
   throw new Error(`--editor is ${editor}: the server at ${server} has the editor ${joined.editor}.`)
+}
+
+/** On two idle cores: of a server or peer, of a browser, and of a new page in every window. */
+const startMs = 600
+const browserMs = 1000
+const pagesMs = ({ windows, join }: Options) => 900 + 110 * (windows + join)
+
+/** Number of modes of Crosswind and of peers that take turns. An adapter has one, as far as is known. */
+const systemsOf = ({ modes, editors, peers }: Options) =>
+  editors.length * modes.length +
+  peers.reduce((sum, { name }) => sum + (isBare(name) ? imitatedModes(bareModes, modes).length : 1), 0)
+
+const rigMs = ({ editors, peers, remote }: Options) =>
+  (editors.length + peers.length) * startMs + (1 + remote.length) * browserMs
+
+function sessionMs(options: Options): number {
+  const { keys, blocks, warmup, interval } = options
+  const firstMs = warmup === 0 ? 0 : pagesMs(options) + 2 * firstWarmupKeys * firstWarmupIntervalMs
+  const turnsMs = blocks * (pagesMs(options) + 2 * warmup * interval) + keys * interval
+  return rigMs(options) + systemsOf(options) * (firstMs + turnsMs)
+}
+
+const wholeMs = (options: Options) => options.sessions * sessionMs(options) + growingMs(options)
+
+function growingMs(options: Options): number {
+  if (!options.growing) return 0
+  const { characters, turns, keysInTurn, intervalMs } = growing
+  const { warmup, editors } = options
+  const turnMs = 2 * pagesMs(options) + (keysInTurn + 2 * warmup) * intervalMs
+  return rigMs(options) + characters.length * turns * editors.length * turnMs
 }
 
 /** Each key is also deleted again, which doubles the messages. */

@@ -3,6 +3,7 @@
 import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
 import { startBrowser } from '../browser/browser.ts'
 import { openWindows, sendProbes, showPages } from '../browser/typing.ts'
+import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { flag, headed, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
 import {
@@ -96,6 +97,8 @@ export const payload = defineExperiment({
     requireRoom(requireModes(given.modes), given.windows, given.windows)
     return { ...given, baseline: usualBaseline(given.modes) ?? given.modes[0] ?? '' }
   },
+
+  plan: (options): Plan => ({ sessionMs: sessionMs(options) }),
 
   async measure(options, lab): Promise<Run> {
     const { sessions, sizes, modes, windows: count, messages, warmup, interval, wait, profile } = options
@@ -203,6 +206,18 @@ export const payload = defineExperiment({
   }),
 })
 
+const startMs = 5000
+const pageMs = 1500
+/** Of a message, besides the interval. */
+const messageMs = 60
+
+/** On two idle cores. */
+function sessionMs({ modes, sizes, messages, warmup, interval }: Options): number {
+  return startMs + modes.length * (pageMs + sizes.length * (messages + warmup) * (interval + messageMs))
+}
+
+type Options = ReturnType<typeof payload.options>
+
 /** Modes within this ratio of the fastest count as alike in the finding. */
 const alikeWithin = 1.25
 
@@ -305,10 +320,10 @@ function findingOf({ modes, sizes: all }: Run, sizes: readonly SizeSummary[]): s
         ? `${spokenName(subject)} lost all`
         : `${figure(p50Ms)} ms by ${spokenName(subject)}${lost > 0 ? ` (${lost} of ${expected} lost)` : ''}`,
     )
-  const end = `${sizeOf(largest)} takes ${times.join(', ')}`
+  const end = `in the median ${sizeOf(largest)} takes ${times.join(', ')}`
   const { lost } = totals(sizes)
   const sentences = [
-    [...(flat.includes(null) ? [] : [start]), end].join('; '),
+    [...(flat.includes(null) ? [] : [start]), end].join('; ').replace(/^in/, 'In'),
     ...(modes.length > 1 ? [alikeWords(all.filter((bytes) => areAlike(at(bytes))))] : []),
     ...(lost > 0 ? [`${lost} samples were lost`] : []),
   ]

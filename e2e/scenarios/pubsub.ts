@@ -74,7 +74,7 @@ export const pubsub = defineExperiment({
       return all
     })
     return {
-      requeued: brokers.includes('sqs') ? await showRequeueing(options, lab) : null,
+      requeued: brokers.includes('sqs') && !lab.isStopped ? await showRequeueing(options, lab) : null,
       ...lab.circumstances({
         browser: 'none: load clients on Node’s connections',
         server: 'its own processes on this machine, over loopback',

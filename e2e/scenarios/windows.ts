@@ -13,7 +13,8 @@ import {
   typeKeys,
   warmUp,
 } from '../browser/typing.ts'
-import { defineExperiment, minutesWords } from '../lab/experiment.ts'
+import type { Plan } from '../lab/estimate.ts'
+import { defineExperiment } from '../lab/experiment.ts'
 import { flag, headed, names, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode, requireModes, usualBaseline } from '../lab/mode-names.ts'
 import { processorTimes } from '../lab/run-environment.ts'
@@ -79,15 +80,14 @@ export const windows = defineExperiment({
     return { ...options, baseline }
   },
 
+  plan: (options): Plan => ({ sessionMs: sessionMs(options) }),
+
   async measure(options, lab): Promise<Run> {
     const { sessions, counts, browsers, keys, interval, warmup, patience, wait, seed, profile } = options
     const { modes, share, peers } = options
-    const subjects = [
-      ...share.flatMap((one) => modes.map((mode) => nameWith(options, mode, one))),
-      ...peers.flatMap((name) => imitatedModes(bareModes, modes).map((mode) => `${name}:${mode}`)),
-    ]
+    const subjects = subjectsOf(options)
     lab.say(
-      `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${sessions} session${sessions === 1 ? '' : 's'}: roughly ${minutesWords(expectedMs(options, subjects.length))} on two idle cores; --seed ${seed}.`,
+      `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${sessions} session${sessions === 1 ? '' : 's'}; --seed ${seed}.`,
     )
     const random = createSeededRandom(seed)
     // Each cell has its own browsers, so that none inherits another's connections.
@@ -151,15 +151,23 @@ const nameWith = ({ share }: { readonly share: readonly string[] }, mode: string
 
 type Options = ReturnType<typeof windows.options>
 
+function subjectsOf(options: Options): readonly string[] {
+  const { modes, share, peers } = options
+  return [
+    ...share.flatMap((one) => modes.map((mode) => nameWith(options, mode, one))),
+    ...peers.flatMap((name) => imitatedModes(bareModes, modes).map((mode) => `${name}:${mode}`)),
+  ]
+}
+
 const openingMs = 450
 const cellMs = 2500
 const browserMs = 1200
 
-/** Rough; after the first session the run tells from that. */
-function expectedMs(options: Options, subjects: number): number {
-  const { counts, browsers, keys, interval, warmup, sessions, peers, modes, patience, wait } = options
+/** On two idle cores. */
+function sessionMs(options: Options): number {
+  const { counts, browsers, keys, interval, warmup, peers, modes, patience, wait } = options
   const limited = modes.filter((name) => requireMode(name).windowsPerBrowser !== null).length
-  const perSession = browsers.flatMap((number) =>
+  const cells = browsers.flatMap((number) =>
     counts
       .filter((windows) => windows >= number)
       .map((windows) => {
@@ -167,10 +175,10 @@ function expectedMs(options: Options, subjects: number): number {
         const hidden = Math.max(0, windows - 6 * number)
         const stuck = windows > 5 * number ? (2 * patience + 2 * wait + 2 * hidden) * 1000 : 0
         const opening = number * browserMs + windows * openingMs + cellMs
-        return subjects * (opening + typing) + peers.length * limited * stuck
+        return subjectsOf(options).length * (opening + typing) + peers.length * limited * stuck
       }),
   )
-  return sessions * perSession.reduce((sum, ms) => sum + ms, 0)
+  return cells.reduce((sum, ms) => sum + ms, 0)
 }
 
 async function measureCell(
