@@ -172,7 +172,7 @@ test('every mode and every peer is named in the verdict or the remarks', () => {
   const { finding, remarks } = summaryOf({ behaviours: [...threeModes, ...systems] })
   for (const name of ['WebSocket was', 'HTTP/2 ', 'HTTP/1.1 ']) assert.ok(finding.includes(name), finding)
   const others = remarks.find((words) => words.startsWith('Other systems: '))
-  assert.match(others ?? '', /WebSocket took \d\.\d+ times as long as bare \(.*; Mercure took \d\.\d ms\.$/)
+  assert.match(others ?? '', /WebSocket took \d\.\d+ times as long as bare \(.*; mercure took \d\.\d ms\.$/)
 })
 
 test('what lies between the modes is told by what people notice, and what programs can send', () => {
