@@ -53,6 +53,8 @@ export async function startProxy(targetPort: number): Promise<Stretch> {
       }
     },
     release() {
+      // Joined twice, a pair would carry everything twice.
+      if (!isHolding) return
       isHolding = false
       for (const pair of pairs) join(pair)
     },
