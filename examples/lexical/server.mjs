@@ -8,8 +8,6 @@ const page = `<!doctype html><meta charset="utf-8"><title>Document</title><p id=
 <div id="editor"></div><script type="module" src="/editor.js"></script>`
 const [{ text: editor }] = buildSync({
   ...{ entryPoints: ['editor.jsx'], bundle: true, format: 'esm', write: false, jsx: 'automatic' },
-  // For production: in development Lexical drops a change that removes what is selected.
-  minify: true,
 }).outputFiles
 
 const crosswind = await createCrosswind({
