@@ -33,14 +33,36 @@ interface Surroundings {
   readonly clockShiftMs?: number
   /** A command that starts Chromium, such as `ip netns exec NAME`. */
   readonly through?: readonly string[]
+  /** Chromium only: opens another window in this one's browser, which has to be closed last. */
+  readonly beside?: EditingPage | undefined
 }
 
 /** Opens one window at this address. */
 export async function openEditingPage(
   name: BrowserName,
   address: string,
-  { clockShiftMs = 0, through }: Surroundings = {},
+  { clockShiftMs = 0, through, beside }: Surroundings = {},
 ): Promise<EditingPage> {
+  const { page, close } = beside ? await openBeside(beside.page) : await launch(name, through)
+  try {
+    const errors: string[] = []
+    page.on('pageerror', (error) =>
+      errors.push(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+    )
+    page.on('console', (message) => {
+      if (message.type() === 'error') errors.push(message.text())
+    })
+    if (clockShiftMs !== 0) await page.evaluateOnNewDocument(shiftClocks, clockShiftMs)
+    await page.goto(address)
+    const session = name === 'chromium' ? await page.createCDPSession() : null
+    return { page, ...driving(page, session), errors: () => errors.splice(0), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function launch(name: BrowserName, through: readonly string[] | undefined) {
   const home = await mkdtemp(join(tmpdir(), 'crosswind-editing-'))
   const isChromium = name === 'chromium'
   const program = isChromium
@@ -61,23 +83,14 @@ export async function openEditingPage(
     await browser.close()
     await rm(home, { recursive: true, force: true, maxRetries: 5 })
   }
-  try {
-    const page = await browser.newPage()
-    const errors: string[] = []
-    page.on('pageerror', (error) =>
-      errors.push(error instanceof Error ? (error.stack ?? error.message) : String(error)),
-    )
-    page.on('console', (message) => {
-      if (message.type() === 'error') errors.push(message.text())
-    })
-    if (clockShiftMs !== 0) await page.evaluateOnNewDocument(shiftClocks, clockShiftMs)
-    await page.goto(address)
-    const session = isChromium ? await page.createCDPSession() : null
-    return { page, ...driving(page, session), errors: () => errors.splice(0), close }
-  } catch (error) {
-    await close()
-    throw error
-  }
+  return { page: await browser.newPage(), close }
+}
+
+/** Both windows believe that they have the focus. */
+async function openBeside(other: Page) {
+  const page = await other.browser().newPage({ type: 'window' })
+  for (const one of [other, page]) await one.emulateFocusedPage(true)
+  return { page, close: () => page.close() }
 }
 
 async function startingThrough(home: string, through: readonly string[], program: string): Promise<string> {

@@ -1,10 +1,13 @@
-// The library from outside: each example in a folder of its own, from the packed tarballs, in a browser.
+// The library from outside: each example in a folder of its own, from the packed tarballs, in Chromium.
 // CROSSWIND_MODES=all streams the answer in every mode; CROSSWIND_NODE is another Node for the servers.
+// `CROSSWIND_MODES=all CROSSWIND_SECONDS=120 npm test -- library/examples --test-name-pattern=cut
+// --test-timeout=3600000` writes for two minutes in every editor over every mode; `CROSSWIND_SEED` repeats
+// what is drawn at random, and without `all` selects the modes.
 
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -15,16 +18,25 @@ import { ensureCertificate } from '../../certs/certificate.ts'
 import { pack } from '../../scripts/pack.mjs'
 import { startNatsServer } from '../../server/log/nats-testing.ts'
 import { parseCursor } from '../../server/wire/messages.ts'
-import { connections, type Mode } from '../../server/wire/modes.ts'
-import { openEditingPage } from '../browser/editing.ts'
+import { connections, type Mode, modes } from '../../server/wire/modes.ts'
+import { type EditingPage, openEditingPage } from '../browser/editing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { browserName, rotatingModes } from '../windows/stage.ts'
+import { rotatingModes } from '../windows/stage.ts'
+import { type Editor, editors, play, recordingPage } from './editors.ts'
 
 const root = join(import.meta.dirname, '../..')
 
+const isWhole = process.env.CROSSWIND_MODES === 'all'
+const seconds = Number(process.env.CROSSWIND_SECONDS ?? 2)
+/** Another mode every day. */
+const seed = Number(process.env.CROSSWIND_SEED ?? Math.floor(Date.now() / 86_400_000))
+
 let folder: string
 let files: readonly string[]
+/** Its browser has all windows. */
+let browser: EditingPage
 before(async () => {
+  browser = await openEditingPage('chromium', 'about:blank')
   folder = await mkdtemp(join(tmpdir(), 'crosswind-examples-'))
   const tarballs = await pack(join(folder, 'tarballs'))
   files = (await readdir(tarballs)).map((name) => join(tarballs, name))
@@ -35,7 +47,10 @@ before(async () => {
     addresses: ['127.0.0.1'],
   })
 })
-after(() => rm(folder, { recursive: true, force: true }))
+after(async () => {
+  await browser.close()
+  await rm(folder, { recursive: true, force: true })
+})
 
 /** An example in a folder of its own, with the packed tarballs. */
 async function install(example: string): Promise<string> {
@@ -46,7 +61,7 @@ async function install(example: string): Promise<string> {
 
 async function installed(app: string): Promise<string> {
   const npm = promisify(execFile)
-  await npm('npm', ['install', '--no-save', '--no-audit', '--no-fund', ...files], {
+  await npm('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefer-offline', ...files], {
     cwd: app,
     timeout: 120_000,
   })
@@ -75,7 +90,7 @@ async function start(app: string, env: Readonly<Record<string, string>> = {}, cw
 }
 
 async function openWindow(opened: AsyncDisposableStack, address: string) {
-  const window = await openEditingPage(browserName, address)
+  const window = await openEditingPage('chromium', address, { beside: browser })
   opened.defer(window.close)
   return window
 }
@@ -153,13 +168,13 @@ test('the quick start of docs/library.md, in an empty folder: two windows chat',
   const guide = await readFile(join(root, 'docs/library.md'), 'utf8')
   const listing = /```\w+\n(?:\/\/|<!--) (server\.mjs|page\.html)(?: -->)?\n(.*?)```/gs
   const listings = new Map(Array.from(guide.matchAll(listing), ([, name = '', text = '']) => [name, text]))
-  assert.match(listings.get('server.mjs') ?? '', /^server\.listen\(8080\)$/m)
+  assert.match(listings.get('server.mjs') ?? '', /^server\.listen\(8080, 'localhost'\)$/m)
   for (const [name, text] of listings)
     await writeFile(
       join(app, name),
       text.replace(
-        'server.listen(8080)',
-        'server.listen(0, () => console.log("http://localhost:" + server.address().port))',
+        "server.listen(8080, 'localhost')",
+        'server.listen(0, "localhost", () => console.log("http://localhost:" + server.address().port))',
       ),
     )
   const { address } = opened.use(await start(app))
@@ -211,9 +226,43 @@ test('a chat on two Fastify servers that share a stream of NATS', async () => {
   await chat(opened, [one.address, other.address])
 })
 
-test('two windows write in one CodeMirror, see each other’s caret, and a later one has what they wrote', async () => {
+describe('editors', { concurrency: 4 }, () => {
+  const opened = new AsyncDisposableStack()
+  const servers = new Map<string, { readonly address: string; readonly page: string }>()
+  before(async () => {
+    const begin = async (name: string) => {
+      const app = await install(name)
+      const { address } = opened.use(await start(app))
+      const page = await recordingPage(app, await (await fetch(address)).text())
+      servers.set(name, { address, page })
+    }
+    await Promise.all(Object.keys(editors).map(begin))
+  })
+  after(() => opened.disposeAsync())
+
+  for (const [place, [name, editor]] of Object.entries(editors).entries()) {
+    const server = () => servers.get(name) ?? assert.fail()
+
+    test(`two windows write in one ${name}, see each other’s caret, and a later one has what they wrote`, () =>
+      share(server().address, editor))
+
+    for (const mode of isWhole ? modes : [modes[(seed + place) % modes.length] ?? assert.fail()])
+      test(`${name} over ${mode.name} for ${seconds} s, cut at random, with killed servers`, async (t) => {
+        t.diagnostic(`CROSSWIND_SEED=${seed}`)
+        const documents = join(folder, 'documents', name, mode.name)
+        await mkdir(documents, { recursive: true })
+        const happened = await play(t, {
+          ...{ editor, mode, seconds, seed, beside: browser, page: server().page },
+          ...{ certificate: folder, folder: documents },
+        })
+        t.diagnostic(JSON.stringify(happened))
+        assert.ok(happened.edits > 0 && happened.kills > 0)
+      })
+  }
+})
+
+async function share(address: string, { content, caret }: Editor): Promise<void> {
   await using opened = new AsyncDisposableStack()
-  const { address } = opened.use(await start(await install('codemirror')))
   const open = () => openWindow(opened, address)
   const has = ({ page }: Window, selector: string, text: string) =>
     page.waitForFunction(
@@ -222,24 +271,24 @@ test('two windows write in one CodeMirror, see each other’s caret, and a later
       ...([selector, text] as const),
     )
   const [ann, bob] = [await open(), await open()]
-  await ann.page.click('.cm-content')
+  await ann.page.click(content)
   await ann.page.keyboard.type('hello ')
-  await has(bob, '.cm-content', 'hello ')
-  await has(bob, '.cm-ySelectionInfo', 'Guest')
-  await bob.page.click('.cm-content')
+  await has(bob, content, 'hello ')
+  await has(bob, caret, 'Guest')
+  await bob.page.click(content)
   await bob.page.keyboard.press('End')
   await bob.page.keyboard.type('world')
   const late = await open()
   for (const window of [ann, bob, late]) {
-    await has(window, '.cm-line', 'hello')
-    await has(window, '.cm-line', 'world')
+    await has(window, content, 'hello')
+    await has(window, content, 'world')
     await has(window, '#state', 'Saved')
     assert.deepEqual(
       window.errors().filter((text) => !text.includes('404')),
       [],
     )
   }
-})
+}
 
 const tokens = Array.from({ length: 2000 }, (_, index) => `${index + 1} `)
 const wholeAnswer = tokens.join('')

@@ -1,5 +1,9 @@
 // Servers of documents, and their providers, for tests.
 
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import * as Y from 'yjs'
 import { CrosswindProvider, type ProviderOptions } from '../../client/yjs.ts'
@@ -31,7 +35,28 @@ export function provide(t: TestContext, origin: string, name: string, doc: Y.Doc
   return provider
 }
 
+/** A server with its documents in that folder, which may be killed. `rest`: see `document-server.ts`. */
+export async function startProcess(t: TestContext, folder: string, port = 0, rest: readonly string[] = []) {
+  const child = fork(join(import.meta.dirname, 'document-server.ts'), [String(port), folder, ...rest])
+  t.after(() => child.kill('SIGKILL'))
+  const [address] = (await once(child, 'message')) as [AddressInfo]
+  return { port: address.port, child }
+}
+
 export const isEqual = (one: Y.Doc, other: Y.Doc) => Y.equalSnapshots(Y.snapshot(one), Y.snapshot(other))
+
+export function copyOf(doc: Y.Doc): Y.Doc {
+  const copy = new Y.Doc()
+  Y.applyUpdate(copy, Y.encodeStateAsUpdate(doc))
+  return copy
+}
+
+/** Whether the first has all that the second has. */
+export function contains(doc: Y.Doc, part: Y.Doc): boolean {
+  const both = copyOf(doc)
+  Y.applyUpdate(both, Y.encodeStateAsUpdate(part))
+  return isEqual(both, doc)
+}
 
 /** Resolves once all have the same content. */
 export async function converged(...docs: readonly Y.Doc[]): Promise<void> {

@@ -1,19 +1,28 @@
 // Documents of Yjs, of any shape, and their provider.
 
 import assert from 'node:assert/strict'
-import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, test } from 'node:test'
 import * as Y from 'yjs'
 import type { CrosswindProvider } from '../../client/yjs.ts'
 import { integrationBomb } from '../../server/document/testing.ts'
 import { modes } from '../../server/wire/modes.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { converged, isEqual, provide, refusal, shown, startDocuments, synced } from './yjs-testing.ts'
+import {
+  contains,
+  converged,
+  copyOf,
+  isEqual,
+  provide,
+  refusal,
+  shown,
+  startDocuments,
+  startProcess,
+  synced,
+} from './yjs-testing.ts'
 
 /** What a rich editor, a board and a form keep. */
 function write(doc: Y.Doc, who: string): void {
@@ -77,19 +86,6 @@ function watchSaved({
   return checks
 }
 
-function copyOf(doc: Y.Doc): Y.Doc {
-  const copy = new Y.Doc()
-  Y.applyUpdate(copy, Y.encodeStateAsUpdate(doc))
-  return copy
-}
-
-/** Whether the second has all that the first has. */
-function contains(doc: Y.Doc, part: Y.Doc): boolean {
-  const both = copyOf(doc)
-  Y.applyUpdate(both, Y.encodeStateAsUpdate(part))
-  return isEqual(both, doc)
-}
-
 for (const name of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1'])
   test(`over ${name}, cuts at random lose nothing, and nothing is called saved that is not stored`, async (t) => {
     const { crosswind, provide, cut } = await startDocuments(t)
@@ -110,13 +106,6 @@ for (const name of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1
     assert.ok(isEqual(await crosswind.document('doc.1'), ann.doc))
     assert.deepEqual(new Set(await Promise.all(checks.flat())), new Set([true]))
   })
-
-async function startProcess(t: TestContext, folder: string, port = 0) {
-  const child = fork(join(import.meta.dirname, 'document-server.ts'), [String(port), folder])
-  t.after(() => child.kill('SIGKILL'))
-  const [address] = (await once(child, 'message')) as [AddressInfo]
-  return { port: address.port, child }
-}
 
 test('a server killed in mid-typing and started again has all that was saved, and gets the rest', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-yjs-'))

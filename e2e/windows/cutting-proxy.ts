@@ -61,6 +61,8 @@ export async function startProxy(targetPort: number): Promise<Stretch> {
       for (const pair of pairs) part(pair)
     },
     release() {
+      // Joined twice, a pair would carry everything twice.
+      if (!isHolding) return
       isHolding = false
       for (const pair of pairs) join(pair)
     },
