@@ -7,6 +7,7 @@ import { reportFiles, reportFolder, requireFree, writeFolder } from '../report/r
 import {
   moment,
   networkWords,
+  packetsSection,
   runAgainSection,
   type Section,
   type Table,
@@ -70,6 +71,8 @@ export interface Experiment<
   options(given: z.output<z.ZodObject<Shape>>, argv: readonly string[]): Options
   /** The folder of a stopped run to continue; undefined for a new one. */
   resumed?(options: Options): string | undefined
+  /** The networks that are simulated: those that lose packets need a namespace. */
+  networks?(options: Options): readonly string[]
   /**
    * Resolves to the samples and everything the summary needs. Rejects on abort; then nothing is
    * written.
@@ -265,6 +268,7 @@ export function experimentFiles(
     subtitle: `${moment(startedAt)}, commit ${environment.commit}${subtitle ?? ''}`,
     finding,
     sections: [
+      ...(network?.packets ? [packetsSection([{ name: network.profile, ...network.packets }])] : []),
       ...sections,
       {
         title: 'How it was measured',

@@ -1,4 +1,4 @@
-// `node relays.ts NAME [ADDRESS] [FAULT]`: relays with pages to measure, without log or checks.
+// `node relays.ts NAME [ADDRESS] [FAULT] [HOST]`: relays with pages to measure, without log or checks.
 
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
@@ -484,12 +484,12 @@ function whenRead(request: Readable, run: (body: string) => void): void {
 }
 
 async function open(server: Server): Promise<number> {
-  server.on('connection', (socket: Socket) => socket.setNoDelay(true)).listen(0, '127.0.0.1')
+  server.on('connection', (socket: Socket) => socket.setNoDelay(true)).listen(0, host)
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
 }
 
-const [name = '', address = '', fault = ''] = process.argv.slice(2)
+const [name = '', address = '', fault = '', host = '127.0.0.1'] = process.argv.slice(2)
 const start = relays[name]
 if (!start) throw new Error(`There is no relay "${name}"; there are ${Object.keys(relays).join(', ')}.`)
 const [first, second = first] = await Promise.all((await start(address, fault)).map(open))

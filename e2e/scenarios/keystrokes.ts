@@ -160,6 +160,8 @@ export const keystrokes = defineExperiment({
     return { ...given, editors: given.editor, peers, baseline, matters }
   },
 
+  networks: ({ profile }) => (profile === undefined ? [] : [profile]),
+
   async measure(options, lab): Promise<Run> {
     const { modes, editors, peers, sessions, until, matters } = options
     await requirePeers(peers)
@@ -185,7 +187,7 @@ export const keystrokes = defineExperiment({
     await lab.sessions(
       sessions,
       async (session, opened) => {
-        const rig = await openRig(options, participants, opened)
+        const rig = await openRig(options, participants, session, opened)
         found.push(
           await measureSession(
             options,
@@ -200,8 +202,8 @@ export const keystrokes = defineExperiment({
     )
     const grown: GrownDocument[] = []
     if (options.growing)
-      await lab.sessions(1, async (_, opened) => {
-        const { systems, browsers } = await openRig(options, participants, opened)
+      await lab.sessions(1, async (session, opened) => {
+        const { systems, browsers } = await openRig(options, participants, session, opened)
         const both = systems.filter(({ mode, forgets }) => mode.name === options.baseline && !forgets)
         const windows = await participants.open(browsers)
         grown.push(...(await measureGrowing(both, windows, participants, options.warmup, lab)))
@@ -234,7 +236,7 @@ export const keystrokes = defineExperiment({
         command: command.replaceAll(/(--(?:host|listen)[ =])\S+/g, '$1HOST'),
         ...describeNetwork(
           options.profile,
-          found.map(({ lateMs }) => lateMs),
+          found.map(({ networkUse }) => networkUse),
         ),
         ...(peers.length > 0 && { peers: peers.map(describePeer) }),
         modes: names,
@@ -299,8 +301,13 @@ const nameWith = ({ editors }: Pick<Options, 'editors'>, mode: string, editor: E
   editors.length === 1 ? mode : `${mode} ${editor}`
 
 /** Servers and browsers of a session; a server given by `--server` keeps running. */
-async function openRig(options: Options, participants: Participants, opened: AsyncDisposableStack) {
-  const testbed = new Testbed('keystrokes', options, opened)
+async function openRig(
+  options: Options,
+  participants: Participants,
+  session: number,
+  opened: AsyncDisposableStack,
+) {
+  const testbed = new Testbed('keystrokes', options, session, opened)
   const systems: System[] = []
   for (const [place, editor] of options.editors.entries()) {
     const server = await openServer(options, participants, testbed, editor, place)
@@ -408,7 +415,7 @@ async function measureSession(
   // A browser has few HTTP/1.1 connections to a server.
   for (const window of windows) await window.close()
   const version = browsers.map((browser) => browser.version).join(', ')
-  return { samples, uses, boundMs, version, lateMs: testbed.lateMs }
+  return { samples, uses, boundMs, version, networkUse: await testbed.networkUse() }
 }
 
 /** `systems`: those of one mode, each with a different editor; they take turns. */
