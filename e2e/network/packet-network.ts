@@ -2,7 +2,7 @@
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -16,10 +16,16 @@ const execute = promisify(execFile)
 
 const tools = { ip: 'iproute2', nsenter: 'util-linux', unshare: 'util-linux', python3: 'python3' }
 
+/** NET_ADMIN and SYS_ADMIN, by linux/capability.h. */
+const capabilities = [12n, 21n]
+
 /** Why packets cannot be lost here, and the way out; null if they can. */
 export function whyNoPackets(): string | null {
   if (process.platform !== 'linux') return `it needs Linux, and this is ${process.platform}`
   if (process.getuid?.() !== 0) return 'it needs root: run it with sudo'
+  const [, held = '0'] = /CapEff:\s*(\w+)/.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
+  if (capabilities.some((one) => ((BigInt(`0x${held}`) >> one) & 1n) === 0n))
+    return 'it needs the capabilities NET_ADMIN and SYS_ADMIN: give them to the container'
   const missing = Object.entries(tools).find(([tool]) => !isOnPath(tool))
   if (missing) return `it needs ${missing[0]}: install the package ${missing[1]}`
   if (!isThere('/dev/net/tun', constants.R_OK | constants.W_OK))
@@ -115,18 +121,8 @@ export class PacketNetwork {
 
   async #connect(): Promise<void> {
     const { pid } = this.#relay
-    await execute('ip', [
-      'link',
-      'add',
-      'control',
-      'type',
-      'veth',
-      'peer',
-      'name',
-      'control',
-      'netns',
-      `${pid}`,
-    ])
+    const devices = ['control', 'type', 'veth', 'peer', 'name', 'control', 'netns', `${pid}`]
+    await execute('ip', ['link', 'add', ...devices])
     await this.#configure('near', 'ip', 'link', 'set', 'lo', 'up')
     await this.#configure('far', 'ip', 'link', 'set', 'lo', 'up')
     for (const end of ['near', 'far'] as const) {
@@ -175,6 +171,8 @@ export class PacketNetwork {
   readonly close = async (): Promise<void> => {
     this.#relay.kill('SIGKILL')
     await this.#ended
+    // Otherwise it stays until the last program on the far host has ended.
+    await execute('ip', ['link', 'delete', 'control']).catch(() => undefined)
   }
 
   /** One after the other, because answers have no numbers. */
