@@ -9,7 +9,7 @@ import { startLab } from './lab/testing.ts'
 
 const names = [
   ...['capacity', 'keystrokes', 'payload', 'pubsub', 'resilience', 'windcomm', 'windows'],
-  ...['fanout', 'message', 'crowd', 'scaling', 'frames', 'stages', 'editor'],
+  ...['fanout', 'message', 'crowd', 'scaling', 'frames', 'transfer', 'stages', 'editor'],
 ]
 const few = ['--frames', '50', '--rounds', '1']
 

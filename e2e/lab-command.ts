@@ -4,6 +4,8 @@ import { suggestion } from '../server/config/suggestion.ts'
 import { leaveWhenDone } from '../server/process.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
 import { type Experiment, helpOf, paragraph, readOptions, runExperiment } from './lab/experiment.ts'
+import { enterNamespace } from './network/packet-network.ts'
+import { readProfile } from './network/profiles.ts'
 import { reportAddress } from './report/render.ts'
 
 type Entry = readonly [about: string, load: (flags: readonly string[]) => Promise<Experiment>]
@@ -56,6 +58,10 @@ const benches: Readonly<Record<string, Entry>> = {
   frames: [
     'processor time per frame of a wind sensor',
     async () => (await import('./bench/frames-bench.ts')).frames,
+  ],
+  transfer: [
+    'the rate of a long transfer over a network that loses packets, beside its formula',
+    async () => (await import('./bench/transfer-bench.ts')).transfer,
   ],
   stages: [
     "what the lab's stage stamps add to the time of a message",
@@ -119,6 +125,8 @@ async function run([name, ...flags]: readonly string[]): Promise<void> {
   const options = readOptions(experiment, flags)
   // Before the run, which takes minutes.
   const budget = options.budget === undefined ? null : await readBudget(options.budget)
+  for (const network of experiment.networks?.(options.options) ?? [])
+    if (readProfile(network)?.loss) enterNamespace(`The network ${network}`)
   const command = ['npm run lab --', name, ...flags].join(' ')
   const { folder, summary, text, isFailure } = await runExperiment(
     experiment,

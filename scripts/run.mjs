@@ -39,10 +39,20 @@ const commands = {
 }
 
 /** Scenarios that use load clients and no browser. */
-const withoutBrowser = ['pubsub', 'capacity', 'fanout', 'message', 'crowd', 'scaling', 'stages', 'frames']
+const withoutBrowser = [
+  'pubsub',
+  'capacity',
+  'fanout',
+  'message',
+  'crowd',
+  'scaling',
+  'stages',
+  'frames',
+  'transfer',
+]
 
 function launchLab(words) {
-  const needsPage = !wantsHelp(words) && words[0] !== 'frames'
+  const needsPage = !wantsHelp(words) && !['frames', 'transfer'].includes(words[0])
   const needsBrowser = needsPage && !withoutBrowser.includes(words[0])
   const brokers = needsPage && words[0] === 'pubsub' ? brokersIn(words) : []
   return launchProgram(['e2e/lab-command.ts', ...words], { needsPage, needsBrowser, brokers })

@@ -7,6 +7,7 @@ import { reportFiles, reportFolder, requireFree, writeFolder } from '../report/r
 import {
   moment,
   networkWords,
+  packetsSection,
   runAgainSection,
   type Section,
   type Table,
@@ -78,6 +79,8 @@ export interface Experiment<
   plan?(options: Options): Plan
   /** The folder of a stopped run to continue; undefined for a new one. */
   resumed?(options: Options): string | undefined
+  /** The networks that are simulated: those that lose packets need a namespace. */
+  networks?(options: Options): readonly string[]
   /**
    * Resolves to the samples and everything the summary needs. Rejects on abort, unless whole
    * sessions were measured; then nothing is written.
@@ -326,6 +329,7 @@ export function experimentFiles(
     finding,
     remarks,
     sections: [
+      ...(network?.packets ? [packetsSection([{ name: network.profile, ...network.packets }])] : []),
       ...sections,
       {
         title: 'How it was measured',

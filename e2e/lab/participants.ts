@@ -239,7 +239,7 @@ async function openReach({ host = ownAddress(), listen = host, port, certFile, k
   const isOwn = certFile !== undefined && keyFile !== undefined
   const certificate: CertificateFiles = isOwn
     ? { ...(await loadCertificate({ certFile, keyFile }, new Date())), certFile, keyFile }
-    : await certificateIn(certs, host)
+    : await certificateIn(certs, [host])
   const chosen = new Map<number, Promise<Ports>>()
   const choose = async (place: number): Promise<Ports> => {
     if (port === undefined) return findFreePorts()

@@ -20,6 +20,27 @@ export interface Network {
   readonly source: string
   /** Mean lateness added by the relay itself. */
   readonly lateMs: number
+  /** If it loses packets. */
+  readonly packets?: Packets
+}
+
+/** What happened to IP packets, in all sessions together. */
+export interface Packets {
+  readonly congestion: string
+  readonly plantedShare: number
+  /** Mean number of packets lost in a row. */
+  readonly burst: number
+  readonly up: PacketCounts
+  readonly down: PacketCounts
+}
+
+export interface PacketCounts {
+  readonly sent: number
+  readonly lost: number
+  /** Dropped for want of room in the queue of a limited rate. */
+  readonly overflowed: number
+  readonly lostShare: number | null
+  readonly lostShareCi95: readonly [number, number] | null
 }
 
 export type Environment = Readonly<ReturnType<typeof describeEnvironment>>

@@ -38,6 +38,10 @@ interface Starting {
   readonly stages?: boolean
   /** The name in its addresses. */
   readonly host?: string | undefined
+  /** The name or address by which the lab asks for its figures; default: `host`. */
+  readonly askedAt?: string | undefined
+  /** A program and arguments that start it on another host. */
+  readonly through?: readonly string[]
   /** Called with each line of its standard output. */
   readonly onLine?: (line: string) => void
 }
@@ -49,15 +53,17 @@ interface Starting {
 export async function startServerProcess(
   program: string,
   args: readonly string[],
-  { stages = false, host = 'localhost', onLine }: Starting = {},
+  { stages = false, host = 'localhost', askedAt = host, through = [], onLine }: Starting = {},
 ) {
   const env = { ...process.env, ...serverEnvironment }
-  const execArgv = [
+  const [execPath = '', ...execArgv] = [
+    ...through,
+    process.execPath,
     ...process.execArgv,
     ...serverFlags,
     ...(stages ? ['--import', pathToFileURL(stageStamps).href] : []),
   ]
-  const child = fork(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv, env })
+  const child = fork(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execPath, execArgv, env })
   const exited = once(child, 'exit').then(() => undefined)
   if (onLine && child.stdout) createInterface(child.stdout).on('line', onLine)
   let written = ''
@@ -81,7 +87,7 @@ export async function startServerProcess(
     origin,
     /** What else it sent when it was ready. */
     more: ready[0].more,
-    figures: () => getJson<Figures>(`${origin['1.1']}/api/figures`),
+    figures: () => getJson<Figures>(`${originFor(askedAt, ready[0].ports['1.1'])}/api/figures`),
     /** Stamps since the last call; empty without `stages`. */
     async stages(): Promise<StampsById> {
       if (!stages || !child.connected) return {}
@@ -147,25 +153,33 @@ export interface CertificateFiles {
 
 /**
  * A certificate signed on this machine; created or renewed if it does not cover the machine's
- * names, addresses and `host`.
+ * names, addresses and `hosts`.
  */
-export async function certificateIn(directory: string, host = 'localhost'): Promise<CertificateFiles> {
-  const [names, addresses] = [machineNames(), machineAddresses()]
+export async function certificateIn(
+  directory: string,
+  hosts: readonly string[] = [],
+): Promise<CertificateFiles> {
+  const names = hosts.filter((host) => isIP(host) === 0)
+  const addresses = hosts.filter((host) => isIP(host) !== 0)
   const { cert, key } = await ensureCertificate({
     directory,
     now: new Date(),
-    names: isIP(host) === 0 ? [...new Set([...names, host])] : names,
-    addresses: isIP(host) === 0 ? addresses : [...new Set([...addresses, host])],
+    names: [...new Set([...machineNames(), ...names])],
+    addresses: [...new Set([...machineAddresses(), ...addresses])],
   })
   return { cert, key, certFile: join(directory, 'server.pem'), keyFile: join(directory, 'server.key') }
 }
 
 export type ServerFolder = Awaited<ReturnType<typeof makeServerFolder>>
 
-/** A temporary folder with an empty data folder and, unless one is given, a certificate. */
-export async function makeServerFolder(scenario: string, given?: CertificateFiles) {
+/** A temporary folder with an empty data folder and, unless one is given, a certificate for `hosts`. */
+export async function makeServerFolder(
+  scenario: string,
+  given?: CertificateFiles,
+  hosts?: readonly string[],
+) {
   const folder = await mkdtemp(join(tmpdir(), `crosswind-${scenario}-`))
-  const { cert, certFile, keyFile } = given ?? (await certificateIn(join(folder, 'certs')))
+  const { cert, certFile, keyFile } = given ?? (await certificateIn(join(folder, 'certs'), hosts))
   const paths = {
     'data-folder': join(folder, 'data'),
     'tls-cert-file': certFile,

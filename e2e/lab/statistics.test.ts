@@ -4,12 +4,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mean, standardDeviation } from '../../server/wire/t-test.ts'
 import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
+import { createLoss, lossVariance, readProfile } from '../network/profiles.ts'
 import {
   clustersFor,
   effectiveSize,
   pairedDifference,
   pairedRatio,
   quantile,
+  shareInterval,
   summarise,
   welch,
 } from './statistics.ts'
@@ -218,4 +220,26 @@ test('95 % of Welch intervals contain the true difference: lognormal, 200 messag
     return welch(summarise(first), summarise(second)).interval
   })
   assertCovers(share, 5000)
+})
+
+test("95 % of a share's intervals contain it: independent draws, and bursts", () => {
+  for (const words of ['wan+1%', 'wan+15%', 'wan+5%x4']) {
+    const { loss } = readProfile(words) ?? assert.fail()
+    assert.ok(loss)
+    const isLost = createLoss(loss, createSeededRandom(13))
+    const share = shareHolding(2000, loss.share, () => {
+      const lost = listOf(2000, isLost).filter(Boolean).length
+      return shareInterval(lost, 2000, lossVariance(loss))
+    })
+    assertCovers(share, 2000)
+  }
+})
+
+test("a share's interval is R's, also for none and all", () => {
+  // R: prop.test(27, 2294, correct = FALSE), prop.test(0, 50, correct = FALSE).
+  const near = ([low, high]: readonly [number, number]) => [low.toFixed(4), high.toFixed(4)]
+  assert.deepEqual(near(shareInterval(27, 2294)), ['0.0081', '0.0171'])
+  assert.deepEqual(near(shareInterval(0, 50)), ['0.0000', '0.0713'])
+  assert.deepEqual(near(shareInterval(50, 50)), ['0.9287', '1.0000'])
+  assert.throws(() => shareInterval(0, 0), RangeError)
 })

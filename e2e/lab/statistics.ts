@@ -107,6 +107,20 @@ export function sessionRatio(ratios: readonly number[]) {
 }
 
 /**
+ * 95 % interval of a share: E. B. Wilson, "Probable inference, the law of succession, and statistical inference" (J.
+ * Am. Stat. Assoc. 22, 1927). `variance`: how many times that of independent draws. Throws RangeError for n below 1.
+ */
+export function shareInterval(count: number, n: number, variance = 1): Interval {
+  if (n < 1) throw new RangeError(`A share needs n of 1 or more; got ${n}`)
+  const share = count / n
+  const z = 1.959964
+  const spread = (z ** 2 * variance) / n
+  const middle = (share + spread / 2) / (1 + spread)
+  const half = Math.sqrt(spread * share * (1 - share) + spread ** 2 / 4) / (1 + spread)
+  return [middle - half, middle + half]
+}
+
+/**
  * The number of clusters that would narrow the interval of `meanOfClusters` to this share of its
  * width, if they differ as these do.
  */

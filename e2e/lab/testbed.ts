@@ -9,14 +9,16 @@ import { createSeededRandom } from '../../server/wire/time.ts'
 import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import { type RecordingWindow, readClocks } from '../browser/typing.ts'
 import { type Link, meanLateness, startLink } from '../network/delay-link.ts'
-import { type ProfileName, profiles } from '../network/profiles.ts'
+import { PacketNetwork } from '../network/packet-network.ts'
+import type { PathFigures } from '../network/packet-relay.ts'
+import { type Loss, lossVariance, type Profile, profiles, readProfile } from '../network/profiles.ts'
 import type { Ready, Starting } from '../peers/adapter-process.ts'
 import { imitatedModes, nameOfPeer, type Peer, type PeerFacts, peerLabel } from '../peers/peers.ts'
 import { boundBetween, combine } from './clock.ts'
 import { flag } from './flags.ts'
 import { labelOf, requireMode } from './mode-names.ts'
 import { readUse } from './process-recorder.ts'
-import type { Network } from './run-environment.ts'
+import type { Network, PacketCounts, Packets } from './run-environment.ts'
 import { type Block, matchBlock } from './samples.ts'
 import {
   type CertificateFiles,
@@ -28,7 +30,7 @@ import {
   serverProgram,
   startServerProcess,
 } from './server-process.ts'
-import { rounded } from './statistics.ts'
+import { rounded, roundedInterval, shareInterval } from './statistics.ts'
 
 /** A server's mode, as used by a measurement. */
 export interface System {
@@ -55,10 +57,19 @@ interface StartedPeer {
   readonly close: () => Promise<void>
 }
 
+const profileNames = Object.keys(profiles).join(', ')
+
+export const profileName = z
+  .string()
+  .refine(
+    (words) => readProfile(words) !== null,
+    `there are ${profileNames}, each also with a loss of packets of up to 50 %, such as wan+1%, and wan+1%x4 for bursts of 4`,
+  )
+
 export const profileFlag = flag(
-  z.enum(Object.keys(profiles) as ProfileName[], `there are ${Object.keys(profiles).join(', ')}`).optional(),
+  profileName.optional(),
   'NAME',
-  `a simulated network between windows and server: ${Object.keys(profiles).join(', ')}`,
+  `a simulated network between windows and server: ${profileNames}; wan+1% also loses one packet in a hundred, wan+1%x4 in bursts of 4 (Linux, root)`,
 )
 
 /** Where other machines reach a server. */
@@ -73,8 +84,14 @@ interface Place {
 }
 
 interface NetworkOptions {
-  readonly profile?: ProfileName | undefined
+  readonly profile?: string | undefined
   readonly seed: number
+}
+
+/** The server's host behind a network that loses packets. */
+interface FarHost {
+  readonly network: PacketNetwork
+  readonly address: string
 }
 
 type Settings = Readonly<Record<string, string | number>>
@@ -82,36 +99,53 @@ type Settings = Readonly<Record<string, string | number>>
 /** Everything that it starts ends with `opened`. */
 export class Testbed {
   readonly #scenario: string
-  readonly #network: NetworkOptions
+  readonly #profile: Profile | null
+  readonly #seed: number
   readonly #opened: AsyncDisposableStack
   readonly #links: Link[] = []
+  #far: FarHost | null = null
 
-  constructor(scenario: string, network: NetworkOptions, opened: AsyncDisposableStack) {
+  /** `session`: each loses other packets. */
+  constructor(
+    scenario: string,
+    { profile, seed }: NetworkOptions,
+    session: number,
+    opened: AsyncDisposableStack,
+  ) {
     this.#scenario = scenario
-    this.#network = network
+    this.#profile = profile === undefined ? null : readProfile(profile)
+    this.#seed = (seed + session) % 2 ** 32
     this.#opened = opened
   }
 
-  /** Mean lateness added by the simulated network itself. */
-  get lateMs(): number {
-    return meanLateness(this.#links.map((link) => link.figures()))
+  /** What the simulated network did so far. */
+  async networkUse(): Promise<NetworkUse> {
+    if (this.#far) return packetUse(await this.#far.network.figures())
+    return { lateMs: meanLateness(this.#links.map((link) => link.figures())) }
   }
 
   /** A Crosswind server, which stamps the stages of messages. */
   async startServer(settings: Settings, place?: Place | null): Promise<MeasuredServer> {
-    const folder = await makeServerFolder(this.#scenario, place?.certificate)
+    const far = await this.#farHost()
+    const folder = await makeServerFolder(this.#scenario, place?.certificate, far ? [far.address] : [])
     this.#opened.defer(folder.remove)
     // With links, chosen first, because server and links need each other's addresses.
-    const ports = place?.ports ?? (this.#network.profile ? await findFreePorts() : { '2': 0, '1.1': 0 })
+    const isLinked = this.#profile !== null && far === null
+    const ports = place?.ports ?? (isLinked ? await findFreePorts() : { '2': 0, '1.1': 0 })
     const origin = await this.#linkTo(ports)
     const allowed = [...Object.values(origin ?? {}), ...(place?.origins ?? [])]
     const flags = folder.flags({
-      ...{ host: place?.listen ?? 'localhost', port: ports['2'], 'http1-port': ports['1.1'] },
+      ...{
+        host: place?.listen ?? (far ? everywhere : 'localhost'),
+        port: ports['2'],
+        'http1-port': ports['1.1'],
+      },
       ...{ 'sensor-source': 'none', ...settings },
-      ...(place && { access: 'open' }),
+      ...((place || far) && { access: 'open' }),
       ...(allowed.length > 0 && { 'allowed-origins': allowed.join(',') }),
     })
-    const started = await startServerProcess(serverProgram, flags, { stages: true, host: place?.host })
+    const where = far ? startingOn(far) : { host: place?.host }
+    const started = await startServerProcess(serverProgram, flags, { stages: true, ...where })
     this.#opened.defer(started.close)
     return { ...started, origin: origin ?? started.origin }
   }
@@ -122,13 +156,17 @@ export class Testbed {
     modes: readonly string[],
   ): Promise<{ readonly systems: readonly System[]; readonly facts: PeerFacts }> {
     const { file, address, fault } = peer
-    const starting: Starting = { file, address, fault }
-    const started = await startServerProcess(adapterProgram, [JSON.stringify(starting)], { stages: true })
+    const far = await this.#farHost()
+    const starting: Starting = { file, address, fault, ...(far && { host: everywhere }) }
+    const started = await startServerProcess(adapterProgram, [JSON.stringify(starting)], {
+      stages: true,
+      ...(far && startingOn(far)),
+    })
     this.#opened.defer(started.close)
     const ready = started.more as Ready
     const own = imitatedModes(ready.modes, modes)
     if (own.length === 0) throw new Error(`none of its modes is measured: ${ready.modes.join(', ')}`)
-    if (ready.address !== null && this.#network.profile !== undefined)
+    if (ready.address !== null && this.#profile !== null)
       throw new Error(`--profile simulates a network only for systems that use the page’s servers`)
     const { origin, figures } = started
     const portOf = (http: keyof Ports) => Number(new URL(origin[http]).port)
@@ -154,13 +192,25 @@ export class Testbed {
     }
   }
 
-  /** The addresses of links to these ports; null if no network is simulated. */
+  /** Null unless packets are lost. */
+  async #farHost(): Promise<FarHost | null> {
+    const profile = this.#profile
+    if (profile?.loss && !this.#far) {
+      const network = await PacketNetwork.open('cubic')
+      this.#opened.defer(network.close)
+      const { address } = await network.addPath(profile, this.#seed)
+      this.#far = { network, address }
+    }
+    return this.#far
+  }
+
+  /** The addresses of links to these ports; null without links. */
   async #linkTo(ports: Ports): Promise<MeasuredServer['origin'] | null> {
-    const { profile, seed } = this.#network
-    if (profile === undefined) return null
+    const [profile, seed] = [this.#profile, this.#seed]
+    if (profile === null || profile.loss) return null
     const start = async (targetPort: number) => {
       const random = createSeededRandom(seed)
-      const link = await startLink({ targetPort, profile: profiles[profile], random })
+      const link = await startLink({ targetPort, profile, random })
       this.#opened.defer(link.close)
       this.#links.push(link)
       return `https://localhost:${link.port}`
@@ -209,16 +259,65 @@ async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** For a report, if a network was simulated; `lateMs` per session. */
-export function describeNetwork(
-  profile: ProfileName | undefined,
-  lateMs: readonly number[],
-): { readonly network?: Network } {
-  if (profile === undefined) return {}
-  return { network: { profile, source: profiles[profile].source, lateMs: rounded(Math.max(...lateMs)) } }
+/** Where a server on the far host listens. */
+export const everywhere = '0.0.0.0'
+
+/** Its figures are asked for beside the lossy path. */
+const startingOn = ({ network, address }: FarHost) => ({
+  ...{ host: address, askedAt: network.control, through: network.there },
+})
+
+type Counted = Pick<PacketCounts, 'sent' | 'lost' | 'overflowed'>
+
+export interface NetworkUse {
+  /** Mean lateness added by the simulated network itself. */
+  readonly lateMs: number
+  readonly packets?: Readonly<Record<'up' | 'down', Counted>>
 }
 
-export function describePlace(profile: ProfileName | undefined): string {
+export function packetUse(paths: readonly PathFigures[]): NetworkUse {
+  const lateMs = meanLateness(paths.map(({ up, down }) => ({ up: up.late, down: down.late })))
+  const all = (way: 'up' | 'down') => countedTogether(paths.map((path) => path[way]))
+  return { lateMs, packets: { up: all('up'), down: all('down') } }
+}
+
+function countedTogether(each: readonly Counted[]): Counted {
+  const sum = (name: keyof Counted) => each.reduce((total, counts) => total + counts[name], 0)
+  return { sent: sum('sent'), lost: sum('lost'), overflowed: sum('overflowed') }
+}
+
+/** For a report, if a network was simulated; one use per session. */
+export function describeNetwork(
+  name: string | undefined,
+  uses: readonly NetworkUse[],
+  congestion = 'cubic',
+): { readonly network?: Network } {
+  const profile = name === undefined ? null : readProfile(name)
+  if (profile === null) return {}
+  const lateMs = rounded(Math.max(...uses.map((use) => use.lateMs)))
+  const network = { profile: profile.name, source: profile.source, lateMs }
+  if (profile.loss === null) return { network }
+  const counted = uses.flatMap(({ packets }) => packets ?? [])
+  return { network: { ...network, packets: describePackets(profile.loss, counted, congestion) } }
+}
+
+export function describePackets(
+  loss: Loss,
+  uses: readonly Readonly<Record<'up' | 'down', Counted>>[],
+  congestion: string,
+): Packets {
+  const all = (way: 'up' | 'down'): PacketCounts => {
+    const counted = countedTogether(uses.map((use) => use[way]))
+    const { sent, lost } = counted
+    if (sent === 0) return { ...counted, lostShare: null, lostShareCi95: null }
+    const interval = roundedInterval(shareInterval(lost, sent, lossVariance(loss)))
+    return { ...counted, lostShare: rounded(lost / sent), lostShareCi95: interval }
+  }
+  const planted = { plantedShare: loss.share, burst: rounded(loss.burst) }
+  return { congestion, ...planted, up: all('up'), down: all('down') }
+}
+
+export function describePlace(profile: string | undefined): string {
   const where = profile ? `behind a simulated network (${profile})` : 'over loopback'
   return `a process of its own on this machine, ${where}`
 }

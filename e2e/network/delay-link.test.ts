@@ -11,7 +11,14 @@ import { type Link, lateBetween, startLink } from './delay-link.ts'
 import type { Delay, Profile } from './profiles.ts'
 
 const delay: Delay = { floorMs: 10, queueMeanMs: 1, queueSdMs: 1, correlationMs: 100, stalls: null }
-const short: Profile = { name: 'short', down: delay, up: delay, kilobitsPerSecond: null, source: 'test' }
+const short: Profile = {
+  name: 'short',
+  down: delay,
+  up: delay,
+  kilobitsPerSecond: null,
+  loss: null,
+  source: 'test',
+}
 
 interface Stage {
   readonly link: Link

@@ -33,9 +33,9 @@ export function meanLateness(links: readonly Pick<LinkFigures, Way>[]): number {
 }
 
 /** Mean lateness over both directions between two readings of a link; 0 without traffic. */
-export function lateBetween(before: LinkFigures, after: LinkFigures): number {
+export function lateBetween(before: Pick<LinkFigures, Way>, after: Pick<LinkFigures, Way>): number {
   const left = after.up.n + after.down.n - before.up.n - before.down.n
-  const totalMs = ({ up, down }: LinkFigures) =>
+  const totalMs = ({ up, down }: Pick<LinkFigures, Way>) =>
     [up, down].reduce((sum, { n, meanMs }) => (n === 0 ? sum : sum + n * meanMs), 0)
   return left === 0 ? 0 : (totalMs(after) - totalMs(before)) / left
 }
@@ -218,6 +218,11 @@ export class DelayQueue {
     this.#freeAtMs = Math.max(this.#nowMs(), this.#freeAtMs) + sendingMs
     this.#entries.push({ dueMs: path(this.#freeAtMs), leave })
     if (!this.#isFlushing && !this.#cancel) this.#flush()
+  }
+
+  /** How long an entry would wait for those before it to be sent. */
+  get backlogMs(): number {
+    return Math.max(0, this.#freeAtMs - this.#nowMs())
   }
 
   /** Departure minus due time, ms; negative if early. NaN before the first departure. */

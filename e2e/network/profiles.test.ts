@@ -4,7 +4,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mean, standardDeviation } from '../../server/wire/t-test.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { createPaths, type Delay, profiles, scaled } from './profiles.ts'
+import {
+  createLoss,
+  createPaths,
+  type Delay,
+  lossVariance,
+  profiles,
+  readProfile,
+  scaled,
+} from './profiles.ts'
 
 const queue: Delay = { floorMs: 40, queueMeanMs: 10, queueSdMs: 10, correlationMs: 1000, stalls: null }
 const stalling: Delay = {
@@ -96,3 +104,37 @@ test('speeding up a profile also scales its rate', () => {
 test('a profile has its own name', () => {
   for (const [name, profile] of Object.entries(profiles)) assert.equal(profile.name, name)
 })
+
+test("a profile's name says how many packets are lost, and how many in a row", () => {
+  assert.deepEqual(readProfile('wan'), profiles.wan)
+  assert.deepEqual(readProfile('wan+0%')?.loss, { share: 0, burst: 1 })
+  const byChance = readProfile('nagaoka+20%')
+  assert.deepEqual([byChance?.name, byChance?.loss], ['nagaoka+20%', { share: 0.2, burst: 1.25 }])
+  assert.deepEqual(byChance?.up, profiles.nagaoka.up)
+  assert.deepEqual(readProfile('mobile+1.5%x4')?.loss, { share: 0.015, burst: 4 })
+  for (const words of ['mars', 'wan+', 'wan+1', 'wan+51%', 'wan+.%', 'wan+1%x0', 'wan+1%x', 'constructor'])
+    assert.equal(readProfile(words), null, words)
+})
+
+for (const [words, share, burst] of [
+  ['wan+1%', 0.01, 1.01],
+  ['wan+15%', 0.15, 1.18],
+  ['wan+5%x4', 0.05, 4],
+] as const)
+  test(`${words} loses that share, in bursts of that mean, and its counts vary as computed`, () => {
+    const { loss } = readProfile(words) ?? assert.fail()
+    assert.ok(loss)
+    const isLost = createLoss(loss, createSeededRandom(3))
+    const fates = Array.from({ length: 1_000_000 }, isLost)
+    const lost = fates.filter(Boolean).length
+    const bursts = fates.filter((fate, place) => fate && !fates[place - 1]).length
+    assertNear(lost / fates.length / share, 1, 0.03)
+    assertNear(lost / bursts / burst, 1, 0.03)
+    // In groups much longer than a burst.
+    const size = 1000
+    const counts = Array.from({ length: fates.length / size }, (_, group) => {
+      return fates.slice(group * size, (group + 1) * size).filter(Boolean).length
+    })
+    const asDrawn = size * share * (1 - share)
+    assertNear(standardDeviation(counts) ** 2 / asDrawn / lossVariance(loss), 1, 0.15)
+  })

@@ -8,7 +8,16 @@ export interface Profile {
   readonly up: Delay
   /** Per direction, shared by all connections; null: no limit. */
   readonly kilobitsPerSecond: number | null
+  /** Of IP packets; null: bytes are carried, and none is lost. */
+  readonly loss: Loss | null
   readonly source: string
+}
+
+export interface Loss {
+  /** Of the packets of a direction, from 0 to below 1. */
+  readonly share: number
+  /** Mean number of packets lost in a row; 1/(1 − share) if each is lost by chance. */
+  readonly burst: number
 }
 
 /** The floor plus the larger of queue and remaining stall. */
@@ -51,6 +60,7 @@ export const profiles = {
     { floorMs: 0.25, queueMeanMs: 0.05, queueSdMs: 0.05 },
     'Assumed: 0.3 ms one way, a switched office network.',
   ),
+  wan: alike('wan', { floorMs: 25 }, 'Assumed: a round trip of 50 ms, always.'),
   mobile: alike(
     'mobile',
     { floorMs: 25, queueMeanMs: 10, queueSdMs: 8 },
@@ -92,7 +102,25 @@ function alike(
   kilobitsPerSecond: number | null = null,
 ): Profile {
   const delay = { ...none, ...change }
-  return { name, down: delay, up: delay, kilobitsPerSecond, source }
+  return { name, down: delay, up: delay, kilobitsPerSecond, loss: null, source }
+}
+
+/** Below this share a burst of every length fits. */
+const mostLossPercent = 50
+
+/** `wan`, `wan+1%`, `wan+1%x4`: a network, its loss, and how many packets are lost in a row. */
+export function readProfile(words: string): Profile | null {
+  const [, name = '', percent, burst] = /^([a-z]+)(?:\+([\d.]+)%(?:x([\d.]+))?)?$/.exec(words) ?? []
+  if (!Object.hasOwn(profiles, name)) return null
+  const profile = profiles[name as ProfileName]
+  if (percent === undefined) return profile
+  const share = Number(percent) / 100
+  const byChance = 1 / (1 - share)
+  const loss = { share, burst: burst === undefined ? byChance : Number(burst) }
+  if (!(percent && share * 100 <= mostLossPercent && loss.burst >= 1)) return null
+  const bursts = burst === undefined ? 'each by chance' : `in bursts of ${burst} on average`
+  const source = `${profile.source} ${percent} % of the packets are lost, ${bursts}.`
+  return { ...profile, name: words, loss, source }
 }
 
 /**
@@ -145,6 +173,33 @@ const stepsPerCorrelation = 100
 export function createPaths({ down, up }: Record<keyof Paths, Delay>, random: Random): Paths {
   const fork = () => createSeededRandom(Math.floor(random() * 2 ** 32))
   return { down: createPath(down, fork()), up: createPath(up, fork()) }
+}
+
+/** The chance to leave and to enter the state in which packets are lost. */
+function chancesOf({ share, burst }: Loss) {
+  const leave = 1 / burst
+  return { leave, enter: (share * leave) / (1 - share) }
+}
+
+/**
+ * Whether the next packet is lost: a chain of two states, in one of which every packet is (E. N.
+ * Gilbert, Bell Syst. Tech. J. 39, 1960). Without bursts, independent draws.
+ */
+export function createLoss(loss: Loss, random: Random): () => boolean {
+  const { leave, enter } = chancesOf(loss)
+  let isBad = random() < loss.share
+  return () => {
+    const isLost = isBad
+    isBad = random() < (isBad ? 1 - leave : enter)
+    return isLost
+  }
+}
+
+/** How many times the variance of a count of lost packets is that of independent draws. */
+export function lossVariance(loss: Loss): number {
+  const { leave, enter } = chancesOf(loss)
+  const kept = 1 - leave - enter
+  return (1 + kept) / (1 - kept)
 }
 
 /** Never reorders: a queue drains no faster than time passes. */

@@ -21,6 +21,8 @@ export interface Starting {
   readonly file: string
   readonly address?: string | undefined
   readonly fault?: string | undefined
+  /** Where the page's servers listen. */
+  readonly host?: string
   readonly withinMs?: number
 }
 
@@ -33,7 +35,7 @@ export interface Ready {
 }
 
 const starting = JSON.parse(process.argv[2] ?? '{}') as Starting
-const { address, fault = '', withinMs = 20_000 } = starting
+const { address, fault = '', host, withinMs = 20_000 } = starting
 const file = realpathSync(starting.file)
 
 /** Ends the process with words for the lab. */
@@ -60,7 +62,7 @@ async function run(): Promise<void> {
   const { mode: names, address = null, version = null } = started
   files.set('/peer.json', json({ ...started.page, address }))
   if (address !== null) await requireAnswer(new URL(address), names)
-  const [first, second] = [await open(servers['2']), await open(servers['1.1'])]
+  const [first, second] = [await open(servers['2'], host), await open(servers['1.1'], host)]
   clearTimeout(tooLate)
   const pid = started.pid ?? (address === null ? process.pid : null)
   const ready: Ready = { modes: names, address, pid, version }

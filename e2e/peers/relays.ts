@@ -238,5 +238,5 @@ function figuresServer(windows: () => number): https.Server {
 const [name = '', address = ''] = process.argv.slice(2)
 const start = relays[name]
 if (!start) throw new Error(`There is no relay "${name}"; there are ${Object.keys(relays).join(', ')}.`)
-const [first = 0, second] = await Promise.all((await start(address)).map(open))
+const [first = 0, second] = await Promise.all((await start(address)).map((server) => open(server)))
 sayReady(first, second)

@@ -32,8 +32,8 @@ export function whenRead(request: Readable, run: (body: string) => void): void {
 }
 
 /** Resolves to its port. */
-export async function open(server: Server): Promise<number> {
-  server.on('connection', (socket: Socket) => socket.setNoDelay(true)).listen(0, '127.0.0.1')
+export async function open(server: Server, host = '127.0.0.1'): Promise<number> {
+  server.on('connection', (socket: Socket) => socket.setNoDelay(true)).listen(0, host)
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
 }

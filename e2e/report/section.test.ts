@@ -9,6 +9,7 @@ import {
   interval,
   megabytes,
   moment,
+  packetsSection,
   probability,
   seconds,
   signed,
@@ -43,4 +44,24 @@ test('a small p keeps its power of ten', () => {
 test('moments and durations are short', () => {
   assert.equal(moment('2026-05-12T09:30:59.123Z'), '2026-05-12 09:30 UTC')
   assert.deepEqual([seconds(1440), seconds(null)], ['1.4 s', '–'])
+})
+
+test('what a network lost stands beside what was planted, and a miss is named', () => {
+  const up = {
+    sent: 2000,
+    lost: 22,
+    overflowed: 0,
+    lostShare: 0.011,
+    lostShareCi95: [0.0073, 0.0166],
+  } as const
+  const down = { ...up, lost: 300, lostShare: 0.15, lostShareCi95: [0.135, 0.1664] } as const
+  const packets = { name: 'wan+1%', congestion: 'cubic', plantedShare: 0.01, burst: 1.01, up, down }
+  const { tables, paragraphs } = packetsSection([packets])
+  assert.deepEqual(tables?.[0]?.rows, [
+    ['wan+1%, to the server', '2,000', '22', '1.10', '0.73 to 1.66', '1.00', '1.01', '0'],
+    ['wan+1%, to the windows', '2,000', '300', '15.0', '13.5 to 16.6', '1.00', '1.01', '0'],
+  ])
+  assert.match(paragraphs?.[0] ?? '', /^The planted loss is outside the interval of wan\+1%, to the windows;/)
+  const found = packetsSection([{ ...packets, down: up }])
+  assert.match(found.paragraphs?.[0] ?? '', /^The planted loss is within every interval\./)
 })

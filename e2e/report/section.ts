@@ -1,6 +1,6 @@
 // The parts of a report (sections, tables, figures) and the formatting of numbers.
 
-import type { Circumstances, Network } from '../lab/run-environment.ts'
+import type { Circumstances, Network, Packets } from '../lab/run-environment.ts'
 import { type Counts, isFaulty, type summariseSamples, totals } from '../lab/samples.ts'
 import type { Middle } from '../lab/statistics.ts'
 import { textTable } from '../lab/terminal-output.ts'
@@ -92,8 +92,44 @@ export function sessionsWords(sessions: number): string {
     : `${count(sessions)} sessions ran one after the other on this machine; another machine, or another day, may differ by more than their intervals say.`
 }
 
-export function networkWords({ profile, source, lateMs }: Network): string {
-  return `Between windows and server was a simulated network, “${profile}”: a relay on this machine that delays every byte in both directions. ${source} The relay itself added ${figure(lateMs)} ms in each direction on average.`
+export function networkWords({ profile, source, lateMs, packets }: Network): string {
+  const how = packets
+    ? `the server was on a host of its own, in a network namespace, and a relay delays and loses IP packets of at most 1,500 bytes in both directions. Both hosts' TCP is Linux's, with ${packets.congestion}`
+    : 'a relay on this machine that delays every byte in both directions'
+  return `Between windows and server was a simulated network, “${profile}”: ${how}. ${source} The relay itself added ${figure(lateMs)} ms in each direction on average.`
+}
+
+/** What each network did, before what anything did over it. */
+export function packetsSection(networks: readonly (Packets & { readonly name: string })[]): Section {
+  const ways = networks.flatMap(({ name, up, down, ...planted }) => [
+    { ...planted, ...up, way: `${name}, to the server` },
+    { ...planted, ...down, way: `${name}, to the windows` },
+  ])
+  const percent = (share: number) => figure(100 * share)
+  const missed = ways.filter(
+    ({ plantedShare, lostShareCi95 }) =>
+      lostShareCi95 !== null && (plantedShare < lostShareCi95[0] || plantedShare > lostShareCi95[1]),
+  )
+  return {
+    title: 'What the network did',
+    tables: [
+      table(
+        'IP packets, by the relay’s count',
+        [
+          ...['Network', 'Sent', 'Lost', 'Lost, %', text('95 % interval'), 'Planted, %'],
+          ...['Mean burst', 'Queue was full'],
+        ],
+        ways.map(({ way, sent, lost, overflowed, lostShare, lostShareCi95, plantedShare, burst }) => [
+          ...[way, count(sent), count(lost), lostShare === null ? null : percent(lostShare)],
+          lostShareCi95 === null ? nothing : lostShareCi95.map(percent).join(' to '),
+          ...[percent(plantedShare), burst, count(overflowed)],
+        ]),
+      ),
+    ],
+    paragraphs: [
+      `${missed.length === 0 ? 'The planted loss is within every interval.' : `The planted loss is outside the interval of ${missed.map(({ way }) => way).join('; ')}; by chance one in twenty is.`} The intervals are Wilson’s, widened for bursts.`,
+    ],
+  }
 }
 
 /** Enough to repeat a run. */

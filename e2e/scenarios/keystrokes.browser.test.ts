@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, type TestContext, test } from 'node:test'
 import { startLab } from '../lab/testing.ts'
+import { whyNoPackets } from '../network/packet-network.ts'
 import { readCompressed } from '../report/render.ts'
 
 let folder: string
@@ -101,6 +102,29 @@ test('over a simulated network, and over budget: the delay is measured, and the 
     await readFile(join(out, 'report.md'), 'utf8'),
     /keystrokes over a simulated network, “mobile”/,
   )
+})
+
+const noPackets = whyNoPackets()
+const skip = noPackets === null ? false : `No packets can be lost here: ${noPackets}.`
+
+test('over a network that loses packets: every key arrives, and the report first counts packets', {
+  skip,
+}, async (t) => {
+  const out = join(folder, 'lossy')
+  const size = ['--sessions', '1', '--keys', '6', '--blocks', '1', '--windows', '2', '--warmup', '1']
+  const network = ['--profile', 'wan+5%', '--modes', 'sse/2,websocket/1.1', '--peers', 'bare']
+  const run = startLab(t, 'keystrokes', ...size, ...network, '--out', out)
+  const [code] = await run.ended
+  assert.equal(code, 0, run.said())
+  const { modes, network: simulated } = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
+  assert.equal(modes.length, 4)
+  // At least 25 ms each way.
+  for (const { mode, meanMs, n, lost } of modes)
+    assert.ok(meanMs > 49 && n === 12 && lost === 0, `${mode} ${meanMs} ${n} ${lost}`)
+  const { up, down } = simulated.packets
+  assert.ok(up.sent > 100 && up.lost > 0 && down.sent > 100 && down.lost > 0)
+  const report = await readFile(join(out, 'report.md'), 'utf8')
+  assert.match(report, /IP packets, by the relay’s count[\s\S]*Modes of this run/)
 })
 
 test('other systems take turns with the modes: the lab’s own adapters, and one of a file with an address', async (t) => {

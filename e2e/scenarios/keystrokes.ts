@@ -186,6 +186,8 @@ export const keystrokes = defineExperiment({
     return { sessionMs: sessionMs(options), thenMs: growingMs(options), limitMs }
   },
 
+  networks: ({ profile }) => (profile === undefined ? [] : [profile]),
+
   async measure(options, lab): Promise<Run> {
     const { modes, editors, sessions, until, matters } = options
     const peers = new RunPeers(options.peers, lab)
@@ -254,7 +256,7 @@ export const keystrokes = defineExperiment({
         command: command.replaceAll(/(--(?:host|listen)[ =])\S+/g, '$1HOST'),
         ...describeNetwork(
           options.profile,
-          found.map(({ lateMs }) => lateMs),
+          found.map(({ networkUse }) => networkUse),
         ),
         ...(options.peers.length > 0 && { peers: peers.facts, endedPeers: peers.ended }),
         modes: names,
@@ -331,7 +333,7 @@ async function openRig(
   session: number,
   peers: RunPeers,
 ) {
-  const testbed = new Testbed('keystrokes', options, opened)
+  const testbed = new Testbed('keystrokes', options, session, opened)
   const systems: System[] = []
   for (const [place, editor] of options.editors.entries()) {
     const server = await openServer(options, participants, testbed, editor, place)
@@ -479,7 +481,8 @@ async function measureSession(
   const left = new Set(systems.filter((system) => !peers.hasEnded(system)).map(({ name }) => name))
   const ofThem = <One extends { readonly mode: string }>(all: readonly One[]) =>
     all.filter(({ mode }) => left.has(mode))
-  return { samples: ofThem(samples), uses: ofThem(uses), boundMs, version, lateMs: testbed.lateMs }
+  const networkUse = await testbed.networkUse()
+  return { samples: ofThem(samples), uses: ofThem(uses), boundMs, version, networkUse }
 }
 
 /** A system that loses or repeats messages cannot be compared by the times of the others. */

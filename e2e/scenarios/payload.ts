@@ -100,6 +100,8 @@ export const payload = defineExperiment({
 
   plan: (options): Plan => ({ sessionMs: sessionMs(options) }),
 
+  networks: ({ profile }) => (profile === undefined ? [] : [profile]),
+
   async measure(options, lab): Promise<Run> {
     const { sessions, sizes, modes, windows: count, messages, warmup, interval, wait, profile } = options
     lab.say(
@@ -114,7 +116,7 @@ export const payload = defineExperiment({
       'limits-outbox-bytes': 4 * largest,
     }
     const measured = await lab.sessions(sessions, async (session, opened) => {
-      const testbed = new Testbed('payload', options, opened)
+      const testbed = new Testbed('payload', options, session, opened)
       const server = await testbed.startServer(settings)
       const browser = await startBrowser({ headed: options.headed })
       opened.defer(browser.quit)
@@ -146,7 +148,7 @@ export const payload = defineExperiment({
           )
         }
       }
-      return { turns, lateMs: testbed.lateMs, version: browser.version }
+      return { turns, networkUse: await testbed.networkUse(), version: browser.version }
     })
     const turns = measured.flatMap((session) => session.turns)
     const { windows, seed, headed } = options
@@ -168,7 +170,7 @@ export const payload = defineExperiment({
       clock: { method: 'one machine', boundMs: Math.max(...turns.map(({ bounds }) => bounds)) },
       ...describeNetwork(
         profile,
-        measured.map(({ lateMs }) => lateMs),
+        measured.map(({ networkUse }) => networkUse),
       ),
     }
   },

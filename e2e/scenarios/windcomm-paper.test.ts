@@ -72,7 +72,7 @@ const experiment = { readings: 1200, rateHz: 4, holdMs: 300, intervalMs: 150 }
  */
 function steady(floorMs: number, queueMeanMs = 0): Profile {
   const delay: Delay = { floorMs, queueMeanMs, queueSdMs: queueMeanMs, correlationMs: 100, stalls: null }
-  return { name: 'steady', down: delay, up: delay, kilobitsPerSecond: null, source: 'test' }
+  return { name: 'steady', down: delay, up: delay, kilobitsPerSecond: null, loss: null, source: 'test' }
 }
 
 function latencies(profile: Profile, seed = 1) {

@@ -161,10 +161,13 @@ const paperRows: readonly PaperRow[] = [
   ['nagaoka', 'polling', 700.1, 711.0, 4.48],
 ]
 
+/** `nagaoka` of `nagaoka+1%`. */
+export const cityOf = (site: string) => site.split('+', 1)[0] ?? site
+
 /** In the table's order; empty for sites outside the paper. */
-export function paperTests(wanted: string, method: Method) {
+export function paperTests(site: string, method: Method) {
   return paperRows
-    .filter(([site, measured]) => site === wanted && measured === method)
+    .filter(([city, measured]) => city === cityOf(site) && measured === method)
     .map(([, , meanMs, sdMs, ratio]) => ({ meanMs, sdMs, ratio }))
 }
 

@@ -5,6 +5,7 @@ import { paperBoundMs } from '../lab/clock.ts'
 import { labelOf } from '../lab/mode-names.ts'
 import { hasArrived, totals } from '../lab/samples.ts'
 import { median } from '../lab/statistics.ts'
+import { describePackets } from '../lab/testbed.ts'
 import {
   asOnePath,
   cumulative,
@@ -21,6 +22,7 @@ import {
   figure,
   interval,
   nothing,
+  packetsSection,
   probability,
   type Section,
   signed,
@@ -57,7 +59,9 @@ import type { LinkUse, Site, WindSample } from './windcomm-testbed.ts'
 export function sectionsOf(run: WindRun, summary: WindSummary): readonly Section[] {
   const [means, ...beside] = tableOneSections(summary)
   const cells = { ...cellsSection(summary) }
+  const lossy = lossyNetworks(summary)
   return [
+    ...(lossy.length > 0 ? [packetsSection(lossy)] : []),
     means ?? cells,
     checksSection(summary),
     ...beside,
@@ -448,7 +452,19 @@ const testsTable = (tests: readonly TestSummary[], caption: string, p: string) =
     tests,
   )
 
-function networksSection({ sites, links }: WindSummary): Section {
+/** What those that lose packets did, over all methods. */
+const lossyNetworks = ({ sites, links }: WindSummary) =>
+  sites.flatMap(({ name, profile: { loss } }) => {
+    if (!loss) return []
+    const uses = links.filter(({ site }) => site === name).flatMap(({ packets }) => packets ?? [])
+    return [{ name: capital(name), ...describePackets(loss, uses, 'cubic') }]
+  })
+
+const packetWords =
+  'A network with loss carries IP packets: the server is on a host of its own, in a network namespace, and each method at each site reaches it over a path of its own. Both hosts’ TCP is Linux’s, with CUBIC; --faster does not scale its timeouts. The model of the methods knows no loss.'
+
+function networksSection(summary: WindSummary): Section {
+  const { sites, links } = summary
   const ways = sites.flatMap(({ profile, ...site }) =>
     (['down', 'up'] as const).map((way) => ({ ...site, way, profile, ...profile[way] })),
   )
@@ -477,7 +493,7 @@ function networksSection({ sites, links }: WindSummary): Section {
         'Links, from their start to the end of the run; late in milliseconds',
         [
           ['Site, method', ({ site, mode }) => cellLabel(site, mode)],
-          ['Connections', ({ opened }) => count(opened)],
+          ['Connections', ({ opened }) => (opened === null ? nothing : count(opened))],
           ['Up, kB', ({ upBytes }) => kilobytes(upBytes)],
           ['Down, kB', ({ downBytes }) => kilobytes(downBytes)],
           ['Late, counting', ({ lateMs }) => lateMs],
@@ -494,6 +510,7 @@ function networksSection({ sites, links }: WindSummary): Section {
     paragraphs: [
       'Each method at each site has its own link: a relay on this machine that delays every byte in each direction, in order, including handshakes. No two methods share a connection or a queue; one seed per site gives all of them the same course of queues and stalls.',
       'A queue is log-normal and correlated over the given time; a stall is a burst of loss that TCP waits out: what enters during it leaves at its end, in order. Late is the link’s own error: when it released something minus when it was due. “Counting” is the mean of both directions while readings counted; the other figures include the opening of the windows.',
+      ...(lossyNetworks(summary).length > 0 ? [packetWords] : []),
       ...sites.map(({ name, profile }) => `${capital(name)}: ${profile.source}`),
     ],
   }
@@ -535,7 +552,8 @@ export function method({ cells, warmUpReadings, readings, serverCpuMs, serialLin
   ]
 }
 
-function doubtsSection({ clock, drifts, cells, readings }: WindSummary): Section {
+function doubtsSection(summary: WindSummary): Section {
+  const { clock, drifts, cells, readings } = summary
   const drifted = drifts.filter(({ pCorrected }) => pCorrected <= 0.01)
   const drift = ({ site, mode, differenceMs, ci99Ms }: (typeof drifts)[number]) =>
     `${cellLabel(site, mode)} ${signed(differenceMs)} ms (${interval(ci99Ms)})`
@@ -546,7 +564,9 @@ function doubtsSection({ clock, drifts, cells, readings }: WindSummary): Section
   return {
     title: 'Doubts',
     paragraphs: [
-      'Simulation: no packet left this machine. The links delay bytes in order; slow start, congestion windows, acknowledgements and the loss of single packets are not modelled, and a burst of loss is a stall of the whole path.',
+      lossyNetworks(summary).length > 0
+        ? 'Simulation: no packet left this machine.'
+        : 'Simulation: no packet left this machine. The links delay bytes in order; slow start, congestion windows, acknowledgements and the loss of single packets are not modelled, and a burst of loss is a stall of the whole path.',
       `Clock: no stamp is off by more than ${figure(clock.largestErrorMs)} ms; a difference that two windows’ clocks could cause is left open.`,
       drifts.length === 0
         ? 'Drift: too few readings arrived to look for a trend.'

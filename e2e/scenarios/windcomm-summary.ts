@@ -21,6 +21,7 @@ import { count } from '../report/section.ts'
 import {
   baseline,
   capital,
+  cityOf,
   expectationOf,
   keepsUp,
   listed,
@@ -460,7 +461,7 @@ function outcomeOf(isWithin: boolean, isWithinWider: boolean): Outcome {
 function formulaCheck({ site, methods }: SitePrediction): Check | undefined {
   const polling = methods.find(({ method }) => modeOf[method] === modeOf.polling)
   const papers = paperFormulaError(site)
-  if (!polling || papers === null || !nearSites.includes(site)) return undefined
+  if (!polling || papers === null || !nearSites.includes(cityOf(site))) return undefined
   const { deviation } = polling
   const own = Math.min(papers, formulaWithin)
   const distance = Math.abs(deviation ?? Number.NaN)

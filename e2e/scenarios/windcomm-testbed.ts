@@ -16,7 +16,10 @@ import { requireMode } from '../lab/mode-names.ts'
 import { openNodeLink } from '../lab/node-link.ts'
 import { type Delivery, matchDeliveries } from '../lab/samples.ts'
 import { findFreePorts, makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
+import { everywhere } from '../lab/testbed.ts'
 import { type LinkFigures, lateBetween, startLink } from '../network/delay-link.ts'
+import { PacketNetwork } from '../network/packet-network.ts'
+import type { PathFigures, WayFigures } from '../network/packet-relay.ts'
 import type { Profile } from '../network/profiles.ts'
 import { baseline } from './windcomm-paper.ts'
 
@@ -99,11 +102,15 @@ export function refuseWrongClocks(clocks: readonly ComparedClock[], when: 'befor
   )
 }
 
-export interface LinkUse extends LinkFigures {
+export interface LinkUse extends Omit<LinkFigures, 'connections' | 'opened'> {
+  /** Connections; unknown if the link carries packets. */
+  readonly opened: number | null
   readonly site: string
   readonly mode: string
   /** Actual minus scheduled departure, mean over both directions. */
   readonly lateMs: number
+  /** If the link loses packets. */
+  readonly packets?: Readonly<Record<'up' | 'down', Pick<WayFigures, 'sent' | 'lost' | 'overflowed'>>>
 }
 
 interface Plan {
@@ -123,21 +130,22 @@ type Testbed = Awaited<ReturnType<typeof openTestbed>>
  * the closing of everything on `opened`.
  */
 async function openTestbed({ sites, modes, rateHz, polling }: Plan, opened: AsyncDisposableStack) {
-  const folder = await makeServerFolder('windcomm')
-  opened.defer(folder.remove)
+  const network = sites.some(({ profile }) => profile.loss) ? await PacketNetwork.open('cubic') : null
+  if (network) opened.defer(network.close)
   // Chosen first, because server and links need each other's addresses.
   const ports = await findFreePorts()
-  const started = sites.flatMap(({ name: site, profile, seed }) =>
+  const started = sites.flatMap(({ name: site, ...path }) =>
     modes.map(async ({ name: mode, http }) => {
-      const random = createSeededRandom(seed)
-      const link = await startLink({ targetPort: ports[http], profile, random })
-      opened.defer(() => link.close())
-      return { site, mode, link, origin: `https://localhost:${link.port}` }
+      return { site, mode, ...(await openPath({ ...path, port: ports[http] }, network, opened)) }
     }),
   )
   const links = await Promise.all(started)
+  const reached = network ? [network.control, ...links.map(({ origin }) => new URL(origin).hostname)] : []
+  const folder = await makeServerFolder('windcomm', undefined, reached)
+  opened.defer(folder.remove)
   const flags = folder.flags({
-    host: 'localhost',
+    host: network ? everywhere : 'localhost',
+    ...(network && { access: 'open' }),
     port: ports['2'],
     'http1-port': ports['1.1'],
     // Pages also read the server's clock at its own port, another origin.
@@ -149,7 +157,8 @@ async function openTestbed({ sites, modes, rateHz, polling }: Plan, opened: Asyn
     'sensor-source': 'simulated',
     'sensor-rate-hz': rateHz,
   })
-  const server = await startServerProcess(serverProgram, flags)
+  const where = network ? { host: network.control, through: network.there } : {}
+  const server = await startServerProcess(serverProgram, flags, where)
   opened.defer(server.close)
   return {
     server,
@@ -162,15 +171,46 @@ async function openTestbed({ sites, modes, rateHz, polling }: Plan, opened: Asyn
       if (!found) throw new Error(`There is no link for ${mode} at ${site}.`)
       return found.origin
     },
-    linkFigures: () => links.map(({ site, mode, link }) => ({ site, mode, ...link.figures() })),
+    async linkFigures() {
+      const packets = (await network?.figures()) ?? []
+      return links.map(({ site, mode, figures }) => ({ site, mode, ...figures(packets) }))
+    },
   }
+}
+
+type PathUse = Omit<LinkUse, 'site' | 'mode' | 'lateMs'>
+
+/** To the server's port: a link, or on the far host packets. */
+async function openPath(
+  { profile, seed, port }: Pick<Site, 'profile' | 'seed'> & { readonly port: number },
+  network: PacketNetwork | null,
+  opened: AsyncDisposableStack,
+): Promise<{ origin: string; figures: (packets: readonly PathFigures[]) => PathUse }> {
+  if (network && profile.loss) {
+    const { number, address } = await network.addPath(profile, seed)
+    return {
+      origin: `https://${address}:${port}`,
+      figures(paths) {
+        const path = paths.find((one) => one.number === number)
+        if (!path) throw new Error(`There is no path ${number}.`)
+        const { up, down } = path
+        const bytes = { upBytes: up.bytes, downBytes: down.bytes }
+        return { opened: null, ...bytes, up: up.late, down: down.late, packets: { up, down } }
+      },
+    }
+  }
+  const random = createSeededRandom(seed)
+  const target = { targetPort: port, ...(network && { targetHost: network.control }) }
+  const link = await startLink({ ...target, profile, random })
+  opened.defer(() => link.close())
+  return { origin: `https://localhost:${link.port}`, figures: () => link.figures() }
 }
 
 type ListeningWindow = Pick<Page, 'site' | 'mode' | 'link' | 'receipts'>
 
 /** One channel per window: no presence messages from other sites. */
 function channelOf(site: string, mode: string): string {
-  return `windcomm-${site}-${mode.replace('/', '-')}`
+  return `windcomm-${site}-${mode}`.replaceAll(/[^a-z0-9.-]/g, '-')
 }
 
 type Page = Awaited<ReturnType<typeof openPage>>
@@ -299,7 +339,7 @@ export async function measureWind(plan: Plan, { signal, progress }: Lab) {
   progress.say(`Clocks are off by ${errorMs.toFixed(2)} ms at most; warming up.`)
   const first = await warmUp(windows, reference, signal)
   const usedBefore = await testbed.server.figures()
-  const linksBefore = testbed.linkFigures()
+  const linksBefore = await testbed.linkFigures()
   const timer = setInterval(() => {
     progress.update(`${reference.readings.length - first} of ${plan.readings} readings`)
   }, progressEveryMs)
@@ -314,9 +354,10 @@ export async function measureWind(plan: Plan, { signal, progress }: Lab) {
   const last = readings.at(-1)
   // Readings still missing count as lost.
   if (last) await untilEverywhere(windows, last, signal)
-  const links = testbed
-    .linkFigures()
-    .map((after, place) => ({ ...after, lateMs: lateBetween(linksBefore[place] ?? after, after) }))
+  const links = (await testbed.linkFigures()).map((after, place) => ({
+    ...after,
+    lateMs: lateBetween(linksBefore[place] ?? after, after),
+  }))
   const usedAfter = await testbed.server.figures()
   const after = await compareClocks('after')
   const received = await Promise.all(windows.map((window) => samplesOf(window, readings)))

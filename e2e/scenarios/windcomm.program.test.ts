@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { optionsOf, startLab, testRefusals } from '../lab/testing.ts'
+import { whyNoPackets } from '../network/packet-network.ts'
 import { readCompressed } from '../report/render.ts'
 import { windcomm } from './windcomm.ts'
 import type { WindSummary } from './windcomm-summary.ts'
@@ -33,7 +34,9 @@ test('thirty readings reach twelve windows once and in order, and the report is 
   }
   assert.equal(summary.links.length, 12)
   assert.ok(
-    summary.links.every(({ upBytes, downBytes, opened }) => upBytes > 0 && downBytes > 0 && opened > 0),
+    summary.links.every(
+      ({ upBytes, downBytes, opened }) => upBytes > 0 && downBytes > 0 && (opened ?? 0) > 0,
+    ),
   )
   assert.deepEqual([summary.rateHz, summary.holdMs, summary.intervalMs, summary.faster], [40, 30, 15, 10])
   assert.deepEqual(
@@ -45,6 +48,29 @@ test('thirty readings reach twelve windows once and in order, and the report is 
   assert.equal(samples.length, 1 + 12 * 30)
   const files = ['figures', 'readings.csv', 'report.html', 'report.md', 'samples.csv.gz', 'summary.json']
   assert.deepEqual((await readdir(out)).sort(), files)
+})
+
+const noPackets = whyNoPackets()
+const skip = noPackets === null ? false : `No packets can be lost here: ${noPackets}.`
+
+test('readings reach windows behind a network that loses packets, beside one that only delays', {
+  skip,
+}, async (t) => {
+  const out = join(folder, 'lossy')
+  const size = ['--faster', '10', '--browsers-at', 'none', '--readings', '30', '--seed', '7']
+  const networks = ['--sites', 'edmonton,nagaoka+5%', '--modes', 'websocket/1.1,long-polling/1.1']
+  const run = startLab(t, 'windcomm', ...networks, ...size, '--out', out)
+  const [code] = await run.ended
+  assert.equal(code, 0, run.said())
+  const summary: WindSummary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
+  for (const { site, mode, n, meanMs } of summary.cells) {
+    assert.equal(n, 30, `${mode} at ${site}`)
+    assert.ok((meanMs ?? 0) > (site === 'edmonton' ? 3.8 : 12), `${mode} at ${site}: ${meanMs} ms`)
+  }
+  const packets = summary.links.map(({ packets }) => packets)
+  assert.deepEqual(packets.slice(0, 2), [undefined, undefined])
+  for (const each of packets.slice(2)) assert.ok(each && each.up.sent > 20 && each.down.sent > 20)
+  assert.match(await readFile(join(out, 'report.md'), 'utf8'), /Nagaoka\+5%, to the windows/)
 })
 
 test('a finished run is analysed again: the same samples, another report, no server', {
@@ -102,7 +128,7 @@ test('sites are used once, and browsers may be anywhere or nowhere', () => {
 })
 
 testRefusals(windcomm, [
-  ['--sites lund,atlantis', /--sites is "lund,atlantis": there are loopback, lan, mobile, edmonton/],
+  ['--sites lund,atlantis', /--sites is "lund,atlantis": there are loopback, lan, wan, mobile, edmonton/],
   ['--sites ,', /--sites names no site/],
   ['--modes sse/3', /--modes names "sse\/3"/],
   ['--modes sse/2', /--modes must also name websocket\/1\.1/],

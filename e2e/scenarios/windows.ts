@@ -82,6 +82,8 @@ export const windows = defineExperiment({
 
   plan: (options): Plan => ({ sessionMs: sessionMs(options) }),
 
+  networks: ({ profile }) => (profile === undefined ? [] : [profile]),
+
   async measure(options, lab): Promise<Run> {
     const { sessions, counts, browsers, keys, interval, warmup, patience, wait, seed, profile } = options
     const { modes, share, peers } = options
@@ -92,7 +94,7 @@ export const windows = defineExperiment({
     const random = createSeededRandom(seed)
     // Each cell has its own browsers, so that none inherits another's connections.
     const measured = await lab.sessions(sessions, async (session, opened) => {
-      const testbed = new Testbed('windows', options, opened)
+      const testbed = new Testbed('windows', options, session, opened)
       const systems: System[] = []
       for (const one of share) {
         const server = await testbed.startServer({ share: one, editor: 'shared', 'merge-ms': 0 })
@@ -111,7 +113,7 @@ export const windows = defineExperiment({
             cells.push(one)
             lab.say(cellWords(one.cell))
           }
-      return { cells, lateMs: testbed.lateMs }
+      return { cells, networkUse: await testbed.networkUse() }
     })
     const cells = measured.flatMap((session) => session.cells)
     return {
@@ -129,7 +131,7 @@ export const windows = defineExperiment({
       clock: { method: 'one machine', boundMs: Math.max(...cells.map(({ boundMs }) => boundMs)) },
       ...describeNetwork(
         profile,
-        measured.map(({ lateMs }) => lateMs),
+        measured.map(({ networkUse }) => networkUse),
       ),
     }
   },
