@@ -188,6 +188,8 @@ export class Crosswind {
   readonly #proof: URLSearchParams
   readonly #ending = new AbortController()
   readonly #rooms = new Map<string, Follower>()
+  /** Those that the server lets this client read. */
+  readonly #read = new Set<string>()
   readonly #answers = new Map<string, PromiseWithResolvers<{ readonly seq: number }>>()
   readonly #onState = new Set<(state: ConnectionState) => void>()
   #state: ConnectionState
@@ -229,7 +231,10 @@ export class Crosswind {
     this.#rooms.set(name, follower)
     const read = async () => {
       const link = await this.#open(name)
-      link.read([...this.#rooms.keys()])
+      // Refused in the stream, it would end the stream for all.
+      if (!this.#read.has(name)) await this.#page(name, 'newest')
+      if (this.#rooms.has(name)) this.#read.add(name)
+      link.read([...this.#read])
       return link.cursor ?? ''
     }
     const show = (state: unknown) => this.#then((link) => link.setAwareness(state, false, name))
@@ -309,8 +314,9 @@ export class Crosswind {
   #forget(name: string, follower: Follower): void {
     if (this.#rooms.get(name) !== follower) return
     this.#rooms.delete(name)
+    this.#read.delete(name)
     // A stream has at least one channel.
-    if (this.#rooms.size > 0) this.#then((link) => link.read([...this.#rooms.keys()]))
+    if (this.#read.size > 0) this.#then((link) => link.read([...this.#read]))
   }
 
   /**
@@ -336,13 +342,20 @@ export class Crosswind {
     }
   }
 
-  #open(first: string): Promise<Link> {
-    this.#opened ??= this.#begin(first).catch((error) => {
-      // Whoever opens a channel next may have another token.
-      this.#opened = null
-      throw error
-    })
-    return this.#opened
+  /** Rejects if the server refuses this channel; whoever waited for it tries its own. */
+  async #open(name: string): Promise<Link> {
+    for (;;) {
+      const isFirst = !this.#opened
+      this.#opened ??= this.#begin(name).catch((error) => {
+        this.#opened = null
+        throw error
+      })
+      try {
+        return await this.#opened
+      } catch (error) {
+        if (isFirst) throw error
+      }
+    }
   }
 
   /** Gets another ticket. Rejects with an `HttpError`, 401 if the application refuses. */
@@ -357,7 +370,8 @@ export class Crosswind {
 
   async #begin(first: string): Promise<Link> {
     const [link, { cursor }] = await Promise.all([this.#link, this.#page(first, 'newest', true)])
-    link.read([...this.#rooms.keys()])
+    this.#read.add(first)
+    link.read([first])
     if (!this.#ending.signal.aborted) link.open(cursor)
     if (typeof document !== 'undefined') watchWakeUps(document, window, link)
     return link

@@ -341,3 +341,21 @@ test('after close() a message is rejected', async (t) => {
   client.close()
   await assert.rejects(room.publish({ text: 'too late' }), /^Error: The connection was closed\.$/)
 })
+
+test('a channel that may not be read leaves the others of its connection alone', async (t) => {
+  const { open } = await start(t, { authorize: () => ({ read: ['room.1'], write: ['room.*'] }) })
+  for (const names of [
+    ['room.2', 'room.1'],
+    ['room.1', 'room.2'],
+  ]) {
+    const opened = open()
+    const rooms = new Map(names.map((name) => [name, opened.channel<Said>(name)]))
+    const [allowed, refused] = [rooms.get('room.1'), rooms.get('room.2')] as [Room<Said>, Room<Said>]
+    const heard = texts(allowed, 1)
+    await assert.rejects(new Promise((_resolve, reject) => refused.on('error', reject)), {
+      code: 'not-invited-there',
+    })
+    await allowed.publish({ text: 'hello' })
+    assert.deepEqual(await heard, ['hello'])
+  }
+})
