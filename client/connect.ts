@@ -90,8 +90,6 @@ export interface ConnectionState {
 }
 
 /** What takes a channel's messages as they come. */
-const closed = () => new Error('The connection was closed.')
-
 export interface Follower {
   take(message: Message, cursor: string): void
   /** The stream has the channel, from this cursor on. */
@@ -139,21 +137,20 @@ function chainOf({ modes: names, transports }: OverOptions, base: string): Chain
   const chosen =
     names?.map((name) => {
       const mode = known.find((one) => one.name === name)
-      if (!mode) throw unknownMode('connect', name, known)
+      if (!mode) throw unknownMode(name, known)
       return mode
     }) ?? known
   const isSecure = base.startsWith('https:')
   const possible = chosen.filter(({ http }) => isSecure || !needsTls[http])
-  if (possible.length === 0)
-    throw new Error(`connect: the modes ${namesOf(chosen)} need https; add one of HTTP/1.1.`)
+  if (possible.length === 0) throw new Error(`Only over https: ${namesOf(chosen)}.`)
   return possible.map((mode, place) => ({
     ...mode,
     fallback: possible[place + 1]?.name ?? null,
   })) as unknown as Chain
 }
 
-function unknownMode(what: string, name: string, known: readonly Mode[]): Error {
-  return new Error(`${what}: there is no mode "${name}"; there are ${namesOf(known)}.`)
+function unknownMode(name: string, known: readonly Mode[]): Error {
+  return new Error(`There is no mode "${name}"; there are ${namesOf(known)}.`)
 }
 
 const namesOf = (modes: readonly Mode[]) => modes.map(({ name }) => name).join(', ')
@@ -227,29 +224,28 @@ export class Crosswind {
 
   /** For the package's other doors, too: a channel of any kind. Throws if it is in use. */
   follow(name: string, follower: Follower): Following {
-    if (this.#rooms.has(name)) throw new Error(`The channel "${name}" is in use on this connection.`)
+    if (this.#rooms.has(name)) throw new Error(`Channel "${name}" is in use.`)
     this.#rooms.set(name, follower)
-    const read = async () => {
-      const link = await this.#open(name)
+    const reading = this.#open(name).then(async (link) => {
       // Refused in the stream, it would end the stream for all.
       if (!this.#read.has(name)) await this.#page(name, 'newest')
       if (this.#rooms.has(name)) this.#read.add(name)
       link.read([...this.#read])
       return link.cursor ?? ''
-    }
+    })
     const show = (state: unknown) => this.#then((link) => link.setAwareness(state, false, name))
     this.#watch(
       name,
       follower,
-      read().then((cursor) => follower.joined?.(cursor)),
+      reading.then((cursor) => follower.joined?.(cursor)),
     )
     return {
       mostUnderWay: () => this.#modeNamed(this.#state.mode)?.mostUnderWay ?? 1,
       page: async (after) => {
-        await read()
+        await reading
         return this.#page(name, after)
       },
-      publish: (kind, body) => this.#publish(name, kind, body),
+      publish: (kind, body) => this.#publish(name, kind, body, reading),
       show,
       leave: () => {
         show(null)
@@ -266,15 +262,14 @@ export class Crosswind {
   /** Uses another of its modes first. Throws if it has no such mode. */
   switch(name: string): void {
     const mode = this.#modeNamed(name)
-    if (!mode) throw unknownMode('switch', name, this.#modes)
+    if (!mode) throw unknownMode(name, this.#modes)
     this.#then((link) => link.switchMode(mode))
   }
 
   close(): void {
-    this.#ending.abort()
+    this.#ending.abort(new Error('The connection was closed.'))
     this.#link.then((link) => link.close(), nothingPlanned)
-    for (const { reject } of this.#answers.values()) reject(closed())
-    this.#answers.clear()
+    for (const { reject } of this.#answers.values()) reject(this.#ending.signal.reason)
   }
 
   #modeNamed(name: string): Mode | undefined {
@@ -290,16 +285,15 @@ export class Crosswind {
     channel: string,
     kind: K,
     body: Bodies[K],
+    reading: Promise<unknown>,
   ): Promise<{ readonly seq: number }> {
-    if (this.#ending.signal.aborted) throw closed()
-    const opened = this.#open(channel)
+    this.#ending.signal.throwIfAborted()
     // What is published before the server was reached waits in the outbox, too.
     const draft = (await this.#link).publish(channel, kind, body)
-    if (!draft)
-      throw new RefusedError('outbox-full', 'Too much is waiting to be sent; try again once connected.')
+    if (!draft) throw new RefusedError('outbox-full', 'Too many messages wait to be sent.')
     const answer = Promise.withResolvers<{ readonly seq: number }>()
     this.#answers.set(draft.id, answer)
-    opened.catch(answer.reject)
+    reading.catch(answer.reject)
     return answer.promise
   }
 
@@ -344,18 +338,16 @@ export class Crosswind {
 
   /** Rejects if the server refuses this channel; whoever waited for it tries its own. */
   async #open(name: string): Promise<Link> {
-    for (;;) {
-      const isFirst = !this.#opened
-      this.#opened ??= this.#begin(name).catch((error) => {
-        this.#opened = null
-        throw error
-      })
+    while (this.#opened) {
       try {
         return await this.#opened
-      } catch (error) {
-        if (isFirst) throw error
+      } catch {
+        // The channel that opened was refused; try this one.
       }
     }
+    this.#opened = this.#begin(name)
+    this.#opened.catch(() => (this.#opened = null))
+    return this.#opened
   }
 
   /** Gets another ticket. Rejects with an `HttpError`, 401 if the application refuses. */
@@ -369,7 +361,8 @@ export class Crosswind {
   }
 
   async #begin(first: string): Promise<Link> {
-    const [link, { cursor }] = await Promise.all([this.#link, this.#page(first, 'newest', true)])
+    const { cursor } = await this.#page(first, 'newest', true)
+    const link = await this.#link
     this.#read.add(first)
     link.read([first])
     if (!this.#ending.signal.aborted) link.open(cursor)
@@ -470,7 +463,7 @@ class Others implements Presence {
     if (bytes === 0 || bytes > mostStateBytes)
       throw new RefusedError(
         'bad-shape',
-        `presence.set: a state is JSON of at most ${mostStateBytes} bytes; this one has ${bytes}.`,
+        `A state has at most ${mostStateBytes} bytes of JSON, not ${bytes}.`,
       )
     // The application may change its own.
     this.#show(JSON.parse(JSON.stringify(state)))

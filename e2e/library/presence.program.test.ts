@@ -77,7 +77,7 @@ test('a state that is not JSON, or has more than 4096 bytes, is refused', async 
   for (const state of ['x'.repeat(4095), undefined])
     assert.throws(() => presence.set(state), {
       code: 'bad-shape',
-      message: /^presence\.set: a state is JSON of at most 4096 bytes; this one has (4097|0)\.$/,
+      message: /^A state has at most 4096 bytes of JSON, not (4097|0)\.$/,
     })
 })
 

@@ -112,15 +112,17 @@ async function startCrosswind(t: TestContext, mode: string): Promise<Chat> {
       return {
         heard,
         is: (connected) => untilState(opened, ({ status }) => (status === 'open') === connected),
-        settled: () =>
-          new Promise<void>((resolve) => {
+        async settled() {
+          const isHeard = new Promise<void>((resolve) => {
             const off = room.on('message', ({ data }) => {
               if (data.text !== settle) return
               off()
               resolve()
             })
-            void room.publish({ text: settle })
-          }),
+          })
+          await room.publish({ text: settle })
+          await isHeard
+        },
       }
     },
   }
