@@ -288,6 +288,19 @@ async function share(address: string, { content, caret }: Editor): Promise<void>
       [],
     )
   }
+  await bob.page.keyboard.down('Control')
+  for (let times = 0; times < 3; times += 1) await bob.page.keyboard.press('z')
+  await bob.page.keyboard.up('Control')
+  // Undo reverts one's own.
+  for (const { page } of [ann, bob, late])
+    await page.waitForFunction(
+      (where) => {
+        const text = document.querySelector(where)?.textContent ?? ''
+        return text.includes('hello') && !text.includes('world')
+      },
+      { polling: 50 },
+      content,
+    )
 }
 
 const tokens = Array.from({ length: 2000 }, (_, index) => `${index + 1} `)
