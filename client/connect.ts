@@ -290,7 +290,7 @@ export class Crosswind {
     this.#ending.signal.throwIfAborted()
     // What is published before the server was reached waits in the outbox, too.
     const draft = (await this.#link).publish(channel, kind, body)
-    if (!draft) throw new RefusedError('outbox-full', 'Too many messages wait to be sent.')
+    if (!draft) throw new RefusedError('outbox-full', 'Too many messages are waiting to be sent.')
     const answer = Promise.withResolvers<{ readonly seq: number }>()
     this.#answers.set(draft.id, answer)
     reading.catch(answer.reject)
