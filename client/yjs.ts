@@ -295,8 +295,11 @@ export class CrosswindProvider {
       if (channel !== this.#channel) return
       const isEmpty = this.doc.store.clients.size === 0
       this.#apply(messages)
-      this.#difference = isEmpty ? null : this.#differenceTo(messages)
-      this.#waiting = this.#difference ? [this.#difference] : []
+      // What waits for an empty document was written by its observers just now.
+      if (!isEmpty) {
+        this.#difference = this.#differenceTo(messages)
+        this.#waiting = this.#difference ? [this.#difference] : []
+      }
       this.#uncertain = 0
       this.#isBehind = false
       if (this.#status === 'open') this.#setSynced(true)

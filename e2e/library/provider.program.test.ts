@@ -163,6 +163,21 @@ test('it is synced when the document has what was stored', async (t) => {
 
 // Hocuspocus: unsynced changes
 
+test('what an observer changes while the document is loaded is stored', async (t) => {
+  const { crosswind, provide } = await startDocuments(t)
+  const writer = provide()
+  writer.doc.getText('body').insert(0, 'one  two')
+  await writer.whenSaved()
+  const reader = provide()
+  // As an editor does that corrects what it shows.
+  reader.doc.getText('body').observe(({ target }) => {
+    if (String(target).includes('  ')) target.delete(4, 1)
+  })
+  await synced(reader)
+  await reader.whenSaved()
+  assert.equal(String((await crosswind.document('doc.1')).getText('body')), 'one two')
+})
+
 test('nothing is unsaved at first; a change is, until it is stored', async (t) => {
   const { provide } = await startDocuments(t)
   const provider = provide()
