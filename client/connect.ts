@@ -14,7 +14,8 @@ import { type HttpVersion, type Mode, needsTls } from '../server/wire/modes.ts'
 import { nothingPlanned } from '../server/wire/time.ts'
 import { browserTimers, now, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
-import { Link, type LinkOutbox, type LinkState } from './link.ts'
+import { isRefusal, Link, type LinkOutbox, type LinkState } from './link.ts'
+import { listen, type Off, tell } from './listeners.ts'
 import { fingerprintOf, newKey } from './names.ts'
 import { bytesOf, Outbox, type OutboxListener, type OutboxOptions } from './outbox.ts'
 import { asClosing, Http, usualTimeoutMs } from './transports/http.ts'
@@ -123,9 +124,6 @@ export interface Following {
   show(state: unknown): void
   leave(): void
 }
-
-/** Stops listening. */
-type Off = () => void
 
 const usualModes = ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1']
 
@@ -255,8 +253,7 @@ export class Crosswind {
   }
 
   on(_event: 'state', listener: (state: ConnectionState) => void): Off {
-    this.#onState.add(listener)
-    return () => void this.#onState.delete(listener)
+    return listen(this.#onState, listener)
   }
 
   /** Uses another of its modes first. Throws if it has no such mode. */
@@ -326,9 +323,9 @@ export class Crosswind {
         return (await this.#http.get<Page>(`/channels/${encodeURIComponent(channel)}?${query}`)).answer
       } catch (error) {
         const closing = asClosing(error)
-        const isFinal = closing.code === 'refused' || closing.code === 'uninvited'
-        if (this.#ending.signal.aborted || isFinal) throw error
-        isExpired ||= closing.code === 'expired'
+        const hasEnded = closing.code === 'expired'
+        if (this.#ending.signal.aborted || (isRefusal(closing) && !hasEnded)) throw error
+        isExpired ||= hasEnded
         // The stream may be open meanwhile.
         if (this.#state.status !== 'open') this.#changed({ status: 'waiting', reason: closing.sentence })
         await new Promise((resolve) => setTimeout(resolve, this.#retry.pauseMs(closing)))
@@ -384,14 +381,7 @@ export class Crosswind {
         baseFor: (http) => this.#baseFor(http),
         window: name,
         outbox: (listener) => drafts?.outbox(kept, listener, this.#base) ?? new Outbox(kept, listener),
-        renewSession: () =>
-          this.#renew().then(
-            () => true,
-            (error) => {
-              if (asClosing(error).code === 'uninvited') return false
-              throw error
-            },
-          ),
+        renewSession: () => this.#renew(),
       },
       {
         onState: ({ state, mode, reason }) => this.#changed({ status: state, mode, reason }),
@@ -421,7 +411,7 @@ export class Crosswind {
 
   #changed(change: Partial<ConnectionState>): void {
     this.#state = { ...this.#state, ...change }
-    for (const listener of this.#onState) listener(this.#state)
+    tell(this.#onState, this.#state)
   }
 }
 
@@ -454,8 +444,7 @@ class Others implements Presence {
   }
 
   on(_event: 'change', listener: (states: Presence['states']) => void): Off {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
+    return listen(this.#listeners, listener)
   }
 
   set(state: unknown): void {
@@ -474,7 +463,7 @@ class Others implements Presence {
     for (const { window, state } of windows)
       if (state === null) this.states.delete(window)
       else if (window !== own) this.states.set(window, state)
-    for (const listener of this.#listeners) listener(this.states)
+    tell(this.#listeners, this.states)
   }
 }
 
@@ -515,16 +504,15 @@ class Feed<Data> implements Room<Data>, Follower {
   }
 
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off {
-    this.#listeners[event].add(listener)
-    return () => void this.#listeners[event].delete(listener)
+    return listen(this.#listeners[event], listener)
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void> {
     const waiting: (() => RoomMessage<Data>)[] = []
-    let next = Promise.withResolvers<void>()
+    let wake = nothingPlanned
     const add = (take: () => RoomMessage<Data>) => {
       waiting.push(take)
-      next.resolve()
+      wake()
     }
     const offs = [
       this.on('message', (message) => add(() => message)),
@@ -538,10 +526,7 @@ class Feed<Data> implements Room<Data>, Follower {
       for (;;) {
         const take = waiting.shift()
         if (take) yield take()
-        else {
-          await next.promise
-          next = Promise.withResolvers()
-        }
+        else await new Promise<void>((resolve) => (wake = resolve))
       }
     } finally {
       for (const off of offs) off()
@@ -601,19 +586,19 @@ class Feed<Data> implements Room<Data>, Follower {
     if (!isKind(message, 'json') || message.seq <= this.#newest) return
     const { id, channel, seq, from, body } = message
     this.#newest = seq
-    const shown = { id, channel, seq, cursor, from, user: body.user, data: body.data as Data }
-    for (const listener of this.#listeners.message) listener(shown)
+    const { user, data } = body
+    tell(this.#listeners.message, { id, channel, seq, cursor, from, user, data: data as Data })
   }
 
   /** The numbers may begin anew. */
   #gap(): void {
     this.#newest = 0
-    for (const listener of this.#listeners.gap) listener()
+    tell(this.#listeners.gap)
   }
 
   fail(error: unknown): void {
     if (this.#listeners.error.size === 0) throw error
-    for (const listener of this.#listeners.error) listener(error)
+    tell(this.#listeners.error, error)
   }
 }
 

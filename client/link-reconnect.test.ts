@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LinkOptions } from './link.ts'
 import { mode, openLink, settled } from './testing.ts'
+import { HttpError } from './transports/http.ts'
 import type { Closing } from './transports/transport.ts'
 
 test('a stream that is silent for two and a half heartbeats is closed and reopened', () => {
@@ -237,13 +238,17 @@ test('polls have their own time limits: an idle one does not count as dead', () 
   assert.equal(streams.length, 1)
 })
 
+const notInvited = () =>
+  Promise.reject(
+    new HttpError({ status: 401, text: '{"code":"no-session","message":"Open your link again."}' }),
+  )
+
 const expired = { code: 'expired', sentence: 'The session has ended.', retryAfterMs: 0 } as const
 
 test('an expired session is renewed, and the stream resumes from the cursor at once', async () => {
   let renewals = 0
   const renewSession = async () => {
     renewals += 1
-    return true
   }
   const { time, newest, heard } = openLink({ renewSession })
   newest().welcome()
@@ -270,11 +275,11 @@ test('a session that keeps expiring after each renewal does not cause a loop', a
 })
 
 test('a guest whose invitation ended is told so, and asks at most once a minute', async () => {
-  const { time, streams, newest, heard } = openLink({ renewSession: async () => false })
+  const { time, streams, newest, heard } = openLink({ renewSession: notInvited })
   newest().welcome()
   newest().end(expired)
   await settled()
-  assert.match(heard.newest?.reason ?? '', /no longer invited; open your link again/)
+  assert.match(heard.newest?.reason ?? '', /^Open your link again\.$/)
   time.advance(59_999)
   assert.equal(streams.length, 1)
   time.advance(1)
@@ -295,7 +300,7 @@ test('a refused stream looks lost: after the second time the session is checked'
   const { time, streams, newest, heard } = openLink({
     renewSession: async () => {
       asked.push(streams.length)
-      return false
+      return notInvited()
     },
   })
   newest().end()
@@ -304,7 +309,7 @@ test('a refused stream looks lost: after the second time the session is checked'
   newest().end()
   await settled()
   assert.deepEqual(asked, [2])
-  assert.match(heard.newest?.reason ?? '', /no longer invited/)
+  assert.match(heard.newest?.reason ?? '', /^Open your link again\.$/)
   assert.equal(heard.newest?.mode, 'sse/2')
   time.advance(50_000)
   assert.equal(streams.length, 2)

@@ -23,6 +23,7 @@ import { Connection } from './connection.ts'
 import { type Fall, Fallback, Retry } from './fallback.ts'
 import type { LinkClock } from './link-clock.ts'
 import type { Outbox, OutboxListener } from './outbox.ts'
+import { asClosing } from './transports/http.ts'
 import type { Closing, Transports } from './transports/transport.ts'
 
 export interface LinkState {
@@ -63,8 +64,8 @@ export interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
   readonly channels: readonly string[]
   /** Compares this window's clock with the server's; without it, readings are null. */
   readonly clock?: typeof LinkClock
-  /** False when this browser is no longer invited; rejects when the server is unreachable. */
-  readonly renewSession: () => Promise<boolean>
+  /** Rejects with an `HttpError` when the server refuses, with any other when it is unreachable. */
+  readonly renewSession: () => Promise<unknown>
 }
 
 export interface LinkListener extends OutboxListener {
@@ -83,13 +84,10 @@ export interface LinkListener extends OutboxListener {
   onAwareness(frame: AwarenessFrame): void
 }
 
-const uninvited: Closing = {
-  code: 'uninvited',
-  sentence: 'This browser is no longer invited; open your link again.',
-  retryAfterMs: null,
-}
-
 const offlineSentence = 'This browser is offline.'
+
+/** Asking again soon is useless. */
+export const isRefusal = ({ code }: Closing) => ['refused', 'uninvited', 'expired'].includes(code)
 
 /** EventSource and WebSocket report refusals as losses, so the session is checked. */
 const lossesBeforeSessionCheck = 2
@@ -302,7 +300,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     }
     this.#stopProbing()
     if (closing.code === 'expired') this.#renew(closing)
-    else if (closing.code === 'refused' || closing.code === 'uninvited') this.#waitLong(closing)
+    else if (isRefusal(closing)) this.#waitLong(closing)
     else this.#wait(closing)
   }
 
@@ -344,11 +342,11 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     if (isAtOnce) this.#retry.startOver()
     this.#waitFor(this.#retry.pauseMs(isAtOnce ? { code, retryAfterMs: 0 } : closing), sentence)
     if (this.#losses !== lossesBeforeSessionCheck) return
-    this.#options.renewSession().then(
-      (isInvited) => !isInvited && this.#isWaiting() && this.#waitLong(uninvited),
-      // The server is unreachable, which is already known.
-      () => undefined,
-    )
+    this.#options.renewSession().catch((error) => {
+      const refusal = asClosing(error)
+      // Otherwise the server is unreachable, which is already known.
+      if (isRefusal(refusal) && this.#isWaiting()) this.#waitLong(refusal)
+    })
   }
 
   #waitLong({ code, sentence, retryAfterMs }: Closing): void {
@@ -367,13 +365,16 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#fallback.closed(closing.code)
     this.#report('waiting', { reason: closing.sentence })
     this.#options.renewSession().then(
-      (isInvited) => {
+      // The pause grows from the second time on, to prevent a loop.
+      () =>
+        this.#isWaiting() &&
+        this.#waitFor(this.#retry.pauseMs({ ...closing, retryAfterMs: 0 }), closing.sentence),
+      (error) => {
+        const refusal = asClosing(error)
         if (!this.#isWaiting()) return
-        // The pause grows from the second time on, to prevent a loop.
-        if (isInvited) this.#waitFor(this.#retry.pauseMs({ ...closing, retryAfterMs: 0 }), closing.sentence)
-        else this.#waitLong(uninvited)
+        if (isRefusal(refusal)) this.#waitLong(refusal)
+        else this.#wait({ ...closing, code: 'lost' })
       },
-      () => this.#isWaiting() && this.#wait({ ...closing, code: 'lost' }),
     )
   }
 

@@ -247,7 +247,7 @@ export function openLink(change: Circumstances = {}) {
     channels: ['main', 'wind'],
     mode: several,
     modes,
-    renewSession: () => Promise.resolve(true),
+    renewSession: () => Promise.resolve(),
     timers: time,
     random: () => 1,
     clock: LinkClock,

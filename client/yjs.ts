@@ -16,6 +16,7 @@ import {
   type Following,
   RefusedError,
 } from './connect.ts'
+import { report, tell } from './listeners.ts'
 
 export interface ProviderOptions extends ConnectOptions {
   /** False to wait for `connect()`. */
@@ -201,7 +202,8 @@ export class CrosswindProvider {
   }
 
   #emit<Event extends EventName>(event: Event, ...given: ProviderEvents[Event]): void {
-    for (const listener of [...(this.#listeners.get(event) ?? [])]) (listener as Listener<Event>)(...given)
+    const listeners = [...(this.#listeners.get(event) ?? [])]
+    tell<ProviderEvents[Event]>(listeners as Listener<Event>[], ...given)
   }
 
   // The connection
@@ -266,9 +268,17 @@ export class CrosswindProvider {
 
   #apply(messages: readonly Message[], doc = this.doc): void {
     const updates = messages.filter((message) => isKind(message, 'update'))
-    doc.transact(() => {
-      for (const { body } of updates) Y.applyUpdate(doc, fromBase64(body.update), this)
-    }, this)
+    let isApplied = false
+    try {
+      doc.transact(() => {
+        for (const { body } of updates) Y.applyUpdate(doc, fromBase64(body.update), this)
+        isApplied = true
+      }, this)
+    } catch (error) {
+      if (!isApplied) throw error
+      // Thrown by an observer of the document.
+      report(error)
+    }
   }
 
   #newLog(): void {
@@ -437,13 +447,14 @@ export class CrosswindProvider {
     if (before !== undefined && before !== client) this.#hide([window])
     this.#shown.set(window, client)
     const source = { meta: new Map([[client, { clock, lastUpdated: 0 }]]) } as unknown as Awareness
-    applyAwarenessUpdate(awareness, encodeAwarenessUpdate(source, [client], new Map([[client, state]])), this)
+    const update = encodeAwarenessUpdate(source, [client], new Map([[client, state]]))
+    attempt(() => applyAwarenessUpdate(awareness, update, this))
   }
 
   #hide(windows: readonly string[]): void {
     const clients = windows.map((window) => this.#shown.get(window)).filter((client) => client !== undefined)
     for (const window of windows) this.#shown.delete(window)
-    removeAwarenessStates(this.awareness, clients, this)
+    attempt(() => removeAwarenessStates(this.awareness, clients, this))
     // With the old clock, Awareness would ignore the same state after a reconnect.
     for (const client of clients) this.awareness.meta.delete(client)
   }
@@ -457,6 +468,15 @@ export class CrosswindProvider {
 }
 
 const ignore = () => undefined
+
+/** What an application's observer throws is reported. */
+function attempt(work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    report(error)
+  }
+}
 
 function isShown(state: unknown): state is Shown {
   const { client, clock, state: own } = Object(state)

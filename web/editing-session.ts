@@ -112,7 +112,7 @@ export class EditingSession implements LinkListener {
             },
             listener,
           ),
-        renewSession: async () => (await renewSession()) !== null,
+        renewSession,
       },
       this,
     )

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { newName } from '../client/engine.ts'
+import { HttpError, newName } from '../client/engine.ts'
 import { fingerprintIn, keyPattern, nameUnder, type PageSettings } from '../server/wire/messages.ts'
 import { modeNamed, transportNames } from '../server/wire/modes.ts'
 import { createManualTime } from '../server/wire/testing.ts'
@@ -164,8 +164,9 @@ test('if everyone is invited, no session is renewed', () => {
 })
 
 test('if the session has already ended, renewal is tried once', async () => {
-  for (const session of [{ expiresAt: null }, null]) {
-    const { time, askedAt, pass } = keep(async () => session)
+  const ended = new HttpError({ status: 401, text: '' })
+  for (const answer of [async () => ({ expiresAt: null }), () => Promise.reject(ended)]) {
+    const { time, askedAt, pass } = keep(answer)
     await pass(20)
     assert.deepEqual([askedAt, time.pending()], [[20], 0])
   }

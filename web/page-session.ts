@@ -95,18 +95,9 @@ export function addressInMode(href: string, mode: Mode): string {
   return address.href
 }
 
-/**
- * `expiresAt`: ms since the epoch; null without invitations. Resolves to null when the session has ended,
- * rejects when the server is unreachable.
- */
-export async function renewSession(): Promise<{ readonly expiresAt: number | null } | null> {
-  try {
-    return await openHttp().post('/session')
-  } catch (error) {
-    if (error instanceof HttpError && error.status === 401) return null
-    throw error
-  }
-}
+/** `expiresAt`: ms since the epoch; null without invitations. Rejects with an `HttpError`, 401 if it has ended. */
+export const renewSession = (): Promise<{ readonly expiresAt: number | null } | null> =>
+  openHttp().post('/session')
 
 const soonestMs = 5000
 const latestMs = 24 * 3_600_000
@@ -125,7 +116,10 @@ export function keepSession(timers: Timers, endsAt: number | null, renew: typeof
   function renewNow(): void {
     renew().then(
       (session) => renewBefore(session?.expiresAt ?? null),
-      () => renewIn(soonestMs),
+      (error) => {
+        const hasEnded = error instanceof HttpError && error.status === 401
+        if (!hasEnded) renewIn(soonestMs)
+      },
     )
   }
 

@@ -36,7 +36,6 @@ const frameTypes = [
   'presence',
   'awareness',
   'bye',
-  'omitted',
   'heartbeat',
   'stored',
   'refused',

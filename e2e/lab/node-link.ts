@@ -62,7 +62,7 @@ export function openNodeLink({ name, mode, mayFall, originFor, connect, ...parts
     // The link falls back along the modes' `fallback` fields.
     mode: mayFall ? mode : { ...mode, fallback: null },
     modes,
-    renewSession: () => Promise.resolve(true),
+    renewSession: () => Promise.resolve(),
     timers: processTimers,
     clock: LinkClock,
     outbox: (listener) => new DocumentOutbox(drafts, listener),

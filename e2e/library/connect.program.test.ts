@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { connect, connectOver, longPolling, type Room, sse } from '../../client/node.ts'
 import { createCrosswind } from '../../server/index.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { type Said, start, texts, untilState } from './testing.ts'
+import { type Said, start, texts, uncaught, untilState } from './testing.ts'
 
 /** Resolves to the first texts of a loop over a room. */
 async function looped(room: Room<Said>, count: number): Promise<readonly string[]> {
@@ -360,3 +360,31 @@ test('a channel that may not be read leaves the others of its connection alone',
     assert.deepEqual(await heard, ['hello'])
   }
 })
+
+for (const mode of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1', 'streaming/2'])
+  test(`a listener that throws over ${mode} is reported, and keeps nobody from hearing`, async (t) => {
+    const { open, crosswind } = await start(t, { isSecure: mode === 'streaming/2' })
+    const thrown = uncaught(t)
+    await crosswind.publish('room.1', { text: '1' })
+    const states: string[] = []
+    const reader = open({ modes: [mode] })
+    reader.on('state', () => {
+      throw new Error('state')
+    })
+    reader.on('state', ({ status }) => states.at(-1) === status || states.push(status))
+    const room = reader.channel<Said>('room.1', { from: 'start' })
+    room.on('message', ({ data }) => {
+      throw new Error(data.text)
+    })
+    const heard = texts(room, 5)
+    await crosswind.publish('room.1', { text: '2' })
+    await untilState(reader, ({ status }) => status === 'open')
+    for (const text of ['3', '4']) await crosswind.publish('room.1', { text })
+    await room.publish({ text: '5' })
+    assert.deepEqual(await heard, ['1', '2', '3', '4', '5'])
+    assert.deepEqual(
+      thrown.filter((text) => text !== 'Error: state'),
+      ['1', '2', '3', '4', '5'].map((text) => `Error: ${text}`),
+    )
+    assert.deepEqual(states, ['opening', 'open'])
+  })

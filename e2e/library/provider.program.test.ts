@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
 import type { CrosswindProvider } from '../../client/yjs.ts'
+import { uncaught } from './testing.ts'
 import { converged, isEqual, refusal, shown, startDocuments, synced } from './yjs-testing.ts'
 
 const next = (provider: CrosswindProvider, event: 'saved' | 'sync' | 'connection-close') =>
@@ -176,6 +177,44 @@ test('what an observer changes while the document is loaded is stored', async (t
   await synced(reader)
   await reader.whenSaved()
   assert.equal(String((await crosswind.document('doc.1')).getText('body')), 'one two')
+})
+
+test('observers that throw are reported, and the provider goes on', async (t) => {
+  const { provide } = await startDocuments(t)
+  const writer = provide()
+  const write = (text: string) => {
+    writer.awareness.setLocalState({ text })
+    writer.doc.getText('body').insert(0, text)
+    return writer.whenSaved()
+  }
+  await write('a')
+  const thrown = uncaught(t)
+  const reader = provide({ modes: ['polling/1.1'] })
+  const body = reader.doc.getText('body')
+  body.observe(() => {
+    throw new Error(`body ${body}`)
+  })
+  const seen = new Map(['a', 'b'].map((text) => [text, Promise.withResolvers<void>()]))
+  reader.awareness.on('change', (_changes: unknown, origin: unknown) => {
+    for (const { text } of reader.awareness.getStates().values()) seen.get(text)?.resolve()
+    if (origin === reader) throw new Error('awareness')
+  })
+  const statuses: string[] = []
+  reader.on('status', ({ status }) => {
+    statuses.push(status)
+    throw new Error('status')
+  })
+  await synced(reader)
+  await seen.get('a')?.promise
+  await write('b')
+  await converged(writer.doc, reader.doc)
+  await seen.get('b')?.promise
+  reader.destroy()
+  await new Promise(setImmediate)
+  assert.deepEqual([...new Set(thrown)].toSorted(), [
+    ...['Error: awareness', 'Error: body a', 'Error: body ba', 'Error: status'],
+  ])
+  assert.deepEqual(statuses, ['connected', 'disconnected'])
 })
 
 test('nothing is unsaved at first; a change is, until it is stored', async (t) => {

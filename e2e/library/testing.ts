@@ -106,3 +106,11 @@ export function untilState(
     })
   })
 }
+
+/** What is thrown where nobody can catch it. */
+export function uncaught(t: TestContext): readonly string[] {
+  const thrown: string[] = []
+  process.setUncaughtExceptionCaptureCallback((error) => thrown.push(String(error)))
+  t.after(() => process.setUncaughtExceptionCaptureCallback(null))
+  return thrown
+}
