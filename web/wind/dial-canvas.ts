@@ -2,7 +2,7 @@
 
 import { browserTimers } from '../../client/engine.ts'
 import { vectorOf, wholeTurn } from '../../server/wire/wind-units.ts'
-import type { Store } from '../store.ts'
+import type { Store, WindView } from '../store.ts'
 import { createRedrawing, displayOf, keepSharp, type Look, lookOf, onLookChange, stroke } from './canvas.ts'
 import { type DialModel, dialModel, dialSentence, windModel } from './wind-view-model.ts'
 
@@ -29,6 +29,7 @@ export function mountDial(card: HTMLCanvasElement, live: HTMLCanvasElement, stor
   let look = lookOf(live, dialProperties)
   let side = 0
   let shown: DialModel | null = null
+  let shownFor: WindView | null = null
   let describedAt = Number.NEGATIVE_INFINITY
 
   const drawAll = () => {
@@ -38,6 +39,7 @@ export function mountDial(card: HTMLCanvasElement, live: HTMLCanvasElement, stor
 
   function update(): void {
     const { wind } = store.view()
+    shownFor = wind
     const now = browserTimers.now()
     const model = windModel(wind, now)
     const next = dialModel(model, wind.figures)
@@ -56,7 +58,10 @@ export function mountDial(card: HTMLCanvasElement, live: HTMLCanvasElement, stor
   const ageing = setInterval(update, ageingMs)
   const stops = [
     () => clearInterval(ageing),
-    store.subscribe(update),
+    // A keystroke changes the store, but not the wind.
+    store.subscribe(() => {
+      if (store.view().wind !== shownFor) update()
+    }),
     keepSharp([liveContext, cardContext], ({ width }) => {
       side = width
       // Synchronous: resizing clears the canvas.
