@@ -11,7 +11,6 @@ import {
   browserName,
   openStage,
   type Stage,
-  type as typeText,
   untilOpen,
   untilShows,
 } from './stage.ts'
@@ -45,7 +44,7 @@ test('a link gives a writer access in every mode; the address keeps no trace of 
   for (const mode of browserModes) {
     await window.run((name: string) => globalThis.window.crosswind?.switchMode(name), mode.name)
     await untilOpen(window, mode)
-    await typeText(window, 'x')
+    await window.type('x')
     typed += 'x'
     const isStored = async () => (await window.run(unstored)) === 0
     await until(isStored, `text typed over ${mode.name} was not stored`)
@@ -102,7 +101,7 @@ test('a reader follows, but cannot write', async () => {
     assert.ok(writer)
     await writer.click('#document')
     await writer.key('\uE010')
-    await typeText(writer, 'y')
+    await writer.type('y')
     await until(
       async () => (await reader.run(() => document.body.innerText)).includes('xy'),
       'the reader does not follow',

@@ -66,42 +66,44 @@ export interface Stage {
       readonly server?: Pick<TestServer, 'origin'>
     },
   ) => Promise<BrowserWindow[]>
-  /** Closes the windows of `open`, so that a failed test leaves none to the next. */
+  /** Of its browsers: each costs processor time while it is open, and a failed test leaves it. */
   readonly closeWindows: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
 export async function openStage(change: Partial<Config> = {}, name = browserName): Promise<Stage> {
   const server = await startTestServer(change, webFolder)
-  const first = await startBrowser({ name })
-  const browsers = [first]
+  const browsers: Browser[] = []
   const opened = new Set<BrowserWindow>()
 
-  async function newWindow(browser: Browser): Promise<BrowserWindow> {
-    const window = await browser.newWindow()
-    const own: BrowserWindow = {
-      ...window,
-      async close() {
-        if (opened.delete(own)) await window.close()
-      },
+  async function start(): Promise<Browser> {
+    const browser = await startBrowser({ name })
+    browsers.push(browser)
+    async function newWindow(): Promise<BrowserWindow> {
+      const window = await browser.newWindow()
+      const own: BrowserWindow = {
+        ...window,
+        async close() {
+          if (opened.delete(own)) await window.close()
+        },
+      }
+      opened.add(own)
+      return own
     }
-    opened.add(own)
-    return own
+    return { ...browser, newWindow }
   }
+
+  const first = await start()
 
   return {
     server,
     browser: first,
-    async anotherBrowser() {
-      const browser = await startBrowser({ name })
-      browsers.push(browser)
-      return browser
-    },
+    anotherBrowser: start,
     async open(mode, count, channel, { pageHttp = mode.http, browser = first, server: from = server } = {}) {
       const query = new URLSearchParams({ transport: mode.transport, http: mode.http, record: '' })
       const windows: BrowserWindow[] = []
       for (let index = 0; index < count; index += 1) {
-        const window = await newWindow(browser)
+        const window = await browser.newWindow()
         await window.open(`${from.origin[pageHttp]}${documentPath(channel)}?${query}`)
         windows.push(window)
       }
@@ -135,8 +137,4 @@ export async function untilShows(window: BrowserWindow, text: string): Promise<v
   ).catch(async (error) => {
     throw new Error(`${error.message} It shows ${JSON.stringify(await window.run(textShown))}.`)
   })
-}
-
-export async function type(window: BrowserWindow, text: string): Promise<void> {
-  for (const key of text) await window.key(key)
 }

@@ -7,7 +7,7 @@ import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { type Stretch, startProxy } from './cutting-proxy.ts'
 import { draftsKept, editsReceived, linkState, placeCaret, writeHtml } from './page.ts'
-import { openStage, type Stage, type as typeText, untilOpen, untilShows, webFolder } from './stage.ts'
+import { openStage, type Stage, untilOpen, untilShows, webFolder } from './stage.ts'
 
 const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
@@ -52,11 +52,11 @@ function offline(proxy: Stretch): void {
 async function closeWithUnsent(proxy: Stretch, channel: string): Promise<void> {
   const window = await openThrough(proxy, channel)
   await window.click('#document')
-  await typeText(window, 'stored ')
+  await window.type('stored ')
   await untilStored(window)
   offline(proxy)
   await untilNotOpen(window)
-  await typeText(window, 'unsent')
+  await window.type('unsent')
   await window.close()
   proxy.refuse(false)
 }
@@ -127,7 +127,7 @@ test('if others have written since, the document has both texts, and no one is a
   await closeWithUnsent(shared, 'both')
   await untilOpen(reader, mode)
   await reader.run(placeCaret, 0, 0)
-  await typeText(reader, 'since ')
+  await reader.type('since ')
   await untilStored(reader)
   const next = await openThrough(shared, 'both')
   for (const window of [next, reader]) await untilShows(window, 'since stored unsent')
@@ -173,11 +173,11 @@ test('a window asks before closing only if unsent edits cannot be stored', async
   offline(shared)
   await untilNotOpen(window)
   await window.click('#document')
-  await typeText(window, 'nowhere else')
+  await window.type('nowhere else')
   await until(async () => window.run(asksBeforeClosing), 'it does not ask')
   await until(async () => /cannot keep/.test(await noticeText(window)), 'no notice about it')
   await window.run(denyDatabase, false)
-  await typeText(window, '!')
+  await window.type('!')
   await until(async () => !(await window.run(asksBeforeClosing)), 'it still asks')
   shared.refuse(false)
   await untilStored(window)
@@ -188,7 +188,7 @@ test('a window asks before closing only if unsent edits cannot be stored', async
 test('mirror: a page too large to share is not called stored, and the notice goes once it is small again', async () => {
   const [window, reader] = [await openThrough(mirrored, 'large'), await openThrough(mirrored, 'large')]
   await window.click('#document')
-  await typeText(window, 'small')
+  await window.type('small')
   await untilShows(reader, 'small')
   await untilStored(window)
   const before = await window.run(() => document.querySelector('#document')?.innerHTML ?? '')
@@ -235,7 +235,7 @@ test('mirror: a stored edit that was replaced is not called stored, and can be r
   const [window, reader] = windows
   assert.ok(window && reader)
   await window.click('#document')
-  await typeText(window, 'mine')
+  await window.type('mine')
   await untilStored(window)
   await untilShows(reader, 'mine')
   await reader.run(writeHtml, '<p>theirs</p>')
@@ -258,13 +258,13 @@ test('a refused update of the shared document is shown with its reason and a way
     const [second] = await small.open(mode, 1, 'second')
     assert.ok(first && second)
     await first.click('#document')
-    await typeText(first, 'stored')
+    await first.type('stored')
     await untilStored(first)
     await second.click('#document')
-    await typeText(second, 'one')
+    await second.type('one')
     const header = () => second.run(textOf, '.header')
     await until(async () => /Not stored: edit refused/.test(await header()), 'the header does not say so')
-    await typeText(second, 'more')
+    await second.type('more')
     assert.match(await noticeText(second), /limits\.maxChannels.* copy what you need, then reload the page/)
     assert.doesNotMatch(await header(), /All changes stored/)
     assert.equal(await second.run(asksBeforeClosing), true)

@@ -26,7 +26,6 @@ import {
   openStage,
   type Stage,
   sampledModes,
-  type as typeText,
   untilOpen,
   untilShows,
   webFolder,
@@ -73,7 +72,7 @@ for (const each of sampledModes) {
     const [typist] = windows
     assert.ok(typist)
     await typist.click('#document')
-    await typeText(typist, 'Hello wind')
+    await typist.type('Hello wind')
     for (const window of windows) await untilShows(window, 'Hello wind')
     const counted = async () => (await typist.run(linkState)).windows
     await until(async () => (await counted()) === 3, 'three windows were not counted')
@@ -138,9 +137,9 @@ test('the mode switches live in every direction, and typing continues', async ()
   for (const next of [...browserModes.slice(1), ...browserModes.toReversed()].map(({ name }) => name)) {
     await typist.run((name: string) => window.crosswind?.switchMode(name), next)
     // Typed during the switch: nothing may be lost.
-    await typeText(typist, 'ab')
+    await typist.type('ab')
     await untilOpen(typist, mode(next))
-    await typeText(typist, 'c')
+    await typist.type('c')
     expected += 'abc'
     await untilShows(reader, expected)
     const address: string = await typist.address()
@@ -160,7 +159,7 @@ test('the mode switches from the menu, by keyboard too', async () => {
   for (const key of [keys.up, keys.enter]) await typist.key(key)
   await untilOpen(typist, mode('sse/1.1'))
   await typist.click('#document')
-  await typeText(typist, 'on it goes')
+  await typist.type('on it goes')
   await untilShows(reader, 'on it goes')
 })
 
@@ -173,11 +172,11 @@ test('after a server restart windows reconnect by themselves, and text typed mea
   const [typist, reader] = await own.open(mode('sse/2'), 2, 'restart')
   assert.ok(typist && reader)
   await typist.click('#document')
-  await typeText(typist, 'before')
+  await typist.type('before')
   await untilShows(reader, 'before')
   await own.server.close()
   await until(async () => (await typist.run(linkState)).state === 'waiting', 'the loss was not noticed')
-  await typeText(typist, 'during')
+  await typist.type('during')
   const again = await startTestServer({ port: ports['2'], http1Port: ports['1.1'] }, webFolder)
   opened.defer(again.close)
   await untilShows(reader, 'beforeduring')
@@ -197,9 +196,9 @@ for (const editor of editorNames)
     assert.ok(before > 0)
 
     await typist.run(placeCaret, 40, 0)
-    await typeText(typist, 'New ')
+    await typist.type('New ')
     await typist.run(placeCaret, 60, 3)
-    await typeText(typist, '!')
+    await typist.type('!')
     await until(
       async () => (await reader.run(htmlShown)).includes('Par!agraph 60'),
       'the edit did not arrive',
@@ -266,7 +265,7 @@ test('of seven windows five get its connections; the others use HTTP/2 at once, 
   const [typist] = others
   assert.ok(typist)
   await typist.click('#document')
-  await typeText(typist, 'seven')
+  await typist.type('seven')
   for (const window of [...held, ...others]) await untilShows(window, 'seven')
   for (const window of held) assert.equal((await window.run(linkState)).mode, wished.name)
   for (const window of others) await window.close()
