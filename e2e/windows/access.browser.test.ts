@@ -6,14 +6,7 @@ import { fingerprintIn } from '../../server/wire/messages.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { linkState, windowsAtServer } from './page.ts'
-import {
-  browserModes,
-  browserName,
-  openStage,
-  type Stage,
-  untilOpen,
-  untilShows,
-} from './stage.ts'
+import { browserModes, browserName, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
 
 let stage: Stage
 before(async () => {

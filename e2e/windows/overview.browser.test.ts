@@ -1,11 +1,11 @@
-// The overview counts what another window types, in every mode, shared or not.
+// The overview counts what another window types, shared or not.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { windowsAtServer } from './page.ts'
-import { browserModes, openStage, type Stage, untilOpen } from './stage.ts'
+import { openStage, type Stage, sampledModes, untilOpen } from './stage.ts'
 
 const [mode] = modes as readonly [Mode, ...Mode[]]
 
@@ -51,9 +51,8 @@ for (const share of ['none', 'browser'] as const) {
     })
     after(() => stage.close())
 
-    // Sharing depends only on the kind of transport.
-    const shared = new Set(['sse/2', 'websocket/1.1', 'polling/2'])
-    for (const each of share === 'none' ? browserModes : modes.filter(({ name }) => shared.has(name))) {
+    // The contract suite tests the overview in every mode.
+    for (const each of sampledModes) {
       test(`${each.name}: one window types, another shows the server's figures`, async () => {
         const channel = `overview-${each.name.replace('/', '-')}`
         const reader = await openView(stage, each, channel, 'overview')

@@ -48,10 +48,8 @@ async function untilCarets(window: BrowserWindow, ...expected: readonly string[]
   })
 }
 
-/** A stream, a socket and a poller; the contract suite tests awareness in every mode. */
-const tested = sampledModes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'polling/2'].includes(name))
-
-for (const mode of tested) {
+// The contract suite tests awareness in every mode.
+for (const mode of sampledModes) {
   test(`${mode.name}: a caret is shown with its name, and follows typing, keys and edits above`, async (t) => {
     const { typist, reader, name } = await openPair(mode)
     t.after(stage.closeWindows)

@@ -141,7 +141,7 @@ test(
 )
 
 for (const [http, modes] of Map.groupBy(sampledModes, ({ http }) => http))
-  test(`three windows share a connection in each mode of HTTP/${http}, and each may type`, async () => {
+  test(`three windows share a connection over ${modes.map(({ name }) => name).join(', ')}, and each may type`, async () => {
     const [first] = modes
     assert.ok(first)
     const windows = await stage.open(first, 3, `three-${http}`)

@@ -13,6 +13,7 @@ import {
   startBrowser,
   until,
 } from '../browser/browser.ts'
+import { rotatingModes } from '../rotation.ts'
 import { linkState, textShown } from './page.ts'
 
 export const webFolder = join(import.meta.dirname, '../../web/dist')
@@ -32,23 +33,8 @@ export const modesIn = (name: BrowserName): readonly Mode[] =>
 
 export const browserModes = modesIn(browserName)
 
-/**
- * Every mode in Chromium; in Firefox a stream, a socket and a poller, in addition to
- * `two-browsers.firefox.test.ts` in every mode.
- */
-export const sampledModes = browserModes.filter(
-  ({ name }) => browserName === 'chromium' || ['sse/2', 'websocket/1.1', 'polling/2'].includes(name),
-)
-
-/** So many, others each day; all with CROSSWIND_MODES=all. */
-export function rotatingModes(count: number): readonly Mode[] {
-  if (process.env.CROSSWIND_MODES === 'all') return browserModes
-  const first = Math.floor(Date.now() / 86_400_000) * count
-  return Array.from(
-    { length: count },
-    (_, place) => browserModes[(first + place) % browserModes.length] as Mode,
-  )
-}
+/** Every mode is tested in both browsers by `windows.browser.test.ts` and `two-browsers.firefox.test.ts`. */
+export const sampledModes = rotatingModes(browserName === 'chromium' ? 3 : 1, browserModes)
 
 export interface Stage {
   readonly server: TestServer

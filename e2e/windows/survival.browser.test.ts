@@ -80,10 +80,9 @@ for (const each of sampledModes) {
   })
 }
 
-const reloaded = new Set(['sse/2', 'websocket/1.1', 'long-polling/2', 'streaming/2'])
-for (const { name } of browserModes.filter(({ name }) => reloaded.has(name))) {
-  test(`${name}: a window reloaded with unsent keystrokes keeps and sends them`, async () => {
-    const { proxy, typist, reader } = await openPair(mode(name), `reload-${name.replace('/', '-')}`)
+for (const each of sampledModes) {
+  test(`${each.name}: a window reloaded with unsent keystrokes keeps and sends them`, async () => {
+    const { proxy, typist, reader } = await openPair(each, `reload-${each.name.replace('/', '-')}`)
     await typist.type('stored ')
     await untilShows(reader, 'stored ')
     // Typed text is now lost on the way.
@@ -94,7 +93,7 @@ for (const { name } of browserModes.filter(({ name }) => reloaded.has(name))) {
     await typist.reload()
     await untilShows(typist, 'stored unsent')
     await untilShows(reader, 'stored unsent')
-    await untilOpen(typist, mode(name))
+    await untilOpen(typist, each)
     await typist.click('#document')
     await typist.key('\uE010')
     await typist.type('!')
