@@ -180,7 +180,6 @@ test('header and menu name the mode in use, and why this browser cannot run a mo
     await window.click('[data-mode="streaming/2"]')
     assert.equal((await window.run(item)).checked, used, 'the menu closed')
   }
-  await window.close()
 })
 
 test('a large screen is used, with lines of a readable length', async () => {
