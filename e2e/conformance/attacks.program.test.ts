@@ -1,5 +1,5 @@
 // Attacks on memory and on other windows: no message is lost, and memory is released.
-// `CROSSWIND_ATTACK_SECONDS=60 npm test -- attacks` runs each for a minute and checks the windows' latency too.
+// `CROSSWIND_ATTACK_SECONDS=60 npm test -- attacks` runs all, each for a minute, and checks the windows' latency too.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -9,6 +9,7 @@ import { defaultConfig } from '../../server/config/config.ts'
 import type { Draft } from '../../server/wire/messages.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { draftOf } from '../clients/client.ts'
+import { partOfToday } from '../rotation.ts'
 import { visitOwnRoutes } from './application.ts'
 import { type AttackName, attacks, onDocuments, onPages } from './attacks.ts'
 import { type CalmWindows, openCalmWindows } from './calm-windows.ts'
@@ -49,10 +50,11 @@ const warmUp: readonly AttackName[] = [
 const config = { limits: { ...defaultConfig.limits, logMessages: 1000 } }
 
 const names = Object.keys(attacks) as AttackName[]
+const onChannels = names.filter((name) => !onPages.has(name))
 
 const attacked = [
   ['a page of the maximum size', { editor: 'mirror' }, fillPage, names],
-  ['a channel of an application', null, fillPage, names.filter((name) => !onPages.has(name))],
+  ['a channel of an application', null, fillPage, isLong ? onChannels : partOfToday(onChannels, 8)],
   [
     'a long document',
     { editor: 'shared', storage: 'sqlite' },

@@ -1,4 +1,5 @@
 // The transport contract for each mode, and promises that need a dedicated server.
+// CROSSWIND_MODES=all tests them on an application’s servers in every mode.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -12,6 +13,7 @@ import { type Draft, isKind, type Message } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf as editOf, nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
+import { rotatingModes } from '../rotation.ts'
 import { startApplication } from './application.ts'
 import { type ContractClient, contentOf, openClient } from './contract-client.ts'
 import { testTransportContract } from './transport-contract.ts'
@@ -31,8 +33,10 @@ for (const mode of modes) {
     })
     testWithOwnServer(mode)
   })
-  describe(`${mode.name}, on an application’s servers`, () => testWithOwnServer(mode, true))
 }
+
+for (const mode of rotatingModes(3, modes))
+  describe(`${mode.name}, on an application’s servers`, () => testWithOwnServer(mode, true))
 
 type Started = Pick<TestServer, 'origin' | 'ca' | 'close'>
 

@@ -21,7 +21,7 @@ import { parseCursor } from '../../server/wire/messages.ts'
 import { connections, type Mode, modes } from '../../server/wire/modes.ts'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { rotatingModes } from '../windows/stage.ts'
+import { rotatingModes } from '../rotation.ts'
 import { type Editor, editors, play, recordingPage } from './editors.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -376,7 +376,7 @@ describe('an answer of 2,000 tokens survives reloads, two killed servers and sle
   before(async () => {
     app = await install('token-stream')
   })
-  for (const mode of rotatingModes(2))
+  for (const mode of rotatingModes(2, modes))
     test(mode.name, { timeout: 120_000 }, async (t) => {
       await using opened = new AsyncDisposableStack()
       t.diagnostic(`${await readAnswer(opened, app, mode)} reloads`)

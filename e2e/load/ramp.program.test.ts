@@ -165,7 +165,7 @@ for (const [client, http, perBrowser] of [
       { opened, failed, dropped, missing, repeated, reasons },
       { opened: 6, failed: 0, dropped: 0, missing: 0, repeated: 0, reasons: {} },
     )
-    assert.ok(due >= 12 && sent === due, `${sent} of ${due}`)
+    assert.ok(due > 0 && sent === due, `${sent} of ${due}`)
   })
 
 test('a server that refuses or disappears is recorded with its reason', async (t) => {

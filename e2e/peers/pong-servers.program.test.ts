@@ -1,16 +1,15 @@
 // The peers' own clients get the same answers as the lean ones: the number of pings, or a file.
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Socket as EngineIo } from 'engine.io-client'
 import { io } from 'socket.io-client'
 import { WebSocket } from 'ws'
 import { startServerProcess } from '../lab/server-process.ts'
-import { answeringPeers } from '../load/load-client.ts'
-import { createSharedClock } from '../load/load-process.ts'
-import { startRamp } from '../load/ramp.ts'
+import { openBrowser } from '../load/lean-http.ts'
+import { answeringPeers, openClient } from '../load/load-client.ts'
 
 const insecure = { rejectUnauthorized: false }
 
@@ -48,25 +47,33 @@ test('a file is a buffer of that size', async (t) => {
   assert.equal((data as Buffer).length, 3000)
 })
 
-for (const client of answeringPeers)
+for (const [server, clients] of Map.groupBy(answeringPeers, (client) => client.replace('-websocket', '')))
   for (const bytes of [0, 2000])
-    test(`${client}: the lean client gets an answer to each ping${bytes > 0 ? ', a file' : ''}`, async (t) => {
-      const origin = await startPeer(t, client.replace('-websocket', ''), String(bytes))
-      const clock = createSharedClock()
-      const ramp = startRamp(
-        {
-          target: { client, http: '1.1', origin, fileChannel: null, polling: { intervalMs: 0, holdMs: 0 } },
-          ...{ windows: 3, windowsPerSecond: 60, perBrowser: 1, perPage: 1, meanPeriodMs: 100, holdMs: 600 },
-          ...{ patienceMs: 5000, seed: 2, startAt: clock(), share: { place: 0, of: 1 } },
-        },
-        clock,
-      )
-      t.after(ramp.close)
-      const { opened, dropped, due, sent, missing, repeated, reasons } = await ramp.tally
-      assert.deepEqual(
-        { opened, dropped, missing, repeated, reasons },
-        { opened: 3, dropped: 0, missing: 0, repeated: 0, reasons: {} },
-      )
-      assert.ok(due >= 6 && sent === due, `${sent} of ${due}`)
-      assert.ok(ramp.receivedBytes() > bytes * due)
+    test(`${server}: a lean client gets one answer to each ping${bytes > 0 ? ', a file' : ''}`, async (t) => {
+      const origin = await startPeer(t, server, String(bytes))
+      for (const client of clients) {
+        const browser = await openBrowser(origin, '1.1')
+        const answers = new EventEmitter()
+        let pongs = 0
+        const opened = await openClient(
+          { client, http: '1.1', origin, polling: { intervalMs: 0, holdMs: 0 } },
+          {
+            ...{ browser, query: new URLSearchParams() },
+            onPong() {
+              pongs += 1
+              answers.emit('pong')
+            },
+            onEnd: (why) => answers.emit('error', new Error(`${client}: ${why}`)),
+          },
+        )
+        for (const pings of [1, 2, 3]) {
+          const answered = once(answers, 'pong')
+          opened.ping()
+          await answered
+          assert.equal(pongs, pings, client)
+        }
+        assert.ok(browser.receivedBytes() > 3 * bytes)
+        opened.close()
+        browser.close()
+      }
     })

@@ -6,15 +6,7 @@ import { fingerprintIn } from '../../server/wire/messages.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { linkState, windowsAtServer } from './page.ts'
-import {
-  browserModes,
-  browserName,
-  openStage,
-  type Stage,
-  type as typeText,
-  untilOpen,
-  untilShows,
-} from './stage.ts'
+import { browserModes, browserName, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
 
 let stage: Stage
 before(async () => {
@@ -45,7 +37,7 @@ test('a link gives a writer access in every mode; the address keeps no trace of 
   for (const mode of browserModes) {
     await window.run((name: string) => globalThis.window.crosswind?.switchMode(name), mode.name)
     await untilOpen(window, mode)
-    await typeText(window, 'x')
+    await window.type('x')
     typed += 'x'
     const isStored = async () => (await window.run(unstored)) === 0
     await until(isStored, `text typed over ${mode.name} was not stored`)
@@ -102,7 +94,7 @@ test('a reader follows, but cannot write', async () => {
     assert.ok(writer)
     await writer.click('#document')
     await writer.key('\uE010')
-    await typeText(writer, 'y')
+    await writer.type('y')
     await until(
       async () => (await reader.run(() => document.body.innerText)).includes('xy'),
       'the reader does not follow',

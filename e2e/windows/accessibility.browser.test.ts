@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import axe from 'axe-core'
-import { testConfig } from '../../server/testing.ts'
+import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { modes } from '../../server/wire/modes.ts'
 import { fragmentOf } from '../../web/compare/result-link.ts'
 import { partsOf, views } from '../../web/page/views.ts'
@@ -11,34 +11,36 @@ import { until } from '../browser/browser.ts'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
 import { linkState } from './page.ts'
 import { paste } from './shared-editing.ts'
-import { browserName, openStage, type Stage } from './stage.ts'
+import { webFolder } from './stage.ts'
 
 const everyFormat =
   '<h1>One</h1><h2>Two</h2><h3>Three</h3><p><b>bold</b> <i>italic</i> <u>under</u> <s>struck</s> ' +
   '<code>code</code> <a href="https://example.org">a link</a></p><ul><li>item<ul><li>below</li></ul></li></ul>' +
   '<ol><li>first</li></ol><blockquote>quote</blockquote><pre>code\nblock</pre>'
 
-let stage: Stage
+let server: TestServer
 let page: EditingPage
 let other: EditingPage
 before(async () => {
-  if (browserName !== 'chromium') return
-  stage = await openStage({ sensor: { ...testConfig.sensor, source: 'simulated', rateHz: 4 } })
+  server = await startTestServer(
+    { sensor: { ...testConfig.sensor, source: 'simulated', rateHz: 4 } },
+    webFolder,
+  )
   page = await openEditingPage('chromium', 'about:blank')
   other = await openEditingPage('chromium', 'about:blank')
-  await go(other, '/d/full?record')
+  await go(other, '/d/full?record&view=editor')
   await other.page.click('#document')
   await other.run(paste, everyFormat, 'everything')
   await other.page.waitForSelector('#document blockquote')
 })
 after(async () => {
-  await page?.close()
-  await other?.close()
-  await stage?.close()
+  await page.close()
+  await other.close()
+  await server.close()
 })
 
 async function go({ page, run }: EditingPage, path: string): Promise<void> {
-  await page.goto(`${stage.server.origin['2']}${path}`)
+  await page.goto(`${server.origin['2']}${path}`)
   await until(async () => (await run(linkState)).isRendered, `${path} did not open`)
 }
 
@@ -76,7 +78,7 @@ async function pressButton(words: string): Promise<void> {
   }, words)
 }
 
-describe('axe-core finds nothing', { skip: browserName !== 'chromium' && 'once is enough' }, () => {
+describe('axe-core finds nothing', () => {
   test('in an empty document', async () => {
     await go(page, '/d/empty?record')
     assert.deepEqual(await findings(), [])

@@ -6,7 +6,7 @@ import { modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { startProxy } from './cutting-proxy.ts'
 import { draftsKept, linkState } from './page.ts'
-import { openStage, type Stage, type as typeText, untilOpen, untilShows } from './stage.ts'
+import { openStage, type Stage, untilOpen, untilShows } from './stage.ts'
 
 const mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
@@ -63,7 +63,7 @@ async function askForDeletion(window: BrowserWindow, name: string): Promise<void
 test('the list asks before it deletes; all windows are told and stop editing until the document is back', async () => {
   const [one, other] = [await openWindow('/d/doomed?record'), await openWindow('/d/doomed?record')]
   await one.click('#document')
-  await typeText(one, 'hello')
+  await one.type('hello')
   await untilShows(other, 'hello')
 
   await askForDeletion(one, 'doomed')
@@ -83,7 +83,7 @@ test('the list asks before it deletes; all windows are told and stop editing unt
   )
   assert.equal(await other.run(shown, '.stored'), 'Deleted')
   await other.click('#document')
-  await typeText(other, 'lost')
+  await other.type('lost')
   await untilShows(other, 'hello')
 
   // A window opened after the deletion.
@@ -94,7 +94,7 @@ test('the list asks before it deletes; all windows are told and stop editing unt
   for (const window of [one, other, late]) await untilBack(window)
   await other.click('#document')
   await other.run(() => getSelection()?.modify('move', 'forward', 'documentboundary'))
-  await typeText(other, ' again')
+  await other.type(' again')
   for (const window of [one, other, late]) await untilShows(window, 'hello again')
   for (const window of [one, other, late]) await window.close()
 })
@@ -102,7 +102,7 @@ test('the list asks before it deletes; all windows are told and stop editing unt
 test('the list brings a document back; a reader gets neither choice', async () => {
   const window = await openWindow('/d/listed?record')
   await window.click('#document')
-  await typeText(window, 'kept')
+  await window.type('kept')
   await askForDeletion(window, 'listed')
   await window.run(press, '.document-question button', 'Delete')
   await untilDeleted(window)
@@ -123,13 +123,13 @@ test('drafts unsent before the deletion are kept, and stored once the document i
   t.after(proxy.close)
   const away = await openWindow('/d/away?record&transport=sse&http=2', `https://localhost:${proxy.port}`)
   await away.click('#document')
-  await typeText(away, 'sent ')
+  await away.type('sent ')
   const other = await openWindow('/d/away?record')
   await untilShows(other, 'sent ')
   proxy.refuse(true)
   proxy.cut()
   await until(async () => (await away.run(linkState)).state !== 'open', 'the loss was not noticed')
-  await typeText(away, 'unsent')
+  await away.type('unsent')
   await askForDeletion(other, 'away')
   await other.run(press, '.document-question button', 'Delete')
   await untilDeleted(other)

@@ -6,7 +6,7 @@ import { modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { openEditingPage } from '../browser/editing.ts'
 import { paste } from './shared-editing.ts'
-import { browserName, openStage, type Stage, type as typeText, untilOpen, untilShows } from './stage.ts'
+import { browserName, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
 
 const keys = { enter: '\uE007' }
 
@@ -51,7 +51,7 @@ test('a title given in one window appears in every window and in the list', asyn
   assert.equal(await one.run(shown, '.document-title'), 'titles')
   await one.click('.title-button')
   await until(() => one.run(isThere, '.title-field'), 'there is no field')
-  await typeText(one, 'Wind plans')
+  await one.type('Wind plans')
   await one.key(keys.enter)
   for (const window of [one, other]) {
     await until(
@@ -178,7 +178,7 @@ async function createNamed(title: string): Promise<void> {
 test('a read-only link shows the document and allows no edits', async () => {
   const writer = await openWindow('/d/reading?record')
   await writer.click('#document')
-  await typeText(writer, 'hello')
+  await writer.type('hello')
   await writer.run(press, '.document-controls button', 'Share')
   await until(() => writer.run(isThere, '.copy-field'), 'there is no link')
   const links = await writer.run(() =>
@@ -203,7 +203,7 @@ test('a read-only link shows the document and allows no edits', async () => {
 test('the history shows earlier versions and their authors; restoring one is an edit that can be undone', async () => {
   const [one, other] = [await openWindow('/d/past?record'), await openWindow('/d/past?record')]
   await one.click('#document')
-  await typeText(one, 'first')
+  await one.type('first')
   await untilShows(other, 'first')
   await other.click('#document')
   await other.run(() => {
@@ -211,7 +211,7 @@ test('the history shows earlier versions and their authors; restoring one is an 
     if (text) getSelection()?.selectAllChildren(text)
     getSelection()?.collapseToEnd()
   })
-  await typeText(other, ' second')
+  await other.type(' second')
   await untilShows(one, 'first second')
   await one.run(press, '.view-link', 'History')
   await until(
@@ -373,7 +373,7 @@ test('with any number of documents, a new one can be created without scrolling',
 test('a file is imported at the end of the document, cleaned', async () => {
   const window = await openWindow('/d/imported?record')
   await window.click('#document')
-  await typeText(window, 'before')
+  await window.type('before')
   const html = '<h2>Plan</h2><p onclick="x()">a <b>b</b><script>alert(1)</script></p><ul><li>c</li></ul>'
   await window.run(chooseFile, html, 'plan.html')
   await untilShows(window, 'beforePlana bc')

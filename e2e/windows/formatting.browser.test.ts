@@ -6,7 +6,7 @@ import { clipboards, smallImage } from '../../server/document/testing.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { htmlShown } from './page.ts'
-import { openStage, type Stage, type as typeText, untilShows } from './stage.ts'
+import { openStage, type Stage, untilShows } from './stage.ts'
 
 const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
@@ -93,7 +93,7 @@ for (const editor of ['shared', 'mirror'] as const)
 
     test('a button acts on the text and leaves the focus and selection in it', async () => {
       const window = await openWindow()
-      await typeText(window, 'some words')
+      await window.type('some words')
       await window.run(select, 'words')
       for (const [tool, expected] of [
         ['bold', /some <(b|strong)>words</],
@@ -121,9 +121,9 @@ for (const editor of ['shared', 'mirror'] as const)
 
     test('text typed after a button is marked; buttons undo and redo it', async () => {
       const window = await openWindow()
-      await typeText(window, 'a')
+      await window.type('a')
       await window.click('[data-tool=bold]')
-      await typeText(window, 'b')
+      await window.type('b')
       await untilHtml(window, /a<(b|strong)>b</)
       await window.click('[data-tool=undo]')
       await until(async () => !/b</.test((await html(window)).replace(/<\/?b>/g, '')), 'it is not undone')
@@ -133,7 +133,7 @@ for (const editor of ['shared', 'mirror'] as const)
 
     test('shortcuts do the same; Tab nests list items, and moves the focus elsewhere', async () => {
       const window = await openWindow()
-      await typeText(window, 'one')
+      await window.type('one')
       assert.ok(await window.run(pressed, '!', 'Digit1', ['ctrlKey', 'altKey']))
       await untilHtml(window, /^<h1>one/)
       assert.ok(await window.run(pressed, ')', 'Digit0', ['ctrlKey', 'altKey']))
@@ -144,7 +144,7 @@ for (const editor of ['shared', 'mirror'] as const)
       // Chromium's own lists start at the item's start.
       if (editor === 'mirror') await window.key('\ue010')
       await window.key('\ue007')
-      await typeText(window, 'two')
+      await window.type('two')
       assert.ok(await window.run(pressed, 'Tab', 'Tab', []))
       await untilHtml(window, /<ul><li>one(<\/li>)?<ul><li>two/)
       assert.ok(await window.run(pressed, 'Tab', 'Tab', ['shiftKey']))
@@ -162,18 +162,18 @@ for (const editor of ['shared', 'mirror'] as const)
 
     test('a link is set, refused, changed and removed; Escape returns to the selection', async () => {
       const window = await openWindow()
-      await typeText(window, 'see here now')
+      await window.type('see here now')
       await window.run(select, 'here')
       assert.ok(await window.run(pressed, 'k', 'KeyK'))
       await until(() => window.run(() => document.activeElement?.id === 'link-address'), 'no link form')
       await window.run(pressed, 'Escape', 'Escape', [])
       assert.deepEqual([await window.run(isInText), await window.run(selected)], [true, 'here'])
       await window.click('[data-tool=link]')
-      await typeText(window, 'javascript:alert(1)')
+      await window.type('javascript:alert(1)')
       await window.click('.link-form [type=submit]')
       await until(async () => /https:/.test(await window.run(textOf, '#link-refusal')), 'it is not refused')
       await window.run(() => document.querySelector<HTMLInputElement>('#link-address')?.select())
-      await typeText(window, 'example.org')
+      await window.type('example.org')
       await window.click('.link-form [type=submit]')
       await untilHtml(window, /see <a [^>]*href="https:\/\/example\.org"[^>]*>here<\/a> now/)
       assert.ok(await window.run(isInText))
@@ -183,7 +183,7 @@ for (const editor of ['shared', 'mirror'] as const)
       )
       await window.click('[data-tool=link]')
       await window.run(() => document.querySelector<HTMLInputElement>('#link-address')?.select())
-      await typeText(window, 'a@b.org')
+      await window.type('a@b.org')
       await window.click('.link-form [type=submit]')
       await untilHtml(window, /see <a [^>]*href="mailto:a@b\.org"[^>]*>here<\/a> now/)
       await window.run(() =>
@@ -249,7 +249,7 @@ for (const editor of ['shared', 'mirror'] as const)
         document.execCommand('insertText', false, '1')
       }, smallImage.split(',')[1] ?? '')
       await untilHtml(window, /<img[^>]*>1/)
-      await typeText(window, '2')
+      await window.type('2')
       await untilHtml(window, /<img[^>]*>12/)
     })
 
@@ -258,7 +258,7 @@ for (const editor of ['shared', 'mirror'] as const)
       await window.run(paste, '<pre>if (a)\n    b()</pre>', '')
       // A letter typed before it would give its own block to the code’s last line.
       await untilHtml(window, /<pre>if \(a\)/)
-      await typeText(window, '!')
+      await window.type('!')
       await window.run(select, '!')
       await window.run(paste, '<p>x</p>', '\n    c()\n')
       const lines = () => window.run(() => document.querySelector<HTMLElement>('#document')?.innerText ?? '')
@@ -272,7 +272,7 @@ for (const editor of ['shared', 'mirror'] as const)
 
     test('an address pasted over words links them; a dropped image is kept, a file is named', async () => {
       const window = await openWindow()
-      await typeText(window, 'here')
+      await window.type('here')
       await window.run(select, 'here')
       await window.run(paste, '', 'https://example.org/')
       await untilHtml(window, /<a [^>]*href="https:\/\/example\.org\/"[^>]*>here</)
@@ -285,7 +285,7 @@ for (const editor of ['shared', 'mirror'] as const)
 
     test('by keyboard: Alt+F10 reaches the toolbar, arrows move in it, an action returns to the text', async () => {
       const window = await openWindow()
-      await typeText(window, 'abc')
+      await window.type('abc')
       await window.run(select, 'abc')
       const tool = () => window.run(() => (document.activeElement as HTMLElement).dataset.tool)
       await window.run(pressed, 'F10', 'F10', ['altKey'])
@@ -342,7 +342,7 @@ describe('the page', () => {
     )
     assert.equal(await window.run(() => document.querySelector('[data-tool=pre]')), null)
     await window.click('#document')
-    await typeText(window, 'code')
+    await window.type('code')
     await window.click('[data-tool=more]')
     await window.click('[data-tool=pre]')
     await until(
@@ -375,7 +375,7 @@ describe('the page', () => {
       )
     const before = await places()
     await window.click('#document')
-    await typeText(window, 'x')
+    await window.type('x')
     await untilShows(window, 'x')
     assert.equal(await offer(), '')
     assert.deepEqual(await places(), before)
@@ -386,7 +386,7 @@ describe('the page', () => {
     const [window] = await stage.open(mode, 1, 'shortcuts')
     assert.ok(window)
     await window.click('#document')
-    await typeText(window, 'x')
+    await window.type('x')
     assert.ok(await window.run(pressed, '/', 'Slash'))
     const isOpen = () => window.run(() => document.querySelector('dialog[open]') !== null)
     await until(isOpen, 'the list did not open')
@@ -394,7 +394,7 @@ describe('the page', () => {
     await window.click('dialog button')
     await until(async () => !(await isOpen()), 'the list did not close')
     assert.ok(await window.run(isInText))
-    await typeText(window, 'y')
+    await window.type('y')
     await untilShows(window, 'xy')
     await window.close()
   })

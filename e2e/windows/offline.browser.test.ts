@@ -11,7 +11,7 @@ import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { startProxy } from './cutting-proxy.ts'
 import { draftsKept, linkState, textShown } from './page.ts'
-import { browserName, type as typeText, untilOpen, untilShows, webFolder } from './stage.ts'
+import { browserName, untilOpen, untilShows, webFolder } from './stage.ts'
 
 const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
@@ -77,11 +77,11 @@ async function assertStored(channel: string, text: string): Promise<void> {
 test('after a window closed without a server, the next window sends its edits once the server is back', async () => {
   const window = await openWindow('closed')
   await window.click('#document')
-  await typeText(window, 'stored ')
+  await window.type('stored ')
   await untilStored(window)
   await server.close()
   await untilNotOpen(window)
-  await typeText(window, 'unsent')
+  await window.type('unsent')
   await window.close()
   server = await startServer()
   const next = await openWindow('closed')
@@ -96,10 +96,10 @@ test('a window reloaded before its edits were sent shows them at once, and sends
   const proxy = await startProxy(server.ports['2'])
   const window = await openWindow('reloaded', { port: proxy.port })
   await window.click('#document')
-  await typeText(window, 'stored ')
+  await window.type('stored ')
   await untilStored(window)
   proxy.hold()
-  await typeText(window, 'unsent')
+  await window.type('unsent')
   proxy.cut()
   proxy.release()
   await window.reload()
@@ -120,13 +120,13 @@ test("an open window takes over closed windows' drafts, and merges them with wha
   proxy.cut()
   for (const window of windows) await untilNotOpen(window)
   await writer.click('#document')
-  await typeText(writer, 'abc')
+  await writer.type('abc')
   await untilStored(writer)
   const [last, ...closed] = windows
   assert.ok(last)
   for (const [index, window] of closed.entries()) {
     await window.click('#document')
-    await typeText(window, `${index}${index}${index}`)
+    await window.type(`${index}${index}${index}`)
     await window.close()
   }
   proxy.refuse(false)
@@ -147,7 +147,7 @@ test("an open window takes over closed windows' drafts, and merges them with wha
 test('hundreds of edits without a server are counted one by one, stored together, and sent once', async () => {
   const window = await openWindow('many')
   await window.click('#document')
-  await typeText(window, '!')
+  await window.type('!')
   await untilStored(window)
   await server.close()
   await untilNotOpen(window)
@@ -173,11 +173,11 @@ test('hundreds of edits without a server are counted one by one, stored together
 test('browser and server both restart: text typed in between is there, once', async () => {
   const window = await openWindow('restarted')
   await window.click('#document')
-  await typeText(window, 'stored ')
+  await window.type('stored ')
   await untilStored(window)
   await server.close()
   await untilNotOpen(window)
-  await typeText(window, 'unsent')
+  await window.type('unsent')
   await browser.quit()
   server = await startServer()
   await assertStored('restarted', 'stored ')

@@ -1,11 +1,11 @@
-// The overview counts what another window types, in every mode, shared or not.
+// The overview counts what another window types, shared or not.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { windowsAtServer } from './page.ts'
-import { browserModes, openStage, type Stage, type as typeText, untilOpen } from './stage.ts'
+import { openStage, type Stage, sampledModes, untilOpen } from './stage.ts'
 
 const [mode] = modes as readonly [Mode, ...Mode[]]
 
@@ -51,16 +51,15 @@ for (const share of ['none', 'browser'] as const) {
     })
     after(() => stage.close())
 
-    // Sharing depends only on the kind of transport.
-    const shared = new Set(['sse/2', 'websocket/1.1', 'polling/2'])
-    for (const each of share === 'none' ? browserModes : modes.filter(({ name }) => shared.has(name))) {
+    // The contract suite tests the overview in every mode.
+    for (const each of sampledModes) {
       test(`${each.name}: one window types, another shows the server's figures`, async () => {
         const channel = `overview-${each.name.replace('/', '-')}`
         const reader = await openView(stage, each, channel, 'overview')
         await untilCounts(reader, 0, 0)
         const writer = await openView(stage, each, channel, 'editor')
         await writer.click('#document')
-        await typeText(writer, 'one two')
+        await writer.type('one two')
         await untilCounts(reader, 2, 7)
         const { 'Edits, last minute': edits = '' } = await reader.run(numbersShown)
         assert.ok(Number(edits) >= 1 && Number(edits) <= 7, edits)
@@ -71,7 +70,7 @@ for (const share of ['none', 'browser'] as const) {
     test('a window switches to the overview without a reload, and gets the newest at once', async () => {
       const writer = await openView(stage, mode, 'turning', 'editor')
       await writer.click('#document')
-      await typeText(writer, 'one two three')
+      await writer.type('one two three')
       const reader = await openView(stage, mode, 'turning', 'wind')
       assert.equal(await whoReads(reader, 'overview.turning'), 0)
       await reader.run(() => {
@@ -79,7 +78,7 @@ for (const share of ['none', 'browser'] as const) {
       })
       await reader.click('.view-link[href*="view=overview"]')
       await untilCounts(reader, 3, 13)
-      await typeText(writer, ' four')
+      await writer.type(' four')
       await untilCounts(reader, 4, 18)
       assert.equal(await reader.run(() => 'wasHere' in globalThis), true)
       assert.deepEqual(await reader.run(() => document.querySelector('.notice')?.textContent ?? null), null)

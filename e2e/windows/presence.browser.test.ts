@@ -8,7 +8,7 @@ import { modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { openClient } from '../conformance/contract-client.ts'
 import { apiRequests, caretsShown, peopleHere } from './page.ts'
-import { openStage, type Stage, sampledModes, type as typeText, untilShows } from './stage.ts'
+import { openStage, type Stage, sampledModes, untilShows } from './stage.ts'
 
 const keys = {
   left: '\uE012',
@@ -48,24 +48,22 @@ async function untilCarets(window: BrowserWindow, ...expected: readonly string[]
   })
 }
 
-/** A stream, a socket and a poller; the contract suite tests awareness in every mode. */
-const tested = sampledModes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'polling/2'].includes(name))
-
-for (const mode of tested) {
+// The contract suite tests awareness in every mode.
+for (const mode of sampledModes) {
   test(`${mode.name}: a caret is shown with its name, and follows typing, keys and edits above`, async (t) => {
     const { typist, reader, name } = await openPair(mode)
     t.after(stage.closeWindows)
-    await typeText(typist, 'Hello')
+    await typist.type('Hello')
     await untilCarets(reader, `${name}: Hello|`)
     assert.ok((await reader.run(peopleHere)).includes(`${name} is typing`))
     for (const _ of 'lo') await typist.key(keys.left)
     await untilCarets(reader, `${name}: Hel|lo`)
     await reader.click('#document')
     await reader.key(keys.home)
-    await typeText(reader, 'Above')
+    await reader.type('Above')
     await reader.key(keys.enter)
     await untilCarets(reader, `${name}: Hel|lo`)
-    await typeText(typist, 'p')
+    await typist.type('p')
     await untilCarets(reader, `${name}: Help|lo`)
     await typist.key(keys.erase)
     await untilCarets(reader, `${name}: Hel|lo`)
@@ -82,7 +80,7 @@ test('a late window sees the caret of someone who has only typed', async (t) => 
   const [typist] = await stage.open(sse, 1, 'typed')
   assert.ok(typist)
   await typist.click('#document')
-  await typeText(typist, 'Hello')
+  await typist.type('Hello')
   const [late] = await stage.open(sse, 1, 'typed')
   assert.ok(late)
   await untilShows(late, 'Hello')
@@ -92,7 +90,7 @@ test('a late window sees the caret of someone who has only typed', async (t) => 
 test('a closed window disappears within three seconds, as does one of a killed browser', async (t) => {
   const { typist, reader, channel, name } = await openPair()
   t.after(stage.closeWindows)
-  await typeText(typist, 'Hello')
+  await typist.type('Hello')
   await untilCarets(reader, `${name}: Hello|`)
   await typist.close()
   await untilPeople(reader, 1, 3000)
@@ -101,7 +99,7 @@ test('a closed window disappears within three seconds, as does one of a killed b
   const [victim] = await stage.open(sse, 1, channel, { browser })
   assert.ok(victim)
   await victim.click('#document')
-  await typeText(victim, '!')
+  await victim.type('!')
   await until(async () => (await reader.run(caretsShown)).length === 1, 'the caret did not appear')
   await browser.kill()
   await untilPeople(reader, 1, 3000)
@@ -116,7 +114,7 @@ test('fifty letters cost less than a tenth of their bytes for presence; five idl
   const observer = openClient({ mode: sse, origin: origin['2'], ca, query })
   t.after(observer.close)
   await observer.next('welcome')
-  await typeText(typist, 'Some words first. ')
+  await typist.type('Some words first. ')
   await untilShows(reader, 'Some words first. ')
   await delay(500)
   const reports = async (window: BrowserWindow) =>
@@ -124,7 +122,7 @@ test('fifty letters cost less than a tenth of their bytes for presence; five idl
   const [before, seen] = [await reports(typist), observer.waiting().length]
   const letters = 'the quick brown fox jumps over the lazy dog again!'
   assert.equal(letters.length, 50)
-  await typeText(typist, letters)
+  for (const letter of letters) await typist.key(letter)
   await untilShows(reader, `Some words first. ${letters}`)
   await delay(500)
   const frames = observer.waiting().slice(seen)
@@ -150,12 +148,12 @@ test('a chosen name is shown in the other windows, as plain text', async (t) => 
   const { typist, reader } = await openPair()
   t.after(stage.closeWindows)
   await typist.click('.people-button')
-  await typeText(typist, 'Ada <b>')
+  await typist.type('Ada <b>')
   await typist.key(keys.enter)
   await untilPeople(reader, 2)
   await until(async () => (await reader.run(peopleHere)).includes('Ada <b>'), 'the name did not appear')
   await typist.click('#document')
-  await typeText(typist, 'x')
+  await typist.type('x')
   await untilCarets(reader, 'Ada <b>: x|')
   await typist.run(() => localStorage.removeItem('crosswind.name'))
 })

@@ -10,7 +10,7 @@ import { modeNamed } from '../../server/wire/modes.ts'
 import { draftOf } from '../clients/client.ts'
 import { connectHttp, type HttpRequest, textOf } from '../clients/http-client.ts'
 import { caretShown, htmlShown, placeCaret } from './page.ts'
-import { openStage, type Stage, type as typeText, untilShows, webFolder } from './stage.ts'
+import { openStage, type Stage, untilShows, webFolder } from './stage.ts'
 
 const mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
@@ -45,7 +45,7 @@ test('text written by a program is shown, and leaves typed text and its caret in
   await ask(server, writing('PUT', 'written', '1', 'first line\nsecond line\n'))
   for (const window of [typist, reader]) await untilShows(window, 'first linesecond line')
   await typist.run(placeCaret, 1, 6)
-  await typeText(typist, ', my')
+  await typist.type(', my')
   await untilShows(reader, 'first linesecond, my line')
   await ask(server, writing('PUT', 'written', '2', 'a first line\nsecond, my line\n'))
   await ask(server, writing('POST', 'written', '3', '<ul><li>a <b>third</b></li></ul>', 'text/html'))
@@ -80,7 +80,7 @@ test('a page of the mirror editor opens as a shared document, also for reading, 
   assert.ok(typist)
   await untilShows(typist, 'Oldpage')
   await typist.run(placeCaret, 1, 4)
-  await typeText(typist, ' goes on')
+  await typist.type(' goes on')
   for (const window of [reader, typist]) await untilShows(window, 'Oldpage goes on')
   assert.match(await reader.run(htmlShown), /<h2[^>]*>Old<\/h2>/)
 })

@@ -8,30 +8,28 @@ import { after, afterEach, before, test } from 'node:test'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { documentsPath } from '../../server/wire/document-api.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
-import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
+import { type BrowserWindow, until } from '../browser/browser.ts'
 import { bannerText, editsReceived, linkState, windowsAtServer } from './page.ts'
 import {
   browserName,
   openStage,
   type Stage,
   sampledModes,
-  type as typeText,
   untilOpen,
   untilShows,
   webFolder,
 } from './stage.ts'
 
 let stage: Stage
-let byDefault: Stage
+let byDefault: TestServer
 before(async () => {
   stage = await openStage({ share: 'browser' })
-  byDefault = await openStage()
+  byDefault = await startTestServer({}, webFolder)
 })
 after(async () => {
   await stage.close()
   await byDefault.close()
 })
-afterEach(() => byDefault.closeWindows())
 afterEach(() => stage.closeWindows())
 
 /** What the page decides by itself is the same in every browser. */
@@ -81,17 +79,17 @@ async function assertAllFollow(windows: readonly BrowserWindow[], typist: Browse
   }
 }
 
-test('default settings: ten windows, more than a browser has connections, follow over one; each may type, and none warns', async () => {
-  const windows = await byDefault.open(mode('sse/1.1'), 10, 'ten')
+test('default settings: seven windows, more than a browser has connections, follow over one; each may type, and none warns', async () => {
+  const windows = await stage.open(mode('sse/1.1'), 7, 'seven', { server: byDefault })
   const last = windows.at(-1) ?? assert.fail('there is no window')
-  await untilCounted(last, 10)
+  await untilCounted(last, 7)
   await untilStreams(last, ['sse/1.1'])
   let expected = ''
   for (const [index, typist] of windows.entries()) {
     await typist.click('#document')
     // WebDriver clicks the middle: moves the caret to the end.
     await typist.key('\uE010')
-    await typeText(typist, `${index}`)
+    await typist.type(`${index}`)
     expected += `${index}`
     await untilShows(last, expected)
     await untilShows(typist, expected)
@@ -106,7 +104,7 @@ test('default settings: ten windows, more than a browser has connections, follow
   const order = await last.run(editsReceived)
   for (const window of windows) assert.deepEqual(await window.run(editsReceived), order)
   assert.equal((await last.run(linkState)).browserHttp1Streams, 1)
-  assert.deepEqual(await byDefault.browser.consoleMessages(), [])
+  assert.deepEqual(await stage.browser.consoleMessages(), [])
   for (const window of windows.slice(2)) await window.close()
   const [one] = windows
   assert.ok(one)
@@ -117,7 +115,7 @@ test(
   'default settings: a window shares over HTTP/1.1 but not over HTTP/2, and may switch while it types',
   ourRules,
   async () => {
-    const windows = await byDefault.open(mode('sse/2'), 3, 'changing')
+    const windows = await stage.open(mode('sse/2'), 3, 'changing', { server: byDefault })
     const [typist, reader] = windows
     assert.ok(typist && reader)
     await untilStreams(reader, ['sse/2', 'sse/2', 'sse/2'])
@@ -129,9 +127,9 @@ test(
       ['sse/2', ['sse/2', 'sse/2', 'sse/2']],
     ] as const) {
       await typist.run((name: string) => window.crosswind?.switchMode(name), next)
-      await typeText(typist, 'ab')
+      await typist.type('ab')
       await untilOpen(typist, mode(next))
-      await typeText(typist, 'c')
+      await typist.type('c')
       expected += 'abc'
       await assertAllFollow(windows, typist, expected)
       await untilStreams(reader, held)
@@ -143,7 +141,7 @@ test(
 )
 
 for (const [http, modes] of Map.groupBy(sampledModes, ({ http }) => http))
-  test(`three windows share a connection in each mode of HTTP/${http}, and each may type`, async () => {
+  test(`three windows share a connection over ${modes.map(({ name }) => name).join(', ')}, and each may type`, async () => {
     const [first] = modes
     assert.ok(first)
     const windows = await stage.open(first, 3, `three-${http}`)
@@ -159,8 +157,8 @@ for (const [http, modes] of Map.groupBy(sampledModes, ({ http }) => http))
         await typist.click('#document')
         // WebDriver clicks the middle: moves the caret to the end.
         await typist.key('\uE010')
-        await typeText(typist, `${each.name} ${index} `)
-        expected += `${each.name} ${index} `
+        await typist.type(`${index}`)
+        expected += `${index}`
         for (const window of windows) await untilShows(window, expected)
       }
       assert.equal((await reader.run(linkState)).spokenHttp, each.http)
@@ -172,9 +170,9 @@ test('a reloaded window rejoins and continues', async () => {
   const [typist, reloaded, reader] = windows
   assert.ok(typist && reloaded && reader)
   await typist.click('#document')
-  await typeText(typist, 'before ')
+  await typist.type('before ')
   await reloaded.run(() => location.reload())
-  await typeText(typist, 'after')
+  await typist.type('after')
   await untilOpen(reloaded, mode('sse/1.1'))
   for (const window of windows) await untilShows(window, 'before after')
   await untilCounted(reader, 3)
@@ -189,9 +187,9 @@ test('one of three windows changes its mode and returns while typing', ourRules,
   let expected = ''
   for (const next of ['websocket/1.1', 'polling/2', 'sse/1.1']) {
     await typist.run((name: string) => window.crosswind?.switchMode(name), next)
-    await typeText(typist, 'ab')
+    await typist.type('ab')
     await untilOpen(typist, mode(next))
-    await typeText(typist, 'c')
+    await typist.type('c')
     expected += 'abc'
     await assertAllFollow(windows, typist, expected)
   }
@@ -211,7 +209,7 @@ test(
       [other, 'two'],
     ] as const) {
       await window.click('#document')
-      await typeText(window, text)
+      await window.type(text)
     }
     await untilShows(main, 'one')
     await untilShows(other, 'two')
@@ -222,19 +220,18 @@ test(
 
 test('after a server restart all return to one connection, with the text typed meanwhile', async () => {
   await using opened = new AsyncDisposableStack()
-  const own = await openStage({ share: 'browser' })
-  opened.defer(own.browser.quit)
-  opened.defer(own.server.close)
-  const { ports } = own.server
-  const windows = await own.open(mode('sse/1.1'), 4, 'restart')
+  const server = await startTestServer({ share: 'browser' }, webFolder)
+  opened.defer(server.close)
+  const { ports } = server
+  const windows = await stage.open(mode('sse/1.1'), 4, 'restart', { server })
   const [typist, reader] = windows
   assert.ok(typist && reader)
   await typist.click('#document')
-  await typeText(typist, 'before')
+  await typist.type('before')
   for (const window of windows) await untilShows(window, 'before')
-  await own.server.close()
+  await server.close()
   await until(async () => (await reader.run(linkState)).state === 'waiting', 'the loss was not noticed')
-  await typeText(typist, 'during')
+  await typist.type('during')
   const change = { port: ports['2'], http1Port: ports['1.1'], share: 'browser' } as const
   const again = await startTestServer(change, webFolder)
   opened.defer(again.close)
@@ -243,19 +240,17 @@ test('after a server restart all return to one connection, with the text typed m
 })
 
 /** Serves the web app with changed files. */
-async function openChanged(
+async function startChanged(
   opened: AsyncDisposableStack,
   change: (folder: string) => Promise<void>,
-): Promise<{ server: TestServer; browser: Browser }> {
+): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-share-'))
   opened.defer(() => rm(folder, { recursive: true, force: true }))
   await cp(webFolder, folder, { recursive: true })
   await change(folder)
   const server = await startTestServer({ share: 'browser' }, folder)
   opened.defer(server.close)
-  const browser = await startBrowser({ name: browserName })
-  opened.defer(browser.quit)
-  return { server, browser }
+  return server
 }
 
 /** Simulates a browser without SharedWorker. */
@@ -274,51 +269,38 @@ async function breakSharedWorker(folder: string): Promise<void> {
   for (const file of files) await rm(join(assets, file))
 }
 
-async function openWindows(
-  { server, browser }: { server: TestServer; browser: Browser },
-  used: Mode,
-  count: number,
-): Promise<BrowserWindow[]> {
-  const windows: BrowserWindow[] = []
-  for (let index = 0; index < count; index += 1) {
-    const window = await browser.newWindow()
-    await window.open(`${server.origin[used.http]}/?transport=${used.transport}&http=${used.http}&record`)
-    await untilOpen(window, used)
-    windows.push(window)
-  }
-  return windows
-}
-
 test('without SharedWorker one window leads; when it closes another takes over, and nothing is lost', async () => {
   await using opened = new AsyncDisposableStack()
-  const changed = await openChanged(opened, takeSharedWorkerAway)
+  const server = await startChanged(opened, takeSharedWorkerAway)
+  await stage.browser.consoleMessages()
   const used = mode('sse/1.1')
-  const windows = await openWindows(changed, used, 4)
+  const windows = await stage.open(used, 4, 'led', { server })
   const [leader, nextLeader, typist, ...readers] = windows
   assert.ok(leader && nextLeader && typist)
   assert.equal(await typist.run(() => 'SharedWorker' in globalThis), false)
   await untilStreams(typist, [used.name])
   await untilCounted(typist, 4)
   await typist.click('#document')
-  await typeText(typist, 'one ')
+  await typist.type('one ')
   await leader.close()
-  await typeText(typist, 'two ')
+  await typist.type('two ')
   await nextLeader.close()
-  await typeText(typist, 'three')
+  await typist.type('three')
   await assertAllFollow([typist, ...readers], typist, 'one two three')
   await untilStreams(typist, [used.name])
   await untilCounted(typist, 2)
-  assert.deepEqual(await changed.browser.consoleMessages(), [])
+  assert.deepEqual(await stage.browser.consoleMessages(), [])
 })
 
 test('if the SharedWorker does not load, a window leads', ourRules, async () => {
   await using opened = new AsyncDisposableStack()
   const used = mode('sse/1.1')
-  const windows = await openWindows(await openChanged(opened, breakSharedWorker), used, 3)
+  const server = await startChanged(opened, breakSharedWorker)
+  const windows = await stage.open(used, 3, 'unloaded', { server })
   const [typist] = windows
   assert.ok(typist)
   await typist.click('#document')
-  await typeText(typist, 'led')
+  await typist.type('led')
   await assertAllFollow(windows, typist, 'led')
   await untilStreams(typist, [used.name])
 })

@@ -1,10 +1,11 @@
-// Nothing that anyone typed is lost: several windows write one document, over a stream, a socket and a poller;
+// Nothing that anyone typed is lost: several windows write one document, in another mode every day.
 // CROSSWIND_MODES=all tests every mode.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { modeNamed } from '../../server/wire/modes.ts'
 import type { BrowserWindow } from '../browser/browser.ts'
+import { rotatingModes } from '../rotation.ts'
 import { caretShown, placeCaret } from './page.ts'
 import {
   cutOff,
@@ -18,7 +19,7 @@ import {
   untilParagraphs,
   type Writer,
 } from './shared-editing.ts'
-import { browserModes, browserName, openStage, type Stage, untilOpen } from './stage.ts'
+import { browserModes, openStage, type Stage, untilOpen } from './stage.ts'
 
 const channel = 'together'
 const begins = ['A:', 'B:', 'C:', 'D:', 'E:']
@@ -43,16 +44,7 @@ after(async () => {
   await stage.close()
 })
 
-/** In Firefox the other modes are tested by `two-browsers.browser.test.ts`. */
-const tested =
-  browserName === 'firefox'
-    ? browserModes.slice(0, 1)
-    : browserModes.filter(
-        ({ name }) =>
-          process.env.CROSSWIND_MODES === 'all' || ['sse/2', 'websocket/1.1', 'polling/2'].includes(name),
-      )
-
-for (const mode of tested)
+for (const mode of rotatingModes(1, browserModes))
   describe(mode.name, () => {
     let first: Writer
     let five: BrowserWindow[]

@@ -13,6 +13,7 @@ import {
   startBrowser,
   until,
 } from '../browser/browser.ts'
+import { rotatingModes } from '../rotation.ts'
 import { linkState, textShown } from './page.ts'
 
 export const webFolder = join(import.meta.dirname, '../../web/dist')
@@ -32,23 +33,8 @@ export const modesIn = (name: BrowserName): readonly Mode[] =>
 
 export const browserModes = modesIn(browserName)
 
-/**
- * Every mode in Chromium; in Firefox a stream, a socket and a poller, in addition to
- * `two-browsers.firefox.test.ts` in every mode.
- */
-export const sampledModes = browserModes.filter(
-  ({ name }) => browserName === 'chromium' || ['sse/2', 'websocket/1.1', 'polling/2'].includes(name),
-)
-
-/** So many, others each day; all with CROSSWIND_MODES=all. */
-export function rotatingModes(count: number): readonly Mode[] {
-  if (process.env.CROSSWIND_MODES === 'all') return browserModes
-  const first = Math.floor(Date.now() / 86_400_000) * count
-  return Array.from(
-    { length: count },
-    (_, place) => browserModes[(first + place) % browserModes.length] as Mode,
-  )
-}
+/** Every mode is tested in both browsers by `windows.browser.test.ts` and `two-browsers.firefox.test.ts`. */
+export const sampledModes = rotatingModes(browserName === 'chromium' ? 3 : 1, browserModes)
 
 export interface Stage {
   readonly server: TestServer
@@ -66,42 +52,44 @@ export interface Stage {
       readonly server?: Pick<TestServer, 'origin'>
     },
   ) => Promise<BrowserWindow[]>
-  /** Closes the windows of `open`, so that a failed test leaves none to the next. */
+  /** Of its browsers: each costs processor time while it is open, and a failed test leaves it. */
   readonly closeWindows: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
 export async function openStage(change: Partial<Config> = {}, name = browserName): Promise<Stage> {
   const server = await startTestServer(change, webFolder)
-  const first = await startBrowser({ name })
-  const browsers = [first]
+  const browsers: Browser[] = []
   const opened = new Set<BrowserWindow>()
 
-  async function newWindow(browser: Browser): Promise<BrowserWindow> {
-    const window = await browser.newWindow()
-    const own: BrowserWindow = {
-      ...window,
-      async close() {
-        if (opened.delete(own)) await window.close()
-      },
+  async function start(): Promise<Browser> {
+    const browser = await startBrowser({ name })
+    browsers.push(browser)
+    async function newWindow(): Promise<BrowserWindow> {
+      const window = await browser.newWindow()
+      const own: BrowserWindow = {
+        ...window,
+        async close() {
+          if (opened.delete(own)) await window.close()
+        },
+      }
+      opened.add(own)
+      return own
     }
-    opened.add(own)
-    return own
+    return { ...browser, newWindow }
   }
+
+  const first = await start()
 
   return {
     server,
     browser: first,
-    async anotherBrowser() {
-      const browser = await startBrowser({ name })
-      browsers.push(browser)
-      return browser
-    },
+    anotherBrowser: start,
     async open(mode, count, channel, { pageHttp = mode.http, browser = first, server: from = server } = {}) {
       const query = new URLSearchParams({ transport: mode.transport, http: mode.http, record: '' })
       const windows: BrowserWindow[] = []
       for (let index = 0; index < count; index += 1) {
-        const window = await newWindow(browser)
+        const window = await browser.newWindow()
         await window.open(`${from.origin[pageHttp]}${documentPath(channel)}?${query}`)
         windows.push(window)
       }
@@ -135,8 +123,4 @@ export async function untilShows(window: BrowserWindow, text: string): Promise<v
   ).catch(async (error) => {
     throw new Error(`${error.message} It shows ${JSON.stringify(await window.run(textShown))}.`)
   })
-}
-
-export async function type(window: BrowserWindow, text: string): Promise<void> {
-  for (const key of text) await window.key(key)
 }

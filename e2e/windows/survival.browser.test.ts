@@ -13,7 +13,6 @@ import {
   openStage,
   type Stage,
   sampledModes,
-  type as typeText,
   untilOpen,
   untilShows,
 } from './stage.ts'
@@ -67,13 +66,13 @@ function assertOnceAndInOrder(ids: readonly string[]): void {
 for (const each of sampledModes) {
   test(`${each.name}: cut off while typing, every keystroke arrives, once and in order`, async () => {
     const { proxy, typist, reader } = await openPair(each, `cut-${each.name.replace('/', '-')}`)
-    await typeText(typist, 'before ')
+    await typist.type('before ')
     proxy.refuse(true)
     proxy.cut()
-    await typeText(typist, 'during ')
+    await typist.type('during ')
     await until(async () => (await typist.run(linkState)).state !== 'open', 'the loss was not noticed')
     proxy.refuse(false)
-    await typeText(typist, 'after')
+    await typist.type('after')
     await untilShows(reader, 'before during after')
     await untilShows(typist, 'before during after')
     assertOnceAndInOrder(await reader.run(editsReceived))
@@ -81,24 +80,23 @@ for (const each of sampledModes) {
   })
 }
 
-const reloaded = new Set(['sse/2', 'websocket/1.1', 'long-polling/2', 'streaming/2'])
-for (const { name } of browserModes.filter(({ name }) => reloaded.has(name))) {
-  test(`${name}: a window reloaded with unsent keystrokes keeps and sends them`, async () => {
-    const { proxy, typist, reader } = await openPair(mode(name), `reload-${name.replace('/', '-')}`)
-    await typeText(typist, 'stored ')
+for (const each of sampledModes) {
+  test(`${each.name}: a window reloaded with unsent keystrokes keeps and sends them`, async () => {
+    const { proxy, typist, reader } = await openPair(each, `reload-${each.name.replace('/', '-')}`)
+    await typist.type('stored ')
     await untilShows(reader, 'stored ')
     // Typed text is now lost on the way.
     proxy.hold()
-    await typeText(typist, 'unsent')
+    await typist.type('unsent')
     proxy.cut()
     proxy.release()
     await typist.reload()
     await untilShows(typist, 'stored unsent')
     await untilShows(reader, 'stored unsent')
-    await untilOpen(typist, mode(name))
+    await untilOpen(typist, each)
     await typist.click('#document')
     await typist.key('\uE010')
-    await typeText(typist, '!')
+    await typist.type('!')
     await untilShows(reader, 'stored unsent!')
     assertOnceAndInOrder(await reader.run(editsReceived))
     await closeAll(proxy, typist, reader)
@@ -114,7 +112,7 @@ for (const name of ['sse/2', 'websocket/1.1', 'polling/2']) {
     const [typist] = await stage.open(mode('sse/2'), 1, channel)
     assert.ok(sleeper && typist)
     await typist.click('#document')
-    await typeText(typist, 'awake ')
+    await typist.type('awake ')
     await untilShows(sleeper, 'awake ')
     // After its first heartbeat the client must continue sending them.
     const isHeard = async () =>
@@ -123,12 +121,12 @@ for (const name of ['sse/2', 'websocket/1.1', 'polling/2']) {
       )
     await until(isHeard, 'the windows sent no heartbeat')
     await sleeper.freeze(true)
-    await typeText(typist, 'asleep ')
+    await typist.type('asleep ')
     // Waits until the server drops the silent window.
     const windows = async () => (await typist.run(linkState)).windows
     await until(async () => (await windows()) === 1, 'the sleeping window was not dropped')
     await sleeper.freeze(false)
-    await typeText(typist, 'awake')
+    await typist.type('awake')
     await untilShows(sleeper, 'awake asleep awake')
     assertOnceAndInOrder(await sleeper.run(editsReceived))
     for (const window of [sleeper, typist]) await window.close()
@@ -145,7 +143,7 @@ test('fifty switches of mode at random while another window types: nothing lost,
     const next = browserModes[Math.floor(random() * browserModes.length)] ?? assert.fail('there are no modes')
     await switcher.run((name: string) => window.crosswind?.switchMode(name), next.name)
     const key = String.fromCharCode(97 + (count % 26))
-    await typeText(typist, key)
+    await typist.type(key)
     typed += key
     // Every other switch happens before the mode has opened.
     if (count % 2 === 0) await untilOpen(switcher, next)

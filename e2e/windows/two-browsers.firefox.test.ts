@@ -1,9 +1,11 @@
 // A Firefox and a Chromium window write one document, in every mode that both support.
+// CROSSWIND_MODES=all composes, pastes and undoes in each of them.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Mode } from '../../server/wire/modes.ts'
 import { type Browser, type BrowserWindow, startBrowser } from '../browser/browser.ts'
+import { rotatingModes } from '../rotation.ts'
 import { placeCaret } from './page.ts'
 import { faultsSaid, paste, selectAll, typeAtOnce, untilHtml, untilParagraphs } from './shared-editing.ts'
 import { modesIn, openStage, type Stage, untilOpen } from './stage.ts'
@@ -27,24 +29,37 @@ after(async () => {
   await stage?.close()
 })
 
-for (const mode of both)
-  test(`${mode.name}: text typed, composed, pasted and undone in one shows in the other`, async () => {
-    for (const window of windows) {
-      await window.run((name: string) => globalThis.window.crosswind?.switchMode(name), mode.name)
-      await untilOpen(window, mode)
-    }
-    for (const [one, other] of [windows, windows.toReversed()] as [BrowserWindow, BrowserWindow][]) {
-      await one.run(selectAll)
-      await one.run(paste, '<p>A:</p><p>B:</p>', 'A:\n\nB:')
-      await untilParagraphs(windows, ['A:', 'B:'])
-      await one.run(placeCaret, 0, 2)
-      await other.run(placeCaret, 1, 2)
-      await typeAtOnce([
-        [one, 'typed at once'],
-        [other, 'with this'],
-      ])
-      await untilParagraphs(windows, ['A:typed at once', 'B:with this'])
+async function switchTo(mode: Mode): Promise<void> {
+  for (const window of windows) {
+    await window.run((name: string) => globalThis.window.crosswind?.switchMode(name), mode.name)
+    await untilOpen(window, mode)
+  }
+}
 
+async function typeInBoth(one: BrowserWindow, other: BrowserWindow): Promise<void> {
+  await one.run(selectAll)
+  await one.run(paste, '<p>A:</p><p>B:</p>', 'A:\n\nB:')
+  await untilParagraphs(windows, ['A:', 'B:'])
+  await one.run(placeCaret, 0, 2)
+  await other.run(placeCaret, 1, 2)
+  await typeAtOnce([
+    [one, 'typed at once'],
+    [other, 'with this'],
+  ])
+  await untilParagraphs(windows, ['A:typed at once', 'B:with this'])
+}
+
+for (const mode of both)
+  test(`${mode.name}: text typed in one shows in the other`, async () => {
+    await switchTo(mode)
+    await typeInBoth(...windows)
+  })
+
+for (const mode of rotatingModes(1, both))
+  test(`${mode.name}: text composed, pasted and undone in one shows in the other`, async () => {
+    await switchTo(mode)
+    for (const [one, other] of [windows, windows.toReversed()] as [BrowserWindow, BrowserWindow][]) {
+      await typeInBoth(one, other)
       await other.run(placeCaret, 0, 1)
       await one.compose('k')
       await other.type('x')

@@ -1,13 +1,14 @@
 // Unsent edits in real windows: stored on closing, offered again, or reported.
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, afterEach, before, type TestContext, test } from 'node:test'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
+import type { EditorName } from '../../server/wire/messages.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { type Stretch, startProxy } from './cutting-proxy.ts'
 import { draftsKept, editsReceived, linkState, placeCaret, writeHtml } from './page.ts'
-import { openStage, type Stage, type as typeText, untilOpen, untilShows, webFolder } from './stage.ts'
+import { openStage, type Stage, untilOpen, untilShows, webFolder } from './stage.ts'
 
 const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
@@ -28,6 +29,7 @@ after(async () => {
   await shared.close()
   await mirrored.close()
 })
+afterEach(() => stage.closeWindows())
 
 const addressOf = (proxy: Stretch, channel: string) =>
   `https://localhost:${proxy.port}/?transport=sse&http=2&channel=${channel}&record`
@@ -52,11 +54,11 @@ function offline(proxy: Stretch): void {
 async function closeWithUnsent(proxy: Stretch, channel: string): Promise<void> {
   const window = await openThrough(proxy, channel)
   await window.click('#document')
-  await typeText(window, 'stored ')
+  await window.type('stored ')
   await untilStored(window)
   offline(proxy)
   await untilNotOpen(window)
-  await typeText(window, 'unsent')
+  await window.type('unsent')
   await window.close()
   proxy.refuse(false)
 }
@@ -99,27 +101,6 @@ function pressNoticeButton(words: string): void {
 
 const noticeText = (window: BrowserWindow) => window.run(textOf, '.notices')
 
-test("a closed window's unsent edit is sent once, by one of the windows that open after it", async () => {
-  const reader = await openThrough(shared, 'closed')
-  await closeWithUnsent(shared, 'closed')
-  await untilOpen(reader, mode)
-  await reader.run(
-    (address: string) => {
-      for (let count = 0; count < 4; count += 1) open(address, '_blank', 'noopener')
-    },
-    addressOf(shared, 'closed'),
-  )
-  await untilShows(reader, 'stored unsent')
-  await until(async () => (await reader.run(draftsKept)) === 0, 'the edit is still kept')
-  const later = await openThrough(shared, 'closed')
-  await untilShows(later, 'stored unsent')
-  assert.doesNotMatch(await noticeText(later), /Restore/)
-  const ids = await reader.run(editsReceived)
-  assert.ok(ids.length > 0)
-  assert.equal(new Set(ids).size, ids.length)
-  for (const window of [reader, later]) await window.close()
-})
-
 test('if others have written since, the document has both texts, and no one is asked', async () => {
   // At another address, where the closed window's drafts are not visible.
   const [reader] = await stage.open(mode, 1, 'both')
@@ -127,12 +108,11 @@ test('if others have written since, the document has both texts, and no one is a
   await closeWithUnsent(shared, 'both')
   await untilOpen(reader, mode)
   await reader.run(placeCaret, 0, 0)
-  await typeText(reader, 'since ')
+  await reader.type('since ')
   await untilStored(reader)
   const next = await openThrough(shared, 'both')
   for (const window of [next, reader]) await untilShows(window, 'since stored unsent')
   assert.doesNotMatch(await noticeText(next), /Restore/)
-  for (const window of [next, reader]) await window.close()
 })
 
 test('mirror: if others have written since, the edit is offered; discarding removes it, restoring replaces the page for all', async () => {
@@ -173,22 +153,21 @@ test('a window asks before closing only if unsent edits cannot be stored', async
   offline(shared)
   await untilNotOpen(window)
   await window.click('#document')
-  await typeText(window, 'nowhere else')
+  await window.type('nowhere else')
   await until(async () => window.run(asksBeforeClosing), 'it does not ask')
   await until(async () => /cannot keep/.test(await noticeText(window)), 'no notice about it')
   await window.run(denyDatabase, false)
-  await typeText(window, '!')
+  await window.type('!')
   await until(async () => !(await window.run(asksBeforeClosing)), 'it still asks')
   shared.refuse(false)
   await untilStored(window)
   assert.equal(await window.run(asksBeforeClosing), false)
-  await window.close()
 })
 
 test('mirror: a page too large to share is not called stored, and the notice goes once it is small again', async () => {
   const [window, reader] = [await openThrough(mirrored, 'large'), await openThrough(mirrored, 'large')]
   await window.click('#document')
-  await typeText(window, 'small')
+  await window.type('small')
   await untilShows(reader, 'small')
   await untilStored(window)
   const before = await window.run(() => document.querySelector('#document')?.innerHTML ?? '')
@@ -209,25 +188,28 @@ test('mirror: a page too large to share is not called stored, and the notice goe
   await untilShows(window, 'smallmeanwhile')
   await until(async () => /All changes stored/.test(await header()), 'the header stays')
   assert.doesNotMatch(await noticeText(window), /too large/)
-  for (const one of [window, reader]) await one.close()
 })
 
-test('mirror: a page whose newest edit was refused is not called stored, until a newer edit replaces it', async () => {
-  const small = await openStage({ editor: 'mirror', limits: { ...testConfig.limits, maxChannels: 1 } })
-  try {
-    const [first] = await small.open(mode, 1, 'first')
-    const [second] = await small.open(mode, 1, 'second')
-    assert.ok(first && second)
-    await first.run(writeHtml, '<p>stored</p>')
-    await untilStored(first)
-    await second.run(writeHtml, '<p>one page too many</p>')
-    const header = () => second.run(textOf, '.header')
-    await until(async () => /Not stored: edit refused/.test(await header()), 'the header does not say so')
-    assert.match(await noticeText(second), /limits\.maxChannels/)
-    assert.equal(await second.run(asksBeforeClosing), true)
-  } finally {
-    await small.close()
-  }
+/** On a server that has room for the first one's document alone. */
+async function openOnSmall(t: TestContext, editor: EditorName) {
+  const limits = { ...testConfig.limits, maxChannels: 1 }
+  const server = await startTestServer({ editor, limits }, webFolder)
+  t.after(server.close)
+  const [first] = await stage.open(mode, 1, 'first', { server })
+  const [second] = await stage.open(mode, 1, 'second', { server })
+  assert.ok(first && second)
+  return [first, second] as const
+}
+
+test('mirror: a page whose newest edit was refused is not called stored, until a newer edit replaces it', async (t) => {
+  const [first, second] = await openOnSmall(t, 'mirror')
+  await first.run(writeHtml, '<p>stored</p>')
+  await untilStored(first)
+  await second.run(writeHtml, '<p>one page too many</p>')
+  const header = () => second.run(textOf, '.header')
+  await until(async () => /Not stored: edit refused/.test(await header()), 'the header does not say so')
+  assert.match(await noticeText(second), /limits\.maxChannels/)
+  assert.equal(await second.run(asksBeforeClosing), true)
 })
 
 test('mirror: a stored edit that was replaced is not called stored, and can be restored', async () => {
@@ -235,7 +217,7 @@ test('mirror: a stored edit that was replaced is not called stored, and can be r
   const [window, reader] = windows
   assert.ok(window && reader)
   await window.click('#document')
-  await typeText(window, 'mine')
+  await window.type('mine')
   await untilStored(window)
   await untilShows(reader, 'mine')
   await reader.run(writeHtml, '<p>theirs</p>')
@@ -248,27 +230,40 @@ test('mirror: a stored edit that was replaced is not called stored, and can be r
   await window.run(pressNoticeButton, 'Restore')
   for (const one of windows) await untilShows(one, 'mine')
   await until(async () => /All changes stored/.test(await header()), 'the header stays')
-  for (const one of windows) await one.close()
 })
 
-test('a refused update of the shared document is shown with its reason and a way out, and never called stored', async () => {
-  const small = await openStage({ editor: 'shared', limits: { ...testConfig.limits, maxChannels: 1 } })
-  try {
-    const [first] = await small.open(mode, 1, 'first')
-    const [second] = await small.open(mode, 1, 'second')
-    assert.ok(first && second)
-    await first.click('#document')
-    await typeText(first, 'stored')
-    await untilStored(first)
-    await second.click('#document')
-    await typeText(second, 'one')
-    const header = () => second.run(textOf, '.header')
-    await until(async () => /Not stored: edit refused/.test(await header()), 'the header does not say so')
-    await typeText(second, 'more')
-    assert.match(await noticeText(second), /limits\.maxChannels.* copy what you need, then reload the page/)
-    assert.doesNotMatch(await header(), /All changes stored/)
-    assert.equal(await second.run(asksBeforeClosing), true)
-  } finally {
-    await small.close()
-  }
+test('a refused update of the shared document is shown with its reason and a way out, and never called stored', async (t) => {
+  const [first, second] = await openOnSmall(t, 'shared')
+  await first.click('#document')
+  await first.type('stored')
+  await untilStored(first)
+  await second.click('#document')
+  await second.type('one')
+  const header = () => second.run(textOf, '.header')
+  await until(async () => /Not stored: edit refused/.test(await header()), 'the header does not say so')
+  await second.type('more')
+  assert.match(await noticeText(second), /limits\.maxChannels.* copy what you need, then reload the page/)
+  assert.doesNotMatch(await header(), /All changes stored/)
+  assert.equal(await second.run(asksBeforeClosing), true)
+})
+
+// Last: its four windows stay open.
+test("a closed window's unsent edit is sent once, by one of the windows that open after it", async () => {
+  const reader = await openThrough(shared, 'closed')
+  await closeWithUnsent(shared, 'closed')
+  await untilOpen(reader, mode)
+  await reader.run(
+    (address: string) => {
+      for (let count = 0; count < 4; count += 1) open(address, '_blank', 'noopener')
+    },
+    addressOf(shared, 'closed'),
+  )
+  await untilShows(reader, 'stored unsent')
+  await until(async () => (await reader.run(draftsKept)) === 0, 'the edit is still kept')
+  const later = await openThrough(shared, 'closed')
+  await untilShows(later, 'stored unsent')
+  assert.doesNotMatch(await noticeText(later), /Restore/)
+  const ids = await reader.run(editsReceived)
+  assert.ok(ids.length > 0)
+  assert.equal(new Set(ids).size, ids.length)
 })

@@ -1,12 +1,12 @@
 // The views in real windows: each alone, the reader's unit, and the history by keyboard.
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, afterEach, before, test } from 'node:test'
 import { testConfig } from '../../server/testing.ts'
 import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { bannerText } from './page.ts'
-import { browserName, openStage, type Stage, type as typeText, untilOpen, untilShows } from './stage.ts'
+import { browserName, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
 
 /** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
 const keys = { left: '\uE012', right: '\uE014', tab: '\uE004' }
@@ -18,6 +18,7 @@ before(async () => {
   stage = await openStage({ sensor: { ...testConfig.sensor, source: 'simulated', rateHz: 4 } })
 })
 after(() => stage.close())
+afterEach(() => stage.closeWindows())
 
 async function openView(query: string): Promise<BrowserWindow> {
   const window = await stage.browser.newWindow()
@@ -62,7 +63,7 @@ test('the switch changes views without a reload, and shows what was typed meanwh
     Object.assign(globalThis, { wasHere: true })
   })
   await writer.click('#document')
-  await typeText(writer, 'nobody looks')
+  await writer.type('nobody looks')
   await reader.click('.views .view-link:first-child')
   await untilShows(reader, 'nobody looks')
   assert.equal(await reader.run(() => 'wasHere' in globalThis), true)
@@ -73,7 +74,7 @@ test('the switch changes views without a reload, and shows what was typed meanwh
   await reader.click('.views .view-link:nth-child(2)')
   await untilShows(reader, 'nobody looks')
   await reader.click('#document')
-  await typeText(reader, 'I do: ')
+  await reader.type('I do: ')
   await until(async () => /I do: /.test(await writer.run(textOf, '#document')), "the reader's text is lost")
 })
 
@@ -179,7 +180,6 @@ test('header and menu name the mode in use, and why this browser cannot run a mo
     await window.click('[data-mode="streaming/2"]')
     assert.equal((await window.run(item)).checked, used, 'the menu closed')
   }
-  await window.close()
 })
 
 test('a large screen is used, with lines of a readable length', async () => {
