@@ -20,7 +20,7 @@ import { isKind, type Message } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { startProxy } from '../windows/cutting-proxy.ts'
+import { startProxy } from '../network/cutting-proxy.ts'
 import { openClient } from './contract-client.ts'
 
 /** Much longer than any pause here. */

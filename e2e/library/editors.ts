@@ -12,7 +12,7 @@ import { type Mode, needsTls } from '../../server/wire/modes.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import { until } from '../browser/browser.ts'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
-import { type Stretch, startProxy } from '../windows/cutting-proxy.ts'
+import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
 import type { Recorded } from './recording-provider.ts'
 import { contains, isEqual, startProcess } from './yjs-testing.ts'
 
@@ -111,7 +111,7 @@ export async function recordingPage(app: string, html: string): Promise<string> 
 /** One window and its way to the server. */
 class Writer {
   readonly window: EditingPage
-  readonly proxy: Stretch
+  readonly proxy: CuttingProxy
   /** Characters that no other window types. */
   readonly #typed = new Set<string>()
   readonly #editor: Editor
@@ -119,7 +119,7 @@ class Writer {
   readonly #first: number
   #count = 0
 
-  constructor(window: EditingPage, proxy: Stretch, editor: Editor, random: Random, first: number) {
+  constructor(window: EditingPage, proxy: CuttingProxy, editor: Editor, random: Random, first: number) {
     this.window = window
     this.proxy = proxy
     this.#editor = editor

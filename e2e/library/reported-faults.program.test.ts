@@ -18,7 +18,7 @@ import { io } from 'socket.io-client'
 import * as Y from 'yjs'
 import { connect, programs } from '../../client/node.ts'
 import { connectHttp } from '../clients/http-client.ts'
-import { startProxy } from '../windows/cutting-proxy.ts'
+import { startProxy } from '../network/cutting-proxy.ts'
 import { type Said, secureServer, start, texts, untilState } from './testing.ts'
 import { converged, provide, startDocuments } from './yjs-testing.ts'
 

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
-import { type Stretch, startProxy } from './cutting-proxy.ts'
+import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
 import { draftsKept, editsReceived, linkState, placeCaret, writeHtml } from './page.ts'
 import { openStage, type Stage, type as typeText, untilOpen, untilShows, webFolder } from './stage.ts'
 
@@ -13,8 +13,8 @@ const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
 let stage: Stage
 let mirror: TestServer
-let shared: Stretch
-let mirrored: Stretch
+let shared: CuttingProxy
+let mirrored: CuttingProxy
 before(async () => {
   stage = await openStage()
   mirror = await startTestServer({ editor: 'mirror' }, webFolder)
@@ -29,10 +29,10 @@ after(async () => {
   await mirrored.close()
 })
 
-const addressOf = (proxy: Stretch, channel: string) =>
+const addressOf = (proxy: CuttingProxy, channel: string) =>
   `https://localhost:${proxy.port}/?transport=sse&http=2&channel=${channel}&record`
 
-async function openThrough(proxy: Stretch, channel: string): Promise<BrowserWindow> {
+async function openThrough(proxy: CuttingProxy, channel: string): Promise<BrowserWindow> {
   const window = await stage.browser.newWindow()
   await window.open(addressOf(proxy, channel))
   await untilOpen(window, mode)
@@ -43,13 +43,13 @@ async function untilNotOpen(window: BrowserWindow): Promise<void> {
   await until(async () => (await window.run(linkState)).state !== 'open', 'the loss was not noticed')
 }
 
-function offline(proxy: Stretch): void {
+function offline(proxy: CuttingProxy): void {
   proxy.refuse(true)
   proxy.cut()
 }
 
 /** Types "stored " online, "unsent" offline, and closes. */
-async function closeWithUnsent(proxy: Stretch, channel: string): Promise<void> {
+async function closeWithUnsent(proxy: CuttingProxy, channel: string): Promise<void> {
   const window = await openThrough(proxy, channel)
   await window.click('#document')
   await typeText(window, 'stored ')
