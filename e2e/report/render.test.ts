@@ -81,7 +81,7 @@ test('the contents name every section, and every link leads to a section or to a
   const links = [...document.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? '')
   for (const link of links)
     assert.ok(link.startsWith('#') ? document.querySelector(`section${link}`) : files[link], link)
-  assert.match(document.querySelector('.files')?.textContent ?? '', /samples\.csv \(2 rows, 1 kB\)/)
+  assert.match(document.querySelector('.files')?.textContent ?? '', /samples\.csv \(2 rows, 16 B\)/)
   assert.ok(!links.includes('errors.txt'), 'an empty file has no link')
 })
 

@@ -4,7 +4,7 @@ import { type Comparison, opponentOf, sessionsNeeded, type Until } from '../lab/
 import { durationWords } from '../lab/estimate.ts'
 import { isPeer, spokenName } from '../lab/mode-names.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
-import { count } from '../report/section.ts'
+import { count, listed } from '../report/section.ts'
 
 interface ModeFigures {
   readonly mode: string
@@ -104,7 +104,7 @@ function verdictWords(found: Found, best: Timed, others: readonly Timed[]): stri
   const rivalWords =
     slower.length === 0 && rivals.length > 2
       ? 'which mode is fastest'
-      : `whether ${listed(rivals, 'or')} is ${rivals.length > 2 ? 'fastest' : 'faster'}`
+      : `whether ${listed(rivals, 'disjunction')} is ${rivals.length > 2 ? 'fastest' : 'faster'}`
   const rest = () => (slower.length > 0 ? ` ${longer(slower)}.` : '')
   if (open.length > 0) return `Undecided ${rivalWords}: ${name} took ${mean}, ${longer(near)}.${rest()}`
   if (alike.length > 0)
@@ -211,12 +211,6 @@ const shareWords = (ratio: number) =>
   ratio < 2 ? `${Math.round(100 * (ratio - 1))} %` : `a factor of ${ratioFigure(ratio)}`
 
 const inMs = (value: number) => `${shortly(value)} ms`
-
-/** `a, b and c`. */
-function listed(words: readonly string[], and = 'and'): string {
-  const last = words.at(-1) ?? ''
-  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} ${and} ${last}`
-}
 
 /** `1.20 to 1.60`. */
 const ends = ([low, high]: readonly [number, number]) => `${ratioFigure(low)} to ${ratioFigure(high)}`

@@ -44,7 +44,7 @@ import {
   peerWords,
   readPeers,
 } from '../peers/peers.ts'
-import { figure } from '../report/section.ts'
+import { figure, several } from '../report/section.ts'
 import {
   analyse,
   briefTable,
@@ -298,7 +298,6 @@ type Options = ReturnType<typeof keystrokes.options>
 
 function planWords(options: Options, { devices }: Participants) {
   const { modes, editors, peers, sessions, until, keys, windows, seed } = options
-  const several = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
   const beside = peers.map((peer) => peerLabel(nameOfPeer(peer))).join(', ')
   const what = [
     `${several(modes.length, 'mode')} (${modes.join(', ')})`,
