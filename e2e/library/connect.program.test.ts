@@ -1,7 +1,6 @@
 // The library's two doors, without a browser.
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -218,37 +217,6 @@ test('a server that starts again on its folder has every message, and its client
   assert.ok(later.seq > seq)
 })
 
-test('nothing is served without a grant', async (t) => {
-  const { origin } = await start(t, { authorize: () => null })
-  const client = connectHttp('1.1', origin, null)
-  t.after(() => client.close())
-  const query = 'window=w1&channels=room.1&opening=1'
-  for (const [method, path] of [
-    ['GET', 'clock'],
-    ['GET', 'channels/room.1'],
-    ['GET', `stream?${query}`],
-    ['GET', `poll?${query}`],
-    ['GET', `long-poll?${query}`],
-    ['GET', `socket?${query}`],
-    ['GET', `stream?${query}&ticket=x.y`],
-    ['POST', 'messages'],
-    ['POST', 'session'],
-    ['POST', `streaming?${query}`],
-    ['POST', `heartbeat?${query}`],
-    ['POST', `awareness?${query}`],
-    ['POST', `leave?${query}`],
-  ] as const) {
-    const { status, body } = await client.ask({
-      method,
-      path: `/realtime/${path}`,
-      ...(method === 'POST' && { body: '' }),
-    })
-    assert.deepEqual([path, status, JSON.parse(await textOf(body)).code], [path, 401, 'no-session'])
-  }
-  const socket = client.openSocket(`/realtime/socket?${query}`)
-  assert.match(String((await once(socket, 'error'))[0]), /401/)
-})
-
 test('a program in Node follows without a browser, in each mode that fetch and WebSocket carry', async (t) => {
   const { crosswind, origin } = await start(t)
   for (const mode of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1']) {
@@ -300,7 +268,7 @@ test('the server names the user of each message, in every way of sending, also a
   )
 })
 
-test('a client cannot name its user, and a repeat is stored once whoever its user is by now', async (t) => {
+test('a repeat is stored once, whoever its user is by now', async (t) => {
   const { origin, crosswind } = await start(t, people)
   const client = connectHttp('1.1', origin, null)
   t.after(() => client.close())
@@ -313,7 +281,6 @@ test('a client cannot name its user, and a repeat is stored once whoever its use
     const { seq, code } = JSON.parse(await textOf(answer))
     return seq ?? code
   }
-  assert.equal(await post('eve', { data: 1, user: 'ada' }), 'bad-shape')
   assert.equal(await post('ada', { data: { text: 'once' } }), 1)
   assert.equal(await post('ada', { data: { text: 'once' } }), 1)
   assert.equal(await post('bob', { data: { text: 'once' } }), 1)
@@ -321,6 +288,7 @@ test('a client cannot name its user, and a repeat is stored once whoever its use
   const [message, ...others] = await Array.fromAsync(crosswind.read('room.1'))
   assert.deepEqual([message?.user, others], ['ada', []])
 })
+
 test('over the transports that are named, in all their modes', async (t) => {
   const { origin } = await start(t, { cuts: (url) => url.startsWith('/realtime/stream?') })
   const opened = connectOver(`${origin}/realtime`, { transports: [sse, longPolling] })

@@ -1,7 +1,6 @@
 // Two windows of an example's editor write at random, while connections are cut and the server is killed.
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -258,9 +257,7 @@ class KilledServer {
   }
 
   async kill(): Promise<void> {
-    const exited = once(this.#running.child, 'exit')
-    this.#running.child.kill('SIGKILL')
-    await exited
+    await this.#running.kill()
     this.kills += 1
   }
 
@@ -269,10 +266,7 @@ class KilledServer {
   }
 
   async stored(): Promise<Y.Doc> {
-    const answered = once(this.#running.child, 'message')
-    this.#running.child.send(channel)
-    const [update] = (await answered) as [string]
-    return documentOf([update])
+    return documentOf([await this.#running.stored(channel)])
   }
 }
 
@@ -284,7 +278,7 @@ function documentOf(updates: readonly string[]): Y.Doc {
   return doc
 }
 
-/** Rejects with what is lost, or not as the windows say. Resolves to how much happened. */
+/** Rejects if an edit is lost, or a window is wrong about what is saved. Resolves to what happened, in numbers. */
 export async function play(t: TestContext, { mode, seed, seconds, editor, ...game }: Game) {
   const rest = needsTls[mode.http] ? [game.page, game.certificate] : [game.page]
   const start = (port: number) => startProcess(t, game.folder, port, rest)
@@ -351,7 +345,7 @@ async function disturb(
   return cuts
 }
 
-/** Nobody can write until it was seen that the log has all that was called saved. */
+/** The windows stay cut off until the log is seen to have all that they called saved. */
 async function startAgain(server: KilledServer, writers: readonly Writer[]): Promise<void> {
   for (const { proxy } of writers) proxy.refuse(true)
   await server.startAgain()
@@ -366,7 +360,7 @@ async function startAgain(server: KilledServer, writers: readonly Writer[]): Pro
   for (const { proxy } of writers) proxy.refuse(false)
 }
 
-/** Waits until all is stored. Then the log has what was written, and the windows show it. Resolves to its edits. */
+/** Waits until all is stored. Rejects unless the log has what was written and the windows show it. Resolves to the number of edits. */
 async function compare(server: KilledServer, writers: readonly Writer[], editor: Editor) {
   let [stored, records]: [Y.Doc, readonly Recorded[]] = [new Y.Doc(), []]
   const areEqual = async () => {
