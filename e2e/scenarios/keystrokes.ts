@@ -152,12 +152,8 @@ export const keystrokes = defineExperiment({
       'the lab starts the server that devices join: leave out --server, or --join and --host',
     )
     refuse(
-      peers.length > 0 && isElsewhere,
-      'peers run on this machine: leave out --peers, or --remote, --join and --host',
-    )
-    refuse(
-      peers.length > 0 && server !== undefined,
-      'peers run on this machine: leave out --server or --peers',
+      peers.length > 0 && (isElsewhere || server !== undefined),
+      'peers run on this machine: leave out --server, --remote, --join and --host, or --peers',
     )
     refuse(
       (given['tls-cert-file'] === undefined) !== (given['tls-key-file'] === undefined),
