@@ -111,8 +111,8 @@ export const transfer = defineExperiment({
         : `, ${ratioWords(ratio, ratioCi95)} times the formula's ${figure(expected / 1000)}`
     const isTrue = Object.values(datagrams).every(({ lost, droppedByRelay }) => lost === droppedByRelay)
     const words = isTrue
-      ? 'Of the datagrams exactly those are missing that the relay dropped.'
-      : 'The datagrams that are missing are not those that the relay dropped.'
+      ? 'The missing datagrams are exactly those that the relay dropped.'
+      : 'The missing datagrams are not those that the relay dropped.'
     return {
       scenario: 'transfer',
       ...circumstances,

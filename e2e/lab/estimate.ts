@@ -13,7 +13,7 @@ export interface Plan {
 
 export class Estimate {
   readonly #isPlanned: boolean
-  /** If nothing is planned, relative. */
+  /** Without a plan, equal shares. */
   readonly #sessionsMs: readonly number[]
   readonly #thenMs: number
   readonly #limitMs: number

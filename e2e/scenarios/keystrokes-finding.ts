@@ -143,7 +143,7 @@ function meaningWords(best: Timed, others: readonly Timed[]): readonly string[] 
   const slowest = others.at(-1) ?? best
   const [fast, slow] = [spokenName(best.mode), spokenName(slowest.mode)]
   const { leastMs, medianMs, source } = noticed
-  const people = `Between ${fast} and ${slow} lie ${inMs(slowest.meanMs - best.meanMs)}, which is ${noticedWords(best, others)}: in a test with a mouse, half of the people noticed a delay of ${medianMs} ms, and nobody one below ${leastMs} ms (${source}).`
+  const people = `Between ${fast} and ${slow} lie ${inMs(slowest.meanMs - best.meanMs)}, which is ${noticedWords(best, others)}: in a test with a mouse, half of the people noticed a delay of ${medianMs} ms, and none noticed one below ${leastMs} ms (${source}).`
   const rate = ({ meanMs }: Timed) => count(Math.round(1000 / meanMs))
   const programs = `A program that waits for each message before the next one sends ${rate(best)} a second with ${fast} and ${rate(slowest)} with ${slow}.`
   const micros = [best, slowest].map(({ serverCpuMs, n }) => ((serverCpuMs ?? Number.NaN) * 1000) / n)
