@@ -135,11 +135,9 @@ export class Testbed {
     const origin = await this.#linkTo(ports)
     const allowed = [...Object.values(origin ?? {}), ...(place?.origins ?? [])]
     const flags = folder.flags({
-      ...{
-        host: place?.listen ?? (far ? everywhere : 'localhost'),
-        port: ports['2'],
-        'http1-port': ports['1.1'],
-      },
+      host: place?.listen ?? (far ? everywhere : 'localhost'),
+      port: ports['2'],
+      'http1-port': ports['1.1'],
       ...{ 'sensor-source': 'none', ...settings },
       ...((place || far) && { access: 'open' }),
       ...(allowed.length > 0 && { 'allowed-origins': allowed.join(',') }),
