@@ -1,11 +1,9 @@
 // The library's two doors, without a browser.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { connect, connectOver, longPolling, type Room, sse } from '../../client/node.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind } from '../../server/index.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { type Said, start, texts, uncaught, untilState } from './testing.ts'
@@ -202,8 +200,7 @@ test('a ticket that ends is replaced by another, and nothing is lost', async (t)
 })
 
 test('a server that starts again on its folder has every message, and its clients go on', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-library-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const storage = { kind: 'sqlite', folder } as const
   const first = await start(t, { storage })
   const heard = first.open().channel<Said>('room.1')
@@ -237,8 +234,7 @@ const people = {
 } as const
 
 test('the server names the user of each message, in every way of sending, also after a restart', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-library-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const storage = { kind: 'sqlite', folder } as const
   const first = await start(t, { ...people, storage, isSecure: true })
   const reader = first.open({ token: () => 'reader' }).channel<Said>('room.1', { from: 'start' })

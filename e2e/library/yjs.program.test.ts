@@ -1,13 +1,12 @@
 // Documents of Yjs, of any shape, and their provider.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
 import type { CrosswindProvider } from '../../client/yjs.ts'
 import { integrationBomb } from '../../server/document/testing.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { modes } from '../../server/wire/modes.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import {
@@ -99,8 +98,7 @@ const providing =
     provide(t, `http://localhost:${port}`, 'doc.1', new Y.Doc(), { modes: [mode] })
 
 test('a server killed in mid-typing and started again has all that was saved, and gets the rest', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-yjs-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   let server = await startProcess(t, folder)
   const open = providing(t, server)
   const [ann, bob] = [open('sse/1.1'), open('websocket/1.1')]
@@ -120,8 +118,7 @@ test('a server killed in mid-typing and started again has all that was saved, an
 })
 
 test('windows that are open give a server back what it lost, with what they have not sent', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-yjs-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const first = await startProcess(t, join(folder, 'first'))
   const open = providing(t, first)
   const [ann, bob] = [open('sse/1.1'), open('websocket/1.1')]
@@ -233,8 +230,7 @@ test('with owners, a peer may not bring what another wrote; by default it may', 
 })
 
 test('a document that takes too long to read is relayed, and document() rejects', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-yjs-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const storage = { kind: 'sqlite', folder } as const
   const patient = await startDocuments(t, { storage, limits: { documentSeconds: 600 } })
   const doc = new Y.Doc()

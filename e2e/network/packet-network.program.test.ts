@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, readFile, readlink, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import type { transfer } from '../bench/transfer-bench.ts'
 import { until } from '../browser/browser.ts'
 import { childrenOf } from '../lab/process-recorder.ts'
@@ -16,8 +16,7 @@ const reason = whyNoPackets()
 const skip = reason === null ? false : `No packets can be lost here: ${reason}.`
 
 async function runTransfer(t: TestContext, ...flags: readonly string[]) {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-transfer-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const json = join(folder, 'figures.json')
   const { ended, said } = startLab(t, 'transfer --sessions 1 --seed 7', ...flags, '--json', json)
   const [code] = await ended

@@ -3,22 +3,18 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { after, before, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { startLab } from '../lab/testing.ts'
 import { whyNoPackets } from '../network/packet-network.ts'
 import { readCompressed } from '../report/render.ts'
 
-let folder: string
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crosswind-lab-'))
-})
-after(() => rm(folder, { recursive: true, force: true }))
+const folder = temporaryFolder()
 
 const allStages =
   'Input → sent; Way up; Read, checked; Waits for its commit; Numbered, stored; Written to all; Way down; Applied; Painted'

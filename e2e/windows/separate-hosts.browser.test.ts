@@ -1,10 +1,9 @@
 // Several machines: hosts in network namespaces with wrong clocks, one behind a known delay.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { measureOnHosts, whyNoHosts } from './separate-hosts.ts'
 import { browserName } from './stage.ts'
 
@@ -13,8 +12,7 @@ const reason = browserName === 'chromium' ? await whyNoHosts() : 'runs once, in 
 test('the measurement finds a delay added between two hosts with wrong clocks', {
   skip: reason ?? false,
 }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-hosts-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const addedMs = 40
   const { delays, boundMs, near, far, summary } = await measureOnHosts({
     addedMs,
