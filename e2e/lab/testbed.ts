@@ -307,12 +307,16 @@ export function describePackets(
   const all = (way: 'up' | 'down'): PacketCounts => {
     const counted = countedTogether(uses.map((use) => use[way]))
     const { sent, lost } = counted
-    if (sent === 0) return { ...counted, lostShare: null, lostShareCi95: null }
-    const interval = roundedInterval(shareInterval(lost, sent, lossVariance(loss)))
-    return { ...counted, lostShare: rounded(lost / sent), lostShareCi95: interval }
+    const share = sent === 0 ? { lostShare: null, lostShareCi95: null } : lostShareOf(lost, sent, loss)
+    return { ...counted, ...share }
   }
   const planted = { plantedShare: loss.share, burst: rounded(loss.burst) }
   return { congestion, ...planted, up: all('up'), down: all('down') }
+}
+
+export function lostShareOf(lost: number, sent: number, loss: Loss) {
+  const interval = shareInterval(lost, sent, lossVariance(loss))
+  return { lostShare: rounded(lost / sent), lostShareCi95: roundedInterval(interval) }
 }
 
 export function describePlace(profile: string | undefined): string {
