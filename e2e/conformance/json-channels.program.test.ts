@@ -5,10 +5,9 @@ import { describe, type TestContext, test } from 'node:test'
 import type { CrosswindOptions } from '../../server/index.ts'
 import type { Message } from '../../server/wire/messages.ts'
 import { modes } from '../../server/wire/modes.ts'
-import { nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { start } from '../library/testing.ts'
-import { openClient } from './contract-client.ts'
+import { openJson } from './contract-client.ts'
 
 interface Page {
   readonly messages: readonly Message<'json'>[]
@@ -31,21 +30,9 @@ async function startWith(t: TestContext, options: Partial<CrosswindOptions> = {}
 
 for (const mode of modes)
   describe(`json channels over ${mode.name}`, () => {
-    function open(t: TestContext, origin: string, channels: string, cursor?: string) {
-      const key = newKey()
-      const window = nameOf(key, 'w1')
-      const query = new URLSearchParams({ window, key, channels, ...(cursor && { cursor }) })
-      const client = openClient({ mode, origin, path: '/realtime', ca: null, query })
-      t.after(() => client.close())
-      const draft = (n: number, data: unknown) => ({
-        ...{ id: `${window}-${n}`, channel: 'room.1', kind: 'json', from: window, at: 1, body: { data } },
-      })
-      return { ...client, window, draft }
-    }
-
     test('the server adds the user, and takes it from no client', async (t) => {
       const { origin } = await startWith(t)
-      const [ann, bob] = [open(t, origin, 'room.1'), open(t, origin, 'room.1')]
+      const [ann, bob] = [openJson(t, origin, mode, 'room.1'), openJson(t, origin, mode, 'room.1')]
       await Promise.all([ann.next('welcome'), bob.next('welcome')])
       const draft = ann.draft(1, [null, { any: 'JSON' }])
       const refused = await ann.send({ ...draft, body: { ...draft.body, user: 'bob' } })
@@ -57,7 +44,7 @@ for (const mode of modes)
 
     test('a window shows itself on each of its channels by any JSON of 4096 bytes', async (t) => {
       const { origin } = await startWith(t)
-      const [ann, bob] = [open(t, origin, 'room.1,room.2'), open(t, origin, 'room.2')]
+      const [ann, bob] = [openJson(t, origin, mode, 'room.1,room.2'), openJson(t, origin, mode, 'room.2')]
       await Promise.all([ann.next('welcome'), bob.next('welcome')])
       const state = 'x'.repeat(4094)
       ann.sendAwareness({ channel: 'room.1', state: { on: 'the other' } })
@@ -77,7 +64,7 @@ for (const mode of modes)
       const { cursor } = await read('room.1', 'newest')
       for (const n of [1, 2, 3]) await publish('room.1', n)
       await publish('room.2', 2)
-      const late = open(t, origin, 'room.1,room.2', cursor)
+      const late = openJson(t, origin, mode, 'room.1,room.2', cursor)
       const welcome = await late.next('welcome')
       assert.equal(welcome.recovered, false)
       const dataIn = ({ messages }: Page) => messages.map(({ body }) => body.data)
