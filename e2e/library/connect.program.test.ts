@@ -35,7 +35,7 @@ test('two clients chat; one that comes later reads from the start; the server pu
   )
 })
 
-test('what the server publishes again under its id is stored once; something else is refused', async (t) => {
+test('a repeat under the same id is stored once; other data under that id is refused', async (t) => {
   const { crosswind } = await start(t)
   const publish = (data: unknown) => crosswind.publish('room.1', data, { id: 'order-7' })
   const first = await publish({ items: [1, 2], note: undefined })
@@ -128,7 +128,7 @@ test('a refused message rejects with a code, and the next ones pass', async (t) 
   assert.ok((await room.publish({ text: 'hello' })).seq > 0)
 })
 
-test('authorize decides who reads and writes what; a token is enough, and a cookie', async (t) => {
+test('authorize decides who reads and writes what, by a token or a cookie', async (t) => {
   const asked: string[] = []
   const { open, origin } = await start(t, {
     authorize({ token, headers }) {
@@ -285,7 +285,7 @@ test('a repeat is stored once, whoever its user is by now', async (t) => {
   assert.deepEqual([message?.user, others], ['ada', []])
 })
 
-test('over the transports that are named, in all their modes', async (t) => {
+test('connectOver uses only the transports that it names, in all their modes', async (t) => {
   const { origin } = await start(t, { cuts: (url) => url.startsWith('/realtime/stream?') })
   const opened = connectOver(`${origin}/realtime`, { transports: [sse, longPolling] })
   t.after(() => opened.close())

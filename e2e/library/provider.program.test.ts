@@ -1,4 +1,4 @@
-// What the tests of y-websocket's and Hocuspocus' providers assert, of this one.
+// What the tests of y-websocket's and Hocuspocus' providers assert, asserted of ours.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -216,7 +216,7 @@ test('nothing is unsaved at first; a change is, until it is stored', async (t) =
   assert.equal(provider.unsaved, 0)
 })
 
-test('what a reader changes stays unsaved, also if it did so before, and when others write', async (t) => {
+test('a reader’s changes stay unsaved, whether made before or after it connects, and when others write', async (t) => {
   const { provide } = await startDocuments(t, {
     authorize: ({ token }) => ({ read: ['doc.*'], write: token === 'full' ? ['doc.*'] : [] }),
   })
@@ -245,7 +245,7 @@ test('what a reader changes stays unsaved, also if it did so before, and when ot
 
 // Hocuspocus: awareness
 
-test('awareness of others is not sent back; that of oneself is, and goes when one is destroyed', async (t) => {
+test('only a provider’s own awareness is sent, and it is removed when the provider is destroyed', async (t) => {
   const sent: string[] = []
   const { provide } = await startDocuments(t, {
     cuts: (url) => {
@@ -284,7 +284,7 @@ test('quick changes of awareness are sent as one, and no other document sees the
   await shown(other, [{}])
 })
 
-test('what changed while it was away follows: all of the document, the newest of awareness', async (t) => {
+test('after a reconnect all changes of the document follow, and the newest awareness', async (t) => {
   let sent = 0
   const { provide, crosswind } = await startDocuments(t, {
     cuts: (url) => {

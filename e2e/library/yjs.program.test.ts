@@ -117,7 +117,7 @@ test('a server killed in mid-typing and started again has all that was saved, an
   assert.ok(isEqual(late.doc, ann.doc))
 })
 
-test('windows that are open give a server back what it lost, with what they have not sent', async (t) => {
+test('open windows give a server back what it lost, and send what they had not sent', async (t) => {
   const folder = temporaryFolder(t)
   const first = await startProcess(t, join(folder, 'first'))
   const open = providing(t, first)

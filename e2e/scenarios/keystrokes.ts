@@ -136,7 +136,7 @@ export const keystrokes = defineExperiment({
     refuse(given.keys < given.blocks, 'keys must be at least as many as blocks')
     refuse(
       until !== undefined && given.sessions < 3,
-      'two sessions may be alike by chance: with --until or --quick, --sessions is the minimum, 3 or more',
+      'with --until or --quick, --sessions is a minimum of at least 3: two sessions may be alike by chance',
     )
     refuse(given.editor.length === 0, '--editor names no editor')
     refuse(
