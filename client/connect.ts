@@ -1,15 +1,6 @@
 // The library's door: channels of one server, over one stream.
 
-import {
-  type AwarenessFrame,
-  type Bodies,
-  isKind,
-  type Kind,
-  type Message,
-  mostStateBytes,
-  nameUnder,
-  parseCursor,
-} from '../server/wire/messages.ts'
+import { type Bodies, type Kind, nameUnder } from '../server/wire/messages.ts'
 import { type HttpVersion, type Mode, needsTls } from '../server/wire/modes.ts'
 import { nothingPlanned } from '../server/wire/time.ts'
 import { browserTimers, now, watchWakeUps } from './browser-services.ts'
@@ -17,7 +8,8 @@ import { Retry } from './fallback.ts'
 import { isRefusal, Link, type LinkOutbox, type LinkState } from './link.ts'
 import { listen, type Off, tell } from './listeners.ts'
 import { fingerprintOf, newKey } from './names.ts'
-import { bytesOf, Outbox, type OutboxListener, type OutboxOptions } from './outbox.ts'
+import { Outbox, type OutboxListener, type OutboxOptions } from './outbox.ts'
+import { Feed, type Follower, type Following, type Page, type Room } from './room.ts'
 import { asClosing, Http, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
 import {
@@ -28,6 +20,7 @@ import {
   transportsOver,
 } from './transports/transport.ts'
 
+export type { Follower, Following, Presence, Room, RoomMessage } from './room.ts'
 export { longPolling, polling } from './transports/polling.ts'
 export { programs } from './transports/programs.ts'
 export { sse } from './transports/sse.ts'
@@ -68,19 +61,6 @@ export interface Keeping {
   readonly outbox: (options: OutboxOptions, listener: OutboxListener, base: string) => LinkOutbox
 }
 
-export interface RoomMessage<Data> {
-  readonly id: string
-  readonly channel: string
-  readonly seq: number
-  /** Keep it to continue after this message, with another connection too (`from`). */
-  readonly cursor: string
-  /** The sender's name. */
-  readonly from: string
-  /** Who the sender is, as the application's `authorize` says. */
-  readonly user: string | undefined
-  readonly data: Data
-}
-
 export interface ConnectionState {
   readonly mode: string
   readonly status: LinkState['state']
@@ -90,41 +70,6 @@ export interface ConnectionState {
   readonly reason: string | null
 }
 
-/** What takes a channel's messages as they come. */
-export interface Follower {
-  take(message: Message, cursor: string): void
-  /** The stream has the channel, from this cursor on. */
-  joined?(cursor: string): Promise<void>
-  /** Messages between these cursors were missed. */
-  missed?(from: string, to: string): Promise<void>
-  /** The log was replaced. */
-  newLog?(): void
-  /** The channel cannot be read. */
-  fail(error: unknown): void
-  readonly presence: { heard(frame: AwarenessFrame, own: string): void }
-}
-
-/** One page of a channel's messages. */
-interface Page {
-  readonly messages: readonly Message[]
-  /** After the messages. */
-  readonly cursor: string
-  /** False if messages before these are gone. */
-  readonly recovered: boolean
-}
-
-/** A channel as a follower uses it. */
-export interface Following {
-  /** Messages that may be unanswered at a time, in the mode in use. */
-  mostUnderWay(): number
-  /** What is stored after a cursor, `start` or `newest`; later messages come by the stream. Waits for the server. */
-  page(after: string): Promise<Page>
-  /** See `Room#publish`. */
-  publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{ readonly seq: number }>
-  show(state: unknown): void
-  leave(): void
-}
-
 const usualModes = ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1']
 
 type Chain = readonly [Mode, ...Mode[]]
@@ -132,12 +77,7 @@ type Chain = readonly [Mode, ...Mode[]]
 /** Each falls back to the next. Throws if a mode is unknown, or none is left. */
 function chainOf({ modes: names, transports }: OverOptions, base: string): Chain {
   const known = transports.flatMap((transport) => transport.modes)
-  const chosen =
-    names?.map((name) => {
-      const mode = known.find((one) => one.name === name)
-      if (!mode) throw unknownMode(name, known)
-      return mode
-    }) ?? known
+  const chosen = names?.map((name) => modeNamed(name, known)) ?? known
   const isSecure = base.startsWith('https:')
   const possible = chosen.filter(({ http }) => isSecure || !needsTls[http])
   if (possible.length === 0) throw new Error(`Only over https: ${namesOf(chosen)}.`)
@@ -147,15 +87,15 @@ function chainOf({ modes: names, transports }: OverOptions, base: string): Chain
   })) as unknown as Chain
 }
 
-function unknownMode(name: string, known: readonly Mode[]): Error {
-  return new Error(`There is no mode "${name}"; there are ${namesOf(known)}.`)
+function modeNamed(name: string, known: readonly Mode[]): Mode {
+  const mode = known.find((one) => one.name === name)
+  if (mode) return mode
+  throw new Error(`There is no mode "${name}"; there are ${namesOf(known)}.`)
 }
 
 const namesOf = (modes: readonly Mode[]) => modes.map(({ name }) => name).join(', ')
 
 const bounds = { messages: 2000, bytes: 4_194_304 }
-/** Until a server that is behind the one with the stream has caught up. */
-const behindMs = 500
 
 /** Connects to a server below `url`, when the first channel is read. Throws if a mode is unknown. */
 export function connect(url: string | URL, options: ConnectOptions = {}): Crosswind {
@@ -173,8 +113,7 @@ export function connectOver(url: string | URL, options: OverOptions): Crosswind 
 }
 
 export class Crosswind {
-  readonly #base: string
-  readonly #options: OverOptions
+  readonly #token: ConnectOptions['token']
   readonly #modes: Chain
   readonly #http: Http
   readonly #retry = new Retry(now, Math.random)
@@ -188,20 +127,19 @@ export class Crosswind {
   readonly #answers = new Map<string, PromiseWithResolvers<{ readonly seq: number }>>()
   readonly #onState = new Set<(state: ConnectionState) => void>()
   #state: ConnectionState
-  /** Takes messages at once. */
+  /** Takes messages from the beginning on. */
   readonly #link: Promise<Link>
   /** The same, once the server was reached. */
   #opened: Promise<Link> | null = null
 
   constructor(base: string, options: OverOptions) {
-    this.#base = base
-    this.#options = options
+    this.#token = options.token
     this.#key = (options.drafts ?? options.share)?.key ?? newKey()
     this.#proof = new URLSearchParams({ key: this.#key })
     this.#modes = chainOf(options, base)
     this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
     this.#state = { mode: this.#modes[0].name, status: 'opening', pending: 0, reason: null }
-    this.#link = this.#make()
+    this.#link = this.#make(base, options)
     // Reported where it is used.
     this.#link.catch(nothingPlanned)
   }
@@ -225,7 +163,7 @@ export class Crosswind {
     if (this.#rooms.has(name)) throw new Error(`Channel "${name}" is in use.`)
     this.#rooms.set(name, follower)
     const reading = this.#open(name).then(async (link) => {
-      // Refused in the stream, it would end the stream for all.
+      // A refusal in the stream would end it for all channels.
       if (!this.#read.has(name)) await this.#page(name, 'newest')
       if (this.#rooms.has(name)) this.#read.add(name)
       link.read([...this.#read])
@@ -238,7 +176,7 @@ export class Crosswind {
       reading.then((cursor) => follower.joined?.(cursor)),
     )
     return {
-      mostUnderWay: () => this.#modeNamed(this.#state.mode)?.mostUnderWay ?? 1,
+      mostUnderWay: () => this.#modes.find(({ name }) => name === this.#state.mode)?.mostUnderWay ?? 1,
       page: async (after) => {
         await reading
         return this.#page(name, after)
@@ -256,10 +194,9 @@ export class Crosswind {
     return listen(this.#onState, listener)
   }
 
-  /** Uses another of its modes first. Throws if it has no such mode. */
+  /** To another of its modes. Throws if it has no such mode. */
   switch(name: string): void {
-    const mode = this.#modeNamed(name)
-    if (!mode) throw unknownMode(name, this.#modes)
+    const mode = modeNamed(name, this.#modes)
     this.#then((link) => link.switchMode(mode))
   }
 
@@ -269,11 +206,7 @@ export class Crosswind {
     for (const { reject } of this.#answers.values()) reject(this.#ending.signal.reason)
   }
 
-  #modeNamed(name: string): Mode | undefined {
-    return this.#modes.find((mode) => mode.name === name)
-  }
-
-  /** Once it is open; whoever opened it was told of a failure. */
+  /** Once it is open; a failure is told to whoever opened it. */
   #then(use: (link: Link) => void): void {
     this.#opened?.then(use, nothingPlanned)
   }
@@ -349,11 +282,11 @@ export class Crosswind {
 
   /** Gets another ticket. Rejects with an `HttpError`, 401 if the application refuses. */
   async #renew(): Promise<void> {
-    const { token: tokenNow } = this.#options
+    const tokenNow = this.#token
     if (!tokenNow) return
-    const token = await tokenNow()
     const path = `/session?key=${this.#key}`
-    const answer = await this.#http.post<{ readonly ticket: string | null }>(path, { token })
+    const given = { token: await tokenNow() }
+    const answer = await this.#http.post<{ readonly ticket: string | null }>(path, given)
     if (answer?.ticket) this.#proof.set('ticket', answer.ticket)
   }
 
@@ -367,8 +300,7 @@ export class Crosswind {
     return link
   }
 
-  async #make(): Promise<Link> {
-    const { platform, transports, share, drafts } = this.#options
+  async #make(base: string, { platform, transports, origins, share, drafts }: OverOptions): Promise<Link> {
     const own = transportsOver(platform, transports)
     const name = nameUnder(await fingerprintOf(this.#key), newKey().slice(0, 8))
     const kept = { window: name, bounds, timers: browserTimers }
@@ -378,9 +310,12 @@ export class Crosswind {
         random: Math.random,
         channels: [],
         transports: share?.over(own) ?? own,
-        baseFor: (http) => this.#baseFor(http),
+        baseFor(http) {
+          const origin = origins?.[http]
+          return origin === undefined ? base : new URL(new URL(base).pathname, origin).href
+        },
         window: name,
-        outbox: (listener) => drafts?.outbox(kept, listener, this.#base) ?? new Outbox(kept, listener),
+        outbox: (listener) => drafts?.outbox(kept, listener, base) ?? new Outbox(kept, listener),
         renewSession: () => this.#renew(),
       },
       {
@@ -398,11 +333,6 @@ export class Crosswind {
     return link
   }
 
-  #baseFor(http: HttpVersion): string {
-    const origin = this.#options.origins?.[http]
-    return origin === undefined ? this.#base : new URL(new URL(this.#base).pathname, origin).href
-  }
-
   #take(id: string) {
     const answer = this.#answers.get(id)
     this.#answers.delete(id)
@@ -414,194 +344,3 @@ export class Crosswind {
     tell(this.#onState, this.#state)
   }
 }
-
-interface RoomEvents<Data> {
-  readonly message: (message: RoomMessage<Data>) => void
-  /** Messages were missed, which the server no longer has: those that it has follow. */
-  readonly gap: () => void
-  readonly error: (error: unknown) => void
-}
-
-/** Who is on a channel, and what they show of themselves; not stored. */
-export interface Presence {
-  /** Of the other clients, by their name, which is `from` in their messages. */
-  readonly states: ReadonlyMap<string, unknown>
-  on(event: 'change', listener: (states: Presence['states']) => void): Off
-  /**
-   * Shows this client to the others, until it closes or is lost: any JSON of at most 4 kB, null to
-   * show nothing. Throws a `RefusedError`.
-   */
-  set(state: unknown): void
-}
-
-class Others implements Presence {
-  readonly states = new Map<string, unknown>()
-  readonly #listeners = new Set<(states: Presence['states']) => void>()
-  readonly #show: (state: unknown) => void
-
-  constructor(show: (state: unknown) => void) {
-    this.#show = show
-  }
-
-  on(_event: 'change', listener: (states: Presence['states']) => void): Off {
-    return listen(this.#listeners, listener)
-  }
-
-  set(state: unknown): void {
-    const bytes = bytesOf(state)
-    if (bytes === 0 || bytes > mostStateBytes)
-      throw new RefusedError(
-        'bad-shape',
-        `A state has at most ${mostStateBytes} bytes of JSON, not ${bytes}.`,
-      )
-    // The application may change its own.
-    this.#show(JSON.parse(JSON.stringify(state)))
-  }
-
-  heard({ windows, whole }: AwarenessFrame, own: string): void {
-    if (whole) this.states.clear()
-    for (const { window, state } of windows)
-      if (state === null) this.states.delete(window)
-      else if (window !== own) this.states.set(window, state)
-    tell(this.#listeners, this.states)
-  }
-}
-
-/** One channel. */
-export interface Room<Data> {
-  readonly name: string
-  readonly presence: Presence
-  on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off
-  /** Resolves when it is stored; rejects with a `RefusedError`, which has a code. */
-  publish(data: Data): Promise<{ readonly seq: number }>
-  /** Messages from now on; ends when the loop is left, rejects on an error. */
-  [Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void>
-}
-
-class Feed<Data> implements Room<Data>, Follower {
-  readonly name: string
-  readonly publish: Room<Data>['publish']
-  readonly presence: Others
-  readonly #from: string
-  readonly #channel: Following
-  readonly #listeners: { readonly [Event in keyof RoomEvents<Data>]: Set<RoomEvents<Data>[Event]> } = {
-    ...{ message: new Set(), gap: new Set(), error: new Set() },
-  }
-  /** What the stream has brought while the channel's past is read. */
-  #early: (readonly [message: Message, cursor: string])[] | null = []
-  #newest = 0
-  /** How often it has begun to read the past. */
-  #turn = 0
-  /** Up to where it has read the past; null once the stream brings everything. */
-  #reached: string | null = null
-
-  constructor(name: string, from: string, follow: (feed: Follower) => Following) {
-    this.name = name
-    this.#from = from
-    this.#channel = follow(this)
-    this.publish = (data) => this.#channel.publish('json', { data })
-    this.presence = new Others(this.#channel.show)
-  }
-
-  on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off {
-    return listen(this.#listeners[event], listener)
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void> {
-    const waiting: (() => RoomMessage<Data>)[] = []
-    let wake = nothingPlanned
-    const add = (take: () => RoomMessage<Data>) => {
-      waiting.push(take)
-      wake()
-    }
-    const offs = [
-      this.on('message', (message) => add(() => message)),
-      this.on('error', (error) =>
-        add(() => {
-          throw error
-        }),
-      ),
-    ]
-    try {
-      for (;;) {
-        const take = waiting.shift()
-        if (take) yield take()
-        else await new Promise<void>((resolve) => (wake = resolve))
-      }
-    } finally {
-      for (const off of offs) off()
-    }
-  }
-
-  async joined(cursor: string): Promise<void> {
-    if (this.#from !== 'newest') return this.#catchUp(this.#from, cursor)
-    this.#begin(cursor)
-    this.#goLive()
-  }
-
-  async missed(from: string, to: string): Promise<void> {
-    if (this.#turn > 0) await this.#catchUp(this.#reached ?? from, to)
-  }
-
-  /** Reads the channel up to `to`; what follows, the stream brings. */
-  async #catchUp(from: string, to: string): Promise<void> {
-    const turn = this.#begin(from)
-    for (let after = from; ; ) {
-      const { messages, cursor, recovered } = await this.#channel.page(after)
-      // The stream has lost messages meanwhile.
-      if (this.#turn !== turn) return
-      if (!recovered) this.#gap()
-      for (const message of messages) this.#show(message, cursorAt(message, cursor))
-      if (seqIn(cursor) >= seqIn(to)) break
-      if (cursor === after) await new Promise((resolve) => setTimeout(resolve, behindMs))
-      after = cursor
-      this.#reached = after
-    }
-    this.#goLive()
-  }
-
-  /** From now on what the stream brings waits. Returns its turn. */
-  #begin(after: string): number {
-    this.#early = []
-    this.#reached = after
-    this.#newest = Math.max(this.#newest, seqIn(after))
-    this.#turn += 1
-    return this.#turn
-  }
-
-  #goLive(): void {
-    const early = this.#early ?? []
-    this.#early = null
-    this.#reached = null
-    for (const [message, cursor] of early) this.#show(message, cursor)
-  }
-
-  take(message: Message, cursor: string): void {
-    if (this.#early) this.#early.push([message, cursor])
-    else this.#show(message, cursor)
-  }
-
-  /** Each once. */
-  #show(message: Message, cursor: string): void {
-    if (!isKind(message, 'json') || message.seq <= this.#newest) return
-    const { id, channel, seq, from, body } = message
-    this.#newest = seq
-    const { user, data } = body
-    tell(this.#listeners.message, { id, channel, seq, cursor, from, user, data: data as Data })
-  }
-
-  /** The numbers may begin anew. */
-  #gap(): void {
-    this.#newest = 0
-    tell(this.#listeners.gap)
-  }
-
-  fail(error: unknown): void {
-    if (this.#listeners.error.size === 0) throw error
-    tell(this.#listeners.error, error)
-  }
-}
-
-const seqIn = (cursor: string) => parseCursor(cursor)?.seq ?? 0
-
-const cursorAt = ({ seq }: Message, cursor: string) => cursor.replace(/\d+$/, String(seq))

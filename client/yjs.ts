@@ -305,7 +305,7 @@ export class CrosswindProvider {
       if (channel !== this.#channel) return
       const isEmpty = this.doc.store.clients.size === 0
       this.#apply(messages)
-      // What waits for an empty document was written by its observers just now.
+      // In an empty document, only its observers have written what waits now.
       if (!isEmpty) {
         this.#difference = this.#differenceTo(messages)
         this.#waiting = this.#difference ? [this.#difference] : []

@@ -1,10 +1,10 @@
 // The command as a user runs it, with the bench that needs neither server nor browser.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../server/folder-testing.ts'
 import { startLab } from './lab/testing.ts'
 
 const names = [
@@ -49,8 +49,7 @@ for (const [flags, sentence] of [
   })
 
 test('figures are written to a file, and those out of bounds set the exit status', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-main-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const [json, budget] = [join(folder, 'figures.json'), join(folder, 'budget.json')]
   const { code, said } = await end(t, 'frames', ...few, '--json', json)
   assert.equal(code, 0, said)

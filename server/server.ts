@@ -266,13 +266,11 @@ class ServerProcess implements Server {
     const app = () =>
       createPageApp({
         ...{ windRecorder, directory, documents, texts: sent, timers, origins, webFolder },
-        ...{
-          hub: this.#hub,
-          log: this.#log,
-          monitor: this.#monitor,
-          health: this.#health,
-          access: this.#access,
-        },
+        hub: this.#hub,
+        log: this.#log,
+        monitor: this.#monitor,
+        health: this.#health,
+        access: this.#access,
         ...{ limits: this.#limits, heartbeatMs: config.heartbeatMs, settings: () => this.#settings() },
         reportsFolder: resolve(root, config.reportsFolder),
       })

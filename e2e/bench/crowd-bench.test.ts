@@ -27,14 +27,12 @@ function crowdOf(cpuMs: number, clientCpuMs: number) {
   const counts = { n: 4, lost: 0, duplicated: 0, reordered: 0, latenciesMs: [1, 2, 3, 4], failures: [] }
   const measured = {
     ...{ received: 4, duplicated: 0, reordered: 0, latenciesMs: Float64Array.of(1, 2, 3, 4) },
-    ...{
-      cpuMs: clientCpuMs,
-      wallMs: 1000,
-      receivedBytes: 0,
-      sendingMs: 0,
-      loopDelayP99Ms: 1,
-      loopDelayMaxMs: 2,
-    },
+    cpuMs: clientCpuMs,
+    wallMs: 1000,
+    receivedBytes: 0,
+    sendingMs: 0,
+    loopDelayP99Ms: 1,
+    loopDelayMaxMs: 2,
     ...{ failures: 0, failureWords: [] },
   }
   return crowdRow(readOptions(crowd, ['--windows', '4']).options, figures, {

@@ -18,7 +18,7 @@ import {
   startMode,
   takeTurn,
 } from '../load/load-server.ts'
-import { count, figure, range, table, text } from '../report/section.ts'
+import { count, figure, range, sizeOf, table, text } from '../report/section.ts'
 import { type Costs, type Load, type Machine, plan, type SimulatedLoad, simulate } from './scaling-model.ts'
 
 /**
@@ -322,14 +322,9 @@ const plansTable = (plans: readonly Planned[]) =>
     ],
     plans.map((planned) => [
       ...[planned.name, count(planned.windows), count(Math.round(planned.messages))],
-      ...[count(Math.round(planned.deliveries)), sizeWords(planned.bytesOut), sizeWords(planned.memoryBytes)],
+      ...[count(Math.round(planned.deliveries)), sizeOf(planned.bytesOut), sizeOf(planned.memoryBytes)],
       ...[planned.streams, planned.processes.cpu, planned.processes.memory].map(count),
       ...[planned.processes.network, planned.needed].map(count),
       `${figure(planned.simulatedMs.p50)}, ${figure(planned.simulatedMs.p99)}`,
     ]),
   )
-
-function sizeWords(bytes: number): string {
-  const place = Math.min(4, Math.floor(Math.log10(Math.max(1, bytes)) / 3))
-  return `${figure(bytes / 1000 ** place)} ${['B', 'kB', 'MB', 'GB', 'TB'][place]}`
-}

@@ -10,10 +10,10 @@ import { z } from 'zod'
 import { defineExperiment } from '../lab/experiment.ts'
 import { flag, seed, whole } from '../lab/flags.ts'
 import type { Circumstances, Network } from '../lab/run-environment.ts'
-import { rounded, roundedInterval, sessionRatio, shareInterval } from '../lab/statistics.ts'
-import { describeNetwork, type NetworkUse, packetUse, profileName } from '../lab/testbed.ts'
+import { rounded, sessionRatio } from '../lab/statistics.ts'
+import { describeNetwork, lostShareOf, type NetworkUse, packetUse, profileName } from '../lab/testbed.ts'
 import { type Congestion, PacketNetwork } from '../network/packet-network.ts'
-import { lossVariance, type Profile, readProfile } from '../network/profiles.ts'
+import { type Loss, type Profile, readProfile } from '../network/profiles.ts'
 import { count, figure, interval, ratioWords, table, text } from '../report/section.ts'
 
 /** With TCP's timestamps. */
@@ -37,8 +37,10 @@ interface Session {
   readonly networkUse: NetworkUse
 }
 
+type LossyProfile = Profile & { readonly loss: Loss }
+
 interface Run extends Circumstances {
-  readonly profile: Profile
+  readonly profile: LossyProfile
   readonly congestion: Congestion
   readonly sessions: readonly Session[]
   readonly network?: Network
@@ -52,7 +54,7 @@ export const transfer = defineExperiment({
   flags: {
     profile: flag(
       profileName
-        .refine((words) => readProfile(words)?.loss, 'must name a loss, such as wan+1%')
+        .refine((words) => readProfile(words)?.loss?.share, 'must name a loss, such as wan+1%')
         .default('wan+1%'),
       'NAME',
       'a network and its loss',
@@ -73,7 +75,8 @@ export const transfer = defineExperiment({
   async measure(options, lab): Promise<Run> {
     const { congestion, sessions, seconds, datagrams, seed } = options
     const profile = readProfile(options.profile)
-    if (!profile) throw new Error(`There is no profile ${options.profile}.`)
+    if (!profile?.loss) throw new Error(`The profile ${options.profile} loses nothing.`)
+    const { loss } = profile
     const measured = await lab.sessions(sessions, async (session, opened): Promise<Session> => {
       const network = await PacketNetwork.open(congestion)
       opened.defer(network.close)
@@ -92,7 +95,7 @@ export const transfer = defineExperiment({
     })
     const uses = measured.map(({ networkUse }) => networkUse)
     const described = describeNetwork(options.profile, uses, congestion)
-    return { ...circumstances, profile, congestion, sessions: measured, ...described }
+    return { ...circumstances, profile: { ...profile, loss }, congestion, sessions: measured, ...described }
   },
 
   analyse({ profile, congestion, sessions, network, ...circumstances }) {
@@ -100,28 +103,23 @@ export const transfer = defineExperiment({
     const rates = sessions.flatMap(({ bytesPerSecond }) =>
       bytesPerSecond === null ? [] : rounded(bytesPerSecond),
     )
-    const { ratio, ratioCi95 } = sessionRatio(
-      expected === null ? [] : rates.map((bytesPerSecond) => bytesPerSecond / expected),
-    )
+    const { ratio, ratioCi95 } = sessionRatio(rates.map((bytesPerSecond) => bytesPerSecond / expected))
     const datagrams = { up: totalOf(profile, sessions, 'up'), down: totalOf(profile, sessions, 'down') }
     const rate = figure(rates.reduce((sum, each) => sum + each, 0) / rates.length / 1000)
-    const beside =
-      expected === null
-        ? '; without loss no formula applies'
-        : `, ${ratioWords(ratio, ratioCi95)} times the formula's ${figure(expected / 1000)}`
+    const beside = `${ratioWords(ratio, ratioCi95)} times the formula's ${figure(expected / 1000)}`
     const isTrue = Object.values(datagrams).every(({ lost, droppedByRelay }) => lost === droppedByRelay)
     const words = isTrue
-      ? 'Of the datagrams exactly those are missing that the relay dropped.'
-      : 'The datagrams that are missing are not those that the relay dropped.'
+      ? 'The missing datagrams are exactly those that the relay dropped.'
+      : 'The missing datagrams are not those that the relay dropped.'
     return {
       scenario: 'transfer',
       ...circumstances,
       ...(network && { network }),
       bytesPerSecond: rates,
-      expectedBytesPerSecond: expected === null ? null : rounded(expected),
+      expectedBytesPerSecond: rounded(expected),
       ...{ ratio, ratioCi95, datagrams, isTrue },
       finding:
-        rates.length === 0 ? words : `A transfer with ${congestion} ran at ${rate} kB/s${beside}. ${words}`,
+        rates.length === 0 ? words : `A transfer with ${congestion} ran at ${rate} kB/s, ${beside}. ${words}`,
     }
   },
 
@@ -130,8 +128,7 @@ export const transfer = defineExperiment({
       'Rate of a long transfer, kB/s',
       ['Session', 'Measured', 'By the formula', 'Ratio'],
       bytesPerSecond.map((rate, session) => [
-        ...[`${session + 1}`, rate / 1000, expectedBytesPerSecond && expectedBytesPerSecond / 1000],
-        expectedBytesPerSecond && rate / expectedBytesPerSecond,
+        ...[`${session + 1}`, rate / 1000, expectedBytesPerSecond / 1000, rate / expectedBytesPerSecond],
       ]),
     )
     const planted = 100 * (network?.packets?.plantedShare ?? 0)
@@ -172,21 +169,19 @@ const formulas = {
   },
 } as const
 
-/** Bytes a second; null without loss. */
-function expectedRate({ up, down, loss, kilobitsPerSecond }: Profile, congestion: Congestion): number | null {
-  if (!loss || loss.share === 0) return null
+/** Bytes a second. */
+function expectedRate({ up, down, loss, kilobitsPerSecond }: LossyProfile, congestion: Congestion): number {
   const seconds = (up.floorMs + up.queueMeanMs + down.floorMs + down.queueMeanMs) / 1000
   const unlimited = (segmentBytes * formulas[congestion].window(loss.share, seconds)) / seconds
   return Math.min(unlimited, kilobitsPerSecond === null ? Number.POSITIVE_INFINITY : kilobitsPerSecond * 125)
 }
 
-function totalOf({ loss }: Profile, sessions: readonly Session[], way: Way) {
+function totalOf({ loss }: LossyProfile, sessions: readonly Session[], way: Way) {
   const sum = (name: keyof Datagrams) =>
     sessions.reduce((total, session) => total + session.datagrams[way][name], 0)
   const [sent, received, droppedByRelay] = [sum('sent'), sum('received'), sum('droppedByRelay')]
   const lost = sent - received
-  const lostShareCi95 = roundedInterval(shareInterval(lost, sent, loss ? lossVariance(loss) : 1))
-  return { sent, received, lost, droppedByRelay, lostShare: rounded(lost / sent), lostShareCi95 }
+  return { sent, received, lost, droppedByRelay, ...lostShareOf(lost, sent, loss) }
 }
 
 interface Peer {

@@ -9,7 +9,7 @@ import { startTestServer, type TestServer, testConfig } from '../../server/testi
 import { isKind, type Message } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
-import { startProxy } from '../windows/cutting-proxy.ts'
+import { startProxy } from '../network/cutting-proxy.ts'
 import { type ContractClient, openNamed } from './contract-client.ts'
 
 let nats: TestNats

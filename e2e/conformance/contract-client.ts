@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { type Closing, RefusedError } from '../../client/engine.ts'
 import type { DownFrame, Draft, Refused, Stored } from '../../server/wire/messages.ts'
 import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
-import { type NodeOpening, type NodeTransport, nameOf, openTransport } from '../clients/client.ts'
+import { type NodeOpening, type NodeTransport, nameOf, newKey, openTransport } from '../clients/client.ts'
 
 export interface ContractClient extends Omit<NodeTransport, 'send'> {
   /** Drops earlier frames; rejects if the stream ends first. */
@@ -89,4 +89,18 @@ export function openNamed(
   const client = openClient({ mode, origin: origin[mode.http], ca, query })
   context.after(() => client.close())
   return client
+}
+
+/** A window on an application's server, which publishes JSON; closed when the test ends. */
+export function openJson(t: TestContext, origin: string, mode: Mode, channels: string, cursor?: string) {
+  const key = newKey()
+  const window = nameOf(key, 'w1')
+  const query = new URLSearchParams({ window, key, channels, ...(cursor && { cursor }) })
+  const client = openClient({ mode, origin, path: '/realtime', ca: null, query })
+  t.after(() => client.close())
+  const [channel] = channels.split(',')
+  const draft = (n: number, data: unknown) => ({
+    ...{ id: `${window}-${n}`, channel, kind: 'json', from: window, at: 1, body: { data } },
+  })
+  return { ...client, window, draft }
 }

@@ -1,11 +1,9 @@
 // Documents of a real server: their addresses, titles, list, and read-only invitations.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import type { DocumentList, HistoryPortion, InvitationAnswer } from '../../server/wire/document-api.ts'
 import { httpVersions } from '../../server/wire/modes.ts'
@@ -408,8 +406,7 @@ describe('on a server with invitations', () => {
 })
 
 test('after a restart, a repeated text gets its first number, even if the page has changed since', async (t) => {
-  const dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-data-'))
-  t.after(() => rm(dataFolder, { recursive: true, force: true }))
+  const dataFolder = temporaryFolder(t)
   const change = { storage: 'sqlite', dataFolder, limits: { ...testConfig.limits, maxChannels: 1 } } as const
   const requests = [writing('POST', 'main', 'p-1', 'one\n'), writing('PUT', 'main', 'p-2', 'two\n')]
   const answers: string[][] = []

@@ -3,9 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
@@ -13,6 +11,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { Config } from '../../server/config/config.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { subjectOf } from '../../server/log/nats-bucket.ts'
 import { startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
@@ -20,7 +19,7 @@ import { isKind, type Message } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { startProxy } from '../windows/cutting-proxy.ts'
+import { startProxy } from '../network/cutting-proxy.ts'
 import { openClient } from './contract-client.ts'
 
 /** Much longer than any pause here. */
@@ -217,8 +216,7 @@ test(
   'a server that cannot restart its log exits with code 1, so that its supervisor restarts it',
   options,
   async (context) => {
-    const folder = await mkdtemp(join(tmpdir(), 'crosswind-outages-'))
-    context.after(() => rm(folder, { recursive: true }))
+    const folder = temporaryFolder(context)
     for (const workers of ['1', '2']) {
       const stream = `unfit${workers}`
       const flags = ['--broker', 'nats', '--nats-servers', nats.address(), '--nats-stream', stream]

@@ -561,7 +561,7 @@ async function nextShown(client: ContractClient, window: string): Promise<unknow
   }
 }
 
-export interface Impostor {
+interface Impostor {
   /** The proven name to impersonate; its window is open on `channel`. */
   readonly window: string
   readonly channel: string

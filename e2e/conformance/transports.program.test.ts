@@ -2,12 +2,12 @@
 // CROSSWIND_MODES=all tests them on an application’s servers in every mode.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { now } from '../../client/engine.ts'
 import type { Config } from '../../server/config/config.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { type Draft, isKind, type Message } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
@@ -97,8 +97,7 @@ function testWithOwnServer(mode: Mode, isApplication = false): void {
   })
 
   test('no reading in a burst of 500 is lost', onlyOnPages, async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'crosswind-wind-'))
-    t.after(() => rm(folder, { recursive: true, force: true }))
+    const folder = temporaryFolder(t)
     const file = join(folder, 'bursts.txt')
     await writeFile(file, burstsOf(500))
     const sensor = { ...testConfig.sensor, source: 'recorded', file, pace: 1000 } as const
@@ -128,8 +127,7 @@ function testWithOwnServer(mode: Mode, isApplication = false): void {
   })
 
   test('after a restart windows resume, and stored messages are still there', async (t) => {
-    const dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-data-'))
-    t.after(() => rm(dataFolder, { recursive: true, force: true }))
+    const dataFolder = temporaryFolder(t)
     const change = { storage: 'sqlite', dataFolder } as const
     const first = await startOne(change)
     const window = open(t, first, { window: 'w1' })

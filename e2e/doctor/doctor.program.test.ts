@@ -139,14 +139,12 @@ test('a server by invitation: one sentence without the invitation; with it, exam
 
 test('among modes that open, one that every browser supports and that is not cut comes first', () => {
   const examination = (cut: readonly string[], closed: readonly string[] = []): Examination => ({
-    ...{
-      origin: 'https://x',
-      alpn: 'h2',
-      distrust: null,
-      heartbeatMs: 15_000,
-      idleMs: 40_000,
-      parallel: null,
-    },
+    origin: 'https://x',
+    alpn: 'h2',
+    distrust: null,
+    heartbeatMs: 15_000,
+    idleMs: 40_000,
+    parallel: null,
     trials: base.trials.map((trial) => ({
       ...trial,
       openMs: closed.includes(trial.mode.name) ? null : 5,

@@ -1,17 +1,13 @@
 // A run's figures against bounds: met, broken and invalid ones.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type Budget, brokenBounds, readBudget } from './budget.ts'
 
-let folder: string
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crosswind-budget-'))
-})
-after(() => rm(folder, { recursive: true }))
+const folder = temporaryFolder()
 
 async function budgetOf(content: unknown): Promise<Budget> {
   const file = join(folder, 'budget.json')

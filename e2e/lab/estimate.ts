@@ -1,5 +1,7 @@
 // How long a run still takes: by its plan at first, then by the sessions that are done.
 
+import { several } from '../report/section.ts'
+
 export interface Plan {
   /** Of a session, or of each; unknown until the first is done if absent. */
   readonly sessionMs?: number | readonly number[]
@@ -11,7 +13,7 @@ export interface Plan {
 
 export class Estimate {
   readonly #isPlanned: boolean
-  /** If nothing is planned, relative. */
+  /** Without a plan, equal shares. */
   readonly #sessionsMs: readonly number[]
   readonly #thenMs: number
   readonly #limitMs: number
@@ -52,7 +54,6 @@ export class Estimate {
 
 /** `50 seconds`, `6 minutes`, `2.5 hours`: to within a tenth. */
 export function durationWords(ms: number): string {
-  const several = (value: number, unit: string) => `${value} ${unit}${value === 1 ? '' : 's'}`
   if (ms < 97_500) return several(Math.max(5, 5 * Math.round(ms / 5000)), 'second')
   if (ms < 5_370_000) return several(Math.max(2, Math.round(ms / 60_000)), 'minute')
   return several(Number((ms / 3_600_000).toFixed(ms < 36_000_000 ? 1 : 0)), 'hour')

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { defineExperiment, helpOf, readOptions, runExperiment, turnsOf } from './experiment.ts'
 import { flag, whole } from './flags.ts'
 
@@ -49,8 +49,7 @@ let stopAt = 0
 
 async function run(t: TestContext, ...flags: string[]) {
   stopping = new AbortController()
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-experiment-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const out = join(folder, 'report')
   const given = readOptions(dice, [...flags, '--out', out, '--json', join(folder, 'figures.json')])
   return { folder, out, running: runExperiment(dice, given, 'npm run lab -- dice', stopping.signal) }

@@ -135,11 +135,9 @@ export class Testbed {
     const origin = await this.#linkTo(ports)
     const allowed = [...Object.values(origin ?? {}), ...(place?.origins ?? [])]
     const flags = folder.flags({
-      ...{
-        host: place?.listen ?? (far ? everywhere : 'localhost'),
-        port: ports['2'],
-        'http1-port': ports['1.1'],
-      },
+      host: place?.listen ?? (far ? everywhere : 'localhost'),
+      port: ports['2'],
+      'http1-port': ports['1.1'],
       ...{ 'sensor-source': 'none', ...settings },
       ...((place || far) && { access: 'open' }),
       ...(allowed.length > 0 && { 'allowed-origins': allowed.join(',') }),
@@ -309,12 +307,16 @@ export function describePackets(
   const all = (way: 'up' | 'down'): PacketCounts => {
     const counted = countedTogether(uses.map((use) => use[way]))
     const { sent, lost } = counted
-    if (sent === 0) return { ...counted, lostShare: null, lostShareCi95: null }
-    const interval = roundedInterval(shareInterval(lost, sent, lossVariance(loss)))
-    return { ...counted, lostShare: rounded(lost / sent), lostShareCi95: interval }
+    const share = sent === 0 ? { lostShare: null, lostShareCi95: null } : lostShareOf(lost, sent, loss)
+    return { ...counted, ...share }
   }
   const planted = { plantedShare: loss.share, burst: rounded(loss.burst) }
   return { congestion, ...planted, up: all('up'), down: all('down') }
+}
+
+export function lostShareOf(lost: number, sent: number, loss: Loss) {
+  const interval = shareInterval(lost, sent, lossVariance(loss))
+  return { lostShare: rounded(lost / sent), lostShareCi95: roundedInterval(interval) }
 }
 
 export function describePlace(profile: string | undefined): string {

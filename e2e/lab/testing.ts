@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { ZodRawShape } from 'zod'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type Experiment, experimentFiles, readOptions, runExperiment, type Summary } from './experiment.ts'
 
 const main = join(import.meta.dirname, '../lab-command.ts')
@@ -78,8 +77,7 @@ export async function runSmall<Shape extends ZodRawShape, Options, Run, Result e
   experiment: Experiment<Shape, Options, Run, Result>,
   flags: string,
 ) {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-lab-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const given = readOptions(experiment, [...flags.split(' '), '--out', join(folder, 'report')])
   const done = await runExperiment(experiment, given, 'test', t.signal)
   return { ...done, out: join(folder, 'report') }

@@ -17,9 +17,8 @@ import { WebSocketServer } from 'ws'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { createCrosswind, serverOptions } from '../../server/index.ts'
 import { type HttpVersion, modes } from '../../server/wire/modes.ts'
-import { nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { openClient } from '../conformance/contract-client.ts'
+import { openJson } from '../conformance/contract-client.ts'
 
 let folder: string
 let tls: { readonly cert: string; readonly key: string }
@@ -31,6 +30,12 @@ after(() => rm(folder, { recursive: true, force: true }))
 
 const sentence = (url: string | undefined) => `the application’s ${url}`
 const answer = ((request, response) => response.end(sentence(request.url))) as RequestListener
+
+const message = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ id: 'w-1', channel: 'room.1', kind: 'json', from: 'w', at: 1, body: { data: 1 } }),
+}
 
 type Crosswind = Awaited<ReturnType<typeof createCrosswind>>
 
@@ -44,6 +49,14 @@ interface Kind {
 
 const overHttp2 = { scheme: 'https', http: ['2', '1.1'] } as const
 const http2Options = () => ({ ...serverOptions(), ...tls })
+
+async function openFastify(crosswind: Crosswind, options: object = {}): Promise<Server> {
+  const app = fastify(options)
+  app.register(crosswind.fastify)
+  app.all('*', async (request) => sentence(request.url))
+  await app.ready()
+  return app.server
+}
 
 const servers: Readonly<Record<string, Kind>> = {
   http: { open: () => http.createServer(answer), isWhole: true },
@@ -70,24 +83,10 @@ const servers: Readonly<Record<string, Kind>> = {
     open: (crosswind) => http.createServer(express().use('/realtime', crosswind.express()).use(answer)),
   },
   'Fastify over HTTP/2': {
-    async open(crosswind) {
-      const app = fastify({ http2: true, https: http2Options() })
-      app.register(crosswind.fastify)
-      app.all('*', async (request) => sentence(request.url))
-      await app.ready()
-      return app.server
-    },
+    open: (crosswind) => openFastify(crosswind, { http2: true, https: http2Options() }),
     ...overHttp2,
   },
-  Fastify: {
-    async open(crosswind) {
-      const app = fastify()
-      app.register(crosswind.fastify)
-      app.all('*', async (request) => sentence(request.url))
-      await app.ready()
-      return app.server
-    },
-  },
+  Fastify: { open: (crosswind) => openFastify(crosswind) },
 }
 
 for (const [
@@ -121,28 +120,13 @@ for (const [
 
       for (const mode of modes.filter((mode) => versions.includes(mode.http)))
         test(`${mode.name}: a message of one window reaches another`, async (t) => {
-          const client = (suffix: string) => {
-            const key = newKey()
-            const window = nameOf(key, suffix)
-            const channel = `room.${mode.name.replace('/', '-')}`
-            const query = new URLSearchParams({ window, key, opening: '1', channels: channel })
-            const opened = openClient({ origin, path: '/realtime', ca: null, mode, query })
-            t.after(() => opened.close())
-            const draft = {
-              id: `${window}-1`,
-              channel,
-              kind: 'json',
-              from: window,
-              at: 1,
-              body: { data: { hi: 1 } },
-            }
-            return { ...opened, draft }
-          }
-          const [ann, bob] = [client('ann'), client('bob')]
+          const open = () => openJson(t, origin, mode, `room.${mode.name.replace('/', '-')}`)
+          const [ann, bob] = [open(), open()]
           await Promise.all([ann.next('welcome'), bob.next('welcome')])
-          const { type, seq } = (await ann.send(ann.draft)) as { type: string; seq: number }
+          const draft = ann.draft(1, { hi: 1 })
+          const { type, seq } = (await ann.send(draft)) as { type: string; seq: number }
           const { message } = await bob.next('message')
-          assert.deepEqual([type, message], ['stored', { ...ann.draft, seq, acceptedAt: message.acceptedAt }])
+          assert.deepEqual([type, message], ['stored', { ...draft, seq, acceptedAt: message.acceptedAt }])
         })
 
       for (const version of versions)
@@ -161,18 +145,16 @@ for (const [
       test('its own pages may write, those of others may not', async (t) => {
         const client = connectHttp('1.1', origin, null)
         t.after(() => client.close())
-        const body = JSON.stringify({
-          ...{ id: 'w-1', channel: 'room.1', kind: 'json', from: 'w', at: 1 },
-          body: { data: null },
-        })
         for (const [from, expected] of [
           [origin, 200],
           ['https://evil.example', 403],
           [origin.replace('localhost', 'evil'), 403],
         ] as const) {
-          const headers = { origin: from, 'content-type': 'application/json' }
+          const headers = { ...message.headers, origin: from }
           const { status, body: answer } = await client.ask({
-            ...{ method: 'POST', path: '/realtime/messages', headers, body },
+            ...message,
+            path: '/realtime/messages',
+            headers,
           })
           assert.equal(status, expected, `${from}: ${await textOf(answer)}`)
         }
@@ -228,12 +210,6 @@ const chains: Readonly<
     await app.ready()
     return app.routing
   },
-}
-
-const message = {
-  method: 'POST',
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify({ id: 'w-1', channel: 'room.1', kind: 'json', from: 'w', at: 1, body: { data: 1 } }),
 }
 
 async function serve(

@@ -1,12 +1,9 @@
 // The library's two doors, without a browser.
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { connect, connectOver, longPolling, type Room, sse } from '../../client/node.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind } from '../../server/index.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { type Said, start, texts, uncaught, untilState } from './testing.ts'
@@ -38,7 +35,7 @@ test('two clients chat; one that comes later reads from the start; the server pu
   )
 })
 
-test('what the server publishes again under its id is stored once; something else is refused', async (t) => {
+test('a repeat under the same id is stored once; other data under that id is refused', async (t) => {
   const { crosswind } = await start(t)
   const publish = (data: unknown) => crosswind.publish('room.1', data, { id: 'order-7' })
   const first = await publish({ items: [1, 2], note: undefined })
@@ -131,7 +128,7 @@ test('a refused message rejects with a code, and the next ones pass', async (t) 
   assert.ok((await room.publish({ text: 'hello' })).seq > 0)
 })
 
-test('authorize decides who reads and writes what; a token is enough, and a cookie', async (t) => {
+test('authorize decides who reads and writes what, by a token or a cookie', async (t) => {
   const asked: string[] = []
   const { open, origin } = await start(t, {
     authorize({ token, headers }) {
@@ -203,8 +200,7 @@ test('a ticket that ends is replaced by another, and nothing is lost', async (t)
 })
 
 test('a server that starts again on its folder has every message, and its clients go on', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-library-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const storage = { kind: 'sqlite', folder } as const
   const first = await start(t, { storage })
   const heard = first.open().channel<Said>('room.1')
@@ -216,37 +212,6 @@ test('a server that starts again on its folder has every message, and its client
   const later = await room.publish({ text: 'after' })
   assert.deepEqual(await both, ['before', 'after'])
   assert.ok(later.seq > seq)
-})
-
-test('nothing is served without a grant', async (t) => {
-  const { origin } = await start(t, { authorize: () => null })
-  const client = connectHttp('1.1', origin, null)
-  t.after(() => client.close())
-  const query = 'window=w1&channels=room.1&opening=1'
-  for (const [method, path] of [
-    ['GET', 'clock'],
-    ['GET', 'channels/room.1'],
-    ['GET', `stream?${query}`],
-    ['GET', `poll?${query}`],
-    ['GET', `long-poll?${query}`],
-    ['GET', `socket?${query}`],
-    ['GET', `stream?${query}&ticket=x.y`],
-    ['POST', 'messages'],
-    ['POST', 'session'],
-    ['POST', `streaming?${query}`],
-    ['POST', `heartbeat?${query}`],
-    ['POST', `awareness?${query}`],
-    ['POST', `leave?${query}`],
-  ] as const) {
-    const { status, body } = await client.ask({
-      method,
-      path: `/realtime/${path}`,
-      ...(method === 'POST' && { body: '' }),
-    })
-    assert.deepEqual([path, status, JSON.parse(await textOf(body)).code], [path, 401, 'no-session'])
-  }
-  const socket = client.openSocket(`/realtime/socket?${query}`)
-  assert.match(String((await once(socket, 'error'))[0]), /401/)
 })
 
 test('a program in Node follows without a browser, in each mode that fetch and WebSocket carry', async (t) => {
@@ -269,8 +234,7 @@ const people = {
 } as const
 
 test('the server names the user of each message, in every way of sending, also after a restart', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-library-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const storage = { kind: 'sqlite', folder } as const
   const first = await start(t, { ...people, storage, isSecure: true })
   const reader = first.open({ token: () => 'reader' }).channel<Said>('room.1', { from: 'start' })
@@ -300,7 +264,7 @@ test('the server names the user of each message, in every way of sending, also a
   )
 })
 
-test('a client cannot name its user, and a repeat is stored once whoever its user is by now', async (t) => {
+test('a repeat is stored once, whoever its user is by now', async (t) => {
   const { origin, crosswind } = await start(t, people)
   const client = connectHttp('1.1', origin, null)
   t.after(() => client.close())
@@ -313,7 +277,6 @@ test('a client cannot name its user, and a repeat is stored once whoever its use
     const { seq, code } = JSON.parse(await textOf(answer))
     return seq ?? code
   }
-  assert.equal(await post('eve', { data: 1, user: 'ada' }), 'bad-shape')
   assert.equal(await post('ada', { data: { text: 'once' } }), 1)
   assert.equal(await post('ada', { data: { text: 'once' } }), 1)
   assert.equal(await post('bob', { data: { text: 'once' } }), 1)
@@ -321,7 +284,8 @@ test('a client cannot name its user, and a repeat is stored once whoever its use
   const [message, ...others] = await Array.fromAsync(crosswind.read('room.1'))
   assert.deepEqual([message?.user, others], ['ada', []])
 })
-test('over the transports that are named, in all their modes', async (t) => {
+
+test('connectOver uses only the transports that it names, in all their modes', async (t) => {
   const { origin } = await start(t, { cuts: (url) => url.startsWith('/realtime/stream?') })
   const opened = connectOver(`${origin}/realtime`, { transports: [sse, longPolling] })
   t.after(() => opened.close())

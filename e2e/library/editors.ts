@@ -1,7 +1,6 @@
 // Two windows of an example's editor write at random, while connections are cut and the server is killed.
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -12,7 +11,7 @@ import { type Mode, needsTls } from '../../server/wire/modes.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import { until } from '../browser/browser.ts'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
-import { type Stretch, startProxy } from '../windows/cutting-proxy.ts'
+import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
 import type { Recorded } from './recording-provider.ts'
 import { contains, isEqual, startProcess } from './yjs-testing.ts'
 
@@ -111,7 +110,7 @@ export async function recordingPage(app: string, html: string): Promise<string> 
 /** One window and its way to the server. */
 class Writer {
   readonly window: EditingPage
-  readonly proxy: Stretch
+  readonly proxy: CuttingProxy
   /** Characters that no other window types. */
   readonly #typed = new Set<string>()
   readonly #editor: Editor
@@ -119,7 +118,7 @@ class Writer {
   readonly #first: number
   #count = 0
 
-  constructor(window: EditingPage, proxy: Stretch, editor: Editor, random: Random, first: number) {
+  constructor(window: EditingPage, proxy: CuttingProxy, editor: Editor, random: Random, first: number) {
     this.window = window
     this.proxy = proxy
     this.#editor = editor
@@ -258,9 +257,7 @@ class KilledServer {
   }
 
   async kill(): Promise<void> {
-    const exited = once(this.#running.child, 'exit')
-    this.#running.child.kill('SIGKILL')
-    await exited
+    await this.#running.kill()
     this.kills += 1
   }
 
@@ -269,10 +266,7 @@ class KilledServer {
   }
 
   async stored(): Promise<Y.Doc> {
-    const answered = once(this.#running.child, 'message')
-    this.#running.child.send(channel)
-    const [update] = (await answered) as [string]
-    return documentOf([update])
+    return documentOf([await this.#running.stored(channel)])
   }
 }
 
@@ -284,7 +278,7 @@ function documentOf(updates: readonly string[]): Y.Doc {
   return doc
 }
 
-/** Rejects with what is lost, or not as the windows say. Resolves to how much happened. */
+/** Rejects if an edit is lost, or a window is wrong about what is saved. Resolves to what happened, in numbers. */
 export async function play(t: TestContext, { mode, seed, seconds, editor, ...game }: Game) {
   const rest = needsTls[mode.http] ? [game.page, game.certificate] : [game.page]
   const start = (port: number) => startProcess(t, game.folder, port, rest)
@@ -351,7 +345,7 @@ async function disturb(
   return cuts
 }
 
-/** Nobody can write until it was seen that the log has all that was called saved. */
+/** The windows stay cut off until the log is seen to have all that they called saved. */
 async function startAgain(server: KilledServer, writers: readonly Writer[]): Promise<void> {
   for (const { proxy } of writers) proxy.refuse(true)
   await server.startAgain()
@@ -366,7 +360,7 @@ async function startAgain(server: KilledServer, writers: readonly Writer[]): Pro
   for (const { proxy } of writers) proxy.refuse(false)
 }
 
-/** Waits until all is stored. Then the log has what was written, and the windows show it. Resolves to its edits. */
+/** Waits until all is stored. Rejects unless the log has what was written and the windows show it. Resolves to the number of edits. */
 async function compare(server: KilledServer, writers: readonly Writer[], editor: Editor) {
   let [stored, records]: [Y.Doc, readonly Recorded[]] = [new Y.Doc(), []]
   const areEqual = async () => {

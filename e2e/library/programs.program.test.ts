@@ -3,12 +3,11 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { start } from './testing.ts'
 
 const examples = join(import.meta.dirname, '../../examples')
@@ -17,8 +16,7 @@ const examples = join(import.meta.dirname, '../../examples')
 const programs: Readonly<Record<string, (t: TestContext) => Promise<readonly [string, ...string[]]>>> = {
   python3: async () => ['python3', join(examples, 'python/chat.py')],
   async go(t) {
-    const folder = await mkdtemp(join(tmpdir(), 'crosswind-go-'))
-    t.after(() => rm(folder, { recursive: true, force: true }))
+    const folder = temporaryFolder(t)
     await promisify(execFile)('go', ['build', '-o', folder, '.'], {
       cwd: join(examples, 'go'),
       // Only Go's own code is compiled.

@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -17,8 +16,9 @@ import { type Socket, Server as SocketIo } from 'socket.io'
 import { io } from 'socket.io-client'
 import * as Y from 'yjs'
 import { connect, programs } from '../../client/node.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { connectHttp } from '../clients/http-client.ts'
-import { startProxy } from '../windows/cutting-proxy.ts'
+import { startProxy } from '../network/cutting-proxy.ts'
 import { type Said, secureServer, start, texts, untilState } from './testing.ts'
 import { converged, provide, startDocuments } from './yjs-testing.ts'
 
@@ -300,8 +300,7 @@ test('what is written while the connection dies is stored, and unsaved until the
     assert.deepEqual(said, [round, round], mode)
   })
   await Promise.all(ours)
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-peers-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const peers = installPeers(folder).then((installed) =>
     Promise.all(Object.values(installed).map(async (start) => writtenInVain(t, await start()))),
   )

@@ -1,10 +1,8 @@
 // A server of an application behind a queue of SQS.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { startSqsServer, type TestSqs } from '../../server/log/sqs-testing.ts'
 import { type Said, start, texts } from './testing.ts'
 
@@ -15,8 +13,7 @@ before(async () => {
 after(() => sqs.stop())
 
 test('what passed the queue is stored with its user, also after a restart', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-library-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const { endpoint, queue } = sqs.settings('library')
   const setting = {
     storage: { kind: 'sqs', folder, queue, ...(endpoint !== null && { endpoint }) },

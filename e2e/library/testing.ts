@@ -1,15 +1,13 @@
 // The library's two doors for tests: a server on a free port, and its clients.
 
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
 import { createSecureServer } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { type ConnectionState, type ConnectOptions, connect, type Room } from '../../client/connect.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type CrosswindOptions, createCrosswind, serverOptions } from '../../server/index.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { createNodePlatform } from '../clients/client.ts'
@@ -29,8 +27,7 @@ interface Setting extends Partial<CrosswindOptions> {
 
 /** Over HTTP/2 and 1.1. */
 export async function secureServer(t: TestContext) {
-  const directory = await mkdtemp(join(tmpdir(), 'crosswind-library-'))
-  t.after(() => rm(directory, { recursive: true, force: true }))
+  const directory = temporaryFolder(t)
   const tls = await ensureCertificate({ directory, now: new Date() })
   return createSecureServer({ ...serverOptions(), ...tls })
 }

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import * as Y from 'yjs'
+import type { Crosswind } from '../../client/connect.ts'
 import { CrosswindProvider, type ProviderOptions } from '../../client/yjs.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { createNodePlatform } from '../clients/client.ts'
@@ -35,13 +36,35 @@ export function provide(t: TestContext, origin: string, name: string, doc: Y.Doc
   return provider
 }
 
-/** A server with its documents in that folder, which may be killed. `rest`: see `document-server.ts`. */
+/** A server with its documents in that folder. `rest`: see `document-server.ts`. */
 export async function startProcess(t: TestContext, folder: string, port = 0, rest: readonly string[] = []) {
   const child = fork(join(import.meta.dirname, 'document-server.ts'), [String(port), folder, ...rest])
-  t.after(() => child.kill('SIGKILL'))
+  const exited = once(child, 'exit')
+  async function kill(): Promise<void> {
+    child.kill('SIGKILL')
+    await exited
+  }
+  t.after(kill)
   const [address] = (await once(child, 'message')) as [AddressInfo]
-  return { port: address.port, child }
+  return {
+    port: address.port,
+    kill,
+    /** The document of `channel` as it is stored, in base64. */
+    async stored(channel: string): Promise<string> {
+      const answered = once(child, 'message')
+      child.send(channel)
+      const [update] = await answered
+      return update
+    },
+  }
 }
+
+/** What a channel brings, without a document. */
+export function follow(connection: Crosswind, take: () => void = ignore) {
+  return connection.follow('doc.1', { take, newLog: ignore, fail: ignore, presence: { heard: ignore } })
+}
+
+const ignore = () => undefined
 
 export const isEqual = (one: Y.Doc, other: Y.Doc) => Y.equalSnapshots(Y.snapshot(one), Y.snapshot(other))
 

@@ -1,24 +1,22 @@
 // Documents of Yjs, of any shape, and their provider.
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
 import type { CrosswindProvider } from '../../client/yjs.ts'
 import { integrationBomb } from '../../server/document/testing.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { modes } from '../../server/wire/modes.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import {
   contains,
   converged,
   copyOf,
+  follow,
   isEqual,
   provide,
   refusal,
-  shown,
   startDocuments,
   startProcess,
   synced,
@@ -42,35 +40,22 @@ function write(doc: Y.Doc, who: string): void {
 }
 
 for (const { name } of modes)
-  describe(`a document over ${name}`, () => {
-    test('two write nested types in several roots, and both and the server have the same', async (t) => {
-      const { crosswind, provide } = await startDocuments(t, { isSecure: true })
-      const [ann, bob] = [provide({ modes: [name] }), provide({ modes: [name] })]
-      write(ann.doc, 'Ann')
-      assert.ok(ann.unsaved > 0)
-      await Promise.all([synced(ann), synced(bob)])
-      write(bob.doc, 'Bob')
-      ann.doc.getMap('board').delete('Ann')
-      await Promise.all([ann.whenSaved(), bob.whenSaved(), converged(ann.doc, bob.doc)])
-      await converged(ann.doc, bob.doc)
-      assert.deepEqual([ann.unsaved, bob.unsaved], [0, 0])
-      assert.ok(isEqual(await crosswind.document('doc.1'), ann.doc))
-      const late = provide({ modes: [name] })
-      await synced(late)
-      assert.ok(isEqual(late.doc, ann.doc))
-      assert.deepEqual(late.doc.getXmlFragment('prosemirror').length, 2)
-    })
-
-    test('each sees the awareness of the others, until they leave', async (t) => {
-      const { provide } = await startDocuments(t, { isSecure: true, heartbeatMs: 1000 })
-      const [ann, bob] = [provide({ modes: [name] }), provide({ modes: [name] })]
-      ann.awareness.setLocalState({ user: { name: 'Ann' }, cursor: null })
-      await shown(bob, [{ user: { name: 'Ann' }, cursor: null }, {}])
-      bob.awareness.setLocalStateField('cursor', { anchor: 3 })
-      await shown(ann, [{ user: { name: 'Ann' }, cursor: null }, { cursor: { anchor: 3 } }])
-      bob.destroy()
-      await shown(ann, [{ user: { name: 'Ann' }, cursor: null }])
-    })
+  test(`over ${name}, two write nested types in several roots, and both and the server have the same`, async (t) => {
+    const { crosswind, provide } = await startDocuments(t, { isSecure: true })
+    const [ann, bob] = [provide({ modes: [name] }), provide({ modes: [name] })]
+    write(ann.doc, 'Ann')
+    assert.ok(ann.unsaved > 0)
+    await Promise.all([synced(ann), synced(bob)])
+    write(bob.doc, 'Bob')
+    ann.doc.getMap('board').delete('Ann')
+    await Promise.all([ann.whenSaved(), bob.whenSaved(), converged(ann.doc, bob.doc)])
+    await converged(ann.doc, bob.doc)
+    assert.deepEqual([ann.unsaved, bob.unsaved], [0, 0])
+    assert.ok(isEqual(await crosswind.document('doc.1'), ann.doc))
+    const late = provide({ modes: [name] })
+    await synced(late)
+    assert.ok(isEqual(late.doc, ann.doc))
+    assert.deepEqual(late.doc.getXmlFragment('prosemirror').length, 2)
   })
 
 /** Checks whenever the provider says that all is saved that the log has all of its client. */
@@ -107,59 +92,52 @@ for (const name of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1
     assert.deepEqual(new Set(await Promise.all(checks.flat())), new Set([true]))
   })
 
+const providing =
+  (t: TestContext, { port }: { readonly port: number }) =>
+  (mode: string) =>
+    provide(t, `http://localhost:${port}`, 'doc.1', new Y.Doc(), { modes: [mode] })
+
 test('a server killed in mid-typing and started again has all that was saved, and gets the rest', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-yjs-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  let { port, child } = await startProcess(t, folder)
-  const origin = `http://localhost:${port}`
-  const [ann, bob] = ['sse/1.1', 'websocket/1.1'].map((mode) =>
-    provide(t, origin, 'doc.1', new Y.Doc(), { modes: [mode] }),
-  ) as [CrosswindProvider, CrosswindProvider]
+  const folder = temporaryFolder(t)
+  let server = await startProcess(t, folder)
+  const open = providing(t, server)
+  const [ann, bob] = [open('sse/1.1'), open('websocket/1.1')]
   await Promise.all([synced(ann), synced(bob)])
   for (let round = 0; round < 3; round += 1) {
     for (const { doc } of [ann, bob]) write(doc, `round ${round}`)
-    const killed = once(child, 'exit')
-    child.kill('SIGKILL')
-    await killed
+    await server.kill()
     for (const { doc } of [ann, bob]) doc.getText('title').insert(0, 'offline ')
     assert.ok(ann.unsaved > 0 && bob.unsaved > 0)
-    ;({ port, child } = await startProcess(t, folder, port))
+    server = await startProcess(t, folder, server.port)
     await Promise.all([ann.whenSaved(), bob.whenSaved()])
   }
   await converged(ann.doc, bob.doc)
-  const late = provide(t, origin, 'doc.1', new Y.Doc(), { modes: ['sse/1.1'] })
+  const late = open('sse/1.1')
   await synced(late)
   assert.ok(isEqual(late.doc, ann.doc))
 })
 
-test('windows that are open give a server back what it lost, with what they have not sent', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-yjs-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  const { port, child } = await startProcess(t, join(folder, 'first'))
-  const origin = `http://localhost:${port}`
-  const [ann, bob] = ['sse/1.1', 'websocket/1.1'].map((mode) =>
-    provide(t, origin, 'doc.1', new Y.Doc(), { modes: [mode] }),
-  ) as [CrosswindProvider, CrosswindProvider]
+test('open windows give a server back what it lost, and send what they had not sent', async (t) => {
+  const folder = temporaryFolder(t)
+  const first = await startProcess(t, join(folder, 'first'))
+  const open = providing(t, first)
+  const [ann, bob] = [open('sse/1.1'), open('websocket/1.1')]
   for (const { doc } of [ann, bob]) write(doc, 'before')
   await Promise.all([ann.whenSaved(), bob.whenSaved(), synced(ann), synced(bob)])
   await converged(ann.doc, bob.doc)
-  const killed = once(child, 'exit')
-  child.kill('SIGKILL')
-  await killed
+  await first.kill()
   for (const { doc } of [ann, bob]) doc.getText('title').insert(0, 'offline ')
-  const second = await startProcess(t, join(folder, 'second'), port)
+  const second = await startProcess(t, join(folder, 'second'), first.port)
   await Promise.all([ann.whenSaved(), bob.whenSaved()])
   await converged(ann.doc, bob.doc)
-  const late = provide(t, origin, 'doc.1', new Y.Doc(), { modes: ['sse/1.1'] })
+  const late = open('sse/1.1')
   await synced(late)
   assert.ok(isEqual(late.doc, ann.doc))
   late.destroy()
   // Nothing is written meanwhile.
-  const killedAgain = once(second.child, 'exit')
-  second.child.kill('SIGKILL')
-  await killedAgain
-  await startProcess(t, join(folder, 'third'), port)
-  const last = provide(t, origin, 'doc.1', new Y.Doc(), { modes: ['sse/1.1'] })
+  await second.kill()
+  await startProcess(t, join(folder, 'third'), first.port)
+  const last = open('sse/1.1')
   await converged(last.doc, ann.doc)
 })
 
@@ -221,10 +199,7 @@ test('an update with a hole, one of another kind and one of a wrong shape are re
   doc.on('update', (update: Uint8Array) => updates.push(update))
   doc.getMap('m').set('child', new Y.Map())
   ;(doc.getMap('m').get('child') as Y.Map<number>).set('x', 1)
-  const ignore = () => undefined
-  const { publish } = open().follow('doc.1', {
-    ...{ take: ignore, newLog: ignore, fail: ignore, presence: { heard: ignore } },
-  })
+  const { publish } = follow(open())
   const send = (update: Uint8Array = new Uint8Array()) =>
     publish('update', { update: Buffer.from(update).toString('base64') })
   await assert.rejects(send(updates[1]), { code: 'update-gap' })
@@ -255,17 +230,12 @@ test('with owners, a peer may not bring what another wrote; by default it may', 
 })
 
 test('a document that takes too long to read is relayed, and document() rejects', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-yjs-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const storage = { kind: 'sqlite', folder } as const
   const patient = await startDocuments(t, { storage, limits: { documentSeconds: 600 } })
   const doc = new Y.Doc()
   const bomb = integrationBomb(6000)
-  const ignore = () => undefined
-  const raw = patient.open().follow('doc.1', {
-    ...{ take: ignore, newLog: ignore, fail: ignore, presence: { heard: ignore } },
-  })
-  await raw.publish('update', { update: Buffer.from(bomb).toString('base64') })
+  await follow(patient.open()).publish('update', { update: Buffer.from(bomb).toString('base64') })
   await patient.crosswind.close({ drainMs: 0 })
   const strict = await startDocuments(t, { storage, limits: { documentSeconds: 1 } })
   await assert.rejects(strict.crosswind.document('doc.1'), { code: 'too-costly' })

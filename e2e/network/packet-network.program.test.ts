@@ -2,22 +2,20 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import type { transfer } from '../bench/transfer-bench.ts'
 import { until } from '../browser/browser.ts'
+import { childrenOf } from '../lab/process-recorder.ts'
 import { startLab } from '../lab/testing.ts'
 import { whyNoPackets } from './packet-network.ts'
 
-const reason = whyNoPackets()
-const skip = reason === null ? false : `No packets can be lost here: ${reason}.`
+const skip = whyNoPackets() ?? false
 
 async function runTransfer(t: TestContext, ...flags: readonly string[]) {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-transfer-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const json = join(folder, 'figures.json')
   const { ended, said } = startLab(t, 'transfer --sessions 1 --seed 7', ...flags, '--json', json)
   const [code] = await ended
@@ -62,14 +60,18 @@ for (const signal of ['SIGINT', 'SIGKILL'] as const)
     const { child, ended } = startLab(t, 'transfer --seconds 30')
     const pid = child.pid ?? assert.fail()
     // The relay, and the peer on the far host.
-    await until(async () => namespacesBelow(pid).size === 2, 'No two namespaces', 10_000)
-    const processes = processesBelow(pid)
+    await until(async () => (await namespacesBelow(pid)).size === 2, 'No two namespaces', 10_000)
+    const processes = await processesBelow(pid)
     assert.deepEqual(devicesNow(), devices)
     child.kill(signal)
     const [code] = await ended
     assert.equal(code, signal === 'SIGINT' ? 130 : null)
     // Namespaces end with their last process.
-    await until(async () => !processes.some(isRunning), `Processes of ${processes} run on`, 5000)
+    await until(
+      async () => !(await Promise.all(processes.map(isRunning))).includes(true),
+      `Processes of ${processes} run on`,
+      5000,
+    )
     assert.deepEqual(devicesNow(), devices)
   })
 
@@ -80,33 +82,17 @@ function assertWithin(value: number, [low, high]: readonly [number, number]): vo
 const devicesNow = () => execFileSync('ip', ['-brief', 'link'], { encoding: 'utf8' })
 
 /** The process and its descendants. */
-function processesBelow(root: number): readonly number[] {
-  const found = [root]
-  const parents = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => [Number(name), parentOf(Number(name))] as const)
-  for (const parent of found) found.push(...parents.filter(([, of]) => of === parent).map(([pid]) => pid))
-  return found
+async function processesBelow(root: number): Promise<readonly number[]> {
+  const below = await Promise.all((await childrenOf(root)).map(processesBelow))
+  return [root, ...below.flat()]
 }
 
-/** 0 if it has ended meanwhile. */
-function parentOf(pid: number): number {
-  const fields = textIn(`/proc/${pid}/stat`).replace(/.*\) /, '').split(' ')
-  return Number(fields[1] ?? 0)
+/** Empty for a process that has ended meanwhile. */
+async function namespacesBelow(root: number): Promise<ReadonlySet<string>> {
+  const links = (await processesBelow(root)).map((pid) => readlink(`/proc/${pid}/ns/net`).catch(() => ''))
+  return new Set(await Promise.all(links))
 }
 
-const namespacesBelow = (root: number) =>
-  new Set(processesBelow(root).map((pid) => unlessEnded(() => readlinkSync(`/proc/${pid}/ns/net`))))
-
-const textIn = (path: string) => unlessEnded(() => readFileSync(path, 'utf8'))
-
-/** Empty if the process has ended. */
-function unlessEnded(read: () => string): string {
-  try {
-    return read()
-  } catch {
-    return ''
-  }
-}
-
-const isRunning = (pid: number) => !['', 'Z'].includes(/\) (\S)/.exec(textIn(`/proc/${pid}/stat`))?.[1] ?? '')
+/** A zombie is not. */
+const isRunning = async (pid: number) =>
+  /\) [^Z]/.test(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''))

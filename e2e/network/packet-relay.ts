@@ -80,7 +80,7 @@ process.on('message', ({ open: path }: Order) => {
   )
   process.send?.(figures)
 })
-// Ctrl-C in a terminal reaches all, and the lab ends its servers first.
+// Ctrl-C in a terminal reaches every process, but the lab's servers must end first.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
 process.once('disconnect', () => process.exit())
 // Node would wait for the reads, which end only with the devices.

@@ -13,6 +13,7 @@ import { pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 import { z } from 'zod'
 import { connections, modeNamed, modes } from '../../server/wire/modes.ts'
+import { findFreePorts } from '../lab/server-process.ts'
 import type { Adapter, Host, Started } from './adapter.ts'
 import { answerFigures, cert, certificates, httpsServer, key, open, pathOf, sayReady } from './serving.ts'
 
@@ -81,7 +82,7 @@ async function load(): Promise<Adapter> {
 async function startedBy(adapter: Adapter, servers: Host['servers']): Promise<unknown> {
   const host: Host = {
     ...{ address, fault, servers, cert, key, versionOf },
-    port: await findFreePort(),
+    port: (await findFreePorts())['2'],
     certFile: join(certificates, 'server.pem'),
     keyFile: join(certificates, 'server.key'),
   }
@@ -188,13 +189,6 @@ function bothServers(answer: (request: IncomingMessage, response: ServerResponse
     '2': http2.createSecureServer({ cert, key, allowHTTP1: true }, compatible),
     '1.1': httpsServer(answer),
   }
-}
-
-async function findFreePort(): Promise<number> {
-  const server = net.createServer()
-  const port = await open(server)
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 /** A program that was just started has half of the time. */

@@ -2,11 +2,9 @@
 
 import cluster from 'node:cluster'
 import { once } from 'node:events'
-import https from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
-import { join } from 'node:path'
+import type https from 'node:https'
 import { WebSocketServer } from 'ws'
-import { ensureCertificate } from '../../certs/certificate.ts'
+import { httpsServer, open, sayReady } from './serving.ts'
 
 const [name = '', bytes = '0', workers = '1'] = process.argv.slice(2)
 
@@ -59,19 +57,9 @@ if (cluster.isPrimary && Number(workers) > 1) {
   // Node's own round robin. Workers share nothing: a client has only one connection.
   const began = Array.from({ length: Number(workers) }, () => once(cluster.fork(), 'message'))
   const [[ready] = []] = await Promise.all(began)
-  process.send?.(ready)
+  sayReady(ready.ports['2'])
 } else {
-  const { cert, key } = await ensureCertificate({
-    directory: join(import.meta.dirname, '../../certs'),
-    now: new Date(),
-  })
-  const server = https.createServer({ cert, key })
-  server.on('connection', (socket: Socket) => socket.setNoDelay(true))
+  const server = httpsServer()
   await start(server)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  process.send?.({ type: 'ready', ports: { '2': port, '1.1': port } })
+  sayReady(await open(server))
 }
-process.once('SIGTERM', () => process.exit(0))
-process.once('disconnect', () => process.exit(0))

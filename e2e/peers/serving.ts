@@ -13,7 +13,7 @@ import { readFigures } from '../../server/process.ts'
 export const certificates = join(import.meta.dirname, '../../certs')
 export const { cert, key } = await ensureCertificate({ directory: certificates, now: new Date() })
 
-export function httpsServer(answer: RequestListener): https.Server {
+export function httpsServer(answer?: RequestListener): https.Server {
   return https.createServer({ cert, key, keepAliveTimeout: 75_000 }, answer)
 }
 

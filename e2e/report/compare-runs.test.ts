@@ -1,10 +1,10 @@
 // Two runs side by side: decided and undecided differences, and what cannot be compared.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type ComparedRun, compareRuns, comparisonReport, readRun } from './compare-runs.ts'
 import { reportFiles } from './render.ts'
 
@@ -104,11 +104,7 @@ test('runs that cannot be compared are rejected by name', () => {
   assert.throws(() => compareRuns(first, runOf({ 'sse/1.1': [7, 8] })), /no mode in common/)
 })
 
-let folder: string
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crosswind-compare-'))
-})
-after(() => rm(folder, { recursive: true }))
+const folder = temporaryFolder()
 
 test('reads a report, and says what a folder lacks', async () => {
   const reference = join(import.meta.dirname, '../../reports/reference-keystrokes')

@@ -195,10 +195,8 @@ export function comparisonReport(comparison: Comparison): Report {
         ['Mode', 'Medians', 'p95', 'Lost'],
         modes.map(({ mode, first, second }) => [
           ...[labelOf(mode), `${figure(first.p50Ms)}, ${figure(second.p50Ms)}`],
-          ...[
-            `${figure(first.p95Ms)}, ${figure(second.p95Ms)}`,
-            `${count(first.lost)}, ${count(second.lost)}`,
-          ],
+          `${figure(first.p95Ms)}, ${figure(second.p95Ms)}`,
+          `${count(first.lost)}, ${count(second.lost)}`,
         ]),
       ),
     ],

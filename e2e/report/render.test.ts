@@ -1,13 +1,13 @@
 // A report's files (structure, escaping) and its folder (complete or absent, never overwritten).
 
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { JSDOM } from 'jsdom'
 import { micromark } from 'micromark'
 import { gfm, gfmHtml } from 'micromark-extension-gfm'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import {
   csv,
   csvTime,
@@ -81,7 +81,7 @@ test('the contents name every section, and every link leads to a section or to a
   const links = [...document.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? '')
   for (const link of links)
     assert.ok(link.startsWith('#') ? document.querySelector(`section${link}`) : files[link], link)
-  assert.match(document.querySelector('.files')?.textContent ?? '', /samples\.csv \(2 rows, 1 kB\)/)
+  assert.match(document.querySelector('.files')?.textContent ?? '', /samples\.csv \(2 rows, 16 B\)/)
   assert.ok(!links.includes('errors.txt'), 'an empty file has no link')
 })
 
@@ -153,8 +153,7 @@ test('each run has its own folder', () => {
 })
 
 async function emptyParent(t: TestContext): Promise<string> {
-  const parent = await mkdtemp(join(tmpdir(), 'crosswind-out-test-'))
-  t.after(() => rm(parent, { recursive: true, force: true }))
+  const parent = temporaryFolder(t)
   return parent
 }
 

@@ -5,15 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { figureFile, paletteDeclarations } from './figure-file.ts'
-import {
-  type Column,
-  count,
-  type Figure,
-  fileSize,
-  type Report,
-  type Section,
-  type Table,
-} from './section.ts'
+import { type Column, count, type Figure, type Report, type Section, sizeOf, type Table } from './section.ts'
 
 /** Dated to the second, so that each run has its own. */
 export function reportFolder(scenario: string, startedAt: Date): string {
@@ -148,7 +140,7 @@ function linksTo(files: Readonly<Record<string, string>>): readonly FileLink[] {
   const links = Object.entries(files)
     .filter(([, content]) => content !== '')
     .map(([file, content]) => {
-      const size = fileSize(bytesOf(file, content).length)
+      const size = sizeOf(bytesOf(file, content).length)
       return { file, size: /\.csv(\.gz)?$/.test(file) ? `${count(rowsOf(content))} rows, ${size}` : size }
     })
   return [...links.filter(({ file }) => !isFigure(file)), ...links.filter(({ file }) => isFigure(file))]

@@ -5,7 +5,6 @@ import { test } from 'node:test'
 import {
   count,
   figure,
-  fileSize,
   interval,
   megabytes,
   moment,
@@ -13,6 +12,7 @@ import {
   probability,
   seconds,
   signed,
+  sizeOf,
   spread,
 } from './section.ts'
 
@@ -29,7 +29,7 @@ test('figures have few digits, a true minus, and a dash if missing', () => {
   assert.equal(interval([-1.2, 0.4]), '−1.20 to 0.40')
   assert.deepEqual([spread(2, 0.5), spread(2, null), spread(null, null)], ['2.00 ± 0.50', '2.00', '–'])
   assert.deepEqual([count(1200), megabytes(94_300_000), megabytes(null)], ['1,200', '94 MB', '–'])
-  assert.deepEqual([1, 84_585, 5_126_036].map(fileSize), ['1 kB', '85 kB', '5.1 MB'])
+  assert.deepEqual([999, 1000, 84_585, 5_126_036].map(sizeOf), ['999 B', '1 kB', '84.6 kB', '5.13 MB'])
 })
 
 test('a small p keeps its power of ten', () => {

@@ -242,6 +242,19 @@ export function count(value: number): string {
   return value.toLocaleString('en-GB')
 }
 
+/** `1 session`, `1,200 sessions`. */
+export function several(number: number, one: string, more = `${one}s`): string {
+  return `${count(number)} ${number === 1 ? one : more}`
+}
+
+/** `a, b and c`. */
+export function listed(
+  words: readonly string[],
+  type: 'conjunction' | 'disjunction' = 'conjunction',
+): string {
+  return new Intl.ListFormat('en-GB', { type }).format(words)
+}
+
 /** `2.14 ± 0.61`, or the mean alone. */
 export function spread(mean: number | null, sd: number | null): string {
   return sd === null ? figure(mean) : `${figure(mean)} ± ${figure(sd)}`
@@ -284,9 +297,10 @@ export function megabytes(bytes: number | null): string {
   return bytes === null ? nothing : `${count(Math.round(bytes / 1e6))} MB`
 }
 
-/** `5.1 MB`, `12 kB`, in powers of ten. */
-export function fileSize(bytes: number): string {
-  return bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` : `${count(Math.ceil(bytes / 1000))} kB`
+/** `5.13 MB`, `12 kB`, in powers of ten. */
+export function sizeOf(bytes: number): string {
+  const power = Math.min(4, Math.floor(Math.log10(Math.max(1, bytes)) / 3))
+  return `${Number((bytes / 1000 ** power).toPrecision(3))} ${['B', 'kB', 'MB', 'GB', 'TB'][power]}`
 }
 
 /** `2026-05-12 09:30 UTC` from ISO 8601 in UTC. */

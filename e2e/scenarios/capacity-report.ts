@@ -76,16 +76,14 @@ function answersSection({ ramps, sessions }: Summary): Section {
       table(
         `Over ${sessions === 1 ? 'one session' : `${count(sessions)} sessions`}; medians of round trips and openings, in milliseconds`,
         [
-          ...[
-            'Ramp',
-            'Sessions',
-            'Windows',
-            'Dropped',
-            'Pings due',
-            'Not answered',
-            'Repeated',
-            'Round trip',
-          ],
+          'Ramp',
+          'Sessions',
+          'Windows',
+          'Dropped',
+          'Pings due',
+          'Not answered',
+          'Repeated',
+          'Round trip',
           ...['99 %', 'Opening', text('Bottleneck')],
         ],
         ramps.map((ramp) => [
@@ -234,10 +232,8 @@ function costSection({ ramps }: Summary): Section {
           ...[ramp.mode, secondsOf(ramp.serverCpuMs)],
           ...[ramp.cpuMsPerOpening.median, ramp.cpuMicrosPerPong.median],
           ...[percent(ramp.serverShare.median), percent(ramp.clientShare.median), ramp.latenessP99Ms.median],
-          ...[
-            megabytes(ramp.rssBytes.median),
-            ramp.bytesPerWindow.median && ramp.bytesPerWindow.median / 1000,
-          ],
+          megabytes(ramp.rssBytes.median),
+          ramp.bytesPerWindow.median && ramp.bytesPerWindow.median / 1000,
         ]),
       ),
     ],

@@ -149,25 +149,21 @@ test('the counts of several load processes add up, second by second', () => {
     answered: sent,
   })
   const tally = (roundTrips: readonly number[]) => ({
-    ...{
-      windows: 2,
-      opened: 2,
-      failed: 1,
-      dropped: 0,
-      due: 4,
-      sent: 4,
-      answered: 3,
-      missing: 1,
-      repeated: 0,
-    },
+    windows: 2,
+    opened: 2,
+    failed: 1,
+    dropped: 0,
+    due: 4,
+    sent: 4,
+    answered: 3,
+    missing: 1,
+    repeated: 0,
     reasons: { reset: 1 },
     roundTripsMs: Float64Array.from(roundTrips),
     roundTripSeconds: Float64Array.from(roundTrips.map((_, place) => Math.min(1, place))),
-    ...{
-      openedAfterMs: Float64Array.of(5),
-      openingLatenessMs: Float64Array.of(),
-      pingLatenessMs: Float64Array.of(1),
-    },
+    openedAfterMs: Float64Array.of(5),
+    openingLatenessMs: Float64Array.of(),
+    pingLatenessMs: Float64Array.of(1),
     seconds: [second(1, 1), second(2, 2)],
   })
   const { counts, reasons, seconds, roundTripMs, openingLatenessMs } = joined([

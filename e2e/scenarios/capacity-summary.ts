@@ -3,7 +3,7 @@
 import type { Circumstances } from '../lab/run-environment.ts'
 import { type Middle, middleOf, significant } from '../lab/statistics.ts'
 import { rampMs } from '../load/ramp.ts'
-import { count, figure } from '../report/section.ts'
+import { count, figure, several, sizeOf } from '../report/section.ts'
 import {
   type ExperimentName,
   isPeerSubject,
@@ -12,7 +12,6 @@ import {
   type RampSetup,
   subjectLabel,
 } from './capacity-ramps.ts'
-import { sizeOf } from './payload.ts'
 
 export interface Run extends Circumstances {
   readonly seed: number
@@ -62,7 +61,6 @@ const keyOf = ({ experiment, subject, workers, clients, windows, ...others }: Ra
 export function variantOf({ experiment, subject, workers, clients, windows, ...others }: RampSetup): string {
   const { meanPeriodMs, perBrowser, fileBytes } = others
   const label = subjectLabel(subject)
-  const several = (number: number, one: string, more = `${one}s`) => `${number} ${number === 1 ? one : more}`
   const variants: Readonly<Record<ExperimentName, string>> = {
     clients: several(clients, 'load process', 'load processes'),
     comparison: perBrowser > 1 ? `${label}, ${perBrowser} to a session` : label,

@@ -7,7 +7,7 @@ import { flag, seed, whole } from '../lab/flags.ts'
 import { requireModes } from '../lab/mode-names.ts'
 import { requireProc } from '../lab/process-recorder.ts'
 import { rampMs } from '../load/ramp.ts'
-import { count, figure } from '../report/section.ts'
+import { count, figure, several } from '../report/section.ts'
 import {
   type ExperimentName,
   measureRamp,
@@ -73,9 +73,7 @@ export const capacity = defineExperiment({
     const setups = rampsOf(options)
     if (setups.length === 0) throw new Error('--experiments, --modes and --peers leave no ramp.')
     const turns = turnsOf(setups, sessions, createSeededRandom(seed))
-    lab.say(
-      `${turns.flat().length} ramps in ${sessions} session${sessions === 1 ? '' : 's'}; --seed ${seed}.`,
-    )
+    lab.say(`${turns.flat().length} ramps in ${several(sessions, 'session')}; --seed ${seed}.`)
     const measured = await lab.sessions(sessions, async (session) => {
       const ramps: { readonly setup: RampSetup; readonly ramp: RampRecord }[] = []
       for (const [turn, setup] of (turns[session - 1] ?? []).entries()) {

@@ -1,10 +1,10 @@
 // Devices with wrong clocks join a run by its link, without any WebDriver.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
 import { startLab } from '../lab/testing.ts'
 import { readCompressed } from '../report/render.ts'
@@ -13,11 +13,7 @@ import type { Summary } from './keystrokes-report.ts'
 const size = ['--keys', '6', '--blocks', '1', '--windows', '2', '--warmup', '2']
 const modes = ['--modes', 'sse/2,websocket/1.1']
 
-let folder: string
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crosswind-join-'))
-})
-after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+const folder = temporaryFolder()
 
 function startRun(t: TestContext, out: string, count: number, sessions = 1) {
   const join = ['--join', String(count), '--host', '127.0.0.1']

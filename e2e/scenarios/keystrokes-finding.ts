@@ -4,7 +4,7 @@ import { type Comparison, opponentOf, sessionsNeeded, type Until } from '../lab/
 import { durationWords } from '../lab/estimate.ts'
 import { isPeer, spokenName } from '../lab/mode-names.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
-import { count } from '../report/section.ts'
+import { count, listed } from '../report/section.ts'
 
 interface ModeFigures {
   readonly mode: string
@@ -104,7 +104,7 @@ function verdictWords(found: Found, best: Timed, others: readonly Timed[]): stri
   const rivalWords =
     slower.length === 0 && rivals.length > 2
       ? 'which mode is fastest'
-      : `whether ${listed(rivals, 'or')} is ${rivals.length > 2 ? 'fastest' : 'faster'}`
+      : `whether ${listed(rivals, 'disjunction')} is ${rivals.length > 2 ? 'fastest' : 'faster'}`
   const rest = () => (slower.length > 0 ? ` ${longer(slower)}.` : '')
   if (open.length > 0) return `Undecided ${rivalWords}: ${name} took ${mean}, ${longer(near)}.${rest()}`
   if (alike.length > 0)
@@ -143,7 +143,7 @@ function meaningWords(best: Timed, others: readonly Timed[]): readonly string[] 
   const slowest = others.at(-1) ?? best
   const [fast, slow] = [spokenName(best.mode), spokenName(slowest.mode)]
   const { leastMs, medianMs, source } = noticed
-  const people = `Between ${fast} and ${slow} lie ${inMs(slowest.meanMs - best.meanMs)}, which is ${noticedWords(best, others)}: in a test with a mouse, half of the people noticed a delay of ${medianMs} ms, and nobody one below ${leastMs} ms (${source}).`
+  const people = `Between ${fast} and ${slow} lie ${inMs(slowest.meanMs - best.meanMs)}, which is ${noticedWords(best, others)}: in a test with a mouse, half of the people noticed a delay of ${medianMs} ms, and none noticed one below ${leastMs} ms (${source}).`
   const rate = ({ meanMs }: Timed) => count(Math.round(1000 / meanMs))
   const programs = `A program that waits for each message before the next one sends ${rate(best)} a second with ${fast} and ${rate(slowest)} with ${slow}.`
   const micros = [best, slowest].map(({ serverCpuMs, n }) => ((serverCpuMs ?? Number.NaN) * 1000) / n)
@@ -211,12 +211,6 @@ const shareWords = (ratio: number) =>
   ratio < 2 ? `${Math.round(100 * (ratio - 1))} %` : `a factor of ${ratioFigure(ratio)}`
 
 const inMs = (value: number) => `${shortly(value)} ms`
-
-/** `a, b and c`. */
-function listed(words: readonly string[], and = 'and'): string {
-  const last = words.at(-1) ?? ''
-  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} ${and} ${last}`
-}
 
 /** `1.20 to 1.60`. */
 const ends = ([low, high]: readonly [number, number]) => `${ratioFigure(low)} to ${ratioFigure(high)}`

@@ -461,15 +461,13 @@ function summariseGrowing(grown: readonly GrownDocument[]) {
 function growingSections(rows: ReturnType<typeof summariseGrowing>): readonly Section[] {
   if (rows.length === 0) return []
   const columns = [
-    ...[
-      'Characters',
-      text('Mode'),
-      'Received',
-      'Lost',
-      'Transmission',
-      'Received → applied',
-      'Received → painted',
-    ],
+    'Characters',
+    text('Mode'),
+    'Received',
+    'Lost',
+    'Transmission',
+    'Received → applied',
+    'Received → painted',
     ...['Bytes sent', 'Bytes received'],
   ]
   return [

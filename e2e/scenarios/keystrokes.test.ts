@@ -19,7 +19,7 @@ testRefusals(keystrokes, [
   ['--windows 6', /--windows is 6: sse\/1.1 supports 5 windows per browser/],
   ['--until done', /--until is "done": must be decided\./],
   ['--matters 5', /--matters is "5": must be like 1ms or 5%\./],
-  ['--until decided --sessions 2', /with --until or --quick, --sessions is the minimum, 3 or more/],
+  ['--until decided --sessions 2', /with --until or --quick, --sessions is a minimum of at least 3/],
   ['--profile mars', /--profile is "mars": there are loopback, lan, wan, mobile, edmonton/],
   ['--profile wan+99%', /--profile is "wan\+99%": .* a loss of packets of up to 50 %, such as wan\+1%/],
   ['--profile lan --server https://x', /a profile is simulated on this machine/],

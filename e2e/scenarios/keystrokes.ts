@@ -44,7 +44,7 @@ import {
   peerWords,
   readPeers,
 } from '../peers/peers.ts'
-import { figure } from '../report/section.ts'
+import { figure, several } from '../report/section.ts'
 import {
   analyse,
   briefTable,
@@ -136,7 +136,7 @@ export const keystrokes = defineExperiment({
     refuse(given.keys < given.blocks, 'keys must be at least as many as blocks')
     refuse(
       until !== undefined && given.sessions < 3,
-      'two sessions may be alike by chance: with --until or --quick, --sessions is the minimum, 3 or more',
+      'with --until or --quick, --sessions is a minimum of at least 3: two sessions may be alike by chance',
     )
     refuse(given.editor.length === 0, '--editor names no editor')
     refuse(
@@ -152,12 +152,8 @@ export const keystrokes = defineExperiment({
       'the lab starts the server that devices join: leave out --server, or --join and --host',
     )
     refuse(
-      peers.length > 0 && isElsewhere,
-      'peers run on this machine: leave out --peers, or --remote, --join and --host',
-    )
-    refuse(
-      peers.length > 0 && server !== undefined,
-      'peers run on this machine: leave out --server or --peers',
+      peers.length > 0 && (isElsewhere || server !== undefined),
+      'peers run on this machine: leave out --server, --remote, --join and --host, or --peers',
     )
     refuse(
       (given['tls-cert-file'] === undefined) !== (given['tls-key-file'] === undefined),
@@ -298,7 +294,6 @@ type Options = ReturnType<typeof keystrokes.options>
 
 function planWords(options: Options, { devices }: Participants) {
   const { modes, editors, peers, sessions, until, keys, windows, seed } = options
-  const several = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
   const beside = peers.map((peer) => peerLabel(nameOfPeer(peer))).join(', ')
   const what = [
     `${several(modes.length, 'mode')} (${modes.join(', ')})`,

@@ -9,7 +9,7 @@ import type { TestNats } from '../../server/log/nats-testing.ts'
 import type { OutputCode } from '../../server/output.ts'
 import type { Random } from '../../server/wire/time.ts'
 import { makeServerFolder, serverProgram } from '../lab/server-process.ts'
-import type { Stretch } from '../windows/cutting-proxy.ts'
+import type { CuttingProxy } from '../network/cutting-proxy.ts'
 import { RestartingServer, type ServerUnderTest, startCluster } from './resilience-server.ts'
 
 /** Faults by name, each for one kind of log. */
@@ -28,7 +28,7 @@ export type FaultName = (typeof faultNames)[LogName][number]
 export interface FaultedServers {
   readonly server: ServerUnderTest
   readonly servers: readonly RestartingServer[]
-  readonly relays: readonly Stretch[]
+  readonly relays: readonly CuttingProxy[]
   readonly nats: TestNats | null
   readonly dataFolder: string
 }

@@ -1,18 +1,14 @@
 // The payload scenario as a user runs it: probes of two sizes, the larger near a megabyte.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { startLab } from '../lab/testing.ts'
 import { readCompressed } from '../report/render.ts'
 
-let folder: string
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crosswind-lab-'))
-})
-after(() => rm(folder, { recursive: true, force: true }))
+const folder = temporaryFolder()
 
 test('two sizes in two modes arrive once and in order', async (t) => {
   const out = join(folder, 'report')

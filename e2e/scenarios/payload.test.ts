@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { JSDOM } from 'jsdom'
 import { brokenBounds } from '../lab/budget.ts'
 import { fileOf, testRefusals } from '../lab/testing.ts'
-import { payload, sizeOf } from './payload.ts'
+import { payload } from './payload.ts'
 import { madePayloadRun } from './testing.ts'
 
 const { analyse } = payload
@@ -50,17 +50,6 @@ test('lost probes are counted and reported, and have no time', () => {
   assert.equal(finding, 'No transmission time was measured.')
   assert.deepEqual([modes[0]?.lost, modes[0]?.expected, modes[0]?.largestP50Ms], [720, 720, null])
   assert.match(analyse(madePayloadRun({ lost: 0.1 })).finding, /\d+ samples were lost\.$/)
-})
-
-test('sizes are written in powers of ten', () => {
-  assert.deepEqual([1, 999, 1000, 1500, 100_000, 1_000_000].map(sizeOf), [
-    '1 B',
-    '999 B',
-    '1 kB',
-    '1.5 kB',
-    '100 kB',
-    '1 MB',
-  ])
 })
 
 test('budgets bound modes and sizes', () => {

@@ -50,6 +50,8 @@ import {
   ratioWords,
   type Section,
   sessionsWords,
+  several,
+  sizeOf,
   table,
 } from '../report/section.ts'
 
@@ -105,7 +107,7 @@ export const payload = defineExperiment({
   async measure(options, lab): Promise<Run> {
     const { sessions, sizes, modes, windows: count, messages, warmup, interval, wait, profile } = options
     lab.say(
-      `${messages} messages of each of ${sizes.map(sizeOf).join(', ')} for each of ${modes.join(', ')} in each of ${sessions} session${sessions === 1 ? '' : 's'}, ${count} windows; --seed ${options.seed}.`,
+      `${messages} messages of each of ${sizes.map(sizeOf).join(', ')} for each of ${modes.join(', ')} in each of ${several(sessions, 'session')}, ${count} windows; --seed ${options.seed}.`,
     )
     const random = createSeededRandom(options.seed)
     const largest = Math.max(usualMessageBytes, ...sizes.map((bytes) => bytes + envelopeBytes))
@@ -191,7 +193,7 @@ export const payload = defineExperiment({
       doubtsSection(summary),
     ],
     method: [
-      `Each of the ${count(summary.sessions)} session${summary.sessions === 1 ? '' : 's'} started a fresh server process, browser and ${summary.parameters.windows} windows; modes and sizes came in random order. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
+      `Each of the ${several(summary.sessions, 'session')} started a fresh server process, browser and ${summary.parameters.windows} windows; modes and sizes came in random order. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
     ],
     data: {
       'samples.csv.gz': csv(
@@ -239,12 +241,6 @@ function analyse(run: Run) {
     sizes: rows,
     finding: network ? `Over the simulated network “${network.profile}”: ${words}` : words,
   }
-}
-
-/** Such as `1 kB`, in powers of ten. */
-export function sizeOf(bytes: number): string {
-  const [unit, power] = bytes < 1000 ? ['B', 1] : bytes < 1e6 ? ['kB', 1000] : ['MB', 1e6]
-  return `${Number((bytes / Number(power)).toPrecision(3))} ${unit}`
 }
 
 /** Times in ms over all samples, (message, receiving window); null without arrivals. */

@@ -15,6 +15,7 @@ import {
   startLoadProcess,
 } from '../load/load-process.ts'
 import { type LoadServer, startMode, startRelayFor } from '../load/load-server.ts'
+import { several } from '../report/section.ts'
 import {
   aboutBroker,
   analyse,
@@ -60,7 +61,7 @@ export const pubsub = defineExperiment({
   async measure(options, lab): Promise<Run> {
     const { modes, users, brokers, iterations, sessions, processes, wait, warmup } = options
     lab.say(
-      `${iterations} iterations in ${sessions} session${sessions === 1 ? '' : 's'}, ${users.join(', ')} users, ${modes.join(', ')}; brokers: ${brokers.join(', ')}.`,
+      `${iterations} iterations in ${several(sessions, 'session')}, ${users.join(', ')} users, ${modes.join(', ')}; brokers: ${brokers.join(', ')}.`,
     )
     const shares = split(iterations, sessions)
     const found = await lab.sessions(sessions, async (session) => {

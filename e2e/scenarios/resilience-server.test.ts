@@ -1,11 +1,11 @@
 // A server that crashes and cannot be restarted is recorded, and affects nothing else.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { RestartingServer } from './resilience-server.ts'
 
 /** Crashes once it is ready, and does not start a second time. */
@@ -20,8 +20,7 @@ process.send({ type: 'ready', ports: { 2: 1, 1.1: 2 } }, () => {
 `
 
 test('a failed restart after a crash counts as another crash, and a later restart says why', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-restarting-'))
-  t.after(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const path = join(folder, 'program.mjs')
   await writeFile(path, program)
   const server = await RestartingServer.start({ ca: '', flags: () => [join(folder, 'mark')] }, path)

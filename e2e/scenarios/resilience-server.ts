@@ -16,7 +16,7 @@ import {
   startServerProcess,
 } from '../lab/server-process.ts'
 import { startBalancer } from '../network/balancer.ts'
-import { type Stretch, startProxy } from '../windows/cutting-proxy.ts'
+import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
 import type { MemorySample } from './resilience-summary.ts'
 
 /** Persistent log, short timeouts and small queues for slow windows. */
@@ -234,7 +234,7 @@ export async function startCluster(
   const ports = await findFreePorts()
   const hosts = Array.from({ length: count }, (_, place) => `127.0.0.${place + 2}`)
   const servers: RestartingServer[] = []
-  const relays: Stretch[] = []
+  const relays: CuttingProxy[] = []
   for (const host of hosts) {
     const relay = isRelayed ? await startProxy(Number(nats.address().split(':')[1])) : null
     if (relay) opened.defer(relay.close)

@@ -4,7 +4,7 @@ import type { Figures } from '../../server/process.ts'
 import type { Message } from '../../server/wire/messages.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { ascending, median } from '../lab/statistics.ts'
-import { count, seconds } from '../report/section.ts'
+import { count, seconds, several } from '../report/section.ts'
 
 export type Seen = Pick<Message, 'id' | 'seq'>
 
@@ -471,7 +471,6 @@ function lateReturns({ modes, browsers, all }: Found['returns']): readonly strin
 
 function findingOf(found: Found, failures: readonly string[]): string {
   const { modes, returns, browsers, faults, memory } = found
-  const several = (number: number, what: string) => `${count(number)} ${what}${number === 1 ? '' : 's'}`
   const ends = `${several(faults.restarts, 'restart')} and ${several(faults.kills, 'kill')}`
   const others = [
     ...(faults.workerKills > 0 ? [`${several(faults.workerKills, 'kill')} of a worker`] : []),

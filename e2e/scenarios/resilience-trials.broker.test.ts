@@ -1,10 +1,10 @@
 // Named faults on real servers: no acknowledged message is silently lost, repeated or reordered.
 
 import assert from 'node:assert/strict'
-import { appendFile, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { appendFile, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { readOptions, runExperiment } from '../lab/experiment.ts'
 import { optionsOf } from '../lab/testing.ts'
 import { type FaultName, faultNames } from './named-faults.ts'
@@ -83,8 +83,7 @@ test('schedules are two to four faults of one kind of log, the same for the same
 })
 
 test('a stopped run continues where it was', { timeout: 300_000 }, async (context) => {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-trials-'))
-  context.after(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder(context)
   const [whole, stopped] = [join(folder, 'whole'), join(folder, 'stopped')]
   const flags = ['--faults', 'wal-missing', '--windows', '4', '--out', whole]
   const run = async (...flags: string[]) => {

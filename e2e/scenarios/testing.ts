@@ -454,22 +454,18 @@ export function madeCapacityRun({
       })
       const times = { p50: 0.4, p99: 3, max: 9 }
       return {
-        ...{
-          ...setup,
-          session,
-          turn: place + 1,
-          counts,
-          reasons: counts.failed > 0 ? { ECONNRESET: counts.failed } : {},
-        },
+        ...setup,
+        session,
+        turn: place + 1,
+        counts,
+        reasons: counts.failed > 0 ? { ECONNRESET: counts.failed } : {},
         ...{ roundTripMs: times, openedAfterMs: times, openingLatenessMs: times, pingLatenessMs: times },
         ...{ loopDelayP99Ms: 2, receivedBytes: 1e6, endMs },
         seconds: Array.from({ length: seconds }, (_, second) => ({
-          ...{
-            open: Math.min(counts.opened, (second + 1) * setup.windowsPerSecond),
-            opened: 0,
-            failed: 0,
-            dropped: 0,
-          },
+          open: Math.min(counts.opened, (second + 1) * setup.windowsPerSecond),
+          opened: 0,
+          failed: 0,
+          dropped: 0,
           ...{ sent: counts.sent / seconds, answered: counts.answered / seconds, roundTripP50Ms: 0.4 },
         })),
         server: Object.entries(cpuMs(setup, session)).map(([name, totalMs]) => processOf(name, totalMs)),

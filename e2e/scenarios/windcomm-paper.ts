@@ -195,9 +195,5 @@ export function lowered(words: string): string {
   return words.charAt(0).toLowerCase() + words.slice(1)
 }
 
-export function listed(words: readonly string[]): string {
-  return new Intl.ListFormat('en-GB').format(words)
-}
-
 /** `1.00 to 1.05`, or one figure when equal. */
 export const span = (values: readonly number[]) => range(values, (value) => value.toFixed(2))

@@ -17,14 +17,13 @@ import {
   welch,
 } from '../lab/statistics.ts'
 import type { Profile } from '../network/profiles.ts'
-import { count } from '../report/section.ts'
+import { count, listed } from '../report/section.ts'
 import {
   baseline,
   capital,
   cityOf,
   expectationOf,
   keepsUp,
-  listed,
   lowered,
   type Method,
   methodOf,

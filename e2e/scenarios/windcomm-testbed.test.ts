@@ -1,10 +1,10 @@
 // Matching, clocks, and reading a run back from its report’s folder.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { fileOf, filesOf } from '../lab/testing.ts'
 import { writeFolder } from '../report/render.ts'
 import { madeWindRun } from './testing.ts'
@@ -61,8 +61,7 @@ const run = madeWindRun({
 })
 
 async function folderWith(t: TestContext, change: Readonly<Record<string, string>> = {}): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-reread-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const report = join(folder, 'report')
   await writeFolder(report, { ...filesOf(windcomm, run), ...change })
   return report

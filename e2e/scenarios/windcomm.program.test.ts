@@ -2,21 +2,17 @@
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { optionsOf, startLab, testRefusals } from '../lab/testing.ts'
 import { whyNoPackets } from '../network/packet-network.ts'
 import { readCompressed } from '../report/render.ts'
 import { windcomm } from './windcomm.ts'
 import type { WindSummary } from './windcomm-summary.ts'
 
-let folder: string
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crosswind-windcomm-test-'))
-})
-after(() => rm(folder, { recursive: true, force: true }))
+const folder = temporaryFolder()
 
 const quick = ['--sites', 'edmonton,nagaoka', '--faster', '10', '--browsers-at', 'none', '--seed', '7']
 
@@ -50,8 +46,7 @@ test('thirty readings reach twelve windows once and in order, and the report is 
   assert.deepEqual((await readdir(out)).sort(), files)
 })
 
-const noPackets = whyNoPackets()
-const skip = noPackets === null ? false : `No packets can be lost here: ${noPackets}.`
+const skip = whyNoPackets() ?? false
 
 test('readings reach windows behind a network that loses packets, beside one that only delays', {
   skip,

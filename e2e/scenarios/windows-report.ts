@@ -32,6 +32,7 @@ import {
   ratioWords,
   type Section,
   sessionsWords,
+  several,
   table,
   text,
 } from '../report/section.ts'
@@ -390,8 +391,8 @@ export function analyse(run: Run) {
 /** Ascending. */
 const distinct = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b)
 
-const windowsWords = (windows: number) => (windows === 1 ? '1 window' : `${count(windows)} windows`)
-const browsersWords = (browsers: number) => (browsers === 1 ? '1 browser' : `${browsers} browsers`)
+const windowsWords = (windows: number) => several(windows, 'window')
+const browsersWords = (browsers: number) => several(browsers, 'browser')
 
 interface Place {
   readonly subject: string

@@ -1,17 +1,13 @@
 // The windows scenario as a user runs it: HTTP/1.1 on the bare page fails at six windows.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { startLab } from '../lab/testing.ts'
 
-let folder: string
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crosswind-lab-'))
-})
-after(() => rm(folder, { recursive: true, force: true }))
+const folder = temporaryFolder()
 
 test('with seven windows of one browser', async (t) => {
   const [out, budget] = [join(folder, 'report'), join(folder, 'budget.json')]

@@ -29,7 +29,7 @@ import {
   timeTurn,
 } from '../lab/testbed.ts'
 import { bareModes, imitatedModes, readPeers } from '../peers/peers.ts'
-import { count, figure } from '../report/section.ts'
+import { figure, several } from '../report/section.ts'
 import { analyse, type Cell, type Run, samplesCsv, sectionsOf, windowsCsv } from './windows-report.ts'
 
 /** Wide enough for differences of milliseconds; many windows are compared one after the other. */
@@ -89,7 +89,7 @@ export const windows = defineExperiment({
     const { modes, share, peers } = options
     const subjects = subjectsOf(options)
     lab.say(
-      `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${sessions} session${sessions === 1 ? '' : 's'}; --seed ${seed}.`,
+      `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${several(sessions, 'session')}; --seed ${seed}.`,
     )
     const random = createSeededRandom(seed)
     // Each cell has its own browsers, so that none inherits another's connections.
@@ -141,7 +141,7 @@ export const windows = defineExperiment({
   report: (run, summary) => ({
     sections: sectionsOf(summary),
     method: [
-      `Each of the ${count(summary.sessions)} session${summary.sessions === 1 ? '' : 's'} started its own server processes; a window had ${summary.patienceMs / 1000} s to open, and the last key ${summary.waitMs / 1000} s to arrive everywhere. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
+      `Each of the ${several(summary.sessions, 'session')} started its own server processes; a window had ${summary.patienceMs / 1000} s to open, and the last key ${summary.waitMs / 1000} s to arrive everywhere. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
     ],
     data: { 'samples.csv.gz': samplesCsv(run), 'windows.csv': windowsCsv(run) },
   }),

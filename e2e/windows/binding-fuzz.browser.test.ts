@@ -74,19 +74,17 @@ class Round {
     const editor = this.#below(editors)
     const action = this.#pick([
       ...['type', 'type', 'type', 'type', 'select', 'select', 'split', 'delete', 'delete', 'move'],
-      ...[
-        'mark',
-        'block',
-        'list',
-        'link',
-        'paste',
-        'undo',
-        'compose',
-        'compose',
-        'deliver',
-        'deliver',
-        'others',
-      ],
+      'mark',
+      'block',
+      'list',
+      'link',
+      'paste',
+      'undo',
+      'compose',
+      'compose',
+      'deliver',
+      'deliver',
+      'others',
     ])
     this.steps.push(`${this.steps.length}: ${editor} ${action}`)
     if (action === 'deliver') await this.#deliver(editor)

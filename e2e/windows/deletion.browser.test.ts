@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
-import { startProxy } from './cutting-proxy.ts'
+import { startProxy } from '../network/cutting-proxy.ts'
 import { draftsKept, linkState } from './page.ts'
 import { openStage, type Stage, untilOpen, untilShows } from './stage.ts'
 

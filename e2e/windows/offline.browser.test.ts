@@ -9,7 +9,7 @@ import type { Config } from '../../server/config/config.ts'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
-import { startProxy } from './cutting-proxy.ts'
+import { startProxy } from '../network/cutting-proxy.ts'
 import { draftsKept, linkState, textShown } from './page.ts'
 import { browserName, untilOpen, untilShows, webFolder } from './stage.ts'
 

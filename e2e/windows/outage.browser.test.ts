@@ -6,7 +6,7 @@ import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { firstView, type View } from '../../web/store.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
-import { startProxy } from './cutting-proxy.ts'
+import { startProxy } from '../network/cutting-proxy.ts'
 import { linkState } from './page.ts'
 import { openStage, type Stage, untilOpen } from './stage.ts'
 

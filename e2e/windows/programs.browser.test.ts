@@ -1,10 +1,8 @@
 // Text that programs write, in real windows.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { draftOf } from '../clients/client.ts'
@@ -62,8 +60,7 @@ test('text written by a program is shown, and leaves typed text and its caret in
 })
 
 test('a page of the mirror editor opens as a shared document, also for reading, and can be continued', async (t) => {
-  const dataFolder = await mkdtemp(join(tmpdir(), 'crosswind-data-'))
-  t.after(() => rm(dataFolder, { recursive: true, force: true }))
+  const dataFolder = temporaryFolder(t)
   const change = { storage: 'sqlite', dataFolder, share: 'none' } as const
   const mirror = await startTestServer({ ...change, editor: 'mirror' })
   const edit = JSON.stringify(draftOf('w', 1, '<h2>Old</h2><p>page</p>'))

@@ -1,4 +1,4 @@
-// `node e2e/windows/separate-hosts.ts`: keystrokes between network namespaces with wrong clocks.
+// Keystrokes between network namespaces with wrong clocks; as a program, the far one's relays.
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,9 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { ensureCertificate } from '../../certs/certificate.ts'
-import { endsWithin, leaveWhenDone } from '../../server/process.ts'
+import { endsWithin } from '../../server/process.ts'
 import { openEditingPage } from '../browser/editing.ts'
-import { textTable } from '../lab/terminal-output.ts'
 import { startLink } from '../network/delay-link.ts'
 import { profiles } from '../network/profiles.ts'
 import { readCompressed } from '../report/render.ts'
@@ -45,15 +44,13 @@ interface Plan {
   /** Further flags of `lab -- keystrokes`. */
   readonly flags: readonly string[]
   readonly out: string
-  readonly print: (text: string) => void
 }
 
 /**
  * Runs the lab with server and typing window on one host, and two devices on two others. Resolves
- * to the summary, whose last two windows are the near and the far device. The delay is netem's, or
- * that of `e2e/network` if the kernel lacks it.
+ * to the summary, whose last two windows are the near and the far device.
  */
-export async function measureOnHosts({ addedMs, wrongMs, flags, out, print }: Plan) {
+export async function measureOnHosts({ addedMs, wrongMs, flags, out }: Plan) {
   await using opened = new AsyncDisposableStack()
   const hosts = { lab: name('lab'), near: name('near'), far: name('far') }
   for (const host of Object.values(hosts)) {
@@ -65,7 +62,7 @@ export async function measureOnHosts({ addedMs, wrongMs, flags, out, print }: Pl
   await connect(hosts.lab, hosts.near, 1)
   await connect(hosts.lab, hosts.far, 2)
   await ip('-n', hosts.near, 'route', 'add', labAddress, 'via', gateway(1))
-  const delayedBy = await delayFar(hosts, addedMs, opened)
+  await delayFar(hosts.far, addedMs, opened)
 
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-hosts-'))
   opened.defer(() => rm(folder, { recursive: true, force: true }))
@@ -74,14 +71,12 @@ export async function measureOnHosts({ addedMs, wrongMs, flags, out, print }: Pl
     ...{ directory: folder, now: new Date(), names: ['localhost'], addresses: [labAddress, '127.0.0.1'] },
   })
   const lab = spawn('ip', [
-    ...[
-      'netns',
-      'exec',
-      hosts.lab,
-      process.execPath,
-      join(import.meta.dirname, '../lab-command.ts'),
-      'keystrokes',
-    ],
+    'netns',
+    'exec',
+    hosts.lab,
+    process.execPath,
+    join(import.meta.dirname, '../lab-command.ts'),
+    'keystrokes',
     ...['--join', '2', '--host', labAddress, '--listen', '0.0.0.0', '--port', String(firstPort)],
     ...['--tls-cert-file', join(folder, 'server.pem'), '--tls-key-file', join(folder, 'server.key')],
     ...['--out', out, ...flags],
@@ -96,7 +91,6 @@ export async function measureOnHosts({ addedMs, wrongMs, flags, out, print }: Pl
   for (const stream of [lab.stdout, lab.stderr])
     stream.on('data', (chunk) => {
       said += chunk
-      print(String(chunk))
       const [found] = /https:\S+\/lab\/join/.exec(said) ?? []
       if (found) link.resolve(found)
     })
@@ -119,7 +113,7 @@ export async function measureOnHosts({ addedMs, wrongMs, flags, out, print }: Pl
   if (!near || !far) throw new Error('The report has no devices.')
   const receivers = { near: near.receiver, far: far.receiver }
   const delays = fastestOf(await readCompressed(join(out, 'samples.csv.gz')), receivers)
-  return { summary, near, far, delays, delayedBy, boundMs: near.boundMs + far.boundMs }
+  return { summary, near, far, delays, boundMs: near.boundMs + far.boundMs }
 }
 
 const name = (host: string) => `crosswind-${process.pid}-${host}`
@@ -137,33 +131,19 @@ async function connect(lab: string, host: string, subnet: number): Promise<void>
   }
 }
 
-async function delayFar(
-  { lab, far }: { readonly lab: string; readonly far: string },
-  addedMs: number,
-  opened: AsyncDisposableStack,
-): Promise<'netem' | 'relays'> {
-  const netem = (host: string, device: string) =>
-    execute('tc', [...['-n', host, 'qdisc', 'add', 'dev', device, 'root', 'netem', 'delay', `${addedMs}ms`]])
-  try {
-    await netem(lab, 'cw2lab')
-    await netem(far, 'cw2host')
-    await ip('-n', far, 'route', 'add', labAddress, 'via', gateway(2))
-    return 'netem'
-  } catch {
-    // The far host takes the lab's address as its own; relays listen on it.
-    await ip('-n', far, 'address', 'add', `${labAddress}/32`, 'dev', 'lo')
-    const relays = spawn(
-      'ip',
-      ['netns', 'exec', far, process.execPath, import.meta.filename, 'relays', String(addedMs)],
-      { stdio: ['pipe', 'pipe', 'inherit'] },
-    )
-    opened.defer(() => void relays.kill('SIGKILL'))
-    await Promise.race([
-      once(relays.stdout, 'data'),
-      once(relays, 'exit').then(() => Promise.reject(new Error("The far host's relays ended."))),
-    ])
-    return 'relays'
-  }
+/** The far host takes the lab's address as its own; relays listen on it. */
+async function delayFar(far: string, addedMs: number, opened: AsyncDisposableStack): Promise<void> {
+  await ip('-n', far, 'address', 'add', `${labAddress}/32`, 'dev', 'lo')
+  const relays = spawn(
+    'ip',
+    ['netns', 'exec', far, process.execPath, import.meta.filename, String(addedMs)],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  )
+  opened.defer(() => void relays.kill('SIGKILL'))
+  await Promise.race([
+    once(relays.stdout, 'data'),
+    once(relays, 'exit').then(() => Promise.reject(new Error("The far host's relays ended."))),
+  ])
 }
 
 /** Runs in the far host: delays each of the lab's ports. Ends with its standard input. */
@@ -203,42 +183,4 @@ function fastestOf(samples: string, { near, far }: { readonly near: number; read
   })
 }
 
-async function main([addedWord = '20', ...flags]: readonly string[]): Promise<void> {
-  const reason = await whyNoHosts()
-  if (reason !== null) throw new Error(`Hosts cannot be created here: ${reason}`)
-  const addedMs = Number(addedWord)
-  if (!(addedMs >= 1 && addedMs <= 1000))
-    throw new Error(`The delay is ${addedWord}; it must be from 1 to 1000 ms.`)
-  const out = await mkdtemp(join(tmpdir(), 'crosswind-hosts-report-'))
-  await rm(out, { recursive: true })
-  const size = ['--sessions', '1', '--blocks', '2', '--windows', '1', '--keys', '60']
-  const given = flags.length > 0 ? flags : size
-  const print = (text: string) => void process.stdout.write(text)
-  const wrongMs = { near: -3000, far: 70_000 }
-  const found = await measureOnHosts({ addedMs, wrongMs, flags: given, out, print })
-  console.log(
-    `\n  The near host’s clock was ${wrongMs.near} ms off, the far host’s ${wrongMs.far} ms; ${addedMs} ms were added each way to the far host, by ${found.delayedBy}. The fastest sample of each:\n`,
-  )
-  const ms = (value: number) => value.toFixed(2)
-  console.log(
-    textTable(
-      [
-        ['mode', ({ mode }) => mode],
-        ['near, ms', ({ nearMs }) => ms(nearMs)],
-        ['far, ms', ({ farMs }) => ms(farMs)],
-        ['difference, ms', ({ addedMs }) => ms(addedMs)],
-      ],
-      found.delays,
-    ),
-  )
-  const isFound = found.delays.every((one) => Math.abs(one.addedMs - addedMs) <= found.boundMs)
-  console.log(`\n  ${isFound ? 'Within' : 'NOT within'} the clocks’ bound of ± ${ms(found.boundMs)} ms.\n`)
-  process.exitCode = isFound ? 0 : 1
-}
-
-if (import.meta.main) {
-  const [first, ...rest] = process.argv.slice(2)
-  leaveWhenDone()
-  if (first === 'relays') await relay(Number(rest[0]))
-  else await main(process.argv.slice(2))
-}
+if (import.meta.main) await relay(Number(process.argv[2]))

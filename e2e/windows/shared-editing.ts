@@ -5,11 +5,11 @@ import { documentPath } from '../../server/wire/document-api.ts'
 import type { Mode } from '../../server/wire/modes.ts'
 import type { LabDoor } from '../../web/lab.ts'
 import { type Browser, type BrowserWindow, until } from '../browser/browser.ts'
-import { type Stretch, startProxy } from './cutting-proxy.ts'
+import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
 import { untilOpen } from './stage.ts'
 
 export interface Writer extends BrowserWindow {
-  readonly proxy: Stretch
+  readonly proxy: CuttingProxy
 }
 
 /** A window behind a relay of its own. */

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
-import { type Stretch, startProxy } from './cutting-proxy.ts'
+import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
 import { editsReceived, linkState, windowsAtServer } from './page.ts'
 import {
   browserModes,
@@ -46,7 +46,7 @@ async function openPair(typistMode: Mode, channel: string) {
   return { proxy, typist, reader }
 }
 
-async function closeAll(proxy: Stretch, ...windows: readonly BrowserWindow[]): Promise<void> {
+async function closeAll(proxy: CuttingProxy, ...windows: readonly BrowserWindow[]): Promise<void> {
   for (const window of windows) await window.close()
   await proxy.close()
 }

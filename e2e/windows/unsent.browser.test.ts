@@ -6,7 +6,7 @@ import { startTestServer, type TestServer, testConfig } from '../../server/testi
 import type { EditorName } from '../../server/wire/messages.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
-import { type Stretch, startProxy } from './cutting-proxy.ts'
+import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
 import { draftsKept, editsReceived, linkState, placeCaret, writeHtml } from './page.ts'
 import { openStage, type Stage, untilOpen, untilShows, webFolder } from './stage.ts'
 
@@ -14,8 +14,8 @@ const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
 let stage: Stage
 let mirror: TestServer
-let shared: Stretch
-let mirrored: Stretch
+let shared: CuttingProxy
+let mirrored: CuttingProxy
 before(async () => {
   stage = await openStage()
   mirror = await startTestServer({ editor: 'mirror' }, webFolder)
@@ -31,10 +31,10 @@ after(async () => {
 })
 afterEach(() => stage.closeWindows())
 
-const addressOf = (proxy: Stretch, channel: string) =>
+const addressOf = (proxy: CuttingProxy, channel: string) =>
   `https://localhost:${proxy.port}/?transport=sse&http=2&channel=${channel}&record`
 
-async function openThrough(proxy: Stretch, channel: string): Promise<BrowserWindow> {
+async function openThrough(proxy: CuttingProxy, channel: string): Promise<BrowserWindow> {
   const window = await stage.browser.newWindow()
   await window.open(addressOf(proxy, channel))
   await untilOpen(window, mode)
@@ -45,13 +45,13 @@ async function untilNotOpen(window: BrowserWindow): Promise<void> {
   await until(async () => (await window.run(linkState)).state !== 'open', 'the loss was not noticed')
 }
 
-function offline(proxy: Stretch): void {
+function offline(proxy: CuttingProxy): void {
   proxy.refuse(true)
   proxy.cut()
 }
 
 /** Types "stored " online, "unsent" offline, and closes. */
-async function closeWithUnsent(proxy: Stretch, channel: string): Promise<void> {
+async function closeWithUnsent(proxy: CuttingProxy, channel: string): Promise<void> {
   const window = await openThrough(proxy, channel)
   await window.click('#document')
   await window.type('stored ')

@@ -16,7 +16,7 @@ export interface WindLine {
   readonly unplug: () => Promise<void>
 }
 
-export interface Playing {
+interface Playing {
   /** Frame texts between STX and ETX, in order. */
   readonly sent: readonly string[]
   readonly stop: () => Promise<void>

@@ -1,11 +1,11 @@
 // The precedence of flag, variable, file and default, and the sentence for each invalid value.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
+import { temporaryFolder } from '../folder-testing.ts'
 import { transportNames } from '../wire/modes.ts'
 import { type ConfigSources, defaultConfig, loadConfig, readFlags, wantsHelp } from './config.ts'
 import { choice, quantity } from './schema.ts'
@@ -19,8 +19,7 @@ const refused = (loading: Promise<unknown>, message: string) =>
   assert.rejects(loading, { name: 'ConfigError', message })
 
 async function directoryWith(t: TestContext, source: string, name = 'crosswind.config.ts'): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'crosswind-config-'))
-  t.after(() => rm(directory, { recursive: true }))
+  const directory = temporaryFolder(t)
   await writeFile(join(directory, name), source)
   return directory
 }

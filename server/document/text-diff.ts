@@ -23,7 +23,7 @@ const mostLines = 0xd800
  * The selection before and after a change, as positions in its text: shows which of several equal
  * characters is new.
  */
-export interface SelectionHint {
+interface SelectionHint {
   readonly before: TextRange
   readonly after: TextRange
 }

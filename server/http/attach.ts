@@ -21,7 +21,7 @@ export interface Takers {
 const ownPath = '/api/'
 
 /** Whether a request is below the path; if so, gives it the address that the transports know. */
-export function takesOver(request: AnyRequest & { originalUrl?: string }, path: string): boolean {
+function takesOver(request: AnyRequest & { originalUrl?: string }, path: string): boolean {
   // Frameworks keep the address there when they change `url`, and read it for their logs.
   const { url = '', originalUrl = url } = request
   if (!originalUrl.startsWith(`${path}/`)) return false
@@ -78,7 +78,7 @@ function refuseConnect(request: Http2ServerRequest, response: Http2ServerRespons
 type AnyResponse = ServerResponse | Http2ServerResponse
 
 /** What is used of Fastify. */
-export interface FastifyLike {
+interface FastifyLike {
   all(
     path: string,
     options: { onRequest: (request: { raw: AnyRequest }, reply: FastifyReplyLike) => void },
@@ -86,7 +86,7 @@ export interface FastifyLike {
   ): unknown
 }
 
-export interface FastifyReplyLike {
+interface FastifyReplyLike {
   readonly raw: AnyResponse
   getHeaders(): Record<string, number | string | string[] | undefined>
   hijack(): unknown
@@ -141,7 +141,7 @@ export function handlersBelow(path: string, takeRequest: TakeRequest) {
   }
 }
 
-export interface KoaContext {
+interface KoaContext {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   respond?: boolean

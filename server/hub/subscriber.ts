@@ -28,7 +28,7 @@ export interface ClientIdentity {
 }
 
 /** Where a stream's bytes go. */
-export interface Sink {
+interface Sink {
   /** Backpressure: after false, do not write until `drained()`. */
   readonly write: (bytes: Buffer) => boolean
 }

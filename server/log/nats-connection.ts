@@ -77,7 +77,7 @@ export async function connectToNats(
 }
 
 /** Uses core NATS, which stores nothing. */
-export function createBus(connection: NatsConnection, subject: string): Bus {
+function createBus(connection: NatsConnection, subject: string): Bus {
   return {
     post: (note) => connection.publish(subject, JSON.stringify(note)),
     follow(onNote, onReturned) {

@@ -45,7 +45,7 @@ import { from, messageIn, pulling, type StoredDraft, undelivered, View } from '.
 import { keyOf } from './retention.ts'
 import { isRepeat, TailLog } from './sequencer.ts'
 
-export interface NatsLogParts extends LogParts {
+interface NatsLogParts extends LogParts {
   /** Stays open after the log is closed. */
   readonly connection: NatsConnection
   /**

@@ -60,7 +60,7 @@ export interface Archive {
   readonly oldest: (channel: string, kind: Kind) => Omit<OldestContent, 'after'>
 }
 
-export interface TailLogParts {
+interface TailLogParts {
   readonly epoch: string
   /** Its owner adds each message before followers are notified. */
   readonly tail: Tail

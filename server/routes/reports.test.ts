@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Router from '@koa/router'
 import { JSDOM } from 'jsdom'
 import Koa from 'koa'
+import { temporaryFolder } from '../folder-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
 import { Access } from '../security/access.ts'
 import type { Permission } from '../security/grants.ts'
@@ -32,8 +32,7 @@ const summaryOf = (change: object = {}) =>
 
 /** `reports` is missing when `files` is null. */
 async function start(t: TestContext, files: Files | null, { isOpen = true } = {}) {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-reports-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const reports = join(folder, 'reports')
   const write = async (name: string, text: string) => {
     await mkdir(dirname(join(reports, name)), { recursive: true })

@@ -2,14 +2,12 @@
 
 import { createSecretKey } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import Router from '@koa/router'
 import Koa from 'koa'
+import { temporaryFolder } from '../folder-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
 import { type Access, makeInvitation } from './access.ts'
 import type { Permission } from './grants.ts'
@@ -26,8 +24,7 @@ export const toWrite: Permission = { channels: ['main', 'notes'], may: 'write' }
 
 /** Removed after the test. */
 export async function emptyFolder(test: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-access-'))
-  test.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(test)
   return folder
 }
 

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Config, defaultConfig } from '../config/config.ts'
+import { temporaryFolder } from '../folder-testing.ts'
 import { processTimers } from '../process.ts'
 import type { ReadingBody, SensorBody } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
@@ -66,8 +66,7 @@ async function plugIn(t: TestContext, folder: string): Promise<{ path: string; w
 }
 
 async function folderFor(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-log-'))
-  t.after(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   return folder
 }
 

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { temporaryFolder } from '../folder-testing.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { createFrameSplitter } from './frame-splitter.ts'
 import { openRecorded } from './recorded.ts'
@@ -343,8 +343,7 @@ async function closing(path: string): Promise<string> {
 }
 
 async function folderFor(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-recorded-'))
-  t.after(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   return folder
 }
 

@@ -1,11 +1,11 @@
 // What each source publishes, readings and changes of the sensor's state; and what is printed.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Config, defaultConfig } from '../config/config.ts'
+import { temporaryFolder } from '../folder-testing.ts'
 import type { ReadingBody, SensorBody } from '../wire/messages.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { createSeededRandom } from '../wire/time.ts'
@@ -99,8 +99,7 @@ test('a serial sensor is opened with its settings, and written to only if it is 
 const log = `${frame}${wireOf('Q,,000.04,M,00,')}${frame}`
 
 async function startRecorded(t: TestContext, text: string, name = 'breeze.log') {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-recorded-'))
-  t.after(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const file = join(folder, name)
   if (text !== '') await writeFile(file, text, 'latin1')
   const { promise: news, resolve } = Promise.withResolvers<void>()

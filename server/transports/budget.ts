@@ -122,7 +122,7 @@ function tooMuch(most: number, limit: string): Refusal {
 }
 
 /** The bytes that one request, frame or response holds. */
-export class Charge {
+class Charge {
   /** Set by its budget. */
   bytes = 0
   readonly #change: (charge: Charge, bytes: number) => void

@@ -8,7 +8,7 @@ interface Planned {
   readonly run: () => void
 }
 
-export interface ManualTime extends Timers {
+interface ManualTime extends Timers {
   /** Passes `byMs`: due timers run in order, at their due times. */
   advance(byMs: number): void
   /** Passes `byMs` as a blocked process does: due timers run at the next `advance`. */
@@ -99,7 +99,7 @@ export function createWrongClock({
   }
 }
 
-export type WrongClock = ReturnType<typeof createWrongClock>
+type WrongClock = ReturnType<typeof createWrongClock>
 
 /** One-way delay, ms: uniform from `leastMs` to `leastMs + spreadMs`. */
 export interface Way {

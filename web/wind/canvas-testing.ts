@@ -15,7 +15,7 @@ export interface Drawn {
   readonly lineWidth: number
 }
 
-export interface RecordingContext extends CanvasRenderingContext2D {
+interface RecordingContext extends CanvasRenderingContext2D {
   readonly drawn: Drawn[]
   readonly clears: () => number
 }

@@ -14,7 +14,7 @@ const settlesWithinMs = 2000
 const require = createRequire(import.meta.url)
 const labelOf = (label, name) => `${label} ${require(`./node_modules/${name}/package.json`).version}`
 
-/** Resolves once it is so, which one of these events would change. */
+/** Resolves once `isSo()`, which changes only with one of these events. */
 async function until(provider, events, isSo) {
   while (!isSo())
     await new Promise((resolve) => {

@@ -4,10 +4,9 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../folder-testing.ts'
 import { createManualTime } from '../../wire/testing.ts'
 import { endBySignal, runSensorCommand } from './sensor-command.ts'
 import type { ListedPort } from './sensor-context.ts'
@@ -194,8 +193,7 @@ function end(child: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 async function play(t: TestContext, ...words: readonly string[]) {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-sensor-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const path = join(folder, 'windsonic')
   const sensor = start(t, '--simulate', path, ...words)
   await sensor.until((said) => said.includes('Ctrl-C ends it.'))

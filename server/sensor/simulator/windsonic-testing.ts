@@ -6,7 +6,7 @@ import { createFrameSplitter } from '../frame-splitter.ts'
 import type { FrameReading } from '../windsonic-frame.ts'
 import { WindSonic, type WindSonicOpening } from './windsonic.ts'
 
-export interface Heard {
+interface Heard {
   readonly text: string
   /** Ms since the start. */
   readonly at: number

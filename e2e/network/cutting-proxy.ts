@@ -3,20 +3,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-export interface Stretch {
-  readonly port: number
-  readonly cut: () => void
-  /** Cuts the clients' side alone: for the server the connections go on, silent. */
-  readonly strand: () => void
-  /** Stops relaying both ways, like a network that drops all packets. */
-  readonly hold: () => void
-  readonly release: () => void
-  readonly refuse: (isRefusing: boolean) => void
-  readonly connections: () => number
-  readonly close: () => Promise<void>
-}
+export type CuttingProxy = Awaited<ReturnType<typeof startProxy>>
 
-export async function startProxy(targetPort: number): Promise<Stretch> {
+export async function startProxy(targetPort: number) {
   const pairs = new Set<readonly [Socket, Socket]>()
   const stranded = new WeakSet<Socket>()
   let isHolding = false
@@ -48,6 +37,7 @@ export async function startProxy(targetPort: number): Promise<Stretch> {
   return {
     port: (server.address() as AddressInfo).port,
     cut,
+    /** Cuts the clients' side alone: for the server the connections go on, silent. */
     strand() {
       for (const [near, far] of pairs) {
         stranded.add(far)
@@ -56,6 +46,7 @@ export async function startProxy(targetPort: number): Promise<Stretch> {
         far.resume()
       }
     },
+    /** Stops relaying both ways, like a network that drops all packets. */
     hold() {
       isHolding = true
       for (const pair of pairs) part(pair)
@@ -66,7 +57,7 @@ export async function startProxy(targetPort: number): Promise<Stretch> {
       isHolding = false
       for (const pair of pairs) join(pair)
     },
-    refuse(isOn) {
+    refuse(isOn: boolean) {
       isRefusing = isOn
     },
     connections: () => pairs.size,

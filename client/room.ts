@@ -1,0 +1,258 @@
+// A channel as the library's users see it: its messages, its past, and who is there.
+
+import {
+  type AwarenessFrame,
+  type Bodies,
+  isKind,
+  type Kind,
+  type Message,
+  mostStateBytes,
+  parseCursor,
+} from '../server/wire/messages.ts'
+import { nothingPlanned } from '../server/wire/time.ts'
+import { listen, type Off, tell } from './listeners.ts'
+import { bytesOf } from './outbox.ts'
+import { RefusedError } from './transports/transport.ts'
+
+/** One channel. */
+export interface Room<Data> {
+  readonly name: string
+  readonly presence: Presence
+  on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off
+  /** Resolves when it is stored; rejects with a `RefusedError`, which has a code. */
+  publish(data: Data): Promise<{ readonly seq: number }>
+  /** Messages from now on; ends when the loop is left, rejects on an error. */
+  [Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void>
+}
+
+interface RoomEvents<Data> {
+  readonly message: (message: RoomMessage<Data>) => void
+  /** Messages were missed, which the server no longer has: those that it has follow. */
+  readonly gap: () => void
+  readonly error: (error: unknown) => void
+}
+
+export interface RoomMessage<Data> {
+  readonly id: string
+  readonly channel: string
+  readonly seq: number
+  /** Keep it to continue after this message, with another connection too (`from`). */
+  readonly cursor: string
+  /** The sender's name. */
+  readonly from: string
+  /** Who the sender is, as the application's `authorize` says. */
+  readonly user: string | undefined
+  readonly data: Data
+}
+
+/** Who is on a channel, and what they show of themselves; not stored. */
+export interface Presence {
+  /** Of the other clients, by their name, which is `from` in their messages. */
+  readonly states: ReadonlyMap<string, unknown>
+  on(event: 'change', listener: (states: Presence['states']) => void): Off
+  /**
+   * Shows this client to the others, until it closes or is lost: any JSON of at most 4 kB, null to
+   * show nothing. Throws a `RefusedError`.
+   */
+  set(state: unknown): void
+}
+
+/** What takes a channel's messages as they come. */
+export interface Follower {
+  take(message: Message, cursor: string): void
+  /** The stream has the channel, from this cursor on. */
+  joined?(cursor: string): Promise<void>
+  /** Messages between these cursors were missed. */
+  missed?(from: string, to: string): Promise<void>
+  /** The log was replaced. */
+  newLog?(): void
+  /** The channel cannot be read. */
+  fail(error: unknown): void
+  readonly presence: { heard(frame: AwarenessFrame, own: string): void }
+}
+
+/** One page of a channel's messages. */
+export interface Page {
+  readonly messages: readonly Message[]
+  /** After the messages. */
+  readonly cursor: string
+  /** False if messages before these are gone. */
+  readonly recovered: boolean
+}
+
+/** A channel as a follower uses it. */
+export interface Following {
+  /** Messages that may be unanswered at a time, in the mode in use. */
+  mostUnderWay(): number
+  /** What is stored after a cursor, `start` or `newest`; later messages come by the stream. Waits for the server. */
+  page(after: string): Promise<Page>
+  /** See `Room#publish`. */
+  publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{ readonly seq: number }>
+  show(state: unknown): void
+  leave(): void
+}
+
+class Others implements Presence {
+  readonly states = new Map<string, unknown>()
+  readonly #listeners = new Set<(states: Presence['states']) => void>()
+  readonly #show: (state: unknown) => void
+
+  constructor(show: (state: unknown) => void) {
+    this.#show = show
+  }
+
+  on(_event: 'change', listener: (states: Presence['states']) => void): Off {
+    return listen(this.#listeners, listener)
+  }
+
+  set(state: unknown): void {
+    const bytes = bytesOf(state)
+    if (bytes === 0 || bytes > mostStateBytes)
+      throw new RefusedError(
+        'bad-shape',
+        `A state has at most ${mostStateBytes} bytes of JSON, not ${bytes}.`,
+      )
+    // The application may change its own.
+    this.#show(JSON.parse(JSON.stringify(state)))
+  }
+
+  heard({ windows, whole }: AwarenessFrame, own: string): void {
+    if (whole) this.states.clear()
+    for (const { window, state } of windows)
+      if (state === null) this.states.delete(window)
+      else if (window !== own) this.states.set(window, state)
+    tell(this.#listeners, this.states)
+  }
+}
+
+/** Until a server that is behind the one with the stream has caught up. */
+const behindMs = 500
+
+/** Reads the past first, then what the stream brings. */
+export class Feed<Data> implements Room<Data>, Follower {
+  readonly name: string
+  readonly publish: Room<Data>['publish']
+  readonly presence: Others
+  readonly #from: string
+  readonly #channel: Following
+  readonly #listeners: { readonly [Event in keyof RoomEvents<Data>]: Set<RoomEvents<Data>[Event]> } = {
+    ...{ message: new Set(), gap: new Set(), error: new Set() },
+  }
+  /** What the stream has brought while the channel's past is read. */
+  #early: (readonly [message: Message, cursor: string])[] | null = []
+  #newest = 0
+  /** How often it has begun to read the past. */
+  #turn = 0
+  /** Up to where it has read the past; null once the stream brings everything. */
+  #reached: string | null = null
+
+  constructor(name: string, from: string, follow: (feed: Follower) => Following) {
+    this.name = name
+    this.#from = from
+    this.#channel = follow(this)
+    this.publish = (data) => this.#channel.publish('json', { data })
+    this.presence = new Others(this.#channel.show)
+  }
+
+  on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off {
+    return listen(this.#listeners[event], listener)
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void> {
+    const waiting: (() => RoomMessage<Data>)[] = []
+    let wake = nothingPlanned
+    const add = (take: () => RoomMessage<Data>) => {
+      waiting.push(take)
+      wake()
+    }
+    const offs = [
+      this.on('message', (message) => add(() => message)),
+      this.on('error', (error) =>
+        add(() => {
+          throw error
+        }),
+      ),
+    ]
+    try {
+      for (;;) {
+        const take = waiting.shift()
+        if (take) yield take()
+        else await new Promise<void>((resolve) => (wake = resolve))
+      }
+    } finally {
+      for (const off of offs) off()
+    }
+  }
+
+  async joined(cursor: string): Promise<void> {
+    if (this.#from !== 'newest') return this.#catchUp(this.#from, cursor)
+    this.#begin(cursor)
+    this.#goLive()
+  }
+
+  async missed(from: string, to: string): Promise<void> {
+    if (this.#turn > 0) await this.#catchUp(this.#reached ?? from, to)
+  }
+
+  /** Reads the channel up to `to`; what follows, the stream brings. */
+  async #catchUp(from: string, to: string): Promise<void> {
+    const turn = this.#begin(from)
+    for (let after = from; ; ) {
+      const { messages, cursor, recovered } = await this.#channel.page(after)
+      // The stream has lost messages meanwhile.
+      if (this.#turn !== turn) return
+      if (!recovered) this.#gap()
+      for (const message of messages) this.#show(message, cursorAt(message, cursor))
+      if (seqIn(cursor) >= seqIn(to)) break
+      if (cursor === after) await new Promise((resolve) => setTimeout(resolve, behindMs))
+      after = cursor
+      this.#reached = after
+    }
+    this.#goLive()
+  }
+
+  /** From now on what the stream brings waits. Returns its turn. */
+  #begin(after: string): number {
+    this.#early = []
+    this.#reached = after
+    this.#newest = Math.max(this.#newest, seqIn(after))
+    this.#turn += 1
+    return this.#turn
+  }
+
+  #goLive(): void {
+    const early = this.#early ?? []
+    this.#early = null
+    this.#reached = null
+    for (const [message, cursor] of early) this.#show(message, cursor)
+  }
+
+  take(message: Message, cursor: string): void {
+    if (this.#early) this.#early.push([message, cursor])
+    else this.#show(message, cursor)
+  }
+
+  /** Each once. */
+  #show(message: Message, cursor: string): void {
+    if (!isKind(message, 'json') || message.seq <= this.#newest) return
+    const { id, channel, seq, from, body } = message
+    this.#newest = seq
+    const { user, data } = body
+    tell(this.#listeners.message, { id, channel, seq, cursor, from, user, data: data as Data })
+  }
+
+  /** The numbers may begin anew. */
+  #gap(): void {
+    this.#newest = 0
+    tell(this.#listeners.gap)
+  }
+
+  fail(error: unknown): void {
+    if (this.#listeners.error.size === 0) throw error
+    tell(this.#listeners.error, error)
+  }
+}
+
+const seqIn = (cursor: string) => parseCursor(cursor)?.seq ?? 0
+
+const cursorAt = ({ seq }: Message, cursor: string) => cursor.replace(/\d+$/, String(seq))
