@@ -264,11 +264,19 @@ export class CrosswindProvider {
     else this.#flush()
   }
 
+  /** What an observer throws, such as an editor's, is reported: by then Yjs has applied the updates. */
   #apply(messages: readonly Message[], doc = this.doc): void {
     const updates = messages.filter((message) => isKind(message, 'update'))
-    doc.transact(() => {
-      for (const { body } of updates) Y.applyUpdate(doc, fromBase64(body.update), this)
-    }, this)
+    let isApplied = false
+    try {
+      doc.transact(() => {
+        for (const { body } of updates) Y.applyUpdate(doc, fromBase64(body.update), this)
+        isApplied = true
+      }, this)
+    } catch (error) {
+      if (!isApplied) throw error
+      console.error(error)
+    }
   }
 
   #newLog(): void {

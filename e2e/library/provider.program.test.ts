@@ -161,6 +161,27 @@ test('it is synced when the document has what was stored', async (t) => {
   await synced(second)
 })
 
+for (const mode of ['websocket/1.1', 'long-polling/1.1'])
+  test(`over ${mode}, an observer that throws, as an editor’s may, ends neither loading nor the connection`, async (t) => {
+    const reported = t.mock.method(console, 'error', () => undefined)
+    const { provide } = await startDocuments(t)
+    const writer = provide()
+    writer.doc.getText('body').insert(0, 'one')
+    await writer.whenSaved()
+    const reader = provide({ modes: [mode] })
+    const told: string[] = []
+    reader.on('connection-error', () => told.push('error'))
+    reader.on('connection-close', () => told.push('close'))
+    reader.doc.getText('body').observe(() => {
+      throw new RangeError('Position 3 out of range')
+    })
+    await synced(reader)
+    writer.doc.getText('body').insert(3, ' two')
+    await converged(writer.doc, reader.doc)
+    assert.equal(String(reader.doc.getText('body')), 'one two')
+    assert.deepEqual([told, reported.mock.callCount()], [[], 2])
+  })
+
 // Hocuspocus: unsynced changes
 
 test('what an observer changes while the document is loaded is stored', async (t) => {
