@@ -266,6 +266,7 @@ export class CrosswindProvider {
     else this.#flush()
   }
 
+  /** What an observer throws, such as an editor's, is reported: by then Yjs has applied the updates. */
   #apply(messages: readonly Message[], doc = this.doc): void {
     const updates = messages.filter((message) => isKind(message, 'update'))
     let isApplied = false

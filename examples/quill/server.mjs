@@ -4,8 +4,9 @@ import { createServer } from 'node:http'
 import { createCrosswind } from '@crosswind/server'
 import { buildSync } from 'esbuild'
 
-const page = `<!doctype html><meta charset="utf-8"><title>Document</title><p id="state">Connecting</p>
-<div id="editor"></div><script type="module" src="/editor.js"></script>`
+// Chromium may move the caret up from a list into text above it, where Quill hears no keys.
+const page = `<!doctype html><meta charset="utf-8"><title>Document</title><div id="editor"></div>
+<p id="state">Connecting</p><script type="module" src="/editor.js"></script>`
 const [{ text: editor }] = buildSync({
   ...{ entryPoints: ['editor.mjs'], bundle: true, format: 'esm', write: false, loader: { '.css': 'text' } },
 }).outputFiles
