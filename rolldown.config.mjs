@@ -1,4 +1,23 @@
-// Builds the two packages of the library. `server/wire` is inlined into both.
+// Builds the library's two packages, with `server/wire` in both, and the lab's.
+
+import { cpSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { programs } from './e2e/lab/programs.ts'
+import { commitNow } from './e2e/lab/run-environment.ts'
+
+const lab = 'e2e/dist'
+
+/** Fails if the lab imports a package that its own package does not name as this repository does. */
+function requirePackages(names) {
+  const [own, ours] = ['e2e/package.json', 'package.json'].map((file) => {
+    const { dependencies, devDependencies, peerDependencies } = JSON.parse(readFileSync(file, 'utf8'))
+    return { ...devDependencies, ...peerDependencies, ...dependencies }
+  })
+  const wrong = names.find((name) => ours[name] !== own[name])
+  if (wrong) throw new Error(`e2e/package.json needs "${wrong}": "${ours[wrong]}", as package.json has it.`)
+}
+
+const packageOf = (id) => id.match(/^(?:@[^/]+\/)?[^/]+/)[0]
 
 const common = { treeshake: { moduleSideEffects: false }, external: /^[^./]/ }
 
@@ -50,5 +69,29 @@ export default [
     // The logs on brokers and the documents are files of their own, loaded if they are used.
     output: { dir: 'server/dist', chunkFileNames: '[name].js' },
     transform: { target: 'node24' },
+  },
+  {
+    external: /^[^./]/,
+    // File by file, because the lab starts programs and reads pages by their place.
+    input: [
+      ...['e2e/crosswind-lab.mjs', 'server/document/document-tasks.ts', ...Object.values(programs)],
+      ...globSync('e2e/peers/adapters/*.ts'),
+    ],
+    platform: 'node',
+    output: { dir: lab, preserveModules: true, preserveModulesRoot: '.' },
+    plugins: [
+      {
+        name: 'lab',
+        generateBundle(_, bundle) {
+          const all = Object.values(bundle).flatMap((file) => [...file.imports, ...file.dynamicImports])
+          requirePackages(all.filter((id) => !id.startsWith('node:') && !(id in bundle)).map(packageOf))
+        },
+        writeBundle() {
+          for (const path of ['web/dist', ...globSync('e2e/{browser,network,peers}/*.{css,html,js,py}')])
+            cpSync(path, join(lab, path), { recursive: true })
+        },
+      },
+    ],
+    transform: { target: 'node26', define: { PACKED_COMMIT: JSON.stringify(commitNow()) } },
   },
 ]

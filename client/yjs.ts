@@ -277,7 +277,6 @@ export class CrosswindProvider {
       }, this)
     } catch (error) {
       if (!isApplied) throw error
-      // Thrown by an observer of the document.
       report(error)
     }
   }

@@ -39,6 +39,9 @@ for (const [flags, sentence] of [
   ['frames --budget', /--budget/],
   ['editor --editors vi', /--editors is "vi": there are shared, mirror/],
   ['editor --edits 0', /--edits is "0"/],
+  ['doctor --url http://x', /--url is "http:\/\/x": must be an https address/],
+  ['conformance --server http://x', /--server is "http:\/\/x": must be an https address/],
+  ['report --compare x', /Two folders are needed: npm run report -- --compare A B/],
 ] as const)
   test(`${flags}: one sentence, and nothing is started`, async (t) => {
     const [name = '', ...rest] = flags.split(' ')

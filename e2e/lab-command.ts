@@ -1,9 +1,10 @@
-// Entry point of the lab: `npm run lab -- NAME [flags]`; `npm run bench` is the same.
+// Entry point of the lab, doctor, conformance suite and report: `npm run lab -- NAME [flags]`.
 
 import { suggestion } from '../server/config/suggestion.ts'
 import { leaveWhenDone } from '../server/process.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
 import { type Experiment, helpOf, paragraph, readOptions, runExperiment } from './lab/experiment.ts'
+import { commandOf } from './lab/programs.ts'
 import { enterNamespace } from './network/packet-network.ts'
 import { readProfile } from './network/profiles.ts'
 import { reportAddress } from './report/render.ts'
@@ -76,12 +77,32 @@ const benches: Readonly<Record<string, Entry>> = {
   ],
 }
 
-const listOf = (entries: typeof scenarios) =>
+/** Each resolves to its exit status. */
+const others: Readonly<
+  Record<string, readonly [about: string, run: (words: readonly string[]) => Promise<number>]>
+> = {
+  doctor: [
+    'says which modes get through from here to a running server, and which to choose',
+    async (words) => (await import('./doctor/doctor.ts')).doctor(words, stoppable()),
+  ],
+  conformance: [
+    'tests a running server against PROTOCOL.md',
+    async (words) => (await import('./conformance/conformance.ts')).conformance(words),
+  ],
+  report: [
+    'sets two runs side by side',
+    async (words) => (await import('./report/compare-runs.ts')).report(words),
+  ],
+}
+
+const listOf = (entries: Readonly<Record<string, readonly [about: string, ...unknown[]]>>) =>
   Object.entries(entries)
     .map(([name, [about]]) => `    ${name.padEnd(12)} ${about}`)
     .join('\n')
 
-const help = `npm run lab -- NAME [flags]
+const lab = commandOf('lab')
+
+const help = `${lab} NAME [flags]
 
   Scenarios, each with a report in reports/
 ${listOf(scenarios)}
@@ -89,7 +110,10 @@ ${listOf(scenarios)}
   Benches
 ${listOf(benches)}
 
-  npm run lab -- NAME --help lists the flags of one. npm run lab -- keystrokes --quick takes a minute.
+  Others
+${listOf(others)}
+
+  ${lab} NAME --help lists the flags of one. ${lab} keystrokes --quick takes a minute.
 
   Ctrl-C ends a run early, with a report of its whole sessions; a second Ctrl-C ends it at once, without one.
 
@@ -97,10 +121,7 @@ ${listOf(benches)}
   130 if it was stopped.
 `
 
-leaveWhenDone()
 const stopping = new AbortController()
-process.on('SIGINT', stop)
-process.on('SIGTERM', stop)
 
 try {
   await run(process.argv.slice(2))
@@ -112,10 +133,14 @@ try {
 
 async function run([name, ...flags]: readonly string[]): Promise<void> {
   if (name === undefined || wantsHelp([name])) return void process.stdout.write(help)
+  if (Object.hasOwn(others, name)) {
+    process.exitCode = await others[name]?.[1](flags)
+    return
+  }
   const all = { ...scenarios, ...benches }
   const entry = Object.hasOwn(all, name) ? all[name] : undefined
   if (!entry) {
-    const names = Object.keys(all)
+    const names = Object.keys({ ...all, ...others })
     throw new Error(
       `There is no scenario "${name}"${suggestion(name, names, `; there are ${names.join(', ')}.`)}`,
     )
@@ -127,17 +152,13 @@ async function run([name, ...flags]: readonly string[]): Promise<void> {
   const budget = options.budget === undefined ? null : await readBudget(options.budget)
   for (const network of experiment.networks?.(options.options) ?? [])
     if (readProfile(network)?.loss) enterNamespace(`The network ${network}`)
-  const command = ['npm run lab --', name, ...flags].join(' ')
-  const { folder, summary, text, isFailure } = await runExperiment(
-    experiment,
-    options,
-    command,
-    stopping.signal,
-  )
+  const command = [lab, name, ...flags].join(' ')
+  const signal = stoppable()
+  const { folder, summary, text, isFailure } = await runExperiment(experiment, options, command, signal)
   const paragraphs = [summary.finding, ...(summary.remarks ?? [])].map((words) => paragraph(words))
   const parts = [...paragraphs, text, folder === null ? '' : `  ${reportAddress(folder)}`]
   console.log(`\n${parts.filter(Boolean).join('\n\n')}\n`)
-  process.exitCode = stopping.signal.aborted ? 130 : isFailure ? 1 : 0
+  process.exitCode = signal.aborted ? 130 : isFailure ? 1 : 0
   if (budget === null) return
   const broken = brokenBounds(budget, summary)
   for (const sentence of broken) console.error(`  Over budget: ${sentence}`)
@@ -147,6 +168,13 @@ async function run([name, ...flags]: readonly string[]): Promise<void> {
 
 function wantsHelp(words: readonly string[]): boolean {
   return words.some((word) => word === '--help' || word === '-h')
+}
+
+/** Aborts on the first signal to this process. */
+function stoppable(): AbortSignal {
+  leaveWhenDone()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop)
+  return stopping.signal
 }
 
 /** The first signal closes browsers and servers; the second exits at once. */

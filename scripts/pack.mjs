@@ -1,27 +1,32 @@
-// `npm run pack`: builds the library's two packages, and makes a tarball of each.
+// `npm run pack`: builds the library's two packages and the lab's, and makes a tarball of each.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, runTool, step, tool } from './child-process.mjs'
-import { ensureInstalled } from './preparation.mjs'
+import { ensureBuilt, ensureInstalled } from './preparation.mjs'
+
+/** The folder of each package. The lab has no types, because nobody imports it. */
+const packages = { client: 'client', server: 'server', lab: 'e2e' }
+const withTypes = ['client', 'server']
 
 /** Resolves to the tarballs' folder. Throws StepFailure. */
 export async function pack(folder = join(root, 'dist')) {
   await ensureInstalled()
+  await ensureBuilt()
   const sentence = 'The packages could not be built.'
   await step('building the packages', async () => {
-    for (const name of ['client', 'server'])
-      rmSync(join(root, name, 'dist'), { recursive: true, force: true })
+    for (const source of Object.values(packages))
+      rmSync(join(root, source, 'dist'), { recursive: true, force: true })
     await runTool(tool('rolldown'), ['-c', 'rolldown.config.mjs'], { sentence })
-    for (const name of ['client', 'server']) {
+    for (const name of withTypes) {
       await runTool(tool('tsc'), ['-p', name], { sentence })
       nameBuiltFiles(join(root, name, 'dist/types'))
     }
   })
   mkdirSync(folder, { recursive: true })
-  for (const name of ['client', 'server'])
+  for (const [name, source] of Object.entries(packages))
     await step(`packing @crosswind/${name}`, () =>
-      runTool('npm', ['pack', `./${name}`, '--pack-destination', folder], {
+      runTool('npm', ['pack', `./${source}`, '--pack-destination', folder], {
         sentence: `@crosswind/${name} could not be packed.`,
       }),
     )

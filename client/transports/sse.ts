@@ -36,6 +36,7 @@ const frameTypes = [
   'presence',
   'awareness',
   'bye',
+  'omitted',
   'heartbeat',
   'stored',
   'refused',

@@ -9,13 +9,9 @@ import { type MeasuredPage, openMeasuredPage } from '../browser/editing.ts'
 import { editorShows, fillEditor, isLinked, placeCaretIn } from '../browser/typing.ts'
 import { defineExperiment, turnsOf } from '../lab/experiment.ts'
 import { flag, names, whole } from '../lab/flags.ts'
+import { programs } from '../lab/programs.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
-import {
-  makeServerFolder,
-  type StartedServer,
-  serverProgram,
-  startServerProcess,
-} from '../lab/server-process.ts'
+import { makeServerFolder, type StartedServer, startServerProcess } from '../lab/server-process.ts'
 import { middleOf } from '../lab/statistics.ts'
 import { count, figure, middleWords, table, text } from '../report/section.ts'
 import { opening } from './opening-bench.ts'
@@ -107,7 +103,7 @@ async function startEditorServer(editor: EditorName, opened: AsyncDisposableStac
     ...{ port: 0, 'http1-port': 0, host: 'localhost', share: 'none', storage: 'memory' },
     ...{ 'sensor-source': 'none', 'drain-ms': 0, editor, 'merge-ms': 0 },
   }
-  const server = await startServerProcess(serverProgram, folder.flags(settings))
+  const server = await startServerProcess(programs.server, folder.flags(settings))
   opened.defer(server.close)
   return server
 }

@@ -14,8 +14,9 @@ import { type MeasuredPage, openMeasuredPage, type PageMemory } from '../browser
 import { isLinked } from '../browser/typing.ts'
 import { defineExperiment, type Lab } from '../lab/experiment.ts'
 import { flag, whole } from '../lab/flags.ts'
+import { programs } from '../lab/programs.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
-import { makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
+import { makeServerFolder, startServerProcess } from '../lab/server-process.ts'
 import { middleOf, significant } from '../lab/statistics.ts'
 import { count, figure, megabytes, middleWords, table, text } from '../report/section.ts'
 
@@ -59,7 +60,7 @@ export const opening = defineExperiment({
     await writeHistory(history, { edits, dataFolder }, lab)
     const { characters, lines } = history.result()
     lab.step('starting the server')
-    const server = await startServerProcess(serverProgram, flags)
+    const server = await startServerProcess(programs.server, flags)
     opened.defer(server.close)
 
     const address = (name: string) =>

@@ -3,11 +3,11 @@
 import { fork } from 'node:child_process'
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { meanOfClusters } from '../../server/wire/t-test.ts'
 import { defineExperiment, turnsOf } from '../lab/experiment.ts'
 import { flag, whole } from '../lab/flags.ts'
+import { programs } from '../lab/programs.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { type Middle, median, middleOf, roundedInterval, significant } from '../lab/statistics.ts'
 import { startLoadProcess } from '../load/load-process.ts'
@@ -106,7 +106,7 @@ export const stages = defineExperiment({
 
 /** The stamps alone, without a server, so that nothing else varies. */
 async function measureLoop(): Promise<Middle> {
-  const stamps = pathToFileURL(join(import.meta.dirname, '../lab/stage-stamps.ts')).href
+  const stamps = pathToFileURL(programs.stageStamps).href
   const child = fork(import.meta.filename, [], {
     execArgv: [...process.execArgv, '--import', stamps],
   })

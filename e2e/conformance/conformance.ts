@@ -7,9 +7,10 @@ import { type Mode, modes } from '../../server/wire/modes.ts'
 import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
 import { readFlags } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
+import { commandOf } from '../lab/programs.ts'
 import { type Subject, testTransportContract } from './transport-contract.ts'
 
-const help = `npm run conformance -- --server URL [flags]
+const help = `${commandOf('conformance')} --server URL [flags]
 
   Tests a server against PROTOCOL.md, over every transport. Writes only to channels of its own.
 
@@ -30,23 +31,18 @@ const settingsSchema = z.object({
   editor: z.enum(editorNames),
 })
 
-try {
-  await run(process.argv.slice(2))
-} catch (error) {
-  console.error(`\n  ${error instanceof Error ? error.message : error}`)
-  process.exitCode = 1
-}
-
-async function run(argv: readonly string[]): Promise<void> {
+/** Resolves to the exit status once the tests are defined; one that fails changes it later. */
+export async function conformance(argv: readonly string[]): Promise<number> {
   const isAsked = argv.some((flag) => flag === '--help' || flag === '-h')
   if (isAsked || argv.length === 0) {
-    process.exitCode = isAsked ? 0 : 1
-    return void process.stdout.write(help)
+    process.stdout.write(help)
+    return isAsked ? 0 : 1
   }
   const { server, modes: names, invitation } = readFlags(flagsSchema, argv)
   const wanted = names === 'all' ? modes : names.split(',').map(requireMode)
   const subjectFor = await inspectServer(server, invitation)
   for (const mode of wanted) describe(mode.name, () => testTransportContract(mode, () => subjectFor(mode)))
+  return 0
 }
 
 /**

@@ -10,7 +10,8 @@ import { type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { requireMode } from '../lab/mode-names.ts'
-import { makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
+import { programs } from '../lab/programs.ts'
+import { makeServerFolder, startServerProcess } from '../lab/server-process.ts'
 import { type ContractClient, openNamed } from './contract-client.ts'
 import { testTransportContract } from './transport-contract.ts'
 
@@ -24,7 +25,7 @@ async function startWorkers(editor: EditorName = 'shared') {
     ...{ 'limits-max-message-bytes': maxMessageBytes, 'limits-messages-per-second': 100_000 },
     ...{ 'polling-interval-ms': 20, 'polling-hold-ms': 300, editor },
   }
-  const { pid, origin, close } = await startServerProcess(serverProgram, folder.flags(settings))
+  const { pid, origin, close } = await startServerProcess(programs.server, folder.flags(settings))
   return {
     pid,
     origin,
@@ -71,7 +72,7 @@ test("a second server with workers is refused the first one's ports, and accepts
   const settings = { workers: 2, host: 'localhost', 'http1-port': 0, 'sensor-source': 'none' }
   const port = Number(new URL(shared.origin['2']).port)
   try {
-    const started = startServerProcess(serverProgram, folder.flags({ ...settings, port }))
+    const started = startServerProcess(programs.server, folder.flags({ ...settings, port }))
     await assert.rejects(started, new RegExp(`Port ${port} is in use on localhost`))
   } finally {
     await folder.remove()

@@ -6,7 +6,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import tls from 'node:tls'
 import { z } from 'zod'
 import { type Closing, now } from '../../client/engine.ts'
-import { leaveWhenDone } from '../../server/process.ts'
 import { type ClockReading, createClockEstimate, roundTripMs } from '../../server/wire/clock-estimate.ts'
 import { connections, type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
 import {
@@ -23,9 +22,10 @@ import {
 import { type NodeTransport, nameOf, newKey, openTransport } from '../clients/client.ts'
 import { connectHttp, type HttpClient, redeem, textOf } from '../clients/http-client.ts'
 import { readFlags, whole } from '../lab/flags.ts'
+import { commandOf } from '../lab/programs.ts'
 import { Progress, textTable } from '../lab/terminal-output.ts'
 
-const help = `npm run doctor -- --url URL [flags]
+const help = `${commandOf('doctor')} --url URL [flags]
 
   Tries every mode from this machine to a running server, through whatever stands between: does HTTP/2 arrive, are
   streams held back, is an idle connection cut, does a WebSocket get through, is the clock off. Names the mode to
@@ -362,21 +362,8 @@ function trialOf({ mode, state }: Held): Trial {
   }
 }
 
-if (import.meta.main) {
-  leaveWhenDone()
-  const stopping = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
-  const progress = new Progress(process.stdout)
-  try {
-    process.exitCode = await run(process.argv.slice(2), progress, stopping.signal)
-  } catch (error) {
-    progress.clear()
-    console.error(stopping.signal.aborted ? '\n  Stopped.' : `\n  ${(error as Error).message}`)
-    process.exitCode = stopping.signal.aborted ? 130 : 1
-  }
-}
-
-async function run(argv: readonly string[], progress: Progress, signal: AbortSignal): Promise<number> {
+/** Prints what it finds; resolves to the exit status. */
+export async function doctor(argv: readonly string[], signal: AbortSignal): Promise<number> {
   const isAsked = argv.some((flag) => flag === '--help' || flag === '-h')
   if (isAsked || argv.length === 0) {
     process.stdout.write(help)
@@ -384,8 +371,9 @@ async function run(argv: readonly string[], progress: Progress, signal: AbortSig
   }
   const { url, invitation, idle, patience, json } = readFlags(schema, argv)
   const options = { url, invitation, idleMs: idle * 1000, patienceMs: patience * 1000 }
-  const examination = await examine(options, (step) => progress.update(`${step} …`), signal)
-  progress.clear()
+  const progress = new Progress(process.stdout)
+  const onStep = (step: string) => progress.update(`${step} …`)
+  const examination = await examine(options, onStep, signal).finally(() => progress.clear())
   const { findings, choice, reason } = diagnose(examination)
   console.log(`\n${trialTable(examination.trials)}\n`)
   for (const finding of findings) console.log(`  ${finding}`)

@@ -15,6 +15,7 @@ import {
 } from '../report/section.ts'
 import { clockWords, durationWords, Estimate, type Plan } from './estimate.ts'
 import { file, flag, flagsHelp, readFlags, wrapped } from './flags.ts'
+import { commandOf } from './programs.ts'
 import { type Circumstances, describeEnvironment, loadNow, type Network } from './run-environment.ts'
 import { Progress } from './terminal-output.ts'
 
@@ -111,7 +112,7 @@ export function helpOf({ name, about, notes, otherwise, flags, isBench = false }
     ...(one.notes === undefined ? [] : [paragraphs(one.notes)]),
   ]
   const parts = [
-    `npm run lab -- ${name} [flags]`,
+    `${commandOf('lab')} ${name} [flags]`,
     ...described({ about, flags: { ...flags, ...commonFlags(name, isBench) }, ...(notes && { notes }) }),
     ...(otherwise ? described(otherwise) : []),
   ]

@@ -83,11 +83,19 @@ export function processorTimes() {
   return { idleMs: sum('idleMs'), busyMs: sum('busyMs') }
 }
 
+/** Of the sources that the package was built from; absent in a clone. */
+declare const PACKED_COMMIT: string | undefined
+
 /** `abc1234`, ` with changes` for a dirty tree, `unknown` outside a checkout. */
 export function commitNow(): string {
+  if (typeof PACKED_COMMIT === 'string') return PACKED_COMMIT
   try {
     const git = (...words: string[]) =>
-      execFileSync('git', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+      execFileSync('git', words, {
+        cwd: import.meta.dirname,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }).trim()
     const changed = git('status', '--porcelain', '--untracked-files=no')
     return git('rev-parse', '--short=12', 'HEAD') + (changed ? ' with changes' : '')
   } catch {

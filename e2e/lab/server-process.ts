@@ -16,11 +16,10 @@ import type { Figures } from '../../server/process.ts'
 import { originFor } from '../../server/security/access.ts'
 import type { EditorName } from '../../server/wire/messages.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
+import { programs } from './programs.ts'
 import type { StampsById } from './stage-stamps.ts'
 
 export type Ports = Readonly<Record<HttpVersion, number>>
-
-export const serverProgram = join(import.meta.dirname, '../../server/main.ts')
 
 const startWithinMs = 60_000
 const stopWithinMs = 8000
@@ -30,8 +29,6 @@ const mostErrors = 20_000
 
 export type StartedServer = Awaited<ReturnType<typeof startServerProcess>>
 export type MeasuredServer = Pick<StartedServer, 'origin' | 'figures' | 'stages' | 'close'>
-
-const stageStamps = join(import.meta.dirname, 'stage-stamps.ts')
 
 interface Starting {
   /** Stamps the stages of messages. */
@@ -61,7 +58,7 @@ export async function startServerProcess(
     process.execPath,
     ...process.execArgv,
     ...serverFlags,
-    ...(stages ? ['--import', pathToFileURL(stageStamps).href] : []),
+    ...(stages ? ['--import', pathToFileURL(programs.stageStamps).href] : []),
   ]
   const child = fork(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execPath, execArgv, env })
   const exited = once(child, 'exit').then(() => undefined)

@@ -1,6 +1,5 @@
 // The systems of a session, Crosswind's modes and peers in one form, and timed turns with them.
 
-import { join } from 'node:path'
 import { z } from 'zod'
 import type { Figures } from '../../server/process.ts'
 import type { EditorName } from '../../server/wire/messages.ts'
@@ -18,6 +17,7 @@ import { boundBetween, combine } from './clock.ts'
 import { flag } from './flags.ts'
 import { labelOf, requireMode } from './mode-names.ts'
 import { readUse } from './process-recorder.ts'
+import { programs } from './programs.ts'
 import type { Network, PacketCounts, Packets } from './run-environment.ts'
 import { type Block, matchBlock } from './samples.ts'
 import {
@@ -27,7 +27,6 @@ import {
   makeServerFolder,
   type Ports,
   type StartedServer,
-  serverProgram,
   startServerProcess,
 } from './server-process.ts'
 import { rounded, roundedInterval, shareInterval } from './statistics.ts'
@@ -143,7 +142,7 @@ export class Testbed {
       ...(allowed.length > 0 && { 'allowed-origins': allowed.join(',') }),
     })
     const where = far ? startingOn(far) : { host: place?.host }
-    const started = await startServerProcess(serverProgram, flags, { stages: true, ...where })
+    const started = await startServerProcess(programs.server, flags, { stages: true, ...where })
     this.#opened.defer(started.close)
     return { ...started, origin: origin ?? started.origin }
   }
@@ -156,7 +155,7 @@ export class Testbed {
     const { file, address, fault } = peer
     const far = await this.#farHost()
     const starting: Starting = { file, address, fault, ...(far && { host: everywhere }) }
-    const started = await startServerProcess(adapterProgram, [JSON.stringify(starting)], {
+    const started = await startServerProcess(programs.adapter, [JSON.stringify(starting)], {
       stages: true,
       ...(far && startingOn(far)),
     })
@@ -216,8 +215,6 @@ export class Testbed {
     return { '2': await start(ports['2']), '1.1': await start(ports['1.1']) }
   }
 }
-
-const adapterProgram = join(import.meta.dirname, '../peers/adapter-process.ts')
 
 const unknownUse: Use = { cpuMs: Number.NaN, rssBytes: Number.NaN }
 

@@ -1,4 +1,4 @@
-// The library from outside: each example in a folder of its own, from the packed tarballs, in Chromium.
+// The packages from outside: each example, and the lab, in a folder of its own, in Chromium.
 // CROSSWIND_MODES=all streams the answer in every mode; CROSSWIND_NODE is another Node for the servers.
 // `CROSSWIND_MODES=all CROSSWIND_SECONDS=120 npm test -- library/examples --test-name-pattern=cut
 // --test-timeout=3600000` writes for two minutes in every editor over every mode; `CROSSWIND_SEED` repeats
@@ -21,10 +21,15 @@ import { parseCursor } from '../../server/wire/messages.ts'
 import { connections, type Mode, modes } from '../../server/wire/modes.ts'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
+import { programs } from '../lab/programs.ts'
+import { commitNow } from '../lab/run-environment.ts'
+import { makeServerFolder, startServerProcess } from '../lab/server-process.ts'
 import { rotatingModes } from '../rotation.ts'
+import type { Summary } from '../scenarios/keystrokes-report.ts'
 import { type Editor, editors, play, recordingPage } from './editors.ts'
 
 const root = join(import.meta.dirname, '../..')
+const execute = promisify(execFile)
 
 const isWhole = process.env.CROSSWIND_MODES === 'all'
 const seconds = Number(process.env.CROSSWIND_SECONDS ?? 2)
@@ -32,14 +37,13 @@ const seconds = Number(process.env.CROSSWIND_SECONDS ?? 2)
 const seed = Number(process.env.CROSSWIND_SEED ?? Math.floor(Date.now() / 86_400_000))
 
 let folder: string
-let files: readonly string[]
+let tarballs: string
 /** Its browser has all windows. */
 let browser: EditingPage
 before(async () => {
   browser = await openEditingPage('chromium', 'about:blank')
   folder = await mkdtemp(join(tmpdir(), 'crosswind-examples-'))
-  const tarballs = await pack(join(folder, 'tarballs'))
-  files = (await readdir(tarballs)).map((name) => join(tarballs, name))
+  tarballs = await pack(join(folder, 'tarballs'))
   await ensureCertificate({
     directory: folder,
     now: new Date(),
@@ -59,12 +63,11 @@ async function install(example: string): Promise<string> {
   return installed(app)
 }
 
-async function installed(app: string): Promise<string> {
-  const npm = promisify(execFile)
-  await npm('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefer-offline', ...files], {
-    cwd: app,
-    timeout: 120_000,
-  })
+async function installed(app: string, names = ['client', 'server'], more: readonly string[] = []) {
+  const files = (await readdir(tarballs)).filter((file) => names.some((name) => file.includes(`-${name}-`)))
+  const quiet = ['--no-save', '--no-audit', '--no-fund', '--prefer-offline']
+  const packages = [...files.map((file) => join(tarballs, file)), ...more]
+  await execute('npm', ['install', ...quiet, ...packages], { cwd: app, timeout: 120_000 })
   return app
 }
 
@@ -187,6 +190,38 @@ test('the quick start of docs/library.md, in an empty folder: two windows chat',
     await page.waitForFunction(
       () => /hello 0/.test(document.body.innerText) && /hello 1/.test(document.body.innerText),
     )
+})
+
+test('the lab in an empty folder: a running server beside an adapter, the doctor, and the conformance suite', async () => {
+  await using opened = new AsyncDisposableStack()
+  const app = await installed(await mkdtemp(join(folder, 'lab-')), ['lab'], ['better-sse@0.16.1'])
+  await cp(join(root, 'examples/adapters/better-sse.mjs'), join(app, 'better-sse.mjs'))
+  const settings = await makeServerFolder('package')
+  opened.defer(settings.remove)
+  const flags = settings.flags({ host: 'localhost', port: 0, 'http1-port': 0, 'sensor-source': 'none' })
+  const { origin, close } = await startServerProcess(programs.server, flags)
+  opened.defer(close)
+  // The conformance suite is no part of this test run.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  const lab = (words: string) =>
+    execute('npx', ['@crosswind/lab', ...words.split(' ')], { cwd: app, env, timeout: 60_000 })
+  const few = '--modes sse/2 --sessions 1 --keys 3 --blocks 1 --warmup 0 --windows 2'
+  await lab(`keystrokes --server ${origin['2']} --peers ./better-sse.mjs ${few} --out report`)
+  const { command, environment, modes } = JSON.parse(
+    await readFile(join(app, 'report/summary.json'), 'utf8'),
+  ) as Summary
+  assert.deepEqual(Object.fromEntries(modes.map(({ mode, n }) => [mode, n])), {
+    'sse/2': 6,
+    'better-sse:sse/2': 6,
+  })
+  assert.match(command, /^npx @crosswind\/lab keystrokes --server /)
+  assert.equal(environment.commit, commitNow())
+  const [found, conforming] = await Promise.all([
+    lab(`doctor --url ${origin['2']} --idle 1`),
+    lab(`conformance --server ${origin['2']} --modes sse/2`),
+  ])
+  assert.match(found.stdout, /Choose sse\/2/)
+  assert.match(conforming.stdout, /^ℹ pass [1-9]/m)
 })
 
 test('a chat beside a Koa application', async () => {

@@ -1,7 +1,6 @@
 // Servers for load clients, each in its own process, and one turn of load on them.
 
 import https from 'node:https'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import axios from 'axios'
 import { z } from 'zod'
@@ -11,7 +10,8 @@ import { type Mode, modes } from '../../server/wire/modes.ts'
 import { flag, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { readProcessorMs } from '../lab/process-recorder.ts'
-import { makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
+import { programs } from '../lab/programs.ts'
+import { makeServerFolder, startServerProcess } from '../lab/server-process.ts'
 import { summarise } from '../lab/statistics.ts'
 import type { Target } from './load-client.ts'
 import { createSharedClock, type LoadProcess, type Measured, openAcross } from './load-process.ts'
@@ -104,7 +104,7 @@ export async function startMode(
     'limits-messages-per-second': Math.max(limits.messagesPerSecond, rate * 2),
     ...settings,
   })
-  return startLoadServer(serverProgram, flags, { client: transport, http }, opened, stages)
+  return startLoadServer(programs.server, flags, { client: transport, http }, opened, stages)
 }
 
 /** A relay of `e2e/peers`: `args` for relays.ts; `clients` join it. */
@@ -113,7 +113,7 @@ export function startRelayFor(
   clients: Pick<Target, 'client' | 'http'>,
   opened: AsyncDisposableStack,
 ): Promise<LoadServer> {
-  return startLoadServer(join(import.meta.dirname, '../peers/relays.ts'), args, clients, opened)
+  return startLoadServer(programs.relays, args, clients, opened)
 }
 
 export const overLoopback = {

@@ -6,6 +6,7 @@ import { accessSync, constants, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { programs } from '../lab/programs.ts'
 import type { Order, PathFigures } from './packet-relay.ts'
 import type { Profile } from './profiles.ts'
 
@@ -103,7 +104,7 @@ export class PacketNetwork {
       'python3',
       [
         join(import.meta.dirname, 'open-tuns.py'),
-        ...[process.execPath, ...process.execArgv, join(import.meta.dirname, 'packet-relay.ts')],
+        ...[process.execPath, ...process.execArgv, programs.packetRelay],
       ],
       { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] },
     )

@@ -1,8 +1,9 @@
 // `--peers`: the adapters of systems to measure beside Crosswind, their names and deliberate faults.
 
 import { existsSync } from 'node:fs'
-import { basename, extname, isAbsolute, join, resolve } from 'node:path'
+import { basename, extname, isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { adapterFile } from '../lab/programs.ts'
 
 /** The adapters that are part of the lab, with the names that reports use for them. */
 const builtIn = {
@@ -84,7 +85,7 @@ function adapterNamed(spec: string, word: string): Peer {
   if (fault !== undefined && !(name === 'bare' && faultPattern.test(fault)))
     throw new Error(`--peers names "${word}": only bare has faults, such as bare+5ms and bare+faults.`)
   if (builtInNames.includes(name)) {
-    const file = join(import.meta.dirname, 'adapters', `${name}.ts`)
+    const file = adapterFile(name)
     return { name, file, ...(fault !== undefined && { fault }) }
   }
   try {

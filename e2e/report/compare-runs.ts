@@ -6,13 +6,14 @@ import { z } from 'zod'
 import { holm, standardDeviation } from '../../server/wire/t-test.ts'
 import { readFlags } from '../lab/flags.ts'
 import { isPeer, labelOf } from '../lab/mode-names.ts'
+import { commandOf } from '../lab/programs.ts'
 import { welch } from '../lab/statistics.ts'
 import { intervals } from './charts.ts'
 import { coverageFiles, coverageOf, coverageReport, readRepeatedRun } from './coverage.ts'
 import { reportAddress, reportFiles, reportText, requireFree, writeFolder } from './render.ts'
 import { count, figure, interval, moment, nothing, type Report, signed, table, text } from './section.ts'
 
-const help = `npm run report -- --compare A B [flags]\n\n  Sets two runs of one scenario side by side: for each mode that both measured, both means and the difference, with a\n  95 % interval over the sessions of each run (Welch), corrected for their number (Holm).\n\n  --compare A B  folders of two reports, the earlier one first\n  --coverage DIR…  instead: folders of runs that repeat one comparison; how many of their intervals contain the pooled value\n  --out DIR      also writes report.html, report.md and summary.json there\n\n  Exits with 0 whatever the difference is.\n`
+const help = `${commandOf('report')} --compare A B [flags]\n\n  Sets two runs of one scenario side by side: for each mode that both measured, both means and the difference, with a\n  95 % interval over the sessions of each run (Welch), corrected for their number (Holm).\n\n  --compare A B  folders of two reports, the earlier one first\n  --coverage DIR…  instead: folders of runs that repeat one comparison; how many of their intervals contain the pooled value\n  --out DIR      also writes report.html, report.md and summary.json there\n\n  Exits with 0 whatever the difference is.\n`
 
 const runSchema = z.object({
   scenario: z.string(),
@@ -242,41 +243,34 @@ export function comparisonReport(comparison: Comparison): Report {
 
 const schema = z.object({ compare: z.string('names the first folder'), out: z.string().min(1).optional() })
 
-if (import.meta.main) {
-  try {
-    await run(process.argv.slice(2))
-  } catch (error) {
-    console.error(`\n  ${(error as Error).message}`)
-    process.exitCode = 1
-  }
-}
-
-async function run(argv: readonly string[]): Promise<void> {
-  if (argv.length === 0 || argv.some((flag) => flag === '--help' || flag === '-h')) {
-    process.exitCode = argv.length === 0 ? 1 : 0
-    return void process.stdout.write(help)
+/** Resolves to the exit status. */
+export async function report(argv: readonly string[]): Promise<number> {
+  const isAsked = argv.some((flag) => flag === '--help' || flag === '-h')
+  if (isAsked || argv.length === 0) {
+    process.stdout.write(help)
+    return isAsked ? 0 : 1
   }
   // The second folder follows the first without its own flag.
-  if (argv[0] === '--coverage') return runCoverage(argv.slice(1))
+  if (argv[0] === '--coverage') return reportCoverage(argv.slice(1))
   const place = argv.indexOf('--compare') + 2
   const second = place > 1 ? argv[place] : undefined
   if (second === undefined || second.startsWith('--'))
-    throw new Error('Two folders are needed: npm run report -- --compare A B')
+    throw new Error(`Two folders are needed: ${commandOf('report')} --compare A B`)
   const { compare, out } = readFlags(schema, argv.toSpliced(place, 1))
   if (out !== undefined) await requireFree(out)
   const comparison = compareRuns(await readRun(compare), await readRun(second))
-  await give(comparisonReport(comparison), comparison, {}, out)
+  return give(comparisonReport(comparison), comparison, {}, out)
 }
 
 /** `DIR… [--out DIR]` */
-async function runCoverage(argv: readonly string[]): Promise<void> {
+async function reportCoverage(argv: readonly string[]): Promise<number> {
   const place = argv.indexOf('--out')
   const out = place < 0 ? undefined : argv[place + 1]
   if (place >= 0 && out === undefined) throw new Error('--out needs a folder.')
   const folders = place < 0 ? argv : argv.toSpliced(place, 2)
   if (out !== undefined) await requireFree(out)
   const coverage = coverageOf(await Promise.all(folders.map(readRepeatedRun)))
-  await give(coverageReport(coverage), coverage, coverageFiles(coverage), out)
+  return give(coverageReport(coverage), coverage, coverageFiles(coverage), out)
 }
 
 async function give(
@@ -284,10 +278,11 @@ async function give(
   summary: object,
   more: Readonly<Record<string, string>>,
   out: string | undefined,
-): Promise<void> {
+): Promise<number> {
   if (out === undefined) process.stdout.write(`\n${reportText(report)}\n`)
   else {
     await writeFolder(out, reportFiles(report, summary, more))
     console.log(`\n  ${report.finding}\n\n  ${reportAddress(out)}\n`)
   }
+  return 0
 }

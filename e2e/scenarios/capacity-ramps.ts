@@ -1,6 +1,5 @@
 // The ramps of a capacity run, and how one is measured with its own server and load processes.
 
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { defaultConfig } from '../../server/config/schema.ts'
@@ -8,6 +7,7 @@ import { connections, type HttpVersion } from '../../server/wire/modes.ts'
 import { flag, names, numbers, whole, wordsOnce } from '../lab/flags.ts'
 import { labelOf, requireMode } from '../lab/mode-names.ts'
 import { type ProcessRecord, ProcessRecorder, pin } from '../lab/process-recorder.ts'
+import { programs } from '../lab/programs.ts'
 import { startServerProcess } from '../lab/server-process.ts'
 import { quantile } from '../lab/statistics.ts'
 import { openBrowser } from '../load/lean-http.ts'
@@ -404,8 +404,11 @@ const fileChannel = 'ramp-file'
 async function startSubject(setup: RampSetup, opened: AsyncDisposableStack) {
   const { subject, workers, fileBytes, windows, perBrowser } = setup
   if (isPeerSubject(subject)) {
-    const program = join(import.meta.dirname, '../peers/pong-servers.ts')
-    const server = await startServerProcess(program, [serverOf(subject), String(fileBytes), String(workers)])
+    const server = await startServerProcess(programs.pongServers, [
+      serverOf(subject),
+      String(fileBytes),
+      String(workers),
+    ])
     opened.defer(server.kill)
     const place = { http: '1.1', origin: server.origin['1.1'] } as const
     return { target: { client: subject, ...place, polling: defaultConfig.polling }, pid: server.pid }

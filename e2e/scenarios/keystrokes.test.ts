@@ -25,6 +25,10 @@ testRefusals(keystrokes, [
   ['--profile lan --server https://x', /a profile is simulated on this machine/],
   ['--join 1 --profile lan', /a profile is simulated on this machine/],
   ['--join 1 --server https://x', /the lab starts the server that devices join/],
+  [
+    '--peers bare --server https://x',
+    /bare of --peers would run on this machine, and the server at https:\/\/x/,
+  ],
   ['--join 1 --peers bare', /peers run on this machine/],
   ['--join all', /--join is "all"/],
   ['--host https://x', /--host is "https:\/\/x": must be a name or address of this machine/],

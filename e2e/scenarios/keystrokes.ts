@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { isLoopback } from '../../server/security/access.ts'
 import { type EditorName, editorNames } from '../../server/wire/messages.ts'
 import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
 import { type Browser, startBrowser } from '../browser/browser.ts'
@@ -152,12 +153,17 @@ export const keystrokes = defineExperiment({
       'the lab starts the server that devices join: leave out --server, or --join and --host',
     )
     refuse(
-      peers.length > 0 && (isElsewhere || server !== undefined),
-      'peers run on this machine: leave out --server, --remote, --join and --host, or --peers',
+      peers.length > 0 && isElsewhere,
+      'peers run on this machine: leave out --peers, or --remote, --join and --host',
     )
     refuse(
       (given['tls-cert-file'] === undefined) !== (given['tls-key-file'] === undefined),
       '--tls-cert-file and --tls-key-file belong together',
+    )
+    const near = peers.find(({ address }) => address === undefined)
+    refuse(
+      near !== undefined && server !== undefined && !isLoopback(new URL(server).hostname),
+      `${near?.name} of --peers would run on this machine, and the server at ${server} does not: name one that runs there, ${near?.name}=https://host:port, or leave out --server or --peers`,
     )
     const distant = peers.find(({ address }) => address !== undefined)
     refuse(

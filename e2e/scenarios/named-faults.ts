@@ -8,7 +8,8 @@ import { mountSmallDisk } from '../../server/log/log-testing.ts'
 import type { TestNats } from '../../server/log/nats-testing.ts'
 import type { OutputCode } from '../../server/output.ts'
 import type { Random } from '../../server/wire/time.ts'
-import { makeServerFolder, serverProgram } from '../lab/server-process.ts'
+import { programs } from '../lab/programs.ts'
+import { makeServerFolder } from '../lab/server-process.ts'
 import type { CuttingProxy } from '../network/cutting-proxy.ts'
 import { RestartingServer, type ServerUnderTest, startCluster } from './resilience-server.ts'
 
@@ -76,7 +77,7 @@ export async function openServers(
     if (!disk) throw new Untried('this user may not mount a small disk')
     opened.use(disk)
   }
-  const server = await RestartingServer.start(folder, serverProgram, more)
+  const server = await RestartingServer.start(folder, programs.server, more)
   opened.defer(() => server.close())
   return { server, servers: [server], relays: [], nats: null, dataFolder: folder.data }
 }

@@ -7,12 +7,12 @@ import type { Message, PollAnswer } from '../../server/wire/messages.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { childrenOf } from '../lab/process-recorder.ts'
+import { programs } from '../lab/programs.ts'
 import {
   findFreePorts,
   type Ports,
   type ServerFolder,
   type StartedServer,
-  serverProgram,
   startServerProcess,
 } from '../lab/server-process.ts'
 import { startBalancer } from '../network/balancer.ts'
@@ -93,7 +93,7 @@ export class RestartingServer {
 
   static async start(
     { ca, flags }: Pick<ServerFolder, 'ca' | 'flags'>,
-    program = serverProgram,
+    program = programs.server,
     place: { readonly ports?: Ports; readonly host?: string } & Readonly<Record<string, unknown>> = {},
   ) {
     const { ports = await findFreePorts(), host = 'localhost', ...change } = place
@@ -241,7 +241,7 @@ export async function startCluster(
     if (relay) relays.push(relay)
     const address = relay ? `127.0.0.1:${relay.port}` : nats.address()
     const settings = { broker: 'nats', 'nats-servers': address, access: 'open', workers, ...more }
-    const server = await RestartingServer.start(folder, serverProgram, { ...settings, ports, host })
+    const server = await RestartingServer.start(folder, programs.server, { ...settings, ports, host })
     opened.defer(() => server.close())
     servers.push(server)
   }

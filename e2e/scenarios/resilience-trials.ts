@@ -8,6 +8,7 @@ import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { file, flag, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
+import { commandOf } from '../lab/programs.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { unfinishedName } from '../report/render.ts'
 import { count, nothing, seconds, type Table, table, text } from '../report/section.ts'
@@ -98,7 +99,7 @@ export const namedFaults = defineExperiment({
     const trials = planTrials(options)
     const left = trials.filter(({ name }) => !rows.some((row) => row.name === name))
     lab.say(`${left.length} of ${trials.length} trials, seed ${options.seed}. If it is stopped:`)
-    lab.say(`npm run lab -- resilience --resume ${folder}`)
+    lab.say(`${commandOf('lab')} resilience --resume ${folder}`)
     for (const trial of left) {
       lab.step(`${trial.name}: ${trial.faults.join(', ')}`)
       const row = await goThrough(trial, options, lab.signal)

@@ -11,7 +11,8 @@ import { type Browser, type BrowserWindow, startBrowser, until } from '../browse
 import { defineExperiment, type Experiment, type Lab } from '../lab/experiment.ts'
 import { flag, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
-import { makeServerFolder, serverProgram } from '../lab/server-process.ts'
+import { programs } from '../lab/programs.ts'
+import { makeServerFolder } from '../lab/server-process.ts'
 import type { Progress } from '../lab/terminal-output.ts'
 import { seconds } from '../report/section.ts'
 import { linkState, textShown } from '../windows/page.ts'
@@ -156,7 +157,7 @@ async function goThrough(options: Options, plan: ReturnType<typeof planFaults>, 
   const server =
     options.servers > 1
       ? (await startCluster(folder, options, opened)).server
-      : await RestartingServer.start(folder, serverProgram, { workers: options.workers })
+      : await RestartingServer.start(folder, programs.server, { workers: options.workers })
   if (options.servers === 1) opened.defer(() => server.close())
   const { origin, ca } = server
   const { seed, fallback: mayFall } = options

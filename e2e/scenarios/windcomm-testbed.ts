@@ -14,8 +14,9 @@ import { type CheckedClock, type ClockReading, followClock, paperBoundMs } from 
 import type { Lab } from '../lab/experiment.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { openNodeLink } from '../lab/node-link.ts'
+import { programs } from '../lab/programs.ts'
 import { type Delivery, matchDeliveries } from '../lab/samples.ts'
-import { findFreePorts, makeServerFolder, serverProgram, startServerProcess } from '../lab/server-process.ts'
+import { findFreePorts, makeServerFolder, startServerProcess } from '../lab/server-process.ts'
 import { everywhere } from '../lab/testbed.ts'
 import { type LinkFigures, lateBetween, startLink } from '../network/delay-link.ts'
 import { PacketNetwork } from '../network/packet-network.ts'
@@ -158,7 +159,7 @@ async function openTestbed({ sites, modes, rateHz, polling }: Plan, opened: Asyn
     'sensor-rate-hz': rateHz,
   })
   const where = network ? { host: network.control, through: network.there } : {}
-  const server = await startServerProcess(serverProgram, flags, where)
+  const server = await startServerProcess(programs.server, flags, where)
   opened.defer(server.close)
   return {
     server,

@@ -1,5 +1,6 @@
 // What the page's document may contain: the text, and its authors' names (PROTOCOL.md).
 
+import { extname } from 'node:path'
 import * as Y from 'yjs'
 import { isKnown } from './rich-text.ts'
 import { BadUpdate, contentNumbers, type Schema, shorten } from './update-reader.ts'
@@ -10,7 +11,7 @@ const knownTypes: ReadonlySet<number> = new Set([gone, deleted, string, format, 
 const mostNameLength = 40
 
 /** The module of the page's document threads. */
-export const pageTasks = new URL('./document-tasks.ts', import.meta.url)
+export const pageTasks = new URL(`./document-tasks${extname(import.meta.filename)}`, import.meta.url)
 
 /** An entry of "authors" is its client's own. */
 export const pageSchema: Schema = {
