@@ -17,6 +17,7 @@ const commands = {
   bench: (words) => launchLab(words),
   conformance: (words) => launchProgram(['e2e/conformance/conformance.ts', ...words]),
   report: (words) => launchProgram(['e2e/report/compare-runs.ts', ...words]),
+  reproduce: (words) => launchProgram(['e2e/reproduce/reproduce.ts', ...words]),
   doctor: (words) => launchProgram(['e2e/doctor/doctor.ts', ...words]),
   invite: (words) => launchServer(['server/invite.ts', ...words]),
   backup: (words) => launchServer(['server/backup.ts', 'backup', ...words]),
