@@ -17,6 +17,7 @@ const commands = {
   bench: (words) => launchLab(words),
   conformance: (words) => launchProgram(['e2e/lab-command.ts', 'conformance', ...words]),
   report: (words) => launchProgram(['e2e/lab-command.ts', 'report', ...words]),
+  reproduce: (words) => launchProgram(['e2e/reproduce/reproduce.ts', ...words]),
   doctor: (words) => launchProgram(['e2e/lab-command.ts', 'doctor', ...words]),
   invite: (words) => launchServer(['server/invite.ts', ...words]),
   backup: (words) => launchServer(['server/backup.ts', 'backup', ...words]),

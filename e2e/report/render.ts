@@ -334,7 +334,7 @@ function sectionMarkdown(
   ].filter(Boolean)
 }
 
-function tableMarkdown({ columns, rows }: Table): string {
+export function tableMarkdown({ columns, rows }: Table): string {
   const rule = columns.map(({ kind }) => (kind === 'number' ? '---:' : '---'))
   const lines = [columns.map(({ title }) => title), ...rows].map((row) => row.map(escapeMarkdown))
   return lines

@@ -370,7 +370,7 @@ export interface Run extends Circumstances {
 export const busyShare = 0.9
 
 /** Ganaputra and Pardamean 2015, tables I, III and IV: means of 30 iterations, in ms and kbit/s. */
-const paper: readonly PaperRow[] = [
+export const publishedRows: readonly PaperRow[] = [
   { users: 50, broker: 'none', lossPercent: 0, latencyMs: 36.83, latencySdMs: 2.89, kbps: 10.52 },
   { users: 50, broker: 'sqs', lossPercent: 0, latencyMs: 38, latencySdMs: 1.7, kbps: 10.51 },
   { users: 100, broker: 'none', lossPercent: 0, latencyMs: 87.67, latencySdMs: 3.97, kbps: 18.92 },
@@ -395,10 +395,10 @@ interface PaperRow {
 }
 
 function paperRow(users: number, broker: BrokerName): PaperRow | undefined {
-  return paper.find((row) => row.users === users && row.broker === broker)
+  return publishedRows.find((row) => row.users === users && row.broker === broker)
 }
 
-type Summary = ReturnType<typeof analyse>
+export type Summary = ReturnType<typeof analyse>
 type GroupSummary = ReturnType<typeof summariseGroup>
 
 export function analyse(run: Run) {

@@ -1,0 +1,449 @@
+// Four papers as data: their figures, the runs that measure the same, and what counts as agreement.
+
+import type { Interval } from '../../server/wire/t-test.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
+import { middleOf, sessionRatio, shareInterval } from '../lab/statistics.ts'
+import { count, figure, listed, range } from '../report/section.ts'
+import type { Summary as CapacitySummary } from '../scenarios/capacity-summary.ts'
+import { type Summary as KeystrokesSummary, publishedMeansMs } from '../scenarios/keystrokes-report.ts'
+import { type Summary as PubsubSummary, publishedRows } from '../scenarios/pubsub-report.ts'
+import { capital, type Method, methodWords, modeOf, paperTests } from '../scenarios/windcomm-paper.ts'
+import { ratioWithin, type WindSummary } from '../scenarios/windcomm-summary.ts'
+
+export interface Paper {
+  readonly year: string
+  readonly title: string
+  readonly citation: string
+  /** What it measured and found, for somebody who has not read it. */
+  readonly about: string
+  /** What the intervals are. */
+  readonly intervals: string
+  /** All its runs together, on two cores. */
+  readonly minutes: number
+  readonly runs: readonly PaperRun[]
+}
+
+export interface PaperRun {
+  /** Its report is in the folder NAME, or reference-NAME. */
+  readonly name: string
+  readonly scenario: string
+  readonly flags: string
+  /** Added to the flags for a run of a few minutes, which decides little. */
+  readonly quick: string
+  readonly claims: readonly Claim[]
+}
+
+/** One figure of a paper. */
+export interface Claim<Summary = Circumstances> {
+  readonly what: string
+  /** In the paper. */
+  readonly place: string
+  /** As the paper has it. */
+  readonly paper: string
+  /** The same as numbers: one value twice, or the range of the paper's tests. */
+  readonly given: Interval
+  /** Share by which both ends are widened. */
+  readonly margin: number
+  readonly unit?: '%'
+  /** Null if the run did not measure it. */
+  found(summary: Summary): Found | null
+  /** Sentences that explain a difference, if the run shows that they are true; else null. */
+  because(summary: Summary): string | null
+}
+
+export interface Found {
+  readonly value: number
+  readonly interval: Interval | null
+  /** What it is computed from. */
+  readonly words?: string
+}
+
+type Side = 'below' | 'within' | 'above'
+
+export const bandOf = ({ given: [low, high], margin }: Pick<Claim, 'given' | 'margin'>): Interval => [
+  low * (1 - margin),
+  high * (1 + margin),
+]
+
+/** Where the whole interval lies; null if an end of the band is inside it. */
+export function sideOf(claim: Pick<Claim, 'given' | 'margin'>, { value, interval }: Found): Side | null {
+  const [low, high] = bandOf(claim)
+  const [least, most] = interval ?? [value, value]
+  return most < low ? 'below' : least > high ? 'above' : least >= low && most <= high ? 'within' : null
+}
+
+type Given = Pick<Claim, 'given' | 'margin'>
+const about = (low: number, high = low): Given => ({ given: [low, high], margin: ratioWithin })
+const within = (low: number, high: number): Given => ({ given: [low, high], margin: 0 })
+const unexplained = () => null
+/** The interval of a run with one session. */
+const unknown: Interval = [0, Infinity]
+
+type Amount = number | null | undefined
+
+function quotient(first: Amount, second: Amount, unit = ''): Found | null {
+  if (first == null || second == null) return null
+  return { value: first / second, interval: null, words: `${figure(first)} / ${figure(second)}${unit}` }
+}
+
+/** Of one value a session: the median and the range. */
+function middle(values: readonly number[]): Found | null {
+  const { median, min, max } = middleOf(values)
+  if (median === null || min === null || max === null) return null
+  return { value: median, interval: values.length > 1 ? [min, max] : unknown }
+}
+
+/** Of a number in all, with the interval of independent draws. */
+function percentage(part: number, all: number): Found {
+  const [low, high] = shareInterval(part, all)
+  const words = `${count(part)} of ${count(all)}`
+  return { value: (100 * part) / all, interval: [100 * low, 100 * high], words }
+}
+
+/** Of the sessions' means. */
+function ratioOfMeans({ modes }: KeystrokesSummary, mode: string, other: string): Found | null {
+  const [own, base] = [mode, other].map((name) => modes.find((each) => each.mode === name))
+  const ratios = (own?.sessionMeansMs ?? []).map(
+    (ms, place) => (ms ?? Number.NaN) / (base?.sessionMeansMs[place] ?? Number.NaN),
+  )
+  const { ratio, ratioCi95 } = sessionRatio(ratios.filter(Number.isFinite))
+  const found = quotient(own?.meanMs, base?.meanMs, ' ms')
+  return found && ratio !== null ? { ...found, value: ratio, interval: ratioCi95 ?? unknown } : null
+}
+
+type PublishedMode = keyof typeof publishedMeansMs
+
+function typing(what: string, mode: PublishedMode, other: PublishedMode): Claim<KeystrokesSummary> {
+  const [ms, otherMs] = [publishedMeansMs[mode], publishedMeansMs[other]]
+  const paper = `${figure(ms / otherMs)} (${ms} / ${otherMs} ms)`
+  return {
+    ...{ what, place: 'table 1, pp. 16–17', paper, ...about(ms / otherMs) },
+    found: (summary) => ratioOfMeans(summary, mode, other),
+    because(summary) {
+      const own = this.found(summary)
+      const bare = ratioOfMeans(summary, `bare:${mode}`, `bare:${other}`)
+      const isLikewise = own !== null && bare !== null && sideOf(this, bare) === sideOf(this, own)
+      if (!isLikewise || !summary.environment.server.includes('loopback')) return null
+      return 'Here one machine ran the server and all windows, over loopback; in the paper three computers shared a network. Pages of a few lines, without Crosswind, differ from the paper in the same direction here.'
+    },
+  }
+}
+
+const slower = ['long-polling', 'polling'] as const
+
+const cellOf = ({ cells }: WindSummary, site: string, method: Method) =>
+  cells.find((cell) => cell.site === site && cell.mode === modeOf[method])
+
+function wind(site: string, method: Method): Claim<WindSummary> {
+  const ratios = paperTests(site, method).map(({ ratio }) => ratio)
+  return {
+    what: `${capital(site)}: ${methodWords[method]}, times WebSocket`,
+    ...{ place: 'table 1', paper: ratios.map((ratio) => ratio.toFixed(2)).join(', ') },
+    ...about(Math.min(...ratios), Math.max(...ratios)),
+    found(summary) {
+      const own = cellOf(summary, site, method)
+      const found = quotient(own?.meanMs, cellOf(summary, site, 'websocket')?.meanMs, ' ms')
+      return found && { ...found, interval: own?.ratioToWebsocketCi95 ?? unknown }
+    },
+    because(summary) {
+      const predicted = summary.predictions.find((each) => each.site === site)?.methods ?? []
+      const modelMs = (name: Method) =>
+        predicted.find((each) => each.method === name)?.model.meanMs ?? Number.NaN
+      const expected = slower.map((name) => modelMs(name) / modelMs('websocket'))
+      // The simulated network alone makes the difference.
+      const isExpected = expected.every((ratio, place) => {
+        const found = cellOf(summary, site, slower[place] ?? method)?.ratioToWebsocket ?? Number.NaN
+        return Math.abs(found / ratio - 1) < 0.1
+      })
+      if (!isExpected || summary.sites.find(({ name }) => name === site)?.profile.loss) return null
+      const words = slower.map((name, place) => `${figure(expected[place])} for ${methodWords[name]}`)
+      return `The simulated network has WebSocket’s mean and standard deviation in common with the paper’s, and loses no packets. A calculation for that network alone gives ${listed(words)}.`
+    },
+  }
+}
+
+type Group = PubsubSummary['groups'][number]
+
+const groupOf = ({ groups }: PubsubSummary, users: number, broker: string) =>
+  groups.find((each) => each.mode === modeOf.websocket && each.users === users && each.broker === broker)
+
+const pairOf = (summary: PubsubSummary, users: number) => {
+  const [sqs, none] = [groupOf(summary, users, 'sqs'), groupOf(summary, users, 'none')]
+  return sqs && none ? { sqs, none } : null
+}
+
+const pairsOf = (summary: PubsubSummary) => summary.users.flatMap((users) => pairOf(summary, users) ?? [])
+
+/** The paper's. */
+const publishedPairs = publishedRows
+  .filter(({ broker }) => broker === 'none')
+  .flatMap((none) => {
+    const sqs = publishedRows.find(({ broker, users }) => broker === 'sqs' && users === none.users)
+    return sqs ? [{ users: none.users, none, sqs }] : []
+  })
+
+const losses = publishedRows
+  .filter(({ lossPercent }) => lossPercent > 0)
+  .map(
+    ({ users, broker, lossPercent }): Claim<PubsubSummary> => ({
+      what: `Messages lost ${broker === 'none' ? 'without' : 'with'} the queue, ${count(users)} users`,
+      ...{ place: 'table I', paper: `${lossPercent} %`, ...about(lossPercent) },
+      unit: '%',
+      found(summary) {
+        const group = groupOf(summary, users, broker)
+        return group ? percentage(group.lost, group.expected) : null
+      },
+      because({ groups }) {
+        if (groups.some(({ lost }) => lost > 0)) return null
+        return 'Here every message came back. A WebSocket runs over TCP, which loses nothing while its connection lasts. The paper does not say where its messages were lost, nor how long it waited for them.'
+      },
+    }),
+  )
+
+/** Server processor time as a share of the time of a burst. */
+const busyShare = ({ users, serverCpuMicrosPerMessage, lastMs }: Group) =>
+  (users * (serverCpuMicrosPerMessage ?? Number.NaN)) / 1000 / (lastMs ?? Number.NaN)
+
+const latencies = publishedPairs.map(({ users, none, sqs }): Claim<PubsubSummary> => {
+  const ratio = sqs.latencyMs / none.latencyMs
+  return {
+    ...{ what: `Latency with the queue, times without, ${count(users)} users`, place: 'table III' },
+    ...{ paper: `${figure(ratio)} (${sqs.latencyMs} / ${none.latencyMs} ms)`, ...about(ratio) },
+    found(summary) {
+      const pair = pairOf(summary, users)
+      const found = quotient(pair?.sqs.latency.mean, pair?.none.latency.mean, ' ms')
+      const { ratio = null, interval = null } = pair?.sqs.ratio ?? {}
+      return found && ratio !== null ? { ...found, value: ratio, interval: interval ?? unknown } : null
+    },
+    because(summary) {
+      const pairs = pairsOf(summary)
+      const least = Math.min(...pairs.flatMap((pair) => [busyShare(pair.sqs), busyShare(pair.none)]))
+      if (!(least >= 0.75)) return null
+      const micros = (broker: 'sqs' | 'none') =>
+        range(pairs.map((pair) => pair[broker].serverCpuMicrosPerMessage ?? Number.NaN))
+      return `Here the processor decides: the server spent ${micros('sqs')} µs of it on a message with the queue and ${micros('none')} µs without, at least ${Math.floor(100 * least)} % of the time until the last message was back.`
+    },
+  }
+})
+
+const bandwidths = publishedPairs.map(({ users, none, sqs }): Claim<PubsubSummary> => {
+  const ratio = sqs.kbps / none.kbps
+  return {
+    ...{ what: `Bandwidth with the queue, times without, ${count(users)} users`, place: 'table IV' },
+    ...{ paper: `${figure(ratio)} (${sqs.kbps} / ${none.kbps} kbit/s)`, ...about(ratio) },
+    found(summary) {
+      const pair = pairOf(summary, users)
+      return quotient(pair?.sqs.kbps.mean, pair?.none.kbps.mean, ' kbit/s')
+    },
+    because(summary) {
+      const ratios = (read: (group: Group) => number | null) =>
+        pairsOf(summary).map((pair) => (read(pair.sqs) ?? Number.NaN) / (read(pair.none) ?? Number.NaN))
+      const longer = ratios(({ lastMs }) => lastMs)
+      const larger = ratios(({ bytesPerMessage }) => bytesPerMessage)
+      // Both together must explain the rates.
+      const isWhole = ratios(({ kbps }) => kbps.mean).every(
+        (rate, place) =>
+          Math.abs((rate * (longer[place] ?? Number.NaN)) / (larger[place] ?? Number.NaN) - 1) < ratioWithin,
+      )
+      if (!isWhole || !(Math.min(...longer) > 1)) return null
+      return `Bandwidth is bytes over time. With the queue a message had ${range(larger)} times the bytes here, but a burst took ${range(longer)} times as long.`
+    },
+  }
+})
+
+type ExperimentName = CapacitySummary['ramps'][number]['experiment']
+
+const rampsOf = ({ ramps }: CapacitySummary, experiment: ExperimentName) =>
+  ramps.filter((ramp) => ramp.experiment === experiment && ramp.subject === modeOf.websocket)
+
+/** Both ends of the ranges may have been in one session. */
+function over(first: Found | null, second: Found | null, unit = ''): Found | null {
+  const found = quotient(first?.value, second?.value, unit)
+  const [[least, most], [base, mostBase]] = [first?.interval ?? unknown, second?.interval ?? unknown]
+  return found && { ...found, interval: [least / mostBase, most / base] }
+}
+
+/** The second ramp's processor time over the first's. */
+function moreCpu(summary: CapacitySummary, experiment: ExperimentName): Found | null {
+  const [first = null, second = null] = rampsOf(summary, experiment).map(({ serverCpuMs, sessions }) => {
+    const { median, min, max } = serverCpuMs
+    const hasRange = sessions > 1 && min !== null && max !== null
+    return median === null ? null : { value: median, interval: hasRange ? ([min, max] as const) : unknown }
+  })
+  return over(second, first, ' ms')
+}
+
+const ofCluster: Claim<CapacitySummary> = {
+  ...{ what: 'Server CPU for 2,400 connections, SocketCluster to Engine.IO', ...about(200 / 75) },
+  place: 'figures 3.3, 3.4, pp. 30–32',
+  paper: '2.7 (two processes at “almost 100 %” of a core, one at 75 %)',
+  found({ comparisons }) {
+    const ratiosTo = (peer: string) => comparisons.find((each) => each.peer === peer)?.ratios ?? []
+    const [engine, cluster] = [ratiosTo('engine.io'), ratiosTo('socketcluster')]
+    const ratios = engine.map((ratio, place) => (ratio ?? Number.NaN) / (cluster[place] ?? Number.NaN))
+    return middle(ratios.filter(Number.isFinite))
+  },
+  because({ ramps }) {
+    if (ramps.find(({ subject }) => subject === 'socketcluster')?.workers !== 1) return null
+    return 'Here SocketCluster, in its version of today, served all connections in one process; in the thesis it had a load balancer, a worker and a store, of which two were busy.'
+  },
+}
+
+const switched: Claim<CapacitySummary> = {
+  what: 'Connections dropped or never made by four processes on one core',
+  ...{ place: 'figure 3.5, p. 33', paper: '“most”', ...within(50, 100) },
+  unit: '%',
+  found(summary) {
+    const ramp = rampsOf(summary, 'switching').find(({ workers }) => workers > 1)
+    return ramp ? percentage(ramp.failed + ramp.dropped, ramp.planned) : null
+  },
+  // Only Crosswind's ramps count above.
+  because: () =>
+    'Here the processes were Crosswind’s; in the thesis they were those of SocketCluster of 2014.',
+}
+
+/** N counts the process that has the log, as the thesis counts load balancers and the store. */
+const spread = (workers: number): Claim<CapacitySummary> => ({
+  what: `Connections of ${workers + 1} processes, ${workers} workers and the log, to those of one`,
+  ...{
+    place: 'p. 44',
+    paper: `“at least N/2”: ${(workers + 1) / 2}`,
+    ...within((workers + 1) / 2, Infinity),
+  },
+  found({ speedUps }) {
+    const own = speedUps.find((each) => each.subject === modeOf.websocket && each.workers === workers)
+    return middle(own?.speedUps.filter((value) => value !== null) ?? [])
+  },
+  because: unexplained,
+})
+
+const connections: readonly Claim<CapacitySummary>[] = [
+  switched,
+  ...[2, 3].map(spread),
+  {
+    what: 'Server CPU, a ping every 3 s to one every 4 s',
+    ...{ place: 'figures 3.10, 3.11, pp. 38–39', paper: 'more than 1', ...within(1, Infinity) },
+    found: (summary) => moreCpu(summary, 'period'),
+    because: unexplained,
+  },
+  {
+    what: 'Server CPU, 1.5 times as many connections',
+    ...{ place: 'figures 3.10, 3.12, pp. 38–39', paper: 'more than 1', ...within(1, Infinity) },
+    found: (summary) => moreCpu(summary, 'connections'),
+    because: unexplained,
+  },
+  {
+    what: 'Server CPU, answers of 500 kB to 1 kB, over the smaller of the two above',
+    ...{ place: 'figure 3.13, p. 40', paper: 'less than 1', ...within(0, 1) },
+    found(summary) {
+      const [period, more] = [moreCpu(summary, 'period'), moreCpu(summary, 'connections')]
+      return over(moreCpu(summary, 'size'), period && more && period.value < more.value ? period : more)
+    },
+    because: unexplained,
+  },
+  {
+    what: 'Connections that one server carried',
+    ...{ place: 'figure 3.14, p. 41', paper: '“around 25 000”', ...about(25_000) },
+    found(summary) {
+      const most = rampsOf(summary, 'most').find(({ planned }) => planned >= 25_000)
+      return most ? { value: most.opened - most.dropped, interval: null } : null
+    },
+    because: unexplained,
+  },
+]
+
+/** The one that Crosswind rebuilds comes first. */
+export const papers: readonly Paper[] = [
+  {
+    year: '2021',
+    title: 'event streams over HTTP/2 against WebSocket',
+    citation:
+      'A. Fladvad and A. Khans, “Real-Time Synchronization of Multi-Window Web-Applications”, bachelor’s thesis, Dalarna University, 2021',
+    about:
+      'A key is typed in one window; how long does it take to five? The thesis found event streams with POST requests (SSE and XHR) over HTTP/2 about as fast as a WebSocket, and more than twice as fast as over HTTP/1.1.',
+    intervals: '95 %, over the sessions',
+    minutes: 12,
+    runs: [
+      {
+        name: 'keystrokes',
+        scenario: 'keystrokes',
+        flags: '--modes sse/2,sse/1.1,websocket/1.1 --peers bare --editor mirror',
+        quick: '--quick',
+        claims: [
+          typing('SSE + XHR over HTTP/2, times WebSocket', 'sse/2', 'websocket/1.1'),
+          typing('SSE + XHR over HTTP/1.1, times WebSocket', 'sse/1.1', 'websocket/1.1'),
+          typing('SSE + XHR over HTTP/2, times HTTP/1.1', 'sse/2', 'sse/1.1'),
+        ],
+      },
+    ],
+  },
+  {
+    year: '2012',
+    title: 'polling against WebSocket',
+    citation:
+      'V. Pimentel and B. G. Nickerson, “Communicating and Displaying Real-Time Data with WebSocket”, IEEE Internet Computing 16(4), 2012, pp. 45–53',
+    about:
+      'A wind sensor in Canada sends four readings a second to four cities; how late do they arrive? Polling asks for them again and again; in long polling the request waits for the next one. The paper found long polling as fast as a WebSocket while a round trip is shorter than the time between two readings; polling took 2.3 to 4.5 times as long. Here the cities are simulated networks, set to WebSocket’s mean.',
+    intervals: '95 %, over the readings of one session',
+    minutes: 6,
+    runs: [
+      {
+        name: 'windcomm',
+        scenario: 'windcomm',
+        flags: `--sites edmonton,lund,caracas,nagaoka --readings 1200 --rate 4 --modes ${Object.values(modeOf).join(',')}`,
+        quick: '--readings 120',
+        claims: ['edmonton', 'lund', 'caracas', 'nagaoka'].flatMap((site) =>
+          slower.map((method) => wind(site, method)),
+        ),
+      },
+    ],
+  },
+  {
+    year: '2015',
+    title: 'a message queue behind WebSocket',
+    citation:
+      'J. Ganaputra and B. Pardamean, “Asynchronous Publish/Subscribe Architecture over WebSocket for Building Real-time Web Applications”, Internetworking Indonesia Journal 7(2), 2015, pp. 15–19',
+    about:
+      'Up to 10,000 users send a message at once and wait until it comes back, through a message queue (Amazon SQS) and without one. The paper found that with the queue far fewer messages are lost, that they take 1 to 3 % longer, and that they need up to 8 % more bandwidth. Here ElasticMQ takes the place of SQS, on the same machine.',
+    intervals: '95 %, over the sessions; of lost messages, over the messages',
+    minutes: 25,
+    runs: [
+      {
+        name: 'pubsub',
+        scenario: 'pubsub',
+        flags: '--brokers none,sqs --modes websocket/1.1',
+        quick: '--users 50,500 --iterations 4 --sessions 2 --warmup 500',
+        claims: [...losses, ...latencies, ...bandwidths],
+      },
+    ],
+  },
+  {
+    year: '2014',
+    title: 'how many connections a server carries',
+    citation:
+      'G. L. Muller, “HTML5 WebSocket protocol and its application to distributed computing”, master’s thesis, Cranfield University, 2014',
+    about:
+      'How many connections does a WebSocket server carry, and at what cost? The thesis measured SocketCluster, which spreads connections over several processes. It has charts and no tables; these figures are those of its text. Here Crosswind takes SocketCluster’s place, except in the comparison with Engine.IO.',
+    intervals:
+      'the range of the sessions, of a ratio the widest that two ranges allow; of dropped connections 95 %',
+    minutes: 35,
+    runs: [
+      {
+        name: 'capacity',
+        scenario: 'capacity',
+        flags:
+          '--experiments switching,workers,period,connections,size,most --modes websocket/1.1 --peers= --sessions 5',
+        quick: '--seconds 4 --hold 2 --sessions 2 --connections 500 --most-hold 3',
+        claims: connections,
+      },
+      {
+        name: 'capacity-2400',
+        scenario: 'capacity',
+        flags:
+          '--experiments comparison --seconds 60 --modes websocket/1.1 --peers engine.io,socketcluster --sessions 3',
+        quick: '--seconds 4 --hold 2 --sessions 2',
+        claims: [ofCluster],
+      },
+    ],
+  },
+]

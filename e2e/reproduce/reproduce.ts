@@ -1,0 +1,229 @@
+// `npm run reproduce -- --paper YEAR`: measures what a paper measured, and sets both side by side.
+
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { z } from 'zod'
+import { launch } from '../../scripts/child-process.mjs'
+import { paragraph } from '../lab/experiment.ts'
+import { file, flag, flagsHelp, names, readFlags, wrapped } from '../lab/flags.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
+import { reportFolder, requireFree, tableMarkdown } from '../report/render.ts'
+import { figure, interval, moment, nothing, table, tableText, text } from '../report/section.ts'
+import { ratioWithin } from '../scenarios/windcomm-summary.ts'
+import { bandOf, type Claim, type Paper, type PaperRun, papers, sideOf } from './papers.ts'
+
+const rule = `A figure agrees if its whole interval here lies within ${100 * ratioWithin} % of the paper’s figure, or of the range of the paper’s tests. It differs if the whole interval lies outside, and is undecided otherwise; where there is no interval, the figure itself counts. “More”, “less”, “most” and “at least” are taken at their word. A reason is printed only if the run itself shows that it is true.`
+
+const years = papers.map(({ year }) => year)
+
+const shape = {
+  paper: flag(names(years).prefault(''), 'LIST', years.join(', '), 'required'),
+  quick: flag(z.boolean().default(false), '', 'a few minutes, which leave most undecided'),
+  from: flag(
+    file,
+    'DIR',
+    'measures nothing: reads the runs in the folder of an earlier reproduction, or the reference runs in reports',
+  ),
+  out: flag(file, 'DIR', 'folder of the runs, results.json and results.md', 'reports/<date>-reproduce'),
+  page: flag(file, 'FILE', 'also writes results.md there; docs/results.md is made so'),
+}
+
+const help = `${[
+  'npm run reproduce -- --paper YEAR [flags]',
+  paragraph(
+    'Runs the lab’s scenarios as the paper did, and ends with a table: its figures, those here, and whether they agree.',
+  ),
+  flagsHelp(shape),
+  papers.map((one) => paragraph(`${one.year}, about ${one.minutes} minutes: ${one.citation}.`)).join('\n'),
+  paragraph(rule),
+].join('\n\n')}\n`
+
+type RunSummary = Circumstances & { readonly scenario: string }
+
+const verdicts = ['agrees', 'differs', 'undecided', 'not measured'] as const
+
+type Verdict = (typeof verdicts)[number]
+
+/** What a run says about a claim of the paper. */
+export function judge(claim: Claim, summary: Circumstances) {
+  const { what, place, paper, unit = '' } = claim
+  const found = claim.found(summary)
+  return {
+    ...{ what, place, paper, unit, agreesWithin: bandOf(claim) },
+    ...{ value: found?.value ?? null, interval: found?.interval ?? null, words: found?.words ?? null },
+    ...verdictOf(),
+  }
+
+  function verdictOf(): { readonly verdict: Verdict; readonly because: string | null } {
+    const side = found && sideOf(claim, found)
+    if (side === 'below' || side === 'above') return { verdict: 'differs', because: claim.because(summary) }
+    return { verdict: !found ? 'not measured' : side === null ? 'undecided' : 'agrees', because: null }
+  }
+}
+
+type Result = ReturnType<typeof judge>
+type Reproduced = Awaited<ReturnType<typeof readReproduction>>
+
+/** From the paper's runs in `parent`; those that are not there are left out. Rejects without any. */
+export async function readReproduction(paper: Paper, parent: string) {
+  const runs = (await Promise.all(paper.runs.map((run) => readRun(run, parent)))).flat()
+  if (runs.length === 0) {
+    const wanted = paper.runs.map(({ name }) => `${name}/summary.json or reference-${name}/summary.json`)
+    throw new Error(`${parent} has no run for the paper of ${paper.year}: no ${wanted.join(', ')}.`)
+  }
+  const results = runs.flatMap(({ run, summary }) => run.claims.map((claim) => judge(claim, summary)))
+  return { paper, runs, results }
+}
+
+async function readRun(run: PaperRun, parent: string) {
+  for (const name of [run.name, `reference-${run.name}`]) {
+    const folder = join(parent, name)
+    const words = await readFile(join(folder, 'summary.json'), 'utf8').catch(() => null)
+    if (words === null) continue
+    const summary: RunSummary = JSON.parse(words)
+    if (summary.scenario === run.scenario) return [{ run, folder, summary }]
+    throw new Error(`${folder} is a run of ${summary.scenario}, not of ${run.scenario}.`)
+  }
+  return []
+}
+
+const reasonsOf = (results: readonly Result[]) => [
+  ...new Set(results.flatMap(({ because }) => because ?? [])),
+]
+
+function tableOf({ paper, results }: Reproduced) {
+  const reasons = reasonsOf(results)
+  const verdictWords = ({ verdict, because }: Result) =>
+    verdict !== 'differs'
+      ? verdict
+      : `differs: ${because === null ? 'not explained' : `reason ${reasons.indexOf(because) + 1}`}`
+  const rows = results.map((result) => {
+    const { what, place, paper, value, interval: ends, unit, words } = result
+    const withUnit = (number: string) => (unit === '' ? number : `${number} ${unit}`)
+    const here = value === null ? nothing : `${withUnit(figure(value))}${words ? ` (${words})` : ''}`
+    return [
+      what,
+      place,
+      paper,
+      here,
+      ends && ends[1] < Infinity ? withUnit(interval(ends)) : nothing,
+      verdictWords(result),
+    ]
+  })
+  const columns = ['Figure', 'Where', 'Paper', 'Here', 'Interval', 'Result']
+  return table(`Intervals: ${paper.intervals}`, columns.map(text), rows)
+}
+
+const numberOf = ({ results }: Reproduced, wanted: Verdict) =>
+  results.filter(({ verdict }) => verdict === wanted).length
+
+/** For a terminal. */
+function textOf(reproduced: Reproduced): string {
+  const counts = verdicts.map((verdict) => `${verdict} ${numberOf(reproduced, verdict)}`).join(', ')
+  const reasons = reasonsOf(reproduced.results).map((reason, place) => paragraph(`${place + 1}. ${reason}`))
+  return [tableText(tableOf(reproduced)), ...reasons, `  ${reproduced.paper.year}: ${counts}.`].join('\n\n')
+}
+
+const prose = (words: string, indent = '') => wrapped(words, 100 - indent.length).join(`\n${indent}`)
+
+function sectionOf(reproduced: Reproduced, folderOfPage: string): string {
+  const { paper, results, runs } = reproduced
+  const reasons = reasonsOf(results).map((reason, place) => `${place + 1}. ${prose(reason, '   ')}`)
+  const measured = runs.map(({ folder, summary: { command, environment, startedAt, stopped } }) => {
+    const cut = stopped ? `, stopped after ${stopped.sessions} of ${stopped.planned} sessions` : ''
+    const address = `${relative(folderOfPage, folder).replaceAll('\\', '/')}/report.md`
+    const when = `commit ${environment.commit.slice(0, 7)}, ${moment(startedAt)}${cut}`
+    return `- ${prose(`\`${command}\`, ${when} ([report](${address}))`, '  ')}`
+  })
+  return [
+    ...[`## ${paper.year}: ${paper.title}`, prose(`${paper.citation}.`), prose(paper.about)],
+    ...[tableMarkdown(tableOf(reproduced)), reasons.join('\n')].filter(Boolean),
+    ...[prose(`Intervals: ${paper.intervals}. Measured by`), measured.join('\n')],
+  ].join('\n\n')
+}
+
+/** In Markdown; links are relative to `path`. */
+export function pageOf(all: readonly Reproduced[], path: string): string {
+  const list = all.map(({ paper }) => paper.year).join(',')
+  const overview = table(
+    'The papers',
+    ['Paper', 'Figures', 'Agree', 'Differ', 'Undecided', 'Minutes to run again'],
+    all.map((one) => [
+      ...[one.paper.year, String(one.results.length)],
+      ...verdicts.slice(0, 3).map((verdict) => String(numberOf(one, verdict))),
+      String(one.paper.minutes),
+    ]),
+  )
+  const again = `npm run reproduce -- --paper ${list.split(',')[0]}`
+  return `${[
+    '# Results',
+    `<!-- Made by: npm run reproduce -- --paper ${list} --from reports --page docs/results.md -->`,
+    prose(
+      'Published experiments with real-time connections between browsers and servers, measured again by Crosswind’s lab. Milliseconds of different machines and years cannot be compared; ratios can.',
+    ),
+    ...[tableMarkdown(overview), prose(rule), `\`\`\`\n${again}\n\`\`\``],
+    prose(
+      'runs a paper’s experiment again and ends with its table; `--quick` takes a few minutes and decides little. [Measuring](measuring.md) describes the scenarios and what they need.',
+    ),
+    ...all.map((one) => sectionOf(one, dirname(path))),
+  ].join('\n\n')}\n`
+}
+
+/** True if it was stopped. */
+async function measure(paper: Paper, parent: string, isQuick: boolean): Promise<boolean> {
+  const end = (value: number) => (value === Infinity ? 'more' : figure(value))
+  const agreement = table(
+    `${paper.citation}: what counts as agreement`,
+    ['Figure', 'Paper', 'Agrees within'].map(text),
+    paper.runs.flatMap(({ claims }) =>
+      claims.map((claim) => [claim.what, claim.paper, bandOf(claim).map(end).join(' to ')]),
+    ),
+  )
+  const takes = isQuick ? '' : `  All runs of this paper take about ${paper.minutes} minutes.\n`
+  console.log(`\n${tableText(agreement)}\n\n${paragraph(rule)}\n\n${takes}`)
+  for (const run of paper.runs) {
+    const words = `${run.scenario} ${run.flags}${isQuick ? ` ${run.quick}` : ''}`
+    console.log(`  npm run lab -- ${words}\n`)
+    const out = join(parent, run.name)
+    const code = await launch(['scripts/run.mjs', 'lab', ...words.split(' '), '--out', out])
+    if (code === 130) return true
+    if ((await readRun(run, parent)).length === 0)
+      throw new Error(`The run ended with ${code} and no report.`)
+  }
+  return false
+}
+
+async function run(argv: readonly string[]): Promise<void> {
+  if (argv.some((word) => word === '--help' || word === '-h')) return void process.stdout.write(help)
+  const { paper: wanted, quick, from, out, page } = readFlags(z.object(shape), argv)
+  if (wanted.length === 0) throw new Error(`--paper names no paper; there are ${years.join(', ')}.`)
+  const folder = from ?? out ?? reportFolder('reproduce', new Date())
+  if (from === undefined) await requireFree(folder)
+  const all: Reproduced[] = []
+  for (const paper of papers.filter(({ year }) => wanted.includes(year))) {
+    const isStopped = from === undefined && (await measure(paper, folder, quick))
+    if (isStopped) process.exitCode = 130
+    const reproduced = await readReproduction(paper, folder)
+    console.log(`\n${textOf(reproduced)}\n`)
+    all.push(reproduced)
+    if (isStopped) break
+  }
+  const target = from === undefined ? folder : out
+  if (target !== undefined) {
+    await mkdir(target, { recursive: true })
+    const results = all.map(({ paper: { year, citation }, results }) => ({ year, citation, results }))
+    await writeFile(join(target, 'results.json'), `${JSON.stringify({ rule, results }, null, 2)}\n`)
+    await writeFile(join(target, 'results.md'), pageOf(all, join(target, 'results.md')))
+    console.log(`  ${join(target, 'results.md')}\n`)
+  }
+  if (page !== undefined) await writeFile(page, pageOf(all, page))
+}
+
+if (import.meta.main) {
+  try {
+    await run(process.argv.slice(2))
+  } catch (error) {
+    console.error(`\n  ${error instanceof Error ? error.message : error}`)
+    process.exitCode ||= 1
+  }
+}
