@@ -78,7 +78,7 @@ function refuseConnect(request: Http2ServerRequest, response: Http2ServerRespons
 type AnyResponse = ServerResponse | Http2ServerResponse
 
 /** What is used of Fastify. */
-interface FastifyLike {
+export interface FastifyLike {
   all(
     path: string,
     options: { onRequest: (request: { raw: AnyRequest }, reply: FastifyReplyLike) => void },
@@ -141,7 +141,7 @@ export function handlersBelow(path: string, takeRequest: TakeRequest) {
   }
 }
 
-interface KoaContext {
+export interface KoaContext {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   respond?: boolean
