@@ -82,7 +82,7 @@ test('HTTP/1.1 only: reports that HTTP/2 does not arrive, and chooses a WebSocke
 
 test('a proxy that buffers responses: reports that streams are held back', async () => {
   const { findings, choice } = await find(await startBuffering(server), { patienceMs: 700 })
-  said(findings, /^Streams are held back \(sse\/1\.1\)/)
+  said(findings, /^Streams are held back \(sse\/1\.1\W/)
   said(findings, /^WebSockets get through over websocket\/1\.1/)
   assert.equal(choice?.name, 'websocket/1.1')
 })
@@ -112,7 +112,7 @@ test('a stream that opens but accepts nothing does not count as getting through'
     trial.mode.uplink === 'streamed' ? { ...trial, roundTripMs: null, cutAfterMs: 3 } : trial,
   )
   const { findings } = diagnose({ ...base, trials })
-  said(findings, /^Streams \(SSE\) flow: sse\/2, sse\/1\.1\. Nothing sent over streaming\/2 arrives/)
+  said(findings, /^Streams \(SSE\) flow: sse\/2, sse\/1\.1\W.*Nothing sent over streaming\/2 arrives/)
   said(findings, /^Idle connections stay open/)
 })
 
@@ -153,7 +153,8 @@ test('among modes that open, one that every browser supports and that is not cut
     })),
   })
   assert.equal(diagnose(examination(['sse/2', 'sse/1.1'])).choice?.name, 'websocket/1.1')
-  assert.equal(diagnose(examination([], ['sse/2', 'websocket/1.1'])).choice?.name, 'sse/1.1')
+  const overHttp2 = base.trials.flatMap(({ mode }) => (mode.http === '2' ? [mode.name] : []))
+  assert.equal(diagnose(examination([], [...overHttp2, 'websocket/1.1'])).choice?.name, 'sse/1.1')
   const all = base.trials.map(({ mode }) => mode.name)
   assert.equal(diagnose(examination([], all)).choice, null)
   assert.equal(diagnose(examination(all)).choice?.name, 'sse/2')
