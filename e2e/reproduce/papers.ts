@@ -28,7 +28,7 @@ export interface PaperRun {
   readonly name: string
   readonly scenario: string
   readonly flags: string
-  /** Added to the flags for a run of a few minutes, which decides little. */
+  /** Added to the flags for a run of a few minutes, which decides less. */
   readonly quick: string
   readonly claims: readonly Claim[]
 }

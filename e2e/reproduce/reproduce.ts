@@ -18,7 +18,7 @@ const years = papers.map(({ year }) => year)
 
 const shape = {
   paper: flag(names(years).prefault(''), 'LIST', years.join(', '), 'required'),
-  quick: flag(z.boolean().default(false), '', 'a few minutes, which leave most undecided'),
+  quick: flag(z.boolean().default(false), '', 'runs of a few minutes, which decide less'),
   from: flag(
     file,
     'DIR',
@@ -133,7 +133,7 @@ function sectionOf(reproduced: Reproduced, folderOfPage: string): string {
     const cut = stopped ? `, stopped after ${stopped.sessions} of ${stopped.planned} sessions` : ''
     const address = `${relative(folderOfPage, folder).replaceAll('\\', '/')}/report.md`
     const when = `commit ${environment.commit.slice(0, 7)}, ${moment(startedAt)}${cut}`
-    return `- ${prose(`\`${command}\`, ${when} ([report](${address}))`, '  ')}`
+    return `- ${prose(`\`${command.replace(/ --out \S+/, '')}\`, ${when} ([report](${address}))`, '  ')}`
   })
   return [
     ...[`## ${paper.year}: ${paper.title}`, prose(`${paper.citation}.`), prose(paper.about)],
@@ -163,7 +163,7 @@ export function pageOf(all: readonly Reproduced[], path: string): string {
     ),
     ...[tableMarkdown(overview), prose(rule), `\`\`\`\n${again}\n\`\`\``],
     prose(
-      'runs a paper’s experiment again and ends with its table; `--quick` takes a few minutes and decides little. [Measuring](measuring.md) describes the scenarios and what they need.',
+      'runs a paper’s experiment again and ends with its table; `--quick` takes a few minutes and decides less. [Measuring](measuring.md) describes the scenarios and what they need.',
     ),
     ...all.map((one) => sectionOf(one, dirname(path))),
   ].join('\n\n')}\n`
@@ -197,6 +197,7 @@ async function run(argv: readonly string[]): Promise<void> {
   if (argv.some((word) => word === '--help' || word === '-h')) return void process.stdout.write(help)
   const { paper: wanted, quick, from, out, page } = readFlags(z.object(shape), argv)
   if (wanted.length === 0) throw new Error(`--paper names no paper; there are ${years.join(', ')}.`)
+  if (from !== undefined && quick) throw new Error('--from measures nothing: leave out --quick.')
   const folder = from ?? out ?? reportFolder('reproduce', new Date())
   if (from === undefined) await requireFree(folder)
   const all: Reproduced[] = []
