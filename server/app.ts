@@ -33,10 +33,7 @@ import { mountUplink } from './transports/uplink.ts'
 import { websocket } from './transports/websocket.ts'
 import type { Stored } from './wire/messages.ts'
 
-/**
- * A new transport needs a row in `wire/modes.ts`, a file here and in `client/transports`, and its
- * name in this list.
- */
+/** CONTRIBUTING.md says what else a new transport needs. */
 const transports: readonly ServerTransport[] = [sse, websocket, longPolling, polling, streaming]
 
 interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs' | 'holdMs' | 'admission'> {
