@@ -2,6 +2,7 @@
 
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { reset } from './reset.ts'
 
 export interface Address {
   readonly host: string
@@ -21,11 +22,11 @@ export async function startBalancer(listen: Address, servers: readonly Address[]
   /** If no server accepts it, the connection ends. */
   function lead(near: Socket, place: number, triesLeft: number): void {
     const server = servers[place % servers.length]
-    if (!server || triesLeft === 0) return void near.resetAndDestroy()
+    if (!server || triesLeft === 0) return void reset(near)
     const far = connect({ ...server, noDelay: true, allowHalfOpen: true })
     const onRefused = () => lead(near, place + 1, triesLeft - 1)
     far.once('error', onRefused).once('connect', () => {
-      far.off('error', onRefused).on('error', () => near.resetAndDestroy())
+      far.off('error', onRefused).on('error', () => reset(near))
       far.once('close', () => near.destroy())
       near.once('close', () => far.destroy())
       if (near.destroyed) far.destroy()

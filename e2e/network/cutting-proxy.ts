@@ -2,6 +2,7 @@
 
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { reset } from './reset.ts'
 
 export type CuttingProxy = Awaited<ReturnType<typeof startProxy>>
 
@@ -11,7 +12,7 @@ export async function startProxy(targetPort: number) {
   let isHolding = false
   let isRefusing = false
   const server = createServer({ noDelay: true, pauseOnConnect: true }, (near) => {
-    if (isRefusing) return near.resetAndDestroy()
+    if (isRefusing) return reset(near)
     const far = connect({ port: targetPort, host: '127.0.0.1', noDelay: true })
     const pair = [near, far] as const
     pairs.add(pair)
@@ -29,8 +30,8 @@ export async function startProxy(targetPort: number) {
 
   function cut(): void {
     for (const [near, far] of pairs) {
-      near.resetAndDestroy()
-      far.resetAndDestroy()
+      reset(near)
+      reset(far)
     }
   }
 
@@ -42,7 +43,7 @@ export async function startProxy(targetPort: number) {
       for (const [near, far] of pairs) {
         stranded.add(far)
         part([near, far])
-        near.resetAndDestroy()
+        reset(near)
         far.resume()
       }
     },

@@ -6,6 +6,7 @@ import { createHistogram } from 'node:perf_hooks'
 import { processTimers } from '../../server/process.ts'
 import type { Random, Timers } from '../../server/wire/time.ts'
 import { createPaths, type Path, type Profile } from './profiles.ts'
+import { reset } from './reset.ts'
 
 interface LinkSettings {
   readonly targetPort: number
@@ -94,7 +95,7 @@ export class Link {
     this.#queues.up.stop()
     this.#queues.down.stop()
     this.#server.close()
-    for (const connection of this.#connections) for (const socket of connection) socket.resetAndDestroy()
+    for (const connection of this.#connections) for (const socket of connection) reset(socket)
     await once(this.#server, 'close')
   }
 
@@ -167,7 +168,7 @@ export class Link {
     from.on('end', () => queue.enter(0, () => to.end()))
     from.on('error', () => undefined)
     from.once('close', (hadError) => {
-      if (hadError || !from.readableEnded) queue.enter(0, () => to.destroyed || to.resetAndDestroy())
+      if (hadError || !from.readableEnded) queue.enter(0, () => to.destroyed || reset(to))
     })
   }
 }
