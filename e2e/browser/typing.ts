@@ -53,7 +53,7 @@ export async function showPages(
       if (why !== null) throw new Error(`its page failed: ${why}`)
       return false
     }
-    await untilOrMissed(window, opens, where, 'did not open its link')
+    await untilOrMissed(window, opens, where, forgets ? 'is still in open()' : 'did not open its link')
     if (forgets && text !== '') await window.run(putText, text)
     await untilOrMissed(window, () => window.run(showsText, text), where, 'does not show its text')
   }

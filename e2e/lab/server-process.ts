@@ -76,7 +76,11 @@ export async function startServerProcess(
   const ready = await Promise.race([once(child, 'message'), exited])
   clearTimeout(tooLate)
   if (!ready) throw new Error(`${program} ended before it was ready:\n${written}`)
-  if (ready[0].type === 'failed') throw new Error(ready[0].why)
+  if (ready[0].type === 'failed') {
+    const { why } = ready[0]
+    const said = errors.replace(why, '').trim().split('\n').at(-1)
+    throw new Error(said ? `${why}; it wrote: ${said}` : why)
+  }
   const named = (port: number) => originFor(host, port)
   const origin = { '2': named(ready[0].ports['2']), '1.1': named(ready[0].ports['1.1']) }
   return {

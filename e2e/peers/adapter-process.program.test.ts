@@ -168,6 +168,24 @@ for (const [what, code, words, withinMs = 10_000] of [
     3000,
   ],
   [
+    'has a program that ends',
+    `import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+export async function start({ port }) {
+  const code = 'console.error("the licence has ended"); process.exit(3)'
+  const hub = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'ignore', 'inherit'] })
+  await once(hub, 'exit')
+  return { mode: 'sse/1.1', address: \`http://127.0.0.1:\${port}\`, pid: hub.pid }
+}; ${open}`,
+    /^its program ended, and nothing answers at http:\/\/127.* \(ECONNREFUSED\); it wrote: the licence has ended$/,
+  ],
+  [
+    'starts a program that is not there',
+    `import { spawn } from 'node:child_process'
+export const start = () => ({ mode: 'sse/1.1', pid: spawn('no-such-hub').pid }); ${open}`,
+    /^spawn no-such-hub ENOENT: there is no such program$/,
+  ],
+  [
     'has an address without HTTP/2, over which it is measured',
     `import { createServer } from 'node:https'
 export const start = async ({ port, cert, key }) => {

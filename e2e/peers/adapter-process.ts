@@ -45,7 +45,9 @@ function fail(why: string): void {
   process.send?.({ type: 'failed', why }, () => process.exit(1))
 }
 
-process.on('uncaughtException', ({ message }) => fail(message))
+process.on('uncaughtException', ({ message, code }: NodeJS.ErrnoException) =>
+  fail(code === 'ENOENT' ? `${message}: there is no such program` : message),
+)
 const tooLate = setTimeout(() => fail(`it did not start within ${withinMs / 1000} s`), withinMs)
 
 async function run(): Promise<void> {
@@ -62,7 +64,7 @@ async function run(): Promise<void> {
   answer = started.answer
   const { mode: names, address = null, version = null } = started
   files.set('/peer.json', json({ ...started.page, address }))
-  if (address !== null) await requireAnswer(new URL(address), names)
+  if (address !== null) await requireAnswer(new URL(address), started)
   const [first, second] = [await open(servers['2'], host), await open(servers['1.1'], host)]
   clearTimeout(tooLate)
   const pid = started.pid ?? (address === null ? process.pid : null)
@@ -145,7 +147,9 @@ async function bundlePage(): Promise<string> {
     const { outputFiles } = await build({
       stdin: { contents: `export { open } from ${JSON.stringify(file)}`, resolveDir: import.meta.dirname },
       ...{ bundle: true, format: 'esm', platform: 'browser', target: 'esnext', write: false },
-      ...{ logLevel: 'silent', plugins: [pageHalf], define: { 'process.env.NODE_ENV': '"production"' } },
+      ...{ logLevel: 'silent', plugins: [pageHalf] },
+      // Older packages expect these of whoever bundles them.
+      define: { 'process.env.NODE_ENV': '"production"', global: 'globalThis' },
     })
     return outputFiles[0]?.text ?? ''
   } catch (cause) {
@@ -192,7 +196,10 @@ function bothServers(answer: (request: IncomingMessage, response: ServerResponse
 }
 
 /** A program that was just started has half of the time. */
-async function requireAnswer(url: URL, names: readonly string[]): Promise<void> {
+async function requireAnswer(
+  url: URL,
+  { mode: names, pid }: Pick<ReturnType<typeof readStarted>, 'mode' | 'pid'>,
+): Promise<void> {
   const end = performance.now() + withinMs / 2
   const [mode] = names.map(modeNamed)
   const { alpn, isShared } = connections[mode?.http ?? '1.1']
@@ -204,9 +211,20 @@ async function requireAnswer(url: URL, names: readonly string[]): Promise<void> 
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException
       if (code === undefined) throw cause
+      if (pid !== undefined && !isRunning(pid))
+        throw new Error(`its program ended, and nothing answers at ${url} (${code})`, { cause })
       if (performance.now() > end) throw new Error(`nothing answers at ${url} (${code})`, { cause })
     }
     await delay(50)
+  }
+}
+
+/** Signal 0 is not sent (kill(2)). */
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
   }
 }
 

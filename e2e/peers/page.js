@@ -15,6 +15,12 @@ const now = () => performance.timeOrigin + performance.now()
 function receive(data) {
   const receivedAt = now()
   const message = typeof data === 'string' ? JSON.parse(data) : data
+  if (typeof message?.body?.html !== 'string')
+    throw noted(
+      new TypeError(
+        `receive() was called with ${JSON.stringify(data)}: pass on what a window sent, or its JSON`,
+      ),
+    )
   const stamp = {
     id: message.id,
     kind: message.kind,
@@ -40,6 +46,10 @@ function takeStamps() {
 function note(error) {
   link.why ??= error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 }
+const noted = (error) => {
+  note(error)
+  return error
+}
 addEventListener('error', ({ error, message }) => note(error ?? message))
 addEventListener('unhandledrejection', ({ reason }) => note(reason))
 
@@ -54,7 +64,8 @@ async function openAdapter() {
     ...peer,
     address: peer.address ?? location.origin,
     mode: `${query.get('transport')}/${query.get('http')}`,
-    channel: query.get('channel'),
+    // Many systems have a meaning for a dot, or forbid it.
+    channel: query.get('channel')?.replaceAll('.', '-'),
     receive,
   })
   if (typeof send !== 'function') throw new TypeError('open() resolved to no function that sends')

@@ -22,6 +22,7 @@ const misbehaving: Readonly<Record<string, { readonly start?: string; readonly o
   unopened: { open: `() => Promise.reject(new Error('no such room'))` },
   loses: { open: sending('if (count !== 2) send(message)') },
   doubles: { open: sending('send(message); send(message)') },
+  wraps: { open: '(page) => bare.open({ ...page, receive: () => page.receive({ data: {} }) })' },
   dies: {
     start: `(lab) => ({ ...sound(lab), answer: () => { throw new Error('out of memory') } })`,
     open: `() => fetch('/anything')`,
@@ -86,6 +87,8 @@ test('an adapter that misbehaves is named and ends its own comparison, while the
     unopened: 'its page failed: Error: no such room',
     loses: 'of 6 messages to windows it lost 2 and repeated 0',
     doubles: 'of 6 messages to windows it lost 0 and repeated 6',
+    wraps:
+      'of 6 messages to windows it lost 6 and repeated 0; its page says TypeError: receive() was called with {"data":{}}: pass on what a window sent, or its JSON',
     dies: 'its process ended: out of memory',
   })
   for (const name of Object.keys(misbehaving)) assert.match(finding, new RegExp(`${name} was left out: `))

@@ -72,7 +72,7 @@ function faultWords({ mode, expected, lost, duplicated, reordered }: ModeFigures
 function verdictWords(found: Found, best: Timed, others: readonly Timed[]): string {
   const name = spokenName(best.mode)
   const mean = `${inMs(best.meanMs)} on average`
-  if (others.length === 0) return `${name} took ${mean}; no other mode was measured.`
+  if (others.length === 0) return `${name} took ${mean}; it was the only mode of Crosswind in this run.`
   if (found.comparisons.every(({ baseline }) => baseline !== found.baseline)) {
     const all = [best, ...others].map(({ mode, meanMs }) => `${spokenName(mode)} ${inMs(meanMs)}`)
     const why =
