@@ -61,7 +61,7 @@ test('a small run of both editors with their bare peer ends with nothing lost an
 test('over a simulated network, and over budget: the delay is measured, and the exit status reports a figure out of bounds', async (t) => {
   const [out, budget] = [join(folder, 'mobile'), join(folder, 'budget.json')]
   await writeFile(budget, '{"modes":{"*":{"lost":0,"meanMs":20}}}')
-  const size = ['--sessions', '1', '--keys', '4', '--blocks', '1', '--windows', '2', '--warmup', '1']
+  const size = ['--sessions', '1', '--keys', '4', '--blocks', '1', '--windows', '2', '--warmup', '0']
   const network = ['--profile', 'mobile', '--modes', 'websocket/1.1', '--peers', 'bare']
   const run = startLab(t, 'keystrokes', ...size, ...network, '--budget', budget, '--out', out)
   const [code] = await run.ended
@@ -86,7 +86,7 @@ test('over a network that loses packets: every key arrives, and the report first
   skip,
 }, async (t) => {
   const out = join(folder, 'lossy')
-  const size = ['--sessions', '1', '--keys', '6', '--blocks', '1', '--windows', '2', '--warmup', '1']
+  const size = ['--sessions', '1', '--keys', '6', '--blocks', '1', '--windows', '2', '--warmup', '0']
   const network = ['--profile', 'wan+5%', '--modes', 'sse/2,websocket/1.1', '--peers', 'bare']
   const run = startLab(t, 'keystrokes', ...size, ...network, '--out', out)
   const [code] = await run.ended
@@ -105,7 +105,7 @@ test('over a network that loses packets: every key arrives, and the report first
 test('other systems take turns with the modes: the lab’s own adapters, and one of a file with an address', async (t) => {
   const out = join(folder, 'peers')
   const hub = await startHub(t)
-  const size = ['--sessions', '1', '--keys', '3', '--blocks', '1', '--windows', '2', '--warmup', '1']
+  const size = ['--sessions', '1', '--keys', '3', '--blocks', '1', '--windows', '2', '--warmup', '0']
   const local = 'bare,ws,socket.io,engine.io,socketcluster'
   const mercure = join(import.meta.dirname, '../../examples/adapters/mercure.mjs')
   const peers = ['--modes', 'websocket/1.1', '--peers', `${local},${mercure}=${hub}`]
