@@ -432,7 +432,10 @@ test('if everything was lost, that is the finding, and nothing is compared', () 
 })
 
 test('one mode only, and none at all', () => {
-  assert.match(summaryOf({ behaviours: threeModes.slice(0, 1) }).finding, /; it was the only mode of Crosswind in this run\.$/)
+  assert.match(
+    summaryOf({ behaviours: threeModes.slice(0, 1) }).finding,
+    /; it was the only mode of Crosswind in this run\.$/,
+  )
   assert.equal(summaryOf({ behaviours: [] }).finding, 'No transmission time was measured.')
 })
 
