@@ -4,6 +4,7 @@ import {
   type AwarenessFrame,
   type Bodies,
   isKind,
+  type JsonMessage,
   type Kind,
   type Message,
   mostStateBytes,
@@ -32,18 +33,7 @@ interface RoomEvents<Data> {
   readonly error: (error: unknown) => void
 }
 
-export interface RoomMessage<Data> {
-  readonly id: string
-  readonly channel: string
-  readonly seq: number
-  /** Keep it to continue after this message, with another connection too (`from`). */
-  readonly cursor: string
-  /** The sender's name. */
-  readonly from: string
-  /** Who the sender is, as the application's `authorize` says. */
-  readonly user: string | undefined
-  readonly data: Data
-}
+export type RoomMessage<Data> = JsonMessage<Data>
 
 /** Who is on a channel, and what they show of themselves; not stored. */
 export interface Presence {

@@ -26,7 +26,7 @@ import { grantOf } from './security/middleware.ts'
 import { type Authorize, sessionPath, TicketGate } from './security/tickets.ts'
 import { type Mounting, queryOf } from './transports/transport.ts'
 import { parseJson } from './transports/uplink.ts'
-import { formatCursor, isKind } from './wire/messages.ts'
+import { formatCursor, isKind, type JsonMessage } from './wire/messages.ts'
 import { Refusal } from './wire/refusal.ts'
 
 export { serverOptions } from './http/server-options.ts'
@@ -91,18 +91,7 @@ export interface Stored {
   readonly seq: number
 }
 
-export interface Received<Data = unknown> {
-  readonly id: string
-  readonly channel: string
-  readonly seq: number
-  /** For a client that continues after this message. */
-  readonly cursor: string
-  /** The sender's name. */
-  readonly from: string
-  /** Who the sender is, as `authorize` says. */
-  readonly user: string | undefined
-  readonly data: Data
-}
+export type Received<Data = unknown> = JsonMessage<Data>
 
 const leastSecret = 32
 

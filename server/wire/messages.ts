@@ -237,6 +237,20 @@ interface JsonBody {
   readonly digest?: string
 }
 
+/** A message of kind `json` as an application gets it. */
+export interface JsonMessage<Data> {
+  readonly id: string
+  readonly channel: string
+  readonly seq: number
+  /** Keep it to continue after this message, with another connection too (`from`). */
+  readonly cursor: string
+  /** The sender's name. */
+  readonly from: string
+  /** Who the sender is, as the application's `authorize` says. */
+  readonly user: string | undefined
+  readonly data: Data
+}
+
 /** Longest interval between overviews while a channel has readers, ms. */
 export const longestPauseMs = 5000
 
