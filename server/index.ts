@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs'
 import type { Doc } from 'yjs'
 import { createApp } from './app.ts'
 import { type Config, checkSettings } from './config/config.ts'
+import { refuseOthers } from './config/suggestion.ts'
 import { Health } from './health.ts'
 import { type AnyServer, attach, handlersBelow, type Takers } from './http/attach.ts'
 import { GuestConnections } from './http/connections.ts'
@@ -327,11 +328,36 @@ function mountRoutes(
   })
 }
 
-function checkOptions({ path, authorize, secret }: CrosswindOptions): void {
+const optionNames: readonly (keyof CrosswindOptions)[] = [
+  ...(['path', 'channels', 'authorize', 'secret', 'storage', 'limits'] as const),
+  ...(['heartbeatMs', 'allowedOrigins', 'onFailure'] as const),
+]
+
+const storageNames: Readonly<Record<string, readonly string[]>> = {
+  sqlite: ['kind', 'folder', 'durability'],
+  nats: ['kind', 'servers', 'stream', 'replicas', 'credentialsFile'],
+  sqs: ['kind', 'folder', 'durability', 'queue', 'region', 'endpoint'],
+}
+
+function checkOptions(options: CrosswindOptions): void {
+  const { path, authorize, secret, storage = 'memory' } = options
+  refuseOthers('createCrosswind', options, optionNames)
+  if (storage !== 'memory') checkStorage(storage)
   if (!/^(\/[\w.~-]+)+$/.test(path))
     throw new Error(`createCrosswind: path is "${path}"; it must be like /realtime.`)
   if (authorize !== 'everyone' && typeof authorize !== 'function')
     throw new Error(`createCrosswind: authorize is missing; write authorize: 'everyone' for open access.`)
   if (secret !== undefined && secret.length < leastSecret)
     throw new Error(`createCrosswind: secret has ${secret.length} characters; it needs ${leastSecret}.`)
+}
+
+function checkStorage(storage: Exclude<Storage, 'memory'>): void {
+  const names = storageNames[storage?.kind]
+  if (!names)
+    throw new Error(
+      `createCrosswind: storage is ${JSON.stringify(storage)}; it must be "memory", or have the kind "sqlite", "nats" or "sqs".`,
+    )
+  refuseOthers(`createCrosswind: storage, of the kind ${storage.kind},`, storage, names)
+  if (storage.kind !== 'nats' && typeof storage.folder !== 'string')
+    throw new Error(`createCrosswind: storage.folder is ${storage.folder}; it must be a path.`)
 }

@@ -12,6 +12,14 @@ export function suggestion(given: string, names: readonly string[], otherwise: s
   return nearest ? `; did you mean ${nearest.name}?` : otherwise
 }
 
+/** Throws an `Error` for the first name that is none of `names`. `what` has them. */
+export function refuseOthers(what: string, given: object, names: readonly string[]): void {
+  const unknown = Object.keys(given).find((name) => !names.includes(name))
+  if (unknown === undefined) return
+  const all = `; it has ${new Intl.ListFormat('en-GB').format(names)}.`
+  throw new Error(`${what} has no ${unknown}${suggestion(unknown, names, all)}`)
+}
+
 /** Edit distance (Levenshtein 1966). */
 function distanceBetween(from: string, to: string): number {
   let above = Array.from({ length: to.length + 1 }, (_, index) => index)

@@ -1,6 +1,7 @@
 // What an application declares of its channels, and what it lets clients publish there.
 
 import { hash } from 'node:crypto'
+import { refuseOthers } from '../config/suggestion.ts'
 import { admitForApplication, admitJsonAwareness } from '../hub/admission.ts'
 import type { LogParts } from '../log/log.ts'
 import type { Grant } from '../security/grants.ts'
@@ -64,6 +65,7 @@ export class Channels implements Admission {
     for (const [pattern, rule] of this.#rules) {
       if (isReserved(pattern) || !isChannelName(pattern.replace(/\*$/, 'x')))
         throw new Error(`createCrosswind: "${pattern}" in channels cannot name a channel.`)
+      checkRule(`createCrosswind: channels['${pattern}']`, rule)
       const { keep, validate } = jsonParts(rule)
       if (validate !== undefined && !isSchema(validate))
         throw new Error(
@@ -135,7 +137,7 @@ export class Channels implements Admission {
     const rule = this.ruleFor(channel, id)
     const own = rule.kind === 'yjs' ? 'update' : 'json'
     if (kind === own) return rule
-    const sentence = `"${channel}" is of the kind ${rule.kind}: its messages are of the kind "${own}", not "${kind}".`
+    const sentence = `"${channel}" is of the kind ${rule.kind}: its messages are of the kind "${own}", not "${kind}". The server declares kinds in channels.`
     throw new Refusal('bad-shape', sentence, id)
   }
 
@@ -151,11 +153,20 @@ const isReserved = (name: string) =>
 
 const jsonParts = (rule: ChannelRule | undefined): Partial<JsonRule> => (rule?.kind === 'json' ? rule : {})
 
+/** What each kind may declare. */
+const ruleNames = { json: ['kind', 'validate', 'keep'], yjs: ['kind', 'owners'] } as const
+
+function checkRule(what: string, rule: ChannelRule): void {
+  const kind: unknown = rule?.kind
+  if (kind !== 'json' && kind !== 'yjs')
+    throw new Error(`${what}.kind is ${JSON.stringify(kind)}; it must be "json" or "yjs".`)
+  refuseOthers(`${what}, of the kind ${kind},`, rule, ruleNames[kind])
+}
+
 /** Throws an `Error` that names the value and what is allowed. */
 function checkKeep(what: string, keep: Keep, limits: Limits): void {
+  refuseOthers(`createCrosswind: ${what}`, keep, Object.keys(keepLimits))
   for (const [name, value] of Object.entries(keep)) {
-    if (!Object.hasOwn(keepLimits, name))
-      throw new Error(`createCrosswind: ${what} has no ${name}; it has messages, bytes and hours.`)
     const limit = keepLimits[name as keyof Keep]
     const isNumber = name === 'hours' ? value > 0 : Number.isInteger(value) && value > 0
     if (isNumber && value <= limits[limit]) continue
