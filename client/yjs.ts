@@ -227,7 +227,8 @@ export class CrosswindProvider {
   /** The application does not let this client in, or the channel does not exist. */
   #failed(error: unknown): void {
     this.disconnect()
-    this.#emit('connection-error', error, this)
+    if (this.#listeners.get('connection-error')?.size) this.#emit('connection-error', error, this)
+    else report(error)
   }
 
   #end(): void {

@@ -13,7 +13,7 @@ import {
   requests,
 } from './transport.ts'
 
-/** An answer that is no success: `code` and the sentence are the server's. */
+/** An answer that is no success, or not JSON: `code` and the sentence are the server's. */
 export class HttpError extends Error {
   override readonly name = 'HttpError'
   readonly status: number
@@ -22,7 +22,7 @@ export class HttpError extends Error {
 
   constructor({ status, text }: Pick<Reply, 'status' | 'text'>) {
     const { code, message, retryAfterMs } = parsed(text)
-    super(message ?? `The server answered ${status}.`)
+    super(message ?? `Another program answered, with status ${status}.`)
     this.status = status
     this.code = code ?? String(status)
     this.retryAfterMs = retryAfterMs ?? null
@@ -56,19 +56,23 @@ export class Http {
 
   /** `receivedAt`: before the JSON is parsed; ms since the epoch. */
   async get<Answer>(path: string): Promise<{ readonly answer: Answer; readonly receivedAt: number }> {
-    const { text, receivedAt } = await this.#ask('GET', path, null)
-    return { answer: JSON.parse(text), receivedAt }
+    return this.#ask('GET', path, null)
   }
 
   /** Resolves to null for an empty answer. */
   async post<Answer>(path: string, content?: object): Promise<Answer | null> {
-    const { text } = await this.#ask('POST', path, content ? JSON.stringify(content) : null)
-    return text === '' ? null : JSON.parse(text)
+    return (await this.#ask<Answer | null>('POST', path, content ? JSON.stringify(content) : null)).answer
   }
 
-  async #ask(method: 'GET' | 'POST', path: string, body: string | null): Promise<Reply> {
+  async #ask<Answer>(method: 'GET' | 'POST', path: string, body: string | null) {
     const reply = await this.#send(method, `${this.#base}${path}`, body, this.#limits)
-    if (reply.status >= 200 && reply.status < 300) return reply
+    const { status, text, receivedAt } = reply
+    try {
+      if (status >= 200 && status < 300)
+        return { answer: (text === '' ? null : JSON.parse(text)) as Answer, receivedAt }
+    } catch {
+      // It is another program's answer.
+    }
     throw new HttpError(reply)
   }
 }

@@ -305,6 +305,21 @@ test('connectOver uses only the transports that it names, in all their modes', a
   )
 })
 
+test('an address where something else answers is named as the reason, until Crosswind is there', async (t) => {
+  let isThere = false
+  const { open } = await start(t, {
+    elsewhere: (_request, response) => !isThere && response.end('<!doctype html>'),
+  })
+  const opened = open()
+  const room = opened.channel<Said>('room.1')
+  const heard = texts(room, 1)
+  const { reason } = await untilState(opened, ({ status }) => status === 'waiting')
+  assert.equal(reason, 'Another program answered, with status 200.')
+  isThere = true
+  await room.publish({ text: 'hello' })
+  assert.deepEqual(await heard, ['hello'])
+})
+
 test('after close() a message is rejected', async (t) => {
   const { origin } = await start(t)
   const client = connect(`${origin}/realtime`)

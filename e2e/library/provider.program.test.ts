@@ -53,6 +53,15 @@ test('a client that the application does not let in stops, and says why once', a
   assert.deepEqual([errors, provider.shouldConnect, asked], [['no-session'], false, 1])
 })
 
+test('why it may not open a document is reported if nobody listens', async (t) => {
+  const { provide } = await startDocuments(t)
+  const thrown = uncaught(t)
+  const provider = provide({}, new Y.Doc(), 'undeclared')
+  await next(provider, 'connection-close')
+  await new Promise(setImmediate)
+  assert.match(String(thrown), /has no channel "undeclared"; declare it/)
+})
+
 test('after disconnect() it stays away, with a close event of null, until connect()', async (t) => {
   const { crosswind, provide } = await startDocuments(t)
   const provider = provide()

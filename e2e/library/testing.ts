@@ -1,7 +1,7 @@
 // The library's two doors for tests: a server on a free port, and its clients.
 
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createSecureServer } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TestContext } from 'node:test'
@@ -19,6 +19,8 @@ export interface Said {
 interface Setting extends Partial<CrosswindOptions> {
   /** Cuts the connections of requests for these addresses. */
   readonly cuts?: (url: string) => boolean
+  /** Answers instead of Crosswind, if it does. */
+  readonly elsewhere?: (request: IncomingMessage, response: ServerResponse) => unknown
   /** The application beside it. */
   readonly application?: RequestListener
   /** Over TLS, with HTTP/2 and 1.1. */
@@ -34,7 +36,7 @@ export async function secureServer(t: TestContext) {
 
 export async function start(
   t: TestContext,
-  { cuts = () => false, isSecure = false, application, ...options }: Setting = {},
+  { cuts = () => false, elsewhere, isSecure = false, application, ...options }: Setting = {},
 ) {
   const server = isSecure ? await secureServer(t) : createServer()
   // WebSockets too, which a server does not count among its connections.
@@ -51,8 +53,8 @@ export async function start(
   crosswind.attach(server)
   const take = server.listeners('request')[0] as (...given: unknown[]) => void
   server.removeAllListeners('request').on('request', (request, response) => {
-    if (!cuts(request.url ?? '')) return take(request, response)
-    request.socket.destroy()
+    if (cuts(request.url ?? '')) request.socket.destroy()
+    else if (!elsewhere?.(request, response)) take(request, response)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
