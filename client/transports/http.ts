@@ -21,7 +21,7 @@ export class HttpError extends Error {
   readonly retryAfterMs: number | null
 
   constructor({ status, text }: Pick<Reply, 'status' | 'text'>) {
-    const { code, message, retryAfterMs } = parsed(text)
+    const { code, message, retryAfterMs }: Partial<Refused> = Object(jsonIn(text))
     super(message ?? `Another program answered, with status ${status}.`)
     this.status = status
     this.code = code ?? String(status)
@@ -29,11 +29,18 @@ export class HttpError extends Error {
   }
 }
 
-function parsed(text: string): { code?: string; message?: string; retryAfterMs?: number } {
+interface Refused {
+  readonly code: string
+  readonly message: string
+  readonly retryAfterMs: number
+}
+
+/** Null for an empty text; undefined if it is not JSON. */
+function jsonIn(text: string) {
   try {
-    return Object(JSON.parse(text))
+    return JSON.parse(text || 'null')
   } catch {
-    return {}
+    return undefined
   }
 }
 
@@ -56,23 +63,20 @@ export class Http {
 
   /** `receivedAt`: before the JSON is parsed; ms since the epoch. */
   async get<Answer>(path: string): Promise<{ readonly answer: Answer; readonly receivedAt: number }> {
-    return this.#ask('GET', path, null)
+    return this.#ask('GET', path)
   }
 
   /** Resolves to null for an empty answer. */
   async post<Answer>(path: string, content?: object): Promise<Answer | null> {
-    return (await this.#ask<Answer | null>('POST', path, content ? JSON.stringify(content) : null)).answer
+    return (await this.#ask<Answer | null>('POST', path, content)).answer
   }
 
-  async #ask<Answer>(method: 'GET' | 'POST', path: string, body: string | null) {
+  async #ask<Answer>(method: 'GET' | 'POST', path: string, content?: object) {
+    const body = content ? JSON.stringify(content) : null
     const reply = await this.#send(method, `${this.#base}${path}`, body, this.#limits)
     const { status, text, receivedAt } = reply
-    try {
-      if (status >= 200 && status < 300)
-        return { answer: (text === '' ? null : JSON.parse(text)) as Answer, receivedAt }
-    } catch {
-      // It is another program's answer.
-    }
+    const answer: Answer | undefined = jsonIn(text)
+    if (answer !== undefined && status >= 200 && status < 300) return { answer, receivedAt }
     throw new HttpError(reply)
   }
 }
