@@ -39,9 +39,10 @@ export const editors: Readonly<Record<string, Editor>> = {
     content: '.tiptap',
     caret: '.collaboration-carets__label',
     formats: ['Control+b', 'Control+i', 'Control+Alt+1', 'Control+Alt+0', 'Control+Shift+8', 'Shift+Enter'],
-    // ueberdosis/tiptap#7734: Enter in a selection of several blocks; ueberdosis/y-tiptap#48: its selection
-    // after others deleted text.
-    faults: /Inserted content deeper than insertion position|RangeError: Position \d+ out of range/,
+    // ueberdosis/tiptap#7734: Enter in a selection of several blocks, in four wordings and without Yjs, too;
+    // ueberdosis/y-tiptap#48: its selection after others deleted text.
+    faults:
+      /Inserted content deeper than|Invalid content for node|Cannot join \w+ onto|RangeError: Position \d+ out of range/,
   },
   quill: {
     content: '.ql-editor',
