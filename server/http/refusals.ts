@@ -81,7 +81,8 @@ export function respond(
   const isEmpty = body === '' || response.req.method === 'HEAD'
   // Those of an application's middleware.
   const others = response.getHeaders()
-  for (const name of Object.keys(all)) delete others[name.toLowerCase()]
+  if (response.getHeaderNames().length > 0)
+    for (const name of Object.keys(all)) delete others[name.toLowerCase()]
   // Node's response would leave the stream open for trailers, and close it by another frame.
   stream.respond({ ':status': status, ...others, ...all }, { endStream: isEmpty })
   if (!isEmpty) stream.end(body)
