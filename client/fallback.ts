@@ -8,7 +8,7 @@ import type { Closing } from './transports/transport.ts'
 export type Fall = 'blocked' | 'unsupported' | 'flapping' | 'full'
 
 /** All others say nothing about whether the mode gets through. */
-const brokenCodes: ReadonlySet<string> = new Set<Closing['code']>(['lost', 'silent', 'failed'])
+const brokenCodes: readonly string[] = ['lost', 'silent', 'failed'] satisfies Closing['code'][]
 
 /**
  * Consecutive failures before moving down; low, since the page itself just came from this server.
@@ -101,7 +101,7 @@ export class Fallback {
     this.#openedAt = null
     if (code === 'unsupported') return this.#skipUnsupported(this.#mode)
     if (code === 'full') return this.#makeRoom()
-    if (!brokenCodes.has(code)) this.#mode = this.#home
+    if (!brokenCodes.includes(code)) this.#mode = this.#home
     else if (livedMs !== null) return this.#afterLife(livedMs)
     else if (this.#mode === this.#home) this.#failedAtHome(code)
     else this.#failedElsewhere()

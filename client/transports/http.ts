@@ -184,9 +184,9 @@ export function asClosing(error: unknown): Closing {
 }
 
 /** Retryable statuses (RFC 9110, 15.5.9; RFC 8470; RFC 6585). */
-const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429])
+const transientStatuses: readonly number[] = [408, 425, 429]
 
-const isFinal = (status: number) => status >= 400 && status < 500 && !transientStatuses.has(status)
+const isFinal = (status: number) => status >= 400 && status < 500 && !transientStatuses.includes(status)
 
 /** For a busy server that names no delay. */
 const usualPauseMs = 500
@@ -195,7 +195,7 @@ function asSendingError(error: unknown): unknown {
   if (!(error instanceof HttpError) || error.status === 401) return error
   const { status, code, message: sentence, retryAfterMs } = error
   // A deleted document (410) may be restored.
-  if (transientStatuses.has(status) || status === 410 || status === 503)
+  if (transientStatuses.includes(status) || status === 410 || status === 503)
     return new BusyError(sentence, retryAfterMs ?? usualPauseMs)
   return isFinal(status) ? new RefusedError(code, sentence) : error
 }
