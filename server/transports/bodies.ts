@@ -27,6 +27,9 @@ export const mostBytesFor = ({ may }: Grant, { maxMessageBytes }: BodiesParts['l
 
 export type AnyRequest = IncomingMessage | Http2ServerRequest
 
+/** Over HTTP/2 the stream: Node's request would read it and emit each chunk again. */
+export const bodyOf = (request: AnyRequest) => ('stream' in request ? request.stream : request)
+
 /**
  * Large bodies read at once per connection; more wait in their flow-control windows (RFC 9113,
  * section 5.2).
@@ -92,12 +95,13 @@ export class Bodies {
       const chunks: Buffer[] = []
       let size = 0
       const connection = connectionOf(request)
-      const charge = budget.open(connection, end, request)
+      const body = bodyOf(request)
+      const charge = budget.open(connection, end, body)
       let hasBegun = false
       const begin = () => {
         hasBegun = true
         charge.set(0)
-        request.on('data', take)
+        body.on('data', take)
       }
       // A small body fits into the flow-control window.
       const isSmall = Number(request.headers['content-length'] ?? Infinity) <= mostUnreadBytes
@@ -113,7 +117,8 @@ export class Bodies {
         charge.end()
         if (refusal) {
           penalties.charge(connection, costOfRefusal(hasBegun ? size : mostUnreadBytes))
-          discard(request.off('data', take), mostBytes)
+          body.off('data', take)
+          discard(request, mostBytes)
           reject(refusal)
         } else resolve(Buffer.concat(chunks))
         leave()
@@ -129,9 +134,9 @@ export class Bodies {
         }
       }
 
-      request.once('end', () => end())
-      request.once('error', end)
-      request.once('aborted', () => end(aborted()))
+      body.once('end', () => end())
+      body.once('error', end)
+      body.once('aborted', () => end(aborted()))
       if (!hasBegun) charge.set(mostUnreadBytes)
     })
   }
@@ -175,10 +180,11 @@ const mostDiscardedBytes = 65_536
 
 /** Reads a little more, so that the sender of a slightly larger body sees the response. */
 function discard(request: AnyRequest, mostBytes: number): void {
-  let left = 'stream' in request ? Math.min(mostBytes, mostDiscardedBytes) : mostBytes
-  request.on('data', (chunk: Buffer) => {
+  const body = bodyOf(request)
+  let left = body === request ? mostBytes : Math.min(mostBytes, mostDiscardedBytes)
+  body.on('data', (chunk: Buffer) => {
     left -= chunk.length
-    if (left < 0) request.pause()
+    if (left < 0) body.pause()
   })
 }
 

@@ -1,11 +1,10 @@
 // Server-sent events down; up, one endless request body with one JSON frame per line.
 
-import type { IncomingMessage } from 'node:http'
 import { beatsMissed } from '../hub/heartbeats.ts'
 import { mustLast } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
 import { Refusal } from '../wire/refusal.ts'
-import { aborted, connectionOf, mostBytesFor, tooLarge } from './bodies.ts'
+import { type AnyRequest, aborted, bodyOf, connectionOf, mostBytesFor, tooLarge } from './bodies.ts'
 import { type Source, UnfinishedFrame, Valve } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
 import { mountStream } from './sse.ts'
@@ -36,7 +35,7 @@ export const streaming: ServerTransport = (mounting) => {
     }
     const grant = grantOf(ctx)
     const stream = () => hub.streamOf(name)
-    const source = new Valve(ctx.req)
+    const source = new Valve(bodyOf(ctx.req))
     const inbound = new InboundFrames({ ...mounting, grant, window, fingerprint, stream, source })
     let lines = 0
     try {
@@ -70,12 +69,13 @@ interface Lines extends Pick<Mounting, 'timers' | 'budget' | 'limits'> {
  * without data, for an aborted body, and with errors of `onLine`.
  */
 function readLines(
-  request: IncomingMessage,
+  request: AnyRequest,
   { timers, budget, limits, mostBytes, silenceMs, source, onLine }: Lines,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     /** Pieces of the incomplete line. */
     let pieces: string[] = []
+    const body = bodyOf(request)
     let heardAt = timers.now()
     let stopTimer = timers.later(look, silenceMs)
     const line = new UnfinishedFrame({
@@ -97,9 +97,9 @@ function readLines(
     function fail(error: unknown): void {
       stop()
       pieces = []
-      request.removeAllListeners('data')
+      body.off('data', take)
       // Discards the rest, so that the client reads the response.
-      request.resume()
+      body.resume()
       reject(error)
     }
 
@@ -109,7 +109,7 @@ function readLines(
       if (whole.trim() !== '') onLine(whole)
     }
 
-    request.setEncoding('utf8').on('data', (text: string) => {
+    function take(text: string): void {
       heardAt = timers.now()
       const [first = '', ...others] = text.split('\n')
       try {
@@ -124,8 +124,10 @@ function readLines(
       } catch (error) {
         fail(error)
       }
-    })
-    request.once('end', () => {
+    }
+
+    body.setEncoding('utf8').on('data', take)
+    body.once('end', () => {
       stop()
       try {
         endLine()
@@ -134,7 +136,7 @@ function readLines(
         reject(error)
       }
     })
-    request.once('error', fail)
-    request.once('aborted', () => fail(aborted()))
+    body.once('error', fail)
+    body.once('aborted', () => fail(aborted()))
   })
 }
