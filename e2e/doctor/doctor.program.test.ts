@@ -48,7 +48,7 @@ test("no proxy: every mode gets through, and the table's first is chosen", async
   assert.match(reason, /^it works in every browser, .* share one connection; it stayed open for /)
   for (const words of [
     /^HTTP\/2 arrives\.$/,
-    /^Streams \(SSE\) flow/,
+    /^Streams flow/,
     /^WebSockets get through/,
     /^Idle connections stay open/,
   ])
@@ -112,7 +112,7 @@ test('a stream that opens but accepts nothing does not count as getting through'
     trial.mode.uplink === 'streamed' ? { ...trial, roundTripMs: null, cutAfterMs: 3 } : trial,
   )
   const { findings } = diagnose({ ...base, trials })
-  said(findings, /^Streams \(SSE\) flow: sse\/2, sse\/1\.1\W.*Nothing sent over streaming\/2 arrives/)
+  said(findings, /^Streams flow: sse\/2, sse\/1\.1\W.*Nothing sent over streaming\/2 arrives/)
   said(findings, /^Idle connections stay open/)
 })
 
@@ -120,6 +120,7 @@ test('nothing there, or another service: one sentence', async () => {
   const free = await listen(net.createServer())
   await free.close()
   await assert.rejects(find(`https://localhost:${free.port}`), /Nothing answers over TLS at .*ECONNREFUSED/)
+  await assert.rejects(find('https://[::1]:1'), /Nothing answers over TLS at .*\]:1: E(?!NOTFOUND)/)
   const other = await startOther()
   await assert.rejects(find(other), /There is no Crosswind at .*: \/api\/settings answered 404/)
 })
