@@ -46,12 +46,17 @@ test("the reason names the mode's advantage, or what did not get through", () =>
       /no stream gets through, so windows have to poll/,
     ],
     [['streaming/2', 'websocket/2'], [], 'websocket/2', /nothing that works in every browser gets through/],
-    [['sse/2', 'polling/2'], ['sse/2'], 'sse/2', /it delivers at once, even though idle connections are cut/],
+    [all, ['sse/2', 'sse/1.1'], 'websocket/1.1', /it works in every browser/],
+    [all, all, 'sse/2', /it delivers at once, even though idle connections are cut/],
   ] as const) {
     const [chosen, words] = chosenOf(names, cut)
     assert.equal(chosen, name)
     assert.match(String(words), reason)
   }
+})
+
+test('without a mode that gets through there is no choice', () => {
+  assert.deepEqual(choices(trialsOf([])), [])
 })
 
 test('streams are named by their modes, also when none gets through', () => {
