@@ -5,8 +5,9 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../server/folder-testing.ts'
 import { ensureCertificate, loadCertificate, machineAddresses, machineNames } from './certificate.ts'
-import { daysLater, emptyDirectory, today } from './testing.ts'
+import { daysLater, today } from './testing.ts'
 import { forbiddenHost, issueAuthority, issueLeaf } from './x509.ts'
 
 const names = ['localhost', 'barge', 'barge.local']
@@ -21,7 +22,7 @@ async function ensure(directory: string, change: Partial<Parameters<typeof ensur
 }
 
 test('the first start creates an authority and a certificate that covers every name and address', async (t) => {
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   const { made, cert, authorityFile } = await ensure(directory)
   const certificate = new X509Certificate(cert)
   assert.equal(made, 'everything')
@@ -38,7 +39,7 @@ test('the first start creates an authority and a certificate that covers every n
 })
 
 test('names and addresses are the machine’s own by default', async (t) => {
-  const { cert } = await ensureCertificate({ directory: await emptyDirectory(t), now: today })
+  const { cert } = await ensureCertificate({ directory: temporaryFolder(t), now: today })
   const certificate = new X509Certificate(cert)
   for (const name of machineNames()) assert.ok(certificate.checkHost(name), name)
   for (const address of machineAddresses()) assert.ok(certificate.checkIP(address), address)
@@ -47,7 +48,7 @@ test('names and addresses are the machine’s own by default', async (t) => {
 test('a machine named like a top-level domain is reached only by its .local name', async (t) => {
   const machine = ['localhost', 'dev', 'dev.local', 'github.io']
   const hosts = [...machine, ...addresses]
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   // As created by an earlier version: if trusted, it would vouch for web.dev.
   const authority = await issueAuthority({ now: today, machine: 'dev', hosts })
   const leaf = await issueLeaf(authority, { now: today, machine: 'dev', hosts })
@@ -69,14 +70,14 @@ test('a machine named like a top-level domain is reached only by its .local name
 })
 
 test('the chain ends with the authority', async (t) => {
-  const { cert, authorityFile } = await ensure(await emptyDirectory(t))
+  const { cert, authorityFile } = await ensure(temporaryFolder(t))
   const authority = await readFile(authorityFile, 'utf8')
   assert.ok(cert.endsWith(authority))
   assert.ok(new X509Certificate(cert).verify(new X509Certificate(authority).publicKey))
 })
 
 test('only the owner may read the keys, and nothing else is left in the directory', async (t) => {
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   await ensure(directory)
   assert.deepEqual((await readdir(directory)).sort(), [
     'authority.key',
@@ -90,7 +91,7 @@ test('only the owner may read the keys, and nothing else is left in the director
 })
 
 test('revokes others’ access to a key', async (t) => {
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   await ensure(directory)
   await chmod(join(directory, 'server.key'), 0o644)
   await ensure(directory)
@@ -98,7 +99,7 @@ test('revokes others’ access to a key', async (t) => {
 })
 
 test('a valid certificate is used again', async (t) => {
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   const first = await ensure(directory)
   const second = await ensure(directory, { now: daysLater(365) })
   assert.equal(second.made, 'nothing')
@@ -108,7 +109,7 @@ test('a valid certificate is used again', async (t) => {
 })
 
 test('only the leaf is renewed 30 days before its end, and when the clock was set back', async (t) => {
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   const first = await ensure(directory)
   const second = await ensure(directory, { now: daysLater(367) })
   assert.equal(second.made, 'leaf')
@@ -119,7 +120,7 @@ test('only the leaf is renewed 30 days before its end, and when the clock was se
 })
 
 test('the authority is renewed before its end, although the leaf would last', async (t) => {
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   await ensure(directory)
   assert.equal((await ensure(directory, { now: daysLater(3300) })).made, 'leaf')
   const { made, reason } = await ensure(directory, { now: daysLater(3625) })
@@ -128,8 +129,8 @@ test('the authority is renewed before its end, although the leaf would last', as
 })
 
 test('a leaf of another authority is replaced', async (t) => {
-  const directory = await emptyDirectory(t)
-  const other = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
+  const other = temporaryFolder(t)
   await ensure(directory)
   await ensure(other)
   for (const file of ['server.pem', 'server.key']) await copyFile(join(other, file), join(directory, file))
@@ -139,7 +140,7 @@ test('a leaf of another authority is replaced', async (t) => {
 })
 
 test('a new private address renews the leaf; a new name needs a new authority', async (t) => {
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   await ensure(directory)
   const moved = await ensure(directory, { addresses: [...addresses, '10.1.2.3', '2001:db8:9::1'] })
   assert.equal(moved.made, 'leaf')
@@ -155,7 +156,7 @@ for (const [file, made] of [
   ['authority.pem', 'everything'],
 ] as const) {
   test(`a damaged ${file} is replaced and named`, async (t) => {
-    const directory = await emptyDirectory(t)
+    const directory = temporaryFolder(t)
     await ensure(directory)
     await writeFile(join(directory, file), '-----BEGIN nonsense')
     const again = await ensure(directory)
@@ -166,7 +167,7 @@ for (const [file, made] of [
 }
 
 test('a key of another certificate is replaced', async (t) => {
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   await ensure(directory)
   await copyFile(join(directory, 'authority.key'), join(directory, 'server.key'))
   const { made, reason } = await ensure(directory)
@@ -175,7 +176,7 @@ test('a key of another certificate is replaced', async (t) => {
 })
 
 test('an authority without its key serves until the leaf must be renewed', async (t) => {
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   await ensure(directory)
   await rm(join(directory, 'authority.key'))
   assert.equal((await ensure(directory)).made, 'nothing')
@@ -183,14 +184,14 @@ test('an authority without its key serves until the leaf must be renewed', async
 })
 
 test('of several concurrent starts one creates the certificate and all use it', async (t) => {
-  const directory = join(await emptyDirectory(t), 'new')
+  const directory = join(temporaryFolder(t), 'new')
   const all = await Promise.all([1, 2, 3].map(() => ensure(directory)))
   assert.equal(new Set(all.map(({ cert }) => cert)).size, 1)
   assert.deepEqual(all.map(({ made }) => made).sort(), ['everything', 'nothing', 'nothing'])
 })
 
 test('a directory that cannot be written is named', async (t) => {
-  const directory = join(await emptyDirectory(t), 'file')
+  const directory = join(temporaryFolder(t), 'file')
   await writeFile(directory, '')
   await assert.rejects(ensure(directory), {
     name: 'CertificateError',
@@ -199,13 +200,13 @@ test('a directory that cannot be written is named', async (t) => {
 })
 
 test('a file that is in the way is named', async (t) => {
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   await mkdir(join(directory, 'server.pem'))
   await assert.rejects(ensure(directory), /server\.pem cannot be written$/)
 })
 
 async function ownFiles(t: TestContext) {
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   const order = { directory, now: today, names: ['localhost'], addresses: ['127.0.0.1'] }
   const { cert, key } = await ensureCertificate(order)
   const file = (name: string) => join(directory, name)

@@ -5,12 +5,14 @@ import { spawnSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { type AddressInfo, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect, createServer } from 'node:tls'
+import { temporaryFolder } from '../server/folder-testing.ts'
+import { openPort } from '../server/port-testing.ts'
 import { ensureCertificate } from './certificate.ts'
-import { emptyDirectory, needsOpenssl } from './testing.ts'
+import { needsOpenssl } from './testing.ts'
 import { forbiddenHost, issueAuthority, issueLeaf, type Pair } from './x509.ts'
 
 const order = { now: new Date(), names: ['localhost', 'barge'], addresses: ['127.0.0.1', '::1'] }
@@ -20,8 +22,7 @@ async function refusal(t: TestContext, pair: Pair, ca: string, host: string): Pr
   const server = createServer({ ...pair, minVersion: 'TLSv1.2' }, (socket) => socket.end('hello'))
   server.on('tlsClientError', () => server.close())
   t.after(() => server.close())
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await openPort(server)
   // An address cannot be a server name (RFC 6066, section 3), but the certificate is checked
   // against it.
   const servername = isIP(host) === 0 ? host : ''
@@ -36,7 +37,7 @@ async function refusal(t: TestContext, pair: Pair, ca: string, host: string): Pr
 for (const host of ['localhost', '127.0.0.1', 'barge']) {
   test(`a client that trusts only the authority accepts ${host}`, async (t) => {
     const { authorityFile, ...pair } = await ensureCertificate({
-      directory: await emptyDirectory(t),
+      directory: temporaryFolder(t),
       ...order,
     })
     const ca = await readFile(authorityFile, 'utf8')
@@ -45,14 +46,14 @@ for (const host of ['localhost', '127.0.0.1', 'barge']) {
 }
 
 test('a client that trusts another authority refuses', async (t) => {
-  const pair = await ensureCertificate({ directory: await emptyDirectory(t), ...order })
-  const other = await ensureCertificate({ directory: await emptyDirectory(t), ...order })
+  const pair = await ensureCertificate({ directory: temporaryFolder(t), ...order })
+  const other = await ensureCertificate({ directory: temporaryFolder(t), ...order })
   const ca = await readFile(other.authorityFile, 'utf8')
   assert.match((await refusal(t, pair, ca, 'localhost')) ?? '', /certificate/)
 })
 
 test('a certificate for a foreign site is rejected, although the authority signed it', async (t) => {
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   const { authorityFile } = await ensureCertificate({ directory, ...order })
   const ca = await readFile(authorityFile, 'utf8')
   const key = await readFile(join(directory, 'authority.key'), 'utf8')
@@ -63,7 +64,7 @@ test('a certificate for a foreign site is rejected, although the authority signe
 })
 
 test('openssl accepts the chain', needsOpenssl, async (t) => {
-  const directory = await emptyDirectory(t)
+  const directory = temporaryFolder(t)
   const { authorityFile } = await ensureCertificate({ directory, ...order })
   const strict = ['-x509_strict', '-purpose', 'sslserver', '-verify_hostname', 'localhost']
   const args = ['verify', ...strict, '-CAfile', authorityFile, join(directory, 'server.pem')]

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { test } from 'node:test'
+import { temporaryFolder } from '../server/folder-testing.ts'
 import { root } from './child-process.mjs'
 import { buildSources, filesBelow, findPrograms, hashOf, isComplete, majorOf } from './preparation.mjs'
 
@@ -50,8 +50,7 @@ test('files are listed with forward slashes, without node_modules and dist', () 
 })
 
 async function folderWith(t, ...programs) {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-preparation-'))
-  t.after(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   for (const name of programs) await writeFile(join(folder, name), '', { mode: 0o755 })
   return folder
 }

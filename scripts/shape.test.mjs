@@ -2,15 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { temporaryFolder } from '../server/folder-testing.ts'
 import { showShape } from './shape.mjs'
 
 function project(t) {
-  const folder = mkdtempSync(join(tmpdir(), 'crosswind-shape-'))
-  t.after(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const git = (...args) => execFileSync('git', args, { cwd: folder, stdio: 'pipe' })
   git('init', '--quiet')
   for (const name of ['server', 'web']) mkdirSync(join(folder, name))

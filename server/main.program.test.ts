@@ -4,22 +4,18 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, watch } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import net, { type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import net from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import tls from 'node:tls'
+import { temporaryFolder } from './folder-testing.ts'
+import { openPort } from './port-testing.ts'
 
 const root = join(import.meta.dirname, '..')
-let folder: string
-
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crosswind-main-'))
-})
-after(() => rm(folder, { recursive: true, force: true }))
+const folder = temporaryFolder()
 
 interface Ended {
   readonly code: number | null
@@ -36,9 +32,8 @@ async function run(flags: readonly string[], below: readonly string[] = []): Pro
 }
 
 async function taken(): Promise<{ port: number; server: net.Server }> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return { port: (server.address() as AddressInfo).port, server }
+  const server = net.createServer()
+  return { port: await openPort(server), server }
 }
 
 for (const flag of ['--port', '--http1-port']) {

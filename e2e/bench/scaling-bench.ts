@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { startNatsServer } from '../../server/log/nats-testing.ts'
 import type { Mode } from '../../server/wire/modes.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
+import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { flag, whole } from '../lab/flags.ts'
 import { readProcessorMs } from '../lab/process-recorder.ts'
@@ -61,6 +62,8 @@ export const scaling = defineExperiment({
   },
   options: ({ 'per-browser': perBrowser, ...given }): Options => ({ ...given, perBrowser }),
 
+  plan: (options): Plan => ({ sessionMs: sessionMs(options) }),
+
   async measure(options, lab): Promise<Run> {
     const sessions = await lab.sessions(options.sessions, async (session) => {
       const step = (what: string) => lab.step(`session ${session} of ${options.sessions}  ${what}`)
@@ -104,7 +107,28 @@ const oneWindow = { windows: 1, rate: 50 }
 const someWindows = { windows: 200, rate: 50 }
 /** Keeps the process busy: one that sleeps between messages pays for each wake-up. */
 const manyMessages = { windows: 1, rate: 1000 }
+/** Loads that the costs are not fitted to. */
+const checkedLoads = (windows: number): readonly Traffic[] => [
+  { windows: 1000, rate: 20 },
+  { windows, rate: 4 },
+]
 const idleSeconds = 20
+/** Its first messages compile the code for later ones. */
+const followingWarmupSeconds = 3
+
+/** Estimates: to start a server and its clients, and to open a window. */
+const startMs = 2000
+const openingMsPerWindow = 1.2
+
+function sessionMs({ windows, seconds }: Options): number {
+  const turnMs = (at: Traffic) =>
+    openedMs(at.windows) + settleMs(at.windows) + 1000 * (warmupMessages(at) / at.rate + seconds)
+  const openedMs = (count: number) => startMs + count * openingMsPerWindow
+  const turns = [oneWindow, someWindows, manyMessages, manyMessages, ...checkedLoads(windows)]
+  const idleMs = openedMs(windows) + settleMs(windows) + idleSeconds * 1000
+  const warmupMs = 1000 * (warmupMessages(manyMessages) / manyMessages.rate + followingWarmupSeconds)
+  return turns.reduce((sum, at) => sum + turnMs(at), 0) + idleMs + warmupMs
+}
 
 async function measureCosts(
   options: Options,
@@ -140,6 +164,9 @@ async function turnAt(options: Options, at: Traffic, signal: AbortSignal) {
 /** Two seconds, and at least 3,000 deliveries. */
 const warmupMessages = ({ windows, rate }: Traffic) => Math.ceil(Math.max(rate * 2, 3000 / windows))
 
+/** Presence frames follow the last window for this long. */
+const settleMs = (windows: number) => 1000 + windows * 1.2
+
 async function takeAndRead(
   { perBrowser, seconds }: Options,
   server: LoadServer,
@@ -150,7 +177,7 @@ async function takeAndRead(
   const messages = rate * seconds
   const plan = {
     ...{ windows, perBrowser, rate, messages, warmupMessages: warmupMessages({ windows, rate }) },
-    ...{ openingAtOnce: 64, settleMs: 500 + windows * 1.2, graceMs: 15_000, channel: 'scaling' },
+    ...{ openingAtOnce: 64, settleMs: settleMs(windows), graceMs: 15_000, channel: 'scaling' },
   }
   const turn = await takeTurn(server, clients, plan, signal)
   if (turn.lost > 0) throw new Error(`${turn.lost} of ${windows * messages} deliveries were lost.`)
@@ -171,7 +198,7 @@ async function measureIdle({ mode, windows, perBrowser }: Options, signal: Abort
   const empty = await server.figures()
   const { target } = server
   await load.open({ target, firstWindow: 0, windows, perBrowser, channel: 'idle', openingAtOnce: 64 })
-  await pause(1000 + windows * 1.2, undefined, { signal })
+  await pause(settleMs(windows), undefined, { signal })
   const joined = await server.figures()
   const before = await server.cpuMs()
   await pause(idleSeconds * 1000, undefined, { signal })
@@ -193,8 +220,7 @@ async function measureFollowing(options: Options, signal: AbortSignal) {
   )
   if (!first || !second) throw new Error('Two servers are needed.')
   const load = startLoadProcess(signal, opened)
-  // Its first messages compile the code for later ones.
-  await takeAndRead({ ...options, seconds: 3 }, first, [load], manyMessages, signal)
+  await takeAndRead({ ...options, seconds: followingWarmupSeconds }, first, [load], manyMessages, signal)
   const read = () => Promise.all([second.cpuMs(), readProcessorMs(nats.pid())])
   const [before, brokerBefore] = await read()
   await takeAndRead(options, first, [load], manyMessages, signal)
@@ -208,15 +234,10 @@ async function measureFollowing(options: Options, signal: AbortSignal) {
 
 type Check = Awaited<ReturnType<typeof measureChecks>>[number]
 
-/** Measured loads that the costs were not fitted to. */
 async function measureChecks(options: Options, step: (what: string) => void, signal: AbortSignal) {
   const { seconds, windows } = options
-  const given = [
-    { windows: 1000, rate: 20 },
-    { windows, rate: 4 },
-  ]
   const found = []
-  for (const at of given) {
+  for (const at of checkedLoads(windows)) {
     step(`${at.windows} windows`)
     const { busyShare, p50Ms, p99Ms } = await turnAt(options, at, signal)
     const load: SimulatedLoad = {

@@ -1,24 +1,21 @@
 // Instructions and answers over real HTTP, with devices that are correct, wrong, late or gone.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
 import https from 'node:https'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { before, type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
+import { openPort } from '../../server/port-testing.ts'
 import type { Timers } from '../../server/wire/time.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { type CertificateFiles, certificateIn } from '../lab/server-process.ts'
 import { agentOf, DeviceListener } from './joined-devices.ts'
 import { receiverFunctions } from './typing.ts'
 
-let folder: string
+const folder = temporaryFolder()
 let certificate: CertificateFiles
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crosswind-join-'))
   certificate = await certificateIn(folder)
 })
-after(() => rm(folder, { recursive: true, force: true }))
 
 /** Manual time; a task runs when the test says so. */
 function handTimers() {
@@ -281,13 +278,11 @@ test('only this page may frame the measured page, and its settings say that it r
       `${request.url}<script type="application/json" id="settings">{"ports":{"2":1,"1.1":2}}</script>`,
     )
   })
-  await new Promise<void>((resolve) => measured.listen(0, '127.0.0.1', resolve))
+  const port = await openPort(measured)
   t.after(() => measured.close())
   const opened = await openListener(t)
   const { device, replying } = await begin(opened)
-  const address = measured.address()
-  assert.ok(address && typeof address === 'object')
-  await Promise.all([replying(undefined), device.open(`https://localhost:${address.port}/d/x?record=`)])
+  await Promise.all([replying(undefined), device.open(`https://localhost:${port}/d/x?record=`)])
   const { said, headers } = await opened.ask('GET', '/d/x?record=')
   const own = new URL(opened.listener.origin).port
   assert.equal(

@@ -6,13 +6,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { createSecureServer } from 'node:http2'
 import { createServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { WebSocketServer } from 'ws'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { type CrosswindOptions, createCrosswind, serverOptions } from '../../server/index.ts'
+import { openPort } from '../../server/port-testing.ts'
 import { endsWithin } from '../../server/process.ts'
 import { type HttpVersion, httpVersions } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
@@ -49,9 +50,7 @@ export async function startApplication(options: Partial<CrosswindOptions> = {}) 
       ),
     )
     crosswind.attach(server)
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    return (server.address() as AddressInfo).port
+    return openPort(server)
   }
   const ports = { '2': await open('2'), '1.1': await open('1.1') }
   return {

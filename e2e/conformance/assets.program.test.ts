@@ -1,11 +1,11 @@
 // The web app's files: content encoding by the client's preference, caching, and no other paths.
 
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { httpVersions } from '../../server/wire/modes.ts'
 import { connectHttp, type HttpClient } from '../clients/http-client.ts'
@@ -14,10 +14,9 @@ const script = 'export const gusts = 1\n'.repeat(100)
 const icon = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 const path = '/assets/app-1a2B_-.js'
 
-let folder: string
+const folder = temporaryFolder()
 let server: TestServer
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crosswind-assets-'))
   await mkdir(join(folder, 'assets'))
   const write = (name: string, bytes: string | Buffer) => writeFile(join(folder, name), bytes)
   await write('index.html', '<script type="application/json" id="settings">null</script>shell')
@@ -27,10 +26,7 @@ before(async () => {
   await write('assets/icon-1a2B_-.svg', icon)
   server = await startTestServer({}, folder)
 })
-after(async () => {
-  await server.close()
-  await rm(folder, { recursive: true, force: true })
-})
+after(() => server.close())
 
 for (const version of httpVersions)
   describe(`HTTP/${version}`, () => {

@@ -2,15 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import net from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import tls from 'node:tls'
 import { WebSocket } from 'ws'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { type HttpVersion, httpVersions, modeFor } from '../../server/wire/modes.ts'
 import { draftOf } from '../clients/client.ts'
@@ -339,13 +339,12 @@ describe('WebSocket handshake', () => {
 })
 
 describe('the end of an HTTP/2 response', () => {
+  const folder = temporaryFolder()
   let server: TestServer
-  let folder: string
   let raw: RawHttp2
   let stream = -1
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'crosswind-ends-'))
     await mkdir(join(folder, 'assets'))
     await writeFile(join(folder, 'index.html'), '<!doctype html><title>Page</title>')
     for (const bytes of [0, 1, 16_384, 100_000, 1_000_000]) {
@@ -358,7 +357,6 @@ describe('the end of an HTTP/2 response', () => {
   after(async () => {
     raw.close()
     await server.close()
-    await rm(folder, { recursive: true, force: true })
   })
 
   /**

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Config } from '../../server/config/config.ts'
 import { isKnown, type LineFormat, type Marks } from '../../server/document/rich-text.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { admitDraft } from '../../server/hub/admission.ts'
 import { startTestServer } from '../../server/testing.ts'
 import { byeCodes, type DownFrame, type OverviewBody, type WindOverview } from '../../server/wire/messages.ts'
@@ -197,13 +197,12 @@ async function startBeside(
   t: TestContext,
   change: Partial<Config> = {},
 ): Promise<(command: string) => Running> {
-  const folder = await mkdtemp(join(tmpdir(), 'crosswind-protocol-'))
+  const folder = temporaryFolder(t)
   const server = await startTestServer({ dataFolder: folder, ...change })
   const started: Running[] = []
   t.after(async () => {
     for (const command of started) await command.stop()
     await server.close()
-    await rm(folder, { recursive: true, force: true })
   })
   await mkdir(join(folder, 'certs'), { recursive: true })
   await writeFile(join(folder, 'certs/authority.pem'), server.ca)

@@ -4,12 +4,12 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type HttpVersion, httpVersions } from '../../server/wire/modes.ts'
 import { connectHttp } from '../clients/http-client.ts'
 
@@ -24,12 +24,8 @@ const hangMs = 30_000
 
 type Ports = Readonly<Record<HttpVersion, number>>
 
-let folder: string
+const folder = temporaryFolder()
 let ca: string
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crosswind-stopping-'))
-})
-after(() => rm(folder, { recursive: true, force: true }))
 
 /** All servers use one log, which is locked while another server holds it. */
 async function start(): Promise<{ server: ChildProcess; ports: Ports; errors: () => string }> {

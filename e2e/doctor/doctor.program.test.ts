@@ -1,19 +1,19 @@
 // The doctor against a real server, directly and behind typical proxies.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
 import https from 'node:https'
 import net from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { after, before, test } from 'node:test'
 import tls from 'node:tls'
 import { ensureCertificate } from '../../certs/certificate.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
+import { openPort } from '../../server/port-testing.ts'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { diagnose, type Examination, examine } from './doctor.ts'
 
+const folder = temporaryFolder()
 let server: TestServer
 /** Without a proxy. */
 let base: Examination
@@ -48,7 +48,7 @@ test("no proxy: every mode gets through, and the table's first is chosen", async
   assert.match(reason, /^it works in every browser, .* share one connection; it stayed open for /)
   for (const words of [
     /^HTTP\/2 arrives\.$/,
-    /^Streams \(SSE\) flow/,
+    /^Streams flow/,
     /^WebSockets get through/,
     /^Idle connections stay open/,
   ])
@@ -112,7 +112,7 @@ test('a stream that opens but accepts nothing does not count as getting through'
     trial.mode.uplink === 'streamed' ? { ...trial, roundTripMs: null, cutAfterMs: 3 } : trial,
   )
   const { findings } = diagnose({ ...base, trials })
-  said(findings, /^Streams \(SSE\) flow: sse\/2, sse\/1\.1\W.*Nothing sent over streaming\/2 arrives/)
+  said(findings, /^Streams flow: sse\/2, sse\/1\.1\W.*Nothing sent over streaming\/2 arrives/)
   said(findings, /^Idle connections stay open/)
 })
 
@@ -120,6 +120,7 @@ test('nothing there, or another service: one sentence', async () => {
   const free = await listen(net.createServer())
   await free.close()
   await assert.rejects(find(`https://localhost:${free.port}`), /Nothing answers over TLS at .*ECONNREFUSED/)
+  await assert.rejects(find('https://[::1]:1'), /Nothing answers over TLS at .*\]:1: E(?!NOTFOUND)/)
   const other = await startOther()
   await assert.rejects(find(other), /There is no Crosswind at .*: \/api\/settings answered 404/)
 })
@@ -137,34 +138,15 @@ test('a server by invitation: one sentence without the invitation; with it, exam
   assert.equal(found.choice?.name, 'sse/2')
 })
 
-test('among modes that open, one that every browser supports and that is not cut comes first', () => {
-  const examination = (cut: readonly string[], closed: readonly string[] = []): Examination => ({
-    origin: 'https://x',
-    alpn: 'h2',
-    distrust: null,
-    heartbeatMs: 15_000,
-    idleMs: 40_000,
-    parallel: null,
-    trials: base.trials.map((trial) => ({
-      ...trial,
-      openMs: closed.includes(trial.mode.name) ? null : 5,
-      roundTripMs: 1,
-      cutAfterMs: cut.includes(trial.mode.name) ? 10_000 : null,
-    })),
-  })
-  assert.equal(diagnose(examination(['sse/2', 'sse/1.1'])).choice?.name, 'websocket/1.1')
-  const overHttp2 = base.trials.flatMap(({ mode }) => (mode.http === '2' ? [mode.name] : []))
-  assert.equal(diagnose(examination([], [...overHttp2, 'websocket/1.1'])).choice?.name, 'sse/1.1')
-  const all = base.trials.map(({ mode }) => mode.name)
-  assert.equal(diagnose(examination([], all)).choice, null)
-  assert.equal(diagnose(examination(all)).choice?.name, 'sse/2')
-  assert.match(diagnose(examination(all)).findings.join('\n'), /after about 10 s .*--heartbeat-ms 5000/)
+test('heartbeats are advised at half the time after which idle connections are cut', () => {
+  const trials = base.trials.map((trial) => ({ ...trial, cutAfterMs: 10_000 }))
+  said(diagnose({ ...base, trials }).findings, /after about 10 s .*--heartbeat-ms 5000/)
 })
 
 // Proxies
 
 async function listen(proxy: net.Server): Promise<{ port: number; close: () => Promise<void> }> {
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const port = await openPort(proxy)
   const sockets = new Set<net.Socket>()
   proxy.on('connection', (socket) => {
     sockets.add(socket)
@@ -176,7 +158,7 @@ async function listen(proxy: net.Server): Promise<{ port: number; close: () => P
       proxy.close(() => resolve())
     })
   opened.push(close)
-  return { port: (proxy.address() as net.AddressInfo).port, close }
+  return { port, close }
 }
 
 type Pair = { readonly key: string; readonly cert: string }
@@ -184,10 +166,7 @@ let pair: Promise<Pair> | undefined
 
 /** A different certificate from the server's, as a proxy has. */
 function certificate(): Promise<Pair> {
-  pair ??= mkdtemp(join(tmpdir(), 'crosswind-doctor-')).then(async (directory) => {
-    opened.push(() => rm(directory, { recursive: true, force: true }))
-    return ensureCertificate({ directory, now: new Date() })
-  })
+  pair ??= ensureCertificate({ directory: folder, now: new Date() })
   return pair
 }
 

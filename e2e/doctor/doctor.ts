@@ -2,8 +2,10 @@
 
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import tls from 'node:tls'
+import { urlToHttpOptions } from 'node:url'
 import { z } from 'zod'
 import { type Closing, now } from '../../client/engine.ts'
 import { type ClockReading, createClockEstimate, roundTripMs } from '../../server/wire/clock-estimate.ts'
@@ -208,12 +210,13 @@ export async function examine(
 }
 
 function shakeHands(origin: string, patienceMs: number): Promise<Pick<Examination, 'alpn' | 'distrust'>> {
-  const { hostname, port } = new URL(origin)
+  const { hostname, port } = urlToHttpOptions(new URL(origin))
+  const host = hostname ?? ''
   return new Promise((resolve, reject) => {
     const socket = tls.connect({
-      host: hostname,
+      host,
       port: Number(port || 443),
-      servername: /^[\d.:[\]]+$/.test(hostname) ? '' : hostname,
+      servername: isIP(host) ? '' : host,
       ALPNProtocols: Object.values(connections).map(({ alpn }) => alpn),
       rejectUnauthorized: false,
     })

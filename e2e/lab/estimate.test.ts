@@ -8,6 +8,7 @@ import type { z } from 'zod'
 import { capacity } from '../scenarios/capacity.ts'
 import { keystrokes } from '../scenarios/keystrokes.ts'
 import { payload } from '../scenarios/payload.ts'
+import { pubsub } from '../scenarios/pubsub.ts'
 import { windows } from '../scenarios/windows.ts'
 import { clockWords, durationWords, Estimate, type Plan } from './estimate.ts'
 import type { Experiment } from './experiment.ts'
@@ -92,4 +93,5 @@ test('the estimates of the committed runs are within a third of their times', as
   await checkCommitted(windows)
   await checkCommitted(payload)
   await checkCommitted(capacity)
+  await checkCommitted(pubsub)
 })

@@ -2,31 +2,28 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import http, { type RequestListener } from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
-import type { AddressInfo, Server } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import type { Server } from 'node:net'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import express, { type ErrorRequestHandler } from 'express'
 import fastify from 'fastify'
 import Koa from 'koa'
 import { WebSocketServer } from 'ws'
 import { ensureCertificate } from '../../certs/certificate.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind, serverOptions } from '../../server/index.ts'
+import { openPort } from '../../server/port-testing.ts'
 import { type HttpVersion, modes } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { openJson } from '../conformance/contract-client.ts'
 
-let folder: string
+const directory = temporaryFolder()
 let tls: { readonly cert: string; readonly key: string }
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crosswind-attach-'))
-  tls = await ensureCertificate({ directory: folder, now: new Date() })
+  tls = await ensureCertificate({ directory, now: new Date() })
 })
-after(() => rm(folder, { recursive: true, force: true }))
 
 const sentence = (url: string | undefined) => `the application’s ${url}`
 const answer = ((request, response) => response.end(sentence(request.url))) as RequestListener
@@ -108,9 +105,7 @@ for (const [
             foreign.handleUpgrade(request, socket, head, (opened) => opened.send(`at ${request.url}`)),
           )
         crosswind.attach(server, { requests: isWhole })
-        server.listen(0, '127.0.0.1')
-        await once(server, 'listening')
-        origin = `${scheme}://localhost:${(server.address() as AddressInfo).port}`
+        origin = `${scheme}://localhost:${await openPort(server)}`
         close = async () => {
           await crosswind.close({ drainMs: 0 })
           server.close()
@@ -226,10 +221,7 @@ async function serve(
       ? http2.createSecureServer(http2Options(), listener as never)
       : http.createServer(listener)
   crosswind.attach(server, { requests: false })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const scheme = version === '2' ? 'https' : 'http'
-  const origin = `${scheme}://localhost:${(server.address() as AddressInfo).port}`
+  const origin = `${version === '2' ? 'https' : 'http'}://localhost:${await openPort(server)}`
   const client = connectHttp(version, origin, null)
   t.after(async () => {
     client.close()

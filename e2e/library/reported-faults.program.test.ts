@@ -6,7 +6,6 @@ import { once } from 'node:events'
 import { cp } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -17,6 +16,7 @@ import { io } from 'socket.io-client'
 import * as Y from 'yjs'
 import { connect, programs } from '../../client/node.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
+import { openPort } from '../../server/port-testing.ts'
 import { connectHttp } from '../clients/http-client.ts'
 import { startProxy } from '../network/cutting-proxy.ts'
 import { type Said, secureServer, start, texts, untilState } from './testing.ts'
@@ -56,8 +56,8 @@ const socketIoLabel = `Socket.IO ${version}`
 const originOf = (port: number) => `http://localhost:${port}`
 
 async function startSocketIo(t: TestContext): Promise<Chat> {
-  const http = createServer().listen(0, '127.0.0.1')
-  await once(http, 'listening')
+  const http = createServer()
+  const port = await openPort(http)
   const server = new SocketIo(http, { connectionStateRecovery: {}, pingInterval: 300, pingTimeout: 300 })
   t.after(() => void server.close())
   let newest: Socket | undefined
@@ -68,7 +68,7 @@ async function startSocketIo(t: TestContext): Promise<Chat> {
   })
   return {
     label: socketIoLabel,
-    origin: originOf((http.address() as AddressInfo).port),
+    origin: originOf(port),
     publish: (text) => server.to('room').emit('said', text),
     givenUp: () => new Promise((resolve) => newest?.once('disconnect', resolve)),
     follow(through) {
@@ -196,9 +196,7 @@ test('a WebSocket opens over HTTP/2 (Socket.IO 5067)', async (t) => {
 
   const server = await secureServer(t)
   const peer = new SocketIo(server)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = connectHttp('2', `https://localhost:${(server.address() as AddressInfo).port}`, null)
+  const client = connectHttp('2', `https://localhost:${await openPort(server)}`, null)
   t.after(() => {
     client.close()
     peer.close()

@@ -1,14 +1,14 @@
 // The library's two doors for tests: a server on a free port, and its clients.
 
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createSecureServer } from 'node:http2'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { type ConnectionState, type ConnectOptions, connect, type Room } from '../../client/connect.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type CrosswindOptions, createCrosswind, serverOptions } from '../../server/index.ts'
+import { openPort } from '../../server/port-testing.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { createNodePlatform } from '../clients/client.ts'
 
@@ -56,9 +56,7 @@ export async function start(
     if (cuts(request.url ?? '')) request.socket.destroy()
     else if (!elsewhere?.(request, response)) take(request, response)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const origin = `${isSecure ? 'https' : 'http'}://localhost:${(server.address() as AddressInfo).port}`
+  const origin = `${isSecure ? 'https' : 'http'}://localhost:${await openPort(server)}`
   const cut = () => {
     for (const socket of sockets) socket.destroy()
   }

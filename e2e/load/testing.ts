@@ -1,19 +1,14 @@
 // Servers for the load clients' tests.
 
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import https from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import tls from 'node:tls'
 import { ensureCertificate } from '../../certs/certificate.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
+import { openPort } from '../../server/port-testing.ts'
 
-const directory = await mkdtemp(join(tmpdir(), 'crosswind-load-'))
-const { cert, key } = await ensureCertificate({ directory, now: new Date() })
-await rm(directory, { recursive: true })
+const { cert, key } = await ensureCertificate({ directory: temporaryFolder(), now: new Date() })
 
 export async function startHttps(t: TestContext, onRequest: RequestListener) {
   const server = https.createServer({ cert, key }, onRequest)
@@ -32,11 +27,10 @@ export async function startTls(t: TestContext, onSocket: (socket: tls.TLSSocket)
 }
 
 async function listen(t: TestContext, server: tls.Server, cut: () => void): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await openPort(server)
   t.after(() => {
     server.close()
     cut()
   })
-  return `https://localhost:${(server.address() as AddressInfo).port}`
+  return `https://localhost:${port}`
 }

@@ -1,7 +1,8 @@
 // TCP relay that can cut, hold and refuse connections.
 
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { openPort } from '../../server/port-testing.ts'
 import { reset } from './reset.ts'
 
 export type CuttingProxy = Awaited<ReturnType<typeof startProxy>>
@@ -25,8 +26,7 @@ export async function startProxy(targetPort: number) {
     if (isHolding) return
     join(pair)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await openPort(server)
 
   function cut(): void {
     for (const [near, far] of pairs) {
@@ -36,7 +36,7 @@ export async function startProxy(targetPort: number) {
   }
 
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     cut,
     /** Cuts the clients' side alone: for the server the connections go on, silent. */
     strand() {

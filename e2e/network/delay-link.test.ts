@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { openPort } from '../../server/port-testing.ts'
 import { createManualTime } from '../../server/wire/testing.ts'
 import { createSeededRandom, type Timers } from '../../server/wire/time.ts'
 import { type Link, lateBetween, startLink } from './delay-link.ts'
@@ -27,9 +28,8 @@ interface Stage {
 }
 
 async function stage(t: TestContext, given: { profile?: Profile; timers?: Timers } = {}): Promise<Stage> {
-  const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port: targetPort } = server.address() as AddressInfo
+  const server = createServer({ allowHalfOpen: true })
+  const targetPort = await openPort(server)
   const link = await startLink({ targetPort, profile: short, random: createSeededRandom(1), ...given })
   t.after(() => link.close())
   t.after(() => server.close())

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Socket as EngineIo } from 'engine.io-client'
@@ -12,6 +11,7 @@ import { io } from 'socket.io-client'
 import socketCluster from 'socketcluster-client'
 import { WebSocket } from 'ws'
 import { temporaryFolder } from '../../server/folder-testing.ts'
+import { openPort } from '../../server/port-testing.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { type MeasuredServer, startServerProcess } from '../lab/server-process.ts'
@@ -119,10 +119,9 @@ async function adapter(name: string, code: string): Promise<string> {
 const open = 'export const open = () => undefined'
 
 test('the page has what start() returned for it, and of the adapter only open() and its imports', async (t) => {
-  const server = createServer({ cert, key }).listen(0, '127.0.0.1')
+  const server = createServer({ cert, key })
+  const address = `https://localhost:${await openPort(server)}/hub`
   t.after(() => server.close())
-  await once(server, 'listening')
-  const address = `https://localhost:${(server.address() as AddressInfo).port}/hub`
   await adapter(
     'words',
     `import fs from 'node:fs'

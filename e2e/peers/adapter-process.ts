@@ -9,7 +9,7 @@ import net from 'node:net'
 import { join, sep } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import tls from 'node:tls'
-import { pathToFileURL } from 'node:url'
+import { pathToFileURL, urlToHttpOptions } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 import { z } from 'zod'
 import { connections, modeNamed, modes } from '../../server/wire/modes.ts'
@@ -229,10 +229,11 @@ function isRunning(pid: number): boolean {
 }
 
 /** Resolves to the protocol that TLS negotiates; false for none, null without TLS. */
-async function protocolAt({ protocol, hostname, port }: URL): Promise<string | false | null> {
-  const host = hostname.replace(/^\[(.*)\]$/, '$1')
+async function protocolAt(url: URL): Promise<string | false | null> {
+  const { hostname, port } = urlToHttpOptions(url)
+  const host = hostname ?? ''
   const signal = AbortSignal.timeout(withinMs / 2)
-  if (!/^(https|wss):$/.test(protocol)) {
+  if (!/^(https|wss):$/.test(url.protocol)) {
     const socket = net.connect({ host, port: Number(port || 80) })
     try {
       await once(socket, 'connect', { signal })

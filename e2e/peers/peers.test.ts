@@ -1,14 +1,13 @@
 // `--peers`: valid words, the adapter of each, and errors in invalid words.
 
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { faultOf, imitatedModes, peerLabel, readPeers } from './peers.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'crosswind-peers-'))
-after(() => rmSync(folder, { recursive: true }))
+const folder = temporaryFolder()
 
 /** An empty file. */
 function adapter(name: string): string {
@@ -37,6 +36,20 @@ test('a peer is one of the lab’s own adapters, a file or a package', () => {
   assert.equal(name, 'koa')
   assert.match(entry, /node_modules.koa/)
   assert.deepEqual(['socket.io', 'my-hub'].map(peerLabel), ['Socket.IO', 'my-hub'])
+})
+
+test('a package is found in the working folder, also if the lab is elsewhere', (t) => {
+  const installed = join(folder, 'node_modules/my-adapter')
+  mkdirSync(installed, { recursive: true })
+  const exports = { '.': { import: './entry.js' } }
+  writeFileSync(join(installed, 'package.json'), JSON.stringify({ name: 'my-adapter', exports }))
+  writeFileSync(join(installed, 'entry.js'), '')
+  const before = process.cwd()
+  t.after(() => process.chdir(before))
+  process.chdir(folder)
+  const file = realpathSync(join(installed, 'entry.js'))
+  assert.deepEqual(peer('my-adapter'), { name: 'my-adapter', file })
+  assert.match(peer('koa').file, /node_modules.koa/)
 })
 
 test('the address of a system that is running follows the adapter', () => {

@@ -1,8 +1,10 @@
 // `--peers`: the adapters of systems to measure beside Crosswind, their names and deliberate faults.
 
 import { existsSync } from 'node:fs'
-import { basename, extname, isAbsolute, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { registerHooks } from 'node:module'
+import { basename, extname, isAbsolute, join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { isLoopback } from '../../server/security/access.ts'
 import { adapterFile } from '../lab/programs.ts'
 
 /** The adapters that are part of the lab, with the names that reports use for them. */
@@ -89,11 +91,32 @@ function adapterNamed(spec: string, word: string): Peer {
     return { name, file, ...(fault !== undefined && { fault }) }
   }
   try {
-    return { name, file: fileURLToPath(import.meta.resolve(name)) }
+    return { name, file: entryOf(name) }
   } catch (cause) {
     throw new Error(`--peers names "${name}", and no such package is installed; there are ${peerWords}.`, {
       cause,
     })
+  }
+}
+
+/** Of a package of the working folder, else of the lab's, which `npx` keeps elsewhere. */
+function entryOf(name: string): string {
+  const inFolder = pathToFileURL(join(process.cwd(), 'peers.js')).href
+  // `import.meta.resolve` takes no parent, and `require.resolve` refuses a package that is only for `import`.
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      const resolved = (parentURL: string) => next(specifier, { ...context, parentURL })
+      try {
+        return resolved(inFolder)
+      } catch {
+        return resolved(import.meta.url)
+      }
+    },
+  })
+  try {
+    return fileURLToPath(import.meta.resolve(name))
+  } finally {
+    hooks.deregister()
   }
 }
 
@@ -102,7 +125,7 @@ function readAddress(given: string, spec: string, word: string): string {
   const url = URL.parse(given)
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new Error(`--peers names "${word}": write its address as ${example}.`)
-  if (url.protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname))
+  if (url.protocol === 'http:' && !isLoopback(url.hostname))
     throw new Error(
       `--peers names "${word}": from an https page a browser opens http only on its own machine; write ${example}.`,
     )

@@ -1,13 +1,13 @@
 // What the programs of this folder share: certificate, HTTPS servers, figures, and being ready.
 
-import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import https from 'node:https'
-import type { AddressInfo, Server, Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { ensureCertificate } from '../../certs/certificate.ts'
+import { openPort } from '../../server/port-testing.ts'
 import { readFigures } from '../../server/process.ts'
 
 export const certificates = join(import.meta.dirname, '../../certs')
@@ -32,10 +32,9 @@ export function whenRead(request: Readable, run: (body: string) => void): void {
 }
 
 /** Resolves to its port. */
-export async function open(server: Server, host = '127.0.0.1'): Promise<number> {
-  server.on('connection', (socket: Socket) => socket.setNoDelay(true)).listen(0, host)
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
+export function open(server: Server, host = '127.0.0.1'): Promise<number> {
+  server.on('connection', (socket: Socket) => socket.setNoDelay(true))
+  return openPort(server, host)
 }
 
 /** Tells the lab, and ends when the lab does. `first` speaks HTTP/2, if one of both does. */

@@ -63,6 +63,24 @@ export function table(
   return { caption, columns: columns.map(columnOf), rows: rows.map((row) => row.map(cellOf)) }
 }
 
+/** Titles with their cells, as in a CSV table; the first column is text. */
+export function tableOf<Item>(
+  caption: string,
+  columns: readonly (readonly [
+    title: string,
+    cell: (item: Item) => string | number | null | undefined,
+    kind?: 'text',
+  ])[],
+  items: readonly Item[],
+): Table {
+  const titles = columns.map(([title, , kind]) => (kind ? text(title) : title))
+  return table(
+    caption,
+    titles,
+    items.map((item) => columns.map(([, cell]) => cell(item))),
+  )
+}
+
 /** For a terminal. */
 export function tableText({ caption, columns, rows }: Table): string {
   const left = columns.findIndex(({ kind }) => kind === 'number')

@@ -2,6 +2,7 @@
 
 import { natsServerVersion, startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
 import { sqsServerVersion, startSqsServer, startThief, type TestSqs } from '../../server/log/sqs-testing.ts'
+import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment, type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, names, numbers, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode, requireModes } from '../lab/mode-names.ts'
@@ -57,6 +58,10 @@ export const pubsub = defineExperiment({
         throw new Error(`--modes names ${name}: a user of pubsub waits for a message, and does not poll.`)
     return given
   },
+
+  plan: (options): Plan => ({
+    sessionMs: split(options.iterations, options.sessions).map((count) => sessionMs(options, count)),
+  }),
 
   async measure(options, lab): Promise<Run> {
     const { modes, users, brokers, iterations, sessions, processes, wait, warmup } = options
@@ -124,6 +129,21 @@ const leadMs = 100
 const betweenBurstsMs = 300
 /** Presence frames follow the last user for this long. */
 const settleMs = (users: number) => 500 + users * 1.2
+
+/** Estimates: to start a broker with its server and clients, to open a user, and until a burst is back. */
+const groupMs = 1500
+const openingMsPerUser = 2
+const burstMsPerUser = 0.15
+
+/** `count`: iterations. */
+function sessionMs({ modes, users, brokers, warmup }: Options, count: number): number {
+  const sizesMs = users.map((size) => {
+    const burstsMs = (Math.ceil(warmup / size) + count) * (leadMs + size * burstMsPerUser)
+    const openMs = groupMs + size * openingMsPerUser
+    return settleMs(size) + brokers.length * (openMs + burstsMs + count * betweenBurstsMs)
+  })
+  return modes.length * sizesMs.reduce((sum, ms) => sum + ms, 0)
+}
 
 interface About {
   readonly mode: string

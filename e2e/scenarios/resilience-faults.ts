@@ -1,8 +1,8 @@
 // Plans a run's faults from a seed and carries them out.
 
 import { createSeededRandom } from '../../server/wire/time.ts'
+import type { CuttableWindow } from '../load/cuttable-window.ts'
 import { brokenInputs, flood, sendBroken } from './resilience-attacks.ts'
-import type { FleetWindow } from './resilience-fleet.ts'
 import type { ServerUnderTest } from './resilience-server.ts'
 import type { FaultKind, FaultRecord } from './resilience-summary.ts'
 
@@ -111,7 +111,7 @@ export function planFaults(
 }
 
 interface FaultParts {
-  readonly windows: readonly FleetWindow[]
+  readonly windows: readonly CuttableWindow[]
   readonly server: ServerUnderTest
   readonly elapsed: () => number
   /** Deadline for finding a target, ms since the run began. */
@@ -166,7 +166,7 @@ const byKind: Readonly<Record<FaultKind, (fault: PlannedFault, parts: FaultParts
   async stall(fault, parts) {
     const { windows, pause } = parts
     const isOverflow = fault.how === 'until its queue overflows'
-    const isFit = (one: FleetWindow) =>
+    const isFit = (one: CuttableWindow) =>
       !one.isStalled && (!isOverflow || (one.mode.isPush && !one.record.isWriter))
     const window = await pickTarget(fault, parts, isFit)
     if (!window) return null
@@ -214,8 +214,8 @@ const lookMs = { least: 200, spread: 2000 }
 async function pickTarget(
   { draw }: PlannedFault,
   { windows, elapsed, endsAtMs, spareMs, pause }: FaultParts,
-  isFit: (window: FleetWindow) => boolean,
-): Promise<FleetWindow | undefined> {
+  isFit: (window: CuttableWindow) => boolean,
+): Promise<CuttableWindow | undefined> {
   while (elapsed() < endsAtMs) {
     const fit = windows.filter((window) => window.openForMs > spareMs && isFit(window))
     // All windows get their turn.
@@ -237,7 +237,7 @@ async function serverIsUp({ server, elapsed, endsAtMs, pause }: FaultParts): Pro
 const burstOf = { messages: 340, characters: 24_000 }
 
 async function burst(
-  author: FleetWindow | undefined,
+  author: CuttableWindow | undefined,
   lastsMs: number,
   pause: FaultParts['pause'],
 ): Promise<void> {

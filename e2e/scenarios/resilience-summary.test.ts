@@ -2,21 +2,18 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createWindowRecord, type Outage, type Seen, type WindowRecord } from '../load/cuttable-window.ts'
 import {
   accountFor,
   analyse,
   type BrowserRecord,
-  createWindowRecord,
   type FaultKind,
   type FaultRecord,
   isInTime,
   type MemorySample,
-  type Outage,
   type ResilienceRecord,
   type ResilienceSummary,
   returnsIn,
-  type Seen,
-  type WindowRecord,
 } from './resilience-summary.ts'
 
 /** `a-1@5`: message a-1 under number 5. */

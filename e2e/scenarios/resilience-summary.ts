@@ -1,59 +1,10 @@
 // Data of a resilience run, and its summary: deliveries, returns, memory, failures, the finding.
 
 import type { Figures } from '../../server/process.ts'
-import type { Message } from '../../server/wire/messages.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { ascending, median } from '../lab/statistics.ts'
+import type { Outage, Seen, WindowRecord } from '../load/cuttable-window.ts'
 import { count, seconds, several } from '../report/section.ts'
-
-export type Seen = Pick<Message, 'id' | 'seq'>
-
-/** A resume with `recovered: false`. */
-interface SnapshotMark {
-  /** Deliveries before it. */
-  readonly place: number
-  /** The log's newest number then: later numbers are live messages. */
-  readonly head: number
-}
-
-/** When a window was closed or disturbed; ms since the run began. */
-export interface Outage {
-  readonly fromMs: number
-  toMs: number | null
-}
-
-export type WindowRecord = ReturnType<typeof createWindowRecord>
-
-/** `mode`: at opening. */
-export function createWindowRecord(name: string, mode: string, isWriter: boolean) {
-  return {
-    name,
-    mode,
-    isWriter,
-    published: [] as string[],
-    /** Sequence numbers by acknowledged id. */
-    accepted: new Map<string, number>(),
-    /** Refused or superseded messages, with the reason. */
-    refused: [] as string[],
-    seen: [] as Seen[],
-    /** After its first opening. */
-    outages: [] as Outage[],
-    /** Cuts and stalls of its own connection. */
-    disturbances: [] as Outage[],
-    /** Received message frames, including those that the link dropped as known. */
-    frames: 0,
-    /** Resumes that delivered all missed messages. */
-    recovered: 0,
-    /** Resumes with a snapshot instead, which loses any missed messages. */
-    snapshots: [] as SnapshotMark[],
-    repairs: 0,
-    modeChanges: 0,
-    cuts: 0,
-    stalls: 0,
-    /** Counts by the sentence that ended a connection. */
-    reasons: new Map<string, number>(),
-  }
-}
 
 export type FaultKind = 'cut' | 'stall' | 'restart' | 'kill' | 'worker' | 'broker' | 'flood' | 'broken input'
 
@@ -124,7 +75,7 @@ export function acceptedOf(windows: readonly WindowRecord[]): ReadonlyMap<string
 export function accountFor(
   seen: readonly Seen[],
   accepted: ReadonlyMap<string, number>,
-  snapshots: readonly SnapshotMark[] = [],
+  snapshots: Readonly<WindowRecord['snapshots']> = [],
   inLog: ReadonlySet<string> = new Set(),
 ) {
   const everSeen = new Set(seen.map(({ id }) => id))

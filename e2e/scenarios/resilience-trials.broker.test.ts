@@ -7,9 +7,9 @@ import { test } from 'node:test'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { readOptions, runExperiment } from '../lab/experiment.ts'
 import { optionsOf } from '../lab/testing.ts'
+import { createWindowRecord, type Seen } from '../load/cuttable-window.ts'
 import { type FaultName, faultNames } from './named-faults.ts'
 import { experimentFor, resilience } from './resilience.ts'
-import { createWindowRecord, type Seen } from './resilience-summary.ts'
 import { countTrial, goThrough, namedFaults, planTrials } from './resilience-trials.ts'
 
 const read = (...flags: string[]) => optionsOf(namedFaults, ...flags)

@@ -10,6 +10,7 @@ import { file, flag, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { commandOf } from '../lab/programs.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
+import type { CuttableWindow, Seen, WindowRecord } from '../load/cuttable-window.ts'
 import { unfinishedName } from '../report/render.ts'
 import { count, nothing, seconds, type Table, table, text } from '../report/section.ts'
 import {
@@ -23,7 +24,6 @@ import {
 } from './named-faults.ts'
 import {
   channelOf,
-  type FleetWindow,
   isSettled,
   openFleet,
   requireWindowForEach,
@@ -32,7 +32,7 @@ import {
   untilOpen,
 } from './resilience-fleet.ts'
 import { readLog } from './resilience-server.ts'
-import { acceptedOf, accountFor, accountsOf, type Seen, type WindowRecord } from './resilience-summary.ts'
+import { acceptedOf, accountFor, accountsOf } from './resilience-summary.ts'
 
 const allFaults: readonly FaultName[] = Object.values(faultNames).flat()
 
@@ -223,7 +223,7 @@ export async function goThrough(
   const failures: string[] = []
   await using opened = new AsyncDisposableStack()
   let servers: FaultedServers | null = null
-  let windows: readonly FleetWindow[] = []
+  let windows: readonly CuttableWindow[] = []
   let untried: string | null = null
   let settledAfterMs: number | null = null
   let log: Outcome['log'] = { messages: [], isWhole: false }
@@ -290,7 +290,7 @@ async function meet(
   }
 }
 
-function closeAll(windows: readonly FleetWindow[]): void {
+function closeAll(windows: readonly CuttableWindow[]): void {
   for (const window of windows) window.close()
 }
 

@@ -14,12 +14,12 @@ import { requireMode } from '../lab/mode-names.ts'
 import { programs } from '../lab/programs.ts'
 import { makeServerFolder } from '../lab/server-process.ts'
 import type { Progress } from '../lab/terminal-output.ts'
+import type { CuttableWindow, Outage } from '../load/cuttable-window.ts'
 import { seconds } from '../report/section.ts'
 import { linkState, textShown } from '../windows/page.ts'
 import { carryOut, planFaults } from './resilience-faults.ts'
 import {
   channelOf,
-  type FleetWindow,
   isSettled,
   openFleet,
   requireWindowForEach,
@@ -35,7 +35,6 @@ import {
   type BrowserRecord,
   countFaults,
   type FaultRecord,
-  type Outage,
   type ResilienceRecord,
   type Run,
 } from './resilience-summary.ts'
@@ -225,7 +224,7 @@ async function goThrough(options: Options, plan: ReturnType<typeof planFaults>, 
 const followEveryMs = { terminal: 250, elsewhere: 5000 }
 
 function follow(
-  windows: readonly FleetWindow[],
+  windows: readonly CuttableWindow[],
   faults: readonly FaultRecord[],
   elapsed: () => number,
   wholeSeconds: number,

@@ -1,6 +1,7 @@
 // The 2012 WindComm paper: its methods, formulas and measurements, and a model of its methods.
 
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
+import { labelOf } from '../lab/mode-names.ts'
 import { createPaths, type Paths, type Profile } from '../network/profiles.ts'
 import { range } from '../report/section.ts'
 
@@ -197,3 +198,13 @@ export function lowered(words: string): string {
 
 /** `1.00 to 1.05`, or one figure when equal. */
 export const span = (values: readonly number[]) => range(values, (value) => value.toFixed(2))
+
+/** The paper's word for its methods, otherwise the mode's label. */
+export function modeWords(mode: string): string {
+  const method = methodOf(mode)
+  return method ? methodWords[method] : labelOf(mode)
+}
+
+export function cellLabel(site: string, mode: string): string {
+  return `${capital(site)}, ${modeWords(mode)}`
+}

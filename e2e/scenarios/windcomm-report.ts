@@ -1,22 +1,6 @@
-// Report of a WindComm run: its sections, figures and tables.
+// Report of a WindComm run: its sections, tables and what they find.
 
-import * as Plot from '@observablehq/plot'
-import { paperBoundMs } from '../lab/clock.ts'
-import { labelOf } from '../lab/mode-names.ts'
-import { hasArrived, totals } from '../lab/samples.ts'
-import { median } from '../lab/statistics.ts'
-import { describePackets } from '../lab/testbed.ts'
-import {
-  asOnePath,
-  cumulative,
-  distribution,
-  inRows,
-  panelName,
-  rowName,
-  svg,
-  timeAxis,
-} from '../report/charts.ts'
-import { lineColour } from '../report/figure-file.ts'
+import { totals } from '../lab/samples.ts'
 import {
   count,
   figure,
@@ -27,26 +11,26 @@ import {
   type Section,
   signed,
   spread,
-  type Table,
-  table,
-  text,
+  tableOf,
 } from '../report/section.ts'
+import { meansFigure } from './windcomm-figures.ts'
+import { clocksSection, doubtsSection, lossyNetworks, networksSection } from './windcomm-method.ts'
 import {
   baseline,
   capital,
+  cellLabel,
   lowered,
   methodOf,
-  methodWords,
   modeOf,
+  modeWords,
   paperTests,
   span,
 } from './windcomm-paper.ts'
+import { siteSections } from './windcomm-sites.ts'
 import {
   type CellSummary,
   type Check,
-  cellOf,
   formulaWithin,
-  latencyMs,
   modelRuns,
   pointsWords,
   ratioWithin,
@@ -54,7 +38,6 @@ import {
   type WindRun,
   type WindSummary,
 } from './windcomm-summary.ts'
-import type { LinkUse, Site, WindSample } from './windcomm-testbed.ts'
 
 export function sectionsOf(run: WindRun, summary: WindSummary): readonly Section[] {
   const [means, ...beside] = tableOneSections(summary)
@@ -73,34 +56,6 @@ export function sectionsOf(run: WindRun, summary: WindSummary): readonly Section
     clocksSection(summary),
     doubtsSection(summary),
   ]
-}
-
-/** The paper's word for its methods, otherwise the mode's label. */
-function modeWords(mode: string): string {
-  const method = methodOf(mode)
-  return method ? methodWords[method] : labelOf(mode)
-}
-
-function cellLabel(site: string, mode: string): string {
-  return `${capital(site)}, ${modeWords(mode)}`
-}
-
-/** Titles with their cells, as in a CSV table; the first column is text. */
-function tableOf<Item>(
-  caption: string,
-  columns: readonly (readonly [
-    title: string,
-    cell: (item: Item) => string | number | null | undefined,
-    kind?: 'text',
-  ])[],
-  items: readonly Item[],
-): Table {
-  const titles = columns.map(([title, , kind]) => (kind ? text(title) : title))
-  return table(
-    caption,
-    titles,
-    items.map((item) => columns.map(([, cell]) => cell(item))),
-  )
 }
 
 const outcomes: Readonly<Record<Check['outcome'], string>> = {
@@ -266,89 +221,6 @@ function predictionsSection({ predictions, rateHz, intervalMs }: WindSummary): S
   }
 }
 
-function siteSections(run: WindRun, { name, windows }: Site): readonly Section[] {
-  const cells = run.modes.map((mode) => ({
-    mode,
-    label: capital(modeWords(mode)),
-    colour: methodOf(mode) ? 'var(--accent)' : 'var(--peer)',
-    samples: cellOf(run, name, mode).filter(hasArrived),
-  }))
-  const place = capital(name)
-  if (cells.every(({ samples }) => samples.length === 0))
-    return [{ title: place, paragraphs: ['Nothing arrived: there is nothing to draw.'] }]
-  const startMs = run.readings[0]?.acceptedAt ?? 0
-  const secondsAt = (ms: number) => (ms - startMs) / 1000
-  const rows = cells.map(({ label, colour, samples }) => ({
-    label,
-    colour,
-    values: samples.map((sample) => ({
-      ms: latencyMs(sample),
-      atSeconds: secondsAt(sample.acceptedAt),
-      key: sample.place,
-      block: 1,
-    })),
-  }))
-  const curves = rows.map((row, order) => ({
-    ...row,
-    colour: lineColour(order),
-    isDashed: false,
-    expected: run.readings.length,
-  }))
-  const stalls = stallsIn(cells.find(({ mode }) => mode === baseline)?.samples ?? [], secondsAt)
-  const shaded =
-    stalls.length === 0
-      ? `WebSocket never took ${stalledTimes} times its median.`
-      : `Shaded: WebSocket took more than ${stalledTimes} times its median, ${stalls.length === 1 ? 'once' : `${stalls.length} times`}. There the way down stalled, or this machine, and every method is late. If only the polling methods are late, it was the way up.`
-  return [
-    {
-      title: `${place}: how the times spread`,
-      figure: {
-        caption: `One way, in milliseconds (logarithmic), to ${windows === 'browser' ? 'windows of a real browser' : 'clients without a browser'}. A dot is one reading; its height only separates it from others. Below: the middle half (thick), the 5th to the 95th percentile (thin) and the median.`,
-        description: `Distribution of latencies at ${place} for ${rows.map(({ label }) => label).join('; ')}. The table of all cells gives the same in figures.`,
-        draw: (width) => distribution(rows, width),
-      },
-      figures: [
-        {
-          caption: `How many of all readings had arrived within a time, in milliseconds (logarithmic). A line crosses 50 % at its median. A steep line is a method that takes about as long each time; polling’s is slanted, as a reading waits for the next request. Where two cross, neither is faster for all readings.${curves.some(({ values, expected }) => values.length < expected) ? ' A line that ends below 100 % lost the rest.' : ''}`,
-          description: `Cumulative distribution of latencies at ${place} for ${rows.map(({ label }) => label).join('; ')}.`,
-          draw: (width) => cumulative(curves, width),
-        },
-      ],
-    },
-    {
-      title: `${place}: all methods through the same minutes`,
-      figure: {
-        caption: `One way, in milliseconds (logarithmic), by the time at which the server had the reading. ${shaded}`,
-        description: `Latency of each reading at ${place} over the run; ${stalls.length} stalls of the way down.`,
-        draw: (width) => courseFigure(rows, stalls, width),
-      },
-    },
-  ]
-}
-
-/** Multiple of WebSocket's median above which a reading counts as stalled. */
-const stalledTimes = 2
-
-/** From the first delayed reading to the last one's arrival. */
-function stallsIn(
-  samples: readonly (WindSample & { readonly receivedAt: number })[],
-  secondsAt: (ms: number) => number,
-): readonly Stretch[] {
-  if (samples.length === 0) return []
-  const most = stalledTimes * median(samples.map(latencyMs))
-  const stalls: [number, number][] = []
-  let wasStalled = false
-  for (const sample of samples) {
-    const isStalled = latencyMs(sample) > most
-    const last = stalls.at(-1)
-    const [from, to] = [secondsAt(sample.acceptedAt), secondsAt(sample.receivedAt)]
-    if (isStalled && wasStalled && last) last[1] = Math.max(last[1], to)
-    else if (isStalled) stalls.push([from, to])
-    wasStalled = isStalled
-  }
-  return stalls
-}
-
 /** For the terminal. */
 export const cellsTable = ({ cells }: WindSummary) =>
   tableOf<CellSummary>(
@@ -451,249 +323,3 @@ const testsTable = (tests: readonly TestSummary[], caption: string, p: string) =
     ],
     tests,
   )
-
-/** What those that lose packets did, over all methods. */
-const lossyNetworks = ({ sites, links }: WindSummary) =>
-  sites.flatMap(({ name, profile: { loss } }) => {
-    if (!loss) return []
-    const uses = links.filter(({ site }) => site === name).flatMap(({ packets }) => packets ?? [])
-    return [{ name: capital(name), ...describePackets(loss, uses, 'cubic') }]
-  })
-
-const packetWords =
-  'A network with loss carries IP packets: the server is on a host of its own, in a network namespace, and each method at each site reaches it over a path of its own. Both hosts’ TCP is Linux’s, with CUBIC; --faster does not scale its timeouts. The model of the methods knows no loss.'
-
-function networksSection(summary: WindSummary): Section {
-  const { sites, links } = summary
-  const ways = sites.flatMap(({ profile, ...site }) =>
-    (['down', 'up'] as const).map((way) => ({ ...site, way, profile, ...profile[way] })),
-  )
-  const kilobytes = (bytes: number) => count(Math.round(bytes / 1000))
-  return {
-    title: 'The networks',
-    tables: [
-      tableOf<(typeof ways)[number]>(
-        'Profiles as run, each direction; milliseconds',
-        [
-          ['Site', ({ name }) => capital(name)],
-          ['Way', ({ way }) => way, 'text'],
-          ['Floor', ({ floorMs }) => floorMs],
-          ['Queue, mean', ({ queueMeanMs }) => queueMeanMs],
-          ['Queue, sd', ({ queueSdMs }) => queueSdMs],
-          ['Correlation', ({ correlationMs }) => correlationMs],
-          ['Stalls a minute', ({ stalls }) => (stalls ? figure(60 * stalls.perSecond) : nothing)],
-          ['Stall', ({ stalls }) => (stalls ? interval([stalls.leastMs, stalls.mostMs]) : nothing)],
-          ['kbit/s', ({ profile: { kilobitsPerSecond: rate } }) => (rate === null ? nothing : count(rate))],
-          ['Seed', ({ seed }) => String(seed)],
-          ['Windows', ({ windows }) => (windows === 'browser' ? 'browser' : 'clients'), 'text'],
-        ],
-        ways,
-      ),
-      tableOf<LinkUse>(
-        'Links, from their start to the end of the run; late in milliseconds',
-        [
-          ['Site, method', ({ site, mode }) => cellLabel(site, mode)],
-          ['Connections', ({ opened }) => (opened === null ? nothing : count(opened))],
-          ['Up, kB', ({ upBytes }) => kilobytes(upBytes)],
-          ['Down, kB', ({ downBytes }) => kilobytes(downBytes)],
-          ['Late, counting', ({ lateMs }) => lateMs],
-          ['Down, mean', ({ down }) => down.meanMs],
-          ['p99', ({ down }) => down.p99Ms],
-          ['Max.', ({ down }) => down.maxMs],
-          ['Up, mean', ({ up }) => up.meanMs],
-          ['p99', ({ up }) => up.p99Ms],
-          ['Max.', ({ up }) => up.maxMs],
-        ],
-        links,
-      ),
-    ],
-    paragraphs: [
-      'Each method at each site has its own link: a relay on this machine that delays every byte in each direction, in order, including handshakes. No two methods share a connection or a queue; one seed per site gives all of them the same course of queues and stalls.',
-      'A queue is log-normal and correlated over the given time; a stall is a burst of loss that TCP waits out: what enters during it leaves at its end, in order. Late is the link’s own error: when it released something minus when it was due. “Counting” is the mean of both directions while readings counted; the other figures include the opening of the windows.',
-      ...(lossyNetworks(summary).length > 0 ? [packetWords] : []),
-      ...sites.map(({ name, profile }) => `${capital(name)}: ${profile.source}`),
-    ],
-  }
-}
-
-function clocksSection({ clock }: WindSummary): Section {
-  type Clock = (typeof clock.before)[number]
-  const afterOf = ({ name }: Clock) => clock.after.find((one) => one.name === name)
-  const exchanged = (one: Clock | undefined) =>
-    one ? `${signed(one.offsetMs)} ± ${figure(one.boundMs)}` : nothing
-  return {
-    title: 'Clocks',
-    tables: [
-      tableOf<Clock>(
-        'Clocks against the server’s, in milliseconds',
-        [
-          ['Clock', ({ name }) => name],
-          ['Before, by exchanges', exchanged],
-          ['Off at most', ({ errorMs }) => errorMs],
-          ['After, by exchanges', (before) => exchanged(afterOf(before))],
-          ['Off at most', (before) => afterOf(before)?.errorMs],
-        ],
-        clock.before,
-      ),
-    ],
-    paragraphs: [
-      `One machine has one clock, and nothing was added to any stamp. Before and after, this process was compared with the server by exchanges over an undelayed path, and each page with this process by the machine’s clock. No stamp is off by more than ${figure(clock.largestErrorMs)} ms; above ${paperBoundMs} ms a run is rejected, as in the paper.`,
-    ],
-  }
-}
-
-export function method({ cells, warmUpReadings, readings, serverCpuMs, serialLine }: WindSummary) {
-  return [
-    'A latency runs from the server’s stamp when it accepts the reading (acceptedAt) to the moment at which a window has the bytes, before it parses them: the paper’s t4 − t0. It includes the time in which the log stores the reading.',
-    `A real sensor’s serial line takes additional time before that, about 23 ms for 22 bytes at 9,600 baud, the same for every method. The simulated sensor’s frames took ${figure(serialLine.meanMs)} ms on average (p99 ${figure(serialLine.p99Ms)}) from their first byte until the server had the reading. Neither is part of a latency.`,
-    `${count(warmUpReadings)} readings were excluded after every window was open and had one; the next ${count(readings)} count, the same for every window, by their ids in the log. Windows are real Chromium’s, which process the wind without drawing it, or clients in Node: the web app’s own link over the same transports.`,
-    'The paper’s methods run over HTTP/1.1, as in 2012, each window with its own connections; the others over HTTP/2. Everything uses TLS, which the paper did not: it costs no round trip once a connection is established. The paper’s Δ also had to cover parsing and display.',
-    `The server used ${figure(serverCpuMs / 1000)} s of processor time for ${count(readings * cells.length)} deliveries.`,
-  ]
-}
-
-function doubtsSection(summary: WindSummary): Section {
-  const { clock, drifts, cells, readings } = summary
-  const drifted = drifts.filter(({ pCorrected }) => pCorrected <= 0.01)
-  const drift = ({ site, mode, differenceMs, ci99Ms }: (typeof drifts)[number]) =>
-    `${cellLabel(site, mode)} ${signed(differenceMs)} ms (${interval(ci99Ms)})`
-  const trend = `from the first to the last third of the readings, at 99 %, corrected for ${drifts.length} cells`
-  const worth = cells.flatMap(({ effectiveN }) => effectiveN ?? [])
-  const { lost } = totals(cells)
-  const all = count(readings * cells.length)
-  return {
-    title: 'Doubts',
-    paragraphs: [
-      lossyNetworks(summary).length > 0
-        ? 'Simulation: no packet left this machine.'
-        : 'Simulation: no packet left this machine. The links delay bytes in order; slow start, congestion windows, acknowledgements and the loss of single packets are not modelled, and a burst of loss is a stall of the whole path.',
-      `Clock: no stamp is off by more than ${figure(clock.largestErrorMs)} ms; a difference that two windows’ clocks could cause is left open.`,
-      drifts.length === 0
-        ? 'Drift: too few readings arrived to look for a trend.'
-        : `Drift: ${drifted.length === 0 ? `none was found ${trend}` : `${trend}, the mean changed: ${drifted.map(drift).join('; ')}`}. All methods ran at once, so a trend of network or machine affects all of them.`,
-      worth.length === 0
-        ? 'Dependence: nothing arrived.'
-        : `Dependence: consecutive readings resemble each other; the ${count(readings)} readings of a cell are worth ${count(Math.min(...worth))} to ${count(Math.max(...worth))} independent ones. This is one session: another would draw other stalls, and its means may differ by more than these intervals say.`,
-      lost === 0
-        ? `Lost: none of ${all} deliveries was.`
-        : `Lost: ${count(lost)} of ${all} deliveries were, and are in no mean; if the slow ones were lost, the means are too low.`,
-    ],
-  }
-}
-
-interface MeanRow {
-  readonly label: string
-  readonly note?: string
-  /** Filled dot, ms; null without arrivals. */
-  readonly measured: number | null
-  /** Hollow dots. */
-  readonly others?: readonly number[]
-  /** Solid and dotted vertical line. */
-  readonly formula?: number | null
-  readonly worst?: number | null
-  /** Box from the smallest to the largest. */
-  readonly range?: readonly [number, number]
-}
-
-function meansFigure(rows: readonly MeanRow[], width: number): string {
-  const half = 0.16
-  const placed = rows.map((row, place) => ({ ...row, y: place + 0.7 }))
-  const pointsOf = (pick: (row: MeanRow) => readonly (number | null | undefined)[]) =>
-    placed.flatMap((row) =>
-      pick(row)
-        .filter((ms) => ms != null)
-        .map((ms) => ({ ms, y: row.y, from: row.y - half, to: row.y + half })),
-    )
-  const drawn = pointsOf(({ measured, others = [], formula, worst, range = [] }) => {
-    return [measured, ...others, formula, worst, ...range]
-  })
-  const upright = { x1: 'ms', x2: 'ms', y1: 'from', y2: 'to', stroke: 'var(--ink)', strokeWidth: 2 } as const
-  const dot = { x: 'ms', y: 'y', r: 5 } as const
-  return svg({
-    width,
-    ...inRows(rows.length, 44),
-    x: { ...timeAxis(drawn.map(({ ms }) => ms)), grid: true, label: 'ms', labelAnchor: 'right' },
-    marks: [
-      Plot.rect(
-        placed.filter(({ range }) => range),
-        {
-          x1: ({ range }) => range?.[0],
-          x2: ({ range }) => range?.[1],
-          y1: ({ y }) => y - half,
-          y2: ({ y }) => y + half,
-          fill: 'var(--shade)',
-          stroke: 'var(--soft)',
-          strokeWidth: 0.6,
-        },
-      ),
-      Plot.link(
-        pointsOf(({ formula }) => [formula]),
-        upright,
-      ),
-      Plot.link(
-        pointsOf(({ worst }) => [worst]),
-        { ...upright, strokeDasharray: '2 3' },
-      ),
-      Plot.dot(
-        pointsOf(({ others = [] }) => others),
-        { ...dot, fill: 'var(--paper)', stroke: 'var(--peer)', strokeWidth: 1.8 },
-      ),
-      Plot.dot(
-        pointsOf(({ measured }) => [measured]),
-        { ...dot, fill: 'var(--accent)', stroke: 'var(--paper)', strokeWidth: 1 },
-      ),
-      Plot.text(placed, {
-        y: ({ y }) => y - 0.4,
-        text: ({ label, note = '' }) => `${label}   ${note}`.trimEnd(),
-        ...rowName,
-      }),
-    ],
-  })
-}
-
-interface CourseRow {
-  readonly label: string
-  readonly colour: string
-  readonly values: readonly { readonly atSeconds: number; readonly ms: number }[]
-}
-
-type Stretch = readonly [fromSeconds: number, toSeconds: number]
-
-/** One panel per mode, with the downstream stalls shaded. */
-function courseFigure(rows: readonly CourseRow[], stalls: readonly Stretch[], width: number): string {
-  const isNarrow = width < 500
-  const labels = rows.map(({ label }) => ({ label }))
-  const axis = timeAxis(rows.flatMap(({ values }) => values.map(({ ms }) => ms)))
-  const lengthSeconds = Math.max(0, ...rows.map(({ values }) => values.at(-1)?.atSeconds ?? 0))
-  const shaded = stalls.map((stall) => visible(stall, lengthSeconds / width))
-  const shades = labels.flatMap(({ label }) => shaded.map(([from, to]) => ({ label, from, to })))
-  return svg({
-    width,
-    height: rows.length * 92 + 60,
-    marginLeft: 40,
-    marginRight: 8,
-    marginTop: 22,
-    marginBottom: 40,
-    fy: { axis: null, domain: labels.map(({ label }) => label), padding: 0.26 },
-    x: { label: 's', labelAnchor: 'right', ticks: isNarrow ? 5 : 10 },
-    y: { ...axis, label: null, grid: true },
-    marks: [
-      Plot.rectX(shades, { x1: 'from', x2: 'to', fy: 'label', fill: 'var(--line)', fillOpacity: 0.7 }),
-      ...rows.map(({ label, colour, values }) =>
-        Plot.dot(values, {
-          x: 'atSeconds',
-          y: 'ms',
-          fy: () => label,
-          render: asOnePath(colour, isNarrow ? 1.4 : 1.8, 0.85),
-        }),
-      ),
-      Plot.text(labels, { fy: 'label', text: 'label', dy: -3, ...panelName }),
-    ],
-  })
-}
-
-/** At least three pixels wide. */
-function visible([from, to]: Stretch, secondsPerPixel: number): Stretch {
-  const missing = Math.max(0, 3 * secondsPerPixel - (to - from)) / 2
-  return [from - missing, to + missing]
-}

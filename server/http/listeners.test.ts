@@ -2,31 +2,27 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import net from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import tls from 'node:tls'
 import Koa from 'koa'
 import websockify from 'koa-websocket'
 import { ensureCertificate } from '../../certs/certificate.ts'
+import { temporaryFolder } from '../folder-testing.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
 import { processTimers } from '../process.ts'
 import { testConfig } from '../testing.ts'
 import { Budget } from '../transports/budget.ts'
 import { type ListenerSettings, listen } from './listeners.ts'
 
-let folder: string
+const directory = temporaryFolder()
 let settings: ListenerSettings
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'crosswind-listeners-'))
-  const { cert, key } = await ensureCertificate({ directory: folder, now: new Date() })
+  const { cert, key } = await ensureCertificate({ directory, now: new Date() })
   settings = { ...testConfig, ...testConfig.limits, cert, key }
 })
-after(() => rm(folder, { recursive: true, force: true }))
 
 /** Listens with an application that neither reads nor answers requests. */
 async function listenDeaf() {

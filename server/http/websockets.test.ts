@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http2 from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { WebSocket } from 'ws'
+import { openPort } from '../port-testing.ts'
 import { connectTaker } from './websockets.ts'
 
 /** Less than the 5 s after which the server gives up on a peer that does not close its side. */
@@ -30,10 +30,9 @@ test('a stream ends with the closing handshake, even if the client leaves its si
       origins: { ports: () => [], allowedOrigins: [] },
     }),
   )
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await openPort(server)
   opened.defer(() => void server.close())
-  const client = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const client = http2.connect(`http://127.0.0.1:${port}`)
   opened.defer(() => client.destroy())
   await once(client, 'remoteSettings')
 

@@ -1,9 +1,7 @@
 // What programs read and write over HTTP: types, and texts that cost too much.
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Router from '@koa/router'
@@ -19,6 +17,7 @@ import { RateLimit } from '../hub/rate-limit.ts'
 import { foldAt } from '../log/folding.ts'
 import { ampleLimits, countTo } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
+import { openPort } from '../port-testing.ts'
 import { processTimers } from '../process.ts'
 import { Access } from '../security/access.ts'
 import { requireSession } from '../security/middleware.ts'
@@ -73,14 +72,13 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     settings: () => ({ editor: 'shared' }),
   })
   const app = new Koa().use(answerErrors).use(requireSession(access)).use(router.routes())
-  const server = createServer(app.callback()).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const server = createServer(app.callback())
+  const port = await openPort(server)
   t.after(async () => {
     server.close()
     await log.close()
     await Promise.all([documents.close(), texts.close()])
   })
-  const { port } = server.address() as AddressInfo
   let ids = 0
   const nextId = () => {
     ids += 1

@@ -5,7 +5,6 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Router from '@koa/router'
@@ -13,6 +12,7 @@ import { JSDOM } from 'jsdom'
 import Koa from 'koa'
 import { temporaryFolder } from '../folder-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
+import { openPort } from '../port-testing.ts'
 import { Access } from '../security/access.ts'
 import type { Permission } from '../security/grants.ts'
 import { requireSession, securityHeaders } from '../security/middleware.ts'
@@ -49,10 +49,9 @@ async function start(t: TestContext, files: Files | null, { isOpen = true } = {}
     .use(securityHeaders)
     .use(requireSession(access))
     .use(router.routes())
-  const server = createServer(app.callback()).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const server = createServer(app.callback())
+  const port = await openPort(server)
   t.after(() => server.close())
-  const { port } = server.address() as AddressInfo
   const ask = (path: string, headers: Readonly<Record<string, string>> = {}) =>
     fetch(`http://127.0.0.1:${port}${path}`, { headers })
   /** Sends the path unchanged: fetch resolves dots. */

@@ -328,7 +328,7 @@ test('the invitation link needs no escaping', async () => {
 })
 
 test('isLoopback knows the addresses that only this machine reaches', () => {
-  for (const host of ['localhost', '127.0.0.1', '127.8.8.8', '::1'])
+  for (const host of ['localhost', '127.0.0.1', '127.8.8.8', '::1', new URL('https://[::1]:8443').hostname])
     assert.equal(isLoopback(host), true, host)
   for (const host of [
     '0.0.0.0',

@@ -30,9 +30,9 @@ export function originFor(host: string, port: number): string {
 
 export const isWildcard = (host: string) => host === '0.0.0.0' || host === '::'
 
-/** Whether only this machine can connect. An unusual spelling counts as public. */
+/** Whether only this machine can connect. `host` may be a URL's. An unusual spelling counts as public. */
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
+  return ['localhost', '::1', '[::1]'].includes(host) || (isIPv4(host) && host.startsWith('127.'))
 }
 
 export const joinPath = '/join'

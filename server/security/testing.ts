@@ -1,14 +1,13 @@
 // For the tests of this folder: a key, a day, invitations, an application with real sockets.
 
 import { createSecretKey } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import Router from '@koa/router'
 import Koa from 'koa'
 import { temporaryFolder } from '../folder-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
+import { openPort } from '../port-testing.ts'
 import { type Access, makeInvitation } from './access.ts'
 import type { Permission } from './grants.ts'
 import { crossOrigin, mountSession, requireSession, securityHeaders } from './middleware.ts'
@@ -51,9 +50,8 @@ export async function startTestApp(test: TestContext, access: Access) {
   app.use((ctx) => {
     ctx.body = `behind the door: ${ctx.path}`
   })
-  const server = createServer(app.callback()).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const server = createServer(app.callback())
+  const origin = `http://127.0.0.1:${await openPort(server)}`
   test.after(() => server.close())
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return (path: string, init: RequestInit = {}) => fetch(origin + path, { redirect: 'manual', ...init })
 }

@@ -1,10 +1,10 @@
 // A serial port's life, and what a polled sensor receives, on ports that never touch a device.
 
 import assert from 'node:assert/strict'
-import { chmodSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../folder-testing.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { openSerialPort, type Polling } from './serial-port.ts'
 import { FakePort } from './testing.ts'
@@ -109,8 +109,7 @@ test('a port that opens and stays silent is retried ever more slowly', () => {
 })
 
 function pathsFor(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'crosswind-device-'))
-  t.after(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const [device, other, link] = [join(folder, 'ttyUSB0'), join(folder, 'ttyUSB1'), join(folder, 'by-id')]
   writeFileSync(device, '', { mode: 0o600 })
   writeFileSync(other, '')

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { modeNamed, modes } from '../../server/wire/modes.ts'
-import { choiceReason, choices, drawback, type Trial } from './diagnosis.ts'
+import { choiceReason, choices, drawback, streamWords, type Trial } from './diagnosis.ts'
 
-/** Chooses among these modes, which get through; those in `cut` are cut when idle. */
-function chosenOf(names: readonly string[], cut: readonly string[] = []) {
-  const trials = modes.map(
+/** These modes get through; those in `cut` are cut when idle. */
+const trialsOf = (names: readonly string[], cut: readonly string[] = []) =>
+  modes.map(
     (mode): Trial => ({
       ...{ mode, serverHttp: mode.http, closing: null },
       openMs: names.includes(mode.name) ? 5 : null,
@@ -15,7 +15,9 @@ function chosenOf(names: readonly string[], cut: readonly string[] = []) {
       cutAfterMs: cut.includes(mode.name) ? 10_000 : null,
     }),
   )
-  const [best] = choices(trials)
+
+function chosenOf(names: readonly string[], cut: readonly string[]) {
+  const [best] = choices(trialsOf(names, cut))
   assert.ok(best)
   return [best.mode.name, choiceReason(best)]
 }
@@ -44,12 +46,25 @@ test("the reason names the mode's advantage, or what did not get through", () =>
       /no stream gets through, so windows have to poll/,
     ],
     [['streaming/2', 'websocket/2'], [], 'websocket/2', /nothing that works in every browser gets through/],
-    [['sse/2', 'polling/2'], ['sse/2'], 'sse/2', /it delivers at once, even though idle connections are cut/],
+    [all, ['sse/2', 'sse/1.1'], 'websocket/1.1', /it works in every browser/],
+    [all, all, 'sse/2', /it delivers at once, even though idle connections are cut/],
   ] as const) {
     const [chosen, words] = chosenOf(names, cut)
     assert.equal(chosen, name)
     assert.match(String(words), reason)
   }
+})
+
+test('without a mode that gets through there is no choice', () => {
+  assert.deepEqual(choices(trialsOf([])), [])
+})
+
+test('streams are named by their modes, also when none gets through', () => {
+  assert.equal(streamWords(trialsOf(['streaming/2', 'websocket/2'])), 'Streams flow: streaming/2.')
+  assert.equal(
+    streamWords(trialsOf(['websocket/1.1'])),
+    'No stream gets through (sse/2, sse/1.1, streaming/2).',
+  )
 })
 
 test('names the drawback that keeps a faster mode from being chosen for everyone', () => {

@@ -87,7 +87,8 @@ export function streamWords(trials: readonly Trial[]): string {
     return `Streams are held back (${names(heldBack)}): complete responses arrive, but nothing of a response that stays open. A proxy buffers it (in nginx: proxy_buffering off).`
   const open = streams.filter(getsThrough)
   const deaf = streams.filter((trial) => trial.openMs !== null && !getsThrough(trial))
-  const words = open.length === 0 ? 'No stream (SSE) gets through.' : `Streams (SSE) flow: ${names(open)}.`
+  const words =
+    open.length === 0 ? `No stream gets through (${names(streams)}).` : `Streams flow: ${names(open)}.`
   if (deaf.length === 0) return words
   return `${words} Nothing sent over ${names(deaf)} arrives: a proxy holds requests back until they end (in nginx: proxy_request_buffering off).`
 }

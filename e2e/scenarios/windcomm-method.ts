@@ -1,0 +1,138 @@
+// How a WindComm run was measured, for its report: networks, clocks, method, doubts.
+
+import { paperBoundMs } from '../lab/clock.ts'
+import { totals } from '../lab/samples.ts'
+import { describePackets } from '../lab/testbed.ts'
+import { count, figure, interval, nothing, type Section, signed, tableOf } from '../report/section.ts'
+import { capital, cellLabel } from './windcomm-paper.ts'
+import type { WindSummary } from './windcomm-summary.ts'
+import type { LinkUse } from './windcomm-testbed.ts'
+
+/** What those that lose packets did, over all methods. */
+export const lossyNetworks = ({ sites, links }: WindSummary) =>
+  sites.flatMap(({ name, profile: { loss } }) => {
+    if (!loss) return []
+    const uses = links.filter(({ site }) => site === name).flatMap(({ packets }) => packets ?? [])
+    return [{ name: capital(name), ...describePackets(loss, uses, 'cubic') }]
+  })
+
+const packetWords =
+  'A network with loss carries IP packets: the server is on a host of its own, in a network namespace, and each method at each site reaches it over a path of its own. Both hosts’ TCP is Linux’s, with CUBIC; --faster does not scale its timeouts. The model of the methods knows no loss.'
+
+export function networksSection(summary: WindSummary): Section {
+  const { sites, links } = summary
+  const ways = sites.flatMap(({ profile, ...site }) =>
+    (['down', 'up'] as const).map((way) => ({ ...site, way, profile, ...profile[way] })),
+  )
+  const kilobytes = (bytes: number) => count(Math.round(bytes / 1000))
+  return {
+    title: 'The networks',
+    tables: [
+      tableOf<(typeof ways)[number]>(
+        'Profiles as run, each direction; milliseconds',
+        [
+          ['Site', ({ name }) => capital(name)],
+          ['Way', ({ way }) => way, 'text'],
+          ['Floor', ({ floorMs }) => floorMs],
+          ['Queue, mean', ({ queueMeanMs }) => queueMeanMs],
+          ['Queue, sd', ({ queueSdMs }) => queueSdMs],
+          ['Correlation', ({ correlationMs }) => correlationMs],
+          ['Stalls a minute', ({ stalls }) => (stalls ? figure(60 * stalls.perSecond) : nothing)],
+          ['Stall', ({ stalls }) => (stalls ? interval([stalls.leastMs, stalls.mostMs]) : nothing)],
+          ['kbit/s', ({ profile: { kilobitsPerSecond: rate } }) => (rate === null ? nothing : count(rate))],
+          ['Seed', ({ seed }) => String(seed)],
+          ['Windows', ({ windows }) => (windows === 'browser' ? 'browser' : 'clients'), 'text'],
+        ],
+        ways,
+      ),
+      tableOf<LinkUse>(
+        'Links, from their start to the end of the run; late in milliseconds',
+        [
+          ['Site, method', ({ site, mode }) => cellLabel(site, mode)],
+          ['Connections', ({ opened }) => (opened === null ? nothing : count(opened))],
+          ['Up, kB', ({ upBytes }) => kilobytes(upBytes)],
+          ['Down, kB', ({ downBytes }) => kilobytes(downBytes)],
+          ['Late, counting', ({ lateMs }) => lateMs],
+          ['Down, mean', ({ down }) => down.meanMs],
+          ['p99', ({ down }) => down.p99Ms],
+          ['Max.', ({ down }) => down.maxMs],
+          ['Up, mean', ({ up }) => up.meanMs],
+          ['p99', ({ up }) => up.p99Ms],
+          ['Max.', ({ up }) => up.maxMs],
+        ],
+        links,
+      ),
+    ],
+    paragraphs: [
+      'Each method at each site has its own link: a relay on this machine that delays every byte in each direction, in order, including handshakes. No two methods share a connection or a queue; one seed per site gives all of them the same course of queues and stalls.',
+      'A queue is log-normal and correlated over the given time; a stall is a burst of loss that TCP waits out: what enters during it leaves at its end, in order. Late is the link’s own error: when it released something minus when it was due. “Counting” is the mean of both directions while readings counted; the other figures include the opening of the windows.',
+      ...(lossyNetworks(summary).length > 0 ? [packetWords] : []),
+      ...sites.map(({ name, profile }) => `${capital(name)}: ${profile.source}`),
+    ],
+  }
+}
+
+export function clocksSection({ clock }: WindSummary): Section {
+  type Clock = (typeof clock.before)[number]
+  const afterOf = ({ name }: Clock) => clock.after.find((one) => one.name === name)
+  const exchanged = (one: Clock | undefined) =>
+    one ? `${signed(one.offsetMs)} ± ${figure(one.boundMs)}` : nothing
+  return {
+    title: 'Clocks',
+    tables: [
+      tableOf<Clock>(
+        'Clocks against the server’s, in milliseconds',
+        [
+          ['Clock', ({ name }) => name],
+          ['Before, by exchanges', exchanged],
+          ['Off at most', ({ errorMs }) => errorMs],
+          ['After, by exchanges', (before) => exchanged(afterOf(before))],
+          ['Off at most', (before) => afterOf(before)?.errorMs],
+        ],
+        clock.before,
+      ),
+    ],
+    paragraphs: [
+      `One machine has one clock, and nothing was added to any stamp. Before and after, this process was compared with the server by exchanges over an undelayed path, and each page with this process by the machine’s clock. No stamp is off by more than ${figure(clock.largestErrorMs)} ms; above ${paperBoundMs} ms a run is rejected, as in the paper.`,
+    ],
+  }
+}
+
+export function method({ cells, warmUpReadings, readings, serverCpuMs, serialLine }: WindSummary) {
+  return [
+    'A latency runs from the server’s stamp when it accepts the reading (acceptedAt) to the moment at which a window has the bytes, before it parses them: the paper’s t4 − t0. It includes the time in which the log stores the reading.',
+    `A real sensor’s serial line takes additional time before that, about 23 ms for 22 bytes at 9,600 baud, the same for every method. The simulated sensor’s frames took ${figure(serialLine.meanMs)} ms on average (p99 ${figure(serialLine.p99Ms)}) from their first byte until the server had the reading. Neither is part of a latency.`,
+    `${count(warmUpReadings)} readings were excluded after every window was open and had one; the next ${count(readings)} count, the same for every window, by their ids in the log. Windows are real Chromium’s, which process the wind without drawing it, or clients in Node: the web app’s own link over the same transports.`,
+    'The paper’s methods run over HTTP/1.1, as in 2012, each window with its own connections; the others over HTTP/2. Everything uses TLS, which the paper did not: it costs no round trip once a connection is established. The paper’s Δ also had to cover parsing and display.',
+    `The server used ${figure(serverCpuMs / 1000)} s of processor time for ${count(readings * cells.length)} deliveries.`,
+  ]
+}
+
+export function doubtsSection(summary: WindSummary): Section {
+  const { clock, drifts, cells, readings } = summary
+  const drifted = drifts.filter(({ pCorrected }) => pCorrected <= 0.01)
+  const drift = ({ site, mode, differenceMs, ci99Ms }: (typeof drifts)[number]) =>
+    `${cellLabel(site, mode)} ${signed(differenceMs)} ms (${interval(ci99Ms)})`
+  const trend = `from the first to the last third of the readings, at 99 %, corrected for ${drifts.length} cells`
+  const worth = cells.flatMap(({ effectiveN }) => effectiveN ?? [])
+  const { lost } = totals(cells)
+  const all = count(readings * cells.length)
+  return {
+    title: 'Doubts',
+    paragraphs: [
+      lossyNetworks(summary).length > 0
+        ? 'Simulation: no packet left this machine.'
+        : 'Simulation: no packet left this machine. The links delay bytes in order; slow start, congestion windows, acknowledgements and the loss of single packets are not modelled, and a burst of loss is a stall of the whole path.',
+      `Clock: no stamp is off by more than ${figure(clock.largestErrorMs)} ms; a difference that two windows’ clocks could cause is left open.`,
+      drifts.length === 0
+        ? 'Drift: too few readings arrived to look for a trend.'
+        : `Drift: ${drifted.length === 0 ? `none was found ${trend}` : `${trend}, the mean changed: ${drifted.map(drift).join('; ')}`}. All methods ran at once, so a trend of network or machine affects all of them.`,
+      worth.length === 0
+        ? 'Dependence: nothing arrived.'
+        : `Dependence: consecutive readings resemble each other; the ${count(readings)} readings of a cell are worth ${count(Math.min(...worth))} to ${count(Math.max(...worth))} independent ones. This is one session: another would draw other stalls, and its means may differ by more than these intervals say.`,
+      lost === 0
+        ? `Lost: none of ${all} deliveries was.`
+        : `Lost: ${count(lost)} of ${all} deliveries were, and are in no mean; if the slow ones were lost, the means are too low.`,
+    ],
+  }
+}
