@@ -84,6 +84,8 @@ test('an empty variable counts as not set, and variables of the set-up commands 
     CROSSWIND_CHROMEDRIVER: '/x',
     CROSSWIND_NATS_PROGRAM: '/x',
     CROSSWIND_SQS_PROGRAM: '/x',
+    CROSSWIND_NODE: '/x',
+    CROSSWIND_SEED: '1',
     PATH: '/bin',
   }
   assert.deepEqual(await load('', { env }), defaultConfig)
