@@ -331,7 +331,7 @@ export class Crosswind {
         transports: share?.over(own) ?? own,
         baseFor(http) {
           const origin = origins?.[http]
-          return origin === undefined ? base : new URL(new URL(base).pathname, origin).href
+          return origin ? new URL(new URL(base).pathname, origin).href : base
         },
         window: name,
         outbox: (listener) => drafts?.outbox(kept, listener, base) ?? new Outbox(kept, listener),

@@ -133,7 +133,6 @@ export class RefusedError extends Error {
 
 /** The server is overloaded; it accepted neither this draft nor any sent after it. */
 export class BusyError extends Error {
-  override readonly name = 'BusyError'
   readonly retryAfterMs: number
   constructor(sentence: string, retryAfterMs: number) {
     super(sentence)
