@@ -1,5 +1,6 @@
 // The key that one user's windows of a browser have in common.
 
+import { holdForLife } from './browser-services.ts'
 import { newKey } from './names.ts'
 
 const keyLength = 24
@@ -11,7 +12,7 @@ export async function browserKey(user: string): Promise<string> {
     return await navigator.locks.request('crosswind-key', async () => {
       const key = (await shownKey(item)) ?? localStorage.getItem(item) ?? newKey()
       localStorage.setItem(item, key)
-      await show(key + item)
+      await holdForLife(navigator.locks, key + item, undefined, 'shared')
       return key
     })
   } catch {
@@ -23,15 +24,4 @@ export async function browserKey(user: string): Promise<string> {
 async function shownKey(item: string): Promise<string | undefined> {
   const { held = [] } = await navigator.locks.query()
   return held.find(({ name = '' }) => name.slice(keyLength) === item)?.name?.slice(0, keyLength)
-}
-
-/** For life. */
-function show(name: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const held = () => {
-      resolve()
-      return new Promise(() => undefined)
-    }
-    navigator.locks.request(name, { mode: 'shared' }, held).catch(reject)
-  })
 }
