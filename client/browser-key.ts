@@ -1,15 +1,27 @@
 // The key that one user's windows of a browser have in common.
 
+import { holdForLife } from './browser-services.ts'
 import { newKey } from './names.ts'
 
-/** Where the browser denies storage, each window has a key of its own. */
-export function browserKey(user: string): string {
+const keyLength = 24
+
+/** Without Web Locks, or where the browser denies storage, each window has a key of its own. */
+export async function browserKey(user: string): Promise<string> {
   const item = `crosswind-key ${user}`
   try {
-    const key = localStorage.getItem(item) ?? newKey()
-    localStorage.setItem(item, key)
-    return key
+    return await navigator.locks.request('crosswind-key', async () => {
+      const key = (await shownKey(item)) ?? localStorage.getItem(item) ?? newKey()
+      localStorage.setItem(item, key)
+      await holdForLife(navigator.locks, key + item, undefined, 'shared')
+      return key
+    })
   } catch {
     return newKey()
   }
+}
+
+/** Storage may not have yet what another window has just written there, so each names its key in a lock. */
+async function shownKey(item: string): Promise<string | undefined> {
+  const { held = [] } = await navigator.locks.query()
+  return held.find(({ name = '' }) => name.slice(keyLength) === item)?.name?.slice(0, keyLength)
 }

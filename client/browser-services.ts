@@ -30,13 +30,14 @@ export function holdForLife(
   locks: Locks,
   name: string,
   ended: Promise<void> = new Promise(() => undefined),
+  mode: LockMode = 'exclusive',
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const held = () => {
       resolve()
       return ended
     }
-    locks.request(name, held).catch(reject)
+    locks.request(name, { mode }, held).catch(reject)
   })
 }
 

@@ -1,7 +1,7 @@
 // The library's door: channels of one server, over one stream.
 
 import { type Bodies, type Kind, nameUnder } from '../server/wire/messages.ts'
-import { type HttpVersion, type Mode, needsTls } from '../server/wire/modes.ts'
+import { type HttpVersion, type LinkMode, needsTls, type TransportMode } from '../server/wire/modes.ts'
 import { nothingPlanned } from '../server/wire/time.ts'
 import { browserTimers, now, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
@@ -14,6 +14,7 @@ import { asClosing, Http, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
 import {
   type ChosenTransport,
+  type Closing,
   type Platform,
   RefusedError,
   type Transports,
@@ -49,14 +50,14 @@ export interface ConnectOptions {
 
 /** One connection for several windows, which prove their names by one key. */
 export interface Sharing {
-  readonly key: string
+  readonly key: Promise<string>
   /** The transports over the shared connection. */
   readonly over: (transports: Transports) => Transports
 }
 
 /** Messages that are sent again by a later page, which proves their sender's name by the key. */
 export interface Keeping {
-  readonly key: string
+  readonly key: Promise<string>
   /** `base`: the server's address. */
   readonly outbox: (options: OutboxOptions, listener: OutboxListener, base: string) => LinkOutbox
 }
@@ -72,7 +73,7 @@ export interface ConnectionState {
 
 const usualModes = ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1']
 
-type Chain = readonly [Mode, ...Mode[]]
+type Chain = readonly [LinkMode, ...LinkMode[]]
 
 /** Each falls back to the next. Throws if a mode is unknown, or none is left. */
 function chainOf({ modes: names, transports }: OverOptions, base: string): Chain {
@@ -87,13 +88,13 @@ function chainOf({ modes: names, transports }: OverOptions, base: string): Chain
   })) as unknown as Chain
 }
 
-function modeNamed(name: string, known: readonly Mode[]): Mode {
+function modeNamed<Mode extends TransportMode>(name: string, known: readonly Mode[]): Mode {
   const mode = known.find((one) => one.name === name)
   if (mode) return mode
   throw new Error(`There is no mode "${name}"; there are ${namesOf(known)}.`)
 }
 
-const namesOf = (modes: readonly Mode[]) => modes.map(({ name }) => name).join(', ')
+const namesOf = (modes: readonly TransportMode[]) => modes.map(({ name }) => name).join(', ')
 
 const bounds = { messages: 2000, bytes: 4_194_304 }
 
@@ -112,30 +113,31 @@ export function connectOver(url: string | URL, options: OverOptions): Crosswind 
   return new Crosswind(String(url).replace(/\/$/, ''), options)
 }
 
+interface Answer extends Pick<PromiseWithResolvers<{ readonly seq: number }>, 'resolve' | 'reject'> {
+  readonly follower: Follower
+}
+
 export class Crosswind {
   readonly #token: ConnectOptions['token']
   readonly #modes: Chain
   readonly #http: Http
   readonly #retry = new Retry(now, Math.random)
-  readonly #key: string
   /** What every request carries: the key and, if tokens are used, the ticket. */
-  readonly #proof: URLSearchParams
+  readonly #proof = new URLSearchParams()
   readonly #ending = new AbortController()
   readonly #rooms = new Map<string, Follower>()
   /** Those that the server lets this client read. */
   readonly #read = new Set<string>()
-  readonly #answers = new Map<string, PromiseWithResolvers<{ readonly seq: number }>>()
+  readonly #answers = new Map<string, Answer>()
   readonly #onState = new Set<(state: ConnectionState) => void>()
   #state: ConnectionState
   /** Takes messages from the beginning on. */
   readonly #link: Promise<Link>
-  /** The same, once the server was reached. */
-  #opened: Promise<Link> | null = null
+  /** The request for a ticket; null before the first and after a failure. */
+  #session: Promise<void> | null = null
 
   constructor(base: string, options: OverOptions) {
     this.#token = options.token
-    this.#key = (options.drafts ?? options.share)?.key ?? newKey()
-    this.#proof = new URLSearchParams({ key: this.#key })
     this.#modes = chainOf(options, base)
     this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
     this.#state = { mode: this.#modes[0].name, status: 'opening', pending: 0, reason: null }
@@ -158,35 +160,29 @@ export class Crosswind {
     return new Feed<Data>(name, from, (feed) => this.follow(name, feed))
   }
 
-  /** For the package's other doors, too: a channel of any kind. Throws if it is in use. */
+  /**
+   * For the package's other doors, too: a channel of any kind. Throws if it is in use, or the
+   * connection was closed.
+   */
   follow(name: string, follower: Follower): Following {
+    this.#ending.signal.throwIfAborted()
     if (this.#rooms.has(name)) throw new Error(`Channel "${name}" is in use.`)
     this.#rooms.set(name, follower)
-    const reading = this.#open(name).then(async (link) => {
-      // A refusal in the stream would end it for all channels.
-      if (!this.#read.has(name)) await this.#page(name, 'newest')
-      if (this.#rooms.has(name)) this.#read.add(name)
-      link.read([...this.#read])
-      return link.cursor ?? ''
-    })
-    const show = (state: unknown) => this.#then((link) => link.setAwareness(state, false, name))
-    this.#watch(
-      name,
-      follower,
-      reading.then((cursor) => follower.joined?.(cursor)),
-    )
+    const reading = this.#join(name, follower)
+    reading.then((cursor) => follower.joined?.(cursor)).catch((error) => this.#refuse(name, follower, error))
     return {
-      mostUnderWay: () => this.#modes.find(({ name }) => name === this.#state.mode)?.mostUnderWay ?? 1,
+      mostUnderWay: () => modeNamed(this.#state.mode, this.#modes).mostUnderWay,
       page: async (after) => {
         await reading
         return this.#page(name, after)
       },
-      publish: (kind, body) => this.#publish(name, kind, body, reading),
-      show,
-      leave: () => {
-        show(null)
-        this.#forget(name, follower)
-      },
+      publish: (kind, body) => this.#publish(name, follower, kind, body),
+      show: (state) =>
+        reading.then(
+          () => this.#then((link) => this.#read.has(name) && link.setAwareness({ state, channel: name })),
+          nothingPlanned,
+        ),
+      leave: () => this.#forget(name, follower),
     }
   }
 
@@ -200,65 +196,86 @@ export class Crosswind {
     this.#then((link) => link.switchMode(mode))
   }
 
+  /** What is not stored yet is rejected, and loops over its channels end. */
   close(): void {
     this.#ending.abort(new Error('The connection was closed.'))
-    this.#link.then((link) => link.close(), nothingPlanned)
+    this.#then((link) => link.close())
     for (const { reject } of this.#answers.values()) reject(this.#ending.signal.reason)
+    for (const follower of this.#rooms.values()) follower.end()
   }
 
-  /** Once it is open; a failure is told to whoever opened it. */
   #then(use: (link: Link) => void): void {
-    this.#opened?.then(use, nothingPlanned)
+    this.#link.then(use, nothingPlanned)
   }
 
   async #publish<K extends Kind>(
     channel: string,
+    follower: Follower,
     kind: K,
     body: Bodies[K],
-    reading: Promise<unknown>,
   ): Promise<{ readonly seq: number }> {
+    const link = await this.#link
     this.#ending.signal.throwIfAborted()
+    if (follower.refusal) throw follower.refusal
     // What is published before the server was reached waits in the outbox, too.
-    const draft = (await this.#link).publish(channel, kind, body)
+    const draft = link.publish(channel, kind, body)
     if (!draft) throw new RefusedError('outbox-full', 'Too many messages are waiting to be sent.')
-    const answer = Promise.withResolvers<{ readonly seq: number }>()
-    this.#answers.set(draft.id, answer)
-    reading.catch(answer.reject)
-    return answer.promise
+    return new Promise((resolve, reject) => this.#answers.set(draft.id, { follower, resolve, reject }))
   }
 
-  #watch(name: string, follower: Follower, work?: Promise<void>): void {
-    work?.catch((error) => {
-      if (this.#ending.signal.aborted) return
-      this.#forget(name, follower)
-      follower.fail(error)
-    })
+  #refuse(name: string, follower: Follower, error: unknown): void {
+    if (this.#ending.signal.aborted || !this.#forget(name, follower)) return
+    follower.refusal = error
+    for (const answer of this.#answers.values()) if (answer.follower === follower) answer.reject(error)
+    follower.end()
   }
 
-  #forget(name: string, follower: Follower): void {
-    if (this.#rooms.get(name) !== follower) return
+  /** False if it was left before. */
+  #forget(name: string, follower: Follower): boolean {
+    if (this.#rooms.get(name) !== follower) return false
     this.#rooms.delete(name)
-    this.#read.delete(name)
-    // A stream has at least one channel.
-    if (this.#read.size > 0) this.#then((link) => link.read([...this.#read]))
+    if (this.#read.delete(name))
+      this.#then((link) => {
+        link.setAwareness({ state: null, channel: name })
+        // A stream has at least one channel.
+        if (this.#read.size > 0) link.read([...this.#read])
+      })
+    return true
+  }
+
+  /** Resolves to the cursor from which on the stream has the channel. */
+  async #join(name: string, follower: Follower): Promise<string> {
+    const link = await this.#link
+    // A refusal in the stream would end it for all channels.
+    const { cursor } = await this.#page(name, 'newest')
+    if (this.#rooms.get(name) !== follower) return cursor
+    this.#ending.signal.throwIfAborted()
+    this.#read.add(name)
+    link.read([...this.#read])
+    if (link.cursor !== null) link.wake('resumed')
+    else {
+      link.open(cursor)
+      if (typeof document !== 'undefined') watchWakeUps(document, window, link)
+    }
+    return link.cursor ?? ''
   }
 
   /**
    * Repeats the request while the server cannot be reached, and with another ticket when the one before
-   * has ended; `isFirst`: there is none yet.
+   * has ended.
    */
-  async #page(channel: string, after: string, isFirst = false): Promise<Page> {
-    for (let isExpired = isFirst; ; ) {
+  async #page(channel: string, after: string): Promise<Page> {
+    for (;;) {
       try {
-        if (isExpired) await this.#renew()
-        isExpired = false
-        const query = new URLSearchParams([['after', after], ...this.#proof])
-        return (await this.#http.get<Page>(`/channels/${encodeURIComponent(channel)}?${query}`)).answer
+        await (this.#session ?? this.#renew())
+        return await this.#ask(channel, after)
       } catch (error) {
         const closing = asClosing(error)
-        const hasEnded = closing.code === 'expired'
-        if (this.#ending.signal.aborted || (isRefusal(closing) && !hasEnded)) throw error
-        isExpired ||= hasEnded
+        if (isRefusal(closing)) {
+          this.#session = null
+          if (closing.code !== 'expired') throw error
+        }
+        this.#ending.signal.throwIfAborted()
         // The stream may be open meanwhile.
         if (this.#state.status !== 'open') this.#changed({ status: 'waiting', reason: closing.sentence })
         await new Promise((resolve) => setTimeout(resolve, this.#retry.pauseMs(closing)))
@@ -266,43 +283,45 @@ export class Crosswind {
     }
   }
 
-  /** Rejects if the server refuses this channel; whoever waited for it tries its own. */
-  async #open(name: string): Promise<Link> {
-    while (this.#opened) {
-      try {
-        return await this.#opened
-      } catch {
-        // The channel that opened was refused; try this one.
-      }
-    }
-    this.#opened = this.#begin(name)
-    this.#opened.catch(() => (this.#opened = null))
-    return this.#opened
+  async #ask(channel: string, after: string): Promise<Page> {
+    const query = new URLSearchParams([['after', after], ...this.#proof])
+    return (await this.#http.get<Page>(`/channels/${encodeURIComponent(channel)}?${query}`)).answer
   }
 
   /** Gets another ticket. Rejects with an `HttpError`, 401 if the application refuses. */
-  async #renew(): Promise<void> {
+  #renew(): Promise<void> {
+    const renewed = this.#askForTicket()
+    this.#session = renewed
+    renewed.catch(() => (this.#session = null))
+    return renewed
+  }
+
+  async #askForTicket(): Promise<void> {
     const tokenNow = this.#token
     if (!tokenNow) return
-    const path = `/session?key=${this.#key}`
     const given = { token: await tokenNow() }
-    const answer = await this.#http.post<{ readonly ticket: string | null }>(path, given)
+    const answer = await this.#http.post<{ readonly ticket: string | null }>(`/session?${this.#proof}`, given)
     if (answer?.ticket) this.#proof.set('ticket', answer.ticket)
   }
 
-  async #begin(first: string): Promise<Link> {
-    const { cursor } = await this.#page(first, 'newest', true)
-    const link = await this.#link
-    this.#read.add(first)
-    link.read([first])
-    if (!this.#ending.signal.aborted) link.open(cursor)
-    if (typeof document !== 'undefined') watchWakeUps(document, window, link)
-    return link
+  /** Also drops the channels that the server does not let this client read any more. */
+  async #review({ code }: Closing): Promise<void> {
+    await this.#renew()
+    if (code === 'expired') return
+    for (const [name, follower] of this.#rooms)
+      try {
+        await this.#ask(name, 'newest')
+      } catch (error) {
+        if (asClosing(error).code !== 'refused') throw error
+        this.#refuse(name, follower, error)
+      }
   }
 
   async #make(base: string, { platform, transports, origins, share, drafts }: OverOptions): Promise<Link> {
     const own = transportsOver(platform, transports)
-    const name = nameUnder(await fingerprintOf(this.#key), newKey().slice(0, 8))
+    const key = (await (drafts ?? share)?.key) ?? newKey()
+    this.#proof.set('key', key)
+    const name = nameUnder(await fingerprintOf(key), newKey().slice(0, 8))
     const kept = { window: name, bounds, timers: browserTimers }
     const link: Link = new Link(
       {
@@ -312,18 +331,20 @@ export class Crosswind {
         transports: share?.over(own) ?? own,
         baseFor(http) {
           const origin = origins?.[http]
-          return origin === undefined ? base : new URL(new URL(base).pathname, origin).href
+          return origin ? new URL(new URL(base).pathname, origin).href : base
         },
         window: name,
         outbox: (listener) => drafts?.outbox(kept, listener, base) ?? new Outbox(kept, listener),
-        renewSession: () => this.#renew(),
+        renewSession: (closing) => this.#review(closing),
       },
       {
         onState: ({ state, mode, reason }) => this.#changed({ status: state, mode, reason }),
         onMessage: (message) => this.#rooms.get(message.channel)?.take(message, link.cursor ?? ''),
-        onNewLog: () => this.#rooms.forEach((room) => void room.newLog?.()),
+        onNewLog: () => this.#rooms.forEach((follower) => void follower.newLog?.()),
         onMissed: (from, to) =>
-          this.#rooms.forEach((room, name) => void this.#watch(name, room, room.missed?.(from, to))),
+          this.#rooms.forEach((follower, name) => {
+            follower.missed?.(from, to)?.catch((error) => this.#refuse(name, follower, error))
+          }),
         onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, name),
         onOutbox: ({ unstored }) => this.#changed({ pending: unstored }),
         onStored: ({ id }, seq) => this.#take(id)?.resolve({ seq }),

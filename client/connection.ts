@@ -1,7 +1,7 @@
 // One connection over one transport, from its first frame to its end, with a silence watchdog.
 
 import type { Beat, DownFrame } from '../server/wire/messages.ts'
-import type { Mode } from '../server/wire/modes.ts'
+import type { LinkMode } from '../server/wire/modes.ts'
 import type { Timers } from '../server/wire/time.ts'
 import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
 
@@ -18,8 +18,8 @@ interface Watched extends Opening {
 
 /** No `opening.onFrame` follows the end; one `opening.onClose` reports it, unless `leave` was called. */
 export class Connection {
-  readonly mode: Mode
-  readonly #opening: Watched
+  readonly mode: LinkMode
+  readonly opening: Watched
   readonly #timers: Timers
   readonly #open: OpenTransport
   #isOver = false
@@ -30,7 +30,7 @@ export class Connection {
 
   constructor(transport: WebTransport, opening: Watched, timers: Timers) {
     this.mode = opening.mode
-    this.#opening = opening
+    this.opening = opening
     this.#timers = timers
     this.#heardAt = timers.now()
     this.#stopWatchdog = timers.later(() => this.#checkSilence(), this.#silenceMs)
@@ -41,7 +41,6 @@ export class Connection {
     })
   }
 
-  /** Its `askClock` is undefined where another window owns the connection. */
   get uplink(): Omit<OpenTransport, 'close'> {
     return this.#open
   }
@@ -80,8 +79,8 @@ export class Connection {
     if (frame.type !== 'clock') this.#heardAt = this.#timers.now()
     if (frame.type === 'welcome') this.#watchAtPace(frame.heartbeatMs)
     // Answered on arrival: background windows get timers once a minute, and the server would time out.
-    if (frame.type === 'heartbeat') this.#open.beat(this.#opening.windows?.())
-    this.#opening.onFrame(frame, receivedAt)
+    if (frame.type === 'heartbeat') this.#open.beat(this.opening.windows?.())
+    this.opening.onFrame(frame, receivedAt)
   }
 
   #watchAtPace(heartbeatMs: number): void {
@@ -96,7 +95,7 @@ export class Connection {
   #closed(closing: Closing): void {
     if (this.#isOver) return
     this.#end()
-    this.#opening.onClose(closing)
+    this.opening.onClose(closing)
   }
 
   #end(): void {

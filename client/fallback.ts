@@ -1,6 +1,6 @@
 // What follows a failure: which mode to open, when to retry it, and when to retry a better one.
 
-import type { Mode } from '../server/wire/modes.ts'
+import type { LinkMode } from '../server/wire/modes.ts'
 import { type Clock, type Random, retryPauseMs } from '../server/wire/time.ts'
 import type { Closing } from './transports/transport.ts'
 
@@ -34,22 +34,22 @@ const probePausesMs = [250, 30_000, 60_000, 120_000, 300_000] as const
 export class Fallback {
   readonly #now: Clock
   readonly #random: Random
-  readonly #table: readonly Mode[]
+  readonly #table: readonly LinkMode[]
   readonly #unsupported = new Set<string>()
   #proven = new Set<string>()
-  #wished: Mode
-  #home: Mode
-  #mode: Mode
+  #wished: LinkMode
+  #home: LinkMode
+  #mode: LinkMode
   #fall: Fall | null = null
   /** The mode that a short-lived probe returns to. */
-  #cameFrom: Mode | null = null
+  #cameFrom: LinkMode | null = null
   #failures = 0
   #fruitless = 0
   #probes = 0
   #openedAt: number | null = null
   #shortLivesAt: number[] = []
 
-  constructor(first: Mode, now: Clock, random: Random, table: readonly Mode[]) {
+  constructor(first: LinkMode, now: Clock, random: Random, table: readonly LinkMode[]) {
     this.#table = table
     this.#wished = first
     this.#home = first
@@ -58,12 +58,12 @@ export class Fallback {
     this.#random = random
   }
 
-  get wished(): Mode {
+  get wished(): LinkMode {
     return this.#wished
   }
 
   /** The mode in use, or the next to open. */
-  get mode(): Mode {
+  get mode(): LinkMode {
     return this.#mode
   }
 
@@ -74,7 +74,7 @@ export class Fallback {
     return this.#mode === this.#wished || isUnproved ? null : this.#fall
   }
 
-  choose(next: Mode): void {
+  choose(next: LinkMode): void {
     this.#proven = new Set()
     this.#wished = next
     this.#settle(next)
@@ -83,7 +83,7 @@ export class Fallback {
     this.#probes = 0
   }
 
-  opened(welcomed: Mode): void {
+  opened(welcomed: LinkMode): void {
     const from = this.#isAbove(welcomed, this.#home) ? this.#home : null
     if (welcomed !== this.#home) this.#settle(welcomed)
     this.#mode = welcomed
@@ -113,7 +113,7 @@ export class Fallback {
   }
 
   /** The mode in use ended during a probe: the probed mode replaces it. */
-  adopt(better: Mode): void {
+  adopt(better: LinkMode): void {
     this.#mode = better
     this.#openedAt = null
   }
@@ -125,7 +125,7 @@ export class Fallback {
   }
 
   /** Null when only the mode in use is left. */
-  betterAfter(tried: Mode): Mode | null {
+  betterAfter(tried: LinkMode): LinkMode | null {
     const next = this.#below(tried)
     return next && this.#isAbove(next, this.#mode) ? next : null
   }
@@ -134,35 +134,35 @@ export class Fallback {
     this.#probes = Math.min(this.#probes + 1, probePausesMs.length - 1)
   }
 
-  #named(name: string | null): Mode | undefined {
+  #named(name: string | null): LinkMode | undefined {
     return this.#table.find((mode) => mode.name === name)
   }
 
   /** Best first. */
-  #fallbacks({ fallback }: Mode): Mode[] {
+  #fallbacks({ fallback }: LinkMode): LinkMode[] {
     const next = this.#named(fallback)
     if (!next) return []
     return this.#isSupported(next) ? [next, ...this.#fallbacks(next)] : this.#fallbacks(next)
   }
 
-  #isSupported({ name }: Mode): boolean {
+  #isSupported({ name }: LinkMode): boolean {
     return !this.#unsupported.has(name)
   }
 
-  #below(high: Mode): Mode | undefined {
+  #below(high: LinkMode): LinkMode | undefined {
     return this.#fallbacks(high)[0]
   }
 
-  #isAbove(high: Mode, low: Mode): boolean {
+  #isAbove(high: LinkMode, low: LinkMode): boolean {
     return this.#fallbacks(high).includes(low)
   }
 
-  #wishedIfSupported(): Mode {
+  #wishedIfSupported(): LinkMode {
     const wished = this.#wished
     return this.#isSupported(wished) ? wished : (this.#below(wished) ?? wished)
   }
 
-  #settle(on: Mode): void {
+  #settle(on: LinkMode): void {
     this.#home = on
     this.#mode = on
     this.#cameFrom = null
@@ -172,7 +172,7 @@ export class Fallback {
   }
 
   /** Descends without a pause, and never returns. */
-  #skipUnsupported(absent: Mode): boolean {
+  #skipUnsupported(absent: LinkMode): boolean {
     this.#unsupported.add(absent.name)
     this.#mode = this.#below(absent) ?? this.#wishedIfSupported()
     if (absent === this.#home) this.#settle(this.#mode)

@@ -8,7 +8,8 @@ import {
 } from '../server/wire/clock-estimate.ts'
 import type { ClockAnswer, Message } from '../server/wire/messages.ts'
 import { nothingPlanned, type Random, type Timers } from '../server/wire/time.ts'
-import type { OpenTransport } from './transports/transport.ts'
+import type { Connection } from './connection.ts'
+import { askClock } from './transports/http.ts'
 
 /** Timeout of a clock request. Only one is pending at a time, so that none pile up in a slow browser. */
 const clockTimeoutMs = 20_000
@@ -30,7 +31,7 @@ export class LinkClock {
   readonly #timers: Timers
   readonly #random: Random
   readonly #onChange: () => void
-  #ask: OpenTransport['askClock']
+  #ask: (() => void) | null = null
   #isResting = false
   #begunAt = 0
   #pauseMs = 0
@@ -57,11 +58,11 @@ export class LinkClock {
   }
 
   /**
-   * Begins after a pause, so that queued messages go first; undefined ends it. Does not call
+   * Begins after a pause, so that queued messages go first; null ends it. Does not call
    * `onChange`.
    */
-  askOver(ask: OpenTransport['askClock']): void {
-    this.#ask = ask
+  askOver(connection: Pick<Connection, 'uplink' | 'opening'> | null): void {
+    this.#ask = connection && (connection.uplink.askClock ?? (() => askClock(connection.opening)))
     this.#reading = null
     this.#restart()
   }

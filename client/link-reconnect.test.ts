@@ -316,15 +316,31 @@ test('a refused stream looks lost: after the second time the session is checked'
 })
 
 for (const code of ['refused', 'uninvited'] as const) {
-  test(`"${code}" is reported with its sentence and retried slowly in the same mode`, () => {
-    const { time, streams, newest, heard } = openLink()
-    for (let n = 1; n <= 5; n += 1) {
+  test(`after "${code}" the session is renewed and the stream tried at once; refused again, it is tried slowly in the same mode`, async () => {
+    let renewals = 0
+    const { time, streams, newest, heard } = openLink({
+      renewSession: async () => {
+        renewals += 1
+      },
+    })
+    const refuse = async () => {
       newest().end({ code, sentence: 'Not like this.' })
+      await settled()
       assert.deepEqual([heard.newest?.reason, heard.newest?.mode], ['Not like this.', 'sse/2'])
+    }
+    await refuse()
+    time.advance(0)
+    for (let n = 2; n <= 5; n += 1) {
+      assert.deepEqual([streams.length, renewals], [n, n - 1])
+      await refuse()
       time.advance(59_999)
       assert.equal(streams.length, n)
       time.advance(1)
     }
+    newest().welcome()
+    await refuse()
+    time.advance(0)
+    assert.equal(streams.length, 7)
   })
 }
 

@@ -352,19 +352,19 @@ const shownAt = (anchor: string) => ({ client: 7, name: '', anchor, head: anchor
 
 test('awareness is sent once connected, on change, and after each reconnect', () => {
   const { link, time, streams, newest } = openLink()
-  link.setAwareness(shownAt('AA'))
+  link.setAwareness({ state: shownAt('AA') })
   assert.deepEqual(newest().reports, [])
   newest().welcome()
   assert.deepEqual(newest().reports, [{ state: shownAt('AA') }])
   newest().end()
   time.advance(1000)
-  link.setAwareness(shownAt('AB'))
+  link.setAwareness({ state: shownAt('AB') })
   newest().welcome()
   assert.equal(streams.length, 2)
   assert.deepEqual(newest().reports, [{ state: shownAt('AB') }])
   time.advance(10_000)
   assert.equal(newest().reports.length, 1)
-  link.setAwareness(null)
+  link.setAwareness({ state: null })
   assert.deepEqual(newest().reports.at(-1), { state: null })
 })
 
@@ -372,7 +372,7 @@ test('of many changes a second ten are sent, including the newest', () => {
   const { link, time, newest } = openLink()
   newest().welcome()
   for (let change = 0; change < 200; change += 1) {
-    link.setAwareness(shownAt(`A${change}`))
+    link.setAwareness({ state: shownAt(`A${change}`) })
     time.advance(5)
   }
   time.advance(100)
@@ -383,7 +383,7 @@ test('of many changes a second ten are sent, including the newest', () => {
 test('a window that becomes visible again repeats its awareness', () => {
   const { link, time, newest } = openLink()
   newest().welcome()
-  link.setAwareness(shownAt('AA'))
+  link.setAwareness({ state: shownAt('AA') })
   time.advance(1000)
   link.wake('visible')
   assert.deepEqual(newest().reports, [{ state: shownAt('AA') }, { state: shownAt('AA') }])
@@ -405,8 +405,8 @@ test("passes on other windows' awareness, and clears it when the connection is l
 test('awareness of several channels is sent on each, and each again after a reconnect', () => {
   const { link, time, newest } = openLink()
   newest().welcome()
-  link.setAwareness({ name: 'Ada' }, false, 'room.1')
-  link.setAwareness(7, false, 'room.2')
+  link.setAwareness({ state: { name: 'Ada' }, channel: 'room.1' })
+  link.setAwareness({ state: 7, channel: 'room.2' })
   time.advance(1000)
   const both = [
     { state: { name: 'Ada' }, channel: 'room.1' },

@@ -16,7 +16,7 @@ import {
   parseCursor,
   type Welcome,
 } from '../server/wire/messages.ts'
-import type { HttpVersion, Mode } from '../server/wire/modes.ts'
+import type { HttpVersion, LinkMode } from '../server/wire/modes.ts'
 import { nothingPlanned, type Random, type Timers } from '../server/wire/time.ts'
 import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
@@ -51,9 +51,9 @@ export interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
   readonly timers: Timers
   readonly random: Random
   readonly outbox: (listener: OutboxListener) => Drafts
-  readonly mode: Mode
+  readonly mode: LinkMode
   /** Those that fallbacks lead to. */
-  readonly modes: readonly Mode[]
+  readonly modes: readonly LinkMode[]
   readonly transports: Transports
   /** See `Opening`. */
   readonly baseFor: (http: HttpVersion) => string
@@ -64,8 +64,11 @@ export interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
   readonly channels: readonly string[]
   /** Compares this window's clock with the server's; without it, readings are null. */
   readonly clock?: typeof LinkClock
-  /** Rejects with an `HttpError` when the server refuses, with any other when it is unreachable. */
-  readonly renewSession: () => Promise<unknown>
+  /**
+   * After a refusal, and when one may be hidden in a loss. Rejects with an `HttpError` when the server
+   * refuses, with any other when it is unreachable.
+   */
+  readonly renewSession: (closing: Closing) => Promise<unknown>
 }
 
 export interface LinkListener extends OutboxListener {
@@ -113,6 +116,8 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   #isOffline = false
   #isClosed = false
   #losses = 0
+  /** Although the session was renewed. */
+  #isRefused = false
   #repairs = 0
   #lastState: Omit<LinkState, 'clock'> | null = null
 
@@ -159,16 +164,16 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
    * ten times a second, and after each reconnect. `isKnown`: the others can derive it, so only a new
    * connection sends it.
    */
-  setAwareness(state: unknown, isKnown = false, channel?: string): void {
-    this.#awareness.set({ state, ...(channel !== undefined && { channel }) }, isKnown)
+  setAwareness(report: AwarenessReport, isKnown = false): void {
+    this.#awareness.set(report, isKnown)
   }
 
-  switchMode(next: Mode): void {
+  switchMode(next: LinkMode): void {
     if (this.#isClosed) return
     this.#leave()
     this.#fallback.choose(next)
     this.#retry.startOver()
-    this.open()
+    if (this.#lastState) this.open()
   }
 
   /** Stops clock comparison until `wake('visible')`. */
@@ -209,7 +214,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
 
   // The life of a connection
 
-  #connect(mode: Mode): Connection {
+  #connect(mode: LinkMode): Connection {
     const { transports, baseFor, polling, window, proof, timers } = this.#options
     this.#openings += 1
     const query = new URLSearchParams([
@@ -253,6 +258,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
 
   #welcomed(connection: Connection, welcome: Welcome): void {
     this.#losses = 0
+    this.#isRefused = false
     this.#retry.opened()
     this.#fallback.opened(connection.mode)
     const { uplink } = connection
@@ -263,7 +269,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
       // All unacknowledged drafts must be resent in order.
       connection.abandon('lost', 'A message could not be sent; reconnecting.'),
     )
-    this.#clock?.askOver(uplink.askClock)
+    this.#clock?.askOver(connection)
     this.#awareness.sendOver((report) => uplink.sendAwareness(report))
     this.#report('open', { spokenHttp: welcome.http })
     this.#planProbe()
@@ -299,8 +305,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
       return
     }
     this.#stopProbing()
-    if (closing.code === 'expired') this.#renew(closing)
-    else if (isRefusal(closing)) this.#waitLong(closing)
+    if (isRefusal(closing)) this.#renew(closing)
     else this.#wait(closing)
   }
 
@@ -309,7 +314,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#awareness.sendOver(null)
     for (const channel of this.#channels)
       this.#listener.onAwareness({ type: 'awareness', channel, windows: [], whole: true })
-    this.#clock?.askOver(undefined)
+    this.#clock?.askOver(null)
   }
 
   #reopen(): void {
@@ -342,7 +347,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     if (isAtOnce) this.#retry.startOver()
     this.#waitFor(this.#retry.pauseMs(isAtOnce ? { code, retryAfterMs: 0 } : closing), sentence)
     if (this.#losses !== lossesBeforeSessionCheck) return
-    this.#options.renewSession().catch((error) => {
+    this.#options.renewSession(closing).catch((error) => {
       const refusal = asClosing(error)
       // Otherwise the server is unreachable, which is already known.
       if (isRefusal(refusal) && this.#isWaiting()) this.#waitLong(refusal)
@@ -364,11 +369,15 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   #renew(closing: Closing): void {
     this.#fallback.closed(closing.code)
     this.#report('waiting', { reason: closing.sentence })
-    this.#options.renewSession().then(
-      // The pause grows from the second time on, to prevent a loop.
-      () =>
-        this.#isWaiting() &&
-        this.#waitFor(this.#retry.pauseMs({ ...closing, retryAfterMs: 0 }), closing.sentence),
+    this.#options.renewSession(closing).then(
+      () => {
+        if (!this.#isWaiting()) return
+        const isExpired = closing.code === 'expired'
+        if (this.#isRefused && !isExpired) return this.#waitLong(closing)
+        this.#isRefused = !isExpired
+        // The pause grows from the second time on, to prevent a loop.
+        this.#waitFor(this.#retry.pauseMs({ ...closing, retryAfterMs: 0 }), closing.sentence)
+      },
       (error) => {
         const refusal = asClosing(error)
         if (!this.#isWaiting()) return
@@ -387,7 +396,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
       this.#stopProbe = this.#options.timers.later(() => this.#tryMode(this.#fallback.wished), pauseMs)
   }
 
-  #tryMode(better: Mode | null): void {
+  #tryMode(better: LinkMode | null): void {
     if (better) {
       this.#probe = this.#connect(better)
       return

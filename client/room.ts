@@ -22,7 +22,7 @@ export interface Room<Data> {
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off
   /** Resolves when it is stored; rejects with a `RefusedError`, which has a code. */
   publish(data: Data): Promise<{ readonly seq: number }>
-  /** Messages from now on; ends when the loop is left, rejects on an error. */
+  /** Messages from now on; ends when the connection is closed, rejects on an error. */
   [Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void>
 }
 
@@ -56,8 +56,10 @@ export interface Follower {
   missed?(from: string, to: string): Promise<void>
   /** The log was replaced. */
   newLog?(): void
-  /** The channel cannot be read. */
-  fail(error: unknown): void
+  /** The connection was closed, or the channel cannot be read. */
+  end(): void
+  /** Why it cannot be read. */
+  refusal?: unknown
   readonly presence: { heard(frame: AwarenessFrame, own: string): void }
 }
 
@@ -128,6 +130,9 @@ export class Feed<Data> implements Room<Data>, Follower {
   readonly #listeners: { readonly [Event in keyof RoomEvents<Data>]: Set<RoomEvents<Data>[Event]> } = {
     ...{ message: new Set(), gap: new Set(), error: new Set() },
   }
+  readonly #loops = new Set<() => void>()
+  refusal?: unknown
+  #isOver = false
   /** What the stream has brought while the channel's past is read. */
   #early: (readonly [message: Message, cursor: string])[] | null = []
   #newest = 0
@@ -149,24 +154,21 @@ export class Feed<Data> implements Room<Data>, Follower {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void> {
-    const waiting: (() => RoomMessage<Data>)[] = []
+    const waiting: RoomMessage<Data>[] = []
     let wake = nothingPlanned
-    const add = (take: () => RoomMessage<Data>) => {
-      waiting.push(take)
-      wake()
-    }
     const offs = [
-      this.on('message', (message) => add(() => message)),
-      this.on('error', (error) =>
-        add(() => {
-          throw error
-        }),
-      ),
+      this.on('message', (message) => {
+        waiting.push(message)
+        wake()
+      }),
+      listen(this.#loops, () => wake()),
     ]
     try {
       for (;;) {
-        const take = waiting.shift()
-        if (take) yield take()
+        const message = waiting.shift()
+        if (message) yield message
+        else if (this.refusal) throw this.refusal
+        else if (this.#isOver) return
         else await new Promise<void>((resolve) => (wake = resolve))
       }
     } finally {
@@ -237,9 +239,13 @@ export class Feed<Data> implements Room<Data>, Follower {
     tell(this.#listeners.gap)
   }
 
-  fail(error: unknown): void {
-    if (this.#listeners.error.size === 0) throw error
-    tell(this.#listeners.error, error)
+  end(): void {
+    const { refusal } = this
+    this.#isOver = true
+    tell(this.#loops)
+    if (!refusal) return
+    if (this.#listeners.error.size + this.#loops.size === 0) throw refusal
+    tell(this.#listeners.error, refusal)
   }
 }
 

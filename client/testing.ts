@@ -161,12 +161,12 @@ export function createBrowser() {
 
   /** Exclusive locks, released when their window has ended. */
   function locksOf(window: string): Locks {
-    const request = async (name: string, onLock: () => unknown) => {
+    const request = async (name: string, ...given: readonly unknown[]) => {
       await new Promise<void>((take) => {
         waiting.push({ name, window, take })
         grant()
       })
-      await onLock()
+      await (given.at(-1) as () => unknown)()
       holders.delete(name)
       grant()
     }

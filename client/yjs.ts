@@ -13,6 +13,7 @@ import {
   type ConnectOptions,
   type Crosswind,
   connect,
+  type Follower,
   type Following,
   RefusedError,
 } from './connect.ts'
@@ -69,6 +70,8 @@ export class CrosswindProvider {
   shouldConnect: boolean
   /** Why the newest changes are not stored; they are sent again with the next change. */
   refused: RefusedError | null = null
+  /** Why it stopped; null until then, and after `connect()`. */
+  #stoppedBy: unknown = null
   readonly #options: ProviderOptions
   readonly #listeners = new Map<EventName, Set<Listener<never>>>()
   readonly #stop: () => void
@@ -78,7 +81,7 @@ export class CrosswindProvider {
   #status: ConnectionState['status'] | null = null
   #synced = false
   #wasSaved: boolean
-  #untilSaved = Promise.withResolvers<void>()
+  #untilSaved = resolvers()
   /** Not handed to the connection yet. */
   #waiting: Uint8Array[] = []
   /** Updates in messages that are not answered, and these messages. */
@@ -106,7 +109,6 @@ export class CrosswindProvider {
     this.#options = options
     this.#uncertain = doc.store.clients.size > 0 ? 1 : 0
     this.#wasSaved = this.saved
-    this.#untilSaved.promise.catch(ignore)
     doc.on('update', this.#onUpdate)
     doc.on('destroy', this.#onDestroy)
     this.awareness.on('update', this.#onAwareness)
@@ -139,10 +141,14 @@ export class CrosswindProvider {
     return this.unsaved === 0
   }
 
-  /** Resolves once everything is stored; rejects with a `RefusedError`, which has a code. */
+  /**
+   * Resolves once everything is stored. Rejects with an error that has a code when refused, and if the
+   * provider or its connection ends before.
+   */
   whenSaved(): Promise<void> {
     if (this.saved) return Promise.resolve()
-    return this.refused ? Promise.reject(this.refused) : this.#untilSaved.promise
+    const reason = this.refused ?? this.#stoppedBy
+    return reason ? Promise.reject(reason) : this.#untilSaved.promise
   }
 
   connect(): void {
@@ -150,14 +156,16 @@ export class CrosswindProvider {
       throw new Error(`connect: the provider of "${this.roomname}" was destroyed; make another one.`)
     this.shouldConnect = true
     if (this.#channel) return
+    this.#stoppedBy = null
     const { connection } = this.#options
     const opened = connection ?? connect(this.url, this.#options)
-    const channel = opened.follow(this.roomname, {
+    const follower: Follower = {
       take: (message) => this.#apply([message]),
       newLog: () => this.#newLog(),
-      fail: (error) => channel === this.#channel && this.#failed(error),
+      end: () => this.#failed(follower.refusal),
       presence: { heard: (frame, own) => this.#heard(frame, own) },
-    })
+    }
+    const channel = opened.follow(this.roomname, follower)
     this.#channel = channel
     const off = opened.on('state', (state) => this.#changed(state))
     this.#leave = () => {
@@ -179,6 +187,7 @@ export class CrosswindProvider {
   destroy(): void {
     this.#isDestroyed = true
     this.disconnect()
+    this.#stopWaiting(new Error(`The provider of "${this.roomname}" was destroyed.`))
     this.#stop()
     if (!this.#options.awareness) this.awareness.destroy()
     this.#listeners.clear()
@@ -224,11 +233,24 @@ export class CrosswindProvider {
     this.#flush()
   }
 
-  /** The application does not let this client in, or the channel does not exist. */
+  /** The application does not let this client in, or the channel does not exist; null: the connection was closed. */
   #failed(error: unknown): void {
     this.disconnect()
-    if (this.#listeners.get('connection-error')?.size) this.#emit('connection-error', error, this)
-    else report(error)
+    const isHeard = this.#listeners.get('connection-error')?.size
+    if (error && isHeard) this.#emit('connection-error', error, this)
+    else if (error) report(error)
+    // A listener may have connected again.
+    if (!this.shouldConnect) this.#stopWaiting(error ?? new Error('The connection was closed.'))
+  }
+
+  #stopWaiting(error: unknown): void {
+    this.#stoppedBy = error
+    this.#rejectWaiting(error)
+  }
+
+  #rejectWaiting(error: unknown): void {
+    this.#untilSaved.reject(error)
+    this.#untilSaved = resolvers()
   }
 
   #end(): void {
@@ -389,9 +411,7 @@ export class CrosswindProvider {
     } else {
       this.#isBehind = true
       this.refused = error
-      this.#untilSaved.reject(error)
-      this.#untilSaved = Promise.withResolvers()
-      this.#untilSaved.promise.catch(ignore)
+      this.#rejectWaiting(error)
       this.#emit('refused', error)
     }
     this.#tellSaved()
@@ -403,8 +423,7 @@ export class CrosswindProvider {
     this.#wasSaved = saved
     if (saved) {
       this.#untilSaved.resolve()
-      this.#untilSaved = Promise.withResolvers()
-      this.#untilSaved.promise.catch(ignore)
+      this.#untilSaved = resolvers()
     }
     this.#emit('saved', saved)
   }
@@ -469,6 +488,13 @@ export class CrosswindProvider {
 }
 
 const ignore = () => undefined
+
+/** Its rejection may be heard by nobody. */
+function resolvers() {
+  const made = Promise.withResolvers<void>()
+  made.promise.catch(ignore)
+  return made
+}
 
 /** What an application's observer throws is reported. */
 function attempt(work: () => void): void {

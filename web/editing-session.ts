@@ -138,7 +138,7 @@ export class EditingSession implements LinkListener {
     this.presence = new Presence({
       ...{ window, timers, doc: this.#document?.doc ?? null, name: readItem(() => localStorage, nameKey) },
       send: (state, isKnown) => {
-        if (!isProbing) this.link.setAwareness(state, isKnown)
+        if (!isProbing) this.link.setAwareness({ state }, isKnown)
       },
       onPeople: (people) => store.change({ people }),
       onCarets: () => this.#carets?.redraw(),

@@ -3,7 +3,6 @@
 import type { AwarenessReport, Draft } from '../../server/wire/messages.ts'
 import { isShared, type Share } from '../../server/wire/modes.ts'
 import { now } from '../browser-services.ts'
-import { askClock, Http } from '../transports/http.ts'
 import {
   type Closing,
   createAnswers,
@@ -44,8 +43,6 @@ const coordinatorGone: Closing = {
   sentence: "The connection shared by this browser's windows has moved.",
   retryAfterMs: 0,
 }
-
-const clockTimeoutMs = 20_000
 
 export class SharedClient {
   readonly #reach: ReachCoordinator
@@ -91,8 +88,6 @@ class SharedMember implements OpenTransport {
   readonly #opening: Opening
   readonly #onOver: () => void
   readonly #answers = createAnswers()
-  readonly #ending = new AbortController()
-  readonly #http: Http
   #post: Post = () => undefined
   #isOver = false
 
@@ -100,7 +95,6 @@ class SharedMember implements OpenTransport {
     this.#number = number
     this.#opening = opening
     this.#onOver = onOver
-    this.#http = new Http(opening.base, this.#ending.signal, clockTimeoutMs)
     reached.then(
       (post) => this.#join(post),
       () => this.end(lost),
@@ -112,9 +106,6 @@ class SharedMember implements OpenTransport {
     this.#post({ type: 'send', member: this.#number, draft })
     return this.#answers.expect(draft, 0)
   }
-
-  /** Uses a separate request: the coordinator's clock may differ from this window's. */
-  readonly askClock = () => askClock(this.#http, this.#opening)
 
   /** No-op: the coordinator answers the server's heartbeats. */
   readonly beat = () => undefined
@@ -158,7 +149,6 @@ class SharedMember implements OpenTransport {
 
   #stop(): void {
     this.#isOver = true
-    this.#ending.abort()
     this.#onOver()
     this.#answers.abandon()
   }

@@ -85,9 +85,9 @@ export const usualTimeoutMs = 20_000
 
 /** One POST per message, one at a time to keep their order. */
 export function createPostUplink(
-  { base, query, onFrame }: Opening,
+  { base, query }: Opening,
   platform?: { readonly send: Send },
-): Required<OpenTransport> {
+): OpenTransport {
   const ending = new AbortController()
   const messages = `/messages?${pick(query, 'key')}`
   const heartbeat = `/heartbeat?${pick(query, 'window', 'key')}`
@@ -118,7 +118,6 @@ export function createPostUplink(
     beat(windows) {
       http.post(heartbeat, windows && { windows }).catch(() => undefined)
     },
-    askClock: () => askClock(http, { query, onFrame }),
     sendAwareness,
     close: () => ending.abort(),
   }
@@ -165,9 +164,16 @@ export function pick(query: URLSearchParams, ...names: readonly string[]): URLSe
   return new URLSearchParams([...query].filter(([name]) => name === 'ticket' || names.includes(name)))
 }
 
-/** The answer arrives as a `clock` frame; failures are silent. */
-export function askClock(http: Http, { query, onFrame }: Pick<Opening, 'query' | 'onFrame'>): void {
+/**
+ * Asks by a request, where the transport has nothing quicker. The answer arrives as a `clock` frame; failures
+ * are silent.
+ */
+export function askClock(
+  { base, query, onFrame }: Pick<Opening, 'base' | 'query' | 'onFrame'>,
+  platform?: { readonly send: Send },
+): void {
   const sent = now()
+  const http = new Http(base, new AbortController().signal, usualTimeoutMs, platform)
   http.get<{ readonly at: number }>(`/clock?${pick(query, 'key')}`).then(
     ({ answer: { at }, receivedAt }) => onFrame({ type: 'clock', sent, received: at, at }, receivedAt),
     () => undefined,

@@ -74,7 +74,6 @@ function openInSlot(transport: WebTransport, opening: Opening, slot: Promise<Rel
       return open.send(draft)
     },
     beat: (windows) => open?.beat(windows),
-    askClock: () => open?.askClock?.(),
     sendAwareness: (report) => open?.sendAwareness(report),
     close() {
       isOver = true

@@ -11,7 +11,7 @@ import {
   type Refused,
   type Stored,
 } from '../../server/wire/messages.ts'
-import type { Mode, TransportName } from '../../server/wire/modes.ts'
+import type { LinkMode, TransportMode, TransportName } from '../../server/wire/modes.ts'
 import { type Send, sendByXhr } from './send.ts'
 
 /** Converts bytes to frames and drafts to acknowledgements. Never retries: the link does. */
@@ -28,7 +28,7 @@ export interface WebTransport {
 
 /** Brings its own rows of the table, so that a bundle has no others. */
 export interface ChosenTransport extends WebTransport {
-  readonly modes: readonly Mode[]
+  readonly modes: readonly TransportMode[]
 }
 
 export type Transports = Readonly<Record<TransportName, WebTransport>>
@@ -73,7 +73,7 @@ export const browser: Platform = {
 export interface Opening {
   /** Where the server's endpoints are, such as `https://localhost:8443/api`. */
   readonly base: string
-  readonly mode: Mode
+  readonly mode: LinkMode
   /** `window`, `key`, `opening`, `channels`, `cursor`. */
   readonly query: URLSearchParams
   readonly polling?: Polling | undefined
@@ -92,8 +92,8 @@ export interface OpenTransport {
   readonly send: (draft: Draft) => Promise<Stored>
   readonly beat: (windows?: Beat['windows']) => void
   /**
-   * Requests the server's time, stamped on departure; a `clock` frame may answer. Absent where another
-   * window owns the connection, since the stamp would be too early.
+   * Requests the server's time, stamped on departure; a `clock` frame may answer. Absent where a request
+   * of its own does as well, or better: over another window's connection the stamp would be too early.
    */
   readonly askClock?: () => void
   /**
@@ -133,7 +133,6 @@ export class RefusedError extends Error {
 
 /** The server is overloaded; it accepted neither this draft nor any sent after it. */
 export class BusyError extends Error {
-  override readonly name = 'BusyError'
   readonly retryAfterMs: number
   constructor(sentence: string, retryAfterMs: number) {
     super(sentence)

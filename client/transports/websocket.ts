@@ -3,6 +3,7 @@
 import type { DownFrame, UpFrame } from '../../server/wire/messages.ts'
 import { websocketModes } from '../../server/wire/modes.ts'
 import { now } from '../browser-services.ts'
+import { pick } from './http.ts'
 import {
   browser,
   type ChosenTransport,
@@ -29,7 +30,7 @@ function openWebSocket({ base, mode, query, onFrame, onClose }: Opening, platfor
     socket.addEventListener('message', (event: MessageEvent<string>) => {
       const receivedAt = now()
       const frame: DownFrame = JSON.parse(event.data)
-      closing = closingFrom(frame, answers.size()) ?? closing
+      closing = closingFrom(frame, answers.size()) ?? lost
       answers.take(frame)
       onFrame(frame, receivedAt)
     })
@@ -44,7 +45,7 @@ function openWebSocket({ base, mode, query, onFrame, onClose }: Opening, platfor
   }
 
   async function connectIfReachable(): Promise<void> {
-    const isReachable = await touch(base, ending.signal, platform)
+    const isReachable = await touch(`${base}/clock?${pick(query, 'key')}`, ending.signal, platform)
     if (isReachable || ending.signal.aborted) connect()
     else onClose(lost)
   }
@@ -94,10 +95,10 @@ function openWebSocket({ base, mode, query, onFrame, onClose }: Opening, platfor
 const touchWithinMs = 1000
 
 /** Makes the browser connect. */
-async function touch(base: string, signal: AbortSignal, platform: Platform): Promise<boolean> {
+async function touch(address: string, signal: AbortSignal, platform: Platform): Promise<boolean> {
   const deadline = AbortSignal.timeout(touchWithinMs)
   try {
-    await platform.fetch(`${base}/clock`, {
+    await platform.fetch(address, {
       cache: 'no-store',
       signal: AbortSignal.any([signal, deadline]),
     })

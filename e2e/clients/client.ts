@@ -6,6 +6,7 @@ import { finished } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import type { WebSocket } from 'ws'
 import {
+  askClock,
   HttpError,
   now,
   type Opening,
@@ -42,15 +43,13 @@ export function openTransport({ ca, cookie, origin, path = '/api', ...opening }:
     platform.close()
     opening.onClose(closing)
   }
-  const transport = transportsByName[mode.transport].open(
-    { ...opening, base: origin + path, onClose },
-    platform,
-  )
+  const base = origin + path
+  const transport = transportsByName[mode.transport].open({ ...opening, base, onClose }, platform)
   const { pause, resume, cut } = platform
   return {
     ...transport,
     ...{ pause, resume, cut },
-    askClock: () => transport.askClock?.(),
+    askClock: transport.askClock ?? (() => askClock({ ...opening, base }, platform)),
     close() {
       transport.close()
       platform.close()

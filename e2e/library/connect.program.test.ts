@@ -1,6 +1,9 @@
 // The library's two doors, without a browser.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { connect, connectOver, longPolling, type Room, sse } from '../../client/node.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
@@ -235,6 +238,56 @@ test('a program in Node follows without a browser, in each mode that fetch and W
   }
 })
 
+test('an HTTP version may have an address of its own', async (t) => {
+  const { crosswind, origin } = await start(t)
+  const asked: string[] = []
+  const other = createServer()
+  crosswind.attach(other)
+  other.prependListener('request', ({ url = '' }) => asked.push(url.replace(/\?.*/, '')))
+  other.listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.after(() => other.close())
+  const address = `http://localhost:${(other.address() as AddressInfo).port}`
+  const opened = connect(`${origin}/realtime`, { origins: { '1.1': address } })
+  t.after(() => opened.close())
+  await opened.channel<Said>('room.1').publish({ text: 'hello' })
+  assert.deepEqual(asked, ['/realtime/stream', '/realtime/messages'])
+})
+
+test('offline, 2,000 messages or 4 MB wait, the state says why, and what is beyond is refused', async (t) => {
+  let isCut = false
+  const { open, cut } = await start(t, { cuts: () => isCut })
+  const codeOf = (publishing: Promise<unknown>) =>
+    publishing.then(
+      () => 'stored',
+      ({ code }) => code,
+    )
+  for (const [fits, text] of [
+    [2000, 'x'],
+    [4, 'x'.repeat(1_040_000)],
+  ] as const) {
+    const opened = open()
+    const room = opened.channel<Said>('room.1')
+    await room.publish({ text: 'online' })
+    isCut = true
+    cut()
+    const { reason } = await untilState(opened, ({ status }) => status === 'waiting')
+    assert.equal(reason, 'The connection to the server was lost.')
+    for (let sent = 0; sent < fits; sent += 1) void codeOf(room.publish({ text }))
+    assert.equal(await codeOf(room.publish({ text })), 'outbox-full')
+    assert.equal(opened.state.pending, fits)
+    isCut = false
+  }
+})
+
+test('the mode may be switched before the first channel', async (t) => {
+  const { open } = await start(t)
+  const opened = open({ modes: ['sse/1.1', 'websocket/1.1'] })
+  opened.switch('websocket/1.1')
+  await opened.channel<Said>('room.1').publish({ text: 'hello' })
+  assert.equal(opened.state.mode, 'websocket/1.1')
+})
+
 const people = {
   authorize: ({ token }: { readonly token: string | null }) =>
     token === null ? null : { user: token, read: ['room.*'], write: ['room.*'] },
@@ -318,15 +371,6 @@ test('an address where something else answers is named as the reason, until Cros
   isThere = true
   await room.publish({ text: 'hello' })
   assert.deepEqual(await heard, ['hello'])
-})
-
-test('after close() a message is rejected', async (t) => {
-  const { origin } = await start(t)
-  const client = connect(`${origin}/realtime`)
-  const room = client.channel<Said>('room.1')
-  await room.publish({ text: 'hello' })
-  client.close()
-  await assert.rejects(room.publish({ text: 'too late' }), /^Error: The connection was closed\.$/)
 })
 
 test('a channel that may not be read leaves the others of its connection alone', async (t) => {

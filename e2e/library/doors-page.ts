@@ -25,6 +25,10 @@ const crosswind = connect(new URL('/realtime', location.href), optionsFor())
 const heard: unknown[] = []
 const room = crosswind.channel<string>(query.get('room') ?? 'room.1', { from: 'start' })
 room.on('message', ({ data, user }) => heard.push([data, user]))
+if (query.has('also')) {
+  const also = query.get('also') ?? ''
+  crosswind.channel(also).on('error', (error) => refused.push([also, (error as RefusedError).code]))
+}
 
 const publish = (text: string) => void room.publish(text).catch(() => undefined)
 // Before the drafts of closed windows were read.

@@ -1,10 +1,12 @@
 // Sharing a connection, and drafts: an application's pages that have these doors, in real windows.
 
 import assert from 'node:assert/strict'
-import type { RequestListener } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { build } from 'esbuild'
+import type { Authorize } from '../../server/index.ts'
+import { fingerprintIn } from '../../server/wire/messages.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { browserName } from '../windows/stage.ts'
 import { start } from './testing.ts'
@@ -28,19 +30,32 @@ before(async () => {
 })
 after(() => browser.quit())
 
-const application: RequestListener = ({ url = '' }, response) => {
-  const script = scripts[url]
-  response.setHeader('Content-Type', script ? 'text/javascript' : 'text/html')
-  response.end(script ?? '<!doctype html><script type="module" src="/page.js"></script>')
+/** Beyond one window, scripts are loaded after the page, by all at the same time. */
+function application(together: number): RequestListener {
+  const waiting: (() => ServerResponse)[] = []
+  const load =
+    together > 1
+      ? // Of two requests for one address, Chromium's cache would hold the second back.
+        `>addEventListener('load', () => import('/page.js?' + Math.random()))`
+      : ' type="module" src="/page.js">'
+  return ({ url = '' }, response) => {
+    const script = scripts[url.split('?')[0] ?? '']
+    response.setHeader('Content-Type', script ? 'text/javascript' : 'text/html')
+    if (!script) return response.end(`<!doctype html><script${load}</script>`)
+    waiting.push(() => response.end(script))
+    if (waiting.length >= together) for (const answer of waiting.splice(0)) answer()
+  }
 }
 
+const everyRoom: Authorize = ({ token }) => ({ user: token ?? '', read: ['room.*'], write: ['room.1'] })
+
 /** A token is the user's name; everybody reads all rooms and writes in `room.1`. */
-async function serve(t: TestContext) {
+async function serve(t: TestContext, { authorize = everyRoom, together = 1 } = {}) {
   let isCut = false
   const streams: string[] = []
   const server = await start(t, {
-    application,
-    authorize: ({ token }) => ({ user: token ?? '', read: ['room.*'], write: ['room.1'] }),
+    application: application(together),
+    authorize,
     cuts(url) {
       if (url.startsWith('/realtime/stream'))
         streams.push(new URLSearchParams(url.split('?')[1]).get('window') ?? '')
@@ -50,6 +65,8 @@ async function serve(t: TestContext) {
   return {
     /** The names of all streams until now: a name has one at a time. */
     streams: () => new Set(streams),
+    /** The fingerprints of keys in these names. */
+    fingerprints: () => new Set(streams.map((name) => fingerprintIn(name))),
     /** For Crosswind; the application's page goes on loading. */
     isOnline(isOnline: boolean) {
       isCut = !isOnline
@@ -208,4 +225,32 @@ test('a draft that is refused after a reload is reported, and not sent again', a
   await window.reload()
   await until(() => window.run(isOpen), 'the window is not open')
   assert.deepEqual([await refused(), await window.run(pending)], [[], 0])
+})
+
+test('the first windows of a user have one key, though they open at the same time', async (t) => {
+  const server = await serve(t, { together: 2 })
+  const [one, other] = [await browser.newWindow(), await browser.newWindow()]
+  t.after(() => Promise.all([one.close(), other.close()]))
+  for (let users = 1; users <= 12; users += 1) {
+    await Promise.all([one, other].map((window) => window.open(server.address(`user=ada${users}&drafts`))))
+    for (const window of [one, other]) await until(() => window.run(isOpen), 'a window is not open')
+    assert.equal(server.fingerprints().size, users)
+  }
+})
+
+test('a channel that the next permit lacks is refused, and the others go on, though EventSource gives no reason', async (t) => {
+  let asked = 0
+  const server = await serve(t, {
+    authorize({ token }) {
+      asked += 1
+      const [user, write] = [token ?? '', ['room.1']]
+      if (asked > 1) return { user, read: ['room.1'], write }
+      return { user, read: ['room.*'], write, expiresAt: Date.now() + 1500 }
+    },
+  })
+  const window = await server.open('user=ada&also=room.2')
+  await until(async () => (await window.run(refusedBy))?.length === 1, 'nothing was refused')
+  await window.run(publish, 'after')
+  await untilHeard(window, [['after', 'ada']])
+  assert.deepEqual([await window.run(refusedBy), asked <= 4], [[['room.2', 'not-invited-there']], true])
 })

@@ -65,6 +65,9 @@ const longestText = 500
 /** Between and during disturbances; in a short game less. */
 const mostPauseMs = 1500
 const killEachSeconds = 20
+/** Before a window that has stopped writing is asked whether it is saved. */
+const savedWithinMs = 200
+const stepsBetweenChecks = 4
 const settleWithinMs = 60_000
 
 interface Game {
@@ -200,6 +203,14 @@ class Writer {
     return this.window.run(() => globalThis.recorder.record())
   }
 
+  /** Resolves once it calls everything saved, or when it has had the time for that. */
+  pause(): Promise<void> {
+    return this.window.run(async (ms) => {
+      const saved = globalThis.recorder.whenSaved().catch(() => undefined)
+      await Promise.race([saved, new Promise((resolve) => setTimeout(resolve, ms))])
+    }, savedWithinMs)
+  }
+
   /** The marks that the editor shows. */
   async shown(): Promise<string> {
     const { content } = this.#editor
@@ -277,8 +288,10 @@ class KilledServer {
     this.#running = await this.#start(this.port)
   }
 
-  async stored(): Promise<Y.Doc> {
-    return documentOf([await this.#running.stored(channel)])
+  /** Null if it is killed before it answers. */
+  async stored(): Promise<Y.Doc | null> {
+    const update = await this.#running.stored(channel)
+    return update === null ? null : documentOf([update])
   }
 }
 
@@ -310,7 +323,10 @@ export async function play(t: TestContext, { mode, seed, seconds, editor, ...gam
   const writers = [await open(0), await open(1)] as const
   const endAt = performance.now() + seconds * 1000
   const write = async (writer: Writer) => {
-    while (performance.now() < endAt) await writer.step()
+    for (let steps = 1; performance.now() < endAt; steps += 1) {
+      await writer.step()
+      if (steps % stepsBetweenChecks === 0) await checkSaved(server, writer)
+    }
   }
   const [cuts] = await Promise.all([
     disturb(server, writers, { seed, seconds, endAt }),
@@ -367,11 +383,19 @@ async function disturb(
   return cuts
 }
 
+/** Before its next change, which might bring what is missing. */
+async function checkSaved(server: KilledServer, writer: Writer): Promise<void> {
+  await writer.pause()
+  const { unsaved, document } = await writer.record()
+  const stored = unsaved === 0 ? await server.stored() : null
+  assert.ok(!stored || contains(stored, documentOf([document])), 'the log lacks what a window calls saved')
+}
+
 /** The windows stay cut off until the log is seen to have all that they called saved. */
 async function startAgain(server: KilledServer, writers: readonly Writer[]): Promise<void> {
   for (const { proxy } of writers) proxy.refuse(true)
   await server.startAgain()
-  const stored = await server.stored()
+  const stored = (await server.stored()) ?? assert.fail('the server does not answer')
   for (const writer of writers) {
     const { updates, savedCount } = await writer.record()
     assert.ok(
@@ -387,7 +411,7 @@ async function compare(server: KilledServer, writers: readonly Writer[]): Promis
   let [stored, records]: [Y.Doc, readonly Recorded[]] = [new Y.Doc(), []]
   const areEqual = async () => {
     records = await Promise.all(writers.map((writer) => writer.record()))
-    stored = await server.stored()
+    stored = (await server.stored()) ?? stored
     return records.every(({ unsaved, document }) => unsaved === 0 && isEqual(documentOf([document]), stored))
   }
   await until(areEqual, 'windows and log are not equal', settleWithinMs).catch((error) => {

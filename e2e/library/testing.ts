@@ -25,6 +25,8 @@ interface Setting extends Partial<CrosswindOptions> {
   readonly application?: RequestListener
   /** Over TLS, with HTTP/2 and 1.1. */
   readonly isSecure?: boolean
+  /** Default: a free one. */
+  readonly port?: number
 }
 
 /** Over HTTP/2 and 1.1. */
@@ -36,7 +38,7 @@ export async function secureServer(t: TestContext) {
 
 export async function start(
   t: TestContext,
-  { cuts = () => false, elsewhere, isSecure = false, application, ...options }: Setting = {},
+  { cuts = () => false, elsewhere, isSecure = false, port = 0, application, ...options }: Setting = {},
 ) {
   const server = isSecure ? await secureServer(t) : createServer()
   // WebSockets too, which a server does not count among its connections.
@@ -56,15 +58,16 @@ export async function start(
     if (cuts(request.url ?? '')) request.socket.destroy()
     else if (!elsewhere?.(request, response)) take(request, response)
   })
-  const origin = `${isSecure ? 'https' : 'http'}://localhost:${await openPort(server)}`
+  const origin = `${isSecure ? 'https' : 'http'}://localhost:${await openPort(server, '127.0.0.1', port)}`
   const cut = () => {
     for (const socket of sockets) socket.destroy()
   }
-  t.after(async () => {
+  const stop = async () => {
     await crosswind.close({ drainMs: 0 })
     cut()
     server.close()
-  })
+  }
+  t.after(stop)
   const open = (options: Partial<ConnectOptions> = {}) => {
     const { http = '1.1' } = modeNamed(options.modes?.[0] ?? '') ?? {}
     const platform = createNodePlatform(http, origin, null)
@@ -75,7 +78,7 @@ export async function start(
     })
     return opened
   }
-  return { crosswind, open, origin, cut }
+  return { crosswind, open, origin, cut, stop }
 }
 
 /** Resolves to the first texts of a room. */

@@ -46,22 +46,28 @@ export async function startProcess(t: TestContext, folder: string, port = 0, res
   }
   t.after(kill)
   const [address] = (await once(child, 'message')) as [AddressInfo]
+  let asking: Promise<string | null> = Promise.resolve(null)
+  async function ask(channel: string): Promise<string | null> {
+    if (!child.connected) return null
+    const answered = once(child, 'message')
+    child.send(channel)
+    const [update] = await Promise.race([answered, exited.then(() => [null])])
+    return update
+  }
   return {
     port: address.port,
     kill,
-    /** The document of `channel` as it is stored, in base64. */
-    async stored(channel: string): Promise<string> {
-      const answered = once(child, 'message')
-      child.send(channel)
-      const [update] = await answered
-      return update
+    /** The document of `channel` as it is stored, in base64; null if the server is killed before it answers. */
+    stored(channel: string): Promise<string | null> {
+      asking = asking.then(() => ask(channel))
+      return asking
     },
   }
 }
 
 /** What a channel brings, without a document. */
 export function follow(connection: Crosswind, take: () => void = ignore) {
-  return connection.follow('doc.1', { take, newLog: ignore, fail: ignore, presence: { heard: ignore } })
+  return connection.follow('doc.1', { take, newLog: ignore, end: ignore, presence: { heard: ignore } })
 }
 
 const ignore = () => undefined

@@ -14,18 +14,16 @@ export const connections = {
   '1.1': { alpn: 'http/1.1', isShared: false },
 } as const
 
-export interface Mode {
+/** What a transport declares of a mode. */
+export interface TransportMode {
   readonly name: string
   readonly transport: TransportName
   readonly http: HttpVersion
-  readonly label: string
   /** Windows that one browser can open before requests hang without an error; null for no limit. */
   readonly windowsPerBrowser: number | null
   readonly whenFull: string | null
   /** False if the server only responds to requests. */
   readonly isPush: boolean
-  /** How drafts are sent: one POST each, or over the open connection. */
-  readonly uplink: 'xhr' | 'streamed' | 'socket'
   /**
    * Maximum number of a window's drafts in flight: a POST waits for the one before anyway, and
    * queued drafts can be merged.
@@ -33,8 +31,19 @@ export interface Mode {
   readonly mostUnderWay: number
   /** Requires an existing HTTP/2 connection; opens none itself. */
   readonly joinsConnection: boolean
+}
+
+/** A mode in a chain. */
+export interface LinkMode extends TransportMode {
   /** The mode to use if this one fails to open or keeps failing; null for the last. */
   readonly fallback: string | null
+}
+
+/** A mode of the table, which the page and the lab choose from. */
+export interface Mode extends LinkMode {
+  readonly label: string
+  /** How drafts are sent: one POST each, or over the open connection. */
+  readonly uplink: 'xhr' | 'streamed' | 'socket'
 }
 
 export const shareNames = ['auto', 'browser', 'none'] as const
@@ -59,93 +68,54 @@ const usual = {
   windowsPerBrowser: null,
   whenFull: null,
   isPush: true,
-  uplink: 'xhr',
   mostUnderWay: 1,
   joinsConnection: false,
 } as const
 
-type Row = Omit<Mode, 'name' | 'transport' | keyof typeof usual> & Partial<Mode>
+type Row = Pick<TransportMode, 'http'> & Partial<TransportMode>
 
-function modesOf(transport: TransportName, rows: readonly Row[]): readonly Mode[] {
+function modesOf(transport: TransportName, rows: readonly Row[]): readonly TransportMode[] {
   return rows.map((row) => ({ name: `${transport}/${row.http}`, transport, ...usual, ...row }))
 }
 
 // Pure, so that a bundle has the modes of its transports alone.
 
 export const sseModes = /* @__PURE__ */ modesOf('sse', [
-  {
-    http: '2',
-    label: 'SSE + XHR, HTTP/2',
-    fallback: 'sse/1.1',
-  },
-  {
-    http: '1.1',
-    label: 'SSE + XHR, HTTP/1.1',
-    windowsPerBrowser: heldOverHttp1,
-    whenFull: 'sse/2',
-    fallback: 'long-polling/1.1',
-  },
+  { http: '2' },
+  { http: '1.1', windowsPerBrowser: heldOverHttp1, whenFull: 'sse/2' },
 ])
 
 export const websocketModes = /* @__PURE__ */ modesOf('websocket', [
-  {
-    http: '1.1',
-    label: 'WebSocket',
-    uplink: 'socket',
-    mostUnderWay,
-    fallback: 'sse/2',
-  },
-  {
-    http: '2',
-    label: 'WebSocket, HTTP/2',
-    uplink: 'socket',
-    mostUnderWay,
-    joinsConnection: true,
-    fallback: 'websocket/1.1',
-  },
+  { http: '1.1', mostUnderWay },
+  { http: '2', mostUnderWay, joinsConnection: true },
 ])
 
-export const streamingModes = /* @__PURE__ */ modesOf('streaming', [
-  {
-    http: '2',
-    label: 'SSE + streamed uplink, HTTP/2',
-    uplink: 'streamed',
-    mostUnderWay,
-    fallback: 'sse/2',
-  },
-])
+export const streamingModes = /* @__PURE__ */ modesOf('streaming', [{ http: '2', mostUnderWay }])
 
 export const longPollingModes = /* @__PURE__ */ modesOf('long-polling', [
-  {
-    http: '2',
-    label: 'Long polling, HTTP/2',
-    isPush: false,
-    fallback: 'long-polling/1.1',
-  },
-  {
-    http: '1.1',
-    label: 'Long polling, HTTP/1.1',
-    isPush: false,
-    windowsPerBrowser: heldOverHttp1,
-    whenFull: 'long-polling/2',
-    fallback: 'polling/1.1',
-  },
+  { http: '2', isPush: false },
+  { http: '1.1', isPush: false, windowsPerBrowser: heldOverHttp1, whenFull: 'long-polling/2' },
 ])
 
 export const pollingModes = /* @__PURE__ */ modesOf('polling', [
-  {
-    http: '2',
-    label: 'Polling, HTTP/2',
-    isPush: false,
-    fallback: 'polling/1.1',
-  },
-  {
-    http: '1.1',
-    label: 'Polling, HTTP/1.1',
-    isPush: false,
-    fallback: null,
-  },
+  { http: '2', isPush: false },
+  { http: '1.1', isPush: false },
 ])
+
+/** What the page and the lab need besides. */
+type Shown = Pick<Mode, 'label' | 'uplink' | 'fallback'>
+
+const shown: Readonly<Record<string, Shown>> = {
+  'sse/2': { label: 'SSE + XHR, HTTP/2', uplink: 'xhr', fallback: 'sse/1.1' },
+  'sse/1.1': { label: 'SSE + XHR, HTTP/1.1', uplink: 'xhr', fallback: 'long-polling/1.1' },
+  'websocket/1.1': { label: 'WebSocket', uplink: 'socket', fallback: 'sse/2' },
+  'websocket/2': { label: 'WebSocket, HTTP/2', uplink: 'socket', fallback: 'websocket/1.1' },
+  'streaming/2': { label: 'SSE + streamed uplink, HTTP/2', uplink: 'streamed', fallback: 'sse/2' },
+  'long-polling/2': { label: 'Long polling, HTTP/2', uplink: 'xhr', fallback: 'long-polling/1.1' },
+  'long-polling/1.1': { label: 'Long polling, HTTP/1.1', uplink: 'xhr', fallback: 'polling/1.1' },
+  'polling/2': { label: 'Polling, HTTP/2', uplink: 'xhr', fallback: 'polling/1.1' },
+  'polling/1.1': { label: 'Polling, HTTP/1.1', uplink: 'xhr', fallback: null },
+}
 
 export const modes: readonly Mode[] = /* @__PURE__ */ [
   sseModes,
@@ -153,7 +123,7 @@ export const modes: readonly Mode[] = /* @__PURE__ */ [
   streamingModes,
   longPollingModes,
   pollingModes,
-].flat()
+].flatMap((ofTransport) => ofTransport.map((mode) => ({ ...mode, ...(shown[mode.name] as Shown) })))
 
 export function modeNamed(name: string): Mode | undefined {
   return modes.find((mode) => mode.name === name)
