@@ -49,12 +49,14 @@ function isThere(path: string, mode: number): boolean {
 /** Servers refuse unknown variables that begin with their own prefix. */
 const marker = 'LAB_NAMESPACE'
 
+export const isInNamespace = (): boolean => process.env[marker] !== undefined
+
 /**
  * Starts this program again, as the same process, in a network namespace of its own, which ends with
  * it; returns there. Throws one sentence where that is impossible. `what` needs it, for the sentence.
  */
 export function enterNamespace(what: string): void {
-  if (process.env[marker] !== undefined) return
+  if (isInNamespace()) return
   const reason = whyNoPackets()
   if (reason !== null) throw new Error(`${what} loses packets; ${reason}.`)
   process.execve?.(
@@ -95,7 +97,7 @@ export class PacketNetwork {
   }
 
   static async open(congestion: Congestion): Promise<PacketNetwork> {
-    if (process.env[marker] === undefined)
+    if (!isInNamespace())
       throw new Error('A packet network needs a namespace of its own: call enterNamespace first.')
     const known = await readFile('/proc/sys/net/ipv4/tcp_available_congestion_control', 'utf8')
     if (!known.split(/\s/).includes(congestion))
