@@ -24,6 +24,8 @@ import {
   nothing,
   packetsSection,
   probability,
+  range,
+  ratioWords,
   type Section,
   signed,
   spread,
@@ -48,6 +50,7 @@ import {
   formulaWithin,
   latencyMs,
   modelRuns,
+  overSessions,
   pointsWords,
   ratioWithin,
   type TestSummary,
@@ -65,6 +68,7 @@ export function sectionsOf(run: WindRun, summary: WindSummary): readonly Section
     means ?? cells,
     checksSection(summary),
     ...beside,
+    ...sessionsSections(summary),
     predictionsSection(summary),
     ...run.sites.flatMap((site) => siteSections(run, site)),
     ...(means ? [cells] : []),
@@ -157,6 +161,45 @@ const checkFormats: Readonly<Record<Check['unit'], (found: number) => string>> =
   readings: count,
   times: figure,
   ms: (found) => `${figure(found)} ms`,
+}
+
+/** Empty if there is one. */
+function sessionsSections({ cells, sessions }: WindSummary): readonly Section[] {
+  if (sessions < 2) return []
+  const papers = ({ site, mode }: CellSummary, name: 'meanMs' | 'sdMs' | 'ratio') => {
+    const method = methodOf(mode)
+    const values = method ? paperTests(site, method).map((test) => test[name]) : []
+    return values.length === 0 ? nothing : range(values)
+  }
+  return [
+    {
+      title: 'Session by session, beside the paper',
+      tables: [
+        tableOf<CellSummary>(
+          'Geometric mean of the sessions with its 95 % interval, and the range of the paper’s three tests; in milliseconds, and the ratio to WebSocket’s mean',
+          [
+            ['Site, method', ({ site, mode }) => cellLabel(site, mode)],
+            ['Mean', ({ sessions }) => overSessions(sessions.map(({ meanMs }) => meanMs))],
+            ['Paper', (cell) => papers(cell, 'meanMs')],
+            ['Standard deviation', ({ sessions }) => overSessions(sessions.map(({ sdMs }) => sdMs))],
+            ['Paper', (cell) => papers(cell, 'sdMs')],
+            ['Ratio', (cell) => ratioWords(cell.ratioToWebsocket, cell.ratioToWebsocketCi95)],
+            ['Paper', (cell) => papers(cell, 'ratio')],
+          ],
+          cells,
+        ),
+        table(
+          'Mean ± standard deviation in each session, in milliseconds',
+          ['Site, method', ...Array.from({ length: sessions }, (_, place) => `Session ${place + 1}`)],
+          cells.map((cell) => [
+            cellLabel(cell.site, cell.mode),
+            ...cell.sessions.map(({ meanMs, sdMs }) => spread(meanMs, sdMs)),
+          ]),
+        ),
+      ],
+      paragraphs: ['Each session has its own server, windows, queues, stalls and losses.'],
+    },
+  ]
 }
 
 /** Empty without one of the paper's sites. */
@@ -372,7 +415,7 @@ export const pointsTable = ({ checks }: WindSummary) =>
     checks,
   )
 
-function cellsSection({ cells, readings }: WindSummary): Section {
+function cellsSection({ cells, readings, sessions }: WindSummary): Section {
   const { expected, lost, duplicated, reordered } = totals(cells)
   const ratio = ({ ratioToWebsocket, ratioToWebsocketCi95: ci }: CellSummary) =>
     `${figure(ratioToWebsocket)}${ci ? ` (${interval(ci).replace(' to ', '–')})` : ''}`
@@ -401,7 +444,7 @@ function cellsSection({ cells, readings }: WindSummary): Section {
     ],
     paragraphs: [
       `Of ${count(expected)} readings at all windows ${count(lost)} were lost, ${count(duplicated)} duplicated and ${count(reordered)} reordered.`,
-      'Ratio: the mean over WebSocket’s at that site, over the readings that both received; its interval is by the delta method on correlated pairs. Worth: the number of independent readings that would estimate the mean as precisely.',
+      `Ratio: the mean over WebSocket’s at that site, over the readings that both received; its interval is ${sessions > 1 ? 'over sessions' : 'by the delta method on correlated pairs'}. Worth: the number of independent readings that would estimate the mean as precisely.`,
     ],
   }
 }
@@ -492,7 +535,10 @@ function networksSection(summary: WindSummary): Section {
       tableOf<LinkUse>(
         'Links, from their start to the end of the run; late in milliseconds',
         [
-          ['Site, method', ({ site, mode }) => cellLabel(site, mode)],
+          [
+            'Site, method',
+            ({ site, mode, session }) => cellLabel(site, mode) + (session ? `, session ${session}` : ''),
+          ],
           ['Connections', ({ opened }) => (opened === null ? nothing : count(opened))],
           ['Up, kB', ({ upBytes }) => kilobytes(upBytes)],
           ['Down, kB', ({ downBytes }) => kilobytes(downBytes)],
@@ -573,7 +619,7 @@ function doubtsSection(summary: WindSummary): Section {
         : `Drift: ${drifted.length === 0 ? `none was found ${trend}` : `${trend}, the mean changed: ${drifted.map(drift).join('; ')}`}. All methods ran at once, so a trend of network or machine affects all of them.`,
       worth.length === 0
         ? 'Dependence: nothing arrived.'
-        : `Dependence: consecutive readings resemble each other; the ${count(readings)} readings of a cell are worth ${count(Math.min(...worth))} to ${count(Math.max(...worth))} independent ones. This is one session: another would draw other stalls, and its means may differ by more than these intervals say.`,
+        : `Dependence: consecutive readings resemble each other; the ${count(readings)} readings of a cell are worth ${count(Math.min(...worth))} to ${count(Math.max(...worth))} independent ones. ${summary.sessions > 1 ? 'The intervals of ratios are over sessions.' : 'This is one session: another would draw other stalls, and its means may differ by more than these intervals say.'}`,
       lost === 0
         ? `Lost: none of ${all} deliveries was.`
         : `Lost: ${count(lost)} of ${all} deliveries were, and are in no mean; if the slow ones were lost, the means are too low.`,
