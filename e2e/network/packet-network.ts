@@ -165,6 +165,11 @@ export class PacketNetwork {
     return { number, address: addressOf(number, 'far') }
   }
 
+  /** Whether no path loses or counts packets from now on. */
+  async spare(isSparing: boolean): Promise<void> {
+    await this.#order({ isSparing })
+  }
+
   /** Of all paths since their start. */
   figures(): Promise<readonly PathFigures[]> {
     return this.#order({})
