@@ -129,6 +129,14 @@ export class PacketNetwork {
     await this.#configure('near', 'ip', 'link', 'set', 'lo', 'up')
     await this.#configure('far', 'ip', 'link', 'set', 'lo', 'up')
     for (const end of ['near', 'far'] as const) {
+      // A device gets an address for IPv6 seconds later, at which Chromium aborts its requests.
+      for (const device of ['control', end])
+        await this.#configure(
+          end,
+          'sh',
+          '-c',
+          `cd /proc/sys/net/ipv6/conf/${device} && echo 1 > disable_ipv6 || true`,
+        )
       await this.#configure(end, 'ip', 'address', 'add', `${addressOf(0, end)}/30`, 'dev', 'control')
       await this.#configure(end, 'ip', 'link', 'set', 'control', 'up')
       await this.#configure(end, 'ip', 'link', 'set', end, 'txqueuelen', '10000', 'up')
