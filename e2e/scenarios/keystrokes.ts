@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { isLoopback } from '../../server/security/access.ts'
 import { type EditorName, editorNames } from '../../server/wire/messages.ts'
+import { mean } from '../../server/wire/t-test.ts'
 import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
 import { type Browser, startBrowser } from '../browser/browser.ts'
 import {
@@ -36,6 +37,7 @@ import {
   timeTurn,
   type Use,
 } from '../lab/testbed.ts'
+import { readProfile } from '../network/profiles.ts'
 import {
   bareModes,
   imitatedModes,
@@ -267,7 +269,10 @@ export const keystrokes = defineExperiment({
         ),
         ...(options.peers.length > 0 && { peers: peers.facts, endedPeers: peers.ended }),
         modes: names,
-        baseline: nameWith(options.baseline, variants.find((variant) => variant === 'mirror') ?? variants[0]),
+        baseline: nameWith(
+          options.baseline,
+          variants.find((variant) => variant === 'mirror'),
+        ),
         samples,
         serverUse: spentByMode(
           names,
@@ -388,7 +393,19 @@ async function openServer(
 /** On two idle cores: of a server or peer, of a browser, and of a new page in every window. */
 const startMs = 600
 const browserMs = 1000
-const pagesMs = ({ windows, join }: Options) => 900 + 110 * (windows + join)
+const pagesMs = ({ windows, join, profile }: Options) =>
+  900 + 110 * (windows + join) + windows * roundTripsOfPage * roundTripMs(profile)
+
+const roundTripsOfPage = 10
+
+/** Mean over the networks; 0 without one. */
+function roundTripMs(names: readonly string[]): number {
+  const times = names.flatMap((name) => {
+    const network = readProfile(name)
+    return network ? [network.down.floorMs + network.up.floorMs] : []
+  })
+  return times.length === 0 ? 0 : mean(times)
+}
 
 /** Number of modes of Crosswind and of peers that take turns. An adapter has one, as far as is known. */
 const systemsOf = ({ modes, editors, peers, profile }: Options) =>
