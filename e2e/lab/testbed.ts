@@ -345,23 +345,25 @@ export function describeNetworks(
   return networks.length > 1 ? { networks } : { ...(network && { network }) }
 }
 
+/** `alike`: that many paths drew the same losses. */
 export function describePackets(
   loss: Loss,
   uses: readonly Readonly<Record<'up' | 'down', Counted>>[],
   congestion: string,
+  alike = 1,
 ): Packets {
   const all = (way: 'up' | 'down'): PacketCounts => {
     const counted = countedTogether(uses.map((use) => use[way]))
     const { sent, lost } = counted
-    const share = sent === 0 ? { lostShare: null, lostShareCi95: null } : lostShareOf(lost, sent, loss)
+    const share = sent === 0 ? { lostShare: null, lostShareCi95: null } : lostShareOf(lost, sent, loss, alike)
     return { ...counted, ...share }
   }
   const planted = { plantedShare: loss.share, burst: rounded(loss.burst) }
   return { congestion, ...planted, up: all('up'), down: all('down') }
 }
 
-export function lostShareOf(lost: number, sent: number, loss: Loss) {
-  const interval = shareInterval(lost, sent, lossVariance(loss))
+export function lostShareOf(lost: number, sent: number, loss: Loss, alike = 1) {
+  const interval = shareInterval(lost, sent, alike * lossVariance(loss))
   return { lostShare: rounded(lost / sent), lostShareCi95: roundedInterval(interval) }
 }
 

@@ -135,7 +135,7 @@ export function packetsSection(networks: readonly (Packets & { readonly name: st
       ),
     ],
     paragraphs: [
-      `${missed.length === 0 ? 'The planted loss is within every interval.' : `The planted loss is outside the interval of ${missed.map(({ way }) => way).join('; ')}; by chance one in twenty is.`} The intervals are Wilson’s, widened for bursts.`,
+      `${missed.length === 0 ? 'The planted loss is within every interval.' : `The planted loss is outside the interval of ${missed.map(({ way }) => way).join('; ')}; by chance one in twenty is.`} The intervals are Wilson’s, widened for bursts and for paths that lose the same packets.`,
     ],
   }
 }

@@ -496,11 +496,12 @@ const testsTable = (tests: readonly TestSummary[], caption: string, p: string) =
   )
 
 /** What those that lose packets did, over all methods. */
-const lossyNetworks = ({ sites, links }: WindSummary) =>
+const lossyNetworks = ({ sites, links, modes }: WindSummary) =>
   sites.flatMap(({ name, profile: { loss } }) => {
     if (!loss) return []
     const uses = links.filter(({ site }) => site === name).flatMap(({ packets }) => packets ?? [])
-    return [{ name: capital(name), ...describePackets(loss, uses, 'cubic') }]
+    // A site has one seed.
+    return [{ name: capital(name), ...describePackets(loss, uses, 'cubic', modes.length) }]
   })
 
 const packetWords =
