@@ -245,7 +245,7 @@ function tableOneSections({ cells, faster }: WindSummary): readonly Section[] {
       title: 'Mean times, here and in the paper',
       tables: [meansTable],
       paragraphs: [
-        'The cities are simulated: each is a network on this machine, set so that WebSocket’s mean is that of the paper’s three tests there; the other two methods’ means follow. That WebSocket agrees is not a finding.',
+        'The cities are simulated: each is a network on this machine, set so that WebSocket’s mean is that of the paper’s three tests there; the other two methods’ means follow. That WebSocket agrees is not a finding. A network that loses packets has no stalls, and agrees only if its loss fits.',
         'The paper’s columns are its tests in the order of its table, n = 1,200 each.',
       ],
     },
