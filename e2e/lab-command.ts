@@ -5,7 +5,7 @@ import { leaveWhenDone } from '../server/process.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
 import { type Experiment, helpOf, paragraph, readOptions, runExperiment } from './lab/experiment.ts'
 import { commandOf } from './lab/programs.ts'
-import { enterNamespace } from './network/packet-network.ts'
+import { enterNamespace, isInNamespace } from './network/packet-network.ts'
 import { readProfile } from './network/profiles.ts'
 import { reportAddress } from './report/render.ts'
 
@@ -130,6 +130,8 @@ try {
   console.error(stopping.signal.aborted ? '\n  Stopped; no report was written.' : `\n  ${why}`)
   process.exitCode = stopping.signal.aborted ? 130 : 1
 }
+// A farewell to a host that is gone would be sent again for a quarter of an hour.
+if (isInNamespace()) process.exit()
 
 async function run([name, ...flags]: readonly string[]): Promise<void> {
   if (name === undefined || wantsHelp([name])) return void process.stdout.write(help)

@@ -26,6 +26,8 @@ export interface Summary extends Circumstances {
   /** What it means, and what to do next: sentences that follow it. */
   readonly remarks?: readonly string[]
   readonly network?: Network | null
+  /** If there are several. */
+  readonly networks?: readonly Network[]
 }
 
 /**
@@ -315,6 +317,13 @@ export async function runExperiment<Shape extends z.ZodRawShape, Options, Run, R
   return { folder, summary, text: tables.map(tableText).join('\n\n'), isFailure }
 }
 
+const overWords = ([first, ...others]: readonly Network[]) =>
+  others.length > 0
+    ? ' over simulated networks'
+    : first
+      ? ` over a simulated network, “${first.profile}”`
+      : ''
+
 /** Every file of a report by its path in the folder. */
 export function experimentFiles(
   { name, notes, isBench = false }: Pick<Experiment, 'name' | 'notes' | 'isBench'>,
@@ -323,20 +332,22 @@ export function experimentFiles(
 ): Readonly<Record<string, string>> {
   const { title = name, subtitle, sections, method = [], runAgain = [], data } = content
   const { startedAt, environment, finding, remarks = [], network, stopped } = summary
+  const networks = network ? [network] : (summary.networks ?? [])
+  const lossy = networks.flatMap(({ profile, packets }) => (packets ? [{ name: profile, ...packets }] : []))
   const cut = stopped ? `; stopped after ${sessionsOf(stopped.sessions, stopped.planned)}` : ''
   const report = {
-    title: `Crosswind lab: ${title}${network ? ` over a simulated network, “${network.profile}”` : ''}`,
+    title: `Crosswind lab: ${title}${overWords(networks)}`,
     subtitle: `${moment(startedAt)}, commit ${environment.commit}${subtitle ?? ''}${cut}`,
     finding,
     remarks,
     sections: [
-      ...(network?.packets ? [packetsSection([{ name: network.profile, ...network.packets }])] : []),
+      ...(lossy.length > 0 ? [packetsSection(lossy)] : []),
       ...sections,
       {
         title: 'How it was measured',
         paragraphs: [
           ...method,
-          ...(network ? [networkWords(network)] : []),
+          ...networkWords(networks),
           ...(isBench && notes !== undefined ? [notes.replaceAll(/\s+/g, ' ')] : []),
           `${isBench ? 'docs/costs.md' : 'docs/measuring.md'} describes the method. ${data === undefined ? 'Every figure is' : 'Every sample is beside this page as CSV, and every figure'} in summary.json; quantiles are of type 7 (Hyndman and Fan, 1996).`,
         ],

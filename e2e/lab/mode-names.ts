@@ -1,4 +1,4 @@
-// Names and labels of what is measured: `sse/2`, `sse/2 mirror`, `bare:sse/2` of a peer.
+// Names and labels of what is measured: `sse/2`, `sse/2 mirror`, `sse/2 wan+1%`, `bare:sse/2` of a peer.
 
 import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
 import { isBare, peerLabel } from '../peers/peers.ts'
@@ -34,12 +34,12 @@ export function imitatedBy(mode: string): string | undefined {
 }
 
 /** `sse/2` of `sse/2 mirror`. */
-export function withoutEditor(mode: string): string {
+export function withoutVariant(mode: string): string {
   return mode.split(' ')[0] ?? mode
 }
 
-/** `mirror` of `sse/2 mirror`; undefined in a run with one editor. */
-export function editorOf(mode: string): string | undefined {
+/** `mirror` of `sse/2 mirror`, `wan+1%` of `sse/2 wan+1%`; undefined in a run with one of each. */
+export function variantOf(mode: string): string | undefined {
   return mode.split(' ')[1]
 }
 
@@ -62,20 +62,20 @@ export function peerOf(mode: string): string {
   return mode.split(':')[0] ?? mode
 }
 
-/** `SSE + XHR, HTTP/2`, with an editor `SSE + XHR, HTTP/2 (mirror)`; of peers `bare: SSE + XHR, HTTP/2` or `Socket.IO`. */
+/** `SSE + XHR, HTTP/2`, with a variant `SSE + XHR, HTTP/2 (mirror)`; of peers `bare: SSE + XHR, HTTP/2` or `Socket.IO`. */
 export function labelOf(mode: string): string {
   const [name = '', imitated] = mode.split(':')
   if (imitated !== undefined) return isBare(name) ? `${name}: ${labelOf(imitated)}` : peerLabel(name)
-  const known = modeNamed(withoutEditor(mode))
-  const editor = editorOf(mode)
-  return known ? known.label + (editor === undefined ? '' : ` (${editor})`) : name
+  const known = modeNamed(withoutVariant(mode))
+  const variant = variantOf(mode)
+  return known ? known.label + (variant === undefined ? '' : ` (${variant})`) : name
 }
 
-/** Label of a comparison's second mode: `bare` or `Socket.IO` for a peer, `mirror` for the same mode with the other editor. */
+/** Label of a comparison's second mode: `bare` or `Socket.IO` for a peer, `mirror` for another variant of the same mode. */
 export function opponentLabel(baseline: string, mode: string): string {
   if (isPeer(baseline)) return peerLabel(peerOf(baseline))
-  const isSame = withoutEditor(mode) === withoutEditor(baseline)
-  return (isSame && editorOf(baseline)) || labelOf(baseline)
+  const isSame = withoutVariant(mode) === withoutVariant(baseline)
+  return (isSame && variantOf(baseline)) || labelOf(baseline)
 }
 
 /** `SSE + XHR over HTTP/2`, for running text. */

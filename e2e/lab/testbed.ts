@@ -10,11 +10,11 @@ import { type RecordingWindow, readClocks } from '../browser/typing.ts'
 import { type Link, meanLateness, startLink } from '../network/delay-link.ts'
 import { PacketNetwork } from '../network/packet-network.ts'
 import type { PathFigures } from '../network/packet-relay.ts'
-import { type Loss, lossVariance, type Profile, profiles, readProfile } from '../network/profiles.ts'
+import { type Loss, lossVariance, noLoss, type Profile, profiles, readProfile } from '../network/profiles.ts'
 import type { Ready, Starting } from '../peers/adapter-process.ts'
 import { imitatedModes, nameOfPeer, type Peer, type PeerFacts, peerLabel } from '../peers/peers.ts'
 import { boundBetween, combine } from './clock.ts'
-import { flag } from './flags.ts'
+import { flag, wordsOnce } from './flags.ts'
 import { labelOf, requireMode } from './mode-names.ts'
 import { readUse } from './process-recorder.ts'
 import { programs } from './programs.ts'
@@ -65,10 +65,14 @@ export const profileName = z
     `there are ${profileNames}, each also with a loss of packets of up to 50 %, such as wan+1%, and wan+1%x4 for bursts of 4`,
   )
 
-export const profileFlag = flag(
-  profileName.optional(),
-  'NAME',
-  `a simulated network between windows and server: ${profileNames}; wan+1% also loses one packet in a hundred, wan+1%x4 in bursts of 4 (Linux, root)`,
+const networkWords = `a simulated network between windows and server: ${profileNames}; wan+1% also loses one packet in a hundred, wan+1%x4 in bursts of 4 (Linux, root)`
+
+export const profileFlag = flag(profileName.transform((one) => [one]).default([]), 'NAME', networkWords)
+
+export const profilesFlag = flag(
+  wordsOnce.pipe(z.array(profileName)).default([]),
+  'LIST',
+  `${networkWords}; several are compared with the first`,
 )
 
 /** Where other machines reach a server. */
@@ -83,25 +87,30 @@ interface Place {
 }
 
 interface NetworkOptions {
-  readonly profile?: string | undefined
+  /** Servers are reached over each. */
+  readonly profile: readonly string[]
   readonly seed: number
 }
 
-/** The server's host behind a network that loses packets. */
+/** The server's host behind networks of which one loses packets. */
 interface FarHost {
   readonly network: PacketNetwork
-  readonly address: string
+  /** In order of the profiles. */
+  readonly paths: Awaited<ReturnType<PacketNetwork['addPath']>>[]
 }
+
+type Origins = readonly MeasuredServer['origin'][]
 
 type Settings = Readonly<Record<string, string | number>>
 
 /** Everything that it starts ends with `opened`. */
 export class Testbed {
   readonly #scenario: string
-  readonly #profile: Profile | null
+  readonly #profiles: readonly Profile[]
   readonly #seed: number
   readonly #opened: AsyncDisposableStack
-  readonly #links: Link[] = []
+  /** In order of the profiles. */
+  readonly #links: Link[][]
   #far: FarHost | null = null
 
   /** `session`: each loses other packets. */
@@ -112,27 +121,45 @@ export class Testbed {
     opened: AsyncDisposableStack,
   ) {
     this.#scenario = scenario
-    this.#profile = profile === undefined ? null : readProfile(profile)
+    this.#profiles = profile.flatMap((words) => readProfile(words) ?? [])
+    this.#links = profile.map(() => [])
     this.#seed = (seed + session) % 2 ** 32
     this.#opened = opened
   }
 
-  /** What the simulated network did so far. */
-  async networkUse(): Promise<NetworkUse> {
-    if (this.#far) return packetUse(await this.#far.network.figures())
-    return { lateMs: meanLateness(this.#links.map((link) => link.figures())) }
+  /** What the simulated networks did so far. */
+  async networkUses(): Promise<readonly NetworkUse[]> {
+    const far = this.#far
+    if (!far)
+      return this.#links.map((links) => ({ lateMs: meanLateness(links.map((link) => link.figures())) }))
+    const figures = await far.network.figures()
+    return far.paths.map((path) => packetUse(figures.filter(({ number }) => number === path.number)))
   }
 
-  /** A Crosswind server, which stamps the stages of messages. */
-  async startServer(settings: Settings, place?: Place | null): Promise<MeasuredServer> {
+  /** For what is not measured, such as the loading of a page, which takes long if packets are lost. */
+  async withoutLoss<Result>(work: () => Promise<Result>): Promise<Result> {
+    await this.#far?.network.spare(true)
+    const result = await work()
+    await this.#far?.network.spare(false)
+    return result
+  }
+
+  /**
+   * A Crosswind server, which stamps the stages of messages: the same one over each network, or over
+   * none.
+   */
+  async startServer(
+    settings: Settings,
+    place?: Place | null,
+  ): Promise<readonly [MeasuredServer, ...MeasuredServer[]]> {
     const far = await this.#farHost()
-    const folder = await makeServerFolder(this.#scenario, place?.certificate, far ? [far.address] : [])
+    const addresses = far?.paths.map(({ address }) => address) ?? []
+    const folder = await makeServerFolder(this.#scenario, place?.certificate, addresses)
     this.#opened.defer(folder.remove)
-    // With links, chosen first, because server and links need each other's addresses.
-    const isLinked = this.#profile !== null && far === null
-    const ports = place?.ports ?? (isLinked ? await findFreePorts() : { '2': 0, '1.1': 0 })
-    const origin = await this.#linkTo(ports)
-    const allowed = [...Object.values(origin ?? {}), ...(place?.origins ?? [])]
+    // Chosen first, because server and networks need each other's addresses.
+    const ports = place?.ports ?? (this.#profiles.length > 0 ? await findFreePorts() : { '2': 0, '1.1': 0 })
+    const origins = await this.#reach(ports)
+    const allowed = [...origins.flatMap((origin) => Object.values(origin)), ...(place?.origins ?? [])]
     const flags = folder.flags({
       host: place?.listen ?? (far ? everywhere : 'localhost'),
       port: ports['2'],
@@ -144,7 +171,8 @@ export class Testbed {
     const where = far ? startingOn(far) : { host: place?.host }
     const started = await startServerProcess(programs.server, flags, { stages: true, ...where })
     this.#opened.defer(started.close)
-    return { ...started, origin: origin ?? started.origin }
+    const [first = started.origin, ...others] = origins
+    return [{ ...started, origin: first }, ...others.map((origin) => ({ ...started, origin }))]
   }
 
   /** One system for each mode that the peer imitates. Rejects if its adapter fails. */
@@ -163,15 +191,15 @@ export class Testbed {
     const ready = started.more as Ready
     const own = imitatedModes(ready.modes, modes)
     if (own.length === 0) throw new Error(`none of its modes is measured: ${ready.modes.join(', ')}`)
-    if (ready.address !== null && this.#profile !== null)
+    if (ready.address !== null && this.#profiles.length > 0)
       throw new Error(`--profile simulates a network only for systems that use the page’s servers`)
     const { origin, figures } = started
     const portOf = (http: keyof Ports) => Number(new URL(origin[http]).port)
-    const linked = await this.#linkTo({ '2': portOf('2'), '1.1': portOf('1.1') })
+    const [reached = origin] = await this.#reach({ '2': portOf('2'), '1.1': portOf('1.1') })
     const { pid } = ready
     const use = pid === started.pid ? figures : async () => (pid === null ? unknownUse : readUse(pid))
     const server: System['server'] = {
-      origin: linked ?? origin,
+      origin: reached,
       figures: () => inTime(use()),
       stages: () => inTime(started.stages()),
     }
@@ -191,28 +219,33 @@ export class Testbed {
 
   /** Null unless packets are lost. */
   async #farHost(): Promise<FarHost | null> {
-    const profile = this.#profile
-    if (profile?.loss && !this.#far) {
+    if (!this.#far && this.#profiles.some(({ loss }) => loss)) {
       const network = await PacketNetwork.open('cubic')
       this.#opened.defer(network.close)
-      const { address } = await network.addPath(profile, this.#seed)
-      this.#far = { network, address }
+      const paths: FarHost['paths'] = []
+      for (const profile of this.#profiles) paths.push(await network.addPath(profile, this.#seed))
+      this.#far = { network, paths }
     }
     return this.#far
   }
 
-  /** The addresses of links to these ports; null without links. */
-  async #linkTo(ports: Ports): Promise<MeasuredServer['origin'] | null> {
-    const [profile, seed] = [this.#profile, this.#seed]
-    if (profile === null || profile.loss) return null
-    const start = async (targetPort: number) => {
-      const random = createSeededRandom(seed)
-      const link = await startLink({ targetPort, profile, random })
+  /** The addresses of these ports over each network. */
+  async #reach(ports: Ports): Promise<Origins> {
+    if (this.#far)
+      return this.#far.paths.map(({ address }) => ({
+        '2': `https://${address}:${ports['2']}`,
+        '1.1': `https://${address}:${ports['1.1']}`,
+      }))
+    const start = async (profile: Profile, targetPort: number) => {
+      const link = await startLink({ targetPort, profile, random: createSeededRandom(this.#seed) })
       this.#opened.defer(link.close)
-      this.#links.push(link)
+      this.#links[this.#profiles.indexOf(profile)]?.push(link)
       return `https://localhost:${link.port}`
     }
-    return { '2': await start(ports['2']), '1.1': await start(ports['1.1']) }
+    const origins: MeasuredServer['origin'][] = []
+    for (const profile of this.#profiles)
+      origins.push({ '2': await start(profile, ports['2']), '1.1': await start(profile, ports['1.1']) })
+    return origins
   }
 }
 
@@ -258,8 +291,8 @@ async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
 export const everywhere = '0.0.0.0'
 
 /** Its figures are asked for beside the lossy path. */
-const startingOn = ({ network, address }: FarHost) => ({
-  ...{ host: address, askedAt: network.control, through: network.there },
+const startingOn = ({ network, paths: [path] }: FarHost) => ({
+  ...{ host: path?.address, askedAt: network.control, through: network.there },
 })
 
 type Counted = Pick<PacketCounts, 'sent' | 'lost' | 'overflowed'>
@@ -281,43 +314,62 @@ function countedTogether(each: readonly Counted[]): Counted {
   return { sent: sum('sent'), lost: sum('lost'), overflowed: sum('overflowed') }
 }
 
-/** For a report, if a network was simulated; one use per session. */
+/** One use per session. */
 export function describeNetwork(
-  name: string | undefined,
+  name: string,
   uses: readonly NetworkUse[],
   congestion = 'cubic',
 ): { readonly network?: Network } {
-  const profile = name === undefined ? null : readProfile(name)
+  const profile = readProfile(name)
   if (profile === null) return {}
   const lateMs = rounded(Math.max(...uses.map((use) => use.lateMs)))
   const network = { profile: profile.name, source: profile.source, lateMs }
-  if (profile.loss === null) return { network }
   const counted = uses.flatMap(({ packets }) => packets ?? [])
-  return { network: { ...network, packets: describePackets(profile.loss, counted, congestion) } }
+  if (counted.length === 0) return { network }
+  return { network: { ...network, packets: describePackets(profile.loss ?? noLoss, counted, congestion) } }
 }
 
+/** For a report; of each session, the use of every network. */
+export function describeNetworks(
+  names: readonly string[],
+  sessions: readonly (readonly NetworkUse[])[],
+): { readonly network?: Network; readonly networks?: readonly Network[] } {
+  const networks = names.flatMap((name, place) => {
+    const { network } = describeNetwork(
+      name,
+      sessions.flatMap((uses) => uses[place] ?? []),
+    )
+    return network ?? []
+  })
+  const [network] = networks
+  return networks.length > 1 ? { networks } : { ...(network && { network }) }
+}
+
+/** `alike`: that many paths drew the same losses. */
 export function describePackets(
   loss: Loss,
   uses: readonly Readonly<Record<'up' | 'down', Counted>>[],
   congestion: string,
+  alike = 1,
 ): Packets {
   const all = (way: 'up' | 'down'): PacketCounts => {
     const counted = countedTogether(uses.map((use) => use[way]))
     const { sent, lost } = counted
-    const share = sent === 0 ? { lostShare: null, lostShareCi95: null } : lostShareOf(lost, sent, loss)
+    const share = sent === 0 ? { lostShare: null, lostShareCi95: null } : lostShareOf(lost, sent, loss, alike)
     return { ...counted, ...share }
   }
   const planted = { plantedShare: loss.share, burst: rounded(loss.burst) }
   return { congestion, ...planted, up: all('up'), down: all('down') }
 }
 
-export function lostShareOf(lost: number, sent: number, loss: Loss) {
-  const interval = shareInterval(lost, sent, lossVariance(loss))
+export function lostShareOf(lost: number, sent: number, loss: Loss, alike = 1) {
+  const interval = shareInterval(lost, sent, alike * lossVariance(loss))
   return { lostShare: rounded(lost / sent), lostShareCi95: roundedInterval(interval) }
 }
 
-export function describePlace(profile: string | undefined): string {
-  const where = profile ? `behind a simulated network (${profile})` : 'over loopback'
+export function describePlace(profiles: readonly string[]): string {
+  const networks = profiles.length > 1 ? 'simulated networks' : 'a simulated network'
+  const where = profiles.length > 0 ? `behind ${networks} (${profiles.join(', ')})` : 'over loopback'
   return `a process of its own on this machine, ${where}`
 }
 

@@ -49,12 +49,14 @@ function isThere(path: string, mode: number): boolean {
 /** Servers refuse unknown variables that begin with their own prefix. */
 const marker = 'LAB_NAMESPACE'
 
+export const isInNamespace = (): boolean => process.env[marker] !== undefined
+
 /**
  * Starts this program again, as the same process, in a network namespace of its own, which ends with
  * it; returns there. Throws one sentence where that is impossible. `what` needs it, for the sentence.
  */
 export function enterNamespace(what: string): void {
-  if (process.env[marker] !== undefined) return
+  if (isInNamespace()) return
   const reason = whyNoPackets()
   if (reason !== null) throw new Error(`${what} loses packets; ${reason}.`)
   process.execve?.(
@@ -95,7 +97,7 @@ export class PacketNetwork {
   }
 
   static async open(congestion: Congestion): Promise<PacketNetwork> {
-    if (process.env[marker] === undefined)
+    if (!isInNamespace())
       throw new Error('A packet network needs a namespace of its own: call enterNamespace first.')
     const known = await readFile('/proc/sys/net/ipv4/tcp_available_congestion_control', 'utf8')
     if (!known.split(/\s/).includes(congestion))
@@ -127,6 +129,14 @@ export class PacketNetwork {
     await this.#configure('near', 'ip', 'link', 'set', 'lo', 'up')
     await this.#configure('far', 'ip', 'link', 'set', 'lo', 'up')
     for (const end of ['near', 'far'] as const) {
+      // A device gets an address for IPv6 seconds later, at which Chromium aborts its requests.
+      for (const device of ['control', end])
+        await this.#configure(
+          end,
+          'sh',
+          '-c',
+          `cd /proc/sys/net/ipv6/conf/${device} && echo 1 > disable_ipv6 || true`,
+        )
       await this.#configure(end, 'ip', 'address', 'add', `${addressOf(0, end)}/30`, 'dev', 'control')
       await this.#configure(end, 'ip', 'link', 'set', 'control', 'up')
       await this.#configure(end, 'ip', 'link', 'set', end, 'txqueuelen', '10000', 'up')
@@ -161,6 +171,11 @@ export class PacketNetwork {
     }
     await this.#order({ open: { number, profile, seed } })
     return { number, address: addressOf(number, 'far') }
+  }
+
+  /** Whether no path loses or counts packets from now on. */
+  async spare(isSparing: boolean): Promise<void> {
+    await this.#order({ isSparing })
   }
 
   /** Of all paths since their start. */

@@ -3,11 +3,13 @@
 import { read, writeSync } from 'node:fs'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { DelayQueue, wholeTimers } from './delay-link.ts'
-import { createLoss, createPaths, type Path, type Profile } from './profiles.ts'
+import { createLoss, createPaths, noLoss, type Path, type Profile } from './profiles.ts'
 
 /** A path is known by its number, the third byte of both ends' addresses. */
 export interface Order {
   readonly open?: { readonly number: number; readonly profile: Profile; readonly seed: number }
+  /** From now on: packets are delayed, but neither lost nor counted. */
+  readonly isSparing?: boolean
 }
 
 export type PathFigures = Readonly<Record<'number', number> & Record<'up' | 'down', WayFigures>>
@@ -33,9 +35,11 @@ class Way {
   }
 
   carry(packet: Buffer, to: number): void {
-    this.#sent += 1
-    this.#bytes += packet.length
-    if (this.#isLost()) this.#lost += 1
+    if (!isSparing) {
+      this.#sent += 1
+      this.#bytes += packet.length
+    }
+    if (!isSparing && this.#isLost()) this.#lost += 1
     else if (this.#queue.backlogMs > mostQueuedMs) this.#overflowed += 1
     else this.#queue.enter(packet.length, () => writeSync(to, packet))
   }
@@ -49,6 +53,7 @@ class Way {
   }
 }
 
+let isSparing = false
 const paths = new Map<number, Readonly<Record<'up' | 'down', Way>>>()
 
 function open({ number, profile, seed }: NonNullable<Order['open']>): void {
@@ -56,7 +61,7 @@ function open({ number, profile, seed }: NonNullable<Order['open']>): void {
   const courses = createPaths(profile, random)
   const way = (name: 'up' | 'down') => {
     const fork = createSeededRandom(Math.floor(random() * 2 ** 32))
-    return new Way(profile, courses[name], createLoss(profile.loss ?? { share: 0, burst: 1 }, fork))
+    return new Way(profile, courses[name], createLoss(profile.loss ?? noLoss, fork))
   }
   paths.set(number, { up: way('up'), down: way('down') })
 }
@@ -73,8 +78,9 @@ function carry(from: number, to: number, way: 'up' | 'down'): void {
 }
 
 /** Each order is answered with the figures of all paths. */
-process.on('message', ({ open: path }: Order) => {
+process.on('message', ({ open: path, isSparing: spares = isSparing }: Order) => {
   if (path) open(path)
+  isSparing = spares
   const figures = [...paths].map(
     ([number, { up, down }]): PathFigures => ({ number, up: up.figures(), down: down.figures() }),
   )

@@ -110,7 +110,7 @@ test("a profile's name says how many packets are lost, and how many in a row", (
   assert.deepEqual(readProfile('wan+0%')?.loss, { share: 0, burst: 1 })
   const byChance = readProfile('nagaoka+20%')
   assert.deepEqual([byChance?.name, byChance?.loss], ['nagaoka+20%', { share: 0.2, burst: 1.25 }])
-  assert.deepEqual(byChance?.up, profiles.nagaoka.up)
+  assert.deepEqual(byChance?.up, { ...profiles.nagaoka.up, stalls: null })
   assert.deepEqual(readProfile('mobile+1.5%x4')?.loss, { share: 0.015, burst: 4 })
   for (const words of ['mars', 'wan+', 'wan+1', 'wan+51%', 'wan+.%', 'wan+1%x0', 'wan+1%x', 'constructor'])
     assert.equal(readProfile(words), null, words)

@@ -20,6 +20,8 @@ export interface Loss {
   readonly burst: number
 }
 
+export const noLoss: Loss = { share: 0, burst: 1 }
+
 /** The floor plus the larger of queue and remaining stall. */
 export interface Delay {
   readonly floorMs: number
@@ -120,8 +122,18 @@ export function readProfile(words: string): Profile | null {
   if (!(percent && share * 100 <= mostLossPercent && loss.burst >= 1)) return null
   const bursts = burst === undefined ? 'each by chance' : `in bursts of ${burst} on average`
   const source = `${profile.source} ${percent} % of the packets are lost, ${bursts}.`
-  return { ...profile, name: words, loss, source }
+  return {
+    ...profile,
+    name: words,
+    down: withoutStalls(profile.down),
+    up: withoutStalls(profile.up),
+    loss,
+    source,
+  }
 }
+
+/** Stalls stand for losses, which TCP here waits out itself. */
+const withoutStalls = (delay: Delay): Delay => ({ ...delay, stalls: null })
 
 /**
  * From one retransmission timeout to three: its double follows if the retransmission is lost too

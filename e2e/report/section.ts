@@ -110,11 +110,19 @@ export function sessionsWords(sessions: number): string {
     : `${count(sessions)} sessions ran one after the other on this machine; another machine, or another day, may differ by more than their intervals say.`
 }
 
-export function networkWords({ profile, source, lateMs, packets }: Network): string {
+/** Empty without one. */
+export function networkWords(networks: readonly Network[]): readonly string[] {
+  const packets = networks.find((network) => network.packets)?.packets
   const how = packets
     ? `the server was on a host of its own, in a network namespace, and a relay delays and loses IP packets of at most 1,500 bytes in both directions. Both hosts' TCP is Linux's, with ${packets.congestion}`
     : 'a relay on this machine that delays every byte in both directions'
-  return `Between windows and server was a simulated network, “${profile}”: ${how}. ${source} The relay itself added ${figure(lateMs)} ms in each direction on average.`
+  return networks.map(({ profile, source, lateMs }, place) => {
+    const opening =
+      place === 0
+        ? `Between windows and server was a simulated network, “${profile}”: ${how}`
+        : `Or “${profile}”`
+    return `${opening}. ${source} The relay itself added ${figure(lateMs)} ms in each direction on average.`
+  })
 }
 
 /** What each network did, before what anything did over it. */
@@ -145,7 +153,7 @@ export function packetsSection(networks: readonly (Packets & { readonly name: st
       ),
     ],
     paragraphs: [
-      `${missed.length === 0 ? 'The planted loss is within every interval.' : `The planted loss is outside the interval of ${missed.map(({ way }) => way).join('; ')}; by chance one in twenty is.`} The intervals are Wilson’s, widened for bursts.`,
+      `${missed.length === 0 ? 'The planted loss is within every interval.' : `The planted loss is outside the interval of ${missed.map(({ way }) => way).join('; ')}; by chance one in twenty is.`} The intervals are Wilson’s, widened for bursts and for paths that lose the same packets.`,
     ],
   }
 }

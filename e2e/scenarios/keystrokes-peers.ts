@@ -2,7 +2,7 @@
 
 import { mean } from '../../server/wire/t-test.ts'
 import { type Comparison, contrast, overLabel, ratiosFigure } from '../lab/comparisons.ts'
-import { imitatedBy, isBarePeer, isPeer, labelOf, soundPeer, withoutEditor } from '../lab/mode-names.ts'
+import { imitatedBy, isBarePeer, isPeer, labelOf, soundPeer, withoutVariant } from '../lab/mode-names.ts'
 import type { EndedPeer } from '../lab/run-peers.ts'
 import { hasArrived, type Sample } from '../lab/samples.ts'
 import { rounded, roundedInterval, significant } from '../lab/statistics.ts'
@@ -97,7 +97,7 @@ function systemsSection({ peers, modes }: PeerSummary, comparisons: readonly Com
     'Ratio of the medians with its 95 % interval; small ticks: the ratio in each session. Left of 1 Crosswind’s mode took less time. Filled: the interval excludes 1; hollow: it contains 1. Each interval is for its comparison alone; the verdicts are those of the comparisons of means above.'
   const systems = peers.filter(({ name }) => !isBare(name))
   const isElsewhere = systems.some(({ address }) => address !== null)
-  const own = modes.filter(({ mode }) => !isPeer(mode)).map(({ mode }) => withoutEditor(mode))
+  const own = modes.filter(({ mode }) => !isPeer(mode)).map(({ mode }) => withoutVariant(mode))
   const alone = modes.filter(({ mode }) => isPeer(mode) && !own.includes(imitatedBy(mode) ?? ''))
   return {
     title: 'Against other systems',

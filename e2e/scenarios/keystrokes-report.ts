@@ -12,14 +12,14 @@ import {
   type Until,
 } from '../lab/comparisons.ts'
 import {
-  editorOf,
   imitatedBy,
   isPeer,
   labelOf,
   peerOf,
   soundPeer,
   spokenName,
-  withoutEditor,
+  variantOf,
+  withoutVariant,
 } from '../lab/mode-names.ts'
 import { type RunWindow, summariseWindow, windowsSections } from '../lab/participants.ts'
 import type { Circumstances, Network } from '../lab/run-environment.ts'
@@ -55,6 +55,12 @@ import {
   text,
 } from '../report/section.ts'
 import { findingOf } from './keystrokes-finding.ts'
+import {
+  networksFinding,
+  networksRemarks,
+  networksSections,
+  summariseNetworks,
+} from './keystrokes-networks.ts'
 import { endedWords, knownFaultsOf, knownFaultsSections, peersSections } from './keystrokes-peers.ts'
 
 /** Times are ms since the epoch; empty is "never". */
@@ -80,11 +86,12 @@ export function sectionsOf(run: Run, summary: Summary): readonly Section[] {
   const naming = [['Mode', ({ mode }: ModeSummary) => labelOf(mode)]] as const
   return [
     modesSection(summary),
+    ...networksSections(summary.overNetworks, networkNames(summary)),
     ...(hasTimes ? [distributed, cumulated] : [nothingArrived]),
     comparisonsSection(summary),
     ...peersSections(summary),
     ...knownFaultsSections(summary.knownFaults),
-    paperSection(summary),
+    ...(summary.networks.length > 0 ? [] : [paperSection(summary)]),
     lostSection(summary.modes, naming, { caption: 'Samples that did not arrive once and in order' }),
     ...windowsSections(summary.windows, modes),
     stagesSection(summary.modes, summary.clock),
@@ -165,7 +172,7 @@ const nothingArrived: Section = {
 }
 
 /** Every sample by its time, how many arrive within a time, and every sample by its key. */
-function sampleSections({ modes, samples }: Run): readonly [Section, Section, Section] {
+function sampleSections({ modes, samples, networks }: Run): readonly [Section, Section, Section] {
   const keys = samples.reduce((most, { key }) => Math.max(most, key), 0)
   const arrived = samples.filter(hasArrived).map((sample) => ({
     mode: sample.mode,
@@ -181,10 +188,11 @@ function sampleSections({ modes, samples }: Run): readonly [Section, Section, Se
   }))
   const expected = Map.groupBy(samples, ({ mode }) => mode)
   const kinds = [...new Set(modes.map(kindOf))]
+  const [, ...others]: readonly (string | undefined)[] = networkNames({ networks })
   const curves = rows.map((row, place) => {
     const mode = modes[place] ?? ''
     const colour = lineColour(kinds.indexOf(kindOf(mode)))
-    const isDashed = isPeer(mode) || editorOf(mode) === 'mirror'
+    const isDashed = isPeer(mode) || variantOf(mode) === 'mirror' || others.includes(variantOf(mode))
     return { ...row, colour, isDashed, expected: expected.get(mode)?.length ?? 0 }
   })
   const labels = modes.map(labelOf).join('; ')
@@ -215,7 +223,7 @@ function sampleSections({ modes, samples }: Run): readonly [Section, Section, Se
 }
 
 /** `sse/2` for `bare:sse/2` and for `sse/2 mirror`: they share a colour. */
-const kindOf = (mode: string) => imitatedBy(mode) ?? withoutEditor(mode)
+const kindOf = (mode: string) => imitatedBy(mode) ?? withoutVariant(mode)
 
 function bytesSection({ modes, parameters: { editors } }: Summary): Section {
   const sizes = table(
@@ -324,6 +332,8 @@ export interface Run extends Circumstances {
   readonly endedPeers?: readonly EndedPeer[]
   /** Absent if windows reach the server without a simulated network. */
   readonly network?: Network
+  /** Instead of one, those over which each mode was measured. */
+  readonly networks?: readonly Network[]
   /** Present if some are on other machines: in order of `receiver`. */
   readonly windows?: readonly RunWindow[]
   readonly clock: RunClock
@@ -343,6 +353,7 @@ export function analyse(run: Run) {
     samples,
     serverUse: _,
     network = null,
+    networks = [],
     until = null,
     quick = null,
     peers = [],
@@ -356,15 +367,20 @@ export function analyse(run: Run) {
   const { comparisons, notCompared } = compare(samples, pairsOf(run), clock.boundMs, until?.matters)
   const isApart = (best: string, other: string) => isBelow(contrast(samples, best, other), clock.boundMs)
   const { startedAt, finishedAt } = circumstances
-  const { finding, remarks } = findingOf({
-    ...{ modes, comparisons, baseline, sessions, until, quick, startedAt, finishedAt },
-    ratioOf: (mode, other) => contrast(samples, mode, other),
-    isApart,
-  })
+  const names = networkNames(run)
+  const overNetworks = names.length === 0 ? [] : summariseNetworks(run.modes, samples, names[0] ?? '')
+  const { finding, remarks } =
+    names.length > 0
+      ? { finding: networksFinding(overNetworks, names), remarks: networksRemarks(overNetworks, names) }
+      : findingOf({
+          ...{ modes, comparisons, baseline, sessions, until, quick, startedAt, finishedAt },
+          ratioOf: (mode, other) => contrast(samples, mode, other),
+          isApart,
+        })
   return {
     scenario: 'keystrokes',
     ...circumstances,
-    ...{ sessions, until, quick, network, peers, endedPeers, modes },
+    ...{ sessions, until, quick, network, networks, peers, endedPeers, modes, overNetworks },
     windows: windows.map((window) => summariseWindow(run.modes, samples, window)),
     growing: summariseGrowing(run.growing ?? []),
     knownFaults: knownFaultsOf(run.modes, samples),
@@ -407,30 +423,40 @@ function effectiveN(n: number, sd: number, sessionMeans: readonly number[]): num
 }
 
 /**
- * Each mode against the baseline, then the shared editor against mirroring in the same mode, then
+ * Over several networks, each mode against itself over the first. Else each mode against the
+ * baseline, then the shared editor against mirroring in the same mode, then
  * against peers.
  */
 export function pairsOf({
   modes,
   baseline,
   endedPeers = [],
-}: Pick<Run, 'modes' | 'baseline' | 'endedPeers'>) {
+  networks = [],
+}: Pick<Run, 'modes' | 'baseline' | 'endedPeers' | 'networks'>) {
+  const [first] = networks
+  if (first)
+    return modes
+      .map((mode) => ({ mode, baseline: `${withoutVariant(mode)} ${first.profile}` }))
+      .filter((pair) => pair.mode !== pair.baseline)
   const own = modes.filter((mode) => !isPeer(mode))
   const isWhole = (peer: string) =>
     soundPeer(peer) === peer && endedPeers.every(({ name }) => name !== peerOf(peer))
   const peersOf = (mode: string) =>
-    modes.filter((peer) => imitatedBy(peer) === withoutEditor(mode) && isWhole(peer))
+    modes.filter((peer) => imitatedBy(peer) === withoutVariant(mode) && isWhole(peer))
   const mirrorsOf = (mode: string) =>
-    modes.filter((other) => editorOf(other) === 'mirror' && other === `${withoutEditor(mode)} mirror`)
+    modes.filter((other) => variantOf(other) === 'mirror' && other === `${withoutVariant(mode)} mirror`)
   return [
     ...own.filter((mode) => mode !== baseline).map((mode) => ({ mode, baseline })),
     ...own
-      .filter((mode) => editorOf(mode) === 'shared')
+      .filter((mode) => variantOf(mode) === 'shared')
       .flatMap((mode) => mirrorsOf(mode).map((mirror) => ({ mode, baseline: mirror })))
       .filter((pair) => pair.baseline !== baseline),
     ...own.flatMap((mode) => peersOf(mode).map((peer) => ({ mode, baseline: peer }))),
   ]
 }
+
+const networkNames = ({ networks = [] }: { readonly networks?: Run['networks'] | undefined }) =>
+  networks.map(({ profile }) => profile)
 
 export interface GrownDocument {
   readonly characters: number

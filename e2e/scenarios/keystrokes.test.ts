@@ -22,6 +22,7 @@ testRefusals(keystrokes, [
   ['--until decided --sessions 2', /with --until or --quick, --sessions is a minimum of at least 3/],
   ['--profile mars', /--profile is "mars": there are loopback, lan, wan, mobile, edmonton/],
   ['--profile wan+99%', /--profile is "wan\+99%": .* a loss of packets of up to 50 %, such as wan\+1%/],
+  ['--profile lan,wan --editor shared,mirror', /several networks are compared with each other alone/],
   ['--profile lan --server https://x', /a profile is simulated on this machine/],
   ['--join 1 --profile lan', /a profile is simulated on this machine/],
   ['--join 1 --server https://x', /the lab starts the server that devices join/],

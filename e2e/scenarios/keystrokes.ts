@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { isLoopback } from '../../server/security/access.ts'
 import { type EditorName, editorNames } from '../../server/wire/messages.ts'
+import { mean } from '../../server/wire/t-test.ts'
 import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
 import { type Browser, startBrowser } from '../browser/browser.ts'
 import {
@@ -19,16 +20,16 @@ import { compare, isDecided, sessionsNeeded, type Until } from '../lab/compariso
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment, type Lab } from '../lab/experiment.ts'
 import { flag, headed, names, seed, whole, words, wordsOnce } from '../lab/flags.ts'
-import { requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
+import { requireModes, requireRoom, usualBaseline, variantOf } from '../lab/mode-names.ts'
 import { Participants, participantFlags } from '../lab/participants.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { RunPeers } from '../lab/run-peers.ts'
 import { outcomeWords, type Sample, summariseSamples, transmissionMs } from '../lab/samples.ts'
 import { joinServer, type MeasuredServer } from '../lab/server-process.ts'
 import {
-  describeNetwork,
+  describeNetworks,
   describePlace,
-  profileFlag,
+  profilesFlag,
   recordingAddress,
   type System,
   spentByMode,
@@ -36,6 +37,7 @@ import {
   timeTurn,
   type Use,
 } from '../lab/testbed.ts'
+import { readProfile } from '../network/profiles.ts'
 import {
   bareModes,
   imitatedModes,
@@ -120,7 +122,7 @@ export const keystrokes = defineExperiment({
       'one started for the run',
     ),
     ...participantFlags,
-    profile: profileFlag,
+    profile: profilesFlag,
     sensor: flag(
       z.enum(['none', 'simulated']).default('none'),
       'NAME',
@@ -145,7 +147,7 @@ export const keystrokes = defineExperiment({
       'a server has one editor: leave out --server or name one --editor',
     )
     refuse(
-      profile !== undefined && (isElsewhere || server !== undefined),
+      profile.length > 0 && (isElsewhere || server !== undefined),
       'a profile is simulated on this machine: leave out --server, --remote, --join and --host, or --profile',
     )
     refuse(
@@ -167,8 +169,12 @@ export const keystrokes = defineExperiment({
     )
     const distant = peers.find(({ address }) => address !== undefined)
     refuse(
-      profile !== undefined && distant !== undefined,
+      profile.length > 0 && distant !== undefined,
       `--profile simulates a network for what runs on this machine: leave it out, or ${distant?.name} of --peers`,
+    )
+    refuse(
+      profile.length > 1 && (peers.length > 0 || given.editor.length > 1 || given.growing),
+      'several networks are compared with each other alone: leave out --peers, --growing and a second --editor, or name one --profile',
     )
     requireRoom(modes, windows, Math.ceil(windows / (remote.length + 1)))
     const { baseline = usualBaseline(given.modes) ?? given.modes[0] ?? '' } = given
@@ -188,10 +194,11 @@ export const keystrokes = defineExperiment({
     return { sessionMs: sessionMs(options), thenMs: growingMs(options), limitMs }
   },
 
-  networks: ({ profile }) => (profile === undefined ? [] : [profile]),
+  networks: ({ profile }) => profile,
 
   async measure(options, lab): Promise<Run> {
-    const { modes, editors, sessions, until, matters } = options
+    const { modes, sessions, until, matters } = options
+    const variants = variantsOf(options)
     const peers = new RunPeers(options.peers, lab)
     await using opened = new AsyncDisposableStack()
     const participants = await Participants.gather(options, lab, opened)
@@ -240,7 +247,7 @@ export const keystrokes = defineExperiment({
       const samples = found.flatMap(({ samples }) => samples)
       const measured = new Set(samples.map(({ mode }) => mode))
       const names = [
-        ...editors.flatMap((editor) => modes.map((mode) => nameWith(options, mode, editor))),
+        ...modes.flatMap((mode) => variants.map((variant) => nameWith(mode, variant))),
         ...peers.systems.filter((name) => measured.has(name)),
       ]
       const { command, ...circumstances } = lab.circumstances({
@@ -256,13 +263,16 @@ export const keystrokes = defineExperiment({
         ...circumstances,
         // Reports are published: without this machine's name.
         command: command.replaceAll(/(--(?:host|listen)[ =])\S+/g, '$1HOST'),
-        ...describeNetwork(
+        ...describeNetworks(
           options.profile,
-          found.map(({ networkUse }) => networkUse),
+          found.map(({ networkUses }) => networkUses),
         ),
         ...(options.peers.length > 0 && { peers: peers.facts, endedPeers: peers.ended }),
         modes: names,
-        baseline: nameWith(options, options.baseline, 'mirror'),
+        baseline: nameWith(
+          options.baseline,
+          variants.find((variant) => variant === 'mirror'),
+        ),
         samples,
         serverUse: spentByMode(
           names,
@@ -316,15 +326,18 @@ function parametersOf(options: Options, { devices }: Participants): Circumstance
   return {
     ...{ editors: editors.join(', '), windows, sessions, keys, blocks, warmup, interval, sensor, seed },
     ...(until && { until, matters: `${matters.amount}${matters.unit}`, limit }),
-    ...(profile && { profile }),
+    ...(profile.length > 0 && { profile: profile.join(', ') }),
     ...{ headed, remotes: remote.length },
     ...(devices.length > 0 && { joined: devices.map(({ name, agent }) => `${name}: ${agent}`).join('; ') }),
   }
 }
 
-/** The editor is named only if there are two. */
-const nameWith = ({ editors }: Pick<Options, 'editors'>, mode: string, editor: EditorName) =>
-  editors.length === 1 ? mode : `${mode} ${editor}`
+/** The networks or the editors, if there are several. */
+const variantsOf = ({ profile, editors }: Pick<Options, 'profile' | 'editors'>) =>
+  [profile, editors].find((each) => each.length > 1) ?? [undefined]
+
+const nameWith = (mode: string, variant: string | undefined) =>
+  variant === undefined ? mode : `${mode} ${variant}`
 
 /** Servers and browsers of a session; a server given by `--server` keeps running. */
 async function openRig(
@@ -337,20 +350,27 @@ async function openRig(
   const testbed = new Testbed('keystrokes', options, session, opened)
   const systems: System[] = []
   for (const [place, editor] of options.editors.entries()) {
-    const server = await openServer(options, participants, testbed, editor, place)
-    for (const mode of requireModes(options.modes))
-      systems.push({ name: nameWith(options, mode.name, editor), editor, mode, server, forgets: false })
+    // The same one over each network.
+    const servers = await openServer(options, participants, testbed, editor, place)
+    for (const [over, server] of servers.entries()) {
+      const variant = variantsOf(options)[place + over]
+      for (const mode of requireModes(options.modes))
+        systems.push({ name: nameWith(mode.name, variant), editor, mode, server, forgets: false })
+    }
   }
   const { modes, windows, remote } = options
   const perBrowser = Math.ceil(windows / (remote.length + 1))
   systems.push(...(await peers.start(testbed, { session, modes, windows, perBrowser })))
+  // Server and browser compile the same code over every network.
+  const [network] = options.profile
+  const warmed = systems.filter(({ name }) => options.profile.length < 2 || variantOf(name) === network)
   const browsers: Browser[] = []
   for (const address of [undefined, ...remote]) {
     const browser = await startBrowser({ headed: options.headed, remote: address })
     opened.defer(browser.quit)
     browsers.push(browser)
   }
-  return { testbed, systems, browsers, peers }
+  return { testbed, systems, warmed, browsers, peers }
 }
 
 async function openServer(
@@ -359,35 +379,47 @@ async function openServer(
   testbed: Testbed,
   editor: EditorName,
   place: number,
-): Promise<MeasuredServer> {
+): Promise<readonly MeasuredServer[]> {
   if (server === undefined) {
     // One key is one message.
     const settings = { 'sensor-source': sensor, share: 'none', editor, 'merge-ms': 0 }
     return testbed.startServer(settings, await participants.placeOf(place))
   }
   const joined = await joinServer(server)
-  if (joined.editor === editor) return joined
+  if (joined.editor === editor) return [joined]
   throw new Error(`--editor is ${editor}: the server at ${server} has the editor ${joined.editor}.`)
 }
 
 /** On two idle cores: of a server or peer, of a browser, and of a new page in every window. */
 const startMs = 600
 const browserMs = 1000
-const pagesMs = ({ windows, join }: Options) => 900 + 110 * (windows + join)
+const pagesMs = ({ windows, join, profile }: Options) =>
+  900 + 110 * (windows + join) + windows * roundTripsOfPage * roundTripMs(profile)
+
+const roundTripsOfPage = 10
+
+/** Mean over the networks; 0 without one. */
+function roundTripMs(names: readonly string[]): number {
+  const times = names.flatMap((name) => {
+    const network = readProfile(name)
+    return network ? [network.down.floorMs + network.up.floorMs] : []
+  })
+  return times.length === 0 ? 0 : mean(times)
+}
 
 /** Number of modes of Crosswind and of peers that take turns. An adapter has one, as far as is known. */
-const systemsOf = ({ modes, editors, peers }: Options) =>
-  editors.length * modes.length +
+const systemsOf = ({ modes, editors, peers, profile }: Options) =>
+  Math.max(1, profile.length) * editors.length * modes.length +
   peers.reduce((sum, { name }) => sum + (isBare(name) ? imitatedModes(bareModes, modes).length : 1), 0)
 
 const rigMs = ({ editors, peers, remote }: Options) =>
   (editors.length + peers.length) * startMs + (1 + remote.length) * browserMs
 
 function sessionMs(options: Options): number {
-  const { keys, blocks, warmup, interval } = options
+  const { keys, blocks, warmup, interval, profile } = options
   const firstMs = warmup === 0 ? 0 : pagesMs(options) + 2 * firstWarmupKeys * firstWarmupIntervalMs
   const turnsMs = blocks * (pagesMs(options) + 2 * warmup * interval) + keys * interval
-  return rigMs(options) + systemsOf(options) * (firstMs + turnsMs)
+  return rigMs(options) + systemsOf(options) * (firstMs / Math.max(1, profile.length) + turnsMs)
 }
 
 const wholeMs = (options: Options) => options.sessions * sessionMs(options) + growingMs(options)
@@ -404,6 +436,9 @@ function growingMs(options: Options): number {
 const firstWarmupKeys = 40
 const firstWarmupIntervalMs = 20
 
+/** TCP doubles its timeout each time that the same packet is lost again. */
+const resentWithinMs = 30_000
+
 type Session = Awaited<ReturnType<typeof measureSession>>
 
 /**
@@ -411,8 +446,8 @@ type Session = Awaited<ReturnType<typeof measureSession>>
  * message per key; if it is a peer's, that peer ends instead, without samples of this session.
  */
 async function measureSession(
-  { sessions, keys, blocks, warmup, interval, until }: Options,
-  { testbed, systems, browsers, peers }: Awaited<ReturnType<typeof openRig>>,
+  { sessions, keys, blocks, warmup, interval, until, profile }: Options,
+  { testbed, systems, warmed, browsers, peers }: Awaited<ReturnType<typeof openRig>>,
   session: number,
   participants: Participants,
   lab: Lab,
@@ -425,11 +460,12 @@ async function measureSession(
   if (warmup > 0) {
     lab.say(`Session ${session} of ${sessions}: warming up every mode.`)
     participants.say('Warming up')
-    for (const system of systems) {
+    for (const system of warmed) {
       lab.signal.throwIfAborted()
       await peers.measure(system, session, async () => {
         // On its own page: over a slow network the last one's keys may still be in flight.
-        await showPages(windows, recordingAddress(system, channelOf('warm', system)), { text: '', ...system })
+        const address = recordingAddress(system, channelOf('warm', system))
+        await testbed.withoutLoss(() => showPages(windows, address, { text: '', ...system }))
         await warmUp(windows, firstWarmupKeys, firstWarmupIntervalMs)
       })
     }
@@ -453,7 +489,8 @@ async function measureSession(
       const taken = await peers.measure(system, session, async () => {
         const { forgets } = system
         const shown = { text: textBetween(1, firstKey), forgets }
-        await showPages(windows, recordingAddress(system, channelOf('keys', system)), shown)
+        const address = recordingAddress(system, channelOf('keys', system))
+        await testbed.withoutLoss(() => showPages(windows, address, shown))
         await warmUp(windows, warmup, interval)
         const showKey = (typed: number) => lab.step(`${label}  ${barOf(typed, text.length)}`)
         const { method, isPresent } = participants
@@ -461,7 +498,10 @@ async function measureSession(
           windows,
           system,
           { session, block, firstKey, method },
-          async () => stampsOf(windows, await typeKeys(windows, [...text], interval, showKey, lab.signal)),
+          async () => {
+            const marks = await typeKeys(windows, [...text], interval, showKey, lab.signal)
+            return stampsOf(windows, marks, profile.length > 0 ? resentWithinMs : undefined)
+          },
           isPresent,
         )
         await requireWhole(turn, text.length, system, windows)
@@ -482,8 +522,8 @@ async function measureSession(
   const left = new Set(systems.filter((system) => !peers.hasEnded(system)).map(({ name }) => name))
   const ofThem = <One extends { readonly mode: string }>(all: readonly One[]) =>
     all.filter(({ mode }) => left.has(mode))
-  const networkUse = await testbed.networkUse()
-  return { samples: ofThem(samples), uses: ofThem(uses), boundMs, version, networkUse }
+  const networkUses = await testbed.networkUses()
+  return { samples: ofThem(samples), uses: ofThem(uses), boundMs, version, networkUses }
 }
 
 /** A system that loses or repeats messages cannot be compared by the times of the others. */

@@ -28,7 +28,7 @@ import {
 } from '../lab/samples.ts'
 import { median, sessionRatio, significant } from '../lab/statistics.ts'
 import {
-  describeNetwork,
+  describeNetworks,
   describePlace,
   profileFlag,
   type RunClock,
@@ -102,7 +102,7 @@ export const payload = defineExperiment({
 
   plan: (options): Plan => ({ sessionMs: sessionMs(options) }),
 
-  networks: ({ profile }) => (profile === undefined ? [] : [profile]),
+  networks: ({ profile }) => profile,
 
   async measure(options, lab): Promise<Run> {
     const { sessions, sizes, modes, windows: count, messages, warmup, interval, wait, profile } = options
@@ -119,7 +119,7 @@ export const payload = defineExperiment({
     }
     const measured = await lab.sessions(sessions, async (session, opened) => {
       const testbed = new Testbed('payload', options, session, opened)
-      const server = await testbed.startServer(settings)
+      const [server] = await testbed.startServer(settings)
       const browser = await startBrowser({ headed: options.headed })
       opened.defer(browser.quit)
       const windows = await openWindows([browser], count)
@@ -150,7 +150,7 @@ export const payload = defineExperiment({
           )
         }
       }
-      return { turns, networkUse: await testbed.networkUse(), version: browser.version }
+      return { turns, networkUses: await testbed.networkUses(), version: browser.version }
     })
     const turns = measured.flatMap((session) => session.turns)
     const { windows, seed, headed } = options
@@ -160,7 +160,7 @@ export const payload = defineExperiment({
         server: describePlace(profile),
         parameters: {
           ...{ sizes: sizes.join(', '), windows, sessions, messages, warmup, interval, wait, seed, headed },
-          ...(profile && { profile }),
+          ...(profile.length > 0 && { profile: profile.join(', ') }),
         },
       }),
       ...{ modes, baseline: options.baseline, sizes, waitMs: wait * 1000 },
@@ -170,9 +170,9 @@ export const payload = defineExperiment({
         turns.map(({ use }) => use),
       ),
       clock: { method: 'one machine', boundMs: Math.max(...turns.map(({ bounds }) => bounds)) },
-      ...describeNetwork(
+      ...describeNetworks(
         profile,
-        measured.map(({ networkUse }) => networkUse),
+        measured.map(({ networkUses }) => networkUses),
       ),
     }
   },

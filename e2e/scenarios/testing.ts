@@ -297,6 +297,8 @@ export interface WindMaking {
   readonly sites?: readonly ProfileName[]
   readonly modes?: readonly string[]
   readonly readings?: number
+  /** Into which the readings are divided. */
+  readonly sessions?: number
   readonly faster?: number
   readonly seed?: number
   /** Shares of each cell's readings, 0 to 1. */
@@ -309,7 +311,7 @@ export interface WindMaking {
 
 /** Deterministic. The first site has browser windows. */
 export function madeWindRun(making: WindMaking = {}): WindRun {
-  const { readings: count = 1200, faster = 1, seed = 1 } = making
+  const { readings: count = 1200, sessions = 1, faster = 1, seed = 1 } = making
   const { sites: names = ['edmonton', 'lund', 'caracas', 'nagaoka'] } = making
   const { modes = [...methods.map((method) => modeOf[method]), ...modesBeside] } = making
   const pace = { rateHz: 4 * faster, holdMs: 300 / faster, intervalMs: 150 / faster, faster }
@@ -326,6 +328,7 @@ export function madeWindRun(making: WindMaking = {}): WindRun {
     warmUpReadings: 20,
     sites,
     modes,
+    sessions,
     readings,
     samples: sites.flatMap((site) => madeSamples(site, modes, readings, { ...making, ...pace }, random)),
     clock: { before: madeClocks(sites, modes), after: madeClocks(sites, modes) },

@@ -9,11 +9,12 @@ import type { WindSummary } from './windcomm-summary.ts'
 import type { LinkUse } from './windcomm-testbed.ts'
 
 /** What those that lose packets did, over all methods. */
-export const lossyNetworks = ({ sites, links }: WindSummary) =>
+export const lossyNetworks = ({ sites, links, modes }: WindSummary) =>
   sites.flatMap(({ name, profile: { loss } }) => {
     if (!loss) return []
     const uses = links.filter(({ site }) => site === name).flatMap(({ packets }) => packets ?? [])
-    return [{ name: capital(name), ...describePackets(loss, uses, 'cubic') }]
+    // A site has one seed.
+    return [{ name: capital(name), ...describePackets(loss, uses, 'cubic', modes.length) }]
   })
 
 const packetWords =
@@ -48,7 +49,10 @@ export function networksSection(summary: WindSummary): Section {
       tableOf<LinkUse>(
         'Links, from their start to the end of the run; late in milliseconds',
         [
-          ['Site, method', ({ site, mode }) => cellLabel(site, mode)],
+          [
+            'Site, method',
+            ({ site, mode, session }) => cellLabel(site, mode) + (session ? `, session ${session}` : ''),
+          ],
           ['Connections', ({ opened }) => (opened === null ? nothing : count(opened))],
           ['Up, kB', ({ upBytes }) => kilobytes(upBytes)],
           ['Down, kB', ({ downBytes }) => kilobytes(downBytes)],
@@ -129,7 +133,7 @@ export function doubtsSection(summary: WindSummary): Section {
         : `Drift: ${drifted.length === 0 ? `none was found ${trend}` : `${trend}, the mean changed: ${drifted.map(drift).join('; ')}`}. All methods ran at once, so a trend of network or machine affects all of them.`,
       worth.length === 0
         ? 'Dependence: nothing arrived.'
-        : `Dependence: consecutive readings resemble each other; the ${count(readings)} readings of a cell are worth ${count(Math.min(...worth))} to ${count(Math.max(...worth))} independent ones. This is one session: another would draw other stalls, and its means may differ by more than these intervals say.`,
+        : `Dependence: consecutive readings resemble each other; the ${count(readings)} readings of a cell are worth ${count(Math.min(...worth))} to ${count(Math.max(...worth))} independent ones. ${summary.sessions > 1 ? 'The intervals of ratios are over sessions.' : 'This is one session: another would draw other stalls, and its means may differ by more than these intervals say.'}`,
       lost === 0
         ? `Lost: none of ${all} deliveries was.`
         : `Lost: ${count(lost)} of ${all} deliveries were, and are in no mean; if the slow ones were lost, the means are too low.`,

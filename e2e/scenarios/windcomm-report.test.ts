@@ -56,6 +56,14 @@ test('the limitations name the simulation, clock, drift, dependence and loss', (
   )
 })
 
+test('several sessions are listed beside the paper', () => {
+  const report = filesOf(windcomm, madeWindRun({ ...small, sessions: 3 }))['report.md'] ?? ''
+  assert.match(report, /Session by session, beside the paper/)
+  assert.match(report, /\| Nagaoka, WebSocket \| .* \| 153 to 163 \| .* \| 133 to 176 \| 1\.00 \| 1\.00 \|/)
+  assert.match(report, /\| Site, method \| Session 1 \| Session 2 \| Session 3 \|/)
+  assert.doesNotMatch(filesOf(windcomm, madeWindRun(small))['report.md'] ?? '', /Session by session/)
+})
+
 test('every reading is drawn over the run, at both widths', () => {
   const page = pageOf(madeWindRun({ ...small, sites: ['lund'], lost: 0.2 }))
   const { samples } = madeWindRun({ ...small, sites: ['lund'], lost: 0.2 })

@@ -8,9 +8,12 @@ import {
   nothing,
   packetsSection,
   probability,
+  range,
+  ratioWords,
   type Section,
   signed,
   spread,
+  table,
   tableOf,
 } from '../report/section.ts'
 import { meansFigure } from './windcomm-figures.ts'
@@ -32,6 +35,7 @@ import {
   type Check,
   formulaWithin,
   modelRuns,
+  overSessions,
   pointsWords,
   ratioWithin,
   type TestSummary,
@@ -48,6 +52,7 @@ export function sectionsOf(run: WindRun, summary: WindSummary): readonly Section
     means ?? cells,
     checksSection(summary),
     ...beside,
+    ...sessionsSections(summary),
     predictionsSection(summary),
     ...run.sites.flatMap((site) => siteSections(run, site)),
     ...(means ? [cells] : []),
@@ -114,6 +119,45 @@ const checkFormats: Readonly<Record<Check['unit'], (found: number) => string>> =
   ms: (found) => `${figure(found)} ms`,
 }
 
+/** Empty if there is one. */
+function sessionsSections({ cells, sessions }: WindSummary): readonly Section[] {
+  if (sessions < 2) return []
+  const papers = ({ site, mode }: CellSummary, name: 'meanMs' | 'sdMs' | 'ratio') => {
+    const method = methodOf(mode)
+    const values = method ? paperTests(site, method).map((test) => test[name]) : []
+    return values.length === 0 ? nothing : range(values)
+  }
+  return [
+    {
+      title: 'Session by session, beside the paper',
+      tables: [
+        tableOf<CellSummary>(
+          'Geometric mean of the sessions with its 95 % interval, and the range of the paper’s three tests; in milliseconds, and the ratio to WebSocket’s mean',
+          [
+            ['Site, method', ({ site, mode }) => cellLabel(site, mode)],
+            ['Mean', ({ sessions }) => overSessions(sessions.map(({ meanMs }) => meanMs))],
+            ['Paper', (cell) => papers(cell, 'meanMs')],
+            ['Standard deviation', ({ sessions }) => overSessions(sessions.map(({ sdMs }) => sdMs))],
+            ['Paper', (cell) => papers(cell, 'sdMs')],
+            ['Ratio', (cell) => ratioWords(cell.ratioToWebsocket, cell.ratioToWebsocketCi95)],
+            ['Paper', (cell) => papers(cell, 'ratio')],
+          ],
+          cells,
+        ),
+        table(
+          'Mean ± standard deviation in each session, in milliseconds',
+          ['Site, method', ...Array.from({ length: sessions }, (_, place) => `Session ${place + 1}`)],
+          cells.map((cell) => [
+            cellLabel(cell.site, cell.mode),
+            ...cell.sessions.map(({ meanMs, sdMs }) => spread(meanMs, sdMs)),
+          ]),
+        ),
+      ],
+      paragraphs: ['Each session has its own server, windows, queues, stalls and losses.'],
+    },
+  ]
+}
+
 /** Empty without one of the paper's sites. */
 function tableOneSections({ cells, faster }: WindSummary): readonly Section[] {
   const rows = cells.flatMap((cell) => {
@@ -157,7 +201,7 @@ function tableOneSections({ cells, faster }: WindSummary): readonly Section[] {
       title: 'Mean times, here and in the paper',
       tables: [meansTable],
       paragraphs: [
-        'The cities are simulated: each is a network on this machine, set so that WebSocket’s mean is that of the paper’s three tests there; the other two methods’ means follow. That WebSocket agrees is not a finding.',
+        'The cities are simulated: each is a network on this machine, set so that WebSocket’s mean is that of the paper’s three tests there; the other two methods’ means follow. That WebSocket agrees is not a finding. A network that loses packets has no stalls, and agrees only if its loss fits.',
         'The paper’s columns are its tests in the order of its table, n = 1,200 each.',
       ],
     },
@@ -244,7 +288,7 @@ export const pointsTable = ({ checks }: WindSummary) =>
     checks,
   )
 
-function cellsSection({ cells, readings }: WindSummary): Section {
+function cellsSection({ cells, readings, sessions }: WindSummary): Section {
   const { expected, lost, duplicated, reordered } = totals(cells)
   const ratio = ({ ratioToWebsocket, ratioToWebsocketCi95: ci }: CellSummary) =>
     `${figure(ratioToWebsocket)}${ci ? ` (${interval(ci).replace(' to ', '–')})` : ''}`
@@ -273,7 +317,7 @@ function cellsSection({ cells, readings }: WindSummary): Section {
     ],
     paragraphs: [
       `Of ${count(expected)} readings at all windows ${count(lost)} were lost, ${count(duplicated)} duplicated and ${count(reordered)} reordered.`,
-      'Ratio: the mean over WebSocket’s at that site, over the readings that both received; its interval is by the delta method on correlated pairs. Worth: the number of independent readings that would estimate the mean as precisely.',
+      `Ratio: the mean over WebSocket’s at that site, over the readings that both received; its interval is ${sessions > 1 ? 'over sessions' : 'by the delta method on correlated pairs'}. Worth: the number of independent readings that would estimate the mean as precisely.`,
     ],
   }
 }

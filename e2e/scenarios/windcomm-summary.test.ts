@@ -144,6 +144,25 @@ test('the finding says that the networks are simulated, and how many of the pape
   assert.match(summaryOf({ faster: 10 }).finding, /^10 times as fast as asked for: /)
 })
 
+test('over several sessions, ratios and their intervals are over sessions, and stand beside the paper', () => {
+  // Sessions of 20 readings: polling takes 3, 3.3 and 3.63 times as long.
+  const latencyOf = (_site: string, mode: string, place: number) =>
+    mode === 'polling/1.1' ? 300 * 1.1 ** Math.floor(place / 20) : 99 + 2 * (place % 2)
+  const summary = summaryOf({ sites: ['nagaoka'], sessions: 3, latencyOf })
+  const polling = cell(summary, 'nagaoka', 'polling/1.1')
+  assert.equal(polling.sessions.length, 3)
+  for (const [place, ratio] of [3, 3.3, 3.63].entries()) near(polling.sessions[place]?.ratio, ratio)
+  near(polling.ratioToWebsocket, 3.3)
+  // Student's t with 2 degrees of freedom, over √3.
+  const [low, high] = polling.ratioToWebsocketCi95 ?? []
+  near(low, 3.3 / 1.1 ** (4.30265 / Math.sqrt(3)))
+  near(high, 3.3 * 1.1 ** (4.30265 / Math.sqrt(3)))
+  assert.deepEqual(summary.remarks, [
+    'Nagaoka, with 95 % intervals over sessions: WebSocket’s mean was 100 (100 to 100) ms, in the paper 153 to 163, its standard deviation 1.03 (1.03 to 1.03) ms, in the paper 133 to 176; long polling took 1.00 (1.00 to 1.00) times WebSocket’s mean, in the paper 3.59 to 4.22; polling took 3.30 (2.60 to 4.18) times WebSocket’s mean, in the paper 3.81 to 4.48.',
+  ])
+  assert.deepEqual(summaryOf({}).remarks, [])
+})
+
 test('points that hold only within the wider bound, or not at all, are named with their sites', () => {
   assert.match(
     pointsWords(summaryOf({ sites: ['lund', 'nagaoka'] }).checks),

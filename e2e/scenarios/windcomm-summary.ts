@@ -12,12 +12,13 @@ import {
   pairedRatio,
   rounded,
   roundedInterval,
+  sessionRatio,
   significant,
   summarise,
   welch,
 } from '../lab/statistics.ts'
 import type { Profile } from '../network/profiles.ts'
-import { count, listed } from '../report/section.ts'
+import { count, listed, range, ratioWords as ratioInWords } from '../report/section.ts'
 import {
   baseline,
   capital,
@@ -52,6 +53,8 @@ export interface WindRun extends Circumstances {
   readonly warmUpReadings: number
   readonly sites: readonly Site[]
   readonly modes: readonly string[]
+  /** Of equally many readings, one after the other. */
+  readonly sessions: number
   readonly readings: readonly Reading[]
   readonly samples: readonly WindSample[]
   readonly clock: RunClock
@@ -84,6 +87,7 @@ export function analyse(run: WindRun) {
     baseline,
     readings: readings.length,
     finding: findingOf(run, cells, predictions, checks),
+    remarks: run.sessions > 1 ? run.sites.flatMap(({ name }) => sessionsWords(cells, name)) : [],
     ...{ checks, cells, tests: testsOf(run), predictions },
     clock: {
       ...{ before: clock.before.map(roundedClock), after: clock.after.map(roundedClock) },
@@ -116,14 +120,44 @@ function summariseCell(run: WindRun, { name, windows }: Site, mode: string) {
   const { p50Ms: medianMs, ...figures } = summariseSamples(samples, latencyMs)
   const both = latenciesOfBoth(run, name, mode, baseline)
   const ratio = both.first.length < 2 ? null : pairedRatio(both.first, both.second)
+  const sessions = sessionsOf(run, samples, cellOf(run, name, baseline))
+  const overSessions = sessions.length < 2 ? null : sessionRatio(sessions.map((one) => one.ratio))
   return {
     ...{ site: name, mode, windows, ...figures, medianMs },
     /** Effective sample size of the mean. */
     effectiveN: times.length === 0 ? null : Math.round(effectiveSize(times)),
     /** Over readings that both received. */
-    ratioToWebsocket: ratio && rounded(ratio.ratio),
-    ratioToWebsocketCi95: ratio && mode !== baseline ? roundedInterval(ratio.interval) : null,
+    ratioToWebsocket: overSessions ? overSessions.ratio : ratio && rounded(ratio.ratio),
+    ratioToWebsocketCi95:
+      mode === baseline
+        ? null
+        : overSessions
+          ? overSessions.ratioCi95
+          : ratio && roundedInterval(ratio.interval),
+    /** Empty if there is one. */
+    sessions: sessions.map(({ meanMs, sdMs, ratio }) => ({
+      ...{ meanMs: rounded(meanMs), sdMs: significant(sdMs), ratio: rounded(ratio) },
+    })),
   }
+}
+
+/** Of a cell, those in which something arrived there and over WebSocket; empty if there is one. */
+function sessionsOf(
+  { sessions, readings: { length } }: Pick<WindRun, 'sessions' | 'readings'>,
+  samples: readonly WindSample[],
+  others: readonly WindSample[],
+) {
+  if (sessions < 2) return []
+  const size = length / sessions
+  return Array.from({ length: sessions }, (_, place) => {
+    const [times = [], otherTimes = []] = [samples, others].map((cell) =>
+      cell
+        .slice(place * size, (place + 1) * size)
+        .filter(hasArrived)
+        .map(latencyMs),
+    )
+    return { meanMs: mean(times), sdMs: standardDeviation(times), ratio: mean(times) / mean(otherTimes) }
+  }).filter(({ ratio }) => Number.isFinite(ratio))
 }
 
 function latenciesOfBoth(run: WindRun, site: string, one: string, other: string) {
@@ -340,6 +374,31 @@ function findingOf(
   return `${opening && `${opening}. `}${verdict}`.trimEnd()
 }
 
+/** `158 (150 to 166)`: the geometric mean of the sessions' figures with its 95 % interval. */
+export function overSessions(values: readonly (number | null)[]): string {
+  const { ratio, ratioCi95 } = sessionRatio(values.filter((value) => value !== null))
+  return ratioInWords(ratio, ratioCi95)
+}
+
+/** A site of the paper beside it, with intervals over sessions. */
+function sessionsWords(cells: readonly CellSummary[], site: string): readonly string[] {
+  const found = methods.flatMap((method) => {
+    const tests = paperTests(site, method)
+    const cell = cellAt(cells, site, method)
+    if (!cell || tests.length === 0) return []
+    const beside = (name: 'meanMs' | 'sdMs' | 'ratio') =>
+      `in the paper ${range(tests.map((test) => test[name]))}`
+    const { sessions, ratioToWebsocket, ratioToWebsocketCi95 } = cell
+    if (cell.mode !== baseline)
+      return `${methodWords[method]} took ${ratioInWords(ratioToWebsocket, ratioToWebsocketCi95)} times WebSocket’s mean, ${beside('ratio')}`
+    const of = (name: 'meanMs' | 'sdMs') => overSessions(sessions.map((session) => session[name]))
+    return `WebSocket’s mean was ${of('meanMs')} ms, ${beside('meanMs')}, its standard deviation ${of('sdMs')} ms, ${beside('sdMs')}`
+  })
+  return found.length === 0
+    ? []
+    : [`${capital(site)}, with 95 % intervals over sessions: ${found.join('; ')}.`]
+}
+
 function faultWords({ site, mode, expected, lost, duplicated, reordered }: CellSummary): readonly string[] {
   if (lost + duplicated + reordered === 0) return []
   const counts = `lost ${lost} of ${expected} readings, repeated ${duplicated}, reordered ${reordered}`
@@ -421,7 +480,7 @@ function checksOf(
       outcome: cells.some(isFaulty) ? 'fails' : 'holds',
     },
     bound('Clocks off the server’s, before and after', largestErrorMs(clock), paperBoundMs),
-    bound('Links late on average', Math.max(0, ...links.map(({ lateMs }) => lateMs)), mostLateMs),
+    bound('Links late on average', Math.max(0, ...latenessOf(links)), mostLateMs),
     ...predictions
       .flatMap((prediction) => [
         ...slowerMethods.map((method) => ratioCheck(cells, prediction.site, method)),
@@ -430,6 +489,12 @@ function checksOf(
       .filter((check) => check !== undefined),
   ]
 }
+
+/** Of each method at each site, over all sessions. */
+const latenessOf = (links: readonly LinkUse[]) =>
+  [...Map.groupBy(links, ({ site, mode }) => `${site}, ${mode}`).values()].map((sessions) =>
+    mean(sessions.map(({ lateMs }) => lateMs)),
+  )
 
 /** Undefined for sites outside the paper. */
 function ratioCheck(cells: readonly CellSummary[], site: string, method: Method): Check | undefined {

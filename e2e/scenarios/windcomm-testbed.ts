@@ -108,6 +108,8 @@ export interface LinkUse extends Omit<LinkFigures, 'connections' | 'opened'> {
   readonly opened: number | null
   readonly site: string
   readonly mode: string
+  /** If there are several. */
+  readonly session?: number
   /** Actual minus scheduled departure, mean over both directions. */
   readonly lateMs: number
   /** If the link loses packets. */

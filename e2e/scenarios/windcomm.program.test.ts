@@ -54,17 +54,21 @@ test('readings reach windows behind a network that loses packets, beside one tha
   const out = join(folder, 'lossy')
   const size = ['--faster', '10', '--browsers-at', 'none', '--readings', '30', '--seed', '7']
   const networks = ['--sites', 'edmonton,nagaoka+5%', '--modes', 'websocket/1.1,long-polling/1.1']
-  const run = startLab(t, 'windcomm', ...networks, ...size, '--out', out)
+  const run = startLab(t, 'windcomm --sessions 2', ...networks, ...size, '--out', out)
   const [code] = await run.ended
   assert.equal(code, 0, run.said())
   const summary: WindSummary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
-  for (const { site, mode, n, meanMs } of summary.cells) {
-    assert.equal(n, 30, `${mode} at ${site}`)
+  for (const { site, mode, n, meanMs, sessions } of summary.cells) {
+    assert.deepEqual([n, sessions.length], [60, 2], `${mode} at ${site}`)
     assert.ok((meanMs ?? 0) > (site === 'edmonton' ? 3.8 : 12), `${mode} at ${site}: ${meanMs} ms`)
   }
-  const packets = summary.links.map(({ packets }) => packets)
-  assert.deepEqual(packets.slice(0, 2), [undefined, undefined])
-  for (const each of packets.slice(2)) assert.ok(each && each.up.sent > 20 && each.down.sent > 20)
+  const linksOf = (wanted: string) => summary.links.filter(({ site }) => site === wanted)
+  assert.deepEqual(
+    linksOf('edmonton').map(({ packets }) => packets),
+    Array(4).fill(undefined),
+  )
+  for (const { packets: each } of linksOf('nagaoka+5%'))
+    assert.ok(each && each.up.sent > 20 && each.down.sent > 20)
   assert.match(await readFile(join(out, 'report.md'), 'utf8'), /Nagaoka\+5%, to the windows/)
 })
 
@@ -106,6 +110,7 @@ test('without flags it is the paper’s experiment, with the browser at the firs
     holdMs: 300,
     intervalMs: 150,
     faster: 1,
+    sessions: 1,
     browsersAt: 'edmonton',
   })
 })

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { file, flag, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireModes } from '../lab/mode-names.ts'
@@ -53,6 +54,11 @@ export const windcomm = defineExperiment({
       'DIR',
       'measures nothing: writes another report from the samples in that report’s folder; allows --out only',
     ),
+    sessions: flag(
+      whole(1, 100).default(1),
+      'N',
+      'times that all of it is repeated with other queues, stalls and losses; with 2 or more, intervals are over sessions',
+    ),
     seed,
   },
 
@@ -92,6 +98,10 @@ export const windcomm = defineExperiment({
     return { ...given, ...pace, browsersAt }
   },
 
+  plan: ({ readings, rateHz, browsersAt }): Plan => ({
+    sessionMs: (browsersAt === null ? 4000 : 15_000) + (1000 * (warmUpReadings + readings)) / rateHz,
+  }),
+
   networks: ({ sites, from }) => (from === undefined ? sites : []),
 
   async measure(options, lab): Promise<WindRun> {
@@ -101,35 +111,33 @@ export const windcomm = defineExperiment({
     lab.say(
       `${readings} readings at ${rateHz} Hz (${Math.round(readings / rateHz)} s) to ${options.sites.join(', ')} over ${modes.join(', ')}, all at once, seed ${seed}${pace}.`,
     )
-    // Different seeds, so that stalls do not coincide.
-    const sites = options.sites.map((name, place): Site => {
-      const windows = name === browsersAt ? 'browser' : 'client'
-      const profile = readProfile(name)
-      if (!profile) throw new Error(`There is no network ${name}.`)
-      return { name, profile: scaled(profile, faster), seed: (seed + place) % 2 ** 32, windows }
-    })
-    const plan = {
-      sites,
-      modes: requireModes(modes),
-      readings,
-      rateHz,
-      polling: { holdMs, intervalMs },
-      seed,
-    }
-    const { browser, ...measured } = await measureWind(plan, lab)
+    const sitesIn = (session: number) =>
+      options.sites.map((name, place): Site => {
+        const windows = name === browsersAt ? 'browser' : 'client'
+        const profile = readProfile(name)
+        if (!profile) throw new Error(`There is no network ${name}.`)
+        // Different ones, so that stalls do not coincide.
+        const own = seed + (session - 1) * options.sites.length + place
+        return { name, profile: scaled(profile, faster), seed: own % 2 ** 32, windows }
+      })
+    const plan = { modes: requireModes(modes), readings, rateHz, polling: { holdMs, intervalMs }, seed }
+    const found = await lab.sessions(options.sessions, (session) =>
+      measureWind({ ...plan, sites: sitesIn(session) }, lab),
+    )
     lab.say('All readings are in; analysing them.')
     const circumstances = lab.circumstances({
-      ...{ browser, seed },
+      ...{ browser: found[0]?.browser ?? 'none', seed },
       server: 'a process of its own on this machine, its log in SQLite',
       parameters: {
         ...{ sites: options.sites.join(', '), modes: modes.join(', '), readings },
+        ...(options.sessions > 1 && { sessions: options.sessions }),
         ...{ rateHz, holdMs, intervalMs, faster, browsersAt: browsersAt ?? 'none', seed },
       },
     })
     return {
-      ...measured,
+      ...joinSessions(found),
       ...circumstances,
-      ...{ rateHz, holdMs, intervalMs, faster, warmUpReadings, sites, modes },
+      ...{ rateHz, holdMs, intervalMs, faster, warmUpReadings, sites: sitesIn(1), modes },
     }
   },
 
@@ -147,6 +155,37 @@ export const windcomm = defineExperiment({
     isFailure: summary.cells.some(isFaulty),
   }),
 })
+
+type Measured = Awaited<ReturnType<typeof measureWind>>
+
+/** Readings are numbered on, from session to session. */
+function joinSessions(
+  found: readonly Measured[],
+): Pick<WindRun, 'sessions' | 'readings' | 'samples' | 'clock' | 'links' | 'serverCpuMs'> {
+  const worst = (when: 'before' | 'after') =>
+    [
+      ...Map.groupBy(
+        found.flatMap(({ clock }) => clock[when]),
+        ({ name }) => name,
+      ).values(),
+    ].flatMap((each) => each.toSorted((one, other) => other.errorMs - one.errorMs).slice(0, 1))
+  let before = 0
+  const samples = found.flatMap(({ readings, samples }) => {
+    const numbered = samples.map((sample) => ({ ...sample, place: sample.place + before }))
+    before += readings.length
+    return numbered
+  })
+  return {
+    sessions: found.length,
+    readings: found.flatMap(({ readings }) => readings),
+    samples,
+    clock: { before: worst('before'), after: worst('after') },
+    links: found.flatMap(({ links }, place) =>
+      links.map((link) => ({ ...link, ...(found.length > 1 && { session: place + 1 }) })),
+    ),
+    serverCpuMs: found.reduce((sum, { serverCpuMs }) => sum + serverCpuMs, 0),
+  }
+}
 
 /** Times are ms since the epoch, three decimals; empty is "never". */
 function tablesOf({ samples, readings }: WindRun) {
@@ -177,7 +216,9 @@ function tablesOf({ samples, readings }: WindRun) {
 /** From a report's folder. `analysedBy`: commit of the analysing code. Rejects with file, line and fault. */
 export async function rereadRun(folder: string, analysedBy: string): Promise<WindRun> {
   const summaryPath = join(folder, 'summary.json')
-  const summary: WindRun & { scenario?: string } = JSON.parse(await readText(summaryPath))
+  const summary: Omit<WindRun, 'sessions'> & { scenario?: string; sessions?: number } = JSON.parse(
+    await readText(summaryPath),
+  )
   if (summary.scenario !== 'windcomm')
     throw new Error(`${summaryPath} is of the scenario ${JSON.stringify(summary.scenario)}, not of windcomm.`)
   const [readingsPath, path] = [join(folder, 'readings.csv'), join(folder, 'samples.csv.gz')]
@@ -186,7 +227,9 @@ export async function rereadRun(folder: string, analysedBy: string): Promise<Win
   const samples = rowsIn(path, tables['samples.csv.gz'], sampleRow)
   const [sites, modes] = [summary.sites.length, summary.modes.length]
   const expected = sites * modes * readings.length
-  if (samples.length === expected) return { ...summary, readings, samples, tables, analysedBy }
+  if (samples.length === expected)
+    // Older ones do not say it.
+    return { ...summary, sessions: summary.sessions ?? 1, readings, samples, tables, analysedBy }
   throw new Error(
     `${path} has ${samples.length} rows; ${sites} sites, ${modes} modes and ${readings.length} readings make ${expected}.`,
   )

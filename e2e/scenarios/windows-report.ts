@@ -3,7 +3,7 @@
 import { connections, type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { mean } from '../../server/wire/t-test.ts'
 import type { WindowState } from '../browser/typing.ts'
-import { editorOf, imitatedBy, isPeer, labelOf, spokenName, withoutEditor } from '../lab/mode-names.ts'
+import { imitatedBy, isPeer, labelOf, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
 import type { Circumstances, Network } from '../lab/run-environment.ts'
 import {
   bySession,
@@ -149,8 +149,8 @@ function timesSection(summary: Summary): Section {
 }
 
 const isLaterShare = ({ modes }: Summary, subject: string) => {
-  const first = modes.find((mode) => editorOf(mode.subject) !== undefined)
-  return editorOf(subject) !== undefined && editorOf(subject) !== editorOf(first?.subject ?? '')
+  const first = modes.find((mode) => variantOf(mode.subject) !== undefined)
+  return variantOf(subject) !== undefined && variantOf(subject) !== variantOf(first?.subject ?? '')
 }
 
 function medianCell(cell: CellSummary): string {
@@ -228,9 +228,9 @@ function paperSections(summary: Summary): readonly Section[] {
   const others = summary.modes.filter(({ subject }) => subject !== baseline && !isPeer(subject))
   const compared = [...new Set(others.map(({ subject }) => subject))]
   const published = compared.flatMap((subject) => {
-    const ratio = publishedRatio(subject, withoutEditor(baseline))
+    const ratio = publishedRatio(subject, withoutVariant(baseline))
     const known: Readonly<Record<string, number>> = publishedMeansMs
-    return ratio === null ? [] : [[labelOf(subject), String(known[withoutEditor(subject)]), figure(ratio)]]
+    return ratio === null ? [] : [[labelOf(subject), String(known[withoutVariant(subject)]), figure(ratio)]]
   })
   return [
     {
@@ -347,7 +347,7 @@ export interface Run extends Circumstances {
 const paperWindows = 2
 
 export const modeOf = (subject: string): Mode | undefined =>
-  modeNamed(imitatedBy(subject) ?? withoutEditor(subject))
+  modeNamed(imitatedBy(subject) ?? withoutVariant(subject))
 
 /** Whether each of its streams holds one of the few connections that a browser opens to a host. */
 const isLimited = (subject: string) => (modeOf(subject)?.windowsPerBrowser ?? null) !== null
@@ -575,7 +575,7 @@ function paperCell({ cells }: Pick<Found, 'cells'>): CellSummary | undefined {
 
 function publishedRatio(subject: string, baseline: string): number | null {
   const known: Readonly<Record<string, number>> = publishedMeansMs
-  const [above, below] = [known[withoutEditor(subject)], known[baseline]]
+  const [above, below] = [known[withoutVariant(subject)], known[baseline]]
   return above === undefined || below === undefined ? null : above / below
 }
 

@@ -20,7 +20,7 @@ import { requireMode, requireModes, usualBaseline } from '../lab/mode-names.ts'
 import { processorTimes } from '../lab/run-environment.ts'
 import { outcomeWords } from '../lab/samples.ts'
 import {
-  describeNetwork,
+  describeNetworks,
   describePlace,
   profileFlag,
   recordingAddress,
@@ -82,7 +82,7 @@ export const windows = defineExperiment({
 
   plan: (options): Plan => ({ sessionMs: sessionMs(options) }),
 
-  networks: ({ profile }) => (profile === undefined ? [] : [profile]),
+  networks: ({ profile }) => profile,
 
   async measure(options, lab): Promise<Run> {
     const { sessions, counts, browsers, keys, interval, warmup, patience, wait, seed, profile } = options
@@ -97,7 +97,7 @@ export const windows = defineExperiment({
       const testbed = new Testbed('windows', options, session, opened)
       const systems: System[] = []
       for (const one of share) {
-        const server = await testbed.startServer({ share: one, editor: 'shared', 'merge-ms': 0 })
+        const [server] = await testbed.startServer({ share: one, editor: 'shared', 'merge-ms': 0 })
         for (const mode of requireModes(modes))
           systems.push({
             ...{ name: nameWith(options, mode.name, one), mode, server, editor: 'shared', forgets: false },
@@ -113,7 +113,7 @@ export const windows = defineExperiment({
             cells.push(one)
             lab.say(cellWords(one.cell))
           }
-      return { cells, networkUse: await testbed.networkUse() }
+      return { cells, networkUses: await testbed.networkUses() }
     })
     const cells = measured.flatMap((session) => session.cells)
     return {
@@ -123,15 +123,15 @@ export const windows = defineExperiment({
         parameters: {
           ...{ counts: counts.join(', '), browsers: browsers.join(', '), share: share.join(', ') },
           ...{ sessions, keys, interval, warmup, patience, wait, seed, headed: options.headed },
-          ...(profile && { profile }),
+          ...(profile.length > 0 && { profile: profile.join(', ') }),
         },
       }),
       ...{ subjects, baseline: options.baseline, cells: cells.map(({ cell }) => cell) },
       ...{ patienceMs: patience * 1000, waitMs: wait * 1000 },
       clock: { method: 'one machine', boundMs: Math.max(...cells.map(({ boundMs }) => boundMs)) },
-      ...describeNetwork(
+      ...describeNetworks(
         profile,
-        measured.map(({ networkUse }) => networkUse),
+        measured.map(({ networkUses }) => networkUses),
       ),
     }
   },

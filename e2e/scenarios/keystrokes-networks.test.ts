@@ -1,0 +1,127 @@
+// Modes over several networks, from constructed samples: ratios, who waits for a lost packet, finding and report.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Network } from '../lab/run-environment.ts'
+import type { Sample } from '../lab/samples.ts'
+import { fileOf } from '../lab/testing.ts'
+import { keystrokes } from './keystrokes.ts'
+import { networksFinding, networksRemarks, summariseNetworks } from './keystrokes-networks.ts'
+import { type Making, madeRun } from './testing.ts'
+
+const windows = 4
+const modes = ['sse/2 wan', 'sse/2 wan+5%', 'websocket/1.1 wan', 'websocket/1.1 wan+5%']
+const networks = ['wan', 'wan+5%']
+const behaviours = modes.map((mode) => ({ mode, medianMs: 60 }))
+const making: Making = { behaviours, sessions: 3, keys: 40, blocks: 1, windows }
+
+interface Wait {
+  readonly upMs?: number
+  readonly downMs?: number
+}
+
+/** 25 ms each way, and what `waitOf` adds; the second session is three times as slow. */
+function constructed(waitOf: (sample: Sample) => Wait): readonly Sample[] {
+  return madeRun(making).samples.map((sample) => {
+    const { upMs = 0, downMs = 0 } = waitOf(sample)
+    const slowness = sample.session === 2 ? 3 : 1
+    const acceptedAt = sample.sentAt + slowness * (25 + upMs)
+    return { ...sample, acceptedAt, receivedAt: acceptedAt + slowness * (25 + downMs) }
+  })
+}
+
+const isLossy = ({ mode }: Sample) => mode.endsWith('+5%')
+
+/** Every fifth message waits: at all windows of `sse/2`, and at one of WebSocket in turn. */
+const waits = constructed((sample) => {
+  const isHit = isLossy(sample) && sample.key % 5 === 0
+  const waitsHere = sample.mode.startsWith('sse') || sample.receiver === 1 + ((sample.key / 5) % windows)
+  return { downMs: isHit && waitsHere ? 100 : 0 }
+})
+
+test('where a packet holds back all windows, a late message is late at all; else at one alone', () => {
+  const found = summariseNetworks(modes, waits, 'wan')
+  assert.deepEqual(
+    found.map((row) => [row.mode, row.messages, row.lateMessages, row.lateAtOne, row.lateAtAll]),
+    [
+      ['sse/2 wan', 120, 0, 0, 0],
+      ['sse/2 wan+5%', 120, 24, 0, 24],
+      ['websocket/1.1 wan', 120, 0, 0, 0],
+      ['websocket/1.1 wan+5%', 120, 24, 24, 0],
+    ],
+  )
+  const [, shared, , apart] = found
+  assert.deepEqual([shared?.lateWindows, shared?.lateWindowsCi95], [4, [4, 4]])
+  assert.deepEqual([apart?.lateWindows, apart?.sessionLateWindows], [1, [1, 1, 1]])
+  // One of 20 deliveries is late: 4 × 0.05 / (1 − 0.95⁴).
+  assert.ok(Math.abs((apart?.lateWindowsByChance ?? 0) - 1.0782) < 0.001)
+})
+
+test('the ratios are to the same mode over the first network, by session', () => {
+  const [first, lossy] = summariseNetworks(modes, waits, 'wan')
+  assert.deepEqual(first?.mean, { ratio: null, ratioCi95: null })
+  // 50 ms, and every fifth time 100 more.
+  assert.ok(Math.abs((lossy?.mean.ratio ?? 0) - 1.4) < 1e-4)
+  assert.deepEqual([lossy?.median.ratio, lossy?.p95.ratio], [1, 3])
+})
+
+test('what waits on the way to the server, or is lost, is not late on the way from it', () => {
+  const samples = constructed((sample) => ({ upMs: isLossy(sample) && sample.key % 4 === 0 ? 300 : 0 }))
+  const gone = samples.map((sample) => (sample.key === 7 ? { ...sample, receivedAt: null } : sample))
+  for (const row of summariseNetworks(modes, gone, 'wan')) assert.equal(row.lateMessages, 0, row.mode)
+})
+
+test('the finding has a sentence for each network, and says who waits', () => {
+  const rows = summariseNetworks(modes, waits, 'wan')
+  assert.equal(
+    networksFinding(rows, networks),
+    'Over wan+5% a message took this many times as long as over wan: 1.40 (1.40 to 1.40) with SSE + XHR over HTTP/2 and 1.10 (1.10 to 1.10) with WebSocket. In brackets: 95 % intervals.',
+  )
+  assert.deepEqual(networksRemarks(rows, networks), [
+    'Over wan+5% a message that was late at one of the 4 windows was late at this many: 4.00 (4.00 to 4.00) with SSE + XHR over HTTP/2 and 1.00 (1.00 to 1.00) with WebSocket.',
+  ])
+  const one = waits.filter(({ session }) => session === 1)
+  assert.equal(
+    networksFinding(summariseNetworks(modes, one, 'wan'), networks),
+    'Over wan+5% a message took this many times as long as over wan: 1.40 with SSE + XHR over HTTP/2 and 1.10 with WebSocket. One session cannot show how far sessions differ.',
+  )
+  const same = constructed((sample) => ({ upMs: isLossy(sample) ? sample.session - 2 : 0 }))
+  assert.match(
+    networksFinding(summariseNetworks(modes, same, 'wan'), networks),
+    /, undecided, with WebSocket/,
+  )
+})
+
+test('the report counts each network’s packets, and compares each mode with itself', () => {
+  const counts = {
+    sent: 1000,
+    lost: 50,
+    overflowed: 0,
+    lostShare: 0.05,
+    lostShareCi95: [0.04, 0.07],
+  } as const
+  const described = networks.map((profile, place): Network => {
+    const plantedShare = 0.05 * place
+    const packets = { congestion: 'cubic', plantedShare, burst: 1, up: counts, down: counts }
+    return { profile, source: `The source of ${profile}.`, lateMs: 0.1, packets }
+  })
+  const run = { ...madeRun(making), samples: waits, networks: described, baseline: 'websocket/1.1 wan' }
+  const { comparisons } = keystrokes.analyse(run)
+  assert.deepEqual(
+    comparisons.map(({ mode, baseline, verdict }) => [mode, baseline, verdict]),
+    [
+      ['sse/2 wan+5%', 'sse/2 wan', 'slower'],
+      ['websocket/1.1 wan+5%', 'websocket/1.1 wan', 'slower'],
+    ],
+  )
+  const report = fileOf(keystrokes, run)
+  assert.match(report, /^# Crosswind lab: keystrokes over simulated networks$/m)
+  assert.match(report, /\| wan, to the server \|.*\n.*wan, to the windows.*\n\| wan\+5%, to the server \|/)
+  assert.match(report, /\| SSE \+ XHR, HTTP\/2 \(wan\+5%\) \| 1\.40 \(1\.40 to 1\.40\) \| 1\.00 .* \| 3\.00 /)
+  assert.match(
+    report,
+    /\| WebSocket \(wan\+5%\) \| 120 \| 24 \(20 %\) \| 24 \(100 %\) \| 0 \(0 %\) \| 1\.00 /,
+  )
+  assert.match(report, /The source of wan\. .*\n+.*The source of wan\+5%\./)
+  assert.doesNotMatch(report, /Beside the 2021 paper/)
+})

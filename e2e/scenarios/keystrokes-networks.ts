@@ -1,0 +1,189 @@
+// Keystrokes over several networks: each mode beside itself over the first, and who waits for a lost packet.
+
+import { mean } from '../../server/wire/t-test.ts'
+import { ratiosFigure } from '../lab/comparisons.ts'
+import { labelOf, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
+import { bySession, hasArrived, type Sample, timesOf } from '../lab/samples.ts'
+import { ascending, median, quantile, rounded, sessionRatio } from '../lab/statistics.ts'
+import { count, listed, nothing, ratioWords, type Section, table } from '../report/section.ts'
+
+type Row = ReturnType<typeof summariseOver>
+
+const statistics = {
+  mean,
+  median,
+  p95: (times: readonly number[]) => quantile(ascending(times), 0.95),
+} as const
+
+/** Of the median over the first network: a packet that is sent again takes at least three one-way times. */
+const lateTimes = 2
+
+/** Each mode over each network. */
+export function summariseNetworks(
+  modes: readonly string[],
+  samples: readonly Sample[],
+  first: string,
+): readonly Row[] {
+  const of = Map.groupBy(samples, ({ mode }) => mode)
+  return modes.map((mode) =>
+    summariseOver(mode, of.get(mode) ?? [], of.get(`${withoutVariant(mode)} ${first}`) ?? []),
+  )
+}
+
+function summariseOver(mode: string, own: readonly Sample[], first: readonly Sample[]) {
+  const usual = new Map(bySession(first))
+  const sessions = bySession(own).map(([session, samples]) => [samples, usual.get(session) ?? []] as const)
+  const ratioOf = (statistic: keyof typeof statistics) => {
+    const ratios = sessions.flatMap((pair) => {
+      const [times = [], others = []] = pair.map(timesOf)
+      return times.length * others.length === 0
+        ? []
+        : [statistics[statistic](times) / statistics[statistic](others)]
+    })
+    return sessionRatio(own[0]?.mode === first[0]?.mode ? [] : ratios)
+  }
+  const messages = sessions.map(([samples, others]) => latenessOf(samples, others))
+  const all = messages.flat()
+  const late = all.filter(isLate)
+  const sum = (name: 'windows' | 'late') => all.reduce((total, message) => total + message[name], 0)
+  const windows = Math.max(0, ...all.map((message) => message.windows))
+  const share = sum('late') / sum('windows')
+  const sessionLateWindows = messages
+    .map((session) => session.filter(isLate).map((message) => message.late))
+    .filter((session) => session.length > 0)
+    .map((session) => rounded(mean(session)))
+  const { ratio, ratioCi95 } = sessionRatio(sessionLateWindows)
+  return {
+    mode,
+    ...{ mean: ratioOf('mean'), median: ratioOf('median'), p95: ratioOf('p95') },
+    ...{ windows, messages: all.length, lateMessages: late.length },
+    lateAtOne: late.filter((message) => message.late === 1).length,
+    lateAtAll: late.filter((message) => message.late === message.windows).length,
+    /** At how many windows a message is late on average, if it is late at one. */
+    ...{ lateWindows: ratio, lateWindowsCi95: ratioCi95, sessionLateWindows },
+    /** The same, if each window were late independently of the others. */
+    lateWindowsByChance: share > 0 ? rounded((windows * share) / (1 - (1 - share) ** windows)) : null,
+  }
+}
+
+interface Lateness {
+  /** Those that received the message. */
+  readonly windows: number
+  /** Those that waited for it on its way from the server. */
+  readonly late: number
+}
+
+const isLate = ({ late }: Lateness) => late > 0
+
+/** Of each message of a session, compared with what is usual in it. */
+function latenessOf(samples: readonly Sample[], usual: readonly Sample[]): readonly Lateness[] {
+  const usualTimes = usual.flatMap(fromServerMs)
+  if (usualTimes.length === 0) return []
+  const mostMs = lateTimes * median(usualTimes)
+  return [...Map.groupBy(samples, ({ id }) => id).values()].map((message) => {
+    const times = message.flatMap(fromServerMs)
+    return { windows: times.length, late: times.filter((ms) => ms > mostMs).length }
+  })
+}
+
+const fromServerMs = (sample: Sample) =>
+  hasArrived(sample) && sample.acceptedAt !== null ? [sample.receivedAt - sample.acceptedAt] : []
+
+const overNetwork = (rows: readonly Row[], network: string) =>
+  rows.filter(({ mode }) => variantOf(mode) === network)
+
+const nameOf = ({ mode }: Row) => spokenName(withoutVariant(mode))
+
+type Ratio = ReturnType<typeof sessionRatio>
+
+/** One sentence for each network but the first. */
+export function networksFinding(rows: readonly Row[], [first = '', ...others]: readonly string[]): string {
+  const isOpen = ({ ratioCi95 }: Ratio) => ratioCi95 !== null && ratioCi95[0] <= 1 && ratioCi95[1] >= 1
+  const words = (row: Row) =>
+    `${ratioWords(row.mean.ratio, row.mean.ratioCi95)}${isOpen(row.mean) ? ', undecided,' : ''} with ${nameOf(row)}`
+  const sentences = others.map((network) => {
+    const measured = overNetwork(rows, network).filter((row) => row.mean.ratio !== null)
+    if (measured.length === 0) return `Over ${network} no time was measured.`
+    return `Over ${network} a message took this many times as long as over ${first}: ${listed(measured.map(words))}.`
+  })
+  const hasIntervals = rows.some((row) => row.mean.ratioCi95 !== null)
+  const level = hasIntervals
+    ? 'In brackets: 95 % intervals.'
+    : 'One session cannot show how far sessions differ.'
+  return [...sentences, level].join(' ')
+}
+
+/** Who waits for a lost packet, one sentence for each network but the first. */
+export function networksRemarks(rows: readonly Row[], [, ...others]: readonly string[]): readonly string[] {
+  return others.flatMap((network) => {
+    const late = overNetwork(rows, network).filter((row) => row.lateMessages > 0)
+    const words = (row: Row) => `${ratioWords(row.lateWindows, row.lateWindowsCi95)} with ${nameOf(row)}`
+    const [one] = late
+    return one
+      ? [
+          `Over ${network} a message that was late at one of the ${count(one.windows)} windows was late at this many: ${listed(late.map(words))}.`,
+        ]
+      : []
+  })
+}
+
+/** Empty unless there are several networks. */
+export function networksSections(
+  rows: readonly Row[],
+  [first = '', ...others]: readonly string[],
+): readonly Section[] {
+  const lossy = others.flatMap((network) => overNetwork(rows, network))
+  if (lossy.length === 0) return []
+  const words = ({ ratio, ratioCi95 }: Ratio) => ratioWords(ratio, ratioCi95)
+  const percent = (part: number, whole: number) =>
+    whole === 0 ? nothing : `${count(part)} (${Math.round((100 * part) / whole)} %)`
+  const drawn = lossy.flatMap(
+    ({ mode, lateWindows, lateWindowsCi95: interval, sessionLateWindows: sessions }) =>
+      lateWindows !== null && interval !== null
+        ? [{ label: labelOf(mode), point: lateWindows, interval, sessions, isDecided: true }]
+        : [],
+  )
+  const windows = Math.max(...lossy.map((row) => row.windows))
+  const caption = `At how many windows a message is late, if it is late at one: 1 if each waits for its own packets alone, ${windows} if all wait together. With the 95 % interval; small ticks: each session.`
+  return [
+    {
+      title: 'Beside the same mode over the first network',
+      tables: [
+        table(
+          `Ratio to the same mode over ${first}, with the 95 % interval`,
+          ['Mode', 'Mean', 'Median', 'p95'],
+          lossy.map((row) => [labelOf(row.mode), words(row.mean), words(row.median), words(row.p95)]),
+        ),
+      ],
+      paragraphs: ['Each session gives one ratio; the intervals are over sessions.'],
+    },
+    {
+      title: 'Who waits for a lost packet',
+      ...(drawn.length > 0 && {
+        figure: ratiosFigure(drawn, { caption, axis: 'windows late together', references: [1, windows] }),
+      }),
+      tables: [
+        table(
+          'Messages that were late on the way from the server',
+          [
+            'Mode',
+            'Messages',
+            'Late',
+            'At one window alone',
+            'At all windows',
+            'Windows, if late',
+            'By chance',
+          ],
+          rows.map((row) => [
+            ...[labelOf(row.mode), count(row.messages), percent(row.lateMessages, row.messages)],
+            ...[percent(row.lateAtOne, row.lateMessages), percent(row.lateAtAll, row.lateMessages)],
+            ...[ratioWords(row.lateWindows, row.lateWindowsCi95), row.lateWindowsByChance],
+          ]),
+        ),
+      ],
+      paragraphs: [
+        `Late: from the server’s acceptance to the window it took more than ${lateTimes} times the median of the same mode over ${first} in the same session; a packet that is sent again takes at least three times the one-way time. What is lost on the way to the server delays every window and does not count here. By chance: the windows that would be late together if each were late as often as here, but independently.`,
+      ],
+    },
+  ]
+}
