@@ -40,10 +40,18 @@ export type BrowserKey = Awaited<ReturnType<typeof browserKey>>
  * cookies, per window.
  */
 export async function browserKey() {
+  // Of two first windows, the second waits. Without locks, or where the browser denies them, none does.
+  const alone = navigator.locks?.request(keyCookie, keepKey).catch(keepKey)
+  const key = await (alone ?? keepKey())
+  return { key, fingerprint: await fingerprintOf(key) }
+}
+
+function keepKey(): string {
   const key = keyIn(document.cookie) ?? newKey()
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser yet.
   document.cookie = `${keyCookie}=${key}; path=/; max-age=31536000; SameSite=Strict; Secure`
-  return { key, fingerprint: await fingerprintOf(key) }
+  // Reading waits until it is written.
+  return keyIn(document.cookie) ?? key
 }
 
 function keyIn(cookies: string): string | null {
