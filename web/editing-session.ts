@@ -178,6 +178,7 @@ export class EditingSession implements LinkListener {
     const detach = this.#document.attach(element, (parts) => new Binding(parts), {
       mayWrite,
       onSelection: this.presence.showSoon,
+      onDrawn: () => this.#carets?.draw(),
     })
     const { binding } = this.#document
     if (!binding) throw new Error('The editor is not bound.')

@@ -144,6 +144,19 @@ test('fifty letters cost less than a tenth of their bytes for presence; five idl
   assert.deepEqual([since.filter((type) => type !== 'heartbeat'), await reports(typist)], [[], idle])
 })
 
+// A frame costs a layout and a paint, and until a key's frame Chromium holds back what the network brings.
+test('for a letter the typist’s page asks for no animation frame, and each other page for one', async (t) => {
+  const { typist, reader, name } = await openPair()
+  t.after(stage.closeWindows)
+  await typist.type('Hello')
+  await untilCarets(reader, `${name}: Hello|`)
+  await delay(300)
+  for (const window of [typist, reader]) await window.run(watchFrames)
+  await typist.type('!')
+  await untilCarets(reader, `${name}: Hello!|`)
+  assert.deepEqual([await typist.run(framesAsked), await reader.run(framesAsked)], [[], ['Hello']])
+})
+
 test('a chosen name is shown in the other windows, as plain text', async (t) => {
   const { typist, reader } = await openPair()
   t.after(stage.closeWindows)
@@ -157,3 +170,21 @@ test('a chosen name is shown in the other windows, as plain text', async (t) => 
   await untilCarets(reader, 'Ada <b>: x|')
   await typist.run(() => localStorage.removeItem('crosswind.name'))
 })
+
+// Run in the page.
+
+/** What the document shows whenever the page asks for a frame. */
+type Watched = typeof globalThis & { framesAsked?: string[] }
+
+function watchFrames(): void {
+  const page = globalThis as Watched
+  const asked: string[] = []
+  const request = page.requestAnimationFrame.bind(page)
+  page.framesAsked = asked
+  page.requestAnimationFrame = (run) => {
+    asked.push(document.querySelector('#document')?.textContent ?? '')
+    return request(run)
+  }
+}
+
+const framesAsked = () => (globalThis as Watched).framesAsked

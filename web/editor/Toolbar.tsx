@@ -10,8 +10,6 @@ import {
   useState,
 } from 'react'
 import { safeLink } from '../../server/document/rich-text.ts'
-import type { Cancel } from '../../server/wire/time.ts'
-import { inNextFrame } from '../frames.ts'
 import { focusByKey } from '../page/hooks.ts'
 import { unkeptWords } from '../page/wording.ts'
 import { takePastes } from './clipboard.ts'
@@ -465,22 +463,20 @@ function useEditorState(editor: ToolbarProps['editor']): EditorState {
   useEffect(() => {
     if (!editor) return
     const { root, commands } = editor
-    let cancelFrame: Cancel | null = null
+    let isDue = false
     const read = () => {
-      cancelFrame = null
+      isDue = false
       // Keeps the previous state while the link form has the selection.
       if (!root.contains(getSelection()?.anchorNode ?? root)) return
       const next = commands.state()
       setState((shown) => (isSame(shown, next) ? shown : next))
     }
     const stop = commands.onState(() => {
-      cancelFrame ??= inNextFrame(read)
+      if (!isDue) queueMicrotask(read)
+      isDue = true
     })
     read()
-    return () => {
-      stop()
-      cancelFrame?.()
-    }
+    return stop
   }, [editor])
   return state
 }

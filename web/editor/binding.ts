@@ -64,7 +64,9 @@ export interface BindingParts {
    * null.
    */
   readonly onInput?: (inputAt: number | null) => void
-  /** Called after remote changes are in the DOM. */
+  /** Called after changes are in the DOM. */
+  readonly onDrawn?: () => void
+  /** The same for remote changes. */
   readonly onApplied?: () => void
   /** The local selection changed, including by local typing. */
   readonly onSelection?: () => void
@@ -237,6 +239,7 @@ export class Binding {
     // Others' changes elsewhere do not affect the toolbar.
     if (this.#hasLocal || lineBefore === null || lineBefore !== this.#lineOfCaret(selected)) this.#tellState()
     this.#hasLocal = false
+    this.#parts.onDrawn?.()
   }
 
   /** Null for a range, or for no selection. */
@@ -623,12 +626,8 @@ export class Binding {
   }
 
   #reveal(): void {
-    inNextFrame(() => {
-      const selected = this.#isComposing ? null : this.#selection.read()
-      if (!selected) return
-      this.#flush()
-      this.#layout.reveal(selected.head)
-    })
+    const selected = this.#selection.read()
+    if (selected) this.#layout.reveal(selected.head)
   }
 
   #tellState(): void {

@@ -1,4 +1,4 @@
-// Carets are drawn after a frame's layout, also after frames that were skipped.
+// Carets are drawn once a frame, while the page is visible.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -7,31 +7,9 @@ import { createManualTime } from '../../server/wire/testing.ts'
 
 const { window } = new JSDOM('<div><div id="root"></div></div>')
 
-/** Reports another width at `deliver`, as a browser does once a frame. */
-class WidthObserver {
-  static all: WidthObserver[] = []
-  readonly #tell: () => void
-  #element: HTMLElement | null = null
-  #width = ''
-  constructor(tell: () => void) {
-    this.#tell = tell
-    WidthObserver.all.push(this)
-  }
-  observe(element: HTMLElement) {
-    this.#element = element
-    this.#width = element.style.width
-  }
-  disconnect() {
-    this.#element = null
-  }
-  static deliver() {
-    for (const observer of WidthObserver.all) {
-      const width = observer.#element?.style.width ?? observer.#width
-      if (width === observer.#width) continue
-      observer.#width = width
-      observer.#tell()
-    }
-  }
+class SilentObserver {
+  readonly observe = () => undefined
+  readonly disconnect = () => undefined
 }
 
 const frames: (() => void)[] = []
@@ -41,7 +19,7 @@ before(async () => {
     Object.assign(globalThis, { [name]: Reflect.get(window, name) })
   Object.assign(window.document, { fonts: new window.EventTarget() })
   Object.assign(globalThis, {
-    ResizeObserver: WidthObserver,
+    ResizeObserver: SilentObserver,
     requestAnimationFrame: (run: () => void) => frames.push(run),
     cancelAnimationFrame: () => undefined,
   })
@@ -49,7 +27,12 @@ before(async () => {
 })
 after(() => window.close())
 
-test('however often a redraw was requested without a frame, the next frame draws once', () => {
+function show(isVisible: boolean): void {
+  Object.defineProperty(window.document, 'hidden', { value: !isVisible, configurable: true })
+  window.document.dispatchEvent(new window.Event('visibilitychange'))
+}
+
+function openCarets() {
   const root = window.document.querySelector<HTMLElement>('#root') ?? assert.fail('no root')
   let drawn = 0
   const carets = new Carets({
@@ -61,23 +44,35 @@ test('however often a redraw was requested without a frame, the next frame draws
     },
     timers: createManualTime(),
   })
-  const run = () => {
-    for (const frame of frames.splice(0)) frame()
-  }
-  for (const times of [1, 2, 3, 4, 1]) {
+  /** How often they were drawn in the next frame. */
+  const drawnInFrame = () => {
     drawn = 0
-    for (let time = 0; time < times; time += 1) {
-      carets.redraw()
-      // As a hidden page's timer does.
-      run()
-    }
-    assert.equal(drawn, 0)
-    WidthObserver.deliver()
-    assert.equal(drawn, 1, `after ${times}`)
-    WidthObserver.deliver()
-    assert.equal(drawn, 1)
+    for (const frame of frames.splice(0)) frame()
+    return drawn
   }
+  return { carets, drawnInFrame }
+}
+
+test('they are drawn at once, and then once a frame, however often a redraw is requested', () => {
+  show(true)
+  const { carets, drawnInFrame } = openCarets()
+  assert.equal(drawnInFrame(), 1)
+  for (const times of [1, 3]) {
+    for (let time = 0; time < times; time += 1) carets.redraw()
+    assert.equal(drawnInFrame(), 1, `after ${times}`)
+  }
+  assert.equal(drawnInFrame(), 0)
   carets.stop()
   carets.redraw()
-  assert.equal(frames.length, 0)
+  assert.equal(drawnInFrame(), 0)
+})
+
+test('a hidden page draws them when it is shown again', () => {
+  show(false)
+  const { carets, drawnInFrame } = openCarets()
+  carets.redraw()
+  assert.equal(drawnInFrame(), 0)
+  show(true)
+  assert.equal(drawnInFrame(), 1)
+  carets.stop()
 })

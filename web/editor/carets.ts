@@ -37,13 +37,9 @@ interface Drawn {
 export class Carets {
   readonly #parts: CaretsParts
   readonly #layer = element('carets')
-  /** Changes size once a frame, so that its observer draws after the layout without forcing one. */
-  readonly #trigger = element('carets-trigger')
-  #observedPx = 0
   readonly #drawn = new Map<string, Drawn>()
   readonly #ending = new AbortController()
   readonly #resizes = new ResizeObserver(() => this.redraw())
-  readonly #layouts: ResizeObserver
   #cancelFrame: Cancel | null = null
   #stopFlags: Cancel | null = null
   #pointer: { readonly x: number; readonly y: number } | null = null
@@ -53,34 +49,26 @@ export class Carets {
     this.#parts = parts
     // The list in the header already says who is here.
     this.#layer.setAttribute('aria-hidden', 'true')
-    this.#layer.append(this.#trigger)
     root.before(this.#layer)
-    this.#layouts = new ResizeObserver(() => {
-      this.#observedPx = Number.parseFloat(this.#trigger.style.width) || 0
-      this.#draw()
-    })
     const passive = { signal: this.#ending.signal, passive: true }
     const onPointer = (event: PointerEvent) => this.#pointed(event)
     for (const type of ['pointermove', 'pointerleave'] as const)
       root.addEventListener(type, onPointer, passive)
     const redraw = () => this.redraw()
-    // Frames were skipped while the page was hidden; fonts and images move lines.
+    // Nothing was drawn while the page was hidden; fonts and images move lines.
     document.addEventListener('visibilitychange', redraw, passive)
     document.fonts.addEventListener('loadingdone', redraw, passive)
     root.addEventListener('load', redraw, { ...passive, capture: true })
     this.#resizes.observe(root)
-    // Draws immediately.
-    this.#layouts.observe(this.#trigger)
+    this.redraw()
   }
 
-  /** Redraws after the next frame's layout. */
+  /** Draws in the next frame; in a hidden page, once it is shown. */
   redraw(): void {
     if (this.#ending.signal.aborted) return
     this.#cancelFrame ??= inNextFrame(() => {
       this.#cancelFrame = null
-      // Differs from the observed size, however often this runs without a frame, as in a hidden
-      // page.
-      this.#trigger.style.width = this.#observedPx === 1 ? '2px' : '1px'
+      this.draw()
     })
   }
 
@@ -89,11 +77,12 @@ export class Carets {
     this.#stopFlags?.()
     this.#ending.abort()
     this.#resizes.disconnect()
-    this.#layouts.disconnect()
     this.#layer.remove()
   }
 
-  #draw(): void {
+  /** At once, unless the page is hidden. */
+  draw(): void {
+    if (document.hidden) return
     const { root, rectsOf, carets } = this.#parts
     const now = carets()
     const origin = this.#layer.getBoundingClientRect()

@@ -43,7 +43,7 @@ interface PresenceOptions {
   readonly send: (state: AwarenessState, isKnown: boolean) => void
   /** Called on change only; lists this window first. */
   readonly onPeople: (people: readonly Person[]) => void
-  /** Some caret may have moved. */
+  /** Some caret may have moved, other than by changes of the text. */
   readonly onCarets: () => void
 }
 
@@ -101,11 +101,10 @@ export class Presence {
   #colourOf: ReadonlyMap<string, number> = new Map()
 
   constructor(options: PresenceOptions) {
-    const { doc, name, onCarets } = options
+    const { doc, name } = options
     this.#options = options
     this.#text = doc && documentText(doc)
     this.#name = cleanName(name ?? '')
-    doc?.on('afterTransaction', onCarets)
     this.#say()
     this.#refresh()
   }
