@@ -68,7 +68,7 @@ test('every mode has a median or a reason, a link shows the same, and no page’
   for (const { label } of modes.filter((one) => !browserModes.includes(one)))
     assert.ok(verdict.endsWith(`Without a figure: “${label}”.`), verdict)
   const network = await window.run(shown, '.comparison-findings')
-  for (const words of [/HTTP\/2 arrives\./, /Streams \(SSE\) flow/, /WebSockets get through/])
+  for (const words of [/HTTP\/2 arrives\./, /Streams flow/, /WebSockets get through/])
     assert.match(network, words)
   const choice = await window.run(shown, '.comparison-findings + p')
   assert.match(
