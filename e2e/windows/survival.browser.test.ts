@@ -1,11 +1,11 @@
 // Windows end up equal, with every keystroke, after outages, reloads, sleep and mode switches.
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
-import { type BrowserWindow, until } from '../browser/browser.ts'
-import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
+import { until } from '../browser/browser.ts'
+import { startProxy } from '../network/cutting-proxy.ts'
 import { editsReceived, linkState, windowsAtServer } from './page.ts'
 import {
   browserModes,
@@ -29,9 +29,13 @@ function mode(name: string): Mode {
 }
 
 /** A window behind a breakable proxy, and one connected directly. */
-async function openPair(typistMode: Mode, channel: string) {
+async function openPair(t: TestContext, typistMode: Mode, channel: string) {
+  const opened = new AsyncDisposableStack()
+  t.after(() => opened.disposeAsync())
   const proxy = await startProxy(stage.server.ports[typistMode.http])
+  opened.defer(proxy.close)
   const typist = await stage.browser.newWindow()
+  opened.defer(() => typist.close())
   const query = new URLSearchParams({
     transport: typistMode.transport,
     http: typistMode.http,
@@ -42,13 +46,9 @@ async function openPair(typistMode: Mode, channel: string) {
   await untilOpen(typist, typistMode)
   const [reader] = await stage.open(mode('sse/2'), 1, channel)
   assert.ok(reader)
+  opened.defer(() => reader.close())
   await typist.click('#document')
   return { proxy, typist, reader }
-}
-
-async function closeAll(proxy: CuttingProxy, ...windows: readonly BrowserWindow[]): Promise<void> {
-  for (const window of windows) await window.close()
-  await proxy.close()
 }
 
 /** Each edit once, and each sender's in the order sent. */
@@ -64,8 +64,8 @@ function assertOnceAndInOrder(ids: readonly string[]): void {
 }
 
 for (const each of sampledModes) {
-  test(`${each.name}: cut off while typing, every keystroke arrives, once and in order`, async () => {
-    const { proxy, typist, reader } = await openPair(each, `cut-${each.name.replace('/', '-')}`)
+  test(`${each.name}: cut off while typing, every keystroke arrives, once and in order`, async (t) => {
+    const { proxy, typist, reader } = await openPair(t, each, `cut-${each.name.replace('/', '-')}`)
     await typist.type('before ')
     proxy.refuse(true)
     proxy.cut()
@@ -76,18 +76,18 @@ for (const each of sampledModes) {
     await untilShows(reader, 'before during after')
     await untilShows(typist, 'before during after')
     assertOnceAndInOrder(await reader.run(editsReceived))
-    await closeAll(proxy, typist, reader)
   })
 }
 
 for (const each of sampledModes) {
-  test(`${each.name}: a window reloaded with unsent keystrokes keeps and sends them`, async () => {
-    const { proxy, typist, reader } = await openPair(each, `reload-${each.name.replace('/', '-')}`)
+  test(`${each.name}: a window reloaded with unsent keystrokes keeps and sends them`, async (t) => {
+    const { proxy, typist, reader } = await openPair(t, each, `reload-${each.name.replace('/', '-')}`)
     await typist.type('stored ')
     await untilShows(reader, 'stored ')
     // Typed text is now lost on the way.
     proxy.hold()
     await typist.type('unsent')
+    await untilShows(typist, 'stored unsent')
     proxy.cut()
     proxy.release()
     await typist.reload()
@@ -99,7 +99,6 @@ for (const each of sampledModes) {
     await typist.type('!')
     await untilShows(reader, 'stored unsent!')
     assertOnceAndInOrder(await reader.run(editsReceived))
-    await closeAll(proxy, typist, reader)
   })
 }
 
