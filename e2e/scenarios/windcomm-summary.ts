@@ -18,7 +18,7 @@ import {
   welch,
 } from '../lab/statistics.ts'
 import type { Profile } from '../network/profiles.ts'
-import { count, listed, range, ratioWords as ratioInWords } from '../report/section.ts'
+import { count, figure, listed, range, ratioWords as ratioInWords } from '../report/section.ts'
 import {
   baseline,
   capital,
@@ -354,7 +354,7 @@ function findingOf(
   const missed = checks.filter(
     ({ kind, unit, outcome }) => kind === 'condition' && unit === 'ms' && outcome === 'fails',
   )
-  const broken = missed.map(({ what, found, wanted }) => `${lowered(what)} ${found} ms, wanted ${wanted}`)
+  const broken = missed.map(({ what, found, wanted }) => `${lowered(what)}: ${figure(found)} ms, wanted ${wanted}`)
   const opening = [...cells.flatMap(faultWords), ...broken].join('; ')
   const groups = [true, false]
     .map((isNear) => predictions.filter(({ binds, oneWayMs }) => oneWayMs !== null && binds === isNear))
@@ -371,7 +371,7 @@ function findingOf(
       ? 'there is no WebSocket time to compare with'
       : groups.map(({ at, words }, place) => `${at} ${words(place === 0)}`).join('; ')
   const verdict = `${capital(`${pace}over simulated networks, ${found}.`)} ${countWords(checks)}`
-  return `${opening && `${opening}. `}${verdict}`.trimEnd()
+  return `${opening && `${capital(opening)}. `}${verdict}`.trimEnd()
 }
 
 /** `158 (150 to 166)`: the geometric mean of the sessions' figures with its 95 % interval. */
@@ -480,7 +480,7 @@ function checksOf(
       outcome: cells.some(isFaulty) ? 'fails' : 'holds',
     },
     bound('Clocks off the server’s, before and after', largestErrorMs(clock), paperBoundMs),
-    bound('Links late on average', Math.max(0, ...latenessOf(links)), mostLateMs),
+    bound('Links late on average', Math.max(0, ...links.map(({ lateMs }) => lateMs)), mostLateMs),
     ...predictions
       .flatMap((prediction) => [
         ...slowerMethods.map((method) => ratioCheck(cells, prediction.site, method)),
@@ -489,12 +489,6 @@ function checksOf(
       .filter((check) => check !== undefined),
   ]
 }
-
-/** Of each method at each site, over all sessions. */
-const latenessOf = (links: readonly LinkUse[]) =>
-  [...Map.groupBy(links, ({ site, mode }) => `${site}, ${mode}`).values()].map((sessions) =>
-    mean(sessions.map(({ lateMs }) => lateMs)),
-  )
 
 /** Undefined for sites outside the paper. */
 function ratioCheck(cells: readonly CellSummary[], site: string, method: Method): Check | undefined {
