@@ -354,7 +354,7 @@ function findingOf(
   const missed = checks.filter(
     ({ kind, unit, outcome }) => kind === 'condition' && unit === 'ms' && outcome === 'fails',
   )
-  const broken = missed.map(({ what, found, wanted }) => `${lowered(what)}: ${figure(found)} ms, wanted ${wanted}`)
+  const broken = missed.map(({ what, found, wanted }) => `${what}: ${figure(found)} ms, wanted ${wanted}`)
   const opening = [...cells.flatMap(faultWords), ...broken].join('; ')
   const groups = [true, false]
     .map((isNear) => predictions.filter(({ binds, oneWayMs }) => oneWayMs !== null && binds === isNear))
@@ -371,7 +371,7 @@ function findingOf(
       ? 'there is no WebSocket time to compare with'
       : groups.map(({ at, words }, place) => `${at} ${words(place === 0)}`).join('; ')
   const verdict = `${capital(`${pace}over simulated networks, ${found}.`)} ${countWords(checks)}`
-  return `${opening && `${capital(opening)}. `}${verdict}`.trimEnd()
+  return `${opening && `${opening}. `}${verdict}`.trimEnd()
 }
 
 /** `158 (150 to 166)`: the geometric mean of the sessions' figures with its 95 % interval. */
