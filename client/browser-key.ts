@@ -12,7 +12,8 @@ export async function browserKey(user: string): Promise<string> {
     return await navigator.locks.request('crosswind-key', async () => {
       const key = (await shownKey(item)) ?? localStorage.getItem(item) ?? newKey()
       localStorage.setItem(item, key)
-      await holdForLife(navigator.locks, key + item, undefined, 'shared')
+      // A name that begins with a hyphen, as a key may, is reserved.
+      await holdForLife(navigator.locks, item + key, undefined, 'shared')
       return key
     })
   } catch {
@@ -23,5 +24,5 @@ export async function browserKey(user: string): Promise<string> {
 /** Storage may not have yet what another window has just written there, so each names its key in a lock. */
 async function shownKey(item: string): Promise<string | undefined> {
   const { held = [] } = await navigator.locks.query()
-  return held.find(({ name = '' }) => name.slice(keyLength) === item)?.name?.slice(0, keyLength)
+  return held.find(({ name = '' }) => name.slice(0, -keyLength) === item)?.name?.slice(-keyLength)
 }

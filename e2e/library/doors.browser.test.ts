@@ -238,6 +238,15 @@ test('the first windows of a user have one key, though they open at the same tim
   }
 })
 
+test('the windows of a user have one key, whatever character it begins with', async (t) => {
+  const server = await serve(t)
+  const first = await server.open('user=bob')
+  await first.run(() => localStorage.setItem('crosswind-key ada', '-'.padEnd(24, 'a')))
+  const windows = [await server.open('user=ada&drafts'), await server.open('user=ada&drafts')]
+  for (const window of [first, ...windows]) await until(() => window.run(isOpen), 'a window is not open')
+  assert.equal(server.fingerprints().size, 2)
+})
+
 test('a channel that the next permit lacks is refused, and the others go on, though EventSource gives no reason', async (t) => {
   let asked = 0
   const server = await serve(t, {
