@@ -44,7 +44,9 @@ const manyDrafts = 64
 class DocumentDraft extends OutboxDraft implements UnstoredDraft {
   readonly cursor: string | null
   edits: number
-  /** The saved copy is current. */
+  /** How many of the edits the store has. */
+  kept = 0
+  /** The saved copy is current, or being written. */
   isSaved = false
   /** The store may have a copy, perhaps an outdated one. */
   wasSaved = false
@@ -108,6 +110,7 @@ export class DocumentOutbox extends Outbox<DocumentDraft> {
     const unstored = this.unstored()
     return {
       unstored: unstored.reduce((sum, { edits }) => sum + edits, 0),
+      kept: unstored.reduce((sum, { kept }) => sum + kept, 0),
       superseded: this.#superseded,
       isFull: unstored.some(({ isOver }) => isOver),
       isSaved: this.#isSaved,
@@ -143,6 +146,7 @@ export class DocumentOutbox extends Outbox<DocumentDraft> {
     for (const one of left) {
       if (this.queue.drafts.has(one.draft.id)) continue
       const queued = this.#unsent(one)
+      queued.kept = one.edits
       queued.isSaved = true
       queued.wasSaved = true
       this.append(queued)
@@ -320,17 +324,20 @@ export class DocumentOutbox extends Outbox<DocumentDraft> {
       queued.wasSaved = true
     }
     for (const { draft } of removed) this.queue.drafts.delete(draft.id)
+    // Edits may join while it is written.
+    const written = added.map((queued) => [queued, queued.edits] as const)
     const records = added.map(({ draft, cursor, edits }) => ({ draft, cursor, edits }))
     const ids = removed.map(({ draft }) => draft.id)
     store.write(records, ids).then((isDone) => {
-      if (!isDone) {
+      if (isDone) for (const [queued, edits] of written) queued.kept = edits
+      else {
         for (const queued of added) queued.isSaved = false
         for (const queued of firsts) queued.wasSaved = false
         // The next call tries again.
         for (const queued of removed) if (queued.wasSaved) this.queue.drafts.set(queued.draft.id, queued)
         for (const queued of firsts) if (queued.isFinal) this.remove(queued)
       }
-      if (isDone === this.#isSaved || this.isClosed) return
+      if (this.isClosed || (added.length === 0 && isDone === this.#isSaved)) return
       this.#isSaved = isDone
       this.listener.onOutbox(this.state)
     })

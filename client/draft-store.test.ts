@@ -75,6 +75,22 @@ test('an open window keeps its drafts until it closes; drafts of another page st
   assert.deepEqual(idsOf(open.left), [['w1-1']])
 })
 
+test('an open window gets what another leaves that wrote after it looked, and each time', async () => {
+  const browser = createBrowser()
+  const open = browser.open('w1')
+  await open.store.look()
+  for (const id of ['w2-1', 'w3-1']) {
+    const [window = ''] = id.split('-')
+    const { store } = browser.open(window)
+    await store.write([unstored(`${id}0`)], [])
+    await store.write([], [`${id}0`])
+    await store.write([unstored(id)], [])
+    await browser.close(window)
+  }
+  assert.deepEqual(idsOf(open.left), [['w2-1'], ['w3-1']])
+  open.store.close()
+})
+
 test('only one of several windows gets the drafts; if it closes too, the next one does', async () => {
   const browser = createBrowser()
   await browser.open('w1').store.write([unstored('w1-1')], [])
@@ -168,5 +184,5 @@ test('without a channel a window gets the drafts of all; one whose store closes 
   await settled()
   await next.store.look()
   await settled()
-  assert.deepEqual(idsOf(next.left), [['w1-1', 'w1-2'], ['w2-1']])
+  assert.deepEqual(idsOf(next.left).toSorted(), [['w1-1', 'w1-2'], ['w2-1']])
 })

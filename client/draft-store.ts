@@ -22,6 +22,8 @@ interface DraftStoreParts {
   readonly channel: string | null
   /** False in a window that may not send them. */
   readonly mayTake: boolean
+  /** Tells the other windows of the database who has written, so that they wait for its end. */
+  readonly news: Pick<BroadcastChannel, 'postMessage' | 'onmessage' | 'close'>
   readonly timers: Pick<Timers, 'now'>
   /**
    * Each closed window's drafts go to one window until it removes them, or to the next if it closes
@@ -52,7 +54,7 @@ export class DraftStore {
   #order = 0
 
   constructor(parts: DraftStoreParts) {
-    const { locks, window, predecessor } = parts
+    const { locks, window, predecessor, news } = parts
     this.#parts = parts
     this.#watched.add(window)
     this.#held =
@@ -63,6 +65,7 @@ export class DraftStore {
     this.#held?.catch(() => undefined)
     // The predecessor may write its last drafts after this window's first look.
     if (predecessor !== null) this.#watch(predecessor)
+    news.onmessage = ({ data }: MessageEvent<string>) => this.#watch(data)
   }
 
   /**
@@ -70,9 +73,10 @@ export class DraftStore {
    * effect, if the browser cannot store them.
    */
   async write(added: readonly UnstoredDraft[], removed: readonly string[]): Promise<boolean> {
-    const { database, window } = this.#parts
+    const { database, window, news } = this.#parts
     if (added.length === 0 && removed.length === 0) return true
     if (this.#held === null) return false
+    if (added.length > 0) news.postMessage(window)
     const records = added.map((one) => ({
       ...one,
       channel: one.draft.channel,
@@ -99,6 +103,7 @@ export class DraftStore {
   /** Leaves the drafts to another window. */
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#parts.news.close()
     await this.#written
     this.#end()
   }

@@ -48,6 +48,7 @@ class KeptOutbox extends DocumentOutbox {
     const store = new DraftStore({
       ...{ window, timers, predecessor: null, mayTake: true, channel: null },
       database: openDraftDatabase(() => indexedDB, database),
+      news: new BroadcastChannel(database),
       locks: navigator.locks ?? null,
       onLeft: ({ drafts }) => this.adopt(drafts),
     })

@@ -380,6 +380,24 @@ test('reports while closing the window would lose drafts', async () => {
   assert.equal(heard.outbox?.isSaved, true)
 })
 
+test('counts an edit as kept once it is written', async () => {
+  const written: ((isDone: boolean) => void)[] = []
+  const store = { write: () => new Promise<boolean>((resolve) => written.push(resolve)) }
+  const { publish, heard } = openLink({ store })
+  const counted = () => [heard.outbox?.unstored, heard.outbox?.kept]
+  publish()
+  publish()
+  assert.deepEqual(counted(), [2, 0])
+  for (const [isDone, kept] of [
+    [true, 1],
+    [false, 1],
+  ] as const) {
+    written.shift()?.(isDone)
+    await settled()
+    assert.deepEqual(counted(), [2, kept])
+  }
+})
+
 test('writes each draft once and removes it once; after a failed write, writes all again', async () => {
   const written: string[] = []
   let hasRoom = true

@@ -8,6 +8,8 @@ import { type OpenTransport, RefusedError } from './transports/transport.ts'
 export interface OutboxState {
   /** Number of edits, including those merged into one draft. */
   readonly unstored: number
+  /** Of these, how many the browser keeps beyond this window's life: written, not just being written. */
+  readonly kept: number
   /** Edits dropped for newer ones since the outbox was last empty. */
   readonly superseded: number
   /** Over the bounds: the newest edits are kept in this window only. */
@@ -67,7 +69,7 @@ export class Outbox<Queued extends OutboxDraft = OutboxDraft> {
   }
 
   get state(): OutboxState {
-    return { unstored: this.unstored().length, superseded: 0, isFull: false, isSaved: true }
+    return { unstored: this.unstored().length, kept: 0, superseded: 0, isFull: false, isSaved: true }
   }
 
   /**

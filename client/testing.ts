@@ -128,12 +128,29 @@ export function mode(name: string): Mode {
   return modeNamed(name) ?? assert.fail(`there is no mode ${name}`)
 }
 
-/** Web Locks and a draft database in memory; each window ends when told to. */
+type News = Pick<BroadcastChannel, 'postMessage' | 'onmessage' | 'close'>
+
+/** Web Locks, a draft database and its news in memory; each window ends when told to. */
 export function createBrowser() {
   const records = new Map<string, DraftRecord>()
   const holders = new Map<string, string>()
   const waiting: { readonly name: string; readonly window: string; readonly take: () => void }[] = []
   let mostRecords = Number.POSITIVE_INFINITY
+
+  const news = new Map<string, News>()
+
+  function openNews(window: string): News {
+    const own: News = {
+      onmessage: null,
+      postMessage(data: string) {
+        for (const other of news.values())
+          if (other !== own) other.onmessage?.call(null as never, { data } as MessageEvent)
+      },
+      close: () => void news.delete(window),
+    }
+    news.set(window, own)
+    return own
+  }
 
   const database: DraftDatabase = {
     async change(added, removed) {
@@ -189,6 +206,7 @@ export function createBrowser() {
         predecessor: null,
         channel: 'main',
         mayTake: true,
+        news: openNews(window),
         timers: { now: () => 0 },
         onLeft: (found) => void left.push(found),
         ...change,
@@ -196,6 +214,7 @@ export function createBrowser() {
       return { store, left }
     },
     async close(window: string): Promise<void> {
+      news.delete(window)
       for (const [index, asking] of [...waiting.entries()].toReversed())
         if (asking.window === window) waiting.splice(index, 1)
       for (const [name, holder] of holders) if (holder === window) holders.delete(name)

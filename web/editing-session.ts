@@ -88,6 +88,7 @@ export class EditingSession implements LinkListener {
     const timers = browserTimers
     this.#drafts = new DraftStore({
       database: openDraftDatabase(() => indexedDB),
+      news: new BroadcastChannel('crosswind drafts'),
       locks: 'locks' in navigator ? navigator.locks : null,
       window,
       predecessor: succeed(() => sessionStorage, window),
@@ -347,7 +348,7 @@ export class EditingSession implements LinkListener {
   readonly #askBeforeLoss = (event: Event): void => {
     this.link.outbox.flush()
     const { outbox, unshared } = this.#store.view()
-    if ((outbox.unstored > 0 && !outbox.isSaved) || outbox.isFull || unshared !== null) event.preventDefault()
+    if (outbox.kept < outbox.unstored || unshared !== null) event.preventDefault()
   }
 }
 

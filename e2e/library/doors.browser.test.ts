@@ -8,6 +8,7 @@ import { build } from 'esbuild'
 import type { Authorize } from '../../server/index.ts'
 import { fingerprintIn } from '../../server/wire/messages.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
+import { draftsKept } from '../windows/page.ts'
 import { browserName } from '../windows/stage.ts'
 import { start } from './testing.ts'
 
@@ -51,7 +52,7 @@ const everyRoom: Authorize = ({ token }) => ({ user: token ?? '', read: ['room.*
 
 /** A token is the user's name; everybody reads all rooms and writes in `room.1`. */
 async function serve(t: TestContext, { authorize = everyRoom, together = 1 } = {}) {
-  let isCut = false
+  let cut = 'none'
   const streams: string[] = []
   const server = await start(t, {
     application: application(together),
@@ -59,7 +60,7 @@ async function serve(t: TestContext, { authorize = everyRoom, together = 1 } = {
     cuts(url) {
       if (url.startsWith('/realtime/stream'))
         streams.push(new URLSearchParams(url.split('?')[1]).get('window') ?? '')
-      return isCut && url.startsWith('/realtime')
+      return url.startsWith(cut)
     },
   })
   return {
@@ -69,8 +70,12 @@ async function serve(t: TestContext, { authorize = everyRoom, together = 1 } = {
     fingerprints: () => new Set(streams.map((name) => fingerprintIn(name))),
     /** For Crosswind; the application's page goes on loading. */
     isOnline(isOnline: boolean) {
-      isCut = !isOnline
-      if (isCut) server.cut()
+      cut = isOnline ? 'none' : '/realtime'
+      if (!isOnline) server.cut()
+    },
+    /** Streams go on. */
+    takesMessages(takes: boolean) {
+      cut = takes ? 'none' : '/realtime/messages'
     },
     /** What is stored in `room.1`. */
     stored: async () => {
@@ -78,6 +83,11 @@ async function serve(t: TestContext, { authorize = everyRoom, together = 1 } = {
       return read.map(({ data, user }) => [data, user])
     },
     address: (query: string) => `${server.origin}/?${query}`,
+    /** A page that ends at once would take what the browser has not written yet. */
+    async untilKept(window: BrowserWindow, user: string, count: number) {
+      const database = `crosswind ${server.origin}/realtime ${user}`
+      await until(async () => (await window.run(draftsKept, database)) === count, 'the drafts are not kept')
+    },
     async open(query: string): Promise<BrowserWindow> {
       const window = await browser.newWindow()
       let isOpen = true
@@ -164,6 +174,7 @@ test('what was published offline is stored by the next page: once, in order, und
   await untilHeard(window, [['before', 'ada']])
   server.isOnline(false)
   for (const text of ['one', 'two']) await window.run(publish, text)
+  await server.untilKept(window, 'ada', 2)
   await window.open(server.address('user=ada&share&drafts&say=three'))
   await until(async () => (await window.run(pending)) === 3, 'the drafts are not back')
   server.isOnline(true)
@@ -190,6 +201,7 @@ test('an open window sends what a closed one of the same user left', async (t) =
   for (const window of [ada, other, bob]) await until(() => window.run(isOpen), 'a window is not open')
   server.isOnline(false)
   await ada.run(publish, 'left')
+  await server.untilKept(ada, 'ada', 1)
   await ada.close()
   await bob.run(publish, 'from bob')
   server.isOnline(true)
@@ -211,12 +223,25 @@ test('a closed connection leaves its drafts to another of the same user, though 
   await untilHeard(next, [['left', 'ada']])
 })
 
+test('what a closed window left is sent by another whose connection was never lost', async (t) => {
+  const server = await serve(t)
+  const [closing, next] = [await server.open('user=ada&drafts'), await server.open('user=ada&drafts')]
+  for (const window of [closing, next]) await until(() => window.run(isOpen), 'a window is not open')
+  server.takesMessages(false)
+  await closing.run(publish, 'left')
+  await server.untilKept(closing, 'ada', 1)
+  await closing.close()
+  server.takesMessages(true)
+  await untilHeard(next, [['left', 'ada']])
+})
+
 test('a draft that is refused after a reload is reported, and not sent again', async (t) => {
   const server = await serve(t)
   const window = await server.open('user=ada&room=room.2&drafts')
   await until(() => window.run(isOpen), 'the window is not open')
   server.isOnline(false)
   await window.run(publish, 'no')
+  await server.untilKept(window, 'ada', 1)
   await window.reload()
   server.isOnline(true)
   const refused = () => window.run(refusedBy)

@@ -114,7 +114,8 @@ test('over several networks the same windows take turns with the same server', {
   assert.deepEqual([near.mode, near.n, far.mode, far.n], ['sse/2 lan', 8, 'sse/2 wan+5%', 8])
   assert.ok(far.p50Ms > 49 && near.p50Ms < far.p50Ms, `${near.p50Ms} ${far.p50Ms}`)
   const sent = networks.map(({ packets }: { packets: Packets }) => packets.up.sent)
-  assert.ok(sent.length === 2 && Math.min(...sent) > 20, sent)
+  // At least one for each key.
+  assert.ok(sent.length === 2 && Math.min(...sent) >= 4, sent.join())
   assert.match(finding, /^Over wan\+5% a message took this many times as long as over lan: /)
 })
 

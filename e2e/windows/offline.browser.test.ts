@@ -11,7 +11,7 @@ import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { startProxy } from '../network/cutting-proxy.ts'
 import { draftsKept, linkState, textShown } from './page.ts'
-import { browserName, untilOpen, untilShows, webFolder } from './stage.ts'
+import { browserName, untilKept, untilOpen, untilShows, webFolder } from './stage.ts'
 
 const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
@@ -82,6 +82,7 @@ test('after a window closed without a server, the next window sends its edits on
   await server.close()
   await untilNotOpen(window)
   await window.type('unsent')
+  await untilKept(window)
   await window.close()
   server = await startServer()
   const next = await openWindow('closed')
@@ -100,6 +101,7 @@ test('a window reloaded before its edits were sent shows them at once, and sends
   await untilStored(window)
   proxy.hold()
   await window.type('unsent')
+  await untilKept(window)
   proxy.cut()
   proxy.release()
   await window.reload()
@@ -127,6 +129,7 @@ test("an open window takes over closed windows' drafts, and merges them with wha
   for (const [index, window] of closed.entries()) {
     await window.click('#document')
     await window.type(`${index}${index}${index}`)
+    await untilKept(window)
     await window.close()
   }
   proxy.refuse(false)
@@ -155,11 +158,8 @@ test('hundreds of edits without a server are counted one by one, stored together
   const text = await window.run(textShown)
   assert.equal(text.length, 151)
   assert.equal((await outboxOf(window))?.unstored, 150)
-  const isKept = async () => {
-    const kept = await window.run(draftsKept)
-    return kept > 0 && kept < 100
-  }
-  await until(isKept, 'the edits are not stored, or not merged')
+  await untilKept(window)
+  await until(async () => (await window.run(draftsKept)) < 100, 'the edits are not merged')
   await window.close()
   server = await startServer()
   const next = await openWindow('many')
@@ -178,6 +178,7 @@ test('browser and server both restart: text typed in between is there, once', as
   await server.close()
   await untilNotOpen(window)
   await window.type('unsent')
+  await untilKept(window)
   await browser.quit()
   server = await startServer()
   await assertStored('restarted', 'stored ')

@@ -70,10 +70,19 @@ export function editsReceived(): string[] {
   return received.filter(({ kind }) => kind === 'edit' || kind === 'update').map(({ id }) => id)
 }
 
-/** Drafts that this browser stores, of all windows at this address. */
-export async function draftsKept(): Promise<number> {
+/** Everything typed that the server has not stored: at least one edit. */
+export function isKept(): boolean {
+  const { unstored = 0, kept } = (globalThis as Page).crosswind?.view?.().outbox ?? {}
+  return unstored > 0 && kept === unstored
+}
+
+/** Drafts that this browser stores, of all windows at this address; `name`: of a database of the library's. */
+export async function draftsKept(name = 'crosswind'): Promise<number> {
+  // Opening it would create it.
+  const isThere = (await indexedDB.databases()).some((one) => one.name === name)
+  if (!isThere) return 0
   const database = await new Promise<IDBDatabase>((resolve, reject) => {
-    const opening = indexedDB.open('crosswind')
+    const opening = indexedDB.open(name)
     opening.onsuccess = () => resolve(opening.result)
     opening.onerror = () => reject(opening.error)
   })

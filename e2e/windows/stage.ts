@@ -14,7 +14,7 @@ import {
   until,
 } from '../browser/browser.ts'
 import { rotatingModes } from '../rotation.ts'
-import { linkState, textShown } from './page.ts'
+import { isKept, linkState, textShown } from './page.ts'
 
 export const webFolder = join(import.meta.dirname, '../../web/dist')
 
@@ -113,6 +113,11 @@ export async function untilOpen(window: BrowserWindow, mode: Mode): Promise<void
     return state === 'open' && name === mode.name && isRendered
   }
   await until(isOpen, `a window did not open in ${mode.name}`)
+}
+
+/** A page that ends at once would take what the browser has not written yet. */
+export async function untilKept(window: BrowserWindow): Promise<void> {
+  await until(() => window.run(isKept), 'the typed text is not kept')
 }
 
 /** Rejects with the text that is shown instead. */

@@ -13,6 +13,7 @@ import {
   openStage,
   type Stage,
   sampledModes,
+  untilKept,
   untilOpen,
   untilShows,
 } from './stage.ts'
@@ -88,6 +89,7 @@ for (const each of sampledModes) {
     proxy.hold()
     await typist.type('unsent')
     await untilShows(typist, 'stored unsent')
+    await untilKept(typist)
     proxy.cut()
     proxy.release()
     await typist.reload()

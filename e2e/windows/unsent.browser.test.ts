@@ -8,7 +8,7 @@ import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
 import { draftsKept, editsReceived, linkState, placeCaret, writeHtml } from './page.ts'
-import { openStage, type Stage, untilOpen, untilShows, webFolder } from './stage.ts'
+import { openStage, type Stage, untilKept, untilOpen, untilShows, webFolder } from './stage.ts'
 
 const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
@@ -59,6 +59,7 @@ async function closeWithUnsent(proxy: CuttingProxy, channel: string): Promise<vo
   offline(proxy)
   await untilNotOpen(window)
   await window.type('unsent')
+  await untilKept(window)
   await window.close()
   proxy.refuse(false)
 }
@@ -146,7 +147,7 @@ test('mirror: if others have written since, the edit is offered; discarding remo
   }
 })
 
-test('a window asks before closing only if unsent edits cannot be stored', async () => {
+test('a window asks before closing only if edits would be lost', async () => {
   const window = await openThrough(shared, 'full')
   assert.equal(await window.run(asksBeforeClosing), false)
   await window.run(denyDatabase, true)

@@ -34,7 +34,12 @@ const waiting: LinkState = {
   reason: 'No answer.',
   retryAt: 5000,
 }
-const holding = (unstored: number, change: Partial<OutboxState> = {}) => ({ ...empty, unstored, ...change })
+const holding = (unstored: number, change: Partial<OutboxState> = {}) => ({
+  ...empty,
+  unstored,
+  kept: unstored,
+  ...change,
+})
 
 test('names each state of the link', () => {
   assert.equal(linkWords(open, 0), 'Connected')
@@ -158,6 +163,8 @@ test('says that all is stored only if nothing is unacknowledged', () => {
 test('counts the edits that wait for the link', () => {
   assert.equal(storedWords(holding(1), 'waiting'), 'Offline: 1 edit kept')
   assert.equal(storedWords(holding(17), 'opening'), 'Offline: 17 edits kept')
+  assert.equal(storedWords(holding(17, { kept: 1 }), 'opening'), 'Offline: 1 edit kept')
+  assert.equal(storedWords(holding(17, { kept: 0 }), 'opening'), 'Offline: 17 edits unsent')
 })
 
 test('says what a reload or closing the window would lose', () => {

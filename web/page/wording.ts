@@ -111,7 +111,7 @@ export function windowsWords(windows: number | null, state: LinkState['state']):
  * "Stored" only if the server has stored everything in the page, and no other edit has replaced it.
  */
 export function storedWords(
-  { unstored, isFull, isSaved }: OutboxState,
+  { unstored, kept, isFull, isSaved }: OutboxState,
   state: LinkState['state'],
   unshared: Unshared | null = null,
   isReplaced = false,
@@ -126,7 +126,8 @@ export function storedWords(
   if (isDeleted) return unstored === 0 ? 'Deleted' : `Deleted: ${editsWords(unstored)} kept`
   if (unstored > 0 && state === 'open') return 'Storing…'
   if (unstored > 0 && !isSaved) return 'Kept in this window only'
-  if (unstored > 0) return `Offline: ${editsWords(unstored)} kept`
+  if (unstored > 0)
+    return `Offline: ${kept > 0 ? `${editsWords(kept)} kept` : `${editsWords(unstored)} unsent`}`
   return isReplaced ? 'Replaced by another edit' : 'All changes stored'
 }
 
