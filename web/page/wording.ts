@@ -123,11 +123,11 @@ export function storedWords(
   }
   if (unshared) return 'Not stored: edit refused'
   if (isFull) return 'Kept in this window only'
-  if (isDeleted) return unstored === 0 ? 'Deleted' : `Deleted: ${editsWords(unstored)} kept`
+  const held = kept > 0 ? `${editsWords(kept)} kept` : `${editsWords(unstored)} unsent`
+  if (isDeleted) return unstored === 0 ? 'Deleted' : `Deleted: ${held}`
   if (unstored > 0 && state === 'open') return 'Storing…'
   if (unstored > 0 && !isSaved) return 'Kept in this window only'
-  if (unstored > 0)
-    return `Offline: ${kept > 0 ? `${editsWords(kept)} kept` : `${editsWords(unstored)} unsent`}`
+  if (unstored > 0) return `Offline: ${held}`
   return isReplaced ? 'Replaced by another edit' : 'All changes stored'
 }
 
