@@ -70,8 +70,8 @@ async function check() {
 
 function runTests(files, options, env) {
   process.stdout.write(`  tests, ${files.length} files\n`)
-  // Tests wait, too: one file more than cores.
-  const concurrency = 1 + (os.availableParallelism?.() ?? os.cpus().length)
+  // Tests wait, too: two files more than cores.
+  const concurrency = 2 + (os.availableParallelism?.() ?? os.cpus().length)
   const limits = [`--test-concurrency=${concurrency}`, `--test-timeout=${fileTimeoutMs}`]
   return launch(['--test', ...limits, ...options, ...files], {
     // Each file is a process of its own, which compiles the same modules.
