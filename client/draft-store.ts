@@ -25,10 +25,7 @@ interface DraftStoreParts {
   /** Tells the other windows of the database who has written, so that they wait for its end. */
   readonly news: Pick<BroadcastChannel, 'postMessage' | 'onmessage' | 'close'>
   readonly timers: Pick<Timers, 'now'>
-  /**
-   * Each closed window's drafts go to one window until it removes them, or to the next if it closes
-   * first.
-   */
+  /** Each closed window's drafts go to one other window, as if it had written them. */
   readonly onLeft: (left: LeftDrafts) => void
 }
 
@@ -113,37 +110,39 @@ export class DraftStore {
     return this.#order
   }
 
-  /**
-   * When a window ends, its lock passes to one other window, which holds it for life and gets its
-   * drafts.
-   */
+  /** When a window ends, its lock passes to another, which gets its drafts. */
   #watch(window: string): void {
     const { locks, mayTake } = this.#parts
     if (locks === null || !mayTake || this.#watched.has(window)) return
     this.#watched.add(window)
-    const onFree = async () => {
-      if (this.#isClosed) return
-      const isTaken = await this.#take(window).catch(() => false)
-      if (isTaken) return this.#ended
+    const take = () => this.#take(window)
+    locks
+      .request(lockOf(window), take)
+      .catch(nothingPlanned)
       // A window restored from the back-forward cache may write again.
-      this.#watched.delete(window)
-    }
-    locks.request(lockOf(window), onFree).catch(() => this.#watched.delete(window))
+      .then(() => this.#watched.delete(window))
   }
 
-  /** False if nothing is left: every draft was stored, or another window took them. */
-  async #take(window: string): Promise<boolean> {
-    const { database, channel, predecessor, timers, onLeft } = this.#parts
+  async #take(window: string): Promise<void> {
+    const { database, channel, window: own, predecessor, news, timers, onLeft } = this.#parts
+    await this.#held
     const records = (await database.read(channel)).filter((record) => record.window === window)
     const newest = records.at(-1)
-    if (newest === undefined) return false
-    // What this window publishes from now on may build on them.
+    if (newest === undefined || this.#isClosed) return
+    // What this window publishes from now on may build on them, so they stay together.
     this.#order = Math.max(this.#order, newest.order)
+    const moved = database.change(
+      records.map((record) => ({ ...record, window: own })),
+      [],
+    )
+    this.#written = moved.catch(nothingPlanned)
+    news.postMessage(own)
+    await moved
+    if (this.#isClosed) return
     onLeft({
       drafts: records.map(unstored),
       isReload: window === predecessor && timers.now() - newest.draft.at <= reloadMs,
     })
-    return true
   }
 }
 

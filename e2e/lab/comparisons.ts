@@ -16,7 +16,7 @@ import {
 import { labelOf, opponentLabel, spokenName } from './mode-names.ts'
 import type { Circumstances } from './run-environment.ts'
 import { bySession, hasArrived, type Sample, timesOf, transmissionMs } from './samples.ts'
-import { clustersFor, median, outerThirds, rounded, roundedInterval } from './statistics.ts'
+import { ascending, clustersFor, median, outerThirds, quantile, rounded, roundedInterval } from './statistics.ts'
 
 /** The smallest difference that matters, in ms or in percent of the baseline's mean. */
 interface Matters {
@@ -75,7 +75,9 @@ export function contrast(samples: readonly Sample[], mode: string, baseline: str
     if (!other || own.times.length === 0 || other.times.length === 0) return []
     const [ownMs, otherMs] = [mean(own.messageMeans), mean(other.messageMeans)]
     const medianRatio = median(own.times) / median(other.times)
-    return [{ session: own.session, differenceMs: ownMs - otherMs, meanRatio: ownMs / otherMs, medianRatio }]
+    const p95Ratio = quantile(ascending(own.times), 0.95) / quantile(ascending(other.times), 0.95)
+    const [differenceMs, meanRatio] = [ownMs - otherMs, ownMs / otherMs]
+    return [{ session: own.session, differenceMs, meanRatio, medianRatio, p95Ratio }]
   })
   // If clocks differ, a mean may be below 0, which has no ratio.
   if (sessions.length < 2 || sessions.some(({ meanRatio }) => !(meanRatio > 0 && meanRatio < Infinity)))

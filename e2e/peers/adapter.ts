@@ -53,8 +53,11 @@ export interface Page {
   readonly mode: string
   /** Only windows with the same one exchange messages. */
   readonly channel: string
-  /** Takes what another window, or this one, has sent: an object, or its JSON. */
-  readonly receive: (message: unknown) => void
+  /**
+   * Takes what another window, or this one, has sent: an object, or its JSON. `show`: of messages
+   * that have no HTML.
+   */
+  readonly receive: (message: unknown, show?: (message: never) => void) => void
   /** What `start` returned as `page`. */
   readonly [more: string]: unknown
 }

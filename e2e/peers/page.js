@@ -11,11 +11,15 @@ let count = 0
 
 const now = () => performance.timeOrigin + performance.now()
 
-/** As JSON, or decoded by the system's client. */
-function receive(data) {
+function showHtml({ from, body }) {
+  if (from !== name) editor.innerHTML = body.html
+}
+
+/** As JSON, or decoded by the system's client. `show`: for an adapter whose messages are no HTML. */
+function receive(data, show = showHtml) {
   const receivedAt = now()
   const message = typeof data === 'string' ? JSON.parse(data) : data
-  if (typeof message?.body?.html !== 'string')
+  if (show === showHtml && typeof message?.body?.html !== 'string')
     throw noted(
       new TypeError(
         `receive() was called with ${JSON.stringify(data)}: pass on what a window sent, or its JSON`,
@@ -33,7 +37,7 @@ function receive(data) {
   }
   received.push(stamp)
   unmeasured.push({ stamp, message })
-  if (message.from !== name) editor.innerHTML = message.body.html
+  show(message)
   stamp.appliedAt = now()
 }
 

@@ -10,6 +10,7 @@ import { adapterFile } from '../lab/programs.ts'
 /** The adapters that are part of the lab, with the names that reports use for them. */
 const builtIn = {
   bare: 'bare',
+  'bare-yjs': 'bare-yjs',
   ws: 'ws',
   'socket.io': 'Socket.IO',
   'engine.io': 'Engine.IO',
@@ -142,8 +143,8 @@ export function imitatedModes(own: readonly string[], requested: readonly string
   return own.length === 1 ? own : requested.filter((mode) => own.includes(mode))
 }
 
-/** `bare` and `bare+5ms`: they imitate the requested modes. */
-export const isBare = (name: string): boolean => name === 'bare' || name.startsWith('bare+')
+/** `bare`, `bare-yjs` and `bare+5ms`: they imitate the requested modes. */
+export const isBare = (name: string): boolean => /^bare(?:$|-yjs$|\+)/.test(name)
 
 /** `Socket.IO` of `socket.io`; an adapter of others is called by its name. */
 export function peerLabel(name: string): string {

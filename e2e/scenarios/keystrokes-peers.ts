@@ -1,6 +1,6 @@
 // A keystroke run's peers: ratios to bare pages and other systems, and built-in faults.
 
-import { mean } from '../../server/wire/t-test.ts'
+import { mean, meanOfRatios } from '../../server/wire/t-test.ts'
 import { type Comparison, contrast, overLabel, ratiosFigure } from '../lab/comparisons.ts'
 import { imitatedBy, isBarePeer, isPeer, labelOf, soundPeer, withoutVariant } from '../lab/mode-names.ts'
 import type { EndedPeer } from '../lab/run-peers.ts'
@@ -14,6 +14,7 @@ type KnownFault = ReturnType<typeof knownFaultsOf>[number]
 interface PeerSummary {
   readonly modes: readonly { readonly mode: string }[]
   readonly comparisons: readonly Comparison[]
+  readonly bareRatios: ReturnType<typeof bareRatiosOf>
   readonly peers: readonly PeerFacts[]
   readonly endedPeers: readonly EndedPeer[]
 }
@@ -28,7 +29,7 @@ export function peersSections(summary: PeerSummary): readonly Section[] {
   const others = summary.modes.filter(({ mode }) => isPeer(mode) && !isBarePeer(mode))
   return [
     ...endedSections(summary.endedPeers),
-    ...(bare.length > 0 ? [barePeersSection(bare)] : []),
+    ...(bare.length > 0 ? [barePeersSection(bare, summary.bareRatios)] : []),
     ...(others.length > 0 ? [systemsSection(summary, systems)] : []),
   ]
 }
@@ -63,7 +64,37 @@ const ratioAxis = 'times the peer’s median'
 const ratioWords =
   'Each session gives one ratio of medians; the ratio and its interval are those of the mean of their logarithms.'
 
-function barePeersSection(comparisons: readonly Comparison[]): Section {
+const windowGroups = [
+  ['all', () => true],
+  ['the one that types', ({ receiver }: Sample) => receiver === 1],
+  ['the others', ({ receiver }: Sample) => receiver > 1],
+] as const
+
+/**
+ * Of each mode and its bare peer, for each group of windows: ratios of means and of 95th
+ * percentiles, one for each session, pooled by their logarithms.
+ */
+export function bareRatiosOf(comparisons: readonly Comparison[], samples: readonly Sample[]) {
+  const against = comparisons.filter(({ baseline }) => isBarePeer(baseline))
+  return against.flatMap(({ mode, baseline }) =>
+    windowGroups.flatMap(([windows, isAmong]) => {
+      const found = contrast(samples.filter(isAmong), mode, baseline)
+      const p95s = found?.sessions.map(({ p95Ratio }) => p95Ratio) ?? []
+      if (!found || !p95s.every((ratio) => ratio > 0 && ratio < Infinity)) return []
+      const p95 = meanOfRatios(p95s)
+      return {
+        ...{ mode, baseline, windows },
+        ...{ meanRatio: rounded(found.meanRatio), meanRatioCi95: roundedInterval(found.meanRatioCi95) },
+        ...{ p95Ratio: rounded(p95.ratio), p95RatioCi95: roundedInterval(p95.interval) },
+      }
+    }),
+  )
+}
+
+function barePeersSection(
+  comparisons: readonly Comparison[],
+  ratios: ReturnType<typeof bareRatiosOf>,
+): Section {
   const rows = comparisons.map(medianRow).map((row) => {
     const [low, high] = row.interval
     const outcome = high <= goal ? 'met' : low > goal ? 'missed' : 'undecided'
@@ -78,6 +109,14 @@ function barePeersSection(comparisons: readonly Comparison[]): Section {
         `Ratio of the medians, mode over peer; the goal is at most ${goal}`,
         ['Mode / peer', 'Ratio', '95 % interval', text('Goal')],
         rows.map((row) => [row.label, row.point, interval(row.interval), row.outcome.replace('goal ', '')]),
+      ),
+      table(
+        'Ratios of the means and of the 95th percentiles, mode over peer, with their 95 % intervals',
+        ['Mode / peer', text('Windows'), 'Means', '95 % interval', '95th percentiles', '95 % interval'],
+        ratios.map(({ windows, meanRatio, meanRatioCi95, p95Ratio, p95RatioCi95, ...pair }) => [
+          ...[overLabel(pair), windows],
+          ...[meanRatio, interval(meanRatioCi95), p95Ratio, interval(p95RatioCi95)],
+        ]),
       ),
     ],
     paragraphs: [

@@ -61,7 +61,7 @@ import {
   networksSections,
   summariseNetworks,
 } from './keystrokes-networks.ts'
-import { endedWords, knownFaultsOf, knownFaultsSections, peersSections } from './keystrokes-peers.ts'
+import { bareRatiosOf, endedWords, knownFaultsOf, knownFaultsSections, peersSections } from './keystrokes-peers.ts'
 
 /** Times are ms since the epoch; empty is "never". */
 export function samplesCsv(samples: readonly Sample[]): string {
@@ -385,6 +385,7 @@ export function analyse(run: Run) {
     growing: summariseGrowing(run.growing ?? []),
     knownFaults: knownFaultsOf(run.modes, samples),
     ...{ comparisons, notCompared },
+    bareRatios: bareRatiosOf(comparisons, samples),
     drifts: driftsOf(run.modes, samples, clock.boundMs),
     finding: `${endedWords(endedPeers)}${network ? `Over the simulated network “${network.profile}”: ` : ''}${finding}`,
     remarks,

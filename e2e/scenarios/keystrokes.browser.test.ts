@@ -123,7 +123,7 @@ test('other systems take turns with the modes: the lab’s own adapters, and one
   const out = join(folder, 'peers')
   const hub = await startHub(t)
   const size = ['--sessions', '1', '--keys', '3', '--blocks', '1', '--windows', '2', '--warmup', '0']
-  const local = 'bare,ws,socket.io,engine.io,socketcluster'
+  const local = 'bare,bare-yjs,ws,socket.io,engine.io,socketcluster'
   const mercure = join(import.meta.dirname, '../../examples/adapters/mercure.mjs')
   const peers = ['--modes', 'websocket/1.1', '--peers', `${local},${mercure}=${hub}`]
   process.env.MERCURE_JWT = 'a token'

@@ -8,7 +8,7 @@ testRefusals(keystrokes, [
   ['--keys many', /--keys is "many"/],
   [
     '--peers sockjs',
-    /--peers names "sockjs", and no such package .* bare, ws, socket\.io, .*a package's name/,
+    /--peers names "sockjs", and no such package .* bare, bare-yjs, ws, socket\.io, .*a package's name/,
   ],
   ['--peers ./hub.mjs', /--peers names "\.\/hub\.mjs": there is no file/],
   ['--peers koa=https://x --profile lan', /--profile simulates a network for what runs on this/],

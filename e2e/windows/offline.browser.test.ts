@@ -93,8 +93,9 @@ test('after a window closed without a server, the next window sends its edits on
   await next.close()
 })
 
-test('a window reloaded before its edits were sent shows them at once, and sends them', async () => {
+test('a window reloaded before its edits were sent shows them at once, and sends them', async (t) => {
   const proxy = await startProxy(server.ports['2'])
+  t.after(proxy.close)
   const window = await openWindow('reloaded', { port: proxy.port })
   await window.click('#document')
   await window.type('stored ')
@@ -110,11 +111,11 @@ test('a window reloaded before its edits were sent shows them at once, and sends
   await untilStored(window)
   await assertStored('reloaded', 'stored unsent')
   await window.close()
-  await proxy.close()
 })
 
-test("an open window takes over closed windows' drafts, and merges them with what others wrote meanwhile", async () => {
+test("an open window takes over closed windows' drafts, and merges them with what others wrote meanwhile", async (t) => {
   const proxy = await startProxy(server.ports['2'])
+  t.after(proxy.close)
   const windows: BrowserWindow[] = []
   for (let n = 0; n < 3; n += 1) windows.push(await openWindow('several', { port: proxy.port }))
   const writer = await openWindow('several', { at: other })
@@ -144,7 +145,6 @@ test("an open window takes over closed windows' drafts, and merges them with wha
   await untilStored(last)
   await untilNoneKept(last)
   for (const window of [last, writer]) await window.close()
-  await proxy.close()
 })
 
 test('hundreds of edits without a server are counted one by one, stored together, and sent once', async () => {
