@@ -16,7 +16,15 @@ import {
 import { labelOf, opponentLabel, spokenName } from './mode-names.ts'
 import type { Circumstances } from './run-environment.ts'
 import { bySession, hasArrived, type Sample, timesOf, transmissionMs } from './samples.ts'
-import { ascending, clustersFor, median, outerThirds, quantile, rounded, roundedInterval } from './statistics.ts'
+import {
+  ascending,
+  clustersFor,
+  median,
+  outerThirds,
+  quantile,
+  rounded,
+  roundedInterval,
+} from './statistics.ts'
 
 /** The smallest difference that matters, in ms or in percent of the baseline's mean. */
 interface Matters {

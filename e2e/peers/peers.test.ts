@@ -80,7 +80,10 @@ test('of several modes a system imitates those of the run; with one it has that'
 const hub = adapter('hub.mjs')
 
 for (const [words, sentence] of [
-  [['no-such-package'], /"no-such-package", and no such package is installed; there are bare, bare-yjs, ws, /],
+  [
+    ['no-such-package'],
+    /"no-such-package", and no such package is installed; there are bare, bare-yjs, ws, /,
+  ],
   [['./missing.mjs'], /--peers names "\.\/missing\.mjs": there is no file \/.*missing\.mjs\./],
   [[adapter('a b.mjs')], /reports would call it "a b"; give the file another name/],
   [[adapter('ws.mjs')], /reports would call it "ws"; give the file another name/],

@@ -61,7 +61,13 @@ import {
   networksSections,
   summariseNetworks,
 } from './keystrokes-networks.ts'
-import { bareRatiosOf, endedWords, knownFaultsOf, knownFaultsSections, peersSections } from './keystrokes-peers.ts'
+import {
+  bareRatiosOf,
+  endedWords,
+  knownFaultsOf,
+  knownFaultsSections,
+  peersSections,
+} from './keystrokes-peers.ts'
 
 /** Times are ms since the epoch; empty is "never". */
 export function samplesCsv(samples: readonly Sample[]): string {
