@@ -11,11 +11,9 @@ import { readCompressed } from '../report/render.ts'
 import type { Summary } from './keystrokes-report.ts'
 
 const size = ['--keys', '6', '--blocks', '1', '--windows', '2', '--warmup', '2']
-const modes = ['--modes', 'sse/2,websocket/1.1']
-
 const folder = temporaryFolder()
 
-function startRun(t: TestContext, out: string, count: number, sessions = 1) {
+function startRun(t: TestContext, out: string, count: number, { sessions = 1, modes = 'sse/2' } = {}) {
   const join = ['--join', String(count), '--host', '127.0.0.1']
   const run = startLab(
     t,
@@ -23,7 +21,8 @@ function startRun(t: TestContext, out: string, count: number, sessions = 1) {
     '--sessions',
     String(sessions),
     ...size,
-    ...modes,
+    '--modes',
+    modes,
     ...join,
     '--out',
     out,
@@ -56,7 +55,7 @@ async function summaryOf(out: string): Promise<Summary> {
 
 test('a Chromium 3 s behind and a Firefox 70 s ahead: times are right within the bound', async (t) => {
   const out = join(folder, 'wrong')
-  const run = startRun(t, out, 2)
+  const run = startRun(t, out, 2, { modes: 'sse/2,websocket/1.1' })
   const link = await run.link()
   const behind = await joinWith(t, 'chromium', link, { clockShiftMs: -3000 })
   await untilWords(behind, 'Waiting for the lab to begin')
@@ -96,9 +95,9 @@ test('a Chromium 3 s behind and a Firefox 70 s ahead: times are right within the
 
 test('a hidden device misses the turn; one that leaves is excluded, and the run ends without it', async (t) => {
   const out = join(folder, 'gone')
-  const run = startRun(t, out, 1, 2)
+  const run = startRun(t, out, 1, { sessions: 2 })
   const page = await openEditingPage('chromium', await run.link())
-  await untilWords(page, 'Measuring turn 1 of 4: keep this window in front')
+  await untilWords(page, 'Measuring turn 1 of 2: keep this window in front')
   await page.run(hide)
   assert.match(
     await page.run(() => document.querySelector('#detail')?.textContent ?? ''),
