@@ -256,7 +256,7 @@ test('the first windows of a user have one key, though they open at the same tim
   const server = await serve(t, { together: 2 })
   const [one, other] = [await browser.newWindow(), await browser.newWindow()]
   t.after(() => Promise.all([one.close(), other.close()]))
-  for (let users = 1; users <= 4; users += 1) {
+  for (let users = 1; users <= 12; users += 1) {
     await Promise.all([one, other].map((window) => window.open(server.address(`user=ada${users}&drafts`))))
     for (const window of [one, other]) await until(() => window.run(isOpen), 'a window is not open')
     assert.equal(server.fingerprints().size, users)

@@ -33,6 +33,19 @@ test('peers are compared with the goal only if they ran', () => {
   assert.ok(textOf(madeRun({ ...small, behaviours: withPeers })).includes('Against bare peers'))
 })
 
+test('ratios to bare peers tell the window that types from the others', () => {
+  const run = madeRun({ ...small, behaviours: withPeers })
+  const isSlow = ({ receiver, mode }: Sample) => receiver === 1 && !mode.includes(':')
+  const later = (sample: Sample) =>
+    isSlow(sample) && sample.receivedAt !== null
+      ? { ...sample, receivedAt: sample.receivedAt + 1000 }
+      : sample
+  const { bareRatios } = keystrokes.analyse({ ...run, samples: run.samples.map(later) })
+  assert.ok(bareRatios.length > 0 && bareRatios.length % 3 === 0)
+  for (const { windows, meanRatio, p95Ratio } of bareRatios)
+    assert.deepEqual([meanRatio > 20, p95Ratio > 20], Array(2).fill(windows !== 'the others'), windows)
+})
+
 test('the axis of ratios far apart has whole steps', () => {
   const behaviours = threeModes.map((mode, place) => ({ ...mode, medianMs: place === 0 ? 2 : 200 }))
   const titles = [...pageOf(madeRun({ ...small, behaviours })).querySelectorAll('h2')]
