@@ -3,6 +3,7 @@
 import { holm, mean, meanOfClusters, meanOfRatios } from '../../server/wire/t-test.ts'
 import { intervals } from '../report/charts.ts'
 import {
+  capital,
   count,
   type Figure,
   figure,
@@ -250,7 +251,7 @@ export function comparisonsSection(summary: Shown): Section {
   const title = 'Comparisons'
   const missing = notCompared.map(
     ({ mode, baseline }) =>
-      `${spokenName(mode)} could not be compared with ${spokenName(baseline)}: ${sessions < 2 ? 'one session gives no interval' : 'messages arrived on both sides in fewer than two sessions, or clock errors put one mean below 0'}.`,
+      `${capital(spokenName(mode))} could not be compared with ${spokenName(baseline)}: ${sessions < 2 ? 'one session gives no interval' : 'messages arrived on both sides in fewer than two sessions, or clock errors put one mean below 0'}.`,
   )
   if (comparisons.length === 0) return { title, paragraphs: ['Nothing was compared.', ...missing] }
   const rows = comparisons.map((comparison) => ({

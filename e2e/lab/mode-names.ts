@@ -2,6 +2,7 @@
 
 import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
 import { isBare, peerLabel } from '../peers/peers.ts'
+import { lowered } from '../report/section.ts'
 
 export function requireMode(name: string): Mode {
   const mode = modeNamed(name)
@@ -78,7 +79,9 @@ export function opponentLabel(baseline: string, mode: string): string {
   return (isSame && variantOf(baseline)) || labelOf(baseline)
 }
 
-/** `SSE + XHR over HTTP/2`, for running text. */
+/** `SSE + XHR over HTTP/2`, `long polling over HTTP/2`, for running text. */
 export function spokenName(mode: string): string {
-  return labelOf(mode).replace(', HTTP/', ' over HTTP/')
+  return labelOf(mode)
+    .replace(', HTTP/', ' over HTTP/')
+    .replace(/^(Long p|P)olling/, lowered)
 }

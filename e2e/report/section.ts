@@ -281,6 +281,15 @@ export function listed(
   return new Intl.ListFormat('en-GB', { type }).format(words)
 }
 
+/** With a capital, as at the start of a sentence. */
+export function capital(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+export function lowered(words: string): string {
+  return words.charAt(0).toLowerCase() + words.slice(1)
+}
+
 /** `2.14 ± 0.61`, or the mean alone. */
 export function spread(mean: number | null, sd: number | null): string {
   return sd === null ? figure(mean) : `${figure(mean)} ± ${figure(sd)}`

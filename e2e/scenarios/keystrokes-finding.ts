@@ -2,9 +2,10 @@
 
 import { type Comparison, opponentOf, sessionsNeeded, type Until } from '../lab/comparisons.ts'
 import { durationWords } from '../lab/estimate.ts'
-import { isPeer, spokenName } from '../lab/mode-names.ts'
+import { isPeer, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
-import { count, listed } from '../report/section.ts'
+import { capital, count, listed } from '../report/section.ts'
+import { networksVerdict, type summariseNetworks } from './keystrokes-networks.ts'
 
 interface ModeFigures {
   readonly mode: string
@@ -27,6 +28,9 @@ interface Ratio {
 interface Found extends Pick<Circumstances, 'startedAt' | 'finishedAt'> {
   readonly modes: readonly ModeFigures[]
   readonly comparisons: readonly Comparison[]
+  /** The networks over which each mode was measured, the first for comparison; empty with one network. */
+  readonly networks: readonly string[]
+  readonly overNetworks: ReturnType<typeof summariseNetworks>
   readonly baseline: string
   readonly sessions: number
   readonly until: Until | null
@@ -45,15 +49,23 @@ export function findingOf(found: Found): { readonly finding: string; readonly re
     .filter((mode): mode is Timed => mode.meanMs !== null && !isPeer(mode.mode))
     .toSorted((a, b) => a.meanMs - b.meanMs)
   const faults = found.modes.flatMap(faultWords).join('; ')
-  const [best, ...others] = timed
-  const verdict = best ? verdictWords(found, best, others) : 'No transmission time was measured.'
+  const { verdict, remarks } = verdictOf(found, timed)
   return {
-    finding: `${faults && `${faults}. `}${verdict}`,
-    remarks: [
-      ...(best && others.length > 0 ? meaningWords(best, others) : []),
-      ...peersWords(found),
-      ...nextWords(found, timed.length),
-    ],
+    finding: `${faults && `${capital(faults)}. `}${verdict}`,
+    remarks: [...remarks, ...peersWords(found), ...nextWords(found, timed.length)],
+  }
+}
+
+function verdictOf(found: Found, timed: readonly Timed[]) {
+  const { comparisons, overNetworks, networks } = found
+  if (networks.length > 0) {
+    const { verdict, remarks } = networksVerdict(overNetworks, networks, comparisons)
+    return { verdict, remarks: [...latenessWords(timed, networks), ...remarks] }
+  }
+  const [best, ...others] = timed
+  return {
+    verdict: best ? capital(verdictWords(found, best, others)) : 'No transmission time was measured.',
+    remarks: best && others.length > 0 ? meaningWords(best, others) : [],
   }
 }
 
@@ -105,12 +117,12 @@ function verdictWords(found: Found, best: Timed, others: readonly Timed[]): stri
     slower.length === 0 && rivals.length > 2
       ? 'which mode is fastest'
       : `whether ${listed(rivals, 'disjunction')} is ${rivals.length > 2 ? 'fastest' : 'faster'}`
-  const rest = () => (slower.length > 0 ? ` ${longer(slower)}.` : '')
+  const rest = () => (slower.length > 0 ? ` ${capital(longer(slower))}.` : '')
   if (open.length > 0) return `Undecided ${rivalWords}: ${name} took ${mean}, ${longer(near)}.${rest()}`
   if (alike.length > 0)
     return `No difference that matters between ${listed(rivals)}: ${name} took ${mean}, ${longer(near)}; ${inMs(mattersMs)} would matter.${rest()}`
   const rank = others.length > 1 ? `the fastest of ${others.length + 1} modes` : 'faster'
-  return `${name} was ${rank}, by ${noticedWords(best, others)}. It took ${mean}; ${longer(slower)}.`
+  return `${name} was ${rank}, by ${noticedWords((others.at(-1) ?? best).meanMs - best.meanMs)}. It took ${mean}; ${longer(slower)}.`
 }
 
 /** Of the mode with the lowest mean against another. */
@@ -132,18 +144,37 @@ function outcomeOf({ comparisons, baseline, isApart }: Found, best: string, othe
  */
 const noticed = { leastMs: 34, medianMs: 54, source: 'Forch and others, 2017' } as const
 
-/** Of what lies between the fastest and the slowest mode. */
-function noticedWords(best: Timed, others: readonly Timed[]): string {
-  const betweenMs = (others.at(-1) ?? best).meanMs - best.meanMs
+const noticedWhen = `in a test with a mouse, half of the people noticed a delay of ${noticed.medianMs} ms, and none noticed one below ${noticed.leastMs} ms (${noticed.source})`
+
+function noticedWords(betweenMs: number): string {
   if (betweenMs < noticed.leastMs) return 'less than a person would notice'
   return `enough for ${betweenMs < noticed.medianMs ? 'some' : 'most'} people to notice`
+}
+
+/** What the last network adds to the first, with the mode that it slows least and the one that it slows most. */
+function latenessWords(timed: readonly Timed[], networks: readonly string[]): readonly string[] {
+  const [first, last] = [networks[0], networks.at(-1)]
+  const added = timed
+    .filter(({ mode }) => variantOf(mode) === last)
+    .flatMap(({ mode, meanMs }) => {
+      const name = withoutVariant(mode)
+      const usual = timed.find((other) => other.mode === `${name} ${first}`)
+      return usual ? [{ name: spokenName(name), ms: meanMs - usual.meanMs }] : []
+    })
+    .toSorted((a, b) => a.ms - b.ms)
+  const [least, most] = [added[0], added.at(-1)]
+  if (!least || !most || least.ms <= 0) return []
+  const also = least === most ? '' : ` and ${inMs(most.ms)} later with ${most.name}`
+  return [
+    `Over ${last} a message came ${inMs(least.ms)} later than over ${first} with ${least.name}${also}, which is ${noticedWords(most.ms)}: ${noticedWhen}.`,
+  ]
 }
 
 function meaningWords(best: Timed, others: readonly Timed[]): readonly string[] {
   const slowest = others.at(-1) ?? best
   const [fast, slow] = [spokenName(best.mode), spokenName(slowest.mode)]
-  const { leastMs, medianMs, source } = noticed
-  const people = `Between ${fast} and ${slow} lie ${inMs(slowest.meanMs - best.meanMs)}, which is ${noticedWords(best, others)}: in a test with a mouse, half of the people noticed a delay of ${medianMs} ms, and none noticed one below ${leastMs} ms (${source}).`
+  const betweenMs = slowest.meanMs - best.meanMs
+  const people = `Between ${fast} and ${slow} lie ${inMs(betweenMs)}, which is ${noticedWords(betweenMs)}: ${noticedWhen}.`
   const rate = ({ meanMs }: Timed) => count(Math.round(1000 / meanMs))
   const programs = `A program that waits for each message before the next one sends ${rate(best)} a second with ${fast} and ${rate(slowest)} with ${slow}.`
   const micros = [best, slowest].map(({ serverCpuMs, n }) => ((serverCpuMs ?? Number.NaN) * 1000) / n)

@@ -6,7 +6,7 @@ import type { Network } from '../lab/run-environment.ts'
 import type { Sample } from '../lab/samples.ts'
 import { fileOf } from '../lab/testing.ts'
 import { keystrokes } from './keystrokes.ts'
-import { networksFinding, networksRemarks, summariseNetworks } from './keystrokes-networks.ts'
+import { summariseNetworks } from './keystrokes-networks.ts'
 import { type Making, madeRun } from './testing.ts'
 
 const windows = 4
@@ -71,41 +71,72 @@ test('what waits on the way to the server, or is lost, is not late on the way fr
   for (const row of summariseNetworks(modes, gone, 'wan')) assert.equal(row.lateMessages, 0, row.mode)
 })
 
-test('the finding has a sentence for each network, and says who waits', () => {
-  const rows = summariseNetworks(modes, waits, 'wan')
+const described = (profile: string, place: number): Network => {
+  const lost = { sent: 1000, lost: 50, overflowed: 0, lostShare: 0.05, lostShareCi95: [0.04, 0.07] } as const
+  const packets = {
+    ...{ congestion: 'cubic', plantedShare: 0.05 * place, burst: 1 },
+    ...{ up: lost, down: lost },
+  }
+  return { profile, source: `The source of ${profile}.`, lateMs: 0.1, packets }
+}
+
+function analysed(samples: readonly Sample[], over = networks) {
+  const made = { ...madeRun(making), modes: [...new Set(samples.map(({ mode }) => mode))], samples }
+  return keystrokes.analyse({ ...made, networks: over.map(described), baseline: 'websocket/1.1 wan' })
+}
+
+test('the finding judges the last network, and says what it means, who waits and what would decide', () => {
+  const { finding, remarks } = analysed(waits)
   assert.equal(
-    networksFinding(rows, networks),
-    'Over wan+5% a message took this many times as long as over wan: 1.40 (1.40 to 1.40) with SSE + XHR over HTTP/2 and 1.10 (1.10 to 1.10) with WebSocket. In brackets: 95 % intervals.',
+    finding,
+    'Every mode was slower over wan+5% than over wan: WebSocket took 1.10 (1.10 to 1.10) times as long and SSE + XHR over HTTP/2 1.40 (1.40 to 1.40). In brackets: 95 % intervals.',
   )
-  assert.deepEqual(networksRemarks(rows, networks), [
-    'Over wan+5% a message that was late at one of the 4 windows was late at this many: 4.00 (4.00 to 4.00) with SSE + XHR over HTTP/2 and 1.00 (1.00 to 1.00) with WebSocket.',
+  assert.deepEqual(remarks, [
+    'Over wan+5% a message came 8.3 ms later than over wan with WebSocket and 33.3 ms later with SSE + XHR over HTTP/2, which is less than a person would notice: in a test with a mouse, half of the people noticed a delay of 54 ms, and none noticed one below 34 ms (Forch and others, 2017).',
+    'Over wan+5% a message that was late at one of the 4 windows was late at 4.00 (4.00 to 4.00) with SSE + XHR over HTTP/2, more than chance explains; and at 1.00 (1.00 to 1.00) with WebSocket, which chance alone may explain.',
   ])
-  const one = waits.filter(({ session }) => session === 1)
+})
+
+test('with one session the finding is undecided', () => {
+  const { finding, remarks } = analysed(waits.filter(({ session }) => session === 1))
   assert.equal(
-    networksFinding(summariseNetworks(modes, one, 'wan'), networks),
-    'Over wan+5% a message took this many times as long as over wan: 1.40 with SSE + XHR over HTTP/2 and 1.10 with WebSocket. One session cannot show how far sessions differ.',
+    finding,
+    'Undecided whether wan+5% or wan is faster: WebSocket took 1.10 times as long and SSE + XHR over HTTP/2 1.40. One session cannot show how far sessions differ.',
   )
-  const same = constructed((sample) => ({ upMs: isLossy(sample) ? sample.session - 2 : 0 }))
-  assert.match(
-    networksFinding(summariseNetworks(modes, same, 'wan'), networks),
-    /, undecided, with WebSocket/,
+  assert.match(remarks.at(-1) ?? '', /^To decide, use --sessions 5: /)
+})
+
+test('a mode that is slower stands apart from one that is undecided, and the first networks follow', () => {
+  const samples = constructed(({ mode, session }) => ({
+    upMs: mode === 'websocket/1.1 wan+5%' ? session - 2 : mode === 'sse/2 wan+5%' ? 30 + session : 0,
+  }))
+  const third = samples
+    .filter(({ mode }) => mode.endsWith(' wan+5%'))
+    .map((sample) => ({ ...sample, mode: sample.mode.replace('5%', '1%') }))
+  const { finding, remarks } = analysed([...samples, ...third], ['wan', 'wan+1%', 'wan+5%'])
+  const words = (network: string) =>
+    new RegExp(
+      `^One mode was slower over ${network} than over wan: SSE \\+ XHR over HTTP/2 took 1\\.\\d+ \\(.*\\) times as long\\. Undecided: WebSocket took \\S+ \\(.*\\) times as long\\.`,
+    )
+  assert.match(finding, words('wan\\+5%'))
+  assert.match(remarks.find((remark) => remark.startsWith('One mode')) ?? '', words('wan\\+1%'))
+  assert.match(remarks.at(-1) ?? '', /^To (decide|tell differences of 5 %), use --sessions \d+: /)
+})
+
+test('the finding over several networks names what was lost', () => {
+  const gone = waits.map((sample) =>
+    sample.key === 7 && sample.mode === 'sse/2 wan+5%' ? { ...sample, receivedAt: null } : sample,
   )
+  assert.match(analysed(gone).finding, /^SSE \+ XHR over HTTP\/2 \(wan\+5%\) lost \d+ of \d+ samples\. /)
 })
 
 test('the report counts each network’s packets, and compares each mode with itself', () => {
-  const counts = {
-    sent: 1000,
-    lost: 50,
-    overflowed: 0,
-    lostShare: 0.05,
-    lostShareCi95: [0.04, 0.07],
-  } as const
-  const described = networks.map((profile, place): Network => {
-    const plantedShare = 0.05 * place
-    const packets = { congestion: 'cubic', plantedShare, burst: 1, up: counts, down: counts }
-    return { profile, source: `The source of ${profile}.`, lateMs: 0.1, packets }
-  })
-  const run = { ...madeRun(making), samples: waits, networks: described, baseline: 'websocket/1.1 wan' }
+  const run = {
+    ...madeRun(making),
+    samples: waits,
+    networks: networks.map(described),
+    baseline: 'websocket/1.1 wan',
+  }
   const { comparisons } = keystrokes.analyse(run)
   assert.deepEqual(
     comparisons.map(({ mode, baseline, verdict }) => [mode, baseline, verdict]),

@@ -1,11 +1,11 @@
 // Keystrokes over several networks: each mode beside itself over the first, and who waits for a lost packet.
 
 import { mean } from '../../server/wire/t-test.ts'
-import { ratiosFigure } from '../lab/comparisons.ts'
+import { type Comparison, ratiosFigure } from '../lab/comparisons.ts'
 import { labelOf, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
 import { bySession, hasArrived, type Sample, timesOf } from '../lab/samples.ts'
 import { ascending, median, quantile, rounded, sessionRatio } from '../lab/statistics.ts'
-import { count, listed, nothing, ratioWords, type Section, table } from '../report/section.ts'
+import { capital, count, listed, nothing, ratioWords, type Section, table } from '../report/section.ts'
 
 type Row = ReturnType<typeof summariseOver>
 
@@ -92,39 +92,93 @@ const fromServerMs = (sample: Sample) =>
 const overNetwork = (rows: readonly Row[], network: string) =>
   rows.filter(({ mode }) => variantOf(mode) === network)
 
-const nameOf = ({ mode }: Row) => spokenName(withoutVariant(mode))
+const nameOf = ({ mode }: Pick<Row, 'mode'>) => spokenName(withoutVariant(mode))
 
 type Ratio = ReturnType<typeof sessionRatio>
 
-/** One sentence for each network but the first. */
-export function networksFinding(rows: readonly Row[], [first = '', ...others]: readonly string[]): string {
-  const isOpen = ({ ratioCi95 }: Ratio) => ratioCi95 !== null && ratioCi95[0] <= 1 && ratioCi95[1] >= 1
-  const words = (row: Row) =>
-    `${ratioWords(row.mean.ratio, row.mean.ratioCi95)}${isOpen(row.mean) ? ', undecided,' : ''} with ${nameOf(row)}`
-  const sentences = others.map((network) => {
-    const measured = overNetwork(rows, network).filter((row) => row.mean.ratio !== null)
-    if (measured.length === 0) return `Over ${network} no time was measured.`
-    return `Over ${network} a message took this many times as long as over ${first}: ${listed(measured.map(words))}.`
-  })
+/** Of the last network; then one sentence for each other, and who waits for a lost packet. */
+export function networksVerdict(
+  rows: readonly Row[],
+  [first = '', ...others]: readonly string[],
+  comparisons: readonly Pick<Comparison, 'mode' | 'verdict'>[],
+): { readonly verdict: string; readonly remarks: readonly string[] } {
+  const verdictOf = ({ mode }: Row) => comparisons.find((one) => one.mode === mode)?.verdict ?? 'undecided'
+  const [last = '', ...before] = others.toReversed()
+  const words = (network: string) => networkWords(overNetwork(rows, network), network, first, verdictOf)
   const hasIntervals = rows.some((row) => row.mean.ratioCi95 !== null)
   const level = hasIntervals
     ? 'In brackets: 95 % intervals.'
     : 'One session cannot show how far sessions differ.'
-  return [...sentences, level].join(' ')
+  const waiting = others.findLast((network) => overNetwork(rows, network).some(hasLate))
+  return {
+    verdict: `${words(last)} ${level}`,
+    remarks: [
+      ...(waiting === undefined ? [] : [waitingWords(overNetwork(rows, waiting).filter(hasLate), waiting)]),
+      ...before.map(words),
+    ],
+  }
 }
 
-/** Who waits for a lost packet, one sentence for each network but the first. */
-export function networksRemarks(rows: readonly Row[], [, ...others]: readonly string[]): readonly string[] {
-  return others.flatMap((network) => {
-    const late = overNetwork(rows, network).filter((row) => row.lateMessages > 0)
-    const words = (row: Row) => `${ratioWords(row.lateWindows, row.lateWindowsCi95)} with ${nameOf(row)}`
-    const [one] = late
-    return one
-      ? [
-          `Over ${network} a message that was late at one of the ${count(one.windows)} windows was late at this many: ${listed(late.map(words))}.`,
-        ]
-      : []
+/** What each mode's times over a network are of those over the first, the lowest ratio first. */
+function networkWords(
+  rows: readonly Row[],
+  network: string,
+  first: string,
+  verdictOf: (row: Row) => Comparison['verdict'],
+): string {
+  const measured = rows
+    .filter((row) => row.mean.ratio !== null)
+    .toSorted((a, b) => (a.mean.ratio ?? 0) - (b.mean.ratio ?? 0))
+  const [only] = measured
+  if (!only) return `Over ${network} no time was measured.`
+  const times = (own: readonly Row[]) =>
+    listed(
+      own.map(({ mean, ...row }, place) => {
+        const ratio = ratioWords(mean.ratio, mean.ratioCi95)
+        const name = measured.length === 1 ? 'it' : nameOf(row)
+        return place === 0 ? `${name} took ${ratio} times as long` : `${name} ${ratio}`
+      }),
+    )
+  const subject = ({ length }: readonly Row[]) => {
+    if (measured.length === 1) return `${nameOf(only)} was`
+    if (length === measured.length) return 'Every mode was'
+    return length === 1 ? 'One mode was' : `${count(length)} modes were`
+  }
+  const of = (verdict: Comparison['verdict']) => measured.filter((row) => verdictOf(row) === verdict)
+  const apart = (['slower', 'faster'] as const).flatMap((verdict) => {
+    const own = of(verdict)
+    return own.length === 0
+      ? []
+      : [`${subject(own)} ${verdict} over ${network} than over ${first}: ${times(own)}.`]
   })
+  const [alike, open] = [of('alike'), of('undecided')]
+  const undecided = `Undecided${apart.length === 0 ? ` whether ${network} or ${first} is faster` : ''}`
+  return [
+    ...apart,
+    ...(alike.length === 0
+      ? []
+      : [`No difference that matters between ${network} and ${first}: ${times(alike)}.`]),
+    ...(open.length === 0 ? [] : [`${undecided}: ${times(open)}.`]),
+  ]
+    .map(capital)
+    .join(' ')
+}
+
+const hasLate = ({ lateMessages }: Row) => lateMessages > 0
+
+/** Where windows wait together, and where they do no more than by chance. */
+function waitingWords(late: readonly Row[], network: string): string {
+  const isTogether = ({ lateWindowsCi95, lateWindowsByChance }: Row) =>
+    lateWindowsCi95 !== null && lateWindowsCi95[0] > (lateWindowsByChance ?? 0)
+  const words = (own: readonly Row[]) =>
+    listed(own.map((row) => `${ratioWords(row.lateWindows, row.lateWindowsCi95)} with ${nameOf(row)}`))
+  const [together, apart] = [late.filter(isTogether), late.filter((row) => !isTogether(row))]
+  const windows = Math.max(...late.map((row) => row.windows))
+  const sentences = [
+    ...(together.length === 0 ? [] : [`at ${words(together)}, more than chance explains`]),
+    ...(apart.length === 0 ? [] : [`at ${words(apart)}, which chance alone may explain`]),
+  ]
+  return `Over ${network} a message that was late at one of the ${count(windows)} windows was late ${sentences.join('; and ')}.`
 }
 
 /** Empty unless there are several networks. */

@@ -55,12 +55,7 @@ import {
   text,
 } from '../report/section.ts'
 import { findingOf } from './keystrokes-finding.ts'
-import {
-  networksFinding,
-  networksRemarks,
-  networksSections,
-  summariseNetworks,
-} from './keystrokes-networks.ts'
+import { networksSections, summariseNetworks } from './keystrokes-networks.ts'
 import {
   bareRatiosOf,
   endedWords,
@@ -375,14 +370,12 @@ export function analyse(run: Run) {
   const { startedAt, finishedAt } = circumstances
   const names = networkNames(run)
   const overNetworks = names.length === 0 ? [] : summariseNetworks(run.modes, samples, names[0] ?? '')
-  const { finding, remarks } =
-    names.length > 0
-      ? { finding: networksFinding(overNetworks, names), remarks: networksRemarks(overNetworks, names) }
-      : findingOf({
-          ...{ modes, comparisons, baseline, sessions, until, quick, startedAt, finishedAt },
-          ratioOf: (mode, other) => contrast(samples, mode, other),
-          isApart,
-        })
+  const { finding, remarks } = findingOf({
+    ...{ modes, comparisons, networks: names, overNetworks, baseline, sessions, until, quick },
+    ...{ startedAt, finishedAt },
+    ratioOf: (mode, other) => contrast(samples, mode, other),
+    isApart,
+  })
   return {
     scenario: 'keystrokes',
     ...circumstances,

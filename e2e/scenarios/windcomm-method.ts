@@ -3,8 +3,17 @@
 import { paperBoundMs } from '../lab/clock.ts'
 import { totals } from '../lab/samples.ts'
 import { describePackets } from '../lab/testbed.ts'
-import { count, figure, interval, nothing, type Section, signed, tableOf } from '../report/section.ts'
-import { capital, cellLabel } from './windcomm-paper.ts'
+import {
+  capital,
+  count,
+  figure,
+  interval,
+  nothing,
+  type Section,
+  signed,
+  tableOf,
+} from '../report/section.ts'
+import { cellLabel } from './windcomm-paper.ts'
 import type { WindSummary } from './windcomm-summary.ts'
 import type { LinkUse } from './windcomm-testbed.ts'
 

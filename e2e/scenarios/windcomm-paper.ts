@@ -3,7 +3,7 @@
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import { labelOf } from '../lab/mode-names.ts'
 import { createPaths, type Paths, type Profile } from '../network/profiles.ts'
-import { range } from '../report/section.ts'
+import { capital, range } from '../report/section.ts'
 
 /** HTTP/1.1 as in 2012; unlike the paper's, these run over TLS. */
 export const modeOf = {
@@ -186,14 +186,6 @@ export function paperFormulaError(site: string): number | null {
     return Math.abs(meanMs / expectationOf('polling', timing).expectedMs - 1)
   })
   return errors.length === 0 ? null : Math.max(...errors)
-}
-
-export function capital(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1)
-}
-
-export function lowered(words: string): string {
-  return words.charAt(0).toLowerCase() + words.slice(1)
 }
 
 /** `1.00 to 1.05`, or one figure when equal. */

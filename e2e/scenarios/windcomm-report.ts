@@ -2,9 +2,11 @@
 
 import { totals } from '../lab/samples.ts'
 import {
+  capital,
   count,
   figure,
   interval,
+  lowered,
   nothing,
   packetsSection,
   probability,
@@ -18,17 +20,7 @@ import {
 } from '../report/section.ts'
 import { meansFigure } from './windcomm-figures.ts'
 import { clocksSection, doubtsSection, lossyNetworks, networksSection } from './windcomm-method.ts'
-import {
-  baseline,
-  capital,
-  cellLabel,
-  lowered,
-  methodOf,
-  modeOf,
-  modeWords,
-  paperTests,
-  span,
-} from './windcomm-paper.ts'
+import { baseline, cellLabel, methodOf, modeOf, modeWords, paperTests, span } from './windcomm-paper.ts'
 import { siteSections } from './windcomm-sites.ts'
 import {
   type CellSummary,

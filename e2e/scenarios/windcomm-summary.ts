@@ -18,14 +18,20 @@ import {
   welch,
 } from '../lab/statistics.ts'
 import type { Profile } from '../network/profiles.ts'
-import { count, figure, listed, range, ratioWords as ratioInWords } from '../report/section.ts'
+import {
+  capital,
+  count,
+  figure,
+  listed,
+  lowered,
+  range,
+  ratioWords as ratioInWords,
+} from '../report/section.ts'
 import {
   baseline,
-  capital,
   cityOf,
   expectationOf,
   keepsUp,
-  lowered,
   type Method,
   methodOf,
   methods,

@@ -21,6 +21,7 @@ import type { RunClock } from '../lab/testbed.ts'
 import { type LinePoint, lines } from '../report/line-charts.ts'
 import { csv, csvTime } from '../report/render.ts'
 import {
+  capital,
   count,
   everySessionSection,
   figure,
@@ -509,7 +510,7 @@ type Found = Pick<Summary, 'cells' | 'modes' | 'baseline' | 'sessions'>
 function findingOf(found: Found): string {
   const limits = [http1Words(found), http2Words(found)].filter(Boolean).join('; ')
   const sentences = [limits, paperWords(found)].filter(Boolean)
-  return sentences.length === 0 ? 'Nothing was measured.' : `${sentences.join('. ')}.`
+  return sentences.length === 0 ? 'Nothing was measured.' : `${sentences.map(capital).join('. ')}.`
 }
 
 const inBrowsers = (browsers: number) => (browsers === 1 ? 'one browser' : `${browsers} browsers`)
