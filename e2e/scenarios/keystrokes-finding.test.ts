@@ -337,6 +337,21 @@ test("the stages add up to the time from input to paint, without the typing wind
   )
 })
 
+test('of three messages the last may be read before it is drawn, and two may not', () => {
+  const { samples, ...run } = madeRun({
+    behaviours: [{ mode: 'sse/2', medianMs: 4 }],
+    ...{ windows: 2, sessions: 1, keys: 3, blocks: 1 },
+  })
+  const stagesWithout = (undrawn: number) => {
+    const cut = samples.map((sample) =>
+      sample.key > 3 - undrawn ? { ...sample, appliedAt: null, paintedAt: null } : sample,
+    )
+    return (analyse({ ...run, samples: cut }).modes[0]?.path ?? []).map(({ stage }) => stage)
+  }
+  assert.deepEqual(stagesWithout(1), stagesWithout(0))
+  assert.ok(stagesWithout(0).includes('Painted') && !stagesWithout(2).includes('Painted'))
+})
+
 test('a built-in delay is compared with the relay’s own stamps, built-in faults with the ids', () => {
   const behaviours = ['bare:sse/2', 'bare+5ms:sse/2', 'bare+faults:sse/2'].map((mode) => ({
     mode,

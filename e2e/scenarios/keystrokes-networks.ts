@@ -129,19 +129,16 @@ function networkWords(
   const measured = rows
     .filter((row) => row.mean.ratio !== null)
     .toSorted((a, b) => (a.mean.ratio ?? 0) - (b.mean.ratio ?? 0))
-  const [only] = measured
-  if (!only) return `Over ${network} no time was measured.`
+  if (measured.length === 0) return `Over ${network} no time was measured.`
   const times = (own: readonly Row[]) =>
     listed(
       own.map(({ mean, ...row }, place) => {
         const ratio = ratioWords(mean.ratio, mean.ratioCi95)
-        const name = measured.length === 1 ? 'it' : nameOf(row)
-        return place === 0 ? `${name} took ${ratio} times as long` : `${name} ${ratio}`
+        return place === 0 ? `${nameOf(row)} took ${ratio} times as long` : `${nameOf(row)} ${ratio}`
       }),
     )
   const subject = ({ length }: readonly Row[]) => {
-    if (measured.length === 1) return `${nameOf(only)} was`
-    if (length === measured.length) return 'Every mode was'
+    if (measured.length > 1 && length === measured.length) return 'Every mode was'
     return length === 1 ? 'One mode was' : `${count(length)} modes were`
   }
   const of = (verdict: Comparison['verdict']) => measured.filter((row) => verdictOf(row) === verdict)

@@ -116,7 +116,10 @@ test('over several networks the same windows take turns with the same server', {
   const sent = networks.map(({ packets }: { packets: Packets }) => packets.up.sent)
   // At least one for each key.
   assert.ok(sent.length === 2 && Math.min(...sent) >= 4, sent.join())
-  assert.match(finding, /^Over wan\+5% a message took this many times as long as over lan: /)
+  assert.match(
+    finding,
+    /^Undecided whether wan\+5% or lan is faster: SSE \+ XHR over HTTP\/2 took \S+ times as long\. One session /,
+  )
 })
 
 test('other systems take turns with the modes: the lab’s own adapters, and one of a file with an address', async (t) => {
