@@ -32,9 +32,10 @@ const commands = {
     process.stdout.write(`  The packages are in ${await pack()}.\n`)
     return 0
   },
-  /** Types, lint and all tests; words select test files by path. */
-  test: (words) => runSuite(words, { withPrograms: true }),
-  check: (words) => runSuite(words, { withPrograms: false }),
+  /** Types, lint and the tests of a tier; words select test files by path. */
+  check: (words) => runSuite(words, 'check'),
+  test: (words) => runSuite(words, 'test'),
+  'test:all': (words) => runSuite(words, 'all'),
   /** Module depth, compared with the last release or a given commit. */
   shape: (words) => showShape(words),
 }

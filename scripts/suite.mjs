@@ -1,55 +1,77 @@
-// The test suite: types, lint, tests.
+// The test suite in three tiers: `npm run check`, `npm test` and `npm run test:all`.
 
+import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { launch, root, runTool, StepFailure, showFailure, step, tool } from './child-process.mjs'
 import { ensureBuilt, ensureInstalled, ensurePrograms, ensureSqsServer, filesBelow } from './preparation.mjs'
 
+/** Each tier runs the tests of those before it, too. */
+export const tiers = ['check', 'test', 'all']
+
 /** Per file or test, and in total. */
 const fileTimeoutMs = 10 * 60 * 1000
-const totalTimeoutMs = 40 * 60 * 1000
+const totalTimeoutMs = 80 * 60 * 1000
 
 /**
- * Resolves to the exit code. Words select test files by path and skip types and lint; options
- * (`--test-name-pattern=…`) go to Node's test runner.
+ * Resolves to the exit code. Words select test files of all tiers by path, and skip types and lint;
+ * options (`--test-name-pattern=…`) go to Node's test runner.
  */
-export async function runSuite(argv, { withPrograms }) {
-  const patterns = argv.filter((word) => !word.startsWith('--'))
+export async function runSuite(argv, tier) {
+  const words = argv.filter((word) => !word.startsWith('--'))
   const options = argv.filter((word) => word.startsWith('--') && word !== '--')
   await ensureInstalled()
   const all = ['client', 'server', 'web', 'certs', 'e2e', 'scripts'].flatMap(filesBelow)
   const tests = all.filter((file) => /\.test\.(ts|mjs)$/.test(file))
-  const files = selectTests(tests, patterns).filter((file) => withPrograms || !isProgramTest(file))
-  if (files.length === 0) throw new StepFailure(`No test file has ${patterns.join(' or ')} in its path.`)
+  const files = inOrder(words.length > 0 ? selectTests(tests, words) : testsOf(tests, tier))
+  if (files.length === 0) throw new StepFailure(`No test file has ${words.join(' or ')} in its path.`)
   const programs = {
-    ...(files.some(isBrowserTest) && (await ensurePrograms('chromium'))),
+    ...(files.some(isChromiumTest) && (await ensurePrograms('chromium'))),
     ...(files.some(isFirefoxTest) && (await ensurePrograms('firefox'))),
     ...(files.some((file) => isBrokerTest(file) || isExampleTest(file)) && (await ensurePrograms('nats'))),
   }
   if (files.some(isSqsTest)) await ensureSqsServer()
   // Tests of the server's program and of the lab also serve the built page.
-  await ensureBuilt()
-  const isSound = patterns.length > 0 || (await check())
-  const code = await runTests(files, options, programs)
+  if (files.some(isProgramTest)) await ensureBuilt()
+  const isSound = words.length > 0 || (await check())
+  const code = await inRunFolder((folder) => runTests(files, options, { ...programs, TMPDIR: folder }))
   return isSound ? code : 1
 }
 
-export function selectTests(files, patterns) {
-  return patterns.length === 0 ? files : files.filter((file) => patterns.some((word) => file.includes(word)))
+export function selectTests(files, words) {
+  return files.filter((file) => words.some((word) => file.includes(word)))
 }
 
-/** Those that start programs: browsers, brokers, servers, the lab. */
-export const isProgramTest = (file) => /\.(browser|firefox|broker|program)\.test\.ts$/.test(file)
+export function testsOf(files, tier) {
+  return files.filter((file) => tiers.indexOf(tierOf(file)) <= tiers.indexOf(tier))
+}
 
-export const isBrowserTest = (file) => file.endsWith('.browser.test.ts') || isFirefoxTest(file)
+/** The lowest tier that runs the file, by its name. */
+export function tierOf(file) {
+  if (/\.long\./.test(file)) return 'all'
+  return isProgramTest(file) ? 'test' : 'check'
+}
+
+/** Those that start programs: browsers, brokers, servers, the lab, pseudo-terminals. */
+const isProgramTest = (file) => /\.(browser|firefox|broker|program|pty)\.test\.ts$/.test(file)
 
 const isFirefoxTest = (file) => file.endsWith('.firefox.test.ts')
-
+/** Some of Firefox's tests open Chromium beside it; pseudo-terminals need socat, which comes with it. */
+const isChromiumTest = (file) => /\.(browser|firefox|pty)\.test\.ts$/.test(file)
 /** Tests of logs on other servers, such as NATS. */
 const isBrokerTest = (file) => file.endsWith('.broker.test.ts')
 /** One of the examples needs NATS. */
-const isExampleTest = (file) => file.endsWith('examples.browser.test.ts')
+const isExampleTest = (file) => /\/examples\.(long\.)?browser\.test\.ts$/.test(file)
 const isSqsTest = (file) => isBrokerTest(file) && file.includes('sqs')
+
+/** Browsers first: the longest files would otherwise run alone at the end. */
+const kinds = [/\.firefox\./, /\.browser\./, /\.broker\./, /\.(program|pty)\./, /./]
+
+function inOrder(files) {
+  const place = (file) => kinds.findIndex((kind) => kind.test(file))
+  return files.toSorted((one, other) => place(one) - place(other))
+}
 
 /** Reports a failure at once without stopping later steps. */
 async function check() {
@@ -68,15 +90,32 @@ async function check() {
   return isSound
 }
 
+/** Everything that a run leaves behind, also browsers that were killed, is in one folder. */
+async function inRunFolder(work) {
+  const folder = mkdtempSync(join(os.tmpdir(), 'crosswind-run-'))
+  try {
+    return await work(folder)
+  } finally {
+    // A browser that was just killed may still write.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+  }
+}
+
 function runTests(files, options, env) {
   process.stdout.write(`  tests, ${files.length} files\n`)
   // Tests wait, too: two files more than cores.
   const concurrency = 2 + (os.availableParallelism?.() ?? os.cpus().length)
   const limits = [`--test-concurrency=${concurrency}`, `--test-timeout=${fileTimeoutMs}`]
-  return launch(['--test', ...limits, ...options, ...files], {
+  const hasReporter = options.some((option) => option.startsWith('--test-reporter'))
+  return launch(['--test', ...limits, ...(hasReporter ? [] : reporters), ...options, ...files], {
     // Each file is a process of its own, which compiles the same modules.
     env: { ...env, NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled') },
     stdio: ['ignore', 'inherit', 'inherit'],
     timeout: totalTimeoutMs,
   })
 }
+
+const reporters = ['spec', pathToFileURL(join(root, 'scripts/skipped.mjs')).href].flatMap((name) => [
+  `--test-reporter=${name}`,
+  '--test-reporter-destination=stdout',
+])

@@ -1,18 +1,27 @@
-// Which test files words select.
+// Which test files a tier runs, and which files words select.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isBrowserTest, isProgramTest, selectTests } from './suite.mjs'
+import { selectTests, testsOf } from './suite.mjs'
 
-test('words select test files by their paths', () => {
-  const files = [
-    'server/config.test.ts',
-    'server/hub/hub.test.ts',
-    'e2e/windows.browser.test.ts',
-    'server/main.program.test.ts',
-  ]
-  assert.deepEqual(selectTests(files, []), files)
-  assert.deepEqual(selectTests(files, ['hub', 'windows']), files.slice(1, 3))
-  assert.deepEqual(files.filter(isBrowserTest), files.slice(2, 3))
-  assert.deepEqual(files.filter(isProgramTest), files.slice(2))
+const files = [
+  'server/hub/hub.test.ts',
+  'server/log/sqlite.long.test.ts',
+  'server/main.program.test.ts',
+  'server/sensor/port.pty.test.ts',
+  'e2e/windows/windows.browser.test.ts',
+  'e2e/windows/fuzz.long.browser.test.ts',
+]
+
+test('each tier runs the files of the tiers below it', () => {
+  assert.deepEqual(testsOf(files, 'check'), ['server/hub/hub.test.ts'])
+  assert.deepEqual(
+    testsOf(files, 'test'),
+    files.filter((file) => !file.includes('.long.')),
+  )
+  assert.deepEqual(testsOf(files, 'all'), files)
+})
+
+test('words select test files of every tier by their paths', () => {
+  assert.deepEqual(selectTests(files, ['hub', 'fuzz']), [files[0], files[5]])
 })

@@ -453,7 +453,7 @@ test('random texts with whole and split characters arrive intact by every path',
     // Restores a version, which contains no lone surrogates.
     'a version': (text: string) => within(0, 'replaceBy', withoutHalves(text)),
   }
-  for (const text of randomTexts(Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 25)))
+  for (const text of randomTexts(Number(process.env.CROSSWIND_ROUNDS ?? 25)))
     for (const [way, write] of Object.entries(ways)) {
       await call('open', 2, 'ab')
       await within(0, 'select', 1)

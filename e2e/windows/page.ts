@@ -142,3 +142,39 @@ export function peopleHere(): string[] {
   const people = (globalThis as Page).crosswind?.view?.().people ?? []
   return people.map(({ name, isTyping }) => (isTyping ? `${name} is typing` : name))
 }
+
+export function shown(selector: string): string {
+  return document.querySelector(selector)?.textContent ?? ''
+}
+
+export function isThere(selector: string): boolean {
+  return document.querySelector(selector) !== null
+}
+
+/** Presses the first match with these words in its text, or with exactly these as its label. */
+export function press(selector: string, words: string): void {
+  const found = [...document.querySelectorAll<HTMLElement>(selector)].find(
+    ({ textContent, ariaLabel }) => textContent.includes(words) || ariaLabel === words,
+  )
+  if (!found) throw new Error(`There is no ${selector} with ${words}.`)
+  found.click()
+}
+
+/** Drafts that the server has not stored. */
+export function unstored(): number | undefined {
+  return (globalThis as Page).crosswind?.view?.().outbox.unstored
+}
+
+/** Chooses a file to import, as a person would. */
+export function chooseFile(text: string, name: string): void {
+  const files = new DataTransfer()
+  files.items.add(new File([text], name))
+  const field = document.querySelector<HTMLInputElement>('.document-bar input[type=file]')
+  if (field === null) throw new Error('There is no field for files.')
+  field.files = files.files
+  field.dispatchEvent(new Event('change', { bubbles: true }))
+}
+
+export function switchMode(name: string): void {
+  ;(globalThis as Page).crosswind?.switchMode?.(name)
+}

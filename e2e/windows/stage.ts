@@ -13,8 +13,7 @@ import {
   startBrowser,
   until,
 } from '../browser/browser.ts'
-import { rotatingModes } from '../rotation.ts'
-import { isKept, linkState, textShown } from './page.ts'
+import { isKept, linkState, textShown, unstored } from './page.ts'
 
 export const webFolder = join(import.meta.dirname, '../../web/dist')
 
@@ -33,11 +32,11 @@ export const modesIn = (name: BrowserName): readonly Mode[] =>
 
 export const browserModes = modesIn(browserName)
 
-/** Every mode is tested in both browsers by `windows.browser.test.ts` and `two-browsers.firefox.test.ts`. */
-export const sampledModes = rotatingModes(browserName === 'chromium' ? 3 : 1, browserModes)
-
 export interface Stage {
+  /** The one that runs, or ran last. */
   readonly server: TestServer
+  /** Starts another on the same ports. */
+  readonly restartServer: () => Promise<void>
   readonly browser: Browser
   /** Has its own connections: a browser opens at most six per host over HTTP/1.1. */
   readonly anotherBrowser: () => Promise<Browser>
@@ -58,7 +57,7 @@ export interface Stage {
 }
 
 export async function openStage(change: Partial<Config> = {}, name = browserName): Promise<Stage> {
-  const server = await startTestServer(change, webFolder)
+  let server = await startTestServer(change, webFolder)
   const browsers: Browser[] = []
   const opened = new Set<BrowserWindow>()
 
@@ -82,7 +81,13 @@ export async function openStage(change: Partial<Config> = {}, name = browserName
   const first = await start()
 
   return {
-    server,
+    get server() {
+      return server
+    },
+    async restartServer() {
+      const { '2': port, '1.1': http1Port } = server.ports
+      server = await startTestServer({ ...change, port, http1Port }, webFolder)
+    },
     browser: first,
     anotherBrowser: start,
     async open(mode, count, channel, { pageHttp = mode.http, browser = first, server: from = server } = {}) {
@@ -118,6 +123,14 @@ export async function untilOpen(window: BrowserWindow, mode: Mode): Promise<void
 /** A page that ends at once would take what the browser has not written yet. */
 export async function untilKept(window: BrowserWindow): Promise<void> {
   await until(() => window.run(isKept), 'the typed text is not kept')
+}
+
+export async function untilStored(window: BrowserWindow): Promise<void> {
+  await until(async () => (await window.run(unstored)) === 0, 'the typed text was not stored')
+}
+
+export async function untilNotOpen(window: BrowserWindow): Promise<void> {
+  await until(async () => (await window.run(linkState)).state !== 'open', 'the loss was not noticed')
 }
 
 /** Rejects with the text that is shown instead. */

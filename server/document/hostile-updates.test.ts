@@ -13,8 +13,8 @@ import { Ledger } from './ledger.ts'
 import { pageSchema, pageTasks } from './page-schema.ts'
 import { UpdateWriter } from './testing.ts'
 
-const rounds = Number(process.env.CROSSWIND_FUZZ_ROUNDS ?? 40)
-const seed = Number(process.env.CROSSWIND_FUZZ_SEED ?? 1)
+const rounds = Number(process.env.CROSSWIND_ROUNDS ?? 40)
+const seed = Number(process.env.CROSSWIND_SEED ?? 1)
 
 /** Largest update, bytes. */
 const mostBytes = 700_000

@@ -1,0 +1,176 @@
+// Attacks on memory and on other windows: no message is lost, and memory is released.
+// `CROSSWIND_ATTACK_SECONDS=60 npm test -- attacks` attacks for a minute each, and checks the windows' latency too.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import * as Y from 'yjs'
+import { defaultConfig } from '../../server/config/config.ts'
+import type { Draft } from '../../server/wire/messages.ts'
+import { modeNamed } from '../../server/wire/modes.ts'
+import { draftOf } from '../clients/client.ts'
+import { visitOwnRoutes } from './application.ts'
+import { type AttackName, attacks, onDocuments, onPages } from './attacks.ts'
+import { type CalmWindows, openCalmWindows } from './calm-windows.ts'
+import { contentOf, openClient } from './contract-client.ts'
+import {
+  type Attacker,
+  type FloodedServer,
+  type Memory,
+  startAttacker,
+  startFloodedServer,
+} from './flood-processes.ts'
+
+const askedSeconds = Number(process.env.CROSSWIND_ATTACK_SECONDS ?? 0)
+const isLong = askedSeconds > 0
+const attackMs = isLong ? askedSeconds * 1000 : 800
+/** Idle time before and after each attack, for the baseline latency. */
+const quietMs = isLong ? 5000 : 0
+
+/** Growth of used and of held memory: the allocator keeps memory that it once had. */
+const mostKeptBytes = 50_000_000
+const mostHeldBytes = 250_000_000
+const mostPeakBytes = 600_000_000
+const settleMs = 20_000
+/** A document thread ends after five seconds without a task. */
+const threadsEndMs = 7000
+const mostRatio = 2
+const mostP99Ms = 250
+const timeout = attackMs + 2 * quietMs + settleMs + 30_000
+
+/** Warm-up before the first measurement: compiles the code and grows the heap. */
+const warmUp: readonly AttackName[] = [
+  'empty binary frames over WebSocket, answers unread',
+  'polls over HTTP/2 without a window',
+  'messages of invented senders, sent ahead',
+]
+
+/** Default limits, except the log's: retained log entries are not a leak. */
+const config = { limits: { ...defaultConfig.limits, logMessages: 1000 } }
+
+const names = Object.keys(attacks) as AttackName[]
+const onChannels = names.filter((name) => !onPages.has(name))
+
+const attacked = [
+  ['a page of the maximum size', { editor: 'mirror' }, fillPage, names],
+  ['a channel of an application', null, fillPage, onChannels],
+  [
+    'a long document',
+    { editor: 'shared', storage: 'sqlite' },
+    fillDocument,
+    names.filter((name) => onDocuments.has(name)),
+  ],
+] as const
+
+for (const [what, setting, fill, own] of attacked)
+  describe(`during an attack on ${what}`, () => {
+    let server: FloodedServer
+    let attacker: Attacker
+    let calm: CalmWindows
+    let ownRoutes: Awaited<ReturnType<typeof visitOwnRoutes>> | null = null
+
+    before(async () => {
+      ;[server, attacker] = await Promise.all([
+        startFloodedServer({ ...config, ...setting }, setting === null),
+        startAttacker(),
+      ])
+      await fill(server)
+      // Lets the threads that read the document end: what they hold is not the attack's.
+      await delay(threadsEndMs)
+      calm = await openCalmWindows(server, ['sse/2', 'websocket/1.1'])
+      if (server.isApplication) ownRoutes = await visitOwnRoutes(server)
+      for (const name of warmUp) await attacker.attack(name, server.target, isLong ? 5000 : 500)
+    })
+    after(async () => {
+      calm.close()
+      await Promise.all([attacker.close(), server.close()])
+    })
+
+    for (const name of own) {
+      test(`${name}: the windows stay open, and memory is released`, { timeout }, async (t) => {
+        await calm.takeLatencies()
+        await delay(quietMs)
+        const quiet = await calm.takeLatencies()
+        const atStart = await server.memory()
+        const connections = await attacker.attack(name, server.target, attackMs)
+        const attacked = await calm.takeLatencies()
+        await delay(quietMs)
+        quiet.push(...(await calm.takeLatencies()))
+        const atEnd = await settled(server, atStart)
+        const ratio = median(attacked) / median(quiet)
+        const p99 = attacked[Math.ceil(attacked.length * 0.99) - 1] ?? Number.NaN
+        const memory = [atStart.held, atEnd.held, atEnd.peak].map((bytes) => `${Math.round(bytes / 1e6)} MB`)
+        t.diagnostic(
+          `${connections} connections; memory at start, at the end and peak: ${memory.join(', ')}; median ` +
+            `latency ${median(quiet).toFixed(1)} ms, under attack ${median(attacked).toFixed(1)} ms, ` +
+            `${ratio.toFixed(2)} times; 99th percentile ${p99.toFixed(0)} ms`,
+        )
+        assert.deepEqual(calm.failures, [])
+        assert.ok(isBack(atEnd, atStart), `${memory[1]} after it, ${memory[0]} before`)
+        assert.ok(atEnd.peak < mostPeakBytes, `${memory[2]} at most`)
+        if (!isLong) return
+        assert.ok(ratio <= mostRatio, `the median latency was ${ratio.toFixed(2)} times the quiet one`)
+        assert.ok(p99 < mostP99Ms, `the 99th percentile of the latency was ${p99.toFixed(0)} ms`)
+      })
+    }
+
+    test('no message was lost, duplicated or reordered, and an application’s own routes answered', {
+      timeout,
+    }, async (t) => {
+      t.diagnostic(`${await calm.finish()} messages`)
+      await ownRoutes?.finish()
+    })
+  })
+
+async function fillPage(server: FloodedServer): Promise<void> {
+  const html = 'x'.repeat(defaultConfig.limits.maxMessageBytes - 1000)
+  const content = contentOf(server.isApplication, 'edit', html)
+  await write(server, [{ ...draftOf('filler', 1, '', 'attacked'), ...content }])
+}
+
+/** 8 million characters in one base. */
+async function fillDocument(server: FloodedServer): Promise<void> {
+  const doc = new Y.Doc()
+  const updates: Uint8Array[] = []
+  doc.on('update', (update: Uint8Array) => updates.push(update))
+  for (let line = 0; line < 12; line += 1) doc.getText('text').insert(0, `${'a long line '.repeat(58_000)}\n`)
+  await write(
+    server,
+    updates.map((update, place) => ({
+      ...draftOf('filler', place + 1, '', 'attacked'),
+      kind: 'update',
+      body: { update: Buffer.from(update).toString('base64') },
+    })),
+  )
+}
+
+async function write({ origin, ca }: FloodedServer, drafts: readonly Draft[]): Promise<void> {
+  const mode = modeNamed('websocket/1.1')
+  if (!mode) throw new Error('There is no mode websocket/1.1.')
+  const query = new URLSearchParams({ window: 'filler', channels: 'attacked' })
+  const client = openClient({ mode, origin: origin['1.1'], ca, query })
+  await client.next('welcome')
+  for (const draft of drafts) assert.equal((await client.send(draft)).type, 'stored')
+  client.close()
+}
+
+/** Resolves once memory is back near the start, or after `settleMs`. */
+async function settled({ memory }: FloodedServer, atStart: Memory): Promise<Memory> {
+  const until = performance.now() + settleMs
+  let peak = 0
+  for (;;) {
+    const now = await memory()
+    peak = Math.max(peak, now.peak)
+    if (isBack(now, atStart) || performance.now() > until) return { ...now, peak }
+    await delay(500)
+  }
+}
+
+function isBack({ used, held }: Memory, atStart: Memory): boolean {
+  return used - atStart.used < mostKeptBytes && held - atStart.held < mostHeldBytes
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}

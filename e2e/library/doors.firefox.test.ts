@@ -1,5 +1,0 @@
-// `doors.browser.test.ts` in Firefox.
-
-import { inFirefox } from '../windows/in-firefox.ts'
-
-inFirefox(() => import('./doors.browser.test.ts'))

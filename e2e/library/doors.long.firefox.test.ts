@@ -1,0 +1,5 @@
+// `doors.long.browser.test.ts` in Firefox.
+
+import { inFirefox } from '../windows/in-firefox.ts'
+
+inFirefox(() => import('./doors.long.browser.test.ts'))

@@ -1,0 +1,416 @@
+// The packages from outside: each example, and the lab, in a folder of its own, in Chromium.
+// CROSSWIND_NODE is another Node for the servers. `CROSSWIND_MODES=all CROSSWIND_SECONDS=120 npm test --
+// library/examples --test-name-pattern=cut --test-timeout=3600000` writes for two minutes in every editor
+// over every mode; CROSSWIND_SEED repeats what is drawn at random.
+
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { ensureCertificate } from '../../certs/certificate.ts'
+import { pack } from '../../scripts/pack.mjs'
+import { startNatsServer } from '../../server/log/nats-testing.ts'
+import { parseCursor } from '../../server/wire/messages.ts'
+import { connections, type Mode, modes } from '../../server/wire/modes.ts'
+import { type EditingPage, openEditingPage } from '../browser/editing.ts'
+import { connectHttp, textOf } from '../clients/http-client.ts'
+import { programs } from '../lab/programs.ts'
+import { commitNow } from '../lab/run-environment.ts'
+import { makeServerFolder, startServerProcess } from '../lab/server-process.ts'
+import type { Summary } from '../scenarios/keystrokes-report.ts'
+import { type Editor, editors, play, recordingPage } from './editors.ts'
+
+const root = join(import.meta.dirname, '../..')
+const execute = promisify(execFile)
+
+const isWhole = process.env.CROSSWIND_MODES === 'all'
+const seconds = Number(process.env.CROSSWIND_SECONDS ?? 2)
+const seed = Number(process.env.CROSSWIND_SEED ?? 1)
+
+let folder: string
+let tarballs: string
+/** Its browser has all windows. */
+let browser: EditingPage
+before(async () => {
+  browser = await openEditingPage('chromium', 'about:blank')
+  folder = await mkdtemp(join(tmpdir(), 'crosswind-examples-'))
+  tarballs = await pack(join(folder, 'tarballs'))
+  await ensureCertificate({
+    directory: folder,
+    now: new Date(),
+    names: ['localhost'],
+    addresses: ['127.0.0.1'],
+  })
+})
+after(async () => {
+  await browser.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** An example in a folder of its own, with the packed tarballs. */
+async function install(example: string): Promise<string> {
+  const app = join(folder, example)
+  await cp(join(root, 'examples', example), app, { recursive: true })
+  return installed(app)
+}
+
+async function installed(app: string, names = ['client', 'server'], more: readonly string[] = []) {
+  const files = (await readdir(tarballs)).filter((file) => names.some((name) => file.includes(`-${name}-`)))
+  const quiet = ['--no-save', '--no-audit', '--no-fund', '--prefer-offline']
+  const packages = [...files.map((file) => join(tarballs, file)), ...more]
+  await execute('npm', ['install', ...quiet, ...packages], { cwd: app, timeout: 120_000 })
+  return app
+}
+
+/** Resolves once it listens. */
+async function start(app: string, env: Readonly<Record<string, string>> = {}, cwd = app) {
+  const certificate = { CERT: join(folder, 'server.pem'), KEY: join(folder, 'server.key') }
+  const server = spawn(process.env.CROSSWIND_NODE ?? process.execPath, [join(app, 'server.mjs')], {
+    cwd,
+    env: { ...process.env, PORT: '0', ...certificate, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(server, 'exit')
+  const said = async () => String((await once(server.stdout, 'data'))[0]).trim()
+  const address = await Promise.race([
+    said(),
+    exited.then(() => Promise.reject(new Error(`${app} ended before it listened.`))),
+  ])
+  const kill = async () => {
+    server.kill('SIGKILL')
+    await exited
+  }
+  return { address, kill, [Symbol.asyncDispose]: kill }
+}
+
+async function openWindow(opened: AsyncDisposableStack, address: string) {
+  const window = await openEditingPage('chromium', address, { beside: browser })
+  opened.defer(window.close)
+  return window
+}
+
+type Window = Awaited<ReturnType<typeof openWindow>>
+
+function shows({ page }: Window, selector: string, texts: readonly string[]) {
+  return page.waitForFunction(
+    (selector, expected) =>
+      JSON.stringify(Array.from(document.querySelectorAll(selector), ({ textContent }) => textContent)) ===
+      expected,
+    { polling: 50 },
+    selector,
+    JSON.stringify(texts),
+  )
+}
+
+/** Two windows that chat, perhaps on different servers, and a third that comes later. */
+async function chat(opened: AsyncDisposableStack, addresses: readonly [string, string]): Promise<Window> {
+  const say = async ({ page }: Window, text: string) => {
+    await page.type('#text', text)
+    await page.keyboard.press('Enter')
+  }
+  const ann = await openWindow(opened, addresses[0])
+  const bob = await openWindow(opened, addresses[1])
+  await say(ann, 'hello')
+  for (const window of [ann, bob]) await shows(window, 'li', ['hello'])
+  await say(bob, 'hi')
+  const late = await openWindow(opened, addresses[1])
+  for (const window of [ann, bob, late]) await shows(window, 'li', ['hello', 'hi'])
+  for (const window of [ann, bob, late])
+    assert.deepEqual(
+      window.errors().filter((text) => !text.includes('404')),
+      [],
+    )
+  return ann
+}
+
+/** Bytes of what a page loads that uses no more of the client than this. */
+async function sizeOf(code: string): Promise<number> {
+  const { outputFiles } = await build({
+    stdin: { contents: code, resolveDir: join(root, 'client/dist') },
+    ...{ bundle: true, minify: true, format: 'esm', write: false },
+  })
+  return gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length
+}
+
+test('the client is small, and smaller over one transport', async (t) => {
+  const sizes = {
+    all: await sizeOf(`export { connect } from './connect.js'`),
+    sse: await sizeOf(`import { connectOver, sse } from './connect.js'
+      export const open = (url) => connectOver(url, { transports: [sse] })`),
+    sharing: await sizeOf(`export { connect } from './connect.js'
+      export { sharedConnection } from './share.js'`),
+    drafts: await sizeOf(`export { connect } from './connect.js'
+      export { keptDrafts } from './drafts.js'`),
+  }
+  t.diagnostic(`bytes: ${JSON.stringify(sizes)}`)
+  assert.ok(sizes.all <= 12_000)
+  assert.ok(sizes.sse <= 9_000)
+  assert.ok(sizes.sharing <= sizes.all + 5_000)
+  assert.ok(sizes.drafts <= sizes.all + 3_000)
+})
+
+test('an error is of one class, whichever door it comes through', async () => {
+  const classes = ['connect', 'node', 'engine'].map(async (door) => {
+    return (await import(join(root, 'client/dist', `${door}.js`))).RefusedError
+  })
+  assert.equal(new Set(await Promise.all(classes)).size, 1)
+})
+
+test('the quick start of docs/library.md, in an empty folder: two windows chat', async () => {
+  await using opened = new AsyncDisposableStack()
+  const app = await installed(await mkdtemp(join(folder, 'quick-start-')))
+  const guide = await readFile(join(root, 'docs/library.md'), 'utf8')
+  const listing = /```\w+\n(?:\/\/|<!--) (server\.mjs|page\.html)(?: -->)?\n(.*?)```/gs
+  const listings = new Map(Array.from(guide.matchAll(listing), ([, name = '', text = '']) => [name, text]))
+  assert.match(listings.get('server.mjs') ?? '', /^server\.listen\(8080, 'localhost'\)$/m)
+  for (const [name, text] of listings)
+    await writeFile(
+      join(app, name),
+      text.replace(
+        "server.listen(8080, 'localhost')",
+        'server.listen(0, "localhost", () => console.log("http://localhost:" + server.address().port))',
+      ),
+    )
+  const { address } = opened.use(await start(app))
+  const windows = [await openWindow(opened, address), await openWindow(opened, address)]
+  for (const [place, { page }] of windows.entries()) {
+    await page.type('input', `hello ${place}`)
+    await page.keyboard.press('Enter')
+  }
+  for (const { page } of windows)
+    await page.waitForFunction(
+      () => /hello 0/.test(document.body.innerText) && /hello 1/.test(document.body.innerText),
+    )
+})
+
+test('the lab in an empty folder: a running server beside an adapter, the doctor, and the conformance suite', async () => {
+  await using opened = new AsyncDisposableStack()
+  const app = await installed(await mkdtemp(join(folder, 'lab-')), ['lab'], ['better-sse@0.16.1'])
+  await cp(join(root, 'examples/adapters/better-sse.mjs'), join(app, 'better-sse.mjs'))
+  const settings = await makeServerFolder('package')
+  opened.defer(settings.remove)
+  const flags = settings.flags({ host: 'localhost', port: 0, 'http1-port': 0, 'sensor-source': 'none' })
+  const { origin, close } = await startServerProcess(programs.server, flags)
+  opened.defer(close)
+  // The conformance suite is no part of this test run.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  const lab = (words: string) =>
+    execute('npx', ['@crosswind/lab', ...words.split(' ')], { cwd: app, env, timeout: 60_000 })
+  const few = '--modes sse/2 --sessions 1 --keys 3 --blocks 1 --warmup 0 --windows 2'
+  await lab(`keystrokes --server ${origin['2']} --peers ./better-sse.mjs ${few} --out report`)
+  const { command, environment, modes } = JSON.parse(
+    await readFile(join(app, 'report/summary.json'), 'utf8'),
+  ) as Summary
+  assert.deepEqual(Object.fromEntries(modes.map(({ mode, n }) => [mode, n])), {
+    'sse/2': 6,
+    'better-sse:sse/2': 6,
+  })
+  assert.match(command, /^npx @crosswind\/lab keystrokes --server /)
+  assert.equal(environment.commit, commitNow())
+  const [found, conforming] = await Promise.all([
+    lab(`doctor --url ${origin['2']} --idle 1`),
+    lab(`conformance --server ${origin['2']} --modes sse/2`),
+  ])
+  assert.match(found.stdout, /Choose sse\/2/)
+  assert.match(conforming.stdout, /^ℹ pass [1-9]/m)
+})
+
+test('a chat beside a Koa application', async () => {
+  await using opened = new AsyncDisposableStack()
+  const { address } = opened.use(await start(await install('chat-koa')))
+  await chat(opened, [address, address])
+})
+
+test('a chat beside an Express application, whose route and WebSocket go on working', async () => {
+  await using opened = new AsyncDisposableStack()
+  const { address } = opened.use(await start(await install('express')))
+  const window = await chat(opened, [address, address])
+  const answers = await window.run(async () => {
+    const socket = new WebSocket(new URL('/echo', location.href))
+    const echoed = new Promise((resolve) => {
+      socket.onmessage = ({ data }) => resolve(data)
+    })
+    socket.onopen = () => socket.send('still here')
+    const ordered = await fetch('/orders', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"item":"tea"}',
+    })
+    return [await echoed, await ordered.json()]
+  })
+  assert.deepEqual(answers, ['still here', { ordered: 'tea' }])
+})
+
+test('a chat on two Fastify servers that share a stream of NATS', async () => {
+  await using opened = new AsyncDisposableStack()
+  const nats = await startNatsServer()
+  opened.defer(nats.stop)
+  const app = await install('fastify')
+  const env = { NATS: nats.address() }
+  const one = opened.use(await start(app, env))
+  const other = opened.use(await start(app, env))
+  await chat(opened, [one.address, other.address])
+})
+
+describe('editors', { concurrency: 4 }, () => {
+  const opened = new AsyncDisposableStack()
+  const servers = new Map<string, { readonly address: string; readonly page: string }>()
+  before(async () => {
+    const begin = async (name: string) => {
+      const app = await install(name)
+      const { address } = opened.use(await start(app))
+      const page = await recordingPage(app, await (await fetch(address)).text())
+      servers.set(name, { address, page })
+    }
+    await Promise.all(Object.keys(editors).map(begin))
+  })
+  after(() => opened.disposeAsync())
+
+  for (const [place, [name, editor]] of Object.entries(editors).entries()) {
+    const server = () => servers.get(name) ?? assert.fail()
+
+    test(`two windows write in one ${name}, see each other’s caret, and a later one has what they wrote`, () =>
+      share(server().address, editor))
+
+    for (const mode of isWhole ? modes : [modes[place % modes.length] ?? assert.fail()])
+      test(`${name} over ${mode.name} for ${seconds} s, cut at random, with killed servers`, async (t) => {
+        t.diagnostic(`CROSSWIND_SEED=${seed}`)
+        const documents = join(folder, 'documents', name, mode.name)
+        await mkdir(documents, { recursive: true })
+        const happened = await play(t, {
+          ...{ editor, mode, seconds, seed, beside: browser, page: server().page },
+          ...{ certificate: folder, folder: documents },
+        })
+        t.diagnostic(JSON.stringify(happened))
+        assert.ok(happened.edits > 0 && happened.kills > 0)
+      })
+  }
+})
+
+async function share(address: string, { content, caret }: Editor): Promise<void> {
+  await using opened = new AsyncDisposableStack()
+  const open = () => openWindow(opened, address)
+  const has = ({ page }: Window, selector: string, text: string) =>
+    page.waitForFunction(
+      (where, wanted) => document.querySelector(where)?.textContent?.includes(wanted),
+      { polling: 50 },
+      ...([selector, text] as const),
+    )
+  const [ann, bob] = [await open(), await open()]
+  await ann.page.click(content)
+  await ann.page.keyboard.type('hello ')
+  await has(bob, content, 'hello ')
+  await has(bob, caret, 'Guest')
+  await bob.page.click(content)
+  await bob.page.keyboard.press('End')
+  await bob.page.keyboard.type('world')
+  const late = await open()
+  for (const window of [ann, bob, late]) {
+    await has(window, content, 'hello')
+    await has(window, content, 'world')
+    await has(window, '#state', 'Saved')
+    assert.deepEqual(
+      window.errors().filter((text) => !text.includes('404')),
+      [],
+    )
+  }
+  await bob.page.keyboard.down('Control')
+  for (let times = 0; times < 3; times += 1) await bob.page.keyboard.press('z')
+  await bob.page.keyboard.up('Control')
+  // Undo reverts one's own.
+  for (const { page } of [ann, bob, late])
+    await page.waitForFunction(
+      (where) => {
+        const text = document.querySelector(where)?.textContent ?? ''
+        return text.includes('hello') && !text.includes('world')
+      },
+      { polling: 50 },
+      content,
+    )
+}
+
+const tokens = Array.from({ length: 2000 }, (_, index) => `${index + 1} `)
+const wholeAnswer = tokens.join('')
+
+/** Runs in the page after each change: what is shown, once it has so many tokens, or is wrong. */
+function shownOnce(whole: string, least: number) {
+  const shown = document.querySelector('#answer')?.textContent ?? ''
+  return shown.split(' ').length > least || !whole.startsWith(shown) ? { shown } : null
+}
+
+/** Reloads at every fiftieth token; the server is killed twice, once while the page sleeps. */
+async function readAnswer(opened: AsyncDisposableStack, app: string, { name, http }: Mode) {
+  const home = await mkdtemp(join(folder, 'home-'))
+  const env = http === '2' ? {} : { CERT: '' }
+  let server = await start(app, env, home)
+  opened.defer(() => server.kill())
+  const { address } = server
+  const window = await openWindow(opened, `${address}/?mode=${name}#question`)
+  const protocol = await window.run(
+    () => (performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming).nextHopProtocol,
+  )
+  assert.equal(protocol, connections[http].alpn)
+
+  const restart = async () => {
+    await server.kill()
+    server = await start(app, { ...env, PORT: new URL(address).port }, home)
+  }
+  const sleep = async () => {
+    await window.freeze(true)
+    const before = await stored(address)
+    await restart()
+    while ((await stored(address)) < before + 200);
+    await window.freeze(false)
+  }
+  const faults = [
+    { at: 300, happens: restart },
+    { at: 1000, happens: sleep },
+  ]
+  let [shown, reloads] = [0, 0]
+  for (;;) {
+    const least = Math.min(shown + 50, tokens.length)
+    const found = await window.page.waitForFunction(
+      shownOnce,
+      { polling: 'mutation', timeout: 60_000 },
+      ...([wholeAnswer, least] as const),
+    )
+    const text = (await found.jsonValue())?.shown ?? ''
+    assert.ok(wholeAnswer.startsWith(text), `after ${shown} tokens: …${text.slice(-200)}`)
+    if (text === wholeAnswer) return reloads
+    shown = text.split(' ').length - 1
+    if (shown >= (faults[0]?.at ?? tokens.length)) await faults.shift()?.happens()
+    else {
+      await window.page.reload()
+      reloads += 1
+    }
+  }
+}
+
+/** How many messages the example's server has. */
+async function stored(address: string): Promise<number> {
+  const client = connectHttp('1.1', address, null)
+  const { body } = await client.ask({ path: '/realtime/channels/answer.question?after=newest' })
+  const { cursor } = JSON.parse(await textOf(body))
+  client.close()
+  return parseCursor(cursor)?.seq ?? 0
+}
+
+describe('an answer of 2,000 tokens survives reloads, two killed servers and sleep, to the byte', {
+  concurrency: 3,
+}, () => {
+  let app: string
+  before(async () => {
+    app = await install('token-stream')
+  })
+  for (const mode of modes)
+    test(mode.name, { timeout: 120_000 }, async (t) => {
+      await using opened = new AsyncDisposableStack()
+      t.diagnostic(`${await readAnswer(opened, app, mode)} reloads`)
+    })
+})

@@ -1,0 +1,123 @@
+// "Compare here": every mode gets a figure or a reason, and a link shows the same.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Mode, modes } from '../../server/wire/modes.ts'
+import { type BrowserWindow, until } from '../browser/browser.ts'
+import { shown } from './page.ts'
+import { browserModes, openStage, type Stage, untilOpen } from './stage.ts'
+
+const [mode] = modes as readonly [Mode, ...Mode[]]
+
+let stage: Stage
+before(async () => {
+  stage = await openStage()
+})
+after(() => stage.close())
+
+async function openView(rounds: number, view = 'compare'): Promise<BrowserWindow> {
+  const window = await stage.browser.newWindow()
+  await window.open(`${stage.server.origin[mode.http]}/d/measured?record&view=${view}&rounds=${rounds}`)
+  await untilOpen(window, mode)
+  return window
+}
+
+interface RowShown {
+  readonly mode: string
+  readonly figure: string
+  readonly note: string
+}
+
+function rowsShown(): RowShown[] {
+  const textOf = (row: Element, part: string) => row.querySelector(`.comparison-${part}`)?.textContent ?? ''
+  return Array.from(document.querySelectorAll('.comparison-rows > li:has(.comparison-mode)'), (row) => ({
+    mode: textOf(row, 'mode'),
+    figure: textOf(row, 'figure'),
+    note: textOf(row, 'note'),
+  }))
+}
+
+/** The address of the page's result. */
+async function measured(window: BrowserWindow): Promise<string> {
+  await window.click('.comparison-start')
+  const link = () => document.querySelector<HTMLAnchorElement>('.comparison-link')?.href ?? ''
+  await until(async () => (await window.run(link)) !== '', 'the comparison does not end', 90_000)
+  return window.run(link)
+}
+
+test('every mode has a median or a reason, a link shows the same, and no page’s log has grown', async () => {
+  const window = await openView(2)
+  const cursor = () =>
+    fetch('/d/measured').then(async (page) => /"cursor":"([^"]+)"/.exec(await page.text())?.[1])
+  const before = await window.run(cursor)
+  const address = await measured(window)
+  assert.equal(await window.run(cursor), before)
+
+  const rows = await window.run(rowsShown)
+  assert.deepEqual(rows.map(({ mode: label }) => label).sort(), modes.map(({ label }) => label).sort())
+  for (const { name, label } of modes) {
+    const row = rows.find((one) => one.mode === label)
+    if (browserModes.some((one) => one.name === name)) {
+      assert.match(row?.figure ?? '', /^[\d.]+ ms/, name)
+      assert.match(row?.note ?? '', /\d arrived/, name)
+    } else assert.match(row?.note ?? '', /Not supported by this browser/, name)
+  }
+  const verdict = await window.run(shown, '.comparison-verdict')
+  assert.match(verdict, /^(The fastest:|Undecided between) /)
+  for (const { label } of modes.filter((one) => !browserModes.includes(one)))
+    assert.ok(verdict.endsWith(`Without a figure: “${label}”.`), verdict)
+  const network = await window.run(shown, '.comparison-findings')
+  for (const words of [/HTTP\/2 arrives\./, /Streams flow/, /WebSockets get through/])
+    assert.match(network, words)
+  const choice = await window.run(shown, '.comparison-findings + p')
+  assert.match(
+    choice,
+    /^Best choice for everyone on this network: .*, because it works in every browser, it delivers at once/,
+  )
+
+  const reader = await stage.browser.newWindow()
+  await reader.open(address)
+  await until(async () => (await reader.run(rowsShown)).length > 0, 'the link shows no result')
+  assert.deepEqual(await reader.run(rowsShown), rows)
+  assert.match(await reader.run(shown, '.comparison-verdict'), /^Measured elsewhere: \w+ \d+, .*\d\d:\d\d\./)
+  assert.ok((await reader.run(shown, '.comparison-verdict')).endsWith(verdict))
+
+  await window.click('.mode-button')
+  for (const { mode: label, figure } of rows) {
+    const median = /^[\d.]+ ms/.exec(figure)?.[0]
+    const items = await window.run(() =>
+      Array.from(document.querySelectorAll('.mode-label'), ({ textContent }) => textContent),
+    )
+    if (median)
+      assert.ok(
+        items.some((item) => item?.startsWith(label) && item.endsWith(` ${median}`)),
+        label,
+      )
+  }
+  await window.close()
+  await reader.close()
+})
+
+test('the mode menu leads to the comparison, and a row’s button switches to its mode', async () => {
+  const window = await openView(1, 'editor')
+  await window.click('.mode-button')
+  await window.click('.mode-view[href*="view=compare"]')
+  await until(() => window.run(() => document.querySelector('#comparison') !== null), 'the view is not shown')
+  await measured(window)
+  const other = modes.find(({ uplink }) => uplink === 'socket') as Mode
+  await window.click(`.comparison-use [aria-label="Use this: ${other.label}"]`)
+  await untilOpen(window, other)
+  await window.close()
+})
+
+test('a damaged link is refused with a sentence', async () => {
+  const window = await stage.browser.newWindow()
+  await window.open(`${stage.server.origin[mode.http]}/d/measured?record&view=compare#compared=1~x`)
+  await untilOpen(window, mode)
+  assert.match(await window.run(shown, '.comparison-fault'), /^This link carries no readable result/)
+  await window.close()
+})
+
+test('no policy violations and no other errors occurred', async () => {
+  assert.deepEqual(await stage.browser.consoleMessages(), [])
+})

@@ -1,0 +1,221 @@
+// The views in real windows: each alone, the reader's unit, and the history by keyboard.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, before, test } from 'node:test'
+import { testConfig } from '../../server/testing.ts'
+import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
+import { type BrowserWindow, until } from '../browser/browser.ts'
+import { bannerText, shown } from './page.ts'
+import { browserName, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
+
+/** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
+const keys = { left: '\uE012', right: '\uE014', tab: '\uE004' }
+
+const [mode] = modes as readonly [Mode, ...Mode[]]
+
+let stage: Stage
+before(async () => {
+  stage = await openStage({ sensor: { ...testConfig.sensor, source: 'simulated', rateHz: 4 } })
+})
+after(() => stage.close())
+afterEach(() => stage.closeWindows())
+
+async function openView(query: string): Promise<BrowserWindow> {
+  const window = await stage.browser.newWindow()
+  await window.open(`${stage.server.origin[mode.http]}/?record&${query}`)
+  await untilOpen(window, mode)
+  return window
+}
+
+function sides(): { document: boolean; wind: boolean; current: string | undefined; query: string } {
+  return {
+    document: document.querySelector('#document') !== null,
+    wind: document.querySelector('#wind') !== null,
+    current: document.querySelector('.views [aria-current]')?.textContent ?? undefined,
+    query: location.search,
+  }
+}
+
+test('each view shows its parts of the service', async () => {
+  for (const [view, hasDocument, hasWind] of [
+    ['all', true, true],
+    ['editor', true, false],
+    ['wind', false, true],
+  ] as const) {
+    const window = await openView(`view=${view}`)
+    const { document, wind, current } = await window.run(sides)
+    assert.deepEqual(
+      { document, wind, current: current?.toLowerCase() },
+      { document: hasDocument, wind: hasWind, current: view },
+    )
+    await window.close()
+  }
+})
+
+test('the switch changes views without a reload, and shows what was typed meanwhile', async () => {
+  const writer = await openView('channel=views')
+  const reader = await openView('channel=views&view=wind')
+  await reader.run(() => {
+    Object.assign(globalThis, { wasHere: true })
+  })
+  await writer.click('#document')
+  await writer.type('nobody looks')
+  await reader.click('.views .view-link:first-child')
+  await untilShows(reader, 'nobody looks')
+  assert.equal(await reader.run(() => 'wasHere' in globalThis), true)
+  assert.equal((await reader.run(sides)).query, '?record=')
+
+  // After switching back and forth, the reader can write too.
+  await reader.click('.views .view-link:last-child')
+  await reader.click('.views .view-link:nth-child(2)')
+  await untilShows(reader, 'nobody looks')
+  await reader.click('#document')
+  await reader.type('I do: ')
+  await until(async () => /I do: /.test(await writer.run(shown, '#document')), "the reader's text is lost")
+})
+
+test('an unknown view shows everything, and says so until dismissed', async () => {
+  const window = await openView('view=winds&transport=banana')
+  const { document, wind } = await window.run(sides)
+  assert.deepEqual({ document, wind }, { document: true, wind: true })
+  assert.match(
+    await window.run(bannerText),
+    /no view “winds”.*all, editor, wind, overview, history, compare and monitor/,
+  )
+  assert.match(await window.run(bannerText), /no transport “banana”.*This window uses SSE \+ XHR, HTTP\/2\./)
+  await window.click('.notice .button')
+  await until(async () => !/winds|banana/.test(await window.run(bannerText)), 'the notice stayed')
+})
+
+test('the unit applies everywhere, after a reload and in the next window', async () => {
+  const window = await openView('view=wind')
+  const shown = () =>
+    Array.from(
+      document.querySelectorAll('.plot-name, .history-words'),
+      ({ textContent }) => textContent,
+    ).join()
+  const isKnots = async (where: BrowserWindow) => /\bkn\b.*Speed, knots/.test(await where.run(shown))
+  await until(async () => /m\/s.*Speed, m\/s/.test(await window.run(shown)), 'no speed has a unit')
+  await window.run(() => {
+    const select = document.querySelector('select')
+    if (!select) throw new Error('There is no choice of units.')
+    select.value = 'N'
+    select.dispatchEvent(new Event('change', { bubbles: true }))
+  })
+  await until(() => isKnots(window), 'the unit did not change')
+  await window.reload()
+  await untilOpen(window, mode)
+  await until(() => isKnots(window), 'the unit did not survive a reload')
+  const next = await openView('')
+  await until(() => isKnots(next), 'the next window has another unit')
+})
+
+test('the history follows the keyboard, and describes the moment at its cursor', async () => {
+  const window = await openView('view=wind')
+  const checked = () => document.querySelector<HTMLInputElement>('.segment input:checked')?.value
+  await window.run(() => document.querySelector<HTMLInputElement>('.segment input:checked')?.focus())
+  await window.key(keys.left)
+  assert.equal(await window.run(checked), '1')
+  await until(
+    async () => / to .* mean /.test(await window.run(shown, '.history-words')),
+    'there is no summary',
+  )
+
+  await window.key(keys.tab)
+  await window.key(keys.left)
+  await until(
+    async () => /\d\d:\d\d:\d\d {2}/.test(await window.run(shown, '.history-words')),
+    'there is no moment at the cursor',
+  )
+  const spoken = () => document.querySelector('.history-plots')?.getAttribute('aria-valuetext')
+  assert.match((await window.run(spoken)) ?? '', /\d\d:\d\d:\d\d {2}/)
+  await window.key(keys.right)
+})
+
+test('the dial is drawn, and has a text alternative', async () => {
+  const window = await openView('view=wind')
+  const label = () => document.querySelector('.dial [role=img]')?.getAttribute('aria-label')
+  await until(
+    async () => /^Wind dial: (calm|\d)/.test((await window.run(label)) ?? ''),
+    'the dial has no text alternative',
+  )
+  const painted = () =>
+    Array.from(document.querySelectorAll<HTMLCanvasElement>('.dial canvas, .plot canvas'), (canvas) => {
+      const { data } = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height) ?? {
+        data: [],
+      }
+      return data.some((value) => value > 0)
+    }).join()
+  await until(async () => (await window.run(painted)) === 'true,true,true,true', 'a dial or a plot is empty')
+  assert.match(await window.run(shown, '.wind-source'), /Simulated/)
+})
+
+test('header and menu name the mode in use, and why this browser cannot run a mode', async () => {
+  const window = await stage.browser.newWindow()
+  await window.open(`${stage.server.origin['2']}/?record&transport=streaming`)
+  const canStream = browserName === 'chromium'
+  const used = canStream ? 'streaming/2' : 'sse/2'
+  await untilOpen(window, modeNamed(used) ?? mode)
+  const isNamed = async () =>
+    (await window.run(shown, '.mode-name')) ===
+    (canStream ? 'SSE + streamed uplink, HTTP/2' : 'SSE + XHR, HTTP/2')
+  await until(isNamed, 'the header does not name the mode in use')
+  await window.click('.mode-button')
+  const item = () => {
+    const streaming = document.querySelector('[data-mode="streaming/2"]')
+    return {
+      checked: document.querySelector('[role=menuitemradio][aria-checked=true]')?.getAttribute('data-mode'),
+      isOff: streaming?.getAttribute('aria-disabled'),
+      words: streaming?.textContent ?? '',
+    }
+  }
+  const { checked, isOff, words } = await window.run(item)
+  assert.deepEqual({ checked, isOff }, { checked: used, isOff: String(!canStream) })
+  assert.equal(/Not available here\. This browser cannot stream a request\./.test(words), !canStream)
+  if (!canStream) {
+    await window.click('[data-mode="streaming/2"]')
+    assert.equal((await window.run(item)).checked, used, 'the menu closed')
+  }
+})
+
+test('a large screen is used, with lines of a readable length', async () => {
+  const window = await openView('channel=large')
+  await window.click('#document')
+  await window.type('wide '.repeat(60))
+  const measured = () => {
+    const text = document.querySelector('#document p')
+    const range = document.createRange()
+    if (text?.firstChild) range.selectNodeContents(text)
+    const [first] = range.getClientRects()
+    const size = text ? Number.parseFloat(getComputedStyle(text).fontSize) : 1
+    const sides = [...document.querySelectorAll('.desk-main, .desk-beside')].map((part) =>
+      part.getBoundingClientRect(),
+    )
+    return {
+      used:
+        (Math.max(...sides.map(({ right }) => right)) - Math.min(...sides.map(({ left }) => left))) /
+        innerWidth,
+      lineInLetters: (first?.width ?? 0) / size / 0.45,
+      overflow: document.documentElement.scrollWidth - innerWidth,
+    }
+  }
+  for (const width of [1900, 1920, 2240, 2400, 2560]) {
+    await window.resize(width, 1080)
+    const { used, lineInLetters, overflow } = await window.run(measured)
+    assert.ok(used > 0.85, `${width} px: ${used} of the width is used`)
+    assert.ok(lineInLetters > 60 && lineInLetters < 90, `${width} px: lines of ${lineInLetters} letters`)
+    assert.ok(overflow <= 0, `${width} px: ${overflow} px too wide`)
+  }
+  await window.close()
+  for (const view of ['wind', 'overview', 'history', 'compare', 'monitor']) {
+    const other = await openView(`view=${view}`)
+    await other.resize(2560, 1080)
+    const { used } = await other.run(measured)
+    assert.ok(used > 0.85, `${view}: ${used} of the width is used`)
+    await other.close()
+  }
+})
+
+test('no policy violations and no other errors occurred', async () => {
+  assert.deepEqual(await stage.browser.consoleMessages(), [])
+})
