@@ -22,15 +22,7 @@ import {
   windowsAtServer,
   writeHtml,
 } from './page.ts'
-import {
-  browserModes,
-  browserName,
-  openStage,
-  type Stage,
-  untilOpen,
-  untilShows,
-  webFolder,
-} from './stage.ts'
+import { browserModes, openStage, type Stage, untilOpen, untilShows, webFolder } from './stage.ts'
 
 /** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
 const keys = { up: '\uE013', enter: '\uE007' }

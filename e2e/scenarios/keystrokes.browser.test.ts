@@ -1,0 +1,51 @@
+// The keystroke scenario as a user runs it: a small run from the command line to the report.
+
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
+import { startLab } from '../lab/testing.ts'
+import { readCompressed } from '../report/render.ts'
+
+const allStages =
+  'Input → sent; Way up; Read, checked; Waits for its commit; Numbered, stored; Written to all; Way down; Applied; Painted'
+const bareStages = allStages.replace('stored; Written', 'stored … Written').replace('; Painted', '')
+
+test('a small run of both editors with their bare peer ends with nothing lost and a complete report', async (t) => {
+  const out = join(temporaryFolder(t), 'report')
+  const run = startLab(
+    t,
+    'keystrokes --sessions 1 --keys 3 --blocks 1 --windows 2 --warmup 1 --peers bare --editor shared,mirror --modes sse/2,websocket/1.1',
+    '--out',
+    out,
+  )
+  const [code] = await run.ended
+  assert.equal(code, 0, run.said())
+
+  const summary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
+  assert.equal(summary.scenario, 'keystrokes')
+  assert.equal(summary.sessions, 1)
+  assert.match(summary.command, /^npm run lab -- keystrokes --sessions 1 --keys 3 /)
+  const names = ['sse/2', 'websocket/1.1'].flatMap((mode) => [
+    `${mode} shared`,
+    `${mode} mirror`,
+    `bare:${mode}`,
+  ])
+  assert.deepEqual(summary.modes.map(({ mode }: { mode: string }) => mode).sort(), names.sort())
+  for (const mode of summary.modes) {
+    assert.deepEqual(
+      [mode.n, mode.expected, mode.lost, mode.duplicated, mode.reordered],
+      [6, 6, 0, 0, 0],
+      mode.mode,
+    )
+    assert.ok(mode.meanMs > 0 && mode.serverRssBytes > 0, mode.mode)
+    // For each message, in the order it passes them; a bare relay stores nothing.
+    const stages = mode.path.map(({ stage }: { stage: string }) => stage).join('; ')
+    assert.equal(stages, mode.mode.startsWith('bare') ? bareStages : allStages, mode.mode)
+  }
+  const csv = await readCompressed(join(out, 'samples.csv.gz'))
+  assert.equal(csv.trim().split('\n').length, 1 + 6 * 6)
+  assert.match(await readFile(join(out, 'report.html'), 'utf8'), /<!doctype html>/i)
+  assert.match(await readFile(join(out, 'report.md'), 'utf8'), /Table 1/)
+})
