@@ -1,5 +1,6 @@
 // The test suite in three tiers: `npm run check`, `npm test` and `npm run test:all`.
 
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +36,8 @@ export async function runSuite(argv, tier) {
   // Tests of the server's program and of the lab also serve the built page.
   if (files.some(isProgramTest)) await ensureBuilt()
   const isSound = words.length > 0 || (await check())
-  const code = await inRunFolder((folder) => runTests(files, options, { ...programs, TMPDIR: folder }))
+  const env = { ...programs, ...(tier === 'all' && { CROSSWIND_SEED: seedOfRun() }) }
+  const code = await inRunFolder((folder) => runTests(files, options, { ...env, TMPDIR: folder }))
   return isSound ? code : 1
 }
 
@@ -88,6 +90,14 @@ async function check() {
       isSound = false
     }
   return isSound
+}
+
+/** From the commit, so that each tries other cases and any can be repeated. */
+function seedOfRun(given = process.env.CROSSWIND_SEED) {
+  const { stdout } = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' })
+  const seed = given || String(Number.parseInt(stdout?.slice(0, 7) || '1', 16))
+  process.stdout.write(`  seed ${seed} (CROSSWIND_SEED)\n`)
+  return seed
 }
 
 /** Everything that a run leaves behind, also browsers that were killed, is in one folder. */

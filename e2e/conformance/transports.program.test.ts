@@ -13,12 +13,15 @@ before(async () => {
 })
 after(() => server?.close())
 
-for (const mode of modes)
-  describe(mode.name, () => {
-    testTransportContract(mode, () => {
-      if (!server) throw new Error('The server has not started.')
-      const { origin, ca } = server
-      return { origin: origin[mode.http], ca, maxMessageBytes: 64 * 1024, editor: 'shared' }
+// The tests wait more than they work.
+describe('each mode', { concurrency: 3 }, () => {
+  for (const mode of modes)
+    describe(mode.name, { concurrency: 1 }, () => {
+      testTransportContract(mode, () => {
+        if (!server) throw new Error('The server has not started.')
+        const { origin, ca } = server
+        return { origin: origin[mode.http], ca, maxMessageBytes: 64 * 1024, editor: 'shared' }
+      })
+      testServerContract(mode)
     })
-    testServerContract(mode)
-  })
+})
