@@ -15,7 +15,7 @@ import { type Line, textOf } from './rich-text.ts'
 const packages = join(import.meta.dirname, '../../node_modules')
 
 const readmes =
-  'axios koa koa-static koa-websocket @koa/router ws yjs zod jose jsdom jstat morphdom parse5 prom-client react react-dom selenium-webdriver serialport vite fast-diff medium-editor react-medium-editor puppeteer-core axe-core engine.io socket.io socketcluster-client micromark mdast-util-to-markdown mdast-util-gfm html-encoding-sniffer engine.io-client'.split(
+  'axios koa koa-static koa-websocket @koa/router ws yjs zod jose jsdom morphdom parse5 prom-client react react-dom selenium-webdriver serialport vite fast-diff medium-editor react-medium-editor puppeteer-core axe-core engine.io socket.io socketcluster-client micromark mdast-util-to-markdown mdast-util-gfm html-encoding-sniffer engine.io-client'.split(
     ' ',
   )
 
@@ -24,7 +24,6 @@ const pages = [
     (name) => `medium-editor/demo/${name}.html`,
   ),
   'medium-editor/demo/auto-link.html',
-  'jstat/doc/assets/template.html',
   'bintrees/examples/client.html',
   'tdigest/example.html',
 ]
