@@ -32,6 +32,8 @@ const commands = {
     process.stdout.write(`  The packages are in ${await pack()}.\n`)
     return 0
   },
+  /** The packages' public types, in docs/api. */
+  api: (words) => launchProgram(['scripts/api-report.mjs', ...words]),
   /** Types, lint and the tests of a tier; words select test files by path. */
   check: (words) => runSuite(words, 'check'),
   test: (words) => runSuite(words, 'test'),

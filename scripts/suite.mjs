@@ -80,6 +80,7 @@ async function check() {
   let isSound = true
   for (const [name, program, ...args] of [
     ['types', 'tsc', '--noEmit', '--project', '.'],
+    ['public types', 'node', 'scripts/api-report.mjs', '--check'],
     ['lint', 'biome', 'check'],
   ])
     try {

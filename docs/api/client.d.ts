@@ -1,0 +1,714 @@
+// The types of @crosswind/client, written by `npm run api`.
+
+declare class BusyError extends Error {
+  readonly retryAfterMs: number;
+  constructor(sentence: string, retryAfterMs: number);
+}
+declare class Connection {
+  #private;
+  readonly mode: LinkMode;
+  readonly opening: Watched;
+  constructor(transport: WebTransport, opening: Watched, timers: Timers);
+  get uplink(): Omit<OpenTransport, 'close'>;
+  isStale(): boolean;
+  abandon(code: Closing['code'], sentence: string): void;
+  leave(): void;
+}
+declare class Crosswind {
+  #private;
+  constructor(base: string, options: OverOptions);
+  get state(): ConnectionState;
+  channel<Data>(name: string, { from }?: {
+    readonly from?: string;
+  }): Room<Data>;
+  follow(name: string, follower: Follower): Following;
+  on(_event: 'state', listener: (state: ConnectionState) => void): Off;
+  switch(name: string): void;
+  close(): void;
+}
+declare class CrosswindProvider {
+  #private;
+  readonly doc: Y.Doc;
+  readonly awareness: Awareness;
+  readonly url: string;
+  readonly roomname: string;
+  shouldConnect: boolean;
+  refused: RefusedError | null;
+  constructor(url: string | URL, roomname: string, doc: Y.Doc, options?: ProviderOptions);
+  get synced(): boolean;
+  get unsaved(): number;
+  get saved(): boolean;
+  whenSaved(): Promise<void>;
+  connect(): void;
+  disconnect(): void;
+  destroy(): void;
+  on<Event extends EventName>(event: Event, listener: Listener<Event>): void;
+  once<Event extends EventName>(event: Event, listener: Listener<Event>): void;
+  off<Event extends EventName>(event: Event, listener: Listener<Event>): void;
+}
+declare class DocumentDraft extends OutboxDraft implements UnstoredDraft {
+  #private;
+  readonly cursor: string | null;
+  edits: number;
+  kept: number;
+  isSaved: boolean;
+  wasSaved: boolean;
+  isOver: boolean;
+  isRenamed: boolean;
+  wasSent: boolean;
+  constructor({ draft, cursor, edits }: UnstoredDraft, merging: Merging | null);
+  leave(): void;
+  join(update: UpdateBody): void;
+  complete(): void;
+}
+declare class DocumentOutbox extends Outbox<DocumentDraft> {
+  #private;
+  constructor(options: DocumentOutboxOptions, listener: OutboxListener);
+  get state(): OutboxState;
+  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null;
+  has(id: string): boolean;
+  adopt(left: readonly UnstoredDraft[]): void;
+  disconnect(): void;
+  flush(): void;
+  close(): void;
+  protected queued(draft: Draft, cursor: string | null): DocumentDraft;
+  protected add(added: DocumentDraft): boolean;
+  protected unstored(): DocumentDraft[];
+  protected append(queued: DocumentDraft): void;
+  protected answered(queued: DocumentDraft, answer: Stored | RefusedError): void;
+  protected remove(queued: DocumentDraft): void;
+  protected changed(): void;
+}
+declare class DraftStore {
+  #private;
+  constructor(parts: DraftStoreParts);
+  write(added: readonly UnstoredDraft[], removed: readonly string[]): Promise<boolean>;
+  look(): Promise<void>;
+  close(): Promise<void>;
+}
+declare class Http {
+  #private;
+  constructor(base: string, signal: AbortSignal, timeoutMs: number, { send }?: {
+    readonly send: Send;
+  });
+  get<Answer>(path: string): Promise<{
+    readonly answer: Answer;
+    readonly receivedAt: number;
+  }>;
+  post<Answer>(path: string, content?: object): Promise<Answer | null>;
+}
+declare class HttpError extends Error {
+  readonly name = "HttpError";
+  readonly status: number;
+  readonly code: string;
+  readonly retryAfterMs: number | null;
+  constructor({ status, text }: Pick<Reply, 'status' | 'text'>);
+}
+declare class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
+  #private;
+  readonly outbox: Drafts;
+  constructor(options: LinkOptions<Drafts>, listener: LinkListener);
+  open(cursor?: string | null): void;
+  get cursor(): string | null;
+  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null;
+  read(channels: readonly string[]): void;
+  setAwareness(report: AwarenessReport, isKnown?: boolean): void;
+  switchMode(next: LinkMode): void;
+  rest(): void;
+  wake(by: WakeUp): void;
+  offline(): void;
+  hide(): void;
+  close(): void;
+}
+declare class LinkClock {
+  #private;
+  constructor(timers: Timers, random: Random, onChange: () => void);
+  get reading(): ClockReading | null;
+  whenDue(message: Message, receivedAt: number): number;
+  askOver(connection: Pick<Connection, 'uplink' | 'opening'> | null): void;
+  rest(): void;
+  wake(isVisible: boolean): void;
+  take({ sent, received, at }: ClockAnswer, returnedAt: number): void;
+}
+declare class Outbox<Queued extends OutboxDraft = OutboxDraft> {
+  #private;
+  protected readonly options: OutboxOptions;
+  protected readonly listener: OutboxListener;
+  protected readonly queue: SendQueue<Queued>;
+  protected isClosed: boolean;
+  constructor(options: OutboxOptions, listener: OutboxListener);
+  get state(): OutboxState;
+  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null;
+  connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void;
+  disconnect(): void;
+  flush(): void;
+  close(): void;
+  protected queued(draft: Draft, _cursor: string | null): Queued;
+  protected add(added: Queued): boolean;
+  protected unstored(): Queued[];
+  protected append(queued: Queued): void;
+  protected remove({ draft }: Queued): void;
+  protected answered(queued: Queued, answer: Stored | RefusedError): void;
+  protected changed(): void;
+  protected nextId(): string;
+}
+declare class OutboxDraft extends QueuedDraft {
+  bytes: number;
+  constructor(draft: Draft);
+}
+declare class QueuedDraft {
+  readonly draft: Draft;
+  state: 'waiting' | 'under way' | 'stored' | 'refused' | 'superseded';
+  leavesAt: number;
+  constructor(draft: Draft);
+  get isFinal(): boolean;
+  leave(): void;
+}
+declare class RefusedError extends Error {
+  readonly name = "RefusedError";
+  readonly code: string;
+  constructor(code: string, sentence: string);
+}
+declare class SendQueue<Queued extends QueuedDraft = QueuedDraft> {
+  #private;
+  readonly drafts: Map<string, Queued>;
+  constructor(timers: Timers, onAnswer: (queued: Queued, answer: Stored | RefusedError) => void);
+  get isConnected(): boolean;
+  connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void;
+  disconnect(): void;
+  sendMore(): void;
+}
+declare const browser: Platform;
+declare const browserTimers: Timers;
+declare const byeCodes: {
+  readonly draining: 1012;
+  readonly failed: 1011;
+  readonly overflow: 4001;
+  readonly silent: 4002;
+  readonly expired: 4003;
+  readonly replaced: 4004;
+};
+declare const httpVersions: readonly ['2', '1.1'];
+declare const longPolling: ChosenTransport;
+declare const newKey: () => string;
+declare const polling: ChosenTransport;
+declare const programs: Platform;
+declare const shareHere: (share: Share) => Share;
+declare const shareNames: readonly ['auto', 'browser', 'none'];
+declare const sse: ChosenTransport;
+declare const streaming: ChosenTransport;
+declare const transportNames: readonly ['sse', 'websocket', 'long-polling', 'polling', 'streaming'];
+declare const transportsByName: Readonly<Record<TransportName, ChosenTransport>>;
+declare const websocket: ChosenTransport;
+declare function asClosing(error: unknown): Closing;
+declare function askClock({ base, query, onFrame }: Pick<Opening, 'base' | 'query' | 'onFrame'>, platform?: {
+  readonly send: Send;
+}): void;
+declare function connect(url: string | URL, options?: ConnectOptions): Crosswind;
+declare function connectOver(url: string | URL, options: OverOptions): Crosswind;
+declare function fingerprintOf(key: string): Promise<string>;
+declare function keptDrafts({ user, onRefused }: DraftsOptions): Keeping;
+declare function lackingTransports(): Partial<Record<TransportName, string>>;
+declare function limitToSlots(real: Transports, locks?: Pick<LockManager, 'request'> | null): Transports;
+declare function newName(prefix: string): string;
+declare function now(): number;
+declare function openDraftDatabase(factory: () => IDBFactory, name?: string): DraftDatabase;
+declare function openEventsBy(follow: Follow): Platform['openEvents'];
+declare function shareTransports(real: Transports, share: Share, openWorker?: OpenWorker): Transports;
+declare function sharedConnection({ user, worker }: SharingOptions): Sharing;
+declare function transportsOver(platform: Platform | undefined, transports: readonly WebTransport[]): Transports;
+declare function watchWakeUps(document: EventTarget & Pick<Document, 'visibilityState'>, window: EventTarget, link: Sleeper): void;
+declare function whenDue({ acceptedAt }: Pick<Message, 'acceptedAt'>, receivedAt: number, offsetMs?: number): number;
+declare namespace connect_d_exports {
+  export { ConnectOptions, ConnectionState, Crosswind, Follower, Following, Keeping, OverOptions, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
+}
+declare namespace drafts_d_exports {
+  export { DraftsOptions, LeftMessage, keptDrafts };
+}
+declare namespace engine_d_exports {
+  export { BusyError, Closing, Connection, DocumentOutbox, DocumentOutboxOptions, DraftStore, Fall, Http, HttpError, LeftDrafts, Link, LinkClock, LinkListener, LinkOptions, LinkState, OpenTransport, Opening, OutboxState, Platform, RefusedError, Send, Transports, UnstoredDraft, WebTransport, asClosing, askClock, browser, browserTimers, fingerprintOf, lackingTransports, limitToSlots, newKey, newName, now, openDraftDatabase, openEventsBy, shareHere, shareTransports, transportsByName, transportsOver, watchWakeUps, whenDue };
+}
+declare namespace share_d_exports {
+  export { SharingOptions, sharedConnection };
+}
+declare namespace yjs_d_exports {
+  export { CrosswindProvider, ProviderOptions };
+}
+export { connect_d_exports as ".", connect_d_exports as "./browser", drafts_d_exports as "./drafts", engine_d_exports as "./engine", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", yjs_d_exports as "./yjs" };
+import * as Y from "yjs";
+import { Awareness } from "y-protocols/awareness";
+interface AwarenessFrame<State = unknown> {
+  readonly type: 'awareness';
+  readonly channel: string;
+  readonly windows: readonly {
+    readonly window: string;
+    readonly state: State | null;
+  }[];
+  readonly whole?: true;
+}
+interface AwarenessReport {
+  readonly state: unknown;
+  readonly window?: string;
+  readonly channel?: string;
+}
+interface Axes {
+  readonly u: number;
+  readonly v: number | null;
+}
+interface Beat {
+  readonly type: 'heartbeat';
+  readonly windows?: Readonly<Record<string, number>>;
+}
+interface Bodies {
+  edit: EditBody;
+  update: UpdateBody;
+  title: TitleBody;
+  versions: VersionsBody;
+  deletion: DeletionBody;
+  erasure: ErasureBody;
+  reading: ReadingBody;
+  sensor: SensorBody;
+  overview: OverviewBody;
+  probe: ProbeBody;
+  json: JsonBody;
+}
+interface Bye {
+  readonly type: 'bye';
+  readonly code: ByeCode;
+  readonly message: string;
+  readonly retryAfterMs: number;
+}
+interface ChosenTransport extends WebTransport {
+  readonly modes: readonly TransportMode[];
+}
+interface ClockAnswer {
+  readonly type: 'clock';
+  readonly sent: number;
+  readonly received: number;
+  readonly at: number;
+}
+interface ClockReading {
+  readonly offsetMs: number;
+  readonly boundMs: number;
+}
+interface Closing {
+  readonly code: 'lost' | 'unsupported' | 'full' | 'refused' | 'uninvited' | ByeCode;
+  readonly sentence: string;
+  readonly retryAfterMs: number | null;
+}
+interface ConnectOptions {
+  readonly modes?: readonly string[];
+  readonly origins?: Readonly<Partial<Record<HttpVersion, string>>>;
+  readonly token?: () => string | Promise<string>;
+  readonly platform?: Platform;
+  readonly share?: Sharing;
+  readonly drafts?: Keeping;
+}
+interface ConnectionState {
+  readonly mode: string;
+  readonly status: LinkState['state'];
+  readonly pending: number;
+  readonly reason: string | null;
+}
+interface DeletionBody {
+  readonly deleted: boolean;
+}
+interface DocumentOutboxOptions extends OutboxOptions {
+  readonly store: Pick<DraftStore, 'write'> | null;
+  readonly merging: Merging | null;
+  readonly random: Random;
+}
+interface Draft<K extends Kind = Kind> {
+  readonly id: string;
+  readonly channel: string;
+  readonly kind: K;
+  readonly from: string;
+  readonly at: number;
+  readonly body: Bodies[K];
+}
+interface DraftDatabase {
+  readonly change: (added: readonly DraftRecord[], removed: readonly string[]) => Promise<void>;
+  readonly read: (channel: string | null) => Promise<readonly DraftRecord[]>;
+}
+interface DraftRecord extends UnstoredDraft {
+  readonly channel: string;
+  readonly window: string;
+  readonly order: number;
+}
+interface DraftStoreParts {
+  readonly database: DraftDatabase;
+  readonly locks: Locks | null;
+  readonly window: string;
+  readonly predecessor: string | null;
+  readonly channel: string | null;
+  readonly mayTake: boolean;
+  readonly news: Pick<BroadcastChannel, 'postMessage' | 'onmessage' | 'close'>;
+  readonly timers: Pick<Timers, 'now'>;
+  readonly onLeft: (left: LeftDrafts) => void;
+}
+interface DraftsOptions {
+  readonly user: string;
+  readonly onRefused?: (message: LeftMessage, error: RefusedError) => void;
+}
+interface EditBody extends Written {
+  readonly html: string;
+}
+interface ErasureBody {
+  readonly head: number;
+}
+interface Follower {
+  take(message: Message, cursor: string): void;
+  joined?(cursor: string): Promise<void>;
+  missed?(from: string, to: string): Promise<void>;
+  newLog?(): void;
+  end(): void;
+  refusal?: unknown;
+  readonly presence: {
+    heard(frame: AwarenessFrame, own: string): void;
+  };
+}
+interface Following {
+  mostUnderWay(): number;
+  page(after: string): Promise<Page>;
+  publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
+    readonly seq: number;
+  }>;
+  show(state: unknown): void;
+  leave(): void;
+}
+interface JsonBody {
+  readonly data: unknown;
+  readonly user?: string;
+  readonly digest?: string;
+}
+interface JsonMessage<Data> {
+  readonly id: string;
+  readonly channel: string;
+  readonly seq: number;
+  readonly cursor: string;
+  readonly from: string;
+  readonly user: string | undefined;
+  readonly data: Data;
+}
+interface Keeping {
+  readonly key: Promise<string>;
+  readonly outbox: (options: OutboxOptions, listener: OutboxListener, base: string) => LinkOutbox;
+}
+interface LeftDrafts {
+  readonly drafts: readonly UnstoredDraft[];
+  readonly isReload: boolean;
+}
+interface LeftMessage {
+  readonly id: string;
+  readonly channel: string;
+  readonly data: unknown;
+}
+interface LinkListener extends OutboxListener {
+  onState(state: LinkState): void;
+  onMessage(message: Message, receivedAt: number, dueAt: number): void;
+  onNewLog(): void;
+  onMissed?(from: string, to: string): void;
+  onPresence?(presence: Presence$1): void;
+  onAwareness(frame: AwarenessFrame): void;
+}
+interface LinkMode extends TransportMode {
+  readonly fallback: string | null;
+}
+interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
+  readonly window: string;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly outbox: (listener: OutboxListener) => Drafts;
+  readonly mode: LinkMode;
+  readonly modes: readonly LinkMode[];
+  readonly transports: Transports;
+  readonly baseFor: (http: HttpVersion) => string;
+  readonly polling?: Polling;
+  readonly proof: Iterable<[name: string, value: string]>;
+  readonly channels: readonly string[];
+  readonly clock?: typeof LinkClock;
+  readonly renewSession: (closing: Closing) => Promise<unknown>;
+}
+interface LinkState {
+  readonly state: 'opening' | 'open' | 'waiting';
+  readonly mode: string;
+  readonly wished: string;
+  readonly fall: Fall | null;
+  readonly spokenHttp: HttpVersion | null;
+  readonly reason: string | null;
+  readonly retryAt: number | null;
+  readonly repairs: number;
+  readonly clock: ClockReading | null;
+}
+interface Merging {
+  readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody;
+  readonly pauseMs: number;
+  readonly mostBytes: number;
+}
+interface Message<K extends Kind = Kind> extends Draft<K> {
+  readonly seq: number;
+  readonly acceptedAt: number;
+}
+interface NamedVersion {
+  readonly at: number;
+  readonly name: string;
+}
+interface OpenTransport {
+  readonly send: (draft: Draft) => Promise<Stored>;
+  readonly beat: (windows?: Beat['windows']) => void;
+  readonly askClock?: () => void;
+  readonly sendAwareness: (report: AwarenessReport) => void;
+  readonly close: () => void;
+}
+interface Opening {
+  readonly base: string;
+  readonly mode: LinkMode;
+  readonly query: URLSearchParams;
+  readonly polling?: Polling | undefined;
+  readonly onFrame: (frame: DownFrame, receivedAt: number) => void;
+  readonly onClose: (closing: Closing) => void;
+}
+interface OutboxListener {
+  onOutbox(outbox: OutboxState): void;
+  onStored(draft: Draft, seq: number): void;
+  onRefused(draft: Draft, sentence: string, code: string): void;
+  onSuperseded?(draft: Draft): void;
+  onRenamed?(id: string, draft: Draft): void;
+}
+interface OutboxOptions {
+  readonly window: string;
+  readonly bounds: {
+    readonly messages: number;
+    readonly bytes: number;
+  };
+  readonly timers: Timers;
+}
+interface OutboxState {
+  readonly unstored: number;
+  readonly kept: number;
+  readonly superseded: number;
+  readonly isFull: boolean;
+  readonly isSaved: boolean;
+}
+interface OverOptions extends ConnectOptions {
+  readonly transports: readonly ChosenTransport[];
+}
+interface OverviewBody {
+  readonly words: number | null;
+  readonly characters: number | null;
+  readonly editsLastMinute: number;
+  readonly editsEachSecond: readonly number[];
+  readonly edits: number;
+  readonly countedSince: number;
+  readonly wind: WindOverview | null;
+}
+interface Page {
+  readonly messages: readonly Message[];
+  readonly cursor: string;
+  readonly recovered: boolean;
+}
+interface Platform {
+  readonly send: Send;
+  readonly openEvents: (address: string) => Pick<EventSource, 'addEventListener' | 'close'>;
+  readonly openSocket: (address: string) => Pick<WebSocket, 'addEventListener' | 'removeEventListener' | 'send' | 'close' | 'readyState'>;
+  readonly fetch: (address: string, request: RequestInit) => Promise<Response>;
+}
+interface Polling {
+  readonly intervalMs: number;
+  readonly holdMs: number;
+}
+interface Presence {
+  readonly states: ReadonlyMap<string, unknown>;
+  on(event: 'change', listener: (states: Presence['states']) => void): Off;
+  set(state: unknown): void;
+}
+interface Presence$1 {
+  readonly type: 'presence';
+  readonly windows: number;
+  readonly channels?: Readonly<Record<string, number>>;
+  readonly browserHttp1Streams: number;
+}
+interface ProbeBody {
+  readonly text: string;
+}
+interface ProviderEvents {
+  status: [change: {
+    readonly status: 'connecting' | 'connected' | 'disconnected';
+  }];
+  sync: [isSynced: boolean];
+  synced: [isSynced: boolean];
+  'connection-close': [event: {
+    readonly reason: string;
+  } | null, provider: CrosswindProvider];
+  'connection-error': [error: unknown, provider: CrosswindProvider];
+  saved: [isSaved: boolean];
+  refused: [error: RefusedError];
+}
+interface ProviderOptions extends ConnectOptions {
+  readonly connect?: boolean;
+  readonly awareness?: Awareness;
+  readonly connection?: Crosswind;
+}
+interface ReadingBody {
+  readonly source: SensorSource;
+  readonly format: FrameFormat;
+  readonly raw: string;
+  readonly node: string | null;
+  readonly state: 'measured' | 'calm' | 'fault';
+  readonly directionDegrees: number | null;
+  readonly speed: number | null;
+  readonly unit: WindUnit;
+  readonly speedMetresPerSecond: number | null;
+  readonly axes: Axes | null;
+  readonly status: string;
+}
+interface Refused {
+  readonly type: 'refused';
+  readonly id: string | null;
+  readonly code: string;
+  readonly message: string;
+  readonly retryAfterMs?: number;
+}
+interface Reply {
+  readonly status: number;
+  readonly text: string;
+  readonly receivedAt: number;
+}
+interface Room<Data> {
+  readonly name: string;
+  readonly presence: Presence;
+  on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off;
+  publish(data: Data): Promise<{
+    readonly seq: number;
+  }>;
+  [Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void>;
+}
+interface RoomEvents<Data> {
+  readonly message: (message: RoomMessage<Data>) => void;
+  readonly gap: () => void;
+  readonly error: (error: unknown) => void;
+}
+interface SensorBody {
+  readonly source: SensorSource;
+  readonly state: 'connected' | 'silent' | 'garbled' | 'unplugged';
+  readonly sentence: string;
+  readonly note?: string;
+}
+interface Sharing {
+  readonly key: Promise<string>;
+  readonly over: (transports: Transports) => Transports;
+}
+interface SharingOptions {
+  readonly user: string;
+  readonly worker?: OpenWorker;
+}
+interface Sleeper {
+  wake(by: WakeUp): void;
+  offline(): void;
+  rest(): void;
+  hide(): void;
+  readonly outbox: {
+    flush(): void;
+  };
+}
+interface Stored {
+  readonly type: 'stored';
+  readonly id: string;
+  readonly seq: number;
+}
+interface Timers {
+  readonly now: Clock;
+  readonly later: (run: () => void, delayMs: number) => Cancel;
+}
+interface TitleBody {
+  readonly title: string;
+}
+interface TransportMode {
+  readonly name: string;
+  readonly transport: TransportName;
+  readonly http: HttpVersion;
+  readonly windowsPerBrowser: number | null;
+  readonly whenFull: string | null;
+  readonly isPush: boolean;
+  readonly mostUnderWay: number;
+  readonly joinsConnection: boolean;
+}
+interface UnstoredDraft {
+  readonly draft: Draft;
+  readonly cursor: string | null;
+  readonly edits: number;
+}
+interface UpdateBody extends Written {
+  readonly update: string;
+  readonly owners?: Readonly<Record<string, readonly number[]>>;
+}
+interface VersionsBody {
+  readonly versions: readonly NamedVersion[];
+}
+interface Watched extends Opening {
+  readonly windows?: () => Beat['windows'];
+}
+interface WebTransport {
+  readonly name: TransportName;
+  readonly open: (opening: Opening, platform?: Platform) => OpenTransport;
+  readonly lacks?: () => string | null;
+}
+interface Welcome {
+  readonly type: 'welcome';
+  readonly window: string;
+  readonly cursor: string;
+  readonly recovered: boolean;
+  readonly http: HttpVersion;
+  readonly heartbeatMs: number;
+}
+interface WindOverview {
+  readonly source: SensorSource;
+  readonly state: ReadingBody['state'] | null;
+  readonly status: string | null;
+  readonly readingAt: number | null;
+  readonly trouble: string | null;
+  readonly meanMetresPerSecond: number | null;
+  readonly meanDirectionDegrees: number | null;
+  readonly meanCoversSeconds: number;
+  readonly gustMetresPerSecond: number | null;
+  readonly gustCoversSeconds: number;
+}
+interface Written {
+  readonly digest?: string;
+}
+type ByeCode = keyof typeof byeCodes;
+type Cancel = () => void;
+type Clock = () => number;
+type DownFrame = Welcome | {
+  readonly type: 'message';
+  readonly message: Message;
+} | Stored | Refused | Presence$1 | AwarenessFrame | Bye | {
+  readonly type: 'omitted';
+  readonly count: number;
+} | {
+  readonly type: 'heartbeat';
+  readonly newest: number;
+} | ClockAnswer;
+type EventName = keyof ProviderEvents;
+type Fall = 'blocked' | 'unsupported' | 'flapping' | 'full';
+type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;
+type FrameFormat = 'polar' | 'uv' | 'nmea' | 'tunnel';
+type HttpVersion = (typeof httpVersions)[number];
+type Kind = keyof Bodies;
+type LinkOutbox = Pick<Outbox, keyof Outbox>;
+type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => void;
+type Locks = Pick<LockManager, 'request'>;
+type Off = () => void;
+type OpenWorker = () => SharedWorker;
+type Random = () => number;
+type RoomMessage<Data> = JsonMessage<Data>;
+type Send = (method: 'GET' | 'POST', address: string, body: string | null, limits: {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}) => Promise<Reply>;
+type SensorSource = 'simulated' | 'serial' | 'recorded';
+type Share = (typeof shareNames)[number];
+type TransportName = (typeof transportNames)[number];
+type Transports = Readonly<Record<TransportName, WebTransport>>;
+type WakeUp = 'online' | 'visible' | 'resumed' | 'restored';
+type WindUnit = 'M' | 'N' | 'P' | 'K' | 'F';

@@ -1,0 +1,241 @@
+// The types of @crosswind/server, written by `npm run api`.
+
+declare const configSchema: z.ZodObject<{
+  transport: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"long-polling" | "polling" | "sse" | "streaming" | "websocket">, unknown>>;
+  http: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"1.1" | "2">, unknown>>;
+  host: z.ZodDefault<z.ZodString>;
+  port: z.ZodDefault<z.ZodInt>;
+  http1Port: z.ZodDefault<z.ZodInt>;
+  workers: z.ZodDefault<z.ZodUnion<readonly [z.ZodLiteral<"auto">, z.ZodInt]>>;
+  logFormat: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"json" | "text">, unknown>>;
+  tls: z.ZodPrefault<z.ZodObject<{
+    certFile: z.ZodDefault<z.ZodNullable<z.ZodString>>;
+    keyFile: z.ZodDefault<z.ZodNullable<z.ZodString>>;
+  }, z.core.$strict>>;
+  allowedOrigins: z.ZodDefault<z.ZodArray<z.ZodString>>;
+  access: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"auto" | "invited" | "open">, unknown>>;
+  accessKeyFile: z.ZodDefault<z.ZodNullable<z.ZodString>>;
+  sessionMinutes: z.ZodDefault<z.ZodInt>;
+  broker: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"embedded" | "nats" | "sqs">, unknown>>;
+  storage: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"memory" | "sqlite">, unknown>>;
+  nats: z.ZodPrefault<z.ZodObject<{
+    servers: z.ZodDefault<z.ZodArray<z.ZodString>>;
+    stream: z.ZodDefault<z.ZodString>;
+    replicas: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<0 | 1 | 3 | 5>, unknown>>;
+    credentialsFile: z.ZodDefault<z.ZodNullable<z.ZodString>>;
+  }, z.core.$strict>>;
+  sqs: z.ZodPrefault<z.ZodObject<{
+    endpoint: z.ZodDefault<z.ZodNullable<z.ZodURL>>;
+    region: z.ZodDefault<z.ZodString>;
+    queue: z.ZodDefault<z.ZodString>;
+    visibilitySeconds: z.ZodDefault<z.ZodInt>;
+    maxReceives: z.ZodDefault<z.ZodInt>;
+  }, z.core.$strict>>;
+  dataFolder: z.ZodDefault<z.ZodString>;
+  reportsFolder: z.ZodDefault<z.ZodString>;
+  durability: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"machine" | "process">, unknown>>;
+  editor: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"mirror" | "shared">, unknown>>;
+  mergeMs: z.ZodDefault<z.ZodInt>;
+  share: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"auto" | "browser" | "none">, unknown>>;
+  polling: z.ZodPrefault<z.ZodObject<{
+    intervalMs: z.ZodDefault<z.ZodInt>;
+    holdMs: z.ZodDefault<z.ZodInt>;
+  }, z.core.$strict>>;
+  heartbeatMs: z.ZodDefault<z.ZodInt>;
+  drainMs: z.ZodDefault<z.ZodInt>;
+  limits: z.ZodPrefault<z.ZodObject<{
+    maxMessageBytes: z.ZodDefault<z.ZodInt>;
+    maxWindows: z.ZodDefault<z.ZodInt>;
+    maxConnections: z.ZodDefault<z.ZodInt>;
+    maxChannels: z.ZodDefault<z.ZodInt>;
+    newChannelsPerHour: z.ZodDefault<z.ZodInt>;
+    channelsPerWindow: z.ZodDefault<z.ZodInt>;
+    messagesPerSecond: z.ZodDefault<z.ZodInt>;
+    bodySeconds: z.ZodDefault<z.ZodInt>;
+    connectionBytes: z.ZodDefault<z.ZodInt>;
+    unfinishedBytes: z.ZodDefault<z.ZodInt>;
+    queueBytesPerWindow: z.ZodDefault<z.ZodInt>;
+    streamsPerSession: z.ZodDefault<z.ZodInt>;
+    logMessages: z.ZodDefault<z.ZodInt>;
+    logBytes: z.ZodDefault<z.ZodInt>;
+    logHours: z.ZodDefault<z.ZodInt>;
+    documentBytes: z.ZodDefault<z.ZodInt>;
+    documentSeconds: z.ZodDefault<z.ZodInt>;
+    documentMegabytes: z.ZodDefault<z.ZodInt>;
+    outboxMessages: z.ZodDefault<z.ZodInt>;
+    outboxBytes: z.ZodDefault<z.ZodInt>;
+  }, z.core.$strict>>;
+  sensor: z.ZodPrefault<z.ZodObject<{
+    source: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"none" | "recorded" | "remote" | "serial" | "simulated">, unknown>>;
+    path: z.ZodDefault<z.ZodNullable<z.ZodString>>;
+    baudRate: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<2400 | 4800 | 9600 | 19200 | 38400>, unknown>>;
+    parity: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"even" | "none" | "odd">, unknown>>;
+    mode: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"continuous" | "polled">, unknown>>;
+    node: z.ZodDefault<z.ZodString>;
+    rateHz: z.ZodDefault<z.ZodNumber>;
+    strength: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"breeze" | "calm" | "gale" | "strong">, unknown>>;
+    file: z.ZodDefault<z.ZodNullable<z.ZodString>>;
+    pace: z.ZodDefault<z.ZodNumber>;
+  }, z.core.$strict>>;
+}, z.core.$strict>;
+declare function createCrosswind(options: CrosswindOptions): Promise<{
+  handler: (request: AnyRequest, response: import("node:http2").Http2ServerResponse<import("node:http2").Http2ServerRequest> | import("node:http").ServerResponse<import("node:http").IncomingMessage>, next?: () => void) => void;
+  express: () => (request: AnyRequest, response: import("node:http2").Http2ServerResponse<import("node:http2").Http2ServerRequest> | import("node:http").ServerResponse<import("node:http").IncomingMessage>, next?: () => void) => void;
+  koa: () => (ctx: KoaContext, next: () => Promise<unknown>) => Promise<void>;
+  fastify(instance: FastifyLike): Promise<void>;
+  attach(server: AnyServer, how?: {
+    readonly requests?: boolean;
+  }): void;
+  publish(channel: string, data: unknown, { id, user }?: {
+    readonly id?: string;
+    readonly user?: string;
+  }): Promise<Stored>;
+  read(channel: string, { after }?: {
+    after?: number | undefined;
+  }): AsyncGenerator<Received>;
+  document(channel: string): Promise<Doc>;
+  close({ drainMs }?: {
+    drainMs?: number | undefined;
+  }): Promise<void>;
+}>;
+declare function serverOptions(): {
+  handshakeTimeout: number;
+  maxHeaderSize: number;
+  keepAliveTimeout: number;
+  headersTimeout: number;
+  requestTimeout: number;
+  connectionsCheckingInterval: number;
+  allowHTTP1: true;
+  settings: {
+    readonly maxConcurrentStreams: number;
+    readonly initialWindowSize: 65536;
+    readonly maxHeaderListSize: number;
+    readonly enablePush: false;
+    readonly enableConnectProtocol: true;
+  };
+  maxSettings: 16;
+  maxOutstandingPings: 2;
+  maxSessionMemory: 64;
+  maxSessionInvalidFrames: 100;
+  streamResetBurst: number;
+  streamResetRate: 100;
+};
+declare namespace index_d_exports {
+  export { Authorize, ChannelRule, CrosswindOptions, JsonRule, Keep, Permit, Received, StandardSchema, Storage, Stored, YjsRule, createCrosswind, serverOptions };
+}
+export { index_d_exports as "." };
+import { Doc } from "yjs";
+import { EventEmitter } from "node:events";
+import { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders } from "node:http2";
+import { IncomingMessage, ServerResponse } from "node:http";
+import { z } from "zod";
+interface CrosswindOptions {
+  readonly path: string;
+  readonly channels: Readonly<Record<string, ChannelRule>>;
+  readonly authorize: 'everyone' | Authorize;
+  readonly secret?: string;
+  readonly storage?: Storage;
+  readonly limits?: Partial<Config['limits']>;
+  readonly heartbeatMs?: number;
+  readonly allowedOrigins?: readonly string[];
+  readonly onFailure?: (error: unknown) => void;
+}
+interface FastifyLike {
+  all(path: string, options: {
+    onRequest: (request: {
+      raw: AnyRequest;
+    }, reply: FastifyReplyLike) => void;
+  }, handler: () => void): unknown;
+}
+interface FastifyReplyLike {
+  readonly raw: AnyResponse;
+  getHeaders(): Record<string, number | string | string[] | undefined>;
+  hijack(): unknown;
+  callNotFound(): unknown;
+}
+interface Issue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | {
+    readonly key: PropertyKey;
+  })[] | undefined;
+}
+interface JsonMessage<Data> {
+  readonly id: string;
+  readonly channel: string;
+  readonly seq: number;
+  readonly cursor: string;
+  readonly from: string;
+  readonly user: string | undefined;
+  readonly data: Data;
+}
+interface JsonRule {
+  readonly kind: 'json';
+  readonly validate?: StandardSchema;
+  readonly keep?: Keep;
+}
+interface Keep {
+  readonly messages?: number;
+  readonly bytes?: number;
+  readonly hours?: number;
+}
+interface KoaContext {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  respond?: boolean;
+}
+interface Permit {
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  readonly expiresAt?: number;
+  readonly user?: string;
+}
+interface StandardSchema {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => Result | Promise<Result>;
+  };
+}
+interface Stored {
+  readonly seq: number;
+}
+interface YjsRule {
+  readonly kind: 'yjs';
+  readonly owners?: boolean;
+}
+type AnyRequest = IncomingMessage | Http2ServerRequest;
+type AnyResponse = ServerResponse | Http2ServerResponse;
+type AnyServer = EventEmitter;
+type Authorize = (asking: {
+  readonly headers: IncomingHttpHeaders;
+  readonly token: string | null;
+}) => Permit | null | Promise<Permit | null>;
+type ChannelRule = JsonRule | YjsRule;
+type Config = Immutable<z.output<typeof configSchema>>;
+type Durability = 'process' | 'machine';
+type Immutable<Value> = Value extends readonly (infer Item)[] ? readonly Immutable<Item>[] : Value extends object ? { readonly [Key in keyof Value]: Immutable<Value[Key]>; } : Value;
+type Received<Data = unknown> = JsonMessage<Data>;
+type Result = {
+  readonly value: unknown;
+  readonly issues?: undefined;
+} | {
+  readonly issues: readonly Issue[];
+};
+type Storage = 'memory' | {
+  readonly kind: 'sqlite';
+  readonly folder: string;
+  readonly durability?: Durability;
+} | {
+  readonly kind: 'nats';
+  readonly servers: readonly string[];
+  readonly stream?: string;
+  readonly replicas?: number;
+  readonly credentialsFile?: string;
+} | {
+  readonly kind: 'sqs';
+  readonly folder: string;
+  readonly durability?: Durability;
+  readonly queue?: string;
+  readonly region?: string;
+  readonly endpoint?: string;
+};

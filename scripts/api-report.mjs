@@ -1,0 +1,70 @@
+// `npm run api`: writes docs/api, the types behind each package's doors; `--check` only compares.
+
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { rolldown } from 'rolldown'
+import { dts } from 'rolldown-plugin-dts'
+import { root, runTool, StepFailure, showFailure, tool } from './child-process.mjs'
+
+const packages = ['client', 'server']
+
+/**
+ * What the doors of a package export, and all types that it refers to, each once. Sorted, and
+ * without comments: moving a type to another file or rewording does not change it.
+ */
+async function reportOf(name, folder) {
+  const declarations = join(folder, name)
+  await runTool(tool('tsc'), ['-p', name, '--removeComments', '--outDir', declarations], {
+    sentence: `The types of @crosswind/${name} could not be written.`,
+  })
+  const { exports: doors } = JSON.parse(readFileSync(join(root, name, 'package.json'), 'utf8'))
+  const entry = join(declarations, 'doors.d.ts')
+  const lines = Object.entries(doors).map(
+    ([door, { types }]) => `export * as "${door}" from "${types.replace('./dist/types', '.')}"\n`,
+  )
+  writeFileSync(entry, lines.join(''))
+  const bundle = await rolldown({
+    input: entry,
+    external: /^[^./]/,
+    treeshake: { moduleSideEffects: false },
+    // It reads declarations only: the generator is not asked.
+    plugins: dts({ dtsInput: true, emitDtsOnly: true, generator: 'oxc', tsconfig: false }),
+  })
+  const { output } = await bundle.generate()
+  const statements = output[0].code.trim().split(/\n(?=(?:declare|export|import|interface|type) )/)
+  return `// The types of @crosswind/${name}, written by \`npm run api\`.\n\n${statements.sort().join('\n')}\n`
+}
+
+/** Throws StepFailure if a report is not current and may not be written. */
+async function main(isCheck) {
+  const folder = mkdtempSync(join(tmpdir(), 'crosswind-api-'))
+  try {
+    const texts = await Promise.all(packages.map((name) => reportOf(name, folder)))
+    const changed = packages
+      .map((name, index) => ({ path: `docs/api/${name}.d.ts`, text: texts[index] }))
+      .filter(
+        ({ path, text }) => !existsSync(join(root, path)) || readFileSync(join(root, path), 'utf8') !== text,
+      )
+    const names = changed.map(({ path }) => path).join(' and ')
+    if (isCheck && names)
+      throw new StepFailure(
+        `The packages' public types no longer match ${names}. If the change is meant: npm run api`,
+      )
+    for (const { path, text } of changed) {
+      mkdirSync(dirname(join(root, path)), { recursive: true })
+      writeFileSync(join(root, path), text)
+    }
+    process.stdout.write(names ? `  ${names} changed: git diff docs/api\n` : '  docs/api is current.\n')
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+try {
+  await main(process.argv.includes('--check'))
+} catch (error) {
+  if (!(error instanceof StepFailure)) throw error
+  showFailure(error)
+  process.exitCode = 1
+}
