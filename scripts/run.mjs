@@ -3,6 +3,7 @@
 import { launch, StepFailure, serverEnvironment, serverFlags, showFailure } from './child-process.mjs'
 import { pack } from './pack.mjs'
 import { ensureBuilt, ensureInstalled, ensurePrograms, ensureSqsServer } from './preparation.mjs'
+import { release } from './release.mjs'
 import { showShape } from './shape.mjs'
 import { runSuite } from './suite.mjs'
 
@@ -34,6 +35,8 @@ const commands = {
   },
   /** The packages' public types, in docs/api. */
   api: (words) => launchProgram(['scripts/api-report.mjs', ...words]),
+  /** What a release still lacks; with a version, writes it everywhere. */
+  release: (words) => release(words),
   /** Types, lint and the tests of a tier; words select test files by path. */
   check: (words) => runSuite(words, 'check'),
   test: (words) => runSuite(words, 'test'),
