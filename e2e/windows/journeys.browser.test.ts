@@ -10,12 +10,14 @@ import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { startProxy } from '../network/cutting-proxy.ts'
 import {
+  bannerText,
   caretsShown,
   chooseFile,
   draftsKept,
   editsReceived,
   isThere,
   linkState,
+  pageProtocol,
   peopleHere,
   placeCaret,
   press,
@@ -82,6 +84,7 @@ test('a first window opens in the default mode, ready to type', async () => {
   const window = await stage.browser.newWindow()
   await window.open(`${stage.server.origin['2']}/?record`)
   await untilOpen(window, sse)
+  assert.equal(await window.run(pageProtocol), 'h2')
   await window.type('at once')
   await untilShows(window, 'at once')
   await untilStored(window)
@@ -115,6 +118,8 @@ test('a window switches through every mode while both type, and nothing is lost'
     expected += 'abc'
     await untilShows(reader, expected)
     assert.equal((await typist.run(linkState)).spokenHttp, next.http)
+    const { searchParams } = new URL(await typist.address())
+    assert.equal(`${searchParams.get('transport')}/${searchParams.get('http')}`, next.name)
   }
   // What the window receives in a mode, it received in it.
   await reader.run(placeCaret, 0, 0)
@@ -218,8 +223,8 @@ test('seven windows over HTTP/1.1, more than a browser has connections, share on
   await first.click('#document')
   await first.type('seven')
   for (const window of windows) await untilShows(window, 'seven')
-  const streams = async () => (await first.run(linkState)).browserHttp1Streams
-  assert.equal(await streams(), 1)
+  assert.equal((await first.run(linkState)).browserHttp1Streams, 1)
+  for (const window of windows) assert.equal(await window.run(bannerText), '')
   await first.close()
   await second.click('#document')
   await second.run(placeCaret, 0, 0)
@@ -234,9 +239,11 @@ test('Share gives a link to write and one to read only', async () => {
   await writer.type('hello')
   await writer.run(press, '.document-controls button', 'Share')
   await until(() => writer.run(isThere, '.copy-field'), 'there is no link')
-  const [, toRead = ''] = await writer.run(() =>
+  const [toWrite, toRead = ''] = await writer.run(() =>
     Array.from(document.querySelectorAll<HTMLInputElement>('.copy-field input'), ({ value }) => value),
   )
+  assert.equal(toWrite, `${stage.server.origin['2']}/d/shared`)
+  assert.match(await writer.run(shown, '.dialog'), /Anyone who edits the address can write.*access: invited/)
   const reader = await stage.browser.newWindow()
   await reader.open(`${toRead}&record`)
   await untilShows(reader, 'hello')
@@ -244,6 +251,7 @@ test('Share gives a link to write and one to read only', async () => {
     await reader.run(() => document.querySelector('#document')?.getAttribute('contenteditable')),
     'false',
   )
+  assert.equal(await reader.run(isThere, '.title-button'), false)
 })
 
 test('a file is imported, and exported with what was typed before it', async () => {
@@ -302,8 +310,12 @@ test('a title appears in both windows; a deleted document can be brought back', 
     async () => (await other.run(shown, '.document-title')) === 'Wind plans',
     'the other window did not get the title',
   )
+  assert.equal(await other.run(() => document.title), 'Wind plans – Crosswind')
   await one.run(press, '.document-controls button', 'Documents')
-  await until(() => one.run(isThere, '.document-entry'), 'the list did not open')
+  await until(
+    async () => (await one.run(shown, '.document-list')).includes('Wind plans'),
+    'the list lacks the title',
+  )
   await one.run(press, '.document-entry button', 'Delete Wind plans')
   await one.run(press, '.document-question button', 'Delete')
   const isDeleted = async () => (await other.run(shown, '.notice')).includes('This document was deleted.')

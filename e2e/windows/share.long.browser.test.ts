@@ -9,7 +9,7 @@ import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { documentsPath } from '../../server/wire/document-api.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
-import { bannerText, editsReceived, linkState, switchMode, windowsAtServer } from './page.ts'
+import { editsReceived, linkState, switchMode, windowsAtServer } from './page.ts'
 import {
   browserModes,
   browserName,
@@ -78,38 +78,6 @@ async function assertAllFollow(windows: readonly BrowserWindow[], typist: Browse
     assert.deepEqual(await window.run(editsReceived), sent)
   }
 }
-
-test('default settings: seven windows, more than a browser has connections, follow over one; each may type, and none warns', async () => {
-  const windows = await stage.open(mode('sse/1.1'), 7, 'seven', { server: byDefault })
-  const last = windows.at(-1) ?? assert.fail('there is no window')
-  await untilCounted(last, 7)
-  await untilStreams(last, ['sse/1.1'])
-  let expected = ''
-  for (const [index, typist] of windows.entries()) {
-    await typist.click('#document')
-    // WebDriver clicks the middle: moves the caret to the end.
-    await typist.key('\uE010')
-    await typist.type(`${index}`)
-    expected += `${index}`
-    await untilShows(last, expected)
-    await untilShows(typist, expected)
-  }
-  for (const window of windows) {
-    await untilShows(window, expected)
-    assert.equal(await window.run(bannerText), '')
-    // A typist shows its text before its edit returns.
-    const hasAll = async () => (await window.run(editsReceived)).length === windows.length
-    await until(hasAll, `a window did not receive ${windows.length} edits`)
-  }
-  const order = await last.run(editsReceived)
-  for (const window of windows) assert.deepEqual(await window.run(editsReceived), order)
-  assert.equal((await last.run(linkState)).browserHttp1Streams, 1)
-  assert.deepEqual(await stage.browser.consoleMessages(), [])
-  for (const window of windows.slice(2)) await window.close()
-  const [one] = windows
-  assert.ok(one)
-  await untilCounted(one, 2)
-})
 
 test(
   'default settings: a window shares over HTTP/1.1 but not over HTTP/2, and may switch while it types',

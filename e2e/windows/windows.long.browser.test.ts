@@ -13,7 +13,6 @@ import {
   htmlShown,
   linkState,
   markRan,
-  pageProtocol,
   placeCaret,
   scrollTo,
   scrollTop,
@@ -48,14 +47,6 @@ function mode(name: string) {
   if (!found) throw new Error(`No mode ${name}`)
   return found
 }
-
-test('a first window opens in the default mode, with an empty console', async () => {
-  const window = await stage.browser.newWindow()
-  await window.open(`${stage.server.origin['2']}/?record`)
-  await untilOpen(window, mode('sse/2'))
-  assert.equal(await window.run(pageProtocol), 'h2')
-  assert.deepEqual(await stage.browser.consoleMessages(), [])
-})
 
 for (const each of browserModes) {
   test(`${each.name}: text typed in one of two windows shows in the other, over that protocol`, async () => {
@@ -121,26 +112,6 @@ for (const each of modes.filter((each) => !browserModes.includes(each))) {
   })
 }
 
-test('the mode switches live in every direction, and typing continues', async () => {
-  const [typist, reader] = await stage.open(mode('sse/2'), 2, 'switching')
-  assert.ok(typist && reader)
-  await typist.click('#document')
-  let expected = ''
-  for (const next of [...browserModes.slice(1), ...browserModes.toReversed()].map(({ name }) => name)) {
-    await typist.run(switchMode, next)
-    // Typed during the switch: nothing may be lost.
-    await typist.type('ab')
-    await untilOpen(typist, mode(next))
-    await typist.type('c')
-    expected += 'abc'
-    await untilShows(reader, expected)
-    const address: string = await typist.address()
-    const query = new URL(address).searchParams
-    assert.equal(`${query.get('transport')}/${query.get('http')}`, next)
-  }
-  assert.deepEqual(await stage.browser.consoleMessages(), [])
-})
-
 test('the mode switches from the menu, by keyboard too', async () => {
   const [typist, reader] = await stage.open(mode('sse/2'), 2, 'menu')
   assert.ok(typist && reader)
@@ -153,24 +124,6 @@ test('the mode switches from the menu, by keyboard too', async () => {
   await typist.click('#document')
   await typist.type('on it goes')
   await untilShows(reader, 'on it goes')
-})
-
-test('after a server restart windows reconnect by themselves, and text typed meanwhile arrives', async () => {
-  await using opened = new AsyncDisposableStack()
-  const server = await startTestServer({}, webFolder)
-  opened.defer(server.close)
-  const { ports } = server
-  const [typist, reader] = await stage.open(mode('sse/2'), 2, 'restart', { server })
-  assert.ok(typist && reader)
-  await typist.click('#document')
-  await typist.type('before')
-  await untilShows(reader, 'before')
-  await server.close()
-  await until(async () => (await typist.run(linkState)).state === 'waiting', 'the loss was not noticed')
-  await typist.type('during')
-  const again = await startTestServer({ port: ports['2'], http1Port: ports['1.1'] }, webFolder)
-  opened.defer(again.close)
-  await untilShows(reader, 'beforeduring')
 })
 
 for (const editor of editorNames)
