@@ -15,29 +15,37 @@ test('a program’s name may contain spaces and brackets', () => {
   assert.throws(() => parseStat('42 (node) S'), /Not a process's stat/)
 })
 
-test('the measured use of this process agrees with its own figures', isLinux, async () => {
+/** Works until this process has used so much of the processor, whatever else the machine does. */
+function useProcessor(us: number): number {
+  const before = process.cpuUsage()
+  while (process.cpuUsage(before).user < us);
+  return us / 1000
+}
+
+test('what this process used between two samples is in the second one', isLinux, async () => {
   const recorder = new ProcessRecorder([{ name: 'own', pid: process.pid }], () => performance.now())
   await recorder.sample()
-  const before = process.cpuUsage()
-  while (process.cpuUsage(before).user < 150_000);
+  const startedAt = process.cpuUsage()
+  const usedMs = useProcessor(150_000)
   await recorder.sample()
+  const { user, system } = process.cpuUsage(startedAt)
   const [record] = await recorder.stop()
   const [first, second] = record?.samples ?? []
   assert.ok(first && second && second.atMs >= first.atMs)
-  assert.ok(second.cpuMs - first.cpuMs >= 120, `${second.cpuMs - first.cpuMs} ms`)
+  const ms = second.cpuMs - first.cpuMs
+  // The kernel adds what a thread uses at each tick, of 10 ms at most; several threads are added up.
+  assert.ok(ms >= usedMs - 40 && ms <= (user + system) / 1000 + 40, `${ms} ms of ${usedMs}`)
   const { rss } = process.memoryUsage()
   assert.ok(Math.abs(second.rssBytes - rss) < rss / 2, `${second.rssBytes} of ${rss}`)
   const shared = (await recorder.proportionalBytes()).get('own') ?? 0
   assert.ok(shared > rss / 10 && shared <= rss * 1.5, String(shared))
 })
 
-test('the scheduler’s count for this process agrees with its own', isLinux, async () => {
-  const [before, counted] = [process.cpuUsage(), await readProcessorMs(process.pid)]
-  while (process.cpuUsage(before).user < 50_000);
-  const { user, system } = process.cpuUsage(before)
+test('the scheduler counts at least what this process used between two readings', isLinux, async () => {
+  const counted = await readProcessorMs(process.pid)
+  const usedMs = useProcessor(50_000)
   const ms = (await readProcessorMs(process.pid)) - counted
-  const own = (user + system) / 1000
-  assert.ok(Math.abs(ms - own) < 10, `${ms} ms, not ${own}`)
+  assert.ok(ms >= usedMs - 10, `${ms} ms, not ${usedMs}`)
   assert.equal(await readProcessorMs(2 ** 30), Number.NaN)
 })
 
