@@ -102,23 +102,26 @@ const switches = [
 
 export async function startBrowser(opening: BrowserOpening = {}): Promise<Browser> {
   if (opening.name === 'firefox') return startFirefox(opening.profile)
-  const driver = await build(opening)
+  const folder = await makeFolder('chromium')
+  folder.removeAtExit()
+  let driver: WebDriver | null = null
   try {
+    driver = await build(opening, folder.path)
     const capabilities = await driver.getCapabilities()
     const version = `${capabilities.getBrowserName()} ${capabilities.getBrowserVersion()}`
-    return asChromium(driver, version, Number(capabilities.get('goog:processID')))
+    return asChromium(driver, version, Number(capabilities.get('goog:processID')), folder.remove)
   } catch (error) {
-    await driver.quit()
+    await driver?.quit()
+    await folder.remove()
     throw error
   }
 }
 
-async function build({
-  headed = false,
-  remote,
-  profile,
-  waitsForLoad = true,
-}: BrowserOpening): Promise<WebDriver> {
+/** Chromium keeps its profile and its sockets in `folder`. */
+async function build(
+  { headed = false, remote, profile, waitsForLoad = true }: BrowserOpening,
+  folder: string,
+): Promise<WebDriver> {
   const options = new chrome.Options()
   options.addArguments(...switches)
   if (!headed) options.addArguments('--headless=new', '--disable-gpu')
@@ -139,10 +142,16 @@ async function build({
   const programs = findPrograms('chromium')
   options.setChromeBinaryPath(programs.CROSSWIND_CHROMIUM)
   const service = new chrome.ServiceBuilder(programs.CROSSWIND_CHROMEDRIVER)
+  service.setEnvironment({ ...process.env, TMPDIR: folder })
   return builder.setChromeOptions(options).setChromeService(service).build()
 }
 
-function asChromium(driver: WebDriver, version: string, processId: number): Browser {
+function asChromium(
+  driver: WebDriver,
+  version: string,
+  processId: number,
+  removeFolder: () => Promise<void>,
+): Browser {
   const inTurn = createTurns()
   let isKilled = false
   let home: string | null = null
@@ -208,7 +217,10 @@ function asChromium(driver: WebDriver, version: string, processId: number): Brow
       isKilled = true
       process.kill(processId, 'SIGKILL')
     },
-    quit: () => inTurn(() => driver.quit().catch((error) => (isKilled ? undefined : Promise.reject(error)))),
+    async quit() {
+      await inTurn(() => driver.quit().catch((error) => (isKilled ? undefined : Promise.reject(error))))
+      await removeFolder()
+    },
   }
 }
 
@@ -279,7 +291,7 @@ const preferences = {
 /** Headless, on this machine. `profile`: see `startBrowser`. */
 async function startFirefox(profile?: string): Promise<Browser> {
   const program = findPrograms('firefox')
-  const folder = await makeFolder()
+  const folder = await makeFolder('firefox')
   try {
     const browser = await puppeteer.launch({
       browser: 'firefox',
@@ -297,8 +309,8 @@ async function startFirefox(profile?: string): Promise<Browser> {
       handleSIGTERM: false,
       handleSIGHUP: false,
     })
-    // Each open browser adds two exit listeners, which is not a leak.
-    process.setMaxListeners(process.getMaxListeners() + 2)
+    // Puppeteer's exit listener of each open browser is not a leak.
+    process.setMaxListeners(process.getMaxListeners() + 1)
     folder.removeAtExit()
     endBySignals()
     return asFirefox(browser, await browser.version(), folder.remove)
@@ -308,15 +320,18 @@ async function startFirefox(profile?: string): Promise<Browser> {
   }
 }
 
-async function makeFolder() {
-  const path = await mkdtemp(join(tmpdir(), 'crosswind-firefox-'))
+async function makeFolder(browser: BrowserName) {
+  const path = await mkdtemp(join(tmpdir(), `crosswind-${browser}-`))
   await mkdir(join(path, 'home'))
   const options = { recursive: true, force: true, maxRetries: 5 }
   const removeNow = () => rmSync(path, options)
   return {
     path,
-    /** Call after the launch: Puppeteer's exit listener, which ends Firefox, must run first. */
-    removeAtExit: () => void process.once('exit', removeNow),
+    /** For Firefox call it after the launch: Puppeteer's exit listener, which ends Firefox, must run first. */
+    removeAtExit() {
+      process.setMaxListeners(process.getMaxListeners() + 1)
+      process.once('exit', removeNow)
+    },
     async remove() {
       process.off('exit', removeNow)
       await rm(path, options)
