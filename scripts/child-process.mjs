@@ -108,7 +108,7 @@ export async function launch(args, { env = {}, stdio = 'inherit', timeout } = {}
 }
 
 /** Waits for the child. Until then, SIGINT, SIGHUP and SIGTERM end the child, not this process. */
-async function endOf(child) {
+export async function endOf(child) {
   const release = forwardSignals(child)
   try {
     return await once(child, 'close')

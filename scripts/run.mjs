@@ -14,6 +14,8 @@ const commands = {
       needsPage: !wantsHelp(words),
       env: serverEnvironment,
     }),
+  /** The same server, with the sources in place of the build. */
+  dev: (words) => launchProgram(['scripts/development.mjs', ...words]),
   lab: (words) => launchLab(words),
   bench: (words) => launchLab(words),
   conformance: (words) => launchProgram(['e2e/lab-command.ts', 'conformance', ...words]),

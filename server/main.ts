@@ -26,7 +26,9 @@ import {
 const signals = ['SIGINT', 'SIGTERM'] as const
 
 const root = join(import.meta.dirname, '..')
-const webFolder = join(root, 'web/dist')
+/** Set by `npm run dev`. */
+const vite = process.env.CROSSWIND_VITE
+const webFolder = vite ? new URL(vite) : join(root, 'web/dist')
 
 const ownFlags = { open: z.boolean().default(false) }
 

@@ -10,7 +10,8 @@ import type { Log } from './log/log.ts'
 import { type Monitor, mountMonitor } from './monitor.ts'
 import { readFigures } from './process.ts'
 import { mountDocuments } from './routes/documents.ts'
-import { mountPage, serveAssets } from './routes/page.ts'
+import { mountPage } from './routes/page.ts'
+import { pageFiles } from './routes/page-files.ts'
 import { mountReports } from './routes/reports.ts'
 import type { Access } from './security/access.ts'
 import { type Grant, refuseReading } from './security/grants.ts'
@@ -30,13 +31,15 @@ interface PageAppParts extends Pick<AppParts, 'hub' | 'timers' | 'heartbeatMs' |
   readonly health: Pick<Health, 'whyUnready'>
   readonly access: Access
   readonly settings: () => PageSettings
-  readonly webFolder: string
+  /** As for `pageFiles`. */
+  readonly webFolder: string | URL
   readonly reportsFolder: string
 }
 
 /** Throws if the web app is not built. */
 export function createPageApp(parts: PageAppParts) {
   const { windRecorder, access, origins, settings, webFolder, monitor } = parts
+  const files = pageFiles(webFolder, origins.ports)
   return createApp({
     ...parts,
     holdMs: settings().polling.holdMs,
@@ -49,9 +52,9 @@ export function createPageApp(parts: PageAppParts) {
       mountDocuments(router, { ...parts, ...mounting })
       mountReports(router, parts)
       mountMonitor(router, monitor)
-      mountPage(router, { ...parts, ...mounting })
+      mountPage(router, { ...parts, ...mounting, files })
     },
-    otherwise: serveAssets(webFolder, origins.ports),
+    otherwise: files.serve,
   })
 }
 

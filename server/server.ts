@@ -32,7 +32,8 @@ import type { Siblings } from './workers/workers.ts'
 interface ServerParts {
   readonly config: Config
   readonly tls: Pick<ListenerSettings, 'cert' | 'key'>
-  readonly webFolder: string
+  /** Of the built page; during development the address of Vite's server. */
+  readonly webFolder: string | URL
   readonly root: string
   /** Ends a start that waits for its broker: it then rejects. */
   readonly signal?: AbortSignal | undefined

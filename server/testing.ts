@@ -47,7 +47,7 @@ const page = '<!doctype html><script type="application/json" id="settings">null<
 /** `webFolder` is one with an empty page by default. */
 export async function startTestServer(
   change: Partial<Config> = {},
-  webFolder?: string,
+  webFolder?: string | URL,
   signal?: AbortSignal,
 ): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-test-'))

@@ -61,7 +61,7 @@ export async function loadConfig({ argv, env, cwd }: ConfigSources): Promise<Con
 
 /** Used by the set-up commands (scripts/) and the tests, whose servers inherit them. */
 const foreignVariable =
-  /^CROSSWIND_(CHROMIUM|CHROMEDRIVER|FIREFOX|NATS_PROGRAM|SQS_PROGRAM|BROWSER|STOPS|MODES|NODE|ROUNDS|SEED|FUZZ_ROUNDS|FUZZ_SEED|HISTORY_EDITS|((ATTACK|WIND)_)?SECONDS)$/
+  /^CROSSWIND_(CHROMIUM|CHROMEDRIVER|FIREFOX|VITE|NATS_PROGRAM|SQS_PROGRAM|BROWSER|STOPS|MODES|NODE|ROUNDS|SEED|FUZZ_ROUNDS|FUZZ_SEED|HISTORY_EDITS|((ATTACK|WIND)_)?SECONDS)$/
 
 function overridesFromEnvironment(env: ConfigSources['env']): Override[] {
   return Object.entries(env).flatMap(([name, text = '']) => {
