@@ -78,7 +78,10 @@ await once(http, 'listening')
 const address = `127.0.0.1:${http.address().port}`
 
 const vite = await createVite({
+  // That of the build would restart Vite with many a change: it imports modules of the page.
+  configFile: false,
   root: join(root, 'web'),
+  publicDir: false,
   // The path of a build's files, which need no session.
   base: '/assets/',
   appType: 'mpa',
