@@ -56,8 +56,9 @@ class RestartingServer extends EventEmitter {
       })
       const [code] = await endOf(this.#child)
       this.#child = null
-      if (this.#isEnding || !hasStarted || (code === 0 && !this.#hasChanged)) return code ?? 1
+      if (this.#isEnding) return code ?? 1
       if (this.#hasChanged) continue
+      if (!hasStarted || code === 0) return code ?? 1
       this.#isReady = false
       process.stdout.write('\n  The server ended. It starts again when its sources change.\n')
       await once(this, 'change')
