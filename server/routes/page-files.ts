@@ -46,15 +46,18 @@ function developmentFiles(vite: URL, ports: () => readonly number[]): PageFiles 
     async page() {
       const answer = await ask('/assets/index.html', { accept: 'text/html' })
       const html = await answer.text()
-      // Vite marks what it inserts: the policy refuses everything else that it would in a build.
-      const nonce = /\bnonce="([\w-]+)"/.exec(html)?.[1]
+      // Vite marks all scripts and styles with it: the policy refuses any others, as after a build.
+      const nonce = html.split(' nonce="')[1]?.split('"')[0]
       const inline = nonce === undefined ? [] : [`'nonce-${nonce}'`]
-      return { html, sources: { inline, connect: [`ws://${vite.host}`] } }
+      return {
+        html: html.replace(`id="settings" nonce="${nonce}"`, 'id="settings"'),
+        sources: { inline, connect: [`ws://${vite.host}`] },
+      }
     },
     async serve(ctx, next) {
       if (!ctx.path.startsWith('/assets/') || !['GET', 'HEAD'].includes(ctx.method)) return next()
       const fields = asked.map((name) => [name, ctx.get(name)]).filter(([, value]) => value !== '')
-      const answer = await ask(ctx.url, Object.fromEntries(fields))
+      const answer = await ask(ctx.path + ctx.search, Object.fromEntries(fields))
       ctx.status = answer.status
       // As in a build, for every worker.
       ctx.set(workerHeaders(ctx.hostname, ports()))

@@ -26,7 +26,7 @@ import type { Timers } from '../wire/time.ts'
 import { mustWait } from './documents.ts'
 import type { PageFiles } from './page-files.ts'
 
-const placeholder = /(<script type="application\/json" id="settings"[^>]*>)null(<\/script>)/
+const placeholder = /(<script type="application\/json" id="settings">)null(<\/script>)/
 
 /** Needed only by these views; written by the build. */
 const preload = /<link rel="(?:module)?preload"[^>]* data-views="([^"]*)">\s*/g
