@@ -73,6 +73,8 @@ class RestartingServer extends EventEmitter {
 }
 
 const server = new RestartingServer()
+// One for each changed file.
+server.setMaxListeners(0)
 const http = createServer()
 http.listen(0, '127.0.0.1')
 await once(http, 'listening')
