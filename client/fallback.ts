@@ -262,8 +262,9 @@ const longMs = 60_000
 export class Retry {
   readonly #now: Clock
   readonly #random: Random
-  /** Consecutive failures, counted per kind: an outage after a busy spell is retried soon. */
-  #failures = { away: 0, busy: 0 }
+  // Consecutive failures, counted per kind: an outage after a busy spell is retried soon.
+  #away = 0
+  #busy = 0
   #openedAt: number | null = null
 
   constructor(now: Clock, random: Random) {
@@ -272,7 +273,8 @@ export class Retry {
   }
 
   startOver(): void {
-    this.#failures = { away: 0, busy: 0 }
+    this.#away = 0
+    this.#busy = 0
     this.#openedAt = null
   }
 
@@ -288,9 +290,13 @@ export class Retry {
     if (retryAfterMs !== null && livedMs !== null) return retryAfterMs
     if (livedMs !== null && livedMs >= steadyMs) this.startOver()
     const isBusy = retryAfterMs !== null && code !== 'draining'
-    const before = isBusy ? this.#failures.busy : this.#failures.away
+    const before = isBusy ? this.#busy : this.#away
     const ownMs = retryPauseMs(before, isBusy ? busy : away, this.#random)
-    this.#failures = isBusy ? { ...this.#failures, busy: before + 1 } : { away: before + 1, busy: 0 }
+    if (isBusy) this.#busy += 1
+    else {
+      this.#away += 1
+      this.#busy = 0
+    }
     if (retryAfterMs === null) return ownMs
     return before === 0 ? retryAfterMs : Math.max(retryAfterMs, ownMs)
   }
