@@ -105,6 +105,7 @@ const report = (error: unknown) =>
  */
 export async function createCrosswind(options: CrosswindOptions) {
   checkOptions(options)
+  output.trace(process.env.CROSSWIND_DEBUG)
   const { path } = options
   const settings = settingsOf(options)
   const channels = new Channels(options.channels, settings.limits, options.onFailure ?? report)

@@ -34,6 +34,7 @@ const ownFlags = { open: z.boolean().default(false) }
 
 leaveWhenDone()
 print(formatAskedFor())
+output.trace(process.env.CROSSWIND_DEBUG, cluster.isPrimary)
 try {
   if (wantsHelp(process.argv)) process.stdout.write(configHelp())
   else if (cluster.isWorker) await work()

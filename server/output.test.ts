@@ -5,13 +5,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Output, outputLevels } from './output.ts'
-import { createManualTime } from './wire/testing.ts'
+import { collectTraces, createManualTime } from './wire/testing.ts'
+import { trace } from './wire/trace.ts'
 
 function printing() {
   const time = createManualTime()
   const lines: string[] = []
   const write = (text: string) => void lines.push(text.trimEnd())
-  const output = new Output({ out: { write }, err: { write }, later: time.later })
+  const output = new Output({ out: { write }, err: { write }, later: time.later, now: time.now })
   return { time, lines, output }
 }
 
@@ -69,6 +70,40 @@ test('as JSON a line has time, level, code, message and fields, including a fail
   assert.deepEqual(lines, [])
   const { 'request-failed': failures, 'worker-ended': ends, crashed, started } = output.incidents()
   assert.deepEqual([failures, ends, crashed, started], [3, 1, 0, undefined])
+})
+
+test('a trace is a line with time and section, on standard error, and names one of several processes', () => {
+  using _off = collectTraces('')
+  const lines: string[] = []
+  const fail = () => assert.fail('it was written to standard output')
+  const time = createManualTime(Date.UTC(2026, 10, 26, 4, 40, 12, 345))
+  const output = new Output({
+    out: { write: fail },
+    err: { write: (line) => lines.push(line) },
+    now: time.now,
+  })
+  output.trace('hub,nothing')
+  trace.hub?.('w1-1 goes to main')
+  output.use('text', 'worker-1')
+  trace.hub?.('w1-2 goes to main')
+  assert.match(lines.shift() ?? '', /^There is nothing named nothing to trace; there are uplink, .*\n$/)
+  assert.deepEqual(lines, [
+    '2026-11-26T04:40:12.345Z hub      w1-1 goes to main\n',
+    '2026-11-26T04:40:12.345Z worker-1 hub w1-2 goes to main\n',
+  ])
+})
+
+test('a trace as JSON is a line of level debug among the others', () => {
+  using _off = collectTraces('')
+  const { lines, output } = printing()
+  const objects: Readonly<Record<string, unknown>>[] = []
+  output.use('json', 'server', { write: (line) => void objects.push(JSON.parse(line)) })
+  output.trace('log')
+  trace.log?.('w1-1 stored as 1')
+  trace.hub?.('is off')
+  const [{ level, code, section, message } = {}, ...others] = objects
+  assert.deepEqual([level, code, section, message], ['debug', 'trace', 'log', 'w1-1 stored as 1'])
+  assert.deepEqual([others, lines], [[], []])
 })
 
 test('docs/operating.md lists exactly the existing codes with their levels', () => {

@@ -3,6 +3,8 @@
 import { inspect } from 'node:util'
 import pino from 'pino'
 import type { Config } from './config/config.ts'
+import type { Clock } from './wire/time.ts'
+import { turnOnTraces } from './wire/trace.ts'
 
 /** Codes of the lines, for programs. docs/operating.md explains each. */
 export const outputLevels = {
@@ -15,6 +17,7 @@ export const outputLevels = {
   'certificate-made': 'info',
   'message-limit-lowered': 'info',
   'browser-not-opened': 'info',
+  'trace-unknown': 'warn',
   'worker-ended': 'error',
   'part-not-closed': 'error',
   'sensor-trouble': 'warn',
@@ -53,6 +56,7 @@ interface OutputParts {
   readonly out: Destination
   readonly err: Destination
   readonly later: (run: () => void, delayMs: number) => void
+  readonly now: Clock
 }
 
 const quietMs = 10_000
@@ -63,6 +67,8 @@ const mostKinds = 100
 export class Output {
   readonly #parts: OutputParts
   #json: pino.Logger | null = null
+  /** The process's, as in the metrics. */
+  #name = 'server'
   readonly #repeats = new Map<string, number>()
   // From 0, so that the first one is an increase for Prometheus.
   readonly #incidents: Record<string, number> = Object.fromEntries(
@@ -71,19 +77,18 @@ export class Output {
 
   constructor(parts: Partial<OutputParts> = {}) {
     const later = (run: () => void, delayMs: number) => void setTimeout(run, delayMs).unref()
-    this.#parts = { out: process.stdout, err: process.stderr, later, ...parts }
+    this.#parts = { out: process.stdout, err: process.stderr, later, now: Date.now, ...parts }
   }
 
-  /**
-   * `name` is the process's, as in the metrics. JSON is written to `out` synchronously, so that
-   * nothing is lost at an exit.
-   */
+  /** JSON is written to `out` synchronously, so that nothing is lost at an exit. */
   use(
     format: Config['logFormat'],
     name: string,
     out: Destination = pino.destination({ dest: 1, sync: true }),
   ): void {
+    this.#name = name
     const settings: pino.LoggerOptions = {
+      level: 'debug',
       base: { process: name, pid: process.pid },
       messageKey: 'message',
       timestamp: pino.stdTimeFunctions.isoTime,
@@ -133,6 +138,17 @@ export class Output {
       if (count > 0)
         this.#print(saidCode, `${sentence}: ${count} more within ${quietMs / 1000} s.`, { repeats: count })
     }, quietMs)
+  }
+
+  /** Turns on the sections of `CROSSWIND_DEBUG`. Their lines go to standard error, or are JSON like all others. */
+  trace(list = '', saysUnknown = true): void {
+    const unknown = turnOnTraces(list, (section, sentence) => {
+      if (this.#json) return this.#json.debug({ code: 'trace', section }, sentence)
+      const at = new Date(this.#parts.now()).toISOString()
+      const place = this.#name === 'server' ? section : `${this.#name} ${section}`
+      this.#parts.err.write(`${at} ${place.padEnd(8)} ${sentence}\n`)
+    })
+    if (unknown !== null && saysUnknown) this.say('trace-unknown', unknown)
   }
 
   /** Number of warnings and failures since the start by code, including repeats. */

@@ -77,9 +77,10 @@ test('origins are separated by commas, and null removes a path', async (t) => {
   assert.equal(config.sensor.path, null)
 })
 
-test('an empty variable counts as not set, and variables of the set-up commands are ignored', async () => {
+test('an empty variable counts as not set, and variables that are no settings are ignored', async () => {
   const env = {
     CROSSWIND_PORT: '',
+    CROSSWIND_DEBUG: '*',
     CROSSWIND_CHROMIUM: '/usr/bin/chromium',
     CROSSWIND_CHROMEDRIVER: '/x',
     CROSSWIND_NATS_PROGRAM: '/x',

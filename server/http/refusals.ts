@@ -14,6 +14,7 @@ import {
 } from '../security/middleware.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { Refusal } from '../wire/refusal.ts'
+import { trace } from '../wire/trace.ts'
 import { plainHeaders, plainPage, sourceOf } from './plain-page.ts'
 
 /** Refusals sent by this process since its start, by code. */
@@ -22,6 +23,7 @@ export const refusals = new Map<string, number>()
 /** Counts a refusal, over any transport. */
 export function counted(refusal: Refusal): Refusal {
   refusals.set(refusal.code, (refusals.get(refusal.code) ?? 0) + 1)
+  trace.uplink?.(`${refusal.id ?? 'a request or stream'} refused: ${refusal.code}`)
   return refusal
 }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { logFull } from '../log/log.ts'
 import { draft } from '../log/log-testing.ts'
 import type { DownFrame } from '../wire/messages.ts'
+import { collectTraces } from '../wire/testing.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import {
   byesOf,
@@ -620,4 +621,110 @@ test('a window is drained even while its log is still being read', async () => {
   await hub.drain(1000)
   await answer()
   assert.deepEqual([connection.frames, byesOf(connection), time.pending()], [[], [['draining', 900]], 0])
+})
+
+test('traces tell a message’s life: stored, for whom, and written to each window', async () => {
+  const { hub, enter, ask } = openHub()
+  enter({ id: 'w1', mode: 'websocket/2' })
+  enter({ id: 'w2' })
+  const held = ask({ id: 'w3' }, { cursor: 'life1:0', holdMs: 1000 })
+  await settled()
+  using traced = collectTraces('*')
+  await hub.publish(draft('w1-1', 'not to be told'))
+  await held
+  await hub.publish(draft('w1-1', 'not to be told'))
+  assert.deepEqual(traced.lines, [
+    'log w1-1 stored as 1: edit on main',
+    'hub w1-1 goes to main: streams 2, held polls 1',
+    'stream w1-1 written to w1 by websocket/2',
+    'stream w1-1 written to w2 by sse/2',
+    'stream w1-1 written to w3 by long-polling/2',
+    'log w1-1 is a repeat of 1',
+  ])
+})
+
+test('traces tell only of the sections that are on', async () => {
+  const { hub, enter } = openHub()
+  enter()
+  await settled()
+  using traced = collectTraces('hub')
+  await hub.publish(draft('w1-1'))
+  assert.deepEqual(traced.lines, ['hub w1-1 goes to main: streams 1, held polls 0'])
+})
+
+test('traces tell how a window begins: from where, and whether it was recovered', async () => {
+  const { hub, enter, ask } = openHub()
+  await hub.publish(draft('w9-1'))
+  await hub.publish(draft('w9-2'))
+  using traced = collectTraces('stream')
+  enter({ id: 'w1', channels: ['main', 'wind'] })
+  await settled()
+  enter({ id: 'w2' }, 'life1:1')
+  await settled()
+  enter({ id: 'w3' }, 'another:7')
+  await settled()
+  await ask({ id: 'w4' }, { cursor: 'life1:1', isFirst: true })
+  assert.deepEqual(
+    traced.lines.filter((line) => !line.includes('written')),
+    [
+      'stream w1 opens by sse/2 without a cursor: main, wind',
+      'stream w1 is welcomed at life1:2: new, messages first: 1',
+      'stream w2 opens by sse/2 from life1:1: main',
+      'stream w2 is welcomed at life1:2: recovered, messages first: 1',
+      'stream w3 opens by sse/2 from another:7: main',
+      'stream w3 is welcomed at life1:2: not recovered, messages first: 1',
+      'stream w4 polls by long-polling/2 from life1:1: recovered',
+    ],
+  )
+})
+
+test('traces tell why a stream ends', async () => {
+  const { hub, enter, time } = openHub({ queueBytesPerWindow: 300 })
+  const slow = enter({ id: 'slow' }).connection
+  const { window } = enter({ id: 'leaving' })
+  enter({ id: 'twice' })
+  hub.heard(enter({ id: 'silent' }).window)
+  enter({ id: 'staying' })
+  await settled()
+  using traced = collectTraces('stream')
+  slow.isFull = true
+  for (const n of [1, 2, 3, 4]) await hub.publish(draft(`w9-${n}`))
+  hub.leave(window)
+  enter({ id: 'twice', opening: 1 })
+  await settled()
+  time.advance(60_000)
+  const drained = hub.drain(0)
+  time.advance(1000)
+  await drained
+  const ends = traced.lines.filter((line) =>
+    /^stream (slow|leaving|twice|silent|staying) (is sent|closed)/.test(line),
+  )
+  assert.deepEqual(
+    ends.map((line) => line.replace(/\. .*/, '')),
+    [
+      'stream slow is sent away: overflow, to reopen in 0 ms',
+      'stream leaving closed its sse/2',
+      'stream twice is sent away: replaced, to reopen in 900 ms',
+      'stream silent is sent away: silent, to reopen in 0 ms',
+      'stream staying is sent away: draining, to reopen in 900 ms',
+      'stream twice is sent away: draining, to reopen in 900 ms',
+    ],
+  )
+  const ofSlow = traced.lines.filter((line) => / (to|for) slow/.test(line))
+  assert.match(ofSlow[0] ?? '', /^stream w9-1 written to slow by sse\/2, which is full$/)
+  assert.match(ofSlow[1] ?? '', /^stream w9-2 waits for slow, which is slow: \d+ bytes$/)
+})
+
+test('traces tell that a slow window goes on', async () => {
+  const { hub, enter } = openHub()
+  const { connection, window } = enter({ id: 'slow' })
+  await settled()
+  connection.isFull = true
+  await hub.publish(draft('w9-1'))
+  await hub.publish(draft('w9-2'))
+  using traced = collectTraces('stream')
+  connection.isFull = false
+  window.drained()
+  assert.match(traced.lines[0] ?? '', /^stream slow drained: \d+ bytes waited$/)
+  assert.deepEqual(traced.lines.slice(1), ['stream w9-2 written to slow by sse/2'])
 })

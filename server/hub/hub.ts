@@ -1,9 +1,18 @@
 // Connects clients to the log: admits them, publishes drafts, delivers messages, drains.
 
 import { type Bus, type Log, newEpoch } from '../log/log.ts'
-import type { AwarenessReport, ByeCode, Cursor, Draft, Message, Stored } from '../wire/messages.ts'
+import {
+  type AwarenessReport,
+  type ByeCode,
+  type Cursor,
+  type Draft,
+  formatCursor,
+  type Message,
+  type Stored,
+} from '../wire/messages.ts'
 import { Refusal, type RefusalCode } from '../wire/refusal.ts'
 import { type Random, shuffled, type Timers } from '../wire/time.ts'
+import { trace } from '../wire/trace.ts'
 import { Awareness, checkReport } from './awareness.ts'
 import { type Delivery, RecentDeliveries } from './delivery.ts'
 import { Heartbeats } from './heartbeats.ts'
@@ -143,8 +152,11 @@ export class Hub {
   }
 
   /** Sends a stored message to its subscribers. */
-  #deliver({ channel, from }: Message, delivery: Delivery): void {
+  #deliver({ id, channel, from }: Message, delivery: Delivery): void {
     const streams = this.#registry.streamsOn(channel)
+    trace.hub?.(
+      `${id} goes to ${channel}: streams ${streams.size}, held polls ${this.#polls.heldOn(channel)}`,
+    )
     for (const stream of streams) stream.send(delivery)
     this.#parts.meter.sent(streams.size)
     this.#polls.wake(channel)
@@ -158,6 +170,9 @@ export class Hub {
   join(joining: Joining, cursor: Cursor | null): Subscriber {
     this.#admit(joining)
     const stream = new Subscriber(joining, this.#streams)
+    trace.stream?.(
+      `${joining.id} opens by ${joining.mode.name} ${cursor ? `from ${formatCursor(cursor)}` : 'without a cursor'}: ${[...joining.channels].join(', ')}`,
+    )
     const joined = this.#registry.join(stream)
     if (!joined) {
       stream.dismiss('replaced', 'A newer stream of this window is open.')
@@ -172,6 +187,7 @@ export class Hub {
   }
 
   leave(stream: Subscriber): void {
+    if (!stream.isClosed) trace.stream?.(`${stream.identity.id} closed its ${stream.identity.mode.name}`)
     stream.gone()
     this.#registry.leave(stream)
   }

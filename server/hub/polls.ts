@@ -3,6 +3,7 @@
 import type { CatchUp } from '../log/log.ts'
 import { type Cursor, estimateLength, formatCursor, type Message } from '../wire/messages.ts'
 import type { Timers } from '../wire/time.ts'
+import { trace } from '../wire/trace.ts'
 import { upsert } from '../wire/upsert.ts'
 import type { Awareness } from './awareness.ts'
 import { Delivery } from './delivery.ts'
@@ -85,6 +86,10 @@ export class Polls {
     for (const end of this.#held.get(channel) ?? []) end()
   }
 
+  heldOn(channel: string): number {
+    return this.#held.get(channel)?.size ?? 0
+  }
+
   wakeAll(): void {
     for (const channel of this.#held.keys()) this.wake(channel)
   }
@@ -155,6 +160,14 @@ export class Polls {
     // Never cut a snapshot: only the whole matches its cursor. Otherwise the next reply continues.
     const messages = recovered ? asManyAsFit(found.messages, queueBytes) : found.messages
     onSent(messages.length)
+    if (trace.stream) {
+      const { id, mode } = identity
+      if (isFirst || !recovered)
+        trace.stream(
+          `${id} polls by ${mode.name} ${cursor ? `from ${formatCursor(cursor)}` : 'without a cursor'}: ${recovered ? 'recovered' : 'not recovered'}`,
+        )
+      for (const message of messages) trace.stream(`${message.id} written to ${id} by ${mode.name}`)
+    }
     const last = messages.length < found.messages.length ? messages.at(-1) : undefined
     const client = registry.find(identity)
     // An aborted response must not count as delivered.

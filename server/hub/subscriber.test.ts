@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Log } from '../log/log.ts'
 import { draft } from '../log/log-testing.ts'
 import type { Message } from '../wire/messages.ts'
+import { collectTraces } from '../wire/testing.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import { Delivery, type Framing, HeldDeliveries, RecentDeliveries } from './delivery.ts'
 import {
@@ -150,8 +151,10 @@ test('a full queue drops the oldest readings, and reports their number before th
   connection.isFull = true
   for (const seq of countTo(8)) window.send(readingOf(10 + seq))
   connection.isFull = false
+  using traced = collectTraces('stream')
   window.drained()
   window.send(readingOf(19))
+  assert.equal(traced.lines[1], 'stream w1 is not sent 4 readings or overviews: it was too slow')
   const told = connection.frames.map((frame) => (frame.type === 'omitted' ? frame.count : idsIn([frame])[0]))
   assert.deepEqual([told, overflows], [['r11', 4, 'r16', 'r17', 'r18', 'r19'], []])
 })

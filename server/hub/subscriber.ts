@@ -5,6 +5,7 @@ import { type Bye, type ByeCode, type Cursor, formatCursor, type Welcome } from 
 import type { Mode } from '../wire/modes.ts'
 import { isRefusal } from '../wire/refusal.ts'
 import type { Random } from '../wire/time.ts'
+import { trace } from '../wire/trace.ts'
 import { Delivery, type Framing, type RecentDeliveries } from './delivery.ts'
 
 /** Whose quotas a client counts against. */
@@ -127,6 +128,11 @@ export class Subscriber {
     const { channels } = this.identity
     let found = await log.read(cursor, channels)
     if (cursor && !found.recovered) on.unrecovered()
+    trace.stream?.(
+      `${this.identity.id} is welcomed at ${formatCursor(found.head)}: ${
+        found.recovered ? 'recovered' : cursor ? 'not recovered' : 'new'
+      }, messages first: ${found.messages.length}`,
+    )
     if (this.#isClosed) return null
     const welcome = new Delivery(welcomeTo(this.identity, found, heartbeatMs))
     await this.replay([welcome, ...recent.deliveriesOf(found)])
@@ -168,6 +174,10 @@ export class Subscriber {
     if (this.#isClosed) return
     if (this.#isFlowing()) this.#write(delivery)
     else if (!this.#queue.push(delivery)) this.dismiss('overflow', 'This window fell too far behind.')
+    else if (trace.stream && delivery.seq !== null)
+      trace.stream(
+        `${idOf(delivery)} waits for ${this.identity.id}, which ${this.#isLive ? 'is slow' : 'catches up'}: ${this.#queue.bytes} bytes`,
+      )
   }
 
   /** Sends only if nothing is queued; for frames that would be stale by then. */
@@ -178,6 +188,7 @@ export class Subscriber {
   }
 
   drained(): void {
+    if (this.#isFull) trace.stream?.(`${this.identity.id} drained: ${this.#queue.bytes} bytes waited`)
     this.#isFull = false
     this.#flush()
   }
@@ -199,6 +210,7 @@ export class Subscriber {
 
   end(code: ByeCode, message: string, retryAfterMs: number): void {
     if (this.#isClosed) return
+    trace.stream?.(`${this.identity.id} is sent away: ${code}, to reopen in ${retryAfterMs} ms. ${message}`)
     this.gone()
     this.#hub.on.ended(this, code)
     try {
@@ -238,6 +250,10 @@ export class Subscriber {
   #write(delivery: Delivery): void {
     try {
       this.#isFull = !this.#sink.write(delivery.bytes(this.#framing))
+      if (trace.stream && delivery.seq !== null)
+        trace.stream(
+          `${idOf(delivery)} written to ${this.identity.id} by ${this.identity.mode.name}${this.#isFull ? ', which is full' : ''}`,
+        )
     } catch (error) {
       this.fail(error)
     }
@@ -251,7 +267,10 @@ export class Subscriber {
       // The dropped deliveries were older than this one.
       const count = this.#queue.omitted - this.#omittedReported
       this.#omittedReported += count
-      if (count > 0) this.#write(new Delivery({ type: 'omitted', count }))
+      if (count > 0) {
+        trace.stream?.(`${this.identity.id} is not sent ${count} readings or overviews: it was too slow`)
+        this.#write(new Delivery({ type: 'omitted', count }))
+      }
       this.#write(delivery)
     }
   }
@@ -279,6 +298,8 @@ export class Subscriber {
     onReplayed?.()
   }
 }
+
+const idOf = ({ frame }: Delivery) => (frame.type === 'message' ? frame.message.id : frame.type)
 
 /**
  * Holds at most `maxBytes` of encoded frames, or one larger frame. When full, drops readings and

@@ -3,6 +3,7 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { type Cursor, type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
+import { trace } from '../wire/trace.ts'
 import {
   type Defer,
   documentDeleted,
@@ -180,6 +181,7 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
 
   /** `text` is the message as JSON, if known. */
   protected tell(message: Message, text?: string): void {
+    trace.log?.(`${message.id} stored as ${message.seq}: ${message.kind} on ${message.channel}`)
     if (message.kind === 'erasure') this.#leaving.delete(message.channel)
     this.#followers.tell(message, formatCursor({ epoch: this.epoch, seq: message.seq }), text)
   }
@@ -209,7 +211,10 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
     const unanswered = this.pending.size === 0 ? undefined : this.pending.get(keyOf(draft))
     const known = stored ?? unanswered?.draft
     if (known && !isRepeat(draft, known)) throw idTaken(draft)
-    if (stored) return stored.seq
+    if (stored) {
+      trace.log?.(`${draft.id} is a repeat of ${stored.seq}`)
+      return stored.seq
+    }
     if (unanswered) return unanswered.promise
     mustBeThere(draft, this.tail)
     this.#mustHaveRoom(draft.channel)

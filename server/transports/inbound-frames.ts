@@ -10,6 +10,7 @@ import { type Grant, hasEnded } from '../security/grants.ts'
 import type { DownFrame, Draft, UpFrame } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
+import { trace } from '../wire/trace.ts'
 import { mostBytesFor, type TransportLimits, tooLargeFor } from './bodies.ts'
 import type { Source } from './budget.ts'
 import type { Mounting } from './transport.ts'
@@ -148,11 +149,15 @@ export class InboundFrames {
     const { hub, timers, limits, grant, window, fingerprint, source, admission } = this.#parts
     if (bytes > mostBytesFor(grant, limits)) throw tooLargeFor(grant, limits, idOf(message))
     const draft = admission.draft(message)
+    trace.uplink?.(
+      `${draft.id} received: ${bytes} bytes by ${window.identity.mode.name} of ${window.identity.id}, from ${draft.from}`,
+    )
     mayPublish(draft, fingerprint, grant)
     if (this.#awaited && this.#awaited.id !== draft.id && timers.now() < this.#awaited.endsAt)
       throw this.#awaited.refusal.about(draft.id)
     this.#awaited = null
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
+    trace.uplink?.(`${draft.id} admitted to ${draft.channel}`)
     const refused = (error: unknown) => {
       hub.refused(window, bytes)
       if (error instanceof Refusal && error.code.startsWith('log-'))
@@ -192,6 +197,7 @@ export class InboundFrames {
 
   #say(frame: DownFrame): void {
     const { stream } = this.#parts
+    if (frame.type === 'stored') trace.uplink?.(`${frame.id} answered: stored as ${frame.seq}`)
     stream()?.send(new Delivery(frame))
   }
 }

@@ -13,7 +13,7 @@ import { output } from '../output.ts'
 import { fingerprintFor, type Grant, openGrant } from '../security/grants.ts'
 import type { DownFrame, Draft } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
-import { createManualTime } from '../wire/testing.ts'
+import { collectTraces, createManualTime } from '../wire/testing.ts'
 import { Bodies } from './bodies.ts'
 import { Budget } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
@@ -391,11 +391,13 @@ test('accepts nothing after stop, and leaves no timer', async () => {
   assert.deepEqual([numbers(), flow], [[1, 2], ['pause']])
 })
 
-/** Posts a heartbeat without a socket; resolves to what the hub received. */
-async function postHeartbeat(body: string): Promise<unknown> {
+const query = new URLSearchParams({ key: 'k'.repeat(22) })
+const proven = `${fingerprintFor(query)}.w1`
+query.set('window', proven)
+
+/** Posts without a socket; resolves to the context. */
+async function post(path: string, body: string, hub: Partial<Hub>) {
   const { time } = openHub()
-  const heard: unknown[] = []
-  const hub = { heard: (...words: unknown[]) => void heard.push(words) }
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
   const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
@@ -410,17 +412,26 @@ async function postHeartbeat(body: string): Promise<unknown> {
     ...{ router: router as never, hub: hub as never, bodies, timers: time },
     admission: pageAdmission,
   })
-  const query = new URLSearchParams({ key: 'k'.repeat(22) })
-  query.set('window', `${fingerprintFor(query)}.w1`)
   const ctx = {
     querystring: String(query),
     state: { grant: openGrant },
-    req: Object.assign(Readable.from(body === '' ? [] : [Buffer.from(body)]), { headers: {} }),
+    req: Object.assign(Readable.from(body === '' ? [] : [Buffer.from(body)]), {
+      headers: { 'content-type': 'application/json' },
+      url: `${path}?${query}`,
+      httpVersion: '1.1',
+    }),
     status: 0,
   }
-  await routes.get('/api/heartbeat')?.(ctx)
-  assert.equal(ctx.status, 204)
-  assert.deepEqual([heard.length, heard.flat()[0]], [1, query.get('window')])
+  await routes.get(path)?.(ctx)
+  return ctx
+}
+
+/** Resolves to what the hub received. */
+async function postHeartbeat(body: string): Promise<unknown> {
+  const heard: unknown[] = []
+  const { status } = await post('/api/heartbeat', body, { heard: (...words) => void heard.push(words) })
+  assert.equal(status, 204)
+  assert.deepEqual([heard.length, heard.flat()[0]], [1, proven])
   return heard.flat()[1]
 }
 
@@ -455,4 +466,47 @@ test('a malformed heartbeat is refused', async () => {
     const { status, code } = await refusalOf(() => postHeartbeat(JSON.stringify(given)))
     assert.deepEqual([status, code], [400, 'bad-shape'])
   }
+})
+
+test('traces tell of a posted message: received, admitted, answered; nothing of its key and content', async () => {
+  using traced = collectTraces('*')
+  const message = { ...draftOf(1), id: `${proven}-1`, from: proven, body: { html: 'private' } }
+  const text = JSON.stringify(message)
+  await post('/api/messages', text, {
+    waitMs: () => 0,
+    publish: ({ id }) => ({ type: 'stored', id, seq: 7 }),
+  })
+  assert.deepEqual(traced.lines, [
+    `uplink ${proven}-1 received: ${text.length} bytes by POST over HTTP/1.1, from ${proven}`,
+    `uplink ${proven}-1 admitted to main`,
+    `uplink ${proven}-1 answered: stored as 7`,
+  ])
+})
+
+test('traces tell of a message in a frame from its arrival to its answer', async () => {
+  const { inbound } = await openInbound()
+  using traced = collectTraces('*')
+  const text = publish(1, { body: { html: 'private' } })
+  inbound.take(text)
+  await settled()
+  assert.deepEqual(traced.lines, [
+    `uplink w1-1 received: ${text.length} bytes by sse/2 of w1, from w1`,
+    'uplink w1-1 admitted to main',
+    'log w1-1 stored as 1: edit on main',
+    'hub w1-1 goes to main: streams 1, held polls 0',
+    'stream w1-1 written to w1 by sse/2',
+    'uplink w1-1 answered: stored as 1',
+  ])
+})
+
+test('traces tell that a message was refused, by its code alone: sentences may repeat its content', async () => {
+  const { inbound } = await openInbound()
+  using traced = collectTraces('uplink')
+  for (const text of ['private', publish(1, { channel: 'wind', body: { html: 'private' } })])
+    inbound.take(text)
+  await settled()
+  assert.deepEqual(traced.lines, [
+    'uplink a request or stream refused: not-json',
+    'uplink w1-1 refused: read-only-channel',
+  ])
 })

@@ -7,6 +7,7 @@ import { fingerprintFor, type Grant, mustLast, refuseName, refuseWriting } from 
 import { grantOf } from '../security/middleware.ts'
 import { type Draft, mostStateBytes, type Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
+import { trace } from '../wire/trace.ts'
 import { type AnyRequest, connectionOf } from './bodies.ts'
 import { admitOwner, type Mounting, queryOf } from './transport.ts'
 
@@ -44,10 +45,15 @@ export function mountUplink({ router, hub, bodies, admission, timers }: UplinkPa
     const connection = connectionOf(request)
     const fingerprint = fingerprintIn(request.url?.split('?', 2)[1] ?? '', connection)
     mustBeOfType(request, 'Messages', 'application/json')
-    const draft = admission.draft(parseJson(await bodies.text(request, grant)))
+    const text = await bodies.text(request, grant)
+    const draft = admission.draft(parseJson(text))
+    trace.uplink?.(
+      `${draft.id} received: ${Buffer.byteLength(text)} bytes by POST over HTTP/${request.httpVersion}, from ${draft.from}`,
+    )
     mayPublish(draft, fingerprint, grant)
     refuseHaste(hub.waitMs(connection, draft.from), draft.id)
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source: request })
+    trace.uplink?.(`${draft.id} admitted to ${draft.channel}`)
     let completed = admission.complete?.(draft, grant) ?? draft
     if (completed instanceof Promise) {
       completed = await completed
@@ -56,6 +62,7 @@ export function mountUplink({ router, hub, bodies, admission, timers }: UplinkPa
     const stored = await hub.publish(completed, { connection, invitation: grant.invitation })
     // Node flushes at the end of a turn: let the subscribers' bytes go first.
     await nextTurn()
+    trace.uplink?.(`${draft.id} answered: stored as ${stored.seq}`)
     return stored
   }
 

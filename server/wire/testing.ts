@@ -1,7 +1,8 @@
-// Test doubles: manual timers, and a client clock with a known error against the server's.
+// Test doubles: manual timers, a client clock with a known error against the server's, and traces.
 
 import type { Exchange } from './clock-estimate.ts'
 import { createSeededRandom, type Random, type Timers } from './time.ts'
+import { trace, traceSections, turnOnTraces } from './trace.ts'
 
 interface Planned {
   readonly dueAt: number
@@ -165,3 +166,15 @@ export const randomTexts = (count: number): readonly string[] =>
 /** Number of U+FFFD in a text, including in addresses. */
 export const replacementsIn = (text: string): number =>
   text.split('\ufffd').length + text.split(/%EF%BF%BD/i).length - 2
+
+/** Turns on these sections until it is disposed of. `lines`: `SECTION SENTENCE`. */
+export function collectTraces(list: string) {
+  const lines: string[] = []
+  turnOnTraces(list, (section, sentence) => void lines.push(`${section} ${sentence}`))
+  return {
+    lines,
+    [Symbol.dispose]() {
+      for (const section of traceSections) trace[section] = null
+    },
+  }
+}
