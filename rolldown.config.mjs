@@ -26,14 +26,18 @@ export default [
     ...common,
     // Together, so that a class is the same in all of them.
     input: Object.fromEntries(
-      ['connect', 'node', 'share', 'drafts', 'engine'].map((door) => [door, `client/${door}.ts`]),
+      ['connect', 'node', 'share', 'drafts', 'debug', 'engine'].map((door) => [door, `client/${door}.ts`]),
     ),
     platform: 'browser',
     output: {
       dir: 'client/dist',
       chunkFileNames: '[name].js',
       // One file compresses best. A bundler without splitting would wrap one that has a dynamic import.
-      codeSplitting: { groups: [{ name: 'common', minShareCount: 2, test: /client\/(?!share\/)|server\// }] },
+      codeSplitting: {
+        groups: [
+          { name: 'common', minShareCount: 2, test: /client\/(?!share\/|debug)|server\/(?!wire\/trace)/ },
+        ],
+      },
     },
     transform: { target: 'es2023' },
   },

@@ -46,6 +46,8 @@ export interface ConnectOptions {
   readonly share?: Sharing
   /** `keptDrafts` of `@crosswind/client/drafts`. */
   readonly drafts?: Keeping
+  /** `debug('link,outbox')` of `@crosswind/client/debug`: tells what happens. In Node: CROSSWIND_DEBUG. */
+  readonly debug?: typeof Link | undefined
 }
 
 /** One connection for several windows, which prove their names by one key. */
@@ -317,15 +319,21 @@ export class Crosswind {
       }
   }
 
-  async #make(base: string, { platform, transports, origins, share, drafts }: OverOptions): Promise<Link> {
+  async #make(
+    base: string,
+    { platform, transports, origins, share, drafts, debug: LinkClass = Link }: OverOptions,
+  ): Promise<Link> {
     const own = transportsOver(platform, transports)
     const key = (await (drafts ?? share)?.key) ?? newKey()
     this.#proof.set('key', key)
     const name = nameUnder(await fingerprintOf(key), newKey().slice(0, 8))
     const kept = { window: name, bounds, timers: browserTimers }
-    const link: Link = new Link(
+    const link: Link = new LinkClass(
       {
-        ...{ mode: this.#modes[0], modes: this.#modes, proof: this.#proof, timers: browserTimers },
+        mode: this.#modes[0],
+        modes: this.#modes,
+        proof: this.#proof,
+        timers: browserTimers,
         random: Math.random,
         channels: [],
         transports: share?.over(own) ?? own,

@@ -272,7 +272,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#clock?.askOver(connection)
     this.#awareness.sendOver((report) => uplink.sendAwareness(report))
     this.#report('open', { spokenHttp: welcome.http })
-    this.#planProbe()
+    this.planProbe()
   }
 
   #enterLog({ cursor, recovered }: Pick<Welcome, 'cursor' | 'recovered'>): void {
@@ -389,11 +389,13 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
 
   // Returning to a better mode
 
-  #planProbe(): void {
+  /** Returns the pause until a better mode is tried, ms; null if there is none. */
+  protected planProbe(): number | null {
     this.#stopProbing()
     const pauseMs = this.#fallback.probePauseMs()
     if (pauseMs !== null)
       this.#stopProbe = this.#options.timers.later(() => this.#tryMode(this.#fallback.wished), pauseMs)
+    return pauseMs
   }
 
   #tryMode(better: LinkMode | null): void {
@@ -402,7 +404,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
       return
     }
     this.#fallback.probeFailed()
-    this.#planProbe()
+    this.planProbe()
   }
 
   #probeFailed(): void {

@@ -227,7 +227,12 @@ export function createBrowser() {
 /** Allows several drafts in flight, so that their order shows. */
 const several: Mode = { ...mode('sse/2'), mostUnderWay: 32 }
 
-type Circumstances = Partial<LinkOptions & LinkListener & DocumentOutboxOptions & { readonly cursor: string }>
+interface Special {
+  readonly cursor: string
+  readonly LinkClass: typeof Link
+}
+
+type Circumstances = Partial<LinkOptions & LinkListener & DocumentOutboxOptions & Special>
 
 export function openLink(change: Circumstances = {}) {
   const time = createManualTime()
@@ -301,7 +306,8 @@ export function openLink(change: Circumstances = {}) {
     onRenamed: (id, draft) => void heard.renamed.push(`${id} to ${draft.id}`),
     ...change,
   }
-  const link = new Link(options, listener)
+  const { LinkClass = Link } = change
+  const link = new LinkClass(options, listener)
   link.open(change.cursor)
   const newest = (): FakeStream => streams.at(-1) ?? assert.fail('nothing was opened')
   const publish = (html = '') => link.publish('main', 'edit', { html })

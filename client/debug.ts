@@ -1,0 +1,230 @@
+// For the option `debug`: a link that tells what happens to it and to its messages, on the console.
+
+import type { Bodies, DownFrame, Draft, Kind } from '../server/wire/messages.ts'
+import type { LinkMode } from '../server/wire/modes.ts'
+import type { Clock } from '../server/wire/time.ts'
+import { trace, turnOnTraces } from '../server/wire/trace.ts'
+import type { WakeUp } from './browser-services.ts'
+import { Link, type LinkListener, type LinkOptions, type LinkOutbox, type LinkState } from './link.ts'
+import { BusyError, type OpenTransport, type WebTransport } from './transports/transport.ts'
+
+/**
+ * For `connect(url, { debug: debug('link,outbox') })`: turns on these sections of docs/library.md, or
+ * all by `*`. `write` receives lines.
+ */
+export function debug(
+  sections: string,
+  write: (line: string) => void = (line) => console.debug(line),
+): typeof Link {
+  const unknown = turnOnTraces(sections, (section, sentence) =>
+    write(`${new Date().toISOString()} ${section.padEnd(8)} ${sentence}`),
+  )
+  if (unknown !== null) write(unknown)
+  return TracedLink
+}
+
+class TracedLink<Drafts extends LinkOutbox = LinkOutbox> extends Link<Drafts> {
+  readonly #teller: Teller
+
+  constructor(options: LinkOptions<Drafts>, listener: LinkListener) {
+    const teller = new Teller(options.window, options.timers.now)
+    const traced = Object.entries(options.transports).map(([name, one]) => [name, teller.tracing(one)])
+    super({ ...options, transports: Object.fromEntries(traced) }, teller.before(listener))
+    this.#teller = teller
+  }
+
+  override publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null {
+    const draft = super.publish(channel, kind, body)
+    if (draft) this.#teller.drafted(draft)
+    else trace.outbox?.(`${this.#teller.window} has no room for another draft on ${channel}`)
+    return draft
+  }
+
+  override switchMode(next: LinkMode): void {
+    this.#teller.switched(next)
+    super.switchMode(next)
+  }
+
+  override wake(by: WakeUp): void {
+    trace.link?.(`${this.#teller.window} wakes up: ${by}`)
+    super.wake(by)
+  }
+
+  protected override planProbe(): number | null {
+    const pauseMs = super.planProbe()
+    if (pauseMs !== null) this.#teller.planned(pauseMs)
+    return pauseMs
+  }
+}
+
+/** Hears what a link's transports say, and what its listener is told. */
+class Teller {
+  readonly window: string
+  readonly #now: Clock
+  /** How often each draft was sent, by id, until it is answered. */
+  readonly #attempts = new Map<string, number>()
+  #state: LinkState | null = null
+  /** The mode that was opened last, but for one beside an open one. */
+  #tried = ''
+
+  constructor(window: string, now: Clock) {
+    this.window = window
+    this.#now = now
+  }
+
+  /** Also called when it is sent, which may be before `publish` returns. */
+  drafted({ id, kind, channel }: Draft): void {
+    if (this.#attempts.has(id)) return
+    this.#attempts.set(id, 0)
+    trace.outbox?.(`${id} drafted: ${kind} on ${channel}`)
+  }
+
+  switched({ name }: LinkMode): void {
+    this.#state = null
+    trace.fallback?.(`${this.window} switches to ${name}, as it was told`)
+  }
+
+  planned(pauseMs: number): void {
+    trace.fallback?.(`${this.window} tries ${this.#state?.wished} again in ${Math.round(pauseMs)} ms`)
+  }
+
+  tracing({ name, open }: WebTransport): WebTransport {
+    return {
+      name,
+      open: (opening, platform) => {
+        const { mode, query, onFrame, onClose } = opening
+        this.#opens(mode, query)
+        const transport = open(
+          {
+            ...opening,
+            onFrame: (frame, receivedAt) => {
+              this.#received(mode, frame)
+              onFrame(frame, receivedAt)
+            },
+            onClose: (closing) => {
+              const { code, retryAfterMs } = closing
+              const pause = retryAfterMs === null ? '' : `, to reopen in ${retryAfterMs} ms`
+              trace.link?.(`${this.window} lost ${mode.name}: ${code}${pause}`)
+              onClose(closing)
+            },
+          },
+          platform,
+        )
+        const { send, askClock } = transport
+        return {
+          send: (draft) => this.#sent(mode, draft, send),
+          beat: (windows) => transport.beat(windows),
+          ...(askClock && { askClock }),
+          sendAwareness: (report) => transport.sendAwareness(report),
+          close: () => {
+            trace.link?.(`${this.window} closes ${mode.name}`)
+            transport.close()
+          },
+        }
+      },
+    }
+  }
+
+  before(listener: LinkListener): LinkListener {
+    const settled = ({ id }: Draft, how: string) => {
+      this.#attempts.delete(id)
+      trace.outbox?.(`${id} ${how}`)
+    }
+    return {
+      onState: (state) => {
+        this.#changed(state)
+        listener.onState(state)
+      },
+      onMessage: (message, receivedAt, dueAt) => {
+        listener.onMessage(message, receivedAt, dueAt)
+        trace.link?.(`${message.id} applied by ${this.window}`)
+      },
+      onNewLog: () => {
+        trace.link?.(`${this.window} is in a new log: its numbers begin anew`)
+        listener.onNewLog()
+      },
+      onMissed: (from, to) => {
+        trace.link?.(`${this.window} missed messages from ${from} to ${to}; the newest follow`)
+        listener.onMissed?.(from, to)
+      },
+      onPresence: (presence) => listener.onPresence?.(presence),
+      onAwareness: (frame) => listener.onAwareness(frame),
+      onOutbox: (outbox) => listener.onOutbox(outbox),
+      onStored: (draft, seq) => {
+        settled(draft, `answered: stored as ${seq}`)
+        listener.onStored(draft, seq)
+      },
+      onRefused: (draft, sentence, code) => {
+        settled(draft, `refused: ${code}`)
+        listener.onRefused(draft, sentence, code)
+      },
+      onSuperseded: (draft) => {
+        settled(draft, 'superseded: a newer draft contains it')
+        listener.onSuperseded?.(draft)
+      },
+      onRenamed: (id, draft) => {
+        this.#attempts.delete(id)
+        trace.outbox?.(`${id} renamed ${draft.id}: the log has another message of its id`)
+        listener.onRenamed?.(id, draft)
+      },
+    }
+  }
+
+  #opens({ name }: LinkMode, query: URLSearchParams): void {
+    const cursor = query.get('cursor')
+    const from = cursor === null ? 'without a cursor' : `from ${cursor}`
+    trace.link?.(
+      `${this.window} opens ${name} ${from}, opening ${query.get('opening')}: ${query.get('channels')}`,
+    )
+    if (this.#state?.state === 'open' && this.#state.mode !== name)
+      trace.fallback?.(`${this.window} tries ${name} beside ${this.#state.mode}`)
+    else this.#tried = name
+  }
+
+  #received({ name }: LinkMode, frame: DownFrame): void {
+    if (frame.type === 'message') {
+      const { id, seq } = frame.message
+      trace.link?.(`${id} received by ${this.window} over ${name}: stored as ${seq}`)
+    } else if (frame.type === 'welcome') {
+      const how = frame.recovered ? 'recovered' : 'not recovered'
+      trace.link?.(`${this.window} is welcomed over ${name} at ${frame.cursor}: ${how}`)
+    } else if (frame.type === 'omitted')
+      trace.link?.(`${this.window} was not sent ${frame.count} readings or overviews: it was too slow`)
+  }
+
+  async #sent({ name }: LinkMode, draft: Draft, send: OpenTransport['send']) {
+    const { id } = draft
+    this.drafted(draft)
+    const attempt = (this.#attempts.get(id) ?? 0) + 1
+    this.#attempts.set(id, attempt)
+    trace.outbox?.(`${id} sent over ${name}, attempt ${attempt}`)
+    try {
+      return await send(draft)
+    } catch (error) {
+      // What the error says may contain the address, with its key.
+      if (error instanceof BusyError)
+        trace.outbox?.(`${id} to be sent again in ${error.retryAfterMs} ms: the server is busy`)
+      throw error
+    }
+  }
+
+  #changed(state: LinkState): void {
+    const before = this.#state
+    this.#state = state
+    const { mode, wished, fall, reason, retryAt, repairs } = state
+    if (repairs > (before?.repairs ?? 0))
+      trace.link?.(`${this.window} reopens: a message before the heartbeat is missing`)
+    // Also told when only the clock was compared.
+    if (before?.state === state.state && before.mode === mode && before.retryAt === retryAt) return
+    if (state.state === 'waiting') {
+      const next =
+        retryAt === null
+          ? 'asks whether it is let in'
+          : `tries ${mode} in ${Math.round(retryAt - this.#now())} ms`
+      trace.fallback?.(`${this.window} ${next}, after ${this.#tried}: ${reason}`)
+    } else if (state.state === 'open') {
+      const why = mode === wished ? 'as wished' : `instead of ${wished}: ${fall ?? 'not known yet why'}`
+      trace.fallback?.(`${this.window} uses ${mode}, ${why}`)
+    }
+  }
+}
