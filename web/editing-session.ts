@@ -5,7 +5,7 @@ import {
   DocumentOutbox,
   DraftStore,
   type LeftDrafts,
-  Link,
+  type Link,
   LinkClock,
   type LinkListener,
   type LinkOptions,
@@ -56,6 +56,8 @@ interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
   readonly isProbing: boolean
   /** Null unless whole contents are mirrored. */
   readonly mirror: typeof Mirror | null
+  /** One that tells what happens, if it was asked to. */
+  readonly LinkClass: typeof Link
 }
 
 /** Keeps the store up to date with the document, the connection and the people on the page. */
@@ -97,7 +99,7 @@ export class EditingSession implements LinkListener {
       timers,
       onLeft: (left) => this.#takeLeft(left),
     })
-    this.link = new Link(
+    this.link = new options.LinkClass(
       {
         ...{ window, proof: [['key', options.browser.key]], mode: options.mode, modes },
         transports: options.transports,

@@ -2,7 +2,7 @@
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { browserTimers, newName, shareHere, shareTransports } from '../client/engine.ts'
+import { browserTimers, Link, newName, shareHere, shareTransports } from '../client/engine.ts'
 import { nameUnder, type PageStart, probesChannel } from '../server/wire/messages.ts'
 import { App, loadView } from './App.tsx'
 import { transports } from './axios-http.ts'
@@ -10,18 +10,22 @@ import { EditingSession } from './editing-session.ts'
 import { PageActions } from './page/actions.ts'
 import { viewAsked } from './page/views.ts'
 import { type BrowserKey, browserKey, modeAsked } from './page-session.ts'
-import { createStore, firstView, readChoices } from './store.ts'
+import { createStore, firstView, readChoices, readItem } from './store.ts'
 import { askForPast, createWindFeed, fillInPast } from './wind/wind-feed.ts'
 
 const given: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
 
 const query = new URLSearchParams(location.search)
 
+/** Sections of traces, such as `link,outbox`. */
+const traced = query.get('debug') ?? readItem(() => localStorage, 'crosswindDebug')
+
 // No top-level await: it would split the view chunks, which import this module, into many more.
 Promise.all([
   browserKey(),
   given.editor === 'mirror' ? import('./editor/mirror.ts') : null,
   query.has('record') ? import('./lab.ts') : null,
+  traced ? import('../client/debug.ts') : null,
 ]).then(
   (parts) => openPage(...parts),
   () => document.getElementById('crosswind')?.append('A part of this page could not be loaded. Reload it.'),
@@ -31,6 +35,7 @@ function openPage(
   browser: BrowserKey,
   mirrorModule: typeof import('./editor/mirror.ts') | null,
   lab: typeof import('./lab.ts') | null,
+  debugging: typeof import('../client/debug.ts') | null,
 ): void {
   // A read-only link to an open server; nothing but the address enforces it.
   const start = { ...given, mayWrite: given.mayWrite && !query.has('read') }
@@ -62,6 +67,7 @@ function openPage(
     window: nameUnder(browser.fingerprint, newName('w')),
     isProbing: lab !== null && query.has('probes'),
     mirror: mirrorModule?.Mirror ?? null,
+    LinkClass: debugging?.debug(traced ?? '') ?? Link,
   })
   const actions = new PageActions({ start, browser, mode, store, session, loadView })
 
