@@ -119,6 +119,7 @@ declare class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   offline(): void;
   hide(): void;
   close(): void;
+  protected planProbe(): number | null;
 }
 declare class LinkClock {
   #private;
@@ -206,6 +207,7 @@ declare function askClock({ base, query, onFrame }: Pick<Opening, 'base' | 'quer
 }): void;
 declare function connect(url: string | URL, options?: ConnectOptions): Crosswind;
 declare function connectOver(url: string | URL, options: OverOptions): Crosswind;
+declare function debug(sections: string, write?: (line: string) => void): typeof Link;
 declare function fingerprintOf(key: string): Promise<string>;
 declare function keptDrafts({ user, onRefused }: DraftsOptions): Keeping;
 declare function lackingTransports(): Partial<Record<TransportName, string>>;
@@ -222,6 +224,9 @@ declare function whenDue({ acceptedAt }: Pick<Message, 'acceptedAt'>, receivedAt
 declare namespace connect_d_exports {
   export { ConnectOptions, ConnectionState, Crosswind, Follower, Following, Keeping, OverOptions, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
 }
+declare namespace debug_d_exports {
+  export { debug };
+}
 declare namespace drafts_d_exports {
   export { DraftsOptions, LeftMessage, keptDrafts };
 }
@@ -234,7 +239,7 @@ declare namespace share_d_exports {
 declare namespace yjs_d_exports {
   export { CrosswindProvider, ProviderOptions };
 }
-export { connect_d_exports as ".", connect_d_exports as "./browser", drafts_d_exports as "./drafts", engine_d_exports as "./engine", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", yjs_d_exports as "./yjs" };
+export { connect_d_exports as ".", connect_d_exports as "./browser", debug_d_exports as "./debug", drafts_d_exports as "./drafts", engine_d_exports as "./engine", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", yjs_d_exports as "./yjs" };
 import * as Y from "yjs";
 import { Awareness } from "y-protocols/awareness";
 interface AwarenessFrame<State = unknown> {
@@ -303,6 +308,7 @@ interface ConnectOptions {
   readonly platform?: Platform;
   readonly share?: Sharing;
   readonly drafts?: Keeping;
+  readonly debug?: typeof Link | undefined;
 }
 interface ConnectionState {
   readonly mode: string;
