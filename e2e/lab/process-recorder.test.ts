@@ -15,37 +15,58 @@ test('a program’s name may contain spaces and brackets', () => {
   assert.throws(() => parseStat('42 (node) S'), /Not a process's stat/)
 })
 
-/** Works until this process has used so much of the processor, whatever else the machine does. */
-function useProcessor(us: number): number {
-  const before = process.cpuUsage()
-  while (process.cpuUsage(before).user < us);
-  return us / 1000
+/** The kernel's tick, ms: running threads are counted, and `stat` is rounded down, to one. */
+const tickMs = 10
+
+/** Processor time that this process has used. */
+function usedMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }
 
-test('what this process used between two samples is in the second one', isLinux, async () => {
-  const recorder = new ProcessRecorder([{ name: 'own', pid: process.pid }], () => performance.now())
-  await recorder.sample()
-  const startedAt = process.cpuUsage()
-  const usedMs = useProcessor(150_000)
-  await recorder.sample()
-  const { user, system } = process.cpuUsage(startedAt)
+function useProcessor(ms: number): void {
+  for (const startMs = usedMs(); usedMs() < startMs + ms; );
+}
+
+test('a sample lies between this process’s own figures before and after it', isLinux, async () => {
+  let now = 0
+  const recorder = new ProcessRecorder([{ name: 'own', pid: process.pid }], () => now)
+  const own: [before: number, after: number][] = []
+  for (now = 0; now < 3000; now += 1000) {
+    const before = usedMs()
+    await recorder.sample()
+    own.push([before, usedMs()])
+    useProcessor(3 * tickMs)
+  }
   const [record] = await recorder.stop()
-  const [first, second] = record?.samples ?? []
-  assert.ok(first && second && second.atMs >= first.atMs)
-  const ms = second.cpuMs - first.cpuMs
-  // The kernel adds what a thread uses at each tick, of 10 ms at most; several threads are added up.
-  assert.ok(ms >= usedMs - 40 && ms <= (user + system) / 1000 + 40, `${ms} ms of ${usedMs}`)
+  const samples = record?.samples ?? []
+  assert.deepEqual(
+    samples.map(({ atMs }) => atMs),
+    [0, 1000, 2000],
+  )
+  // User and system time are rounded each.
+  for (const [place, { cpuMs }] of samples.entries()) {
+    const [before, after] = own[place] ?? [Number.NaN, Number.NaN]
+    assert.ok(cpuMs > before - 2 * tickMs && cpuMs <= after, `${cpuMs} ms, not ${before} to ${after}`)
+  }
+  const second = samples.at(-1) ?? assert.fail('nothing was recorded')
   const { rss } = process.memoryUsage()
   assert.ok(Math.abs(second.rssBytes - rss) < rss / 2, `${second.rssBytes} of ${rss}`)
   const shared = (await recorder.proportionalBytes()).get('own') ?? 0
   assert.ok(shared > rss / 10 && shared <= rss * 1.5, String(shared))
 })
 
-test('the scheduler counts at least what this process used between two readings', isLinux, async () => {
-  const counted = await readProcessorMs(process.pid)
-  const usedMs = useProcessor(50_000)
-  const ms = (await readProcessorMs(process.pid)) - counted
-  assert.ok(ms >= usedMs - 10, `${ms} ms, not ${usedMs}`)
+test('the scheduler’s count for this process agrees with its own', isLinux, async () => {
+  const read = async () => {
+    const before = usedMs()
+    return { before, ms: await readProcessorMs(process.pid), after: usedMs() }
+  }
+  const first = await read()
+  useProcessor(20 * tickMs)
+  const second = await read()
+  const ms = second.ms - first.ms
+  const [least, most] = [second.before - first.after, second.after - first.before]
+  assert.ok(ms > least - tickMs && ms < most + tickMs, `${ms} ms, not ${least} to ${most}`)
   assert.equal(await readProcessorMs(2 ** 30), Number.NaN)
 })
 
