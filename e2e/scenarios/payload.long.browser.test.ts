@@ -17,11 +17,14 @@ test('two sizes in two modes arrive once and in order', async (t) => {
   const [code] = await run.ended
   assert.equal(code, 0, run.said())
   const { sizes, modes } = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
-  for (const { mode, n, lost, duplicated, reordered, p50Ms } of sizes) {
+  const p50Ms: Record<string, number> = {}
+  for (const { mode, subject, bytes, n, lost, duplicated, reordered, ...figures } of sizes) {
     assert.deepEqual([n, lost, duplicated, reordered], [6, 0, 0, 0], mode)
-    assert.ok(p50Ms > 0, mode)
+    assert.ok(figures.p50Ms > 0, mode)
+    p50Ms[`${subject} ${bytes}`] = figures.p50Ms
   }
-  for (const { mode, smallestP50Ms, largestP50Ms } of modes) assert.ok(largestP50Ms > smallestP50Ms, mode)
+  for (const { mode, smallestP50Ms, largestP50Ms } of modes)
+    assert.deepEqual([smallestP50Ms, largestP50Ms], [p50Ms[`${mode} 10`], p50Ms[`${mode} 1000000`]], mode)
   const rows = (await readCompressed(join(out, 'samples.csv.gz'))).trim().split('\n')
   assert.equal(rows.length, 1 + 2 * 2 * 3 * 2)
   const sent = rows.slice(1).map((row) => row.split(','))
