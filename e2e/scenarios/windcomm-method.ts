@@ -106,7 +106,7 @@ export function clocksSection({ clock }: WindSummary): Section {
       ),
     ],
     paragraphs: [
-      `One machine has one clock, and nothing was added to any stamp. Before and after, this process was compared with the server by exchanges over an undelayed path, and each page with this process by the machine’s clock. No stamp is off by more than ${figure(clock.largestErrorMs)} ms; above ${paperBoundMs} ms a run is rejected, as in the paper.`,
+      `One machine has one clock, and nothing was added to any stamp. Before and after, this process was compared with the server by exchanges over an undelayed path, and each page with this process by the machine’s clock. No stamp is off by more than ${figure(clock.largestErrorMs)} ms; above ${paperBoundMs} ms the paper rejected a run.`,
     ],
   }
 }

@@ -10,7 +10,7 @@ import { type Browser, startBrowser } from '../browser/browser.ts'
 import { compareClock, pageClock, readMachineClock, readTickOffset } from '../browser/typing.ts'
 import { openTransport } from '../clients/client.ts'
 import { exchangeWithServer } from '../clients/http-client.ts'
-import { type CheckedClock, type ClockReading, followClock, paperBoundMs } from '../lab/clock.ts'
+import { type CheckedClock, type ClockReading, followClock } from '../lab/clock.ts'
 import type { Lab } from '../lab/experiment.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { openNodeLink } from '../lab/node-link.ts'
@@ -92,14 +92,18 @@ function errorOf({ offsetMs, boundMs }: ClockReading): number {
   return Math.abs(offsetMs) + boundMs
 }
 
-/** Throws, naming each clock whose error may exceed the paper's limit. */
-export function refuseWrongClocks(clocks: readonly ComparedClock[], when: 'before' | 'after'): void {
-  const wrong = clocks.filter(({ errorMs }) => errorMs > paperBoundMs)
+/** Throws, naming each clock whose error may exceed the limit. */
+export function refuseWrongClocks(
+  clocks: readonly ComparedClock[],
+  mostErrorMs: number,
+  when: 'before' | 'after',
+): void {
+  const wrong = clocks.filter(({ errorMs }) => errorMs > mostErrorMs)
   if (wrong.length === 0) return
   const found = wrong.map(({ name, errorMs }) => `${name} may be off by ${errorMs.toFixed(2)} ms`).join('; ')
   const outcome = when === 'before' ? 'Nothing was measured' : 'Nothing was written'
   throw new Error(
-    `Clocks must agree with the server's within ${paperBoundMs} ms, as in the paper; ${when} the run ${found}. ${outcome}: run it again when the machine is less busy.`,
+    `Clocks must agree with the server's within ${mostErrorMs} ms (--clock-error); ${when} the run ${found}. ${outcome}: run it again when the machine is less busy.`,
   )
 }
 
@@ -123,6 +127,8 @@ interface Plan {
   readonly rateHz: number
   readonly polling: Polling
   readonly seed: number
+  /** Largest error of a clock. */
+  readonly mostErrorMs: number
 }
 
 type Testbed = Awaited<ReturnType<typeof openTestbed>>
@@ -336,7 +342,7 @@ export async function measureWind(plan: Plan, { signal, progress }: Lab) {
     `${windows.length} windows are open${browser === 'none' ? '' : `, ${pages.length} of ${browser}`}.`,
   )
 
-  const compareClocks = clockComparer(testbed, pages)
+  const compareClocks = clockComparer(testbed, pages, plan.mostErrorMs)
   const before = await compareClocks('before')
   const errorMs = Math.max(...before.map(({ errorMs }) => errorMs))
   progress.say(`Clocks are off by ${errorMs.toFixed(2)} ms at most; warming up.`)
@@ -489,9 +495,9 @@ const closeEnoughMs = 1
  * Clients use this process's clock. Exchanges with a page in a busy browser are too imprecise, so
  * its bound comes through the machine's shared clock: page to machine, machine to this process,
  * this process to server. Rejects if a page's exchanges contradict this chain, or if a clock's
- * error exceeds the paper's limit.
+ * error exceeds the limit.
  */
-function clockComparer({ server, ca }: Testbed, pages: readonly Page[]) {
+function clockComparer({ server, ca }: Testbed, pages: readonly Page[], mostErrorMs: number) {
   const clients = followClock('clients', (times) => exchangeWithServer(server.origin['1.1'], ca, times))
 
   return async (when: 'before' | 'after'): Promise<readonly ComparedClock[]> => {
@@ -513,7 +519,7 @@ function clockComparer({ server, ca }: Testbed, pages: readonly Page[]) {
         )
       found.push({ ...exchanged, errorMs: errorOf(chained) })
     }
-    refuseWrongClocks(found, when)
+    refuseWrongClocks(found, mostErrorMs, when)
     return found
   }
 }

@@ -15,12 +15,14 @@ import type { WindSummary } from './windcomm-summary.ts'
 const folder = temporaryFolder()
 
 const quick = ['--sites', 'edmonton,nagaoka', '--faster', '10', '--browsers-at', 'none', '--seed', '7']
+/** Counts do not depend on clocks, which a busy machine cannot compare closely. */
+const anyClock = ['--clock-error', '1e9']
 
 test('thirty readings reach twelve windows once and in order, and the report is complete', {
   timeout: 120_000,
 }, async (t) => {
   const out = join(folder, 'report')
-  const run = startLab(t, 'windcomm', ...quick, '--readings', '30', '--out', out)
+  const run = startLab(t, 'windcomm', ...quick, ...anyClock, '--readings', '30', '--out', out)
   const [code] = await run.ended
   assert.equal(code, 0, run.said())
   const summary: WindSummary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
@@ -54,7 +56,7 @@ test('readings reach windows behind a network that loses packets, beside one tha
   const out = join(folder, 'lossy')
   const size = ['--faster', '10', '--browsers-at', 'none', '--readings', '30', '--seed', '7']
   const networks = ['--sites', 'edmonton,nagaoka+5%', '--modes', 'websocket/1.1,long-polling/1.1']
-  const run = startLab(t, 'windcomm --sessions 2', ...networks, ...size, '--out', out)
+  const run = startLab(t, 'windcomm --sessions 2', ...networks, ...size, ...anyClock, '--out', out)
   const [code] = await run.ended
   assert.equal(code, 0, run.said())
   const summary: WindSummary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
@@ -89,7 +91,7 @@ test('a finished run is analysed again: the same samples, another report, no ser
 
 test('Ctrl-C ends it in order and leaves nothing that looks complete', { timeout: 120_000 }, async (t) => {
   const out = join(folder, 'stopped')
-  const run = startLab(t, 'windcomm', ...quick, '--readings', '4000', '--out', out)
+  const run = startLab(t, 'windcomm', ...quick, ...anyClock, '--readings', '4000', '--out', out)
   await run.hasSaid('warming up')
   run.child.kill('SIGINT')
   const [code] = await run.ended
@@ -97,6 +99,17 @@ test('Ctrl-C ends it in order and leaves nothing that looks complete', { timeout
   assert.match(run.said(), /Stopped; no report was written/)
   assert.equal(existsSync(out), false)
   assert.equal(existsSync(`${out}.unfinished`), false)
+})
+
+test('with clocks that may be off by more than permitted it refuses to measure, and writes nothing', async (t) => {
+  const out = join(folder, 'refused')
+  // No comparison is exact.
+  const run = startLab(t, 'windcomm', ...quick, '--clock-error', '0', '--readings', '30', '--out', out)
+  const [code] = await run.ended
+  assert.equal(code, 1, run.said())
+  assert.match(run.said(), /within 0 ms \(--clock-error\); before the run clients may be off by \d/)
+  assert.match(run.said(), /Nothing was measured: run it again when the machine is less busy/)
+  assert.equal(existsSync(out), false)
 })
 
 test('without flags it is the paper’s experiment, with the browser at the first site', () => {
@@ -112,6 +125,7 @@ test('without flags it is the paper’s experiment, with the browser at the firs
     faster: 1,
     sessions: 1,
     browsersAt: 'edmonton',
+    mostErrorMs: 2,
   })
 })
 

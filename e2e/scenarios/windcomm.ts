@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { paperBoundMs } from '../lab/clock.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { file, flag, seed, whole, wordsOnce } from '../lab/flags.ts'
@@ -44,6 +45,11 @@ export const windcomm = defineExperiment({
       'the site whose windows are real Chromium windows; none for no browser',
       'the first site',
     ),
+    'clock-error': flag(
+      z.coerce.number().min(0).default(paperBoundMs),
+      'MS',
+      'largest error of a clock; above it the run is refused, as in the paper',
+    ),
     faster: flag(
       z.coerce.number().min(1).max(100).default(1),
       'N',
@@ -63,7 +69,7 @@ export const windcomm = defineExperiment({
   },
 
   /** Rate and pauses are those after `faster` is applied; `browsersAt` is null for no browser. */
-  options({ 'browsers-at': wished, rate, hold, interval, ...given }, argv) {
+  options({ 'browsers-at': wished, 'clock-error': mostErrorMs, rate, hold, interval, ...given }, argv) {
     const { sites, modes, faster, from } = given
     const others = argv.filter((word) => /^--(?!from\b|out\b)/.test(word))
     if (from !== undefined && others.length > 0)
@@ -95,7 +101,7 @@ export const windcomm = defineExperiment({
     const browsersAt = wished === 'none' ? null : (wished ?? first)
     if (browsersAt !== null && !sites.includes(browsersAt))
       throw new Error(`--browsers-at is "${browsersAt}", which is not among the sites ${sites.join(', ')}.`)
-    return { ...given, ...pace, browsersAt }
+    return { ...given, ...pace, browsersAt, mostErrorMs }
   },
 
   plan: ({ readings, rateHz, browsersAt }): Plan => ({
@@ -106,7 +112,7 @@ export const windcomm = defineExperiment({
 
   async measure(options, lab): Promise<WindRun> {
     if (options.from !== undefined) return rereadRun(options.from, commitNow())
-    const { modes, readings, rateHz, holdMs, intervalMs, faster, seed, browsersAt } = options
+    const { modes, readings, rateHz, holdMs, intervalMs, faster, seed, browsersAt, mostErrorMs } = options
     const pace = faster === 1 ? '' : `, ${faster} times as fast: rate, hold, interval and delays together`
     lab.say(
       `${readings} readings at ${rateHz} Hz (${Math.round(readings / rateHz)} s) to ${options.sites.join(', ')} over ${modes.join(', ')}, all at once, seed ${seed}${pace}.`,
@@ -120,7 +126,8 @@ export const windcomm = defineExperiment({
         const own = seed + (session - 1) * options.sites.length + place
         return { name, profile: scaled(profile, faster), seed: own % 2 ** 32, windows }
       })
-    const plan = { modes: requireModes(modes), readings, rateHz, polling: { holdMs, intervalMs }, seed }
+    const polling = { holdMs, intervalMs }
+    const plan = { modes: requireModes(modes), readings, rateHz, polling, seed, mostErrorMs }
     const found = await lab.sessions(options.sessions, (session) =>
       measureWind({ ...plan, sites: sitesIn(session) }, lab),
     )
