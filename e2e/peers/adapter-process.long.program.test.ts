@@ -18,6 +18,9 @@ import { type MeasuredServer, startServerProcess } from '../lab/server-process.t
 import type { Starting } from './adapter-process.ts'
 import { cert, key } from './serving.ts'
 
+/** Its clock is another process's. */
+const clockErrorMs = 1000
+
 const insecure = { rejectUnauthorized: false }
 const draft = { id: 'a-1', channel: 'main', kind: 'edit', from: 'a', at: 1, body: { html: '<p>a</p>' } }
 
@@ -91,19 +94,20 @@ for (const [name, open] of Object.entries(clients)) {
     })
     for (let count = 0; count < 3; count += 1) opened.push(await open(relay.origin['1.1']))
 
-    const startedAt = performance.timeOrigin + performance.now()
+    const now = () => performance.timeOrigin + performance.now()
+    const sentAt = now()
     opened[0]?.send()
     for (const { received } of opened) {
       const { acceptedAt, ...message } = (await received) as { acceptedAt: number }
       assert.deepEqual(message, draft)
-      assert.ok(Math.abs(acceptedAt - startedAt) < 5000, String(acceptedAt))
+      const [earliest, latest] = [sentAt - clockErrorMs, now() + clockErrorMs]
+      assert.ok(acceptedAt > earliest && acceptedAt < latest, `${earliest} ${acceptedAt} ${latest}`)
     }
     assert.ok((await relay.figures()).rssBytes > 0)
 
-    const closingAt = performance.now()
-    await relay.close()
-    // It would have been killed after 8 s.
-    assert.ok(performance.now() - closingAt < 6000)
+    // Its clients are still there, and `close()` would kill it in the end.
+    process.kill(relay.pid, 'SIGTERM')
+    await relay.exited
     assert.equal(relay.errors(), '')
   })
 }
@@ -144,7 +148,7 @@ export const open = () => words`,
   assert.doesNotMatch(code, /node:fs|start/)
 })
 
-for (const [what, code, words, withinMs = 10_000] of [
+for (const [what, code, words, limits = {}] of [
   ['cannot be parsed', 'export const start =', /^it does not load: /],
   ['imports a package that is missing', `import 'no-such-package'`, /^it does not load: .*no-such-package/],
   ['has no open()', 'export const start = () => ({})', /^it exports no function open\(\)$/],
@@ -152,7 +156,7 @@ for (const [what, code, words, withinMs = 10_000] of [
     'never starts',
     `export const start = () => new Promise(() => {}); ${open}`,
     /^it did not start within 0\.3 s$/,
-    300,
+    { withinMs: 300 },
   ],
   ['dies at its start', `export const start = () => process.exit(3); ${open}`, /ended before it was ready/],
   [
@@ -164,7 +168,7 @@ for (const [what, code, words, withinMs = 10_000] of [
     'has an address where nothing answers',
     `export const start = () => ({ mode: 'sse/1.1', address: 'http://127.0.0.1:9' }); ${open}`,
     /^nothing answers at http:\/\/127\.0\.0\.1:9\/ \(ECONNREFUSED\)$/,
-    3000,
+    { answersWithinMs: 0 },
   ],
   [
     'has a program that ends',
@@ -196,7 +200,8 @@ export const start = async ({ port, cert, key }) => {
 ] as const) {
   test(`an adapter that ${what} is refused with one sentence`, async (t) => {
     const file = await adapter(what.replaceAll(/\W+/g, '-'), code)
-    await assert.rejects(startAdapter(t, { file, withinMs }), ({ message }) => words.test(message))
+    const starting = { file, withinMs: 60_000, ...limits }
+    await assert.rejects(startAdapter(t, starting), ({ message }) => words.test(message))
   })
 }
 

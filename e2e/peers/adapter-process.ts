@@ -25,6 +25,8 @@ export interface Starting {
   /** Where the page's servers listen. */
   readonly host?: string
   readonly withinMs?: number
+  /** How long its address may be without an answer; default: half of `withinMs`. */
+  readonly answersWithinMs?: number
 }
 
 /** What the lab learns from an adapter. */
@@ -36,7 +38,7 @@ export interface Ready {
 }
 
 const starting = JSON.parse(process.argv[2] ?? '{}') as Starting
-const { address, fault = '', host, withinMs = 20_000 } = starting
+const { address, fault = '', host, withinMs = 20_000, answersWithinMs = withinMs / 2 } = starting
 const file = realpathSync(starting.file)
 
 /** Ends the process with words for the lab. */
@@ -200,7 +202,7 @@ async function requireAnswer(
   url: URL,
   { mode: names, pid }: Pick<ReturnType<typeof readStarted>, 'mode' | 'pid'>,
 ): Promise<void> {
-  const end = performance.now() + withinMs / 2
+  const end = performance.now() + answersWithinMs
   const [mode] = names.map(modeNamed)
   const { alpn, isShared } = connections[mode?.http ?? '1.1']
   for (;;) {
