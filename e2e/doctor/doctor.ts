@@ -8,8 +8,10 @@ import tls from 'node:tls'
 import { urlToHttpOptions } from 'node:url'
 import { z } from 'zod'
 import { type Closing, now } from '../../client/engine.ts'
+import { processTimers } from '../../server/process.ts'
 import { type ClockReading, createClockEstimate, roundTripMs } from '../../server/wire/clock-estimate.ts'
 import { connections, type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
+import type { Timers } from '../../server/wire/time.ts'
 import {
   choiceReason,
   choices,
@@ -179,6 +181,7 @@ export async function examine(
   { url, invitation, idleMs, patienceMs }: ExaminationOptions,
   onStep: (step: string) => void,
   signal: AbortSignal,
+  timers: Pick<Timers, 'later'> = processTimers,
 ): Promise<Examination> {
   const { origin } = new URL(url)
   onStep(`connecting to ${origin}`)
@@ -186,7 +189,7 @@ export async function examine(
   const version: HttpVersion = handshake.alpn === connections['2'].alpn ? '2' : '1.1'
   const cookie = invitation === undefined ? undefined : await redeem(origin, null, invitation)
   const subject = await readSubject(connectHttp(version, origin, null, cookie), origin, patienceMs)
-  const parts = { origin, cookie, patienceMs, ...subject }
+  const parts = { origin, cookie, patienceMs, timers, ...subject }
   const held: Held[] = []
   try {
     for (const mode of modes) {
@@ -200,7 +203,10 @@ export async function examine(
     const streams = held.filter(({ mode, state }) => mode.isPush && state.openMs !== null)
     if (streams.length > 0) {
       onStep(`leaving ${streams.length} connections idle for ${Math.round(idleMs / 1000)} s`)
-      await pause(idleMs, undefined, { signal })
+      const cut = new AbortController()
+      void Promise.all(streams.map(({ closed }) => closed)).then(() => cut.abort())
+      const options = { signal: AbortSignal.any([signal, cut.signal]) }
+      await pause(idleMs, undefined, options).catch(() => signal.throwIfAborted())
     }
     const heartbeatMs = held.find(({ state }) => state.heartbeatMs !== null)?.state.heartbeatMs ?? null
     return { origin, ...handshake, heartbeatMs, idleMs, trials: held.map(trialOf), parallel }
@@ -236,7 +242,11 @@ function shakeHands(origin: string, patienceMs: number): Promise<Pick<Examinatio
 }
 
 type Subject = Awaited<ReturnType<typeof readSubject>> &
-  Pick<ExaminationOptions, 'patienceMs'> & { readonly origin: string; readonly cookie: string | undefined }
+  Pick<ExaminationOptions, 'patienceMs'> & {
+    readonly origin: string
+    readonly cookie: string | undefined
+    readonly timers: Pick<Timers, 'later'>
+  }
 
 /** A separate channel if the server allows it, so that no one counts another window. */
 async function readSubject(http: HttpClient, origin: string, patienceMs: number) {
@@ -265,6 +275,8 @@ async function readSubject(http: HttpClient, origin: string, patienceMs: number)
 interface Held {
   readonly mode: Mode
   readonly state: TrialState
+  /** Resolves if the connection is closed at the other end. */
+  readonly closed: Promise<void>
   readonly close: () => void
 }
 
@@ -286,12 +298,13 @@ async function tryMode(mode: Mode, subject: Subject): Promise<Held> {
   }
   const estimate = createClockEstimate()
   let transport: NodeTransport | null = null
+  const closed = Promise.withResolvers<void>()
   let onEvent: () => void = () => undefined
   const next = () =>
     new Promise<void>((resolve) => {
-      const late = setTimeout(resolve, subject.patienceMs)
+      const cancel = subject.timers.later(resolve, subject.patienceMs)
       onEvent = () => {
-        clearTimeout(late)
+        cancel()
         resolve()
       }
     })
@@ -324,6 +337,7 @@ async function tryMode(mode: Mode, subject: Subject): Promise<Held> {
     onClose(closing) {
       state.closing = closing
       state.closedAt = now()
+      closed.resolve()
       onEvent()
     },
   })
@@ -341,7 +355,7 @@ async function tryMode(mode: Mode, subject: Subject): Promise<Held> {
   }
   // It will reveal nothing more, and would count as traffic.
   if (state.openMs === null || !mode.isPush) close()
-  return { mode, state, close }
+  return { mode, state, closed: closed.promise, close }
 }
 
 /** Simultaneous streams of a mode that limits its windows, more than a browser opens. */
