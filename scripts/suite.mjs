@@ -11,9 +11,9 @@ import { ensureBuilt, ensureInstalled, ensurePrograms, ensureSqsServer, filesBel
 /** Each tier runs the tests of those before it, too. */
 export const tiers = ['check', 'test', 'all']
 
-/** Per file or test, and in total. */
-const fileTimeoutMs = 10 * 60 * 1000
-const totalTimeoutMs = 80 * 60 * 1000
+/** Against hangs, per file or test and in total: a busy machine needs less. */
+const fileTimeoutMs = 30 * 60 * 1000
+const totalTimeoutMs = 120 * 60 * 1000
 
 /**
  * Resolves to the exit code. Words select test files of all tiers by path, and skip types and lint;
