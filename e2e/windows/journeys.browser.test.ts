@@ -17,6 +17,7 @@ import {
   editsReceived,
   isThere,
   linkState,
+  numbersShown,
   pageProtocol,
   peopleHere,
   placeCaret,
@@ -348,11 +349,9 @@ test('the overview counts what another window types', async () => {
   assert.ok(writer)
   await writer.click('#document')
   await writer.type('one two')
-  const numbers = () =>
-    Array.from(document.querySelectorAll('.overview-number'), ({ textContent }) => textContent)
   await until(async () => {
-    const counted = await reader.run(numbers)
-    return counted.includes('2') && counted.includes('7')
+    const { Words, Characters } = await reader.run(numbersShown)
+    return Words === '2' && Characters === '7'
   }, 'the overview does not show two words of seven characters')
 })
 

@@ -4,21 +4,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
-import { windowsAtServer } from './page.ts'
+import { numbersShown, windowsAtServer } from './page.ts'
 import { openStage, type Stage, untilOpen } from './stage.ts'
 
 const [mode] = modes as readonly [Mode, ...Mode[]]
-
-/** The large numbers by label, as displayed. */
-function numbersShown(): Record<string, string> {
-  const figures = [...document.querySelectorAll('.overview-figure')]
-  return Object.fromEntries(
-    figures.map((figure) => [
-      figure.querySelector('dt')?.textContent ?? '',
-      figure.querySelector('.overview-number')?.textContent ?? '',
-    ]),
-  )
-}
 
 async function untilCounts(window: BrowserWindow, words: number, characters: number): Promise<void> {
   const isShown = async () => {
