@@ -15,23 +15,7 @@ const connected = (provider: CrosswindProvider) =>
     provider.on('status', ({ status }) => status === 'connected' && resolve())
   })
 
-// y-websocket: reconnecting
-
-test('the pause grows while the server accepts connections and then closes them', async (t) => {
-  const { provide, cut } = await startDocuments(t)
-  const provider = provide({ modes: ['websocket/1.1'] })
-  const opened: number[] = []
-  await new Promise<void>((resolve) => {
-    provider.on('status', ({ status }) => {
-      if (status !== 'connected') return
-      opened.push(performance.now())
-      if (opened.length === 5) resolve()
-      else cut()
-    })
-  })
-  const pauses = opened.slice(1).map((at, place) => at - (opened[place] ?? 0))
-  assert.ok((pauses.at(-1) ?? 0) > 1.9 * (pauses[0] ?? 0), pauses.join())
-})
+// y-websocket: reconnecting. That pauses grow is tested in client/link-reconnect.test.ts.
 
 test('a client that the application does not let in stops, and says why once', async (t) => {
   let asked = 0
