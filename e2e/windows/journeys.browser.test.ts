@@ -97,7 +97,8 @@ test('two windows: both type, and each shows the other’s text, caret and name'
   await one.type('Hello wind')
   await untilShows(other, 'Hello wind')
   const [name = ''] = await one.run(peopleHere)
-  const hasCaret = async () => (await other.run(caretsShown)).join() === `${name}: Hello wind|`
+  for (let step = 0; step < 4; step += 1) await one.press('ArrowLeft')
+  const hasCaret = async () => (await other.run(caretsShown)).join() === `${name}: Hello |wind`
   await until(hasCaret, 'the caret of the other window is not shown')
   await other.run(placeCaret, 0, 5)
   await other.type(',')
