@@ -228,7 +228,7 @@ test('reads no half of a surrogate pair, and cuts no name within a character', (
   assert.deepEqual(readHtml(`<img src="https://a.org/b" alt="${alt}">`).unkept, [`${'x'.repeat(57)}…`])
 })
 
-test('hostile HTML of a megabyte is read in linear time', () => {
+test('hostile HTML is read in linear time', () => {
   for (const part of [
     "<a b='",
     '<a b="',
@@ -249,5 +249,5 @@ test('hostile HTML of a megabyte is read in linear time', () => {
     'x<br><br>',
   ])
     for (const isOwn of [false, true])
-      assert.ok(readHtml(part.repeat(1_000_000 / part.length), { isOwn }).lines)
+      assert.ok(readHtml(part.repeat(200_000 / part.length), { isOwn }).lines)
 })
