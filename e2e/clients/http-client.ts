@@ -116,8 +116,11 @@ function openSocketOver(session: http2.ClientHttp2Session, path: string, cookieH
     })
     stream.on('error', () => undefined)
     socket._req = stream
-    const { ':status': status } = await headersOf(stream)
-    if (Number(status) !== 200) throw new Error(`The WebSocket was refused: ${status}.`)
+    const headers = await headersOf(stream)
+    const statusCode = Number(headers[':status'])
+    if (statusCode !== 200) throw new Error(`The WebSocket was refused: ${statusCode}.`)
+    // As `ws` does over HTTP/1.1.
+    socket.emit('upgrade', { statusCode, headers } as IncomingMessage)
     socket.setSocket(stream, Buffer.alloc(0), { maxPayload, skipUTF8Validation: false })
   }
 
