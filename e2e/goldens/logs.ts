@@ -1,0 +1,210 @@
+// What today's server reads from the logs that released versions left, and what it leaves of them.
+
+import { createHash } from 'node:crypto'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { gunzipSync } from 'node:zlib'
+import { startTestServer, testConfig } from '../../server/testing.ts'
+import type { Message } from '../../server/wire/messages.ts'
+import { connectHttp, type HttpClient, textOf } from '../clients/http-client.ts'
+import { startApplication } from '../conformance/application.ts'
+import { frozen, type Golden } from './golden.ts'
+
+/** By folder in frozen/logs, which make-log.ts made. Logs of whole pages are read by both editors. */
+const readings = [
+  { log: '0.1', editor: 'shared' },
+  { log: '0.1', editor: 'mirror' },
+  { log: '0.1-later-killed', editor: 'shared' },
+  { log: '0.2', editor: 'shared' },
+  { log: '0.2-killed', editor: 'shared' },
+  { log: '0.2-mirror', editor: 'shared' },
+  { log: '0.2-mirror', editor: 'mirror' },
+  { log: 'today', editor: 'shared' },
+] as const
+
+type Reading = (typeof readings)[number]
+
+export async function logGoldens(): Promise<readonly Golden[]> {
+  const goldens: Golden[] = []
+  for (const reading of readings) {
+    const name = reading.editor === 'shared' ? reading.log : `${reading.log}, mirrored`
+    goldens.push(await golden(name, reading.log, (folder) => readPage(folder, reading)))
+  }
+  goldens.push(await golden('today-application', 'today-application', readApplication))
+  return goldens
+}
+
+/** A log that does not open is what the server says of it. */
+async function golden(
+  name: string,
+  log: string,
+  read: (folder: string) => Promise<readonly string[]>,
+): Promise<Golden> {
+  const folder = mkdtempSync(join(tmpdir(), 'crosswind-golden-'))
+  const data = join(folder, 'data')
+  try {
+    mkdirSync(data)
+    for (const file of readdirSync(join(frozen, 'logs', log)))
+      writeFileSync(
+        join(data, file.replace(/\.gz$/, '')),
+        gunzipSync(readFileSync(join(frozen, 'logs', log, file))),
+      )
+    const lines = await read(data).catch((error) => [`FAILED: ${error.message.replaceAll(folder, '')}`])
+    const text = [...lines, '', '== the files that are left', ...filesIn(data)].join('\n')
+    return { path: `logs/${name.replace(', ', '-')}.txt`, content: `${text.trim()}\n` }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function readPage(folder: string, { editor }: Reading): Promise<readonly string[]> {
+  const { epoch, head, latest } = whatIsIn(folder)
+  // Nothing of the log may be too old or too much.
+  const limits = { ...testConfig.limits, logMessages: 100_000 }
+  const server = await startTestServer({ storage: 'sqlite', dataFolder: folder, editor, limits, drainMs: 0 })
+  const http = connectHttp('2', server.origin['2'], server.ca)
+  try {
+    const { documents } = JSON.parse(await get(http, '/api/documents'))
+    const channels: readonly string[] = documents
+      .map(({ channel }: { channel: string }) => channel)
+      .toSorted()
+    const newest = documents.map((one: object) => JSON.stringify(one))
+    const lines = ['== the documents, as first listed', ...newest, '', '== what a window gets that joins']
+    for (const channel of channels) lines.push(...(await snapshotOf(http, channel)))
+    for (const channel of channels)
+      for (const accept of ['text/markdown', 'text/html'])
+        lines.push('', `== ${channel} as ${accept}`, await get(http, `/api/documents/${channel}`, { accept }))
+    for (const channel of channels) lines.push(...(await historyOf(http, channel)))
+    lines.push(
+      '',
+      '== a window that comes back after message 1 of the epoch before, and after the last but one',
+    )
+    for (const back of [1, head - 1]) lines.push(await resumed(http, channels, `${epoch}:${back}`))
+    lines.push('', '== sent again, and sent anew', ...(await write(http, latest)))
+    return lines
+  } finally {
+    http.close()
+    await server.close()
+  }
+}
+
+async function readApplication(folder: string): Promise<readonly string[]> {
+  const server = await startApplication({
+    storage: { kind: 'sqlite', folder },
+    channels: { 'doc.*': { kind: 'yjs' }, '*': { kind: 'json' } },
+  })
+  const http = connectHttp('2', server.origin['2'], server.ca)
+  try {
+    const lines: string[] = []
+    for (const channel of ['chat', 'doc.1']) {
+      const { messages, recovered } = JSON.parse(await get(http, `/api/channels/${channel}?after=start`))
+      lines.push(`== ${channel} from the start, recovered: ${recovered}`, ...messages.map(lineOf), '')
+    }
+    return lines
+  } finally {
+    http.close()
+    await server.close()
+  }
+}
+
+async function get(http: HttpClient, path: string, headers = {}): Promise<string> {
+  const { status, body } = await http.ask({ path, headers })
+  const text = await textOf(body)
+  return status === 200 ? text.trimEnd() : `${status} ${text}`
+}
+
+/** Long bodies by their hash. What the server adds itself, when it converts a page, has today's time: TIME. */
+function lineOf({ body, acceptedAt, ...envelope }: Message): string {
+  const isOfLog = acceptedAt >= Date.UTC(2100)
+  const text = JSON.stringify(body)
+  const shown = text.length <= 300 ? text : `${text.length} characters, SHA-256 ${hashOf(text)}`
+  return `${JSON.stringify(envelope)} ${isOfLog ? acceptedAt : 'TIME'} ${shown}`
+}
+
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16)
+
+async function snapshotOf(http: HttpClient, channel: string): Promise<string[]> {
+  const answer = await get(http, `/api/poll?window=reader&channels=${channel}&first`)
+  const { frames } = JSON.parse(answer)
+  return frames.flatMap((frame: { type: string; message: Message; recovered: boolean }) => {
+    if (frame.type === 'welcome') return [`${channel}, recovered: ${frame.recovered}`]
+    return frame.type === 'message' ? [lineOf(frame.message)] : []
+  })
+}
+
+async function historyOf(http: HttpClient, channel: string): Promise<string[]> {
+  const { base, updates, next } = JSON.parse(await get(http, `/api/history?channel=${channel}`))
+  const ofBase = base ? `${base.seq} by ${base.from}, SHA-256 ${hashOf(base.update)}` : 'none'
+  const byAuthor = Map.groupBy<string, { from: string; seq: number }>(updates, ({ from }) => from)
+  const counts = [...byAuthor].map(
+    ([from, of]) => `${of.length} by ${from}, from ${of[0]?.seq} to ${of.at(-1)?.seq}`,
+  )
+  return [
+    '',
+    `== the history of ${channel}`,
+    `base: ${ofBase}`,
+    `updates: ${counts.join('; ')}`,
+    `next: ${next}`,
+  ]
+}
+
+async function resumed(http: HttpClient, channels: readonly string[], cursor: string): Promise<string> {
+  const query = `window=reader&channels=${channels.slice(0, 8).join()}&cursor=${cursor}&first`
+  const { frames } = JSON.parse(await get(http, `/api/poll?${query}`))
+  const [{ recovered }] = frames
+  const seqs = frames.flatMap(({ message }: { message?: Message }) => message?.seq ?? [])
+  return `${cursor}: recovered: ${recovered}, ${seqs.length} messages, from ${seqs[0]} to ${seqs.at(-1)}`
+}
+
+/** Of the newest number, and the newest whole content. In a copy: SQLite would take in its write-ahead log. */
+function whatIsIn(data: string) {
+  const copy = mkdtempSync(join(tmpdir(), 'crosswind-golden-'))
+  try {
+    cpSync(data, copy, { recursive: true })
+    const database = new DatabaseSync(join(copy, 'log.db'))
+    const one = (sql: string) => database.prepare(sql).get() ?? {}
+    const isOld = one("SELECT count(*) AS count FROM sqlite_schema WHERE name = 'life'").count === 1
+    const { epoch } = one(isOld ? 'SELECT epoch FROM life' : 'SELECT name AS epoch FROM epoch')
+    const { head } = one('SELECT max(seq) AS head FROM message')
+    const whole = "SELECT * FROM message WHERE kind IN ('title', 'edit') ORDER BY seq DESC LIMIT 1"
+    const { id, channel, kind, sender: from, at, body = 'null' } = one(whole)
+    const latest = { id, channel, kind, from, at, body: JSON.parse(String(body)) }
+    database.close()
+    return { epoch: String(epoch), head: Number(head), latest: id === undefined ? null : latest }
+  } finally {
+    rmSync(copy, { recursive: true })
+  }
+}
+
+async function write(http: HttpClient, latest: object | null): Promise<string[]> {
+  const body = { title: 'By Carol' }
+  const next = { id: 'carol-1', channel: 'main', kind: 'title', from: 'carol', at: 1, body }
+  const lines: string[] = []
+  for (const draft of latest ? [latest, next] : [next]) {
+    const headers = { 'content-type': 'application/json' }
+    const request = { method: 'POST', path: '/api/messages', headers, body: JSON.stringify(draft) }
+    lines.push(await textOf((await http.ask(request)).body))
+  }
+  return lines
+}
+
+const tables = ['message', 'survivor', 'past_base', 'epoch', 'life']
+
+function filesIn(data: string): string[] {
+  const names = readdirSync(data).filter((name) => !/-lock$|access/.test(name))
+  return names.toSorted().map((name) => {
+    if (!/^log\.db(\.version\d+)?$/.test(name)) return name
+    const database = new DatabaseSync(join(data, name), { readOnly: true })
+    const { user_version: version } = database.prepare('PRAGMA user_version').get() ?? {}
+    const has = database.prepare('SELECT count(*) AS count FROM sqlite_schema WHERE name = ?')
+    const counts = tables
+      .filter((table) => has.get(table)?.count === 1)
+      .map(
+        (table) => `${database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.count} of ${table}`,
+      )
+    database.close()
+    return `${name}: schema ${version}; rows: ${counts.join(', ')}`
+  })
+}
