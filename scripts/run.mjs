@@ -21,6 +21,7 @@ const commands = {
   conformance: (words) => launchProgram(['e2e/lab-command.ts', 'conformance', ...words]),
   report: (words) => launchProgram(['e2e/lab-command.ts', 'report', ...words]),
   reproduce: (words) => launchProgram(['e2e/reproduce/reproduce.ts', ...words]),
+  goldens: (words) => launchGoldens(words),
   doctor: (words) => launchProgram(['e2e/lab-command.ts', 'doctor', ...words]),
   invite: (words) => launchServer(['server/invite.ts', ...words]),
   backup: (words) => launchServer(['server/backup.ts', 'backup', ...words]),
@@ -72,6 +73,12 @@ function brokersIn(words) {
   const place = words.findIndex((word) => word === '--brokers' || word.startsWith('--brokers='))
   const list = place < 0 ? 'nats,sqs' : (words[place].split('=')[1] ?? words[place + 1] ?? '')
   return list.split(',').map((name) => name.trim())
+}
+
+function launchGoldens(words) {
+  const kinds = words.filter((word) => !word.startsWith('-'))
+  const needsPage = !wantsHelp(words) && (kinds.length === 0 || kinds.includes('pages'))
+  return launchProgram(['e2e/goldens/goldens.ts', ...words], { needsPage, needsBrowser: needsPage })
 }
 
 const wantsHelp = (words) => words.some((word) => word === '--help' || word === '-h')
