@@ -25,7 +25,7 @@ export async function runSuite(argv, tier) {
   await ensureInstalled()
   const all = ['client', 'server', 'web', 'certs', 'e2e', 'scripts'].flatMap(filesBelow)
   const tests = all.filter((file) => /\.test\.(ts|mjs)$/.test(file))
-  const files = inOrder(words.length > 0 ? selectTests(tests, words) : testsOf(tests, tier))
+  const files = words.length > 0 ? selectTests(tests, words) : testsOf(tests, tier)
   if (files.length === 0) throw new StepFailure(`No test file has ${words.join(' or ')} in its path.`)
   const programs = {
     ...(files.some(isChromiumTest) && (await ensurePrograms('chromium'))),
@@ -66,14 +66,6 @@ const isBrokerTest = (file) => file.endsWith('.broker.test.ts')
 /** One of the examples needs NATS. */
 const isExampleTest = (file) => /\/examples\.(long\.)?browser\.test\.ts$/.test(file)
 const isSqsTest = (file) => isBrokerTest(file) && file.includes('sqs')
-
-/** Browsers first: the longest files would otherwise run alone at the end. */
-const kinds = [/\.firefox\./, /\.browser\./, /\.broker\./, /\.(program|pty)\./, /./]
-
-function inOrder(files) {
-  const place = (file) => kinds.findIndex((kind) => kind.test(file))
-  return files.toSorted((one, other) => place(one) - place(other))
-}
 
 /** Reports a failure at once without stopping later steps. */
 async function check() {
