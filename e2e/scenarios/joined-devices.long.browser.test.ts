@@ -53,17 +53,25 @@ async function summaryOf(out: string): Promise<Summary> {
   return JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
 }
 
-test('a Chromium 3 s behind and a Firefox 70 s ahead: times are right within the bound', async (t) => {
+test('a Chromium 50 s behind and a Firefox 70 s ahead: times are right within the bound', async (t) => {
+  const [behindMs, aheadMs] = [50_000, 70_000]
   const out = join(folder, 'wrong')
   const run = startRun(t, out, 2, { modes: 'sse/2,websocket/1.1' })
   const link = await run.link()
-  const behind = await joinWith(t, 'chromium', link, { clockShiftMs: -3000 })
+  const behind = await joinWith(t, 'chromium', link, { clockShiftMs: -behindMs })
   await untilWords(behind, 'Waiting for the lab to begin')
-  const ahead = await joinWith(t, 'firefox', link, { clockShiftMs: 70_000 })
-  const offMs = (page: EditingPage) => page.run(() => performance.timeOrigin + performance.now())
-  assert.ok(Math.abs((await offMs(behind)) + 3000 - Date.now()) < 1000)
-  assert.ok(Math.abs((await offMs(ahead)) - 70_000 - Date.now()) < 1000)
+  const ahead = await joinWith(t, 'firefox', link, { clockShiftMs: aheadMs })
+  for (const [page, shiftMs] of [
+    [behind, -behindMs],
+    [ahead, aheadMs],
+  ] as const) {
+    const before = Date.now()
+    const shownMs = (await page.run(() => performance.timeOrigin + performance.now())) - shiftMs
+    // The clocks of the machine's processes differ by less than a second.
+    assert.ok(shownMs > before - 1000 && shownMs < Date.now() + 1000, String(shownMs))
+  }
   const [code] = await run.ended
+  const endedAt = Date.now()
   assert.equal(code, 0, run.said())
   assert.deepEqual([await wordsOf(behind), await wordsOf(ahead)], ['Done, thank you', 'Done, thank you'])
 
@@ -80,12 +88,14 @@ test('a Chromium 3 s behind and a Firefox 70 s ahead: times are right within the
   )
   for (const { name, n, lost, missed, boundMs } of windows) {
     assert.deepEqual([n, lost, missed], [12, 0, []], name)
-    assert.ok(boundMs > 0 && boundMs < 100, `${name}: ± ${boundMs} ms`)
+    // Otherwise the times below would say nothing.
+    assert.ok(boundMs > 0 && boundMs < behindMs / 2, `${name}: ± ${boundMs} ms`)
   }
   const times = (await readCompressed(join(out, 'samples.csv.gz'))).trim().split('\n').slice(1)
   for (const line of times) {
-    const ms = Number(line.split(',')[9])
-    assert.ok(ms > -clock.boundMs && ms < 2000, line)
+    const [sentAt, receivedAt] = line.split(',').slice(7, 9).map(Number)
+    assert.ok(sentAt && receivedAt, line)
+    assert.ok(receivedAt > sentAt - clock.boundMs && receivedAt < endedAt + clock.boundMs, line)
   }
   assert.match(command, /--join 2 --host HOST /)
   const report = await readFile(join(out, 'report.md'), 'utf8')
