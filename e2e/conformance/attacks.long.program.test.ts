@@ -1,5 +1,5 @@
 // Attacks on memory and on other windows: no message is lost, and memory is released.
-// `CROSSWIND_ATTACK_SECONDS=60 npm test -- attacks` attacks for a minute each, and checks the windows' latency too.
+// `CROSSWIND_ATTACK_SECONDS=60 npm test -- attacks` attacks for a minute each, and shows the windows' latency beside a quiet one.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -31,12 +31,11 @@ const quietMs = isLong ? 5000 : 0
 const mostKeptBytes = 50_000_000
 const mostHeldBytes = 250_000_000
 const mostPeakBytes = 600_000_000
-const settleMs = 20_000
+/** Reached only if memory is not released. */
+const settleMs = 120_000
 /** A document thread ends after five seconds without a task. */
 const threadsEndMs = 7000
-const mostRatio = 2
-const mostP99Ms = 250
-const timeout = attackMs + 2 * quietMs + settleMs + 30_000
+const timeout = attackMs + 2 * quietMs + 2 * settleMs
 
 /** Warm-up before the first measurement: compiles the code and grows the heap. */
 const warmUp: readonly AttackName[] = [
@@ -108,9 +107,6 @@ for (const [what, setting, fill, own] of attacked)
         assert.deepEqual(calm.failures, [])
         assert.ok(isBack(atEnd, atStart), `${memory[1]} after it, ${memory[0]} before`)
         assert.ok(atEnd.peak < mostPeakBytes, `${memory[2]} at most`)
-        if (!isLong) return
-        assert.ok(ratio <= mostRatio, `the median latency was ${ratio.toFixed(2)} times the quiet one`)
-        assert.ok(p99 < mostP99Ms, `the 99th percentile of the latency was ${p99.toFixed(0)} ms`)
       })
     }
 
