@@ -11,11 +11,11 @@ import {
   startAttacker,
   startFloodedServer,
 } from './flood-processes.ts'
-import { type FloodName, floods, type PingEnding } from './floods.ts'
+import { type FloodName, floods, type SlowedEnding } from './floods.ts'
 import type { RawEnding } from './raw-http2.ts'
 
-/** Far above measured values, for busy machines; the benchmarks measure latency. */
-const mostLatencyMs = 5000
+/** Makes an endless flood fail under its own name. */
+const timeout = 180_000
 /** Growth of used and of held memory, which the allocator returns late. */
 const mostKeptBytes = 40_000_000
 const mostHeldBytes = 200_000_000
@@ -42,7 +42,7 @@ const endings: Partial<Record<FloodName, (ending: never) => void>> = {
   'WebSocket fragments': (code: number) => assert.equal(code, 1008),
   'WebSocket pings, read': isSlowed,
   'WebSocket pings, unread': isSlowed,
-  'WebSocket frames that are none': (tookMs: number) => assert.ok(tookMs > 1400, `${tookMs} ms for 500`),
+  'WebSocket frames that are none': isSlowed,
   'a window that joins again and again': ({ answers }: RawEnding) => assert.equal(answers, 100),
 }
 
@@ -63,13 +63,11 @@ function isRefusedStream({ answers, resets, goaway }: RawEnding): void {
   assert.deepEqual({ answers, resets, goaway }, { answers: 1, resets: { NO_ERROR: 1 }, goaway: null })
 }
 
-/**
- * In two seconds, at most a burst of one second plus two seconds' messages, with room for a busy
- * machine.
- */
-function isSlowed({ answers, isOpen }: PingEnding): void {
+/** At most a burst of one second, and what the rate allows in the time that it took. */
+function isSlowed({ answers, tookMs, isOpen }: SlowedEnding): void {
   assert.ok(isOpen)
-  assert.ok(answers > 0 && answers <= 4 * config.limits.messagesPerSecond, `${answers} answers`)
+  const most = config.limits.messagesPerSecond * (1 + tookMs / 1000)
+  assert.ok(answers > 0 && answers <= most, `${answers} answers in ${tookMs} ms`)
 }
 
 function isAnswer(status: number, code: string): (answer: string) => void {
@@ -90,18 +88,14 @@ const isTimeout = (answer: string) => assert.match(answer, /^HTTP\/1\.1 408 Requ
 
 interface Subject {
   readonly isApplication?: boolean
-  /** Makes an endless flood fail under its own name. */
-  readonly timeout: number
   readonly endings: typeof endings
   readonly skipped?: Partial<Record<FloodName, string>>
 }
 
 const subjects: Readonly<Record<string, Subject>> = {
-  'a server of our own': { timeout: 15_000, endings },
+  'a server of our own': { endings },
   'an application’s servers': {
     isApplication: true,
-    // `serverOptions()` allows half a minute for the headers.
-    timeout: 45_000,
     endings: {
       ...endings,
       'slow headers, HTTP/1.1': isTimeout,
@@ -115,7 +109,8 @@ const subjects: Readonly<Record<string, Subject>> = {
 for (const [what, subject] of Object.entries(subjects))
   describe(`during a flood of ${what}`, () => testFloods(subject))
 
-function testFloods({ isApplication = false, timeout, endings, skipped = {} }: Subject): void {
+function testFloods({ isApplication = false, endings, skipped = {} }: Subject): void {
+  let startedAt = 0
   let server: FloodedServer
   let attacker: Attacker
   let calm: CalmWindows
@@ -124,6 +119,7 @@ function testFloods({ isApplication = false, timeout, endings, skipped = {} }: S
   const begun = new Map<FloodName, Promise<unknown>>()
 
   before(async () => {
+    startedAt = performance.now()
     ;[server, attacker] = await Promise.all([startFloodedServer(config, isApplication), startAttacker()])
     calm = await openCalmWindows(server, ['sse/2', 'websocket/1.1'])
     if (isApplication) ownRoutes = await visitOwnRoutes(server)
@@ -144,7 +140,6 @@ function testFloods({ isApplication = false, timeout, endings, skipped = {} }: S
       check?.(ending as never)
       const latencies = await calm.takeLatencies()
       t.diagnostic(`${JSON.stringify(ending).slice(0, 80)}; ${describeLatencies(latencies)}`)
-      assert.ok((latencies.at(-1) ?? 0) < mostLatencyMs)
       assert.deepEqual(calm.failures, [])
     })
   }
@@ -156,7 +151,6 @@ function testFloods({ isApplication = false, timeout, endings, skipped = {} }: S
     if (!ownRoutes) return
     const { rounds, slowestMs } = await ownRoutes.finish()
     t.diagnostic(`${rounds} rounds of the application’s own routes, the slowest ${slowestMs.toFixed(0)} ms`)
-    assert.ok(slowestMs < mostLatencyMs)
   })
 
   test('memory returns to its level, and the terminal has one line per kind of incident', async (t) => {
@@ -167,8 +161,9 @@ function testFloods({ isApplication = false, timeout, endings, skipped = {} }: S
     assert.ok(growth('used') < mostKeptBytes)
     assert.ok(growth('held') < mostHeldBytes)
     const lines = server.written().split('\n').filter(Boolean)
-    // One line at the first incident, and one with the count every ten seconds.
-    assert.ok(lines.length < 30, server.written())
+    // One line at the first incident, and one with the count ten seconds later.
+    const most = 2 + 2 * ((performance.now() - startedAt) / 10_000)
+    assert.ok(lines.length <= most, server.written())
     for (const line of lines) assert.match(line, /^A client broke HTTP\/2, /)
   })
 

@@ -116,21 +116,20 @@ export const floods = {
   },
   'WebSocket pings, read': ({ '1.1': port }) => pingFlood(port),
   'WebSocket pings, unread': ({ '1.1': port }) => pingFlood(port, { isReading: false }),
-  /** Throttled to a window's message rate, in bursts of one second; resolves to the time for 500 refusals, ms. */
-  async 'WebSocket frames that are none'({ '1.1': port }) {
+  /** Throttled to a window's message rate, in bursts of one second; ends with the 500th refusal. */
+  async 'WebSocket frames that are none'({ '1.1': port }): Promise<SlowedEnding> {
     const { socket, bare } = await openWebSocket(port)
     const startedAt = performance.now()
     pourCopies(bare, webSocketFrame('{'))
-    let refused = 0
+    let answers = 0
     await new Promise<void>((resolve) => {
       socket.on('message', (data) => {
-        if (String(data).includes('refused')) refused += 1
-        if (refused === 500) resolve()
+        if (String(data).includes('refused')) answers += 1
+        if (answers === 500) resolve()
       })
       socket.once('close', () => resolve())
     })
-    socket.terminate()
-    return performance.now() - startedAt
+    return endSlowed(socket, answers, startedAt)
   },
   /** Each join replaces the window's older stream. */
   async 'a window that joins again and again'({ '2': port }) {
@@ -273,8 +272,9 @@ async function webSocketFlood(port: number, frame: Buffer, first: Buffer): Promi
 }
 
 /** PINGs for two seconds: the server reads them at a window's message rate, and keeps the connection. */
-async function pingFlood(port: number, { isReading = true } = {}): Promise<PingEnding> {
+async function pingFlood(port: number, { isReading = true } = {}): Promise<SlowedEnding> {
   const { socket, bare } = await openWebSocket(port)
+  const startedAt = performance.now()
   let answers = 0
   socket.on('pong', () => {
     answers += 1
@@ -282,18 +282,23 @@ async function pingFlood(port: number, { isReading = true } = {}): Promise<PingE
   if (!isReading) bare.pause()
   pourCopies(bare, webSocketFrame('', 'ping'))
   await delay(2000)
-  if (!isReading) {
-    bare.resume()
-    await once(socket, 'pong')
-  }
-  const isOpen = socket.readyState === socket.OPEN
-  socket.terminate()
-  return { answers, isOpen }
+  if (!isReading) bare.resume()
+  if (answers === 0) await once(socket, 'pong')
+  return endSlowed(socket, answers, startedAt)
 }
 
-export interface PingEnding {
+export interface SlowedEnding {
   readonly answers: number
+  /** Since the first frame. */
+  readonly tookMs: number
   readonly isOpen: boolean
+}
+
+function endSlowed(socket: WebSocket, answers: number, startedAt: number): SlowedEnding {
+  const tookMs = performance.now() - startedAt
+  const isOpen = socket.readyState === socket.OPEN
+  socket.terminate()
+  return { answers, tookMs, isOpen }
 }
 
 /** Exposes the bare socket: the library would not send such frames. */
