@@ -9,4 +9,17 @@ export interface Golden {
   readonly content: string | Buffer
 }
 
+export interface Made {
+  readonly goldens: readonly Golden[]
+  /** What could not be made, as a sentence, and the endings of its files. */
+  readonly skipped?: { readonly sentence: string; readonly endings: readonly string[] }
+}
+
 export const frozen = join(import.meta.dirname, 'frozen')
+
+/**
+ * A module by which a server begins at this time: what it stores does not depend on the day, nor does
+ * its age.
+ */
+export const clockFrom = (ms: number) =>
+  `data:text/javascript,Object.defineProperty(performance,'timeOrigin',{value:${ms}})`

@@ -5,20 +5,14 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { diff } from 'node:util'
 import { leaveWhenDone } from '../../server/process.ts'
-import { frozen, type Golden } from './golden.ts'
-
-interface Made {
-  readonly goldens: readonly Golden[]
-  /** What could not be made, as a sentence, and the ending of its files. */
-  readonly skipped?: { readonly sentence: string; readonly ending: string }
-}
+import { frozen, type Golden, type Made } from './golden.ts'
 
 /** By the word that selects it, which is the name of its folder. */
-const kinds: Readonly<Record<string, () => Promise<Made>>> = {
+const kinds: Readonly<Record<string, (isUpdate: boolean) => Promise<Made>>> = {
   wire: async () => ({ goldens: await (await import('./wire.ts')).wireGoldens() }),
   logs: async () => ({ goldens: await (await import('./logs.ts')).logGoldens() }),
   reports: async () => ({ goldens: await (await import('./reports.ts')).reportGoldens() }),
-  pages: async () => (await import('./pages.ts')).pageGoldens(),
+  pages: async (isUpdate) => (await import('./pages.ts')).pageGoldens(isUpdate),
 }
 
 export interface Comparison {
@@ -30,7 +24,7 @@ export interface Comparison {
 
 /** Writes what moved to `actual`, a folder of its own. */
 export async function compare(kind: string, actual: string): Promise<Comparison> {
-  const { goldens, skipped } = await make(kind)
+  const { goldens, skipped } = await make(kind, false)
   const moved: string[] = []
   for (const { path, content } of goldens) {
     const former = await readFile(join(frozen, path)).catch(() => null)
@@ -41,24 +35,23 @@ export async function compare(kind: string, actual: string): Promise<Comparison>
   }
   const made = new Set(goldens.map(({ path }) => path))
   for (const path of await frozenFiles(kind)) {
-    const isSkipped = skipped !== undefined && path.endsWith(skipped.ending)
+    const isSkipped = skipped?.endings.some((ending) => path.endsWith(ending))
     if (!made.has(path) && !isSkipped) moved.push(`${path} is not made any more`)
   }
   return { moved, same: goldens.length - moved.length, skipped: skipped?.sentence ?? null }
 }
 
-async function make(kind: string): Promise<Made> {
+async function make(kind: string, isUpdate: boolean): Promise<Made> {
   const found = kinds[kind]
   if (!found) throw new Error(`There are no goldens "${kind}"; there are ${Object.keys(kinds).join(', ')}.`)
-  return found()
+  return found(isUpdate)
 }
 
 async function update(kind: string): Promise<string> {
-  const { goldens, skipped } = await make(kind)
-  for (const path of await frozenFiles(kind))
-    if (skipped === undefined || !path.endsWith(skipped.ending)) await rm(join(frozen, path))
+  const { goldens } = await make(kind, true)
+  for (const path of await frozenFiles(kind)) await rm(join(frozen, path))
   for (const { path, content } of goldens) await write(join(frozen, path), content)
-  return `${goldens.length} written.${skipped ? ` ${skipped.sentence}` : ''}`
+  return `${goldens.length} written`
 }
 
 /** Without the logs that are read, which no command writes again. */

@@ -2,14 +2,14 @@
 //   git worktree add /tmp/old COMMIT && ln -s $PWD/node_modules /tmp/old/node_modules
 //   node_modules/.bin/node e2e/goldens/make-log.ts /tmp/old NAME
 
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import * as Y from 'yjs'
 import { connectHttp, type HttpClient, textOf } from '../clients/http-client.ts'
+import { startServerProcess } from '../lab/server-process.ts'
+import { clockFrom, frozen } from './golden.ts'
 
 const at = 1_763_715_600_123.5
 
@@ -102,30 +102,12 @@ async function expectStored(http: HttpClient, request: Parameters<HttpClient['as
   if (status !== 200) throw new Error(`${request.path} was answered with ${status} ${text}`)
 }
 
-/**
- * A clock of 2100: neither retention nor the erasure of what was deleted may depend on the day on
- * which the log is read.
- */
-const clock = `data:text/javascript,Object.defineProperty(performance,'timeOrigin',{value:${Date.UTC(2100)}})`
-
-async function start(clone: string, folder: string, flags: string): Promise<[ChildProcess, number]> {
-  const given = `--port 0 --http1-port 0 --sensor-source none --limits-messages-per-second 100000 ${flags}`
-    .trim()
-    .split(' ')
-  const server = fork(join(clone, 'server/main.ts'), [...given, '--data-folder', folder], {
-    cwd: clone,
-    execArgv: ['--import', clock],
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  })
-  const ended = once(server, 'exit').then(() => Promise.reject(new Error('The server did not start.')))
-  ended.catch(() => undefined)
-  const [{ ports }] = await Promise.race([once(server, 'message'), ended])
-  return [server, ports['2']]
-}
+/** Neither retention nor the erasure of what was deleted may depend on the day on which a log is read. */
+const startsAt = Date.UTC(2100)
 
 /** On an application's server, of the code beside this file. */
 async function makeApplication(folder: string): Promise<void> {
-  Object.defineProperty(performance, 'timeOrigin', { value: Date.UTC(2100) })
+  Object.defineProperty(performance, 'timeOrigin', { value: startsAt })
   const { startApplication } = await import('../conformance/application.ts')
   const application = await startApplication({
     storage: { kind: 'sqlite', folder },
@@ -159,14 +141,15 @@ async function makePage(clone: string, folder: string, { flags, write, isKilled 
   const page = join(clone, 'web/dist/index.html')
   const html = '<!doctype html><script type="application/json" id="settings">null</script>'
   if (!existsSync(page)) writeFileSync(page, html)
-  const [server, port] = await start(resolve(clone), folder, flags)
-  const exited = once(server, 'exit')
-  const http = connectHttp('2', `https://localhost:${port}`, null)
+  const given = `--port 0 --http1-port 0 --sensor-source none --limits-messages-per-second 100000 ${flags}`
+  const args = [...given.trim().split(' '), '--data-folder', folder]
+  const imports = [clockFrom(startsAt)]
+  const server = await startServerProcess(join(resolve(clone), 'server/main.ts'), args, { imports })
+  const http = connectHttp('2', server.origin['2'], null)
   try {
     await write(publishing(http), http)
   } finally {
-    server.kill(isKilled ? 'SIGKILL' : 'SIGTERM')
-    await exited
+    await (isKilled ? server.kill() : server.close())
     http.close()
   }
 }
@@ -178,7 +161,7 @@ if (name === 'today-application') await makeApplication(data)
 else if (form) await makePage(clone, data, form)
 else
   throw new Error(`There is no log ${name}; there are ${Object.keys(forms).join(', ')}, today-application.`)
-const target = join(import.meta.dirname, 'frozen/logs', name)
+const target = join(frozen, 'logs', name)
 rmSync(target, { recursive: true, force: true })
 mkdirSync(target, { recursive: true })
 for (const file of readdirSync(data).filter((one) => /^log\.db(?!-(lock|shm))/.test(one)))

@@ -37,6 +37,8 @@ interface Starting {
   readonly host?: string | undefined
   /** The name or address by which the lab asks for its figures; default: `host`. */
   readonly askedAt?: string | undefined
+  /** Modules that it loads first, by URL. */
+  readonly imports?: readonly string[]
   /** A program and arguments that start it on another host. */
   readonly through?: readonly string[]
   /** Called with each line of its standard output. */
@@ -50,7 +52,7 @@ interface Starting {
 export async function startServerProcess(
   program: string,
   args: readonly string[],
-  { stages = false, host = 'localhost', askedAt = host, through = [], onLine }: Starting = {},
+  { stages = false, host = 'localhost', askedAt = host, imports = [], through = [], onLine }: Starting = {},
 ) {
   const env = { ...process.env, ...serverEnvironment }
   const [execPath = '', ...execArgv] = [
@@ -59,6 +61,7 @@ export async function startServerProcess(
     ...process.execArgv,
     ...serverFlags,
     ...(stages ? ['--import', pathToFileURL(programs.stageStamps).href] : []),
+    ...imports.flatMap((address) => ['--import', address]),
   ]
   const child = fork(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execPath, execArgv, env })
   const exited = once(child, 'exit').then(() => undefined)
