@@ -386,9 +386,13 @@ async function untilCounted({ page }: Scene): Promise<undefined> {
   )
 }
 
-/** Until a gust, which is a mean over 3 seconds, is known. */
+/** Until there were readings enough for each figure, which needs some seconds. */
 async function untilBlown({ page }: Scene): Promise<undefined> {
   await page.waitForSelector('[aria-label*="over 3 seconds"][aria-label*=gust]')
+  await page.waitForFunction(() => {
+    const figures = document.querySelector('.figures')?.textContent ?? '–'
+    return !figures.includes('–')
+  })
 }
 
 async function untilMeasured({ page }: Scene): Promise<undefined> {
