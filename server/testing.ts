@@ -3,8 +3,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import { ensureCertificate } from '../certs/certificate.ts'
 import { type Config, defaultConfig } from './config/config.ts'
+import { processTimers } from './process.ts'
 import { invitationLink, loadKey, makeInvitation } from './security/access.ts'
 import type { Permission } from './security/grants.ts'
 import { type Server, startServer } from './server.ts'
@@ -40,6 +42,21 @@ export interface TestServer extends Server {
   readonly cert: string
   /** An invitation link, as `npm run invite` makes it, to the HTTP/2 listener. */
   readonly invite: (permission: Permission, forMs?: number) => Promise<string>
+}
+
+/**
+ * Stops the clock of this process's servers until the end of the test, which moves it on; timers
+ * run as ever. Call before a server starts.
+ */
+export function stopClock(t: TestContext) {
+  let now = processTimers.now()
+  t.mock.method(processTimers, 'now', () => now)
+  return {
+    now: () => now,
+    pass(ms: number) {
+      now += ms
+    },
+  }
 }
 
 const page = '<!doctype html><script type="application/json" id="settings">null</script>'
