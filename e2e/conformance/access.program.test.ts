@@ -173,7 +173,9 @@ test('an expiring session closes its streams with a code; a renewed one resumes 
   assert.equal((await back.next('message')).message.id, 'w-1')
 })
 
-test('after its session has ended, a client stores nothing, even over open connections', async (t) => {
+test('after its session has ended, a client stores nothing, even over open connections', {
+  timeout: 120_000,
+}, async (t) => {
   const clock = stopClock(t)
   const own = await startTestServer({ editor: 'mirror', access: 'invited', sessionMinutes: 1 })
   t.after(() => own.close())

@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import { connect, connectOver, longPolling, type Room, sse } from '../../client/node.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind } from '../../server/index.ts'
+import { stopClock } from '../../server/testing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { type Said, start, texts, uncaught, untilState } from './testing.ts'
 
@@ -186,11 +187,13 @@ test('after a refusal the channel may be opened again on the same connection', a
 
 test('a ticket that ends is replaced by another, and nothing is lost', async (t) => {
   let asked = 0
+  const clock = stopClock(t)
+  const minuteMs = 60_000
   const { open } = await start(t, {
-    heartbeatMs: 1000,
     authorize({ token }) {
       asked += 1
-      return token === null ? null : { read: ['room.*'], write: ['room.*'], expiresAt: Date.now() + 300 }
+      const expiresAt = clock.now() + minuteMs
+      return token === null ? null : { read: ['room.*'], write: ['room.*'], expiresAt }
     },
   })
   const [ann, bob] = [open({ token: () => 'ann' }), open({ token: () => 'bob' })]
@@ -202,6 +205,7 @@ test('a ticket that ends is replaced by another, and nothing is lost', async (t)
   while (asked < 8) {
     written.push(`message ${written.length}`)
     await from.publish({ text: written.at(-1) ?? '' })
+    clock.pass(minuteMs)
   }
   const last = texts(to, 1)
   await from.publish({ text: 'last' })

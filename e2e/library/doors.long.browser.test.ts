@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { build } from 'esbuild'
 import type { Authorize } from '../../server/index.ts'
+import { stopClock } from '../../server/testing.ts'
 import { fingerprintIn } from '../../server/wire/messages.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { draftsKept } from '../windows/page.ts'
@@ -274,15 +275,19 @@ test('the windows of a user have one key, whatever character it begins with', as
 
 test('a channel that the next permit lacks is refused, and the others go on, though EventSource gives no reason', async (t) => {
   let asked = 0
+  const clock = stopClock(t)
+  const minuteMs = 60_000
   const server = await serve(t, {
     authorize({ token }) {
       asked += 1
       const [user, write] = [token ?? '', ['room.1']]
       if (asked > 1) return { user, read: ['room.1'], write }
-      return { user, read: ['room.*'], write, expiresAt: Date.now() + 1500 }
+      return { user, read: ['room.*'], write, expiresAt: clock.now() + minuteMs }
     },
   })
   const window = await server.open('user=ada&also=room.2')
+  await until(() => window.run(isOpen), 'the window is not open')
+  clock.pass(minuteMs)
   await until(async () => (await window.run(refusedBy))?.length === 1, 'nothing was refused')
   await window.run(publish, 'after')
   await untilHeard(window, [['after', 'ada']])

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
 import { temporaryFolder } from '../../server/folder-testing.ts'
+import { stopClock } from '../../server/testing.ts'
 import { type Said, start, texts, untilState } from './testing.ts'
 import { startDocuments, synced } from './yjs-testing.ts'
 
@@ -116,12 +117,14 @@ test('whenSaved() rejects if the provider is destroyed or not let in, and waits 
 for (const mode of ['sse/2', 'websocket/1.1', 'long-polling/1.1'])
   test(`over ${mode}, a channel that the next permit lacks is refused with its code, and the others go on`, async (t) => {
     let asked = 0
+    const clock = stopClock(t)
+    const minuteMs = 60_000
     const { open, crosswind } = await start(t, {
-      ...{ isSecure: true, heartbeatMs: 1000 },
+      isSecure: true,
       authorize() {
         asked += 1
         if (asked > 1) return { read: ['room.1'], write: ['room.1'] }
-        return { read: ['room.*'], write: ['room.*'], expiresAt: Date.now() + 500 }
+        return { read: ['room.*'], write: ['room.*'], expiresAt: clock.now() + minuteMs }
       },
     })
     const opened = open({ modes: [mode], token: () => 'ada' })
@@ -136,6 +139,7 @@ for (const mode of ['sse/2', 'websocket/1.1', 'long-polling/1.1'])
       for (;;) await lost.publish({ text: 'mine' })
     }
     await kept.publish({ text: 'before' })
+    clock.pass(minuteMs)
     await Promise.all([assert.rejects(publishing(), { code }), assert.rejects(loop, { code })])
     assert.equal(((await refused) as { readonly code: string }).code, code)
     await crosswind.publish('room.2', { text: 'not for her' })
