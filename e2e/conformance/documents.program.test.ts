@@ -17,6 +17,9 @@ const post = (path: string, content: unknown): HttpRequest => ({
   body: JSON.stringify(content),
 })
 
+/** Two clocks of one machine. */
+const clockErrorMs = 1000
+
 const titleOf = (from: string, count: number, title: string, channel: string) => ({
   ...draftOf(from, count, '', channel),
   kind: 'title',
@@ -97,6 +100,7 @@ describe('on an open server', () => {
   })
 
   test('documents are listed by last change, with title and windows; the newest title counts', async (t) => {
+    const startedAt = Date.now()
     const http = connect(t)
     assert.equal((await ask(http, post('/api/messages', titleOf('w', 1, '', 'first')))).status, 200)
     assert.ok((await list(http)).documents.some(({ channel, title }) => channel === 'first' && title === ''))
@@ -120,7 +124,7 @@ describe('on an open server', () => {
     )
     const times = found.documents.flatMap(({ at }) => at ?? [])
     assert.equal(times.length, 2)
-    assert.ok(times.every((at) => Math.abs(at - Date.now()) < 60_000))
+    assert.ok(times.every((at) => at > startedAt - clockErrorMs && at < Date.now() + clockErrorMs))
     assert.deepEqual([found.omitted, found.mayCreate], [0, true])
     // Also embedded in the page, so that it shows with the first paint.
     assert.ok((await ask(http, '/d/first')).text.includes('"title":"Minutes of 3 May"'))
@@ -346,12 +350,12 @@ describe('on a server with invitations', () => {
 
   test('a writer creates a read-only link, which expires with the writer’s own invitation', async (t) => {
     const halfAnHour = 1_800_000
-    const until = Date.now() + halfAnHour
     const writer = await enter(t, await server.invite({ channels: ['main'], may: 'write' }, halfAnHour))
+    const until = Date.now() + halfAnHour
     const made = await ask(writer, post('/api/invitations', { channel: 'main', may: 'read', hours: 8760 }))
     assert.equal(made.status, 200, made.text)
     const { link, expiresAt } = JSON.parse(made.text) as InvitationAnswer
-    assert.ok(expiresAt <= until + 1000, 'it outlives the writer’s own')
+    assert.ok(expiresAt <= until, 'it outlives the writer’s own')
     const reader = await enter(t, server.origin['2'] + link)
     assert.ok((await ask(reader, '/d/main')).text.includes('"mayWrite":false'))
     const refused = await ask(reader, post('/api/messages', draftOf('r', 1, 'x')))
@@ -368,8 +372,8 @@ describe('on a server with invitations', () => {
   test('rights and expiry of an invitation come from one credential: a session beside a bearer token extends nothing', async (t) => {
     const guest = await enter(t, await server.invite({ channels: 'all', may: 'read' }))
     const minuteMs = 60_000
-    const until = Date.now() + minuteMs
-    const link = await server.invite({ channels: ['main'], may: 'write' }, minuteMs)
+    const link = await server.invite({ channels: ['main'], may: 'write' }, 10 * minuteMs)
+    const until = Date.now() + 10 * minuteMs
     const headers = { authorization: `Bearer ${new URL(link).searchParams.get('invitation')}` }
     const asked = post('/api/invitations', { channel: 'main', may: 'read', hours: 8760 })
     const alone = connectHttp('2', server.origin['2'], server.ca)
@@ -377,7 +381,7 @@ describe('on a server with invitations', () => {
     for (const http of [guest, alone]) {
       const { status, text } = await ask(http, { ...asked, headers: { ...asked.headers, ...headers } })
       assert.equal(status, 200, text)
-      assert.ok((JSON.parse(text) as InvitationAnswer).expiresAt <= until + 1000, 'it outlives the bearer’s')
+      assert.ok((JSON.parse(text) as InvitationAnswer).expiresAt <= until, 'it outlives the bearer’s')
     }
   })
 
@@ -392,16 +396,20 @@ describe('on a server with invitations', () => {
       const answer = await ask(writer, post('/api/invitations', asked))
       assert.deepEqual([answer.status, JSON.parse(answer.text).code], [status, code])
     }
+    const startedAt = performance.now()
     const some = await Promise.all(
-      Array.from({ length: 5 }, () =>
+      Array.from({ length: 50 }, () =>
         ask(writer, post('/api/invitations', { channel: 'main', may: 'read', hours: 1 })),
       ),
     )
-    const last = some.at(-1)
-    assert.deepEqual([last?.status, JSON.parse(last?.text ?? '').code], [429, 'too-fast'])
-    assert.equal(last?.headers['retry-after'], '1')
-    // The page shows the sentence for as long as the reader likes, so it contains no countdown.
-    assert.doesNotMatch(last?.text ?? '', / in \d/)
+    const refused = some.filter(({ status }) => status !== 200)
+    const seconds = (performance.now() - startedAt) / 1000
+    assert.ok(some.length - refused.length <= 1 + seconds, `${refused.length} refused in ${seconds} s`)
+    for (const { status, text, headers } of refused) {
+      assert.deepEqual([status, JSON.parse(text).code, headers['retry-after']], [429, 'too-fast', '1'])
+      // The page shows the sentence for as long as the reader likes, so it contains no countdown.
+      assert.doesNotMatch(text, / in \d/)
+    }
   })
 })
 
