@@ -441,13 +441,15 @@ for (const version of httpVersions) {
   describe(`plain HTTP on the port of HTTP/${version}`, () => {
     let server: TestServer
     before(async () => {
-      server = await startTestServer({ limits: { ...testConfig.limits, bodySeconds: 1 } })
+      server = await startTestServer()
     })
     after(() => server.close())
 
+    const say = (...parts: readonly string[]) => sayTo(server, ...parts)
+
     /** Resolves to all bytes received until the server closes the connection. */
-    async function say(...parts: readonly string[]): Promise<string> {
-      const socket = net.connect({ port: server.ports[version], host: '127.0.0.1', noDelay: true })
+    async function sayTo({ ports }: TestServer, ...parts: readonly string[]): Promise<string> {
+      const socket = net.connect({ port: ports[version], host: '127.0.0.1', noDelay: true })
       socket.on('error', () => undefined)
       const answer = text(socket)
       for (const part of parts) await new Promise((resolve) => socket.write(part, resolve))
@@ -533,8 +535,10 @@ for (const version of httpVersions) {
       assert.match(await say(...'GET / HTTP/1.1\r\nHost: localhost:1\r\n\r\n'), /^HTTP\/1\.1 308 /)
     })
 
-    test('a client that sends nothing, or never ends its request, is disconnected', async () => {
-      const answers = ['', 'GET / HTTP/1.1\r\n', '\x16'].map((sent) => say(sent))
+    test('a client that sends nothing, or never ends its request, is disconnected', async (t) => {
+      const impatient = await startTestServer({ limits: { ...testConfig.limits, bodySeconds: 1 } })
+      t.after(() => impatient.close())
+      const answers = ['', 'GET / HTTP/1.1\r\n', '\x16'].map((sent) => sayTo(impatient, sent))
       assert.deepEqual(await Promise.all(answers), ['', '', ''])
     })
 
