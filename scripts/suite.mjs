@@ -11,7 +11,7 @@ import { ensureBuilt, ensureInstalled, ensurePrograms, ensureSqsServer, filesBel
 /** Each tier runs the tests of those before it, too. */
 export const tiers = ['check', 'test', 'all']
 
-/** Against hangs, per file or test and in total: a busy machine needs less. */
+/** Per file or test, and in total. They end a hang; even a busy machine needs less. */
 const fileTimeoutMs = 30 * 60 * 1000
 const totalTimeoutMs = 120 * 60 * 1000
 

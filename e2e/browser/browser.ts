@@ -64,7 +64,7 @@ export interface Browser {
   readonly quit: () => Promise<void>
 }
 
-/** Polls until `holds` is true; rejects with the sentence after `withinMs`, which a busy machine does not need. */
+/** Polls until `holds` is true; rejects with the sentence after `withinMs`. Even a busy machine needs less. */
 export async function until(
   holds: () => Promise<boolean>,
   otherwise: string,

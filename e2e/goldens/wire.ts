@@ -33,14 +33,19 @@ interface Subject {
 
 /** One for each mode, two of an application's server, and one of the other requests. */
 export async function wireGoldens(): Promise<readonly Golden[]> {
-  await using page = closing(await startTestServer({ heartbeatMs: 1000 }))
-  await using application = closing(await startApplication({ heartbeatMs: 1000 }))
+  await using opened = new AsyncDisposableStack()
+  const page = await startTestServer({ heartbeatMs: 1000 })
+  opened.defer(page.close)
+  const application = await startApplication({ heartbeatMs: 1000 })
+  opened.defer(application.close)
   const plays = [
     ...modes.map(
       (mode) => () =>
         golden(fileOf(mode), async (transcript) => {
           const polling = { intervalMs: 20, holdMs: 20_000 }
-          await using server = closing(await startTestServer({ polling }))
+          await using opened = new AsyncDisposableStack()
+          const server = await startTestServer({ polling })
+          opened.defer(server.close)
           await playMode(
             transcript,
             subjectOf(mode, server, false),
@@ -52,7 +57,9 @@ export async function wireGoldens(): Promise<readonly Golden[]> {
     ...modesOf('sse/2', 'websocket/1.1').map(
       (mode) => () =>
         golden(`application-${fileOf(mode)}`, async (transcript) => {
-          await using server = closing(await startApplication())
+          await using opened = new AsyncDisposableStack()
+          const server = await startApplication()
+          opened.defer(server.close)
           await playMode(
             transcript,
             subjectOf(mode, server, true),
@@ -77,10 +84,6 @@ interface Started {
   readonly origin: Readonly<Record<Mode['http'], string>>
   readonly ca: string
   readonly close: () => Promise<void>
-}
-
-function closing<Server extends Started>(server: Server): Server & AsyncDisposable {
-  return { ...server, [Symbol.asyncDispose]: server.close }
 }
 
 function subjectOf(mode: Mode, { origin, ca }: Started, isApplication: boolean): Subject {
@@ -599,8 +602,11 @@ async function playHeartbeat(transcript: Transcript, { mode, origin, ca }: Subje
 
 /** What a page, a program and a monitor ask for, and what is refused. */
 async function playRequests(transcript: Transcript): Promise<void> {
-  await using server = closing(await startTestServer())
-  await using invited = closing(await startTestServer({ access: 'invited' }))
+  await using opened = new AsyncDisposableStack()
+  const server = await startTestServer()
+  opened.defer(server.close)
+  const invited = await startTestServer({ access: 'invited' })
+  opened.defer(invited.close)
   transcript.knowPorts(server.ports)
   const http = connectHttp('2', server.origin['2'], server.ca)
   const stranger = connectHttp('2', invited.origin['2'], invited.ca)

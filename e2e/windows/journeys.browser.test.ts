@@ -123,7 +123,7 @@ test('a window switches through every mode while both type, and nothing is lost'
     const { searchParams } = new URL(await typist.address())
     assert.equal(`${searchParams.get('transport')}/${searchParams.get('http')}`, next.name)
   }
-  // What the window receives in a mode, it received in it.
+  // Then it switches back and receives in each mode.
   await reader.run(placeCaret, 0, 0)
   for (const next of browserModes.toReversed()) {
     await typist.run(switchMode, next.name)
