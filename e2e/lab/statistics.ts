@@ -28,7 +28,7 @@ export function summarise(values: readonly number[]) {
 }
 
 export function ascending(values: readonly number[]): readonly number[] {
-  return [...values].sort((a, b) => a - b)
+  return Array.from(Float64Array.from(values).sort())
 }
 
 export function median(values: readonly number[]): number {

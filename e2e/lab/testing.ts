@@ -11,13 +11,28 @@ import { type Experiment, experimentFiles, readOptions, runExperiment, type Summ
 
 const main = join(import.meta.dirname, '../lab-command.ts')
 
-/** `command`: a name, and flags without spaces. Ends with the test at the latest. */
+/**
+ * `command`: a name, and flags without spaces. Ends with the test, or with this process, at the
+ * latest, and its browsers and servers with it.
+ */
 export function startLab(t: TestContext, command: string, ...flags: readonly string[]) {
   const child = spawn(process.execPath, [main, ...command.split(' '), ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
-  t.after(() => child.kill('SIGKILL'))
+  const signal = (name: NodeJS.Signals) => process.kill(-(child.pid ?? Number.NaN), name)
+  function endAll(): void {
+    try {
+      signal('SIGKILL')
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+    }
+  }
+  process.once('exit', endAll)
+  t.after(() => {
+    process.off('exit', endAll)
+    endAll()
+  })
   let said = ''
   let more = Promise.withResolvers<void>()
   for (const stream of [child.stdout, child.stderr]) {
@@ -38,9 +53,7 @@ export function startLab(t: TestContext, command: string, ...flags: readonly str
   }
 
   /** As a terminal does: its browsers and servers are signalled too. */
-  function pressCtrlC(): void {
-    process.kill(-(child.pid ?? Number.NaN), 'SIGINT')
-  }
+  const pressCtrlC = () => void signal('SIGINT')
 
   return { child, ended, said: () => said, hasSaid, pressCtrlC }
 }

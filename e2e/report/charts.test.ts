@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { JSDOM } from 'jsdom'
 import { distribution, intervals, timeline } from './charts.ts'
+import { parsed } from './dom.ts'
 
 function ticksOf(drawn: string, axis: 'x' | 'y') {
-  const { document } = new JSDOM(drawn).window
+  const document = parsed(drawn)
   return [...document.querySelectorAll(`g[aria-label="${axis}-axis tick label"] text`)].map(
     ({ textContent }) => textContent,
   )

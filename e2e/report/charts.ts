@@ -1,17 +1,15 @@
 // Draws charts as SVG with Observable Plot, without a browser, in the page's colours.
 
 import * as Plot from '@observablehq/plot'
-import { JSDOM } from 'jsdom'
 import type { Interval } from '../../server/wire/t-test.ts'
 import { ascending, quantile } from '../lab/statistics.ts'
+import { window } from './dom.ts'
 import { figure } from './section.ts'
-
-const { document } = new JSDOM('').window
 
 /** Colours are the page's CSS variables, so that they follow light and dark. */
 export function svg(options: Plot.PlotOptions): string {
   const drawn = Plot.plot({
-    document,
+    document: window.document,
     style: { fontFamily: 'inherit', fontSize: '12.5px', background: 'none' },
     ...withEveryTickNamed(options),
   })

@@ -1,6 +1,6 @@
 // A figure as a self-contained SVG file: colours, font and background inside, in light and dark.
 
-import { JSDOM } from 'jsdom'
+import { parsed, window } from './dom.ts'
 
 /**
  * Colours in light and in dark, under the names of the page's CSS variables. No two are equal in
@@ -40,8 +40,7 @@ const margin = 16
  * as Inkscape do not support CSS variables; a style sheet replaces them in dark viewers.
  */
 export function figureFile(drawn: string, title: string, description: string): string {
-  const { window } = new JSDOM(`<!doctype html><body>${drawn}`)
-  const { document } = window
+  const document = parsed(drawn)
   const svg = document.querySelector('svg')
   if (!svg) throw new Error(`The figure "${title}" is not an SVG element.`)
   const [width, height] = ['width', 'height'].map((name) => Number(svg.getAttribute(name) ?? 0))

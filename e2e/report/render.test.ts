@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { JSDOM } from 'jsdom'
 import { micromark } from 'micromark'
 import { gfm, gfmHtml } from 'micromark-extension-gfm'
 import { temporaryFolder } from '../../server/folder-testing.ts'
+import { parsed } from './dom.ts'
 import {
   csv,
   csvTime,
@@ -18,6 +18,7 @@ import {
   requireFree,
   writeFolder,
 } from './render.ts'
+
 import { number, type Report, text } from './section.ts'
 
 const evil = `<a href="x">&' a|b *c* [d](e)\n# <f> \`\`\``
@@ -52,7 +53,7 @@ const data = { 'samples.csv': 'a,b\n1,"x\ny"\n2,z\n', 'errors.txt': '' }
 const files = reportFiles(report, { finding: 'Finding.', figures: [1] }, data)
 
 test('the page shows the finding, the table and the figure at both widths, and hostile text as text', () => {
-  const { document } = new JSDOM(files['report.html']).window
+  const document = parsed(files['report.html'] ?? '')
   assert.equal(document.querySelector('header .finding')?.textContent, 'Finding.')
   assert.equal(document.querySelectorAll('f, a[href=x]').length, 0)
   assert.equal(document.querySelector('tbody th')?.textContent, evil)
@@ -71,7 +72,7 @@ test('the page shows the finding, the table and the figure at both widths, and h
 })
 
 test('the contents name every section, and every link leads to a section or to a file of the report', () => {
-  const { document } = new JSDOM(files['report.html']).window
+  const document = parsed(files['report.html'] ?? '')
   const ids = ['section', 'empty', 'each-site-how-when', 'section-2']
   for (const contents of ['nav', 'details.contents'])
     assert.deepEqual(
@@ -91,7 +92,7 @@ test('each figure is a self-contained file: well-formed, with its colours, reada
     ['figures/section.svg', 'figures/each-site-how-when.svg', 'figures/each-site-how-when-2.svg'],
   )
   const text = files['figures/each-site-how-when.svg'] ?? ''
-  const { document } = new JSDOM(text, { contentType: 'image/svg+xml' }).window
+  const document = parsed(text, 'image/svg+xml')
   const svg = document.documentElement
   assert.equal(svg.getAttribute('viewBox'), '-16 -16 1012 82')
   assert.equal(svg.querySelector('title')?.textContent, 'Éach site: how, & when?')
@@ -107,9 +108,9 @@ test('each figure is a self-contained file: well-formed, with its colours, reada
 
 test('the Markdown begins with finding, table and files, and folds the rest', () => {
   const words = files['report.md'] ?? ''
-  const { document } = new JSDOM(
+  const document = parsed(
     micromark(words, { allowDangerousHtml: true, extensions: [gfm()], htmlExtensions: [gfmHtml()] }),
-  ).window
+  )
   assert.deepEqual(
     [...document.body.children].map(({ tagName }) => tagName).filter((name) => name !== 'P'),
     ['H1', 'PRE', 'TABLE', 'DETAILS', 'DETAILS', 'DETAILS'],

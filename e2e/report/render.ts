@@ -72,14 +72,14 @@ export function reportFiles(
       ({ file, figure, wide }) => [file, figureFile(wide, figure.title, figure.description)] as const,
     ),
   )
-  const files: Record<string, string> = {
+  const files = {
     ...data,
     'summary.json': `${JSON.stringify(summary, null, 2)}\n`,
     ...Object.fromEntries(figures),
   }
-  files['report.md'] = markdown(report, sections, linksTo(files))
-  files['report.html'] = html(report, sections, linksTo(files))
-  return files
+  const links = linksTo(files)
+  const words = { 'report.md': markdown(report, sections, links) }
+  return { ...files, ...words, 'report.html': html(report, sections, [...links, ...linksTo(words)]) }
 }
 
 /** For a terminal: without links to files. */
@@ -135,15 +135,14 @@ interface FileLink {
   readonly size: string
 }
 
-/** Data first, then figures. Empty files get no link. */
+/** Empty files get no link. */
 function linksTo(files: Readonly<Record<string, string>>): readonly FileLink[] {
-  const links = Object.entries(files)
+  return Object.entries(files)
     .filter(([, content]) => content !== '')
     .map(([file, content]) => {
       const size = sizeOf(bytesOf(file, content).length)
       return { file, size: /\.csv(\.gz)?$/.test(file) ? `${count(rowsOf(content))} rows, ${size}` : size }
     })
-  return [...links.filter(({ file }) => !isFigure(file)), ...links.filter(({ file }) => isFigure(file))]
 }
 
 const isFigure = (file: string) => file.startsWith('figures/')

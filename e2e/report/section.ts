@@ -263,9 +263,11 @@ export function seconds(ms: number | null): string {
   return ms === null ? nothing : `${(ms / 1000).toFixed(1)} s`
 }
 
+const grouped = new Intl.NumberFormat('en-GB')
+
 /** `1,200`. */
 export function count(value: number): string {
-  return value.toLocaleString('en-GB')
+  return grouped.format(value)
 }
 
 /** `1 session`, `1,200 sessions`. */

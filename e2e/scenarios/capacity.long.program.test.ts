@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { JSDOM } from 'jsdom'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { filesOf as filesOfRun, optionsOf, runSmall } from '../lab/testing.ts'
+import { parsed } from '../report/dom.ts'
 import { readCompressed } from '../report/render.ts'
 import { capacity, turnsOf } from './capacity.ts'
 import { rampsOf } from './capacity-ramps.ts'
@@ -97,7 +97,7 @@ const cpuMs: CapacityMaking['cpuMs'] = ({ workers }) =>
 const files = filesOf({ cpuMs, flags: ['--sessions', '1'] })
 
 test('every experiment has lines over time: one per process and one for the windows', () => {
-  const page = new JSDOM(files['report.html'] ?? '').window.document
+  const page = parsed(files['report.html'] ?? '')
   const titles = [...page.querySelectorAll('section h2')].map(({ textContent }) => textContent)
   for (const title of [
     'Server CPU against the peers',

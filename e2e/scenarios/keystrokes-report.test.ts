@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { JSDOM } from 'jsdom'
 import type { Sample } from '../lab/samples.ts'
 import { fileOf } from '../lab/testing.ts'
+import { parsed } from '../report/dom.ts'
 import { keystrokes } from './keystrokes.ts'
 import type { Run } from './keystrokes-report.ts'
 import { type Making, madeRun, threeModes, withPeers } from './testing.ts'
@@ -13,7 +13,7 @@ const small: Making = { sessions: 2, keys: 10, blocks: 2, windows: 3 }
 
 const html = (run: Run) => fileOf(keystrokes, run, 'report.html')
 const markdown = (run: Run) => fileOf(keystrokes, run)
-const pageOf = (run: Run) => new JSDOM(html(run)).window.document
+const pageOf = (run: Run) => parsed(html(run))
 const textOf = (run: Run) => pageOf(run).querySelector('main')?.textContent ?? ''
 
 test('every sample that arrived is drawn', () => {

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { JSDOM } from 'jsdom'
 import { brokenBounds } from '../lab/budget.ts'
 import { fileOf, testRefusals } from '../lab/testing.ts'
+import { parsed } from '../report/dom.ts'
 import { payload } from './payload.ts'
 import { madePayloadRun } from './testing.ts'
 
@@ -61,7 +61,7 @@ test('budgets bound modes and sizes', () => {
 const run = madePayloadRun()
 
 test('the figure has a line per mode and a mark per size', () => {
-  const page = new JSDOM(fileOf(payload, run, 'report.html')).window.document
+  const page = parsed(fileOf(payload, run, 'report.html'))
   const drawn = page.querySelector('figure .wide svg')
   assert.equal(drawn?.querySelectorAll('[aria-label=line] path').length, 2)
   assert.equal(drawn?.querySelectorAll('[aria-label=dot] circle').length, 8)

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { JSDOM } from 'jsdom'
 import type { Experiment, Summary } from '../lab/experiment.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
-import { filesOf } from '../lab/testing.ts'
+import { fileOf, filesOf } from '../lab/testing.ts'
+import { parsed } from '../report/dom.ts'
 import { capacity } from './capacity.ts'
 import { keystrokes } from './keystrokes.ts'
 import { payload } from './payload.ts'
@@ -29,7 +29,7 @@ function checkReports<Run extends Circumstances, Result extends Summary>(
   ...odd: readonly Run[]
 ): void {
   const files = filesOf(experiment, run)
-  const page = new JSDOM(files['report.html']).window.document
+  const page = parsed(files['report.html'] ?? '')
 
   test(`${experiment.name}: the finding comes first, headings are in order, summary.json is complete`, () => {
     const summary = experiment.analyse(run)
@@ -67,14 +67,14 @@ function checkReports<Run extends Circumstances, Result extends Summary>(
   test(`${experiment.name}: hostile text stays text`, () => {
     const environment = { ...run.environment, browser: evil, machine: evil }
     const hostile = { ...run, environment, command: evil, parameters: { [evil]: evil } }
-    const shown = new JSDOM(filesOf(experiment, hostile)['report.html']).window.document
+    const shown = parsed(fileOf(experiment, hostile, 'report.html'))
     assert.equal(shown.querySelectorAll('img, script, [onerror]').length, 0)
     assert.ok([...shown.querySelectorAll('pre')].some(({ textContent }) => textContent === evil))
   })
 
   test(`${experiment.name}: no missing figure, however little was measured`, () => {
-    for (const [place, one] of [run, ...odd].entries())
-      for (const [name, content] of Object.entries(filesOf(experiment, one)))
+    for (const [place, of] of [files, ...odd.map((one) => filesOf(experiment, one))].entries())
+      for (const [name, content] of Object.entries(of))
         if (/\.(html|md|svg)$/.test(name))
           assert.doesNotMatch(
             content.replaceAll(/<style>.*?<\/style>/gs, ''),
@@ -131,6 +131,6 @@ checkReports(
 test('hostile names and ids in the samples also stay text', () => {
   const run = madeRun({ sessions: 2, keys: 10, blocks: 2, behaviours: [{ mode: evil, medianMs: 3 }] })
   const samples = run.samples.map((sample) => ({ ...sample, id: `${evil}${sample.id}` }))
-  const page = new JSDOM(filesOf(keystrokes, { ...run, samples })['report.html']).window.document
+  const page = parsed(fileOf(keystrokes, { ...run, samples }, 'report.html'))
   assert.equal(page.querySelectorAll('img, script, [onerror]').length, 0)
 })

@@ -2,15 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { JSDOM } from 'jsdom'
-import { filesOf } from '../lab/testing.ts'
+import { fileOf, filesOf } from '../lab/testing.ts'
+import { parsed } from '../report/dom.ts'
 import { madeWindRun, type WindMaking } from './testing.ts'
 import { windcomm } from './windcomm.ts'
 import { analyse, type WindRun } from './windcomm-summary.ts'
 
 const small: WindMaking = { sites: ['lund', 'nagaoka'], readings: 30 }
 
-const pageOf = (run: WindRun) => new JSDOM(filesOf(windcomm, run)['report.html']).window.document
+const pageOf = (run: WindRun) => parsed(fileOf(windcomm, run, 'report.html'))
 
 const textOf = (run: WindRun) => pageOf(run).querySelector('main')?.textContent ?? ''
 

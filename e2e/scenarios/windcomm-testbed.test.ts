@@ -60,10 +60,12 @@ const run = madeWindRun({
   reordered: 0.1,
 })
 
+const files = filesOf(windcomm, run)
+
 async function folderWith(t: TestContext, change: Readonly<Record<string, string>> = {}): Promise<string> {
   const folder = temporaryFolder(t)
   const report = join(folder, 'report')
-  await writeFolder(report, { ...filesOf(windcomm, run), ...change })
+  await writeFolder(report, { ...files, ...change })
   return report
 }
 
@@ -100,7 +102,7 @@ test('unreadable content is named, with its file and line', async (t) => {
   )
   const other = await folderWith(t, { 'summary.json': '{"scenario":"resilience"}' })
   await assert.rejects(rereadRun(other, ''), /summary\.json is of the scenario "resilience", not of windcomm/)
-  const [header = '', first = '', ...rows] = fileOf(windcomm, run, 'readings.csv').split('\n')
+  const [header = '', first = '', ...rows] = (files['readings.csv'] ?? '').split('\n')
   const broken = await folderWith(t, {
     'readings.csv': [header, first.replace('30,', 'x,'), ...rows].join('\n'),
   })

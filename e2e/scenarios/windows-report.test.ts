@@ -2,25 +2,26 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { JSDOM } from 'jsdom'
 import { brokenBounds } from '../lab/budget.ts'
 import { fileOf, testRefusals } from '../lab/testing.ts'
+import { parsed } from '../report/dom.ts'
 import { madeWindowsRun, type WindowsMaking } from './testing.ts'
 import { windows } from './windows.ts'
 import { analyse, type Run } from './windows-report.ts'
 
-const pageOf = (run: Run) => new JSDOM(fileOf(windows, run, 'report.html')).window.document
+const pageOf = (run: Run) => parsed(fileOf(windows, run, 'report.html'))
 const markdown = (making?: WindowsMaking) => fileOf(windows, madeWindowsRun(making))
 const run = madeWindowsRun()
+const page = pageOf(run)
+const text = markdown()
 
 test('if nothing arrived the table has no time; windows that used another mode are marked', () => {
-  const text = markdown()
   assert.match(text, /\| bare: SSE \+ XHR, HTTP\/1\.1 \| [\d.]+ \| [\d.]+ \| ✗ \| ✗ \| ✗ \|/)
   assert.match(text, /\| SSE \+ XHR, HTTP\/1\.1 \| [\d.]+ \| [\d.]+ \| [\d.]+ † \| [\d.]+ † \| [\d.]+ † \|/)
 })
 
 test('the figure has a cross for each failed number, and a gap in the line', () => {
-  const drawn = pageOf(run).querySelector('figure .wide svg')
+  const drawn = page.querySelector('figure .wide svg')
   const count = (selector: string) => drawn?.querySelectorAll(`[aria-label=dot] ${selector}`).length
   // Five subjects with five numbers each; the bare page fails at three, Crosswind's windows fall
   // back at three.
@@ -32,14 +33,13 @@ test('the figure has a cross for each failed number, and a gap in the line', () 
 })
 
 test('says which mode the others used and why, and that this is no failure', () => {
-  const text = markdown()
   assert.match(text, /\| 32 \| 32 \| 32 \| 5 \| 27 in SSE \+ XHR, HTTP\/2: connections taken \|/)
   assert.match(text, /lets 5 windows of a browser hold one in SSE \+ XHR over HTTP\/1\.1 .* not a failure/)
   assert.ok(!markdown({ subjects: ['sse/2', 'websocket/1.1'] }).includes('not a failure'))
 })
 
 test('losses are in a table, and their absence is stated', () => {
-  assert.match(markdown(), /\| bare: SSE \+ XHR, HTTP\/1\.1 \| 32 \| 960 \| 960 \| 100 \| 0 \| 0 \|/)
+  assert.match(text, /\| bare: SSE \+ XHR, HTTP\/1\.1 \| 32 \| 960 \| 960 \| 100 \| 0 \| 0 \|/)
   assert.match(
     markdown({ subjects: ['sse/2', 'websocket/1.1'] }),
     /samples none was lost, none arrived twice and none arrived out of order/,
@@ -47,13 +47,13 @@ test('losses are in a table, and their absence is stated', () => {
 })
 
 test('the paper’s table is beside the results, and what was not measured is not compared', () => {
-  assert.match(markdown(), /\| SSE \+ XHR, HTTP\/1\.1 \| 198\.45 \| 2\.25 \|/)
+  assert.match(text, /\| SSE \+ XHR, HTTP\/1\.1 \| 198\.45 \| 2\.25 \|/)
   assert.ok(!markdown({ subjects: ['sse/2'], baseline: null }).includes('198.45'))
 })
 
 test('samples.csv.gz has a row per sample, windows.csv one per window', () => {
   for (const file of ['samples.csv.gz', 'windows.csv'])
-    assert.ok(pageOf(run).querySelector(`a[href="${file}"]`), file)
+    assert.ok(page.querySelector(`a[href="${file}"]`), file)
   const samples = fileOf(windows, run, 'samples.csv.gz').trimEnd().split('\n')
   assert.equal(
     samples[0],

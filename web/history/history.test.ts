@@ -121,7 +121,7 @@ test('starts with a base, whose text has no known window', () => {
   )
 })
 
-test('a jump in 100,000 updates applies a thousand of them at most', (t) => {
+test('a jump in 30,000 updates applies a thousand of them at most', (t) => {
   const doc = createDocument()
   const updates: ReturnType<typeof writers>['updates'] = []
   doc.on('update', (update: Uint8Array) => {
@@ -129,11 +129,11 @@ test('a jump in 100,000 updates applies a thousand of them at most', (t) => {
     updates.push({ seq, from: 'w0', acceptedAt: seq, update: toBase64(update) })
   })
   const text = documentText(doc)
-  for (let letter = 0; letter < 100_000; letter += 1) text.insert(letter, letter % 60 === 59 ? '\n' : 'x')
+  for (let letter = 0; letter < 30_000; letter += 1) text.insert(letter, letter % 60 === 59 ? '\n' : 'x')
   const replay = replayOf(updates)
   // Each update has one item, and a checkpoint joins those of one writer.
   const { mock } = t.mock.method(Y.Item.prototype, 'integrate')
-  for (const version of [99_999, 1, 50_500, 49_999]) {
+  for (const version of [29_999, 1, 15_500, 14_999]) {
     mock.resetCalls()
     assert.equal(textOf(replay.show(version).lines).length, version)
     assert.ok(mock.callCount() <= 1010, `${mock.callCount()} items to version ${version}`)
