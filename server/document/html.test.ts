@@ -210,7 +210,7 @@ test('reads the same text as a browser’s parser from HTML damaged in any way',
   const bits =
     `< </ > <p <b> </b> </p> <br> <!-- --> --!> ! ? / = " ' a b1 - <a href= title &amp; &#65; &x <xmp> </xmp>
     <textarea> </textarea> <li> <i> </i> <td> <h1> </h1> \u00a0 é`.split(/[ \n]+/)
-  for (let round = 0; round < 5000; round += 1) {
+  for (let round = 0; round < 2000; round += 1) {
     const html = Array.from(
       { length: 1 + random() * 12 },
       () => bits[Math.floor(random() * bits.length)],
@@ -249,5 +249,5 @@ test('hostile HTML is read in linear time', () => {
     'x<br><br>',
   ])
     for (const isOwn of [false, true])
-      assert.ok(readHtml(part.repeat(200_000 / part.length), { isOwn }).lines)
+      assert.ok(readHtml(part.repeat(100_000 / part.length), { isOwn }).lines)
 })

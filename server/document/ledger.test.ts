@@ -481,7 +481,7 @@ function assertWhole(doc: Y.Doc): void {
   assert.deepEqual([pendingStructs, pendingDs], [null, null])
 }
 
-test('ten thousand mutated updates neither crash the server nor change another’s text', async () => {
+test('four thousand mutated updates neither crash the server nor change another’s text', async () => {
   const { send, read } = open()
   const random = createSeededRandom(11)
   const below = (most: number) => Math.floor(random() * most)
@@ -493,7 +493,7 @@ test('ten thousand mutated updates neither crash the server nor change another�
   await send(anns, 'ann')
   const codes = new Map<string, number>()
   let honest: Uint8Array[] = []
-  for (let round = 0; round < 10_000; round += 1) {
+  for (let round = 0; round < 4000; round += 1) {
     if (honest.length === 0 || round % 250 === 0) {
       const whole = Y.encodeStateAsUpdate((await read()).doc)
       // A new client of hers, and Ann's.

@@ -15,7 +15,7 @@ import { pageSchema, pageTasks } from './page-schema.ts'
 import { createDocument, documentText } from './rich-text.ts'
 import { integrationBomb, unlimitedDocuments } from './testing.ts'
 
-const histories = Number(process.env.CROSSWIND_ROUNDS ?? 10)
+const histories = Number(process.env.CROSSWIND_ROUNDS ?? 5)
 const longEdits = Number(process.env.CROSSWIND_HISTORY_EDITS ?? 10_000)
 const firstSeed = Number(process.env.CROSSWIND_SEED ?? 1)
 

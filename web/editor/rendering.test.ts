@@ -6,7 +6,7 @@ import { JSDOM } from 'jsdom'
 import { type Change, changeLines, isEnded, type Line, lengthOf } from '../../server/document/rich-text.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 
-const rounds = Number(process.env.CROSSWIND_ROUNDS ?? 15)
+const rounds = Number(process.env.CROSSWIND_ROUNDS ?? 8)
 const firstSeed = Number(process.env.CROSSWIND_SEED ?? 1)
 
 const { window } = new JSDOM('<div></div>')
