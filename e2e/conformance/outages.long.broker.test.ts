@@ -335,6 +335,46 @@ test(
   },
 )
 
+test(
+  'a server that starts before the third one of a new NATS cluster has joined waits for it, and has three replicas',
+  options,
+  async (context) => {
+    const routes = await freePorts(3)
+    const list = routes.map((port) => `nats://${routesHost}:${port}`).join(', ')
+    const startOne = async (n: number) => {
+      const one = await startNatsServer(
+        `server_name: n${n}\ncluster { name: late, listen: "${routesHost}:${routes[n]}", routes: [${list}] }`,
+      )
+      context.after(one.stop)
+      return one
+    }
+    const [first] = await Promise.all([startOne(0), startOne(1)])
+    const admin = await first.connect()
+    context.after(() => admin.close())
+    // The two have a leader as soon as they can add a stream.
+    const { streams } = await untilAnswered(() => jetstreamManager(admin))
+    await untilAnswered(() => streams.add({ name: 'alone', subjects: ['alone'], num_replicas: 1 }))
+    const asked = admin.subscribe('$JS.API.STREAM.CREATE.late', { max: 2 })
+    const opened = startServers(context, 'late', [first.address()])
+    const requests = asked[Symbol.asyncIterator]()
+    await requests.next()
+    await requests.next()
+    await startOne(2)
+    await opened
+    assert.equal((await streams.info('late')).config.num_replicas, 3)
+  },
+)
+
+async function untilAnswered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch {
+      await pause(50)
+    }
+  }
+}
+
 /** On a host where no other test takes a port meanwhile. */
 const routesHost = '127.0.0.9'
 

@@ -69,6 +69,8 @@ const publishWithinMs = 5000
 /** Interval of checks for overdue messages, and for a stream that was full. */
 const lookEachMs = 500
 const settleMs = 1000
+/** Until a cluster that has just started knows all its servers. */
+const joinWithinMs = 10_000
 
 /** A draft in progress, until it is in the view. */
 interface Entry extends PromiseWithResolvers<number> {
@@ -436,10 +438,16 @@ async function addStream(
   const found = await manager.streams.info(name).catch(() => null)
   if (found) return found
   if (replicas > 0) return add(replicas)
-  return add(3).catch((error) => {
-    if (codeOf(error) === codes.noCluster || codeOf(error) === codes.tooFewPeers) return add(1)
-    throw error
-  })
+  const endsAt = performance.now() + (info?.cluster === undefined ? 0 : joinWithinMs)
+  for (;;) {
+    try {
+      return await add(3)
+    } catch (error) {
+      if (codeOf(error) !== codes.noCluster && codeOf(error) !== codes.tooFewPeers) throw error
+    }
+    if (performance.now() >= endsAt) return add(1)
+    await pause(settleMs)
+  }
 }
 
 /** The stream's own limits would erase messages that are in no base yet. Throws a `StreamUnfit`. */
