@@ -1,7 +1,7 @@
 // Entry point of the lab, doctor, conformance suite and report: `npm run lab -- NAME [flags]`.
 
 import { suggestion } from '../server/config/suggestion.ts'
-import { leaveWhenDone } from '../server/process.ts'
+import { leaveWhenDone, whenReaderIsGone } from '../server/process.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
 import { type Experiment, helpOf, paragraph, readOptions, runExperiment } from './lab/experiment.ts'
 import { commandOf } from './lab/programs.ts'
@@ -120,6 +120,9 @@ ${listOf(others)}
   Exit status: 0; 1 if the run failed or broke a promise of the scenario; 2 if a figure is out of its bounds;
   130 if it was stopped.
 `
+
+// A measurement goes on, and writes its report.
+whenReaderIsGone(() => undefined)
 
 const stopping = new AbortController()
 

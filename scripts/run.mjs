@@ -112,4 +112,10 @@ async function main([name, ...words]) {
   }
 }
 
+// `| head` closes the pipe; what was started goes on.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (error) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+
 await main(process.argv.slice(2))

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { ConfigError, type ConfigSources, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 import { field } from './config/schema.ts'
 import { copyLogFile, isLocked, LogFileError, openLogFile } from './log/sqlite-store.ts'
+import { whenReaderIsGone } from './process.ts'
 
 const folder = field(z.string().min(1).optional(), 'paths of folders')
 
@@ -112,6 +113,8 @@ function filesIn(path: string, without = besideLog): string[] {
 const stamp = (now: number) => new Date(now).toISOString().slice(0, 19).replaceAll(':', '-')
 
 if (import.meta.main) {
+  // What was begun is brought to its end.
+  whenReaderIsGone(() => undefined)
   const [name = '', ...argv] = process.argv.slice(2)
   try {
     if (name !== 'backup' && name !== 'restore') throw new Error(`There is no command "${name}".`)

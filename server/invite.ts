@@ -13,6 +13,7 @@ import {
   wantsHelp,
 } from './config/config.ts'
 import { choice, field, quantity } from './config/schema.ts'
+import { whenReaderIsGone } from './process.ts'
 import {
   invitationLink,
   isOpenTo,
@@ -131,6 +132,7 @@ function inWords({ channels, may }: Permission): string {
 }
 
 if (import.meta.main) {
+  whenReaderIsGone()
   try {
     const cwd = join(import.meta.dirname, '..')
     const sources = { argv: process.argv.slice(2), env: process.env, cwd }

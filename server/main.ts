@@ -10,7 +10,7 @@ import { ensureCertificate, loadCertificate } from '../certs/certificate.ts'
 import { type Config, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 import { configHelp } from './config/schema.ts'
 import { output } from './output.ts'
-import { leaveWhenDone, processTimers } from './process.ts'
+import { leaveWhenDone, processTimers, whenReaderIsGone } from './process.ts'
 import { isLoopback, isOpenTo, originFor } from './security/access.ts'
 import { logWords, type Server, startLog, startServer, startWorker, withPorts, workersOf } from './server.ts'
 import {
@@ -33,6 +33,8 @@ const webFolder = vite ? new URL(vite) : join(root, 'web/dist')
 const ownFlags = { open: z.boolean().default(false) }
 
 leaveWhenDone()
+// Its windows stay connected.
+whenReaderIsGone(() => undefined)
 print(formatAskedFor())
 output.trace(process.env.CROSSWIND_DEBUG, cluster.isPrimary)
 try {

@@ -37,6 +37,18 @@ export function leaveWhenDone(): void {
   process.once('beforeExit', () => process.exit())
 }
 
+/**
+ * `| head` closes the pipe that a program writes to. Then `gone` runs, at each write; without it the
+ * program ends, with the status that a shell gives for SIGPIPE.
+ */
+export function whenReaderIsGone(gone: () => void = () => process.exit(128 + 13)): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+      gone()
+    })
+}
+
 export type Figures = Readonly<ReturnType<typeof readFigures>>
 
 /** The lab reads these before and after each block. */

@@ -27,7 +27,7 @@ const dice = defineExperiment({
   async measure({ throws }, lab) {
     const thrown = await lab.sessions(2, async (session, opened) => {
       opened.defer(() => void closed.push(session))
-      if (throws === 8) throw new Error('The die is lost.')
+      if (throws === 8 || (throws === 7 && session === 2)) throw new Error('The die is lost.')
       if (throws + session === stopAt) stopping.abort()
       lab.signal.throwIfAborted()
       return throws + session
@@ -102,6 +102,46 @@ test('stopped in the second session, it reports the first; stopped in the first,
   const first = await run(t, '--throws', '5')
   await assert.rejects(first.running, { name: 'AbortError' })
   assert.equal(existsSync(first.out), false)
+})
+
+test('if a later session fails, the report has the earlier ones and the reason, and the run has failed', async (t) => {
+  const { out, running } = await run(t, '--throws', '7')
+  const { summary, isFailure } = await running
+  assert.deepEqual(
+    [summary.finding, summary.stopped, isFailure],
+    ['Thrown: 8.', { sessions: 1, planned: 2, failure: 'The die is lost.' }, true],
+  )
+  assert.match(
+    await readFile(join(out, 'report.md'), 'utf8'),
+    /; ended by a failure after 1 of 2 sessions: The die is lost\.\n/,
+  )
+})
+
+test('a file or folder that cannot be written is refused before measuring', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'a file')
+  await writeFile(file, 'kept')
+  closed.length = 0
+  const options = { throws: 1 }
+  const refused = (given: object, words: RegExp) =>
+    assert.rejects(runExperiment(dice, { options, ...given }, '', t.signal), words)
+  await refused(
+    { out: join(file, 'report') },
+    /A report cannot be written to .*a file.*Name another with --out\./,
+  )
+  await refused(
+    { out: join(folder, 'one'), json: join(file, 'figures.json') },
+    /figures\.json cannot be written/,
+  )
+  await refused({ out: join(folder, 'two'), json: folder }, /cannot be written: EISDIR/)
+  assert.deepEqual([closed, await readFile(file, 'utf8'), await readdir(folder)], [[], 'kept', ['a file']])
+  await runExperiment(
+    dice,
+    { options, out: join(folder, 'three'), json: join(folder, 'new', 'figures.json') },
+    '',
+    t.signal,
+  )
+  assert.ok(existsSync(join(folder, 'new', 'figures.json')))
 })
 
 test('--quick stands for flags, and others come on top', () => {

@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { reportFiles, reportFolder, requireFree, writeFolder } from '../report/render.ts'
+import { reportFiles, reportFolder, requireFree, requireWritable, writeFolder } from '../report/render.ts'
 import {
   moment,
   networkWords,
@@ -163,7 +163,7 @@ export class Lab {
   /** Sessions over all calls of `sessions`. */
   #planned = 0
   #whole = 0
-  #isStopped = false
+  #stopped: { readonly failure?: string } | null = null
 
   constructor(command: string, signal: AbortSignal, folder: string | null, plan: Plan) {
     this.#command = command
@@ -195,7 +195,7 @@ export class Lab {
 
   /** The run ends with the whole sessions that it has. */
   get isStopped(): boolean {
-    return this.#isStopped
+    return this.#stopped !== null
   }
 
   /** Rejects on abort. */
@@ -205,8 +205,8 @@ export class Lab {
 
   /**
    * Runs sessions one after the other, each closing what it opened; then more of them while
-   * `goesOn`. Says how long they will take. On abort resolves to the whole ones; rejects if there is
-   * none.
+   * `goesOn`. Says how long they will take. On abort, and if one fails, resolves to the whole ones;
+   * rejects if there is none.
    */
   async sessions<Session>(
     count: number,
@@ -231,10 +231,18 @@ export class Lab {
         this.#sayLeft(done.length, count)
       }
     } catch (error) {
+      if (this.#whole === 0) throw error
+      const whole = sessionsOf(this.#whole, this.#planned)
       // Ctrl-C reaches browsers and servers too, so that anything may fail.
-      if (!this.signal.aborted || this.#whole === 0) throw error
-      this.#isStopped = true
-      this.say(`Stopped after ${sessionsOf(this.#whole, this.#planned)}; the report has what they measured.`)
+      if (this.signal.aborted) {
+        this.#stopped = {}
+        this.say(`Stopped after ${whole}; the report has what they measured.`)
+      } else {
+        const failure = error instanceof Error ? error.message : String(error)
+        this.#stopped = { failure }
+        this.say(`A session failed: ${failure}`)
+        this.say(`The report has what ${whole} measured.`)
+      }
     } finally {
       clearInterval(shown)
       this.#estimate = null
@@ -263,7 +271,9 @@ export class Lab {
       parameters,
       startedAt: this.#startedAt.toISOString(),
       finishedAt: new Date().toISOString(),
-      ...(this.isStopped && { stopped: { sessions: this.#whole, planned: this.#planned } }),
+      ...(this.#stopped && {
+        stopped: { sessions: this.#whole, planned: this.#planned, ...this.#stopped },
+      }),
       environment: describeEnvironment({ browser, server, loadBefore: this.#loadBefore }),
     }
   }
@@ -306,6 +316,7 @@ export async function runExperiment<Shape extends z.ZodRawShape, Options, Run, R
   const resumed = experiment.resumed?.(given.options)
   const folder = resumed ?? given.out ?? (isBench ? null : reportFolder(name, new Date()))
   if (folder !== null && resumed === undefined) await requireFree(folder)
+  if (given.json !== undefined) await requireWritable(given.json)
   const lab = new Lab(command, signal, folder, experiment.plan?.(given.options) ?? {})
   const run = await experiment.measure(given.options, lab)
   lab.progress.clear()
@@ -314,7 +325,14 @@ export async function runExperiment<Shape extends z.ZodRawShape, Options, Run, R
   if (folder !== null) await writeFolder(folder, experimentFiles(experiment, content, summary))
   if (given.json !== undefined) await writeFile(given.json, `${JSON.stringify(summary, null, 2)}\n`)
   const { tables = [], isFailure = false } = content
-  return { folder, summary, text: tables.map(tableText).join('\n\n'), isFailure }
+  const hasFailed = isFailure || summary.stopped?.failure !== undefined
+  return { folder, summary, text: tables.map(tableText).join('\n\n'), isFailure: hasFailed }
+}
+
+/** `stopped after 2 of 3 sessions`, with the reason if it was a failure. */
+function stopWords({ sessions, planned, failure }: NonNullable<Circumstances['stopped']>): string {
+  const whole = sessionsOf(sessions, planned)
+  return failure === undefined ? `stopped after ${whole}` : `ended by a failure after ${whole}: ${failure}`
 }
 
 const overWords = ([first, ...others]: readonly Network[]) =>
@@ -334,7 +352,7 @@ export function experimentFiles(
   const { startedAt, environment, finding, remarks = [], network, stopped } = summary
   const networks = network ? [network] : (summary.networks ?? [])
   const lossy = networks.flatMap(({ profile, packets }) => (packets ? [{ name: profile, ...packets }] : []))
-  const cut = stopped ? `; stopped after ${sessionsOf(stopped.sessions, stopped.planned)}` : ''
+  const cut = stopped ? `; ${stopWords(stopped)}` : ''
   const report = {
     title: `Crosswind lab: ${title}${overWords(networks)}`,
     subtitle: `${moment(startedAt)}, commit ${environment.commit}${subtitle ?? ''}${cut}`,

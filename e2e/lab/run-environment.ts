@@ -8,8 +8,8 @@ export interface Circumstances {
   readonly command: string
   readonly startedAt: string
   readonly finishedAt: string
-  /** Absent if the run was not stopped; `sessions`: the whole ones. */
-  readonly stopped?: { readonly sessions: number; readonly planned: number }
+  /** Absent if the run had all its sessions; `sessions`: the whole ones. `failure`: what ended it, if it was not Ctrl-C. */
+  readonly stopped?: { readonly sessions: number; readonly planned: number; readonly failure?: string }
   readonly environment: Environment
   readonly parameters: Readonly<Record<string, string | number | boolean>>
 }

@@ -1,6 +1,7 @@
 // A report's files: HTML, Markdown, JSON, CSV and SVG, in a folder that is never overwritten.
 
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -19,15 +20,43 @@ export const reportAddress = (folder: string) => pathToFileURL(resolve(folder, '
 /** Holds a run's files until it is complete. */
 export const unfinishedName = (folder: string) => `${folder}.unfinished`
 
-/** Call before a run, which takes minutes. Rejects if the report's folder is not free. */
+/**
+ * Call before a run, which takes minutes. Rejects if the report's folder is not free, or cannot be
+ * made.
+ */
 export async function requireFree(folder: string): Promise<void> {
   for (const path of [folder, unfinishedName(folder)]) {
-    const entries = await readdir(path).catch(({ code }) => (code === 'ENOENT' ? [] : [path]))
+    const entries = await readdir(path).catch(() => (existsSync(path) ? [path] : []))
     if (entries.length === 0) continue
     const advice = 'name another folder with --out, or move that one away'
     throw new Error(`${path} already exists, and a report is never overwritten: ${advice}.`)
   }
+  const unfinished = unfinishedName(folder)
+  try {
+    await mkdir(unfinished, { recursive: true })
+    await rmdir(unfinished)
+  } catch (cause) {
+    throw new Error(`A report cannot be written to ${folder}: ${reasonOf(cause)}. Name another with --out.`, {
+      cause,
+    })
+  }
 }
+
+/** Call before a run. Makes the file's folder. Rejects if the file cannot be written. */
+export async function requireWritable(path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true })
+    // What it contains is kept until the run has ended.
+    const file = await open(path, 'a')
+    const { size } = await file.stat()
+    await file.close()
+    if (size === 0) await rm(path)
+  } catch (cause) {
+    throw new Error(`${path} cannot be written: ${reasonOf(cause)}.`, { cause })
+  }
+}
+
+const reasonOf = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause))
 
 /**
  * Names may contain folders. Renamed into place when complete. Rejects if the folder exists, and
@@ -44,9 +73,8 @@ export async function writeFolder(folder: string, files: Readonly<Record<string,
     await mkdir(dirname(folder), { recursive: true })
     await rename(unfinished, folder)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : cause
     const kept = `What could be written is in ${unfinished}.`
-    throw new Error(`The report could not be written to ${folder}: ${why}. ${kept}`, { cause })
+    throw new Error(`The report could not be written to ${folder}: ${reasonOf(cause)}. ${kept}`, { cause })
   }
 }
 

@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { z } from 'zod'
 import { launch } from '../../scripts/child-process.mjs'
+import { whenReaderIsGone } from '../../server/process.ts'
 import { paragraph } from '../lab/experiment.ts'
 import { file, flag, flagsHelp, names, readFlags, wrapped } from '../lab/flags.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
@@ -130,7 +131,9 @@ function sectionOf(reproduced: Reproduced, folderOfPage: string): string {
   const { paper, results, runs } = reproduced
   const reasons = reasonsOf(results).map((reason, place) => `${place + 1}. ${prose(reason, '   ')}`)
   const measured = runs.map(({ folder, summary: { command, environment, startedAt, stopped } }) => {
-    const cut = stopped ? `, stopped after ${stopped.sessions} of ${stopped.planned} sessions` : ''
+    const cut = stopped
+      ? `, stopped after ${stopped.sessions} of ${stopped.planned} sessions${stopped.failure ? `: ${stopped.failure}` : ''}`
+      : ''
     const address = `${relative(folderOfPage, folder).replaceAll('\\', '/')}/report.md`
     const when = `commit ${environment.commit.slice(0, 7)}, ${moment(startedAt)}${cut}`
     return `- ${prose(`\`${command.replace(/ --out \S+/, '')}\`, ${when} ([report](${address}))`, '  ')}`
@@ -221,6 +224,7 @@ async function run(argv: readonly string[]): Promise<void> {
 }
 
 if (import.meta.main) {
+  whenReaderIsGone(() => undefined)
   try {
     await run(process.argv.slice(2))
   } catch (error) {

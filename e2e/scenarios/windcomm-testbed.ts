@@ -101,7 +101,7 @@ export function refuseWrongClocks(
   const wrong = clocks.filter(({ errorMs }) => errorMs > mostErrorMs)
   if (wrong.length === 0) return
   const found = wrong.map(({ name, errorMs }) => `${name} may be off by ${errorMs.toFixed(2)} ms`).join('; ')
-  const outcome = when === 'before' ? 'Nothing was measured' : 'Nothing was written'
+  const outcome = when === 'before' ? 'Nothing was measured' : 'What was measured does not count'
   throw new Error(
     `Clocks must agree with the server's within ${mostErrorMs} ms (--clock-error); ${when} the run ${found}. ${outcome}: run it again when the machine is less busy.`,
   )

@@ -13,7 +13,7 @@ import {
   wantsHelp,
 } from '../../config/config.ts'
 import { choice, configKeys, field, quantity } from '../../config/schema.ts'
-import { processTimers } from '../../process.ts'
+import { processTimers, whenReaderIsGone } from '../../process.ts'
 import { createSeededRandom } from '../../wire/time.ts'
 import { createSerialPort, type PortSettings } from '../serial-port.ts'
 import { readFault } from '../simulator/faulty-line.ts'
@@ -309,6 +309,7 @@ export function endBySignal({ process, now, exit }: SignalOptions): AbortSignal 
 }
 
 if (import.meta.main) {
+  whenReaderIsGone()
   try {
     await runSensorCommand(
       { argv: process.argv.slice(2), env: process.env, cwd: join(import.meta.dirname, '../../..') },

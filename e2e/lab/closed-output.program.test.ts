@@ -1,0 +1,45 @@
+// Programs whose output is no longer read, as after `| head`.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** `words`: for Node. Resolves when the program has ended. */
+async function withoutReader(t: TestContext, words: readonly string[], { stopsAtFirstWord = false } = {}) {
+  const child = spawn(process.execPath, words, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => child.kill('SIGKILL'))
+  const ended = once(child, 'exit')
+  const errors = text(child.stderr)
+  if (stopsAtFirstWord) await once(child.stdout, 'data')
+  child.stdout.destroy()
+  if (stopsAtFirstWord) child.kill('SIGTERM')
+  const [code] = await ended
+  return { code, errors: await errors }
+}
+
+test('the lab ends without a stack trace', async (t) => {
+  const { code, errors } = await withoutReader(t, ['e2e/lab-command.ts', '--help'])
+  assert.deepEqual([code, errors], [0, ''])
+})
+
+test('a server goes on, and stops when it is told to', async (t) => {
+  const data = join(temporaryFolder(t), 'data')
+  const words = ['server/main.ts', '--port', '0', '--http1-port', '0', '--data-folder', data]
+  const { code, errors } = await withoutReader(t, words, { stopsAtFirstWord: true })
+  assert.deepEqual([code, errors], [0, ''])
+})
+
+test('any other program ends, with the status of a closed pipe', async (t) => {
+  const program = `
+    import { whenReaderIsGone } from '${join(root, 'server/process.ts')}'
+    whenReaderIsGone()
+    setInterval(() => console.log('more'), 5)`
+  const { code, errors } = await withoutReader(t, ['--input-type=module', '--eval', program])
+  assert.deepEqual([code, errors], [141, ''])
+})
