@@ -149,6 +149,7 @@ interface DoorParts {
  */
 export class Door {
   #open: PromiseWithResolvers<void> | null = null
+  #isClosed = false
   // Not a promise for `Promise.race`, which would keep every racing promise until the connection
   // breaks.
   readonly #onShut = new Set<() => void>()
@@ -174,8 +175,16 @@ export class Door {
     if (await Promise.race([open, isLate])) throw new TimeoutError()
   }
 
+  /** Nobody waits until it opens any longer. What was asked still has its own deadline. */
+  close(): void {
+    this.#isClosed = true
+    this.#open?.resolve()
+    this.#open = null
+  }
+
   async #watch(connection: NatsConnection, parts: DoorParts): Promise<void> {
     for await (const { type } of connection.status()) {
+      if (this.#isClosed) break
       if (type === 'disconnect' && this.#open === null) {
         this.#open = Promise.withResolvers()
         parts.onShut()

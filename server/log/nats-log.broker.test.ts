@@ -280,6 +280,29 @@ test('while NATS is away an append is refused after a delay, and stored when it 
   assert.deepEqual(await Promise.all(again), [4, 5])
 })
 
+test('closes while NATS is away, even if it was about to join the stream again', {
+  timeout: 60_000,
+}, async (context) => {
+  const broker = await startNatsServer()
+  context.after(() => broker.stop())
+  const settings = { stream: 'gone', replicas: 0, credentialsFile: null, servers: [broker.address()] }
+  const { connection, close } = await connectToNats(settings, { now: () => startMs })
+  context.after(close)
+  const log = await NatsLog.open({
+    ...{ ...natsParts, connection, name: 'gone', limits: ampleLimits, now: () => startMs },
+    onFailure: () => undefined,
+  })
+  const admin = await broker.connect()
+  // As after an epoch has ended: the log joins again, and gets no answer.
+  admin.publish('gone-lives')
+  await admin.flush()
+  await admin.close()
+  process.kill(broker.pid(), 'SIGSTOP')
+  for await (const { type } of connection.status()) if (type === 'disconnect') break
+  await broker.kill()
+  await log.close()
+})
+
 test("reports NATS' storage, and how often the connection was restored", async (context) => {
   const settings = { stream: 'figures', replicas: 0, credentialsFile: null, servers: [nats.address()] }
   const { connection, figures, close } = await connectToNats(settings, { now: () => startMs })

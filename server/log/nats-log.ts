@@ -409,6 +409,7 @@ export class NatsLog extends TailLog<Entry> {
   protected override async finish(): Promise<void> {
     await super.finish()
     this.#stop()
+    this.#door.close()
     await this.#rejoining
     await this.#consuming?.close()
     await this.#opened.view.close()
