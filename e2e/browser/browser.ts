@@ -2,12 +2,13 @@
 
 import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { constants, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import puppeteer, { type KeyInput, type Page, type Browser as PuppeteerBrowser } from 'puppeteer-core'
 import { Builder, By, Key, logging, type WebDriver } from 'selenium-webdriver'
 import chrome from 'selenium-webdriver/chrome.js'
 import { findPrograms } from '../../scripts/preparation.mjs'
+import { exitBySignals } from '../lab/signals.ts'
 
 export const browserNames = ['chromium', 'firefox'] as const
 export type BrowserName = (typeof browserNames)[number]
@@ -292,6 +293,7 @@ const preferences = {
 async function startFirefox(profile?: string): Promise<Browser> {
   const program = findPrograms('firefox')
   const folder = await makeFolder('firefox')
+  exitBySignals()
   try {
     const browser = await puppeteer.launch({
       browser: 'firefox',
@@ -304,7 +306,7 @@ async function startFirefox(profile?: string): Promise<Browser> {
       // Otherwise bodies are copied and kept, even those of endless streams.
       networkEnabled: false,
       extraPrefsFirefox: preferences,
-      // Puppeteer's handlers would end only Firefox: see `endBySignals`.
+      // Puppeteer's handlers would end only Firefox, and its exit listener does that, too.
       handleSIGINT: false,
       handleSIGTERM: false,
       handleSIGHUP: false,
@@ -312,7 +314,6 @@ async function startFirefox(profile?: string): Promise<Browser> {
     // Puppeteer's exit listener of each open browser is not a leak.
     process.setMaxListeners(process.getMaxListeners() + 1)
     folder.removeAtExit()
-    endBySignals()
     return asFirefox(browser, await browser.version(), folder.remove)
   } catch (error) {
     await folder.remove()
@@ -337,17 +338,6 @@ async function makeFolder(browser: BrowserName) {
       await rm(path, options)
     },
   }
-}
-
-/** Signals exit the process, so that exit listeners end Firefox, which has its own process group. */
-function endBySignals(): void {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    if (!process.listeners(signal).includes(exitBySignal)) process.on(signal, exitBySignal)
-  }
-}
-
-function exitBySignal(signal: NodeJS.Signals): never {
-  process.exit(128 + constants.signals[signal])
 }
 
 /** Puppeteer's names of keys, held ones before the last: `Control+Shift+Z`. */

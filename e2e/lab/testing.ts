@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import type { ZodRawShape } from 'zod'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type Experiment, experimentFiles, readOptions, runExperiment, type Summary } from './experiment.ts'
+import { exitBySignals } from './signals.ts'
 
 const main = join(import.meta.dirname, '../lab-command.ts')
 
@@ -28,6 +29,7 @@ export function startLab(t: TestContext, command: string, ...flags: readonly str
       if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
     }
   }
+  exitBySignals()
   process.once('exit', endAll)
   t.after(() => {
     process.off('exit', endAll)
