@@ -76,6 +76,14 @@ export async function step(name, work) {
   }
 }
 
+/** `| head` closes the pipe; what was started goes on. */
+export function goOnWithoutReader() {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+}
+
 /** Runs silently; `sentence` describes a failure. Rejects with StepFailure. */
 export async function runTool(command, args, { sentence, env = toolEnvironment() }) {
   // Windows needs a shell for .cmd files.

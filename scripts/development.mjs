@@ -7,7 +7,14 @@ import { createServer } from 'node:http'
 import { join, relative, sep } from 'node:path'
 import react from '@vitejs/plugin-react'
 import { createServer as createVite } from 'vite'
-import { endOf, projectNode, root, serverEnvironment, serverFlags } from './child-process.mjs'
+import {
+  endOf,
+  goOnWithoutReader,
+  projectNode,
+  root,
+  serverEnvironment,
+  serverFlags,
+} from './child-process.mjs'
 
 const serverSources = ['server', 'certs', 'crosswind.config.ts']
 
@@ -113,6 +120,7 @@ const vite = await createVite({
 vite.watcher.add(serverSources.map((source) => join(root, source)))
 http.on('request', vite.middlewares)
 
+goOnWithoutReader()
 process.stdout.write(`
   Development: a change in web/ or client/ shows at once, a change in server/ restarts the server.
 `)

@@ -1,6 +1,13 @@
 // The npm commands: `node scripts/run.mjs NAME …`. Runs on Node 18 and later, without packages.
 
-import { launch, StepFailure, serverEnvironment, serverFlags, showFailure } from './child-process.mjs'
+import {
+  goOnWithoutReader,
+  launch,
+  StepFailure,
+  serverEnvironment,
+  serverFlags,
+  showFailure,
+} from './child-process.mjs'
 import { pack } from './pack.mjs'
 import { ensureBuilt, ensureInstalled, ensurePrograms, ensureSqsServer } from './preparation.mjs'
 import { release } from './release.mjs'
@@ -112,10 +119,5 @@ async function main([name, ...words]) {
   }
 }
 
-// `| head` closes the pipe; what was started goes on.
-for (const stream of [process.stdout, process.stderr])
-  stream.on('error', (error) => {
-    if (error.code !== 'EPIPE') throw error
-  })
-
+goOnWithoutReader()
 await main(process.argv.slice(2))

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { diff } from 'node:util'
-import { leaveWhenDone } from '../../server/process.ts'
+import { leaveWhenDone, whenReaderIsGone } from '../../server/process.ts'
 import { frozen, type Golden, type Made } from './golden.ts'
 
 /** By the word that selects it, which is the name of its folder. */
@@ -163,6 +163,7 @@ async function run(words: readonly string[]): Promise<number> {
 }
 
 if (import.meta.main) {
+  whenReaderIsGone()
   leaveWhenDone()
   try {
     process.exitCode = await run(process.argv.slice(2))

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import { temporaryFolder } from '../../server/folder-testing.ts'
-import { defineExperiment, helpOf, readOptions, runExperiment, turnsOf } from './experiment.ts'
+import { defineExperiment, helpOf, Lab, readOptions, runExperiment, turnsOf } from './experiment.ts'
 import { flag, whole } from './flags.ts'
 
 const dice = defineExperiment({
@@ -115,6 +115,15 @@ test('if a later session fails, the report has the earlier ones and the reason, 
     await readFile(join(out, 'report.md'), 'utf8'),
     /; ended by a failure after 1 of 2 sessions: The die is lost\.\n/,
   )
+})
+
+test('after a session that failed no other is measured', async (t) => {
+  const lab = new Lab('', t.signal, null, {})
+  const first = await lab.sessions(2, async (session) => {
+    if (session === 2) throw new Error('The die is lost.')
+    return session
+  })
+  assert.deepEqual([first, await lab.sessions(1, async () => 1)], [[1], []])
 })
 
 test('a file or folder that cannot be written is refused before measuring', async (t) => {

@@ -223,7 +223,7 @@ export class Lab {
     const shown = setInterval(() => this.#showStep(), 1000).unref()
     const done: Session[] = []
     try {
-      while (done.length < count || goesOn(done)) {
+      while (!this.#stopped && (done.length < count || goesOn(done))) {
         this.signal.throwIfAborted()
         done.push(await closing((opened) => measure(done.length + 1, opened)))
         this.#whole += 1

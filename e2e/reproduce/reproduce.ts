@@ -208,6 +208,8 @@ async function run(argv: readonly string[]): Promise<void> {
     const isStopped = from === undefined && (await measure(paper, folder, quick))
     if (isStopped) process.exitCode = 130
     const reproduced = await readReproduction(paper, folder)
+    const hasFailed = reproduced.runs.some(({ summary }) => summary.stopped?.failure !== undefined)
+    if (from === undefined && hasFailed) process.exitCode ||= 1
     console.log(`\n${textOf(reproduced)}\n`)
     all.push(reproduced)
     if (isStopped) break

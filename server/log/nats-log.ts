@@ -69,7 +69,7 @@ const publishWithinMs = 5000
 /** Interval of checks for overdue messages, and for a stream that was full. */
 const lookEachMs = 500
 const settleMs = 1000
-/** Until a cluster that has just started knows all its servers. */
+/** From the first answer that a cluster has too few servers: others may be about to join. */
 const joinWithinMs = 10_000
 
 /** A draft in progress, until it is in the view. */
@@ -120,9 +120,14 @@ export class NatsLog extends TailLog<Entry> {
   static async open(parts: NatsLogParts): Promise<NatsLog> {
     const { connection, name, replicas } = parts
     const client = jetstream(connection)
+    let joinedBy: number | null = null
+    const mayJoin = () => {
+      joinedBy ??= performance.now() + joinWithinMs
+      return performance.now() < joinedBy
+    }
     const { manager, created, bucket } = await whenReady(`the stream ${name} of NATS`, parts, async () => {
       const manager = await jetstreamManager(connection)
-      const { created, config } = await addStream(manager, name, replicas, connection)
+      const { created, config } = await addStream(manager, name, replicas, connection, mayJoin)
       mustKeepAll(config)
       const bucket = await new Objm(client).create(`${name}-bases`, {
         ...{ replicas: config.num_replicas, storage: StorageType.File },
@@ -419,12 +424,16 @@ export class NatsLog extends TailLog<Entry> {
 /** The stream was deleted or replaced. */
 class StreamLost extends Error {}
 
-/** Adds as many replicas as possible, up to the requested number. */
+/**
+ * Adds as many replicas as possible, up to the requested number. Rejects while more servers
+ * `mayJoin` the cluster.
+ */
 async function addStream(
   manager: JetStreamManager,
   name: string,
   replicas: number,
   { info }: NatsConnection,
+  mayJoin: () => boolean,
 ): Promise<StreamInfo> {
   const add = async (num_replicas: number) => {
     const added = await manager.streams.add({
@@ -439,16 +448,11 @@ async function addStream(
   const found = await manager.streams.info(name).catch(() => null)
   if (found) return found
   if (replicas > 0) return add(replicas)
-  const endsAt = performance.now() + (info?.cluster === undefined ? 0 : joinWithinMs)
-  for (;;) {
-    try {
-      return await add(3)
-    } catch (error) {
-      if (codeOf(error) !== codes.noCluster && codeOf(error) !== codes.tooFewPeers) throw error
-    }
-    if (performance.now() >= endsAt) return add(1)
-    await pause(settleMs)
-  }
+  return add(3).catch((error) => {
+    if (codeOf(error) === codes.noCluster) return add(1)
+    if (codeOf(error) === codes.tooFewPeers && !mayJoin()) return add(1)
+    throw error
+  })
 }
 
 /** The stream's own limits would erase messages that are in no base yet. Throws a `StreamUnfit`. */
