@@ -4,23 +4,33 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** `words`: for Node. Resolves when the program has ended. */
-async function withoutReader(t: TestContext, words: readonly string[], { stopsAtFirstWord = false } = {}) {
+/** `words`: for Node. `stopAfter`: reads up to these, and then stops it. Resolves when the program has ended. */
+async function withoutReader(t: TestContext, words: readonly string[], stopAfter?: string) {
   const child = spawn(process.execPath, words, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   t.after(() => child.kill('SIGKILL'))
   const ended = once(child, 'exit')
   const errors = text(child.stderr)
-  if (stopsAtFirstWord) await once(child.stdout, 'data')
+  if (stopAfter !== undefined) await read(child.stdout, stopAfter)
   child.stdout.destroy()
-  if (stopsAtFirstWord) child.kill('SIGTERM')
+  if (stopAfter !== undefined) child.kill('SIGTERM')
   const [code] = await ended
   return { code, errors: await errors }
+}
+
+async function read(output: Readable, upTo: string): Promise<void> {
+  let printed = ''
+  for await (const chunk of output.setEncoding('utf8')) {
+    printed += chunk
+    if (printed.includes(upTo)) return
+  }
+  assert.fail(`The program ended before it printed "${upTo}":\n${printed}`)
 }
 
 test('the lab ends without a stack trace', async (t) => {
@@ -31,7 +41,7 @@ test('the lab ends without a stack trace', async (t) => {
 test('a server goes on, and stops when it is told to', async (t) => {
   const data = join(temporaryFolder(t), 'data')
   const words = ['server/main.ts', '--port', '0', '--http1-port', '0', '--data-folder', data]
-  const { code, errors } = await withoutReader(t, words, { stopsAtFirstWord: true })
+  const { code, errors } = await withoutReader(t, words, 'Ctrl-C stops it.')
   assert.deepEqual([code, errors], [0, ''])
 })
 
