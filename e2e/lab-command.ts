@@ -155,8 +155,8 @@ async function run([name, ...flags]: readonly string[]): Promise<void> {
   const options = readOptions(experiment, flags)
   // Before the run, which takes minutes.
   const budget = options.budget === undefined ? null : await readBudget(options.budget)
-  for (const network of experiment.networks?.(options.options) ?? [])
-    if (readProfile(network)?.loss) enterNamespace(`The network ${network}`)
+  const networks = options.from === undefined ? (experiment.networks?.(options.options) ?? []) : []
+  for (const network of networks) if (readProfile(network)?.loss) enterNamespace(`The network ${network}`)
   const command = [lab, name, ...flags].join(' ')
   const signal = stoppable()
   const { folder, summary, text, isFailure } = await runExperiment(experiment, options, command, signal)

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Experiment, readOptions, type Summary } from '../lab/experiment.ts'
+import { again, type Experiment, experimentFiles, type Summary } from '../lab/experiment.ts'
 import { filesOf } from '../lab/testing.ts'
 import { compareRuns, comparisonReport, readRun } from '../report/compare-runs.ts'
 import { readCompressed, reportFiles } from '../report/render.ts'
@@ -22,14 +22,15 @@ type Files = Readonly<Record<string, string>>
 
 /** By the folder's name: those of reports are read again, others made up. */
 const drawn: Readonly<Record<string, (name: string) => Promise<Files> | Files>> = {
-  'reference-windcomm-loss': readWindcomm,
-  'reference-keystrokes': readKeystrokes,
-  'reference-keystrokes-floor': readKeystrokes,
-  'reference-keystrokes-loss': readKeystrokes,
-  'reference-itself': readKeystrokes,
-  'reference-payload': readPayload,
-  'reference-pubsub': readPubsub,
-  'reference-pubsub-floor': readPubsub,
+  'reference-windcomm-loss': drawnAgain(windcomm),
+  'reference-keystrokes': drawnAgain(keystrokes),
+  'reference-keystrokes-floor': drawnAgain(keystrokes),
+  'reference-keystrokes-loss': drawnAgain(keystrokes),
+  'reference-itself': drawnAgain(keystrokes),
+  'reference-payload': drawnAgain(payload),
+  'reference-pubsub': drawnAgain(pubsub),
+  'reference-pubsub-floor': drawnAgain(pubsub),
+  'reference-windows': drawnAgain(windows),
   'made-windcomm': () => filesOf(windcomm, madeWindRun({ readings: 100 })),
   'made-windows': () => filesOf(windows, madeWindowsRun()),
   'made-capacity': () => filesOf(capacity, madeCapacityRun({ flags: ['--sessions', '2'] })),
@@ -63,53 +64,14 @@ async function besideCommitted(name: string, file: string, text: string): Promis
   return committed === text ? ', as committed' : ', not as committed'
 }
 
-/** As `windcomm --from` does, but for today's commit. */
-async function readWindcomm(name: string): Promise<Files> {
-  const { options } = readOptions(windcomm, ['--from', join(reports, name)])
-  const run = await windcomm.measure(options, null as never)
-  return filesOf(windcomm, { ...run, analysedBy: 'COMMIT' })
-}
-
-async function readKeystrokes(name: string): Promise<Files> {
-  const summary = await summaryOf(name)
-  return filesOf(keystrokes as Drawing, {
-    ...known(summary, [
-      ...circumstances,
-      'baseline',
-      'clock',
-      'until',
-      'quick',
-      'network',
-      'networks',
-      'peers',
-    ]),
-    ...known(summary, ['endedPeers', 'windows']),
-    modes: summary.modes.map(({ mode }) => mode),
-    samples: await rowsOf(name, 'samples.csv.gz'),
-    serverUse: serverUseOf(summary),
-  })
-}
-
-async function readPayload(name: string): Promise<Files> {
-  const summary = await summaryOf(name)
-  const rows = await rowsOf(name, 'samples.csv.gz')
-  return filesOf(payload as Drawing, {
-    ...known(summary, [...circumstances, 'baseline', 'clock', 'waitMs', 'network']),
-    modes: summary.modes.map(({ mode }) => mode),
-    sizes: String(summary.parameters.sizes).split(', ').map(Number),
-    samples: rows.map((row) => ({ ...row, block: 1, key: row.message })),
-    serverUse: serverUseOf(summary),
-  })
-}
-
-async function readPubsub(name: string): Promise<Files> {
-  const summary = await summaryOf(name)
-  const fields = ['waitMs', 'brokerVersions', 'modes', 'users', 'brokers']
-  return filesOf(pubsub as Drawing, {
-    ...known(summary, [...circumstances, ...fields]),
-    requeued: summary.requeued,
-    iterations: await rowsOf(name, 'iterations.csv'),
-  })
+/** As `--from` does, but for today's commit. */
+function drawnAgain<Run extends object, Result extends Summary>(
+  experiment: Pick<Experiment<never, never, Run, Result>, 'name' | 'analyse' | 'report' | 'reread'>,
+) {
+  return async (name: string): Promise<Files> => {
+    const { content, summary } = await again(experiment, join(reports, name), 'COMMIT')
+    return experimentFiles(experiment, content, summary)
+  }
 }
 
 async function compareKeystrokes(): Promise<Files> {
@@ -123,54 +85,4 @@ async function compareKeystrokes(): Promise<Files> {
   }))
   const comparison = compareRuns(first as typeof before, second as typeof after)
   return reportFiles(comparisonReport(comparison), comparison)
-}
-
-/** Whose run is put together from files, which its type cannot know. */
-type Drawing = Pick<Experiment<never, unknown, object, Summary>, 'name' | 'analyse' | 'report'>
-
-interface CommittedSummary {
-  readonly [field: string]: unknown
-  readonly parameters: Readonly<Record<string, unknown>>
-  readonly modes: readonly {
-    readonly mode: string
-    readonly serverCpuMs: number
-    readonly serverRssBytes: number
-  }[]
-}
-
-async function summaryOf(name: string): Promise<CommittedSummary> {
-  return JSON.parse(await readFile(join(reports, name, 'summary.json'), 'utf8'))
-}
-
-const circumstances = ['command', 'parameters', 'startedAt', 'finishedAt', 'environment', 'stopped']
-
-/** Without those that are null in a summary and absent from a run. */
-function known(summary: CommittedSummary, names: readonly string[]): object {
-  return Object.fromEntries(names.flatMap((name) => (summary[name] == null ? [] : [[name, summary[name]]])))
-}
-
-function serverUseOf({ modes }: CommittedSummary): object {
-  return Object.fromEntries(
-    modes.map(({ mode, serverCpuMs: cpuMs, serverRssBytes: rssBytes }) => [mode, { cpuMs, rssBytes }]),
-  )
-}
-
-/** By the keys of their columns. No cell contains commas or quotes. */
-async function rowsOf(name: string, file: string): Promise<readonly Record<string, unknown>[]> {
-  const path = join(reports, name, file)
-  const text = file.endsWith('.gz') ? await readCompressed(path) : await readFile(path, 'utf8')
-  const [columns = [], ...rows] = text
-    .trimEnd()
-    .split('\n')
-    .map((line) => line.split(','))
-  const keys = columns.map((column) => column.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase()))
-  return rows.map((cells) =>
-    Object.fromEntries(keys.map((key, place) => [key, readCell(cells[place] ?? '')])),
-  )
-}
-
-function readCell(cell: string): unknown {
-  if (cell === '') return null
-  if (cell === 'true' || cell === 'false') return cell === 'true'
-  return Number.isNaN(Number(cell)) ? cell : Number(cell)
 }

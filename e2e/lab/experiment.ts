@@ -1,6 +1,7 @@
 // Runs every scenario and bench in the same way: flags, sessions, samples, summary, report.
 
 import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { reportFiles, reportFolder, requireFree, requireWritable, writeFolder } from '../report/render.ts'
@@ -16,7 +17,14 @@ import {
 import { clockWords, durationWords, Estimate, type Plan } from './estimate.ts'
 import { file, flag, flagsHelp, readFlags, wrapped } from './flags.ts'
 import { commandOf } from './programs.ts'
-import { type Circumstances, describeEnvironment, loadNow, type Network } from './run-environment.ts'
+import { readText } from './reread.ts'
+import {
+  type Circumstances,
+  commitNow,
+  describeEnvironment,
+  loadNow,
+  type Network,
+} from './run-environment.ts'
 import { Progress } from './terminal-output.ts'
 
 /** Content of summary.json. */
@@ -62,7 +70,7 @@ interface Described {
 export interface Experiment<
   Shape extends z.ZodRawShape = z.ZodRawShape,
   Options = unknown,
-  Run = unknown,
+  Run extends object = object,
   Result extends Summary = Summary,
 > {
   readonly name: string
@@ -80,6 +88,8 @@ export interface Experiment<
   options(given: z.output<z.ZodObject<Shape>>, argv: readonly string[]): Options
   /** How long it will take. */
   plan?(options: Options): Plan
+  /** A finished run, from its report's folder. Rejects with a sentence that names the file and what is wrong. */
+  reread?(folder: string): Promise<Run>
   /** The folder of a stopped run to continue; undefined for a new one. */
   resumed?(options: Options): string | undefined
   /** The networks that are simulated: those that lose packets need a namespace. */
@@ -95,10 +105,21 @@ export interface Experiment<
 }
 
 /** Infers the types of its parts. */
-export function defineExperiment<Shape extends z.ZodRawShape, Options, Run, Result extends Summary>(
-  experiment: Experiment<Shape, Options, Run, Result>,
-): Experiment<Shape, Options, Run, Result> {
+export function defineExperiment<
+  Shape extends z.ZodRawShape,
+  Options,
+  Run extends object,
+  Result extends Summary,
+>(experiment: Experiment<Shape, Options, Run, Result>): Experiment<Shape, Options, Run, Result> {
   return experiment
+}
+
+const fromFlag = {
+  from: flag(
+    file,
+    'DIR',
+    'measures nothing: works out the report in that folder again, from its samples; allows --out, --json and --budget only',
+  ),
 }
 
 const commonFlags = (name: string, isBench: boolean) => ({
@@ -107,7 +128,15 @@ const commonFlags = (name: string, isBench: boolean) => ({
   budget: flag(file, 'FILE', 'bounds on the figures, JSON; docs/measuring.md describes it'),
 })
 
-export function helpOf({ name, about, notes, otherwise, flags, isBench = false }: Experiment): string {
+export function helpOf({
+  name,
+  about,
+  notes,
+  otherwise,
+  flags,
+  reread,
+  isBench = false,
+}: Experiment): string {
   const paragraphs = (words: string) => words.split('\n\n').map(paragraph).join('\n\n')
   const described = (one: Described) => [
     ...[paragraphs(one.about), flagsHelp(one.flags)],
@@ -115,7 +144,11 @@ export function helpOf({ name, about, notes, otherwise, flags, isBench = false }
   ]
   const parts = [
     `${commandOf('lab')} ${name} [flags]`,
-    ...described({ about, flags: { ...flags, ...commonFlags(name, isBench) }, ...(notes && { notes }) }),
+    ...described({
+      about,
+      flags: { ...flags, ...(reread && fromFlag), ...commonFlags(name, isBench) },
+      ...(notes && { notes }),
+    }),
     ...(otherwise ? described(otherwise) : []),
   ]
   return `${parts.join('\n\n')}\n`
@@ -127,6 +160,7 @@ export const paragraph = (words: string) =>
 
 interface Given<Options> {
   readonly options: Options
+  readonly from?: string | undefined
   readonly out?: string | undefined
   readonly json?: string | undefined
   readonly budget?: string | undefined
@@ -134,16 +168,22 @@ interface Given<Options> {
 
 /** Throws one sentence for invalid flags. */
 export function readOptions<Shape extends z.ZodRawShape, Options>(
-  experiment: Pick<Experiment<Shape, Options>, 'name' | 'flags' | 'quick' | 'options'>,
+  experiment: Pick<Experiment<Shape, Options>, 'name' | 'flags' | 'quick' | 'options' | 'reread'>,
   argv: readonly string[],
 ): Given<Options> {
   const quick = argv.includes('--quick') ? (experiment.quick?.split(' ') ?? []) : []
-  const common = commonFlags(experiment.name, false)
-  const { out, json, budget, ...given } = readFlags(z.strictObject({ ...experiment.flags, ...common }), [
-    ...quick,
-    ...argv,
-  ]) as z.output<z.ZodObject<typeof common>> & z.output<z.ZodObject<Shape>>
-  return { options: experiment.options(given as z.output<z.ZodObject<Shape>>, argv), out, json, budget }
+  const common = { ...commonFlags(experiment.name, false), ...fromFlag }
+  const { from: _, ...known } = common
+  const { out, json, budget, from, ...given } = readFlags(
+    z.strictObject({ ...experiment.flags, ...(experiment.reread ? common : known) }),
+    [...quick, ...argv],
+  ) as z.output<z.ZodObject<typeof common>> & z.output<z.ZodObject<Shape>>
+  const others = argv.filter((word) => /^--(?!(from|out|json|budget)\b)/.test(word))
+  if (from !== undefined && others.length > 0)
+    throw new Error(
+      `--from works out a finished run as it was measured; ${others.join(', ')} cannot change that.`,
+    )
+  return { options: experiment.options(given as z.output<z.ZodObject<Shape>>, argv), from, out, json, budget }
 }
 
 /**
@@ -306,7 +346,12 @@ const sessionsOf = (whole: number, planned: number) =>
   `${whole < planned ? `${whole} of ${planned}` : whole} session${Math.max(whole, planned) === 1 ? '' : 's'}`
 
 /** Writes nothing after a failure, or without a whole session after an abort. `folder` is null if no report was written. */
-export async function runExperiment<Shape extends z.ZodRawShape, Options, Run, Result extends Summary>(
+export async function runExperiment<
+  Shape extends z.ZodRawShape,
+  Options,
+  Run extends object,
+  Result extends Summary,
+>(
   experiment: Experiment<Shape, Options, Run, Result>,
   given: Given<Options>,
   command: string,
@@ -318,15 +363,41 @@ export async function runExperiment<Shape extends z.ZodRawShape, Options, Run, R
   if (folder !== null && resumed === undefined) await requireFree(folder)
   if (given.json !== undefined) await requireWritable(given.json)
   const lab = new Lab(command, signal, folder, experiment.plan?.(given.options) ?? {})
-  const run = await experiment.measure(given.options, lab)
-  lab.progress.clear()
-  const summary = experiment.analyse(run)
-  const content = experiment.report(run, summary)
+  const { summary, content } = await (given.from === undefined ? measured() : again(experiment, given.from))
   if (folder !== null) await writeFolder(folder, experimentFiles(experiment, content, summary))
   if (given.json !== undefined) await writeFile(given.json, `${JSON.stringify(summary, null, 2)}\n`)
   const { tables = [], isFailure = false } = content
   const hasFailed = isFailure || summary.stopped?.failure !== undefined
   return { folder, summary, text: tables.map(tableText).join('\n\n'), isFailure: hasFailed }
+
+  async function measured() {
+    const run = await experiment.measure(given.options, lab)
+    lab.progress.clear()
+    const summary = experiment.analyse(run)
+    return { summary, content: experiment.report(run, summary) }
+  }
+}
+
+/** A finished run by today's analysis. Its samples stay as they were written. */
+export async function again<Run extends object, Result extends Summary>(
+  {
+    name,
+    analyse,
+    report,
+    reread,
+  }: Pick<Experiment<never, never, Run, Result>, 'name' | 'analyse' | 'report' | 'reread'>,
+  folder: string,
+  analysedBy = commitNow(),
+) {
+  if (!reread) throw new Error(`A run of ${name} cannot be worked out again.`)
+  const run = { ...(await reread(folder)), analysedBy }
+  const summary = analyse(run)
+  const content = report(run, summary)
+  const files = Object.keys(content.data ?? {}).map(async (file) => [
+    file,
+    await readText(join(folder, file)),
+  ])
+  return { summary, content: { ...content, data: Object.fromEntries(await Promise.all(files)) } }
 }
 
 /** `stopped after 2 of 3 sessions`, with the reason if it was a failure. */
@@ -349,13 +420,14 @@ export function experimentFiles(
   summary: Summary,
 ): Readonly<Record<string, string>> {
   const { title = name, subtitle, sections, method = [], runAgain = [], data } = content
-  const { startedAt, environment, finding, remarks = [], network, stopped } = summary
+  const { startedAt, environment, finding, remarks = [], network, stopped, analysedBy } = summary
   const networks = network ? [network] : (summary.networks ?? [])
   const lossy = networks.flatMap(({ profile, packets }) => (packets ? [{ name: profile, ...packets }] : []))
   const cut = stopped ? `; ${stopWords(stopped)}` : ''
+  const again = analysedBy === undefined ? '' : `; figures worked out again by commit ${analysedBy}`
   const report = {
     title: `Crosswind lab: ${title}${overWords(networks)}`,
-    subtitle: `${moment(startedAt)}, commit ${environment.commit}${subtitle ?? ''}${cut}`,
+    subtitle: `${moment(startedAt)}, commit ${environment.commit}${subtitle ?? ''}${again}${cut}`,
     finding,
     remarks,
     sections: [

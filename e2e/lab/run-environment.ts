@@ -11,6 +11,8 @@ export interface Circumstances {
   /** Absent if the run had all its sessions; `sessions`: the whole ones. `failure`: what ended it, if it was not Ctrl-C. */
   readonly stopped?: { readonly sessions: number; readonly planned: number; readonly failure?: string }
   readonly environment: Environment
+  /** The commit that worked out the figures, if it is not the one that measured. */
+  readonly analysedBy?: string
   readonly parameters: Readonly<Record<string, string | number | boolean>>
 }
 

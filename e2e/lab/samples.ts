@@ -51,6 +51,19 @@ export function transmissionMs({ sentAt, receivedAt }: Arrived): number {
   return receivedAt - sentAt
 }
 
+/**
+ * Those of the windows that do not type. A run with one window has only its own, which take longer:
+ * it shows its key while the message comes back.
+ */
+export function atOthers<One extends { readonly receiver: number }>(samples: readonly One[]): readonly One[] {
+  const others = samples.filter(({ receiver }) => receiver !== 1)
+  return others.length > 0 ? others : samples
+}
+
+/** Those of the window that types: its own messages, which the server sends to it too. */
+export const echoesIn = <One extends { readonly receiver: number }>(samples: readonly One[]) =>
+  samples.filter(({ receiver }) => receiver === 1)
+
 /** Times of the messages that arrived. */
 export const timesOf = (samples: readonly Sample[]) => samples.filter(hasArrived).map(transmissionMs)
 
@@ -144,6 +157,16 @@ const counted = ['expected', 'lost', 'duplicated', 'reordered'] as const
 export function totals(rows: readonly Counts[]): Counts {
   const sums = counted.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)])
   return Object.fromEntries(sums) as Record<(typeof counted)[number], number>
+}
+
+type Named = Counts & { readonly mode: string }
+
+/** Rows of the windows that do not type, with the counts of the typing window added. */
+export function atAllWindows<Row extends Named>(others: readonly Row[], echoes: readonly Named[]) {
+  return others.map((row) => {
+    const counts = totals([row, ...echoes.filter(({ mode }) => mode === row.mode)])
+    return { ...row, ...counts, n: counts.expected - counts.lost }
+  })
 }
 
 export const isFaulty = ({ lost, duplicated, reordered }: Counts) => lost + duplicated + reordered > 0

@@ -4,7 +4,7 @@ import { mean } from '../../server/wire/t-test.ts'
 import { stacks } from '../report/charts.ts'
 import { figure, type Section, table } from '../report/section.ts'
 import { labelOf } from './mode-names.ts'
-import { hasArrived, type Sample } from './samples.ts'
+import { atOthers, hasArrived, type Sample } from './samples.ts'
 import { median, rounded, significant } from './statistics.ts'
 import type { RunClock } from './testbed.ts'
 
@@ -69,8 +69,7 @@ const wayPoints = [
  * every stamp the mode has; empty without any.
  */
 export function pathOf(samples: readonly Sample[]) {
-  const others = samples.filter(({ receiver }) => receiver !== 1)
-  const arrived = (others.length > 0 ? others : samples).filter(hasArrived)
+  const arrived = atOthers(samples).filter(hasArrived)
   // Nine in ten suffice, or all but one: the last message may be read before it is drawn.
   const mayLack = Math.max(1, 0.1 * arrived.length)
   const known = wayPoints.filter(({ stamp }) => {

@@ -70,7 +70,7 @@ export function optionsOf<Shape extends ZodRawShape, Options>(
 }
 
 /** Every file of a run's report. */
-export function filesOf<Run, Result extends Summary>(
+export function filesOf<Run extends object, Result extends Summary>(
   experiment: Pick<Experiment<ZodRawShape, unknown, Run, Result>, 'name' | 'analyse' | 'report'>,
   run: Run,
 ): Readonly<Record<string, string>> {
@@ -78,7 +78,7 @@ export function filesOf<Run, Result extends Summary>(
   return experimentFiles(experiment, experiment.report(run, summary), summary)
 }
 
-export function fileOf<Run, Result extends Summary>(
+export function fileOf<Run extends object, Result extends Summary>(
   experiment: Pick<Experiment<ZodRawShape, unknown, Run, Result>, 'name' | 'analyse' | 'report'>,
   run: Run,
   name = 'report.md',
@@ -87,11 +87,12 @@ export function fileOf<Run, Result extends Summary>(
 }
 
 /** A small real run in this process. The folder of its report is removed with the test. */
-export async function runSmall<Shape extends ZodRawShape, Options, Run, Result extends Summary>(
-  t: TestContext,
-  experiment: Experiment<Shape, Options, Run, Result>,
-  flags: string,
-) {
+export async function runSmall<
+  Shape extends ZodRawShape,
+  Options,
+  Run extends object,
+  Result extends Summary,
+>(t: TestContext, experiment: Experiment<Shape, Options, Run, Result>, flags: string) {
   const folder = temporaryFolder(t)
   const given = readOptions(experiment, [...flags.split(' '), '--out', join(folder, 'report')])
   const done = await runExperiment(experiment, given, 'test', t.signal)

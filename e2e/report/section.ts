@@ -223,7 +223,7 @@ export function everySessionSection<Row extends Timed>(
   const names = naming.map(([name]) => name)
   const labels = (row: Row) => naming.map(([, cell]) => cell(row))
   const figures = table(
-    'Over all sessions and windows; times in milliseconds',
+    'Over all sessions; times to the windows that do not type, in milliseconds',
     [...names, 'Mean ± sd', 'Median', 'p95', 'Max.', 'Received', 'Expected'],
     rows.map((row) => [
       ...[...labels(row), spread(row.meanMs, row.sdMs), row.p50Ms, row.p95Ms, row.maxMs],

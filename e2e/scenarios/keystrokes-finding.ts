@@ -9,8 +9,9 @@ import { networksVerdict, type summariseNetworks } from './keystrokes-networks.t
 
 interface ModeFigures {
   readonly mode: string
-  /** Null if nothing arrived. */
+  /** At the windows that do not type; null if nothing arrived. */
   readonly meanMs: number | null
+  /** At all windows, as the counts below. */
   readonly n: number
   readonly expected: number
   readonly lost: number

@@ -3,7 +3,7 @@
 import { mean } from '../../server/wire/t-test.ts'
 import { type Comparison, ratiosFigure } from '../lab/comparisons.ts'
 import { labelOf, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
-import { bySession, hasArrived, type Sample, timesOf } from '../lab/samples.ts'
+import { atOthers, bySession, hasArrived, type Sample, timesOf } from '../lab/samples.ts'
 import { ascending, median, quantile, rounded, sessionRatio } from '../lab/statistics.ts'
 import { capital, count, listed, nothing, ratioWords, type Section, table } from '../report/section.ts'
 
@@ -35,7 +35,7 @@ function summariseOver(mode: string, own: readonly Sample[], first: readonly Sam
   const sessions = bySession(own).map(([session, samples]) => [samples, usual.get(session) ?? []] as const)
   const ratioOf = (statistic: keyof typeof statistics) => {
     const ratios = sessions.flatMap((pair) => {
-      const [times = [], others = []] = pair.map(timesOf)
+      const [times = [], others = []] = pair.map((samples) => timesOf(atOthers(samples)))
       return times.length * others.length === 0
         ? []
         : [statistics[statistic](times) / statistics[statistic](others)]

@@ -4,7 +4,7 @@ import { mean, meanOfRatios } from '../../server/wire/t-test.ts'
 import { type Comparison, contrast, overLabel, ratiosFigure } from '../lab/comparisons.ts'
 import { imitatedBy, isBarePeer, isPeer, labelOf, soundPeer, withoutVariant } from '../lab/mode-names.ts'
 import type { EndedPeer } from '../lab/run-peers.ts'
-import { hasArrived, type Sample } from '../lab/samples.ts'
+import { atOthers, echoesIn, hasArrived, type Sample } from '../lab/samples.ts'
 import { rounded, roundedInterval, significant } from '../lab/statistics.ts'
 import { faultOf, isBare, type PeerFacts } from '../peers/peers.ts'
 import { count, interval, type Section, table, text } from '../report/section.ts'
@@ -65,9 +65,8 @@ const ratioWords =
   'Each session gives one ratio of medians; the ratio and its interval are those of the mean of their logarithms.'
 
 const windowGroups = [
-  ['all', () => true],
-  ['the one that types', ({ receiver }: Sample) => receiver === 1],
-  ['the others', ({ receiver }: Sample) => receiver > 1],
+  ['the others', atOthers],
+  ['the one that types', echoesIn],
 ] as const
 
 /**
@@ -77,8 +76,8 @@ const windowGroups = [
 export function bareRatiosOf(comparisons: readonly Comparison[], samples: readonly Sample[]) {
   const against = comparisons.filter(({ baseline }) => isBarePeer(baseline))
   return against.flatMap(({ mode, baseline }) =>
-    windowGroups.flatMap(([windows, isAmong]) => {
-      const found = contrast(samples.filter(isAmong), mode, baseline)
+    windowGroups.flatMap(([windows, among]) => {
+      const found = contrast(among(samples), mode, baseline)
       const p95s = found?.sessions.map(({ p95Ratio }) => p95Ratio) ?? []
       if (!found || !p95s.every((ratio) => ratio > 0 && ratio < Infinity)) return []
       const p95 = meanOfRatios(p95s)
@@ -209,8 +208,7 @@ export function knownFaultsSections(knownFaults: readonly KnownFault[]): readonl
  * which hides some of a delay.
  */
 export function knownFaultsOf(modes: readonly string[], all: readonly Sample[]) {
-  const hearing = all.filter(({ receiver }) => receiver !== 1)
-  const heard = hearing.length > 0 ? hearing : all
+  const heard = atOthers(all)
   return modes.flatMap((mode) => {
     const sound = soundOf(mode, modes)
     const found = sound === mode ? undefined : contrast(heard, mode, sound)

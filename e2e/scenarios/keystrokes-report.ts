@@ -25,6 +25,9 @@ import { type RunWindow, summariseWindow, windowsSections } from '../lab/partici
 import type { Circumstances, Network } from '../lab/run-environment.ts'
 import type { EndedPeer } from '../lab/run-peers.ts'
 import {
+  atAllWindows,
+  atOthers,
+  echoesIn,
   hasArrived,
   medianMs,
   type Sample,
@@ -34,7 +37,7 @@ import {
   transmissionMs,
 } from '../lab/samples.ts'
 import { bytesOf, pathOf, stagesOf, stagesSection } from '../lab/stages.ts'
-import { significant } from '../lab/statistics.ts'
+import { rounded, roundedInterval, significant } from '../lab/statistics.ts'
 import type { RunClock, Use } from '../lab/testbed.ts'
 import type { PeerFacts } from '../peers/peers.ts'
 import { cumulative, distribution, isLogarithmic, timeline } from '../report/charts.ts'
@@ -46,6 +49,7 @@ import {
   interval,
   lostSection,
   megabytes,
+  nothing,
   range,
   type Section,
   signed,
@@ -81,8 +85,9 @@ export function samplesCsv(samples: readonly Sample[]): string {
 }
 
 export function sectionsOf(run: Run, summary: Summary): readonly Section[] {
-  const [distributed, cumulated, timed] = sampleSections(run)
-  const hasTimes = run.samples.some(hasArrived)
+  const others = { ...run, samples: atOthers(run.samples) }
+  const [distributed, cumulated, timed] = sampleSections(others)
+  const hasTimes = others.samples.some(hasArrived)
   const modes = summary.modes.map(({ mode }) => mode)
   const naming = [['Mode', ({ mode }: ModeSummary) => labelOf(mode)]] as const
   return [
@@ -90,24 +95,28 @@ export function sectionsOf(run: Run, summary: Summary): readonly Section[] {
     ...networksSections(summary.overNetworks, networkNames(summary)),
     ...(hasTimes ? [distributed, cumulated] : [nothingArrived]),
     comparisonsSection(summary),
+    ...echoesSections(summary),
     ...peersSections(summary),
     ...knownFaultsSections(summary.knownFaults),
     ...(summary.networks.length > 0 ? [] : [paperSection(summary)]),
-    lostSection(summary.modes, naming, { caption: 'Samples that did not arrive once and in order' }),
+    lostSection(atAllWindows(summary.modes, summary.echoes), naming, {
+      caption: 'Samples that did not arrive once and in order, at all windows',
+    }),
     ...windowsSections(summary.windows, modes),
     stagesSection(summary.modes, summary.clock),
     bytesSection(summary),
     ...growingSections(summary.growing),
-    ...(hasTimes ? [timed, slowestSection(run)] : []),
+    ...(hasTimes ? [timed, slowestSection(others)] : []),
     costSection(summary),
     doubtsSection(summary),
   ]
 }
 
 /** For the terminal. */
-export function briefTable({ modes, baseline }: Summary): Table {
+export function briefTable(summary: Summary): Table {
+  const { modes, baseline } = summary
   return table(
-    'Transmission time in milliseconds',
+    `Transmission time${windowsWords(summary)} in milliseconds`,
     ['Mode', 'Mean ± sd', 'Median', 'p95', 'Lost'],
     modes.map(({ mode, meanMs, sdMs, p50Ms, p95Ms, lost }) => [
       mode === baseline ? `${labelOf(mode)} (baseline)` : labelOf(mode),
@@ -116,7 +125,12 @@ export function briefTable({ modes, baseline }: Summary): Table {
   )
 }
 
-function modesSection({ modes, baseline, sessions }: Summary): Section {
+/** Whose times the figures of the modes are. */
+const windowsWords = ({ echoes }: Pick<Summary, 'echoes'>) =>
+  echoes.length > 0 ? ' to the windows that do not type,' : ' to the only window,'
+
+function modesSection(summary: Summary): Section {
+  const { modes, baseline, sessions, echoes } = summary
   const columns = [
     ...['Mode', 'Mean ± sd', 'Median', 'p95', 'p99', 'Max.'],
     ...(sessions > 1 ? ['Means of the sessions'] : []),
@@ -135,9 +149,12 @@ function modesSection({ modes, baseline, sessions }: Summary): Section {
   })
   return {
     title: 'Transmission times',
-    tables: [table('Modes of this run; times in milliseconds', columns, rows)],
+    tables: [table(`Transmission times${windowsWords(summary)} in milliseconds`, columns, rows)],
     paragraphs: [
       'A sample is one message at one receiving window; its time runs from being handed to the transport to being received. Lost samples have no time: they are counted, and are in no mean.',
+      echoes.length > 0
+        ? 'Every figure of this report is of the windows that do not type, unless it says otherwise.'
+        : 'There was one window: every figure is of its own messages, which take longer than those to another window.',
     ],
   }
 }
@@ -162,7 +179,7 @@ function paperSection({ modes }: Summary): Section {
       ),
     ],
     paragraphs: [
-      'The paper measured with three computers on a LAN in 2021. Milliseconds of different machines cannot be compared; ratios within one set of machines can, with care. It printed no standard deviations, so the precision of its ratios is unknown.',
+      'Both are times from one window to another. The paper measured with three computers on a LAN in 2021. Milliseconds of different machines cannot be compared; ratios within one set of machines can, with care. It printed no standard deviations, so the precision of its ratios is unknown.',
     ],
   }
 }
@@ -264,14 +281,45 @@ function slowestSection({ samples }: Run): Section {
   }
 }
 
-function costSection({ modes }: Summary): Section {
+/** Of the window that types. Empty if there is no other. */
+function echoesSections({ echoes, modes }: Summary): readonly Section[] {
+  if (echoes.length === 0) return []
+  const hasWayDown = echoes.some(({ wayDownMs }) => wayDownMs !== null)
+  const rows = echoes.map((echo, place) => [
+    ...[labelOf(echo.mode), spread(echo.meanMs, echo.sdMs), echo.p50Ms, echo.p95Ms],
+    echo.meanRatio === null ? nothing : `${figure(echo.meanRatio)} / ${labelOf(echo.baseline ?? '')}`,
+    ...(hasWayDown ? [echo.wayDownMs, modes[place]?.wayDownMs] : []),
+    ...[count(echo.n), count(echo.expected)],
+  ])
+  const columns = [
+    ...['Mode', 'Mean ± sd', 'Median', 'p95', 'Ratio of means'],
+    ...(hasWayDown ? ['Way down', 'To the others'] : []),
+    ...['Received', 'Expected'],
+  ]
+  return [
+    {
+      title: 'The typist’s own echo',
+      tables: [table('Transmission times to the window that types; in milliseconds', columns, rows)],
+      paragraphs: [
+        'The server sends a message to the window that typed it, too, as the confirmation that it is stored. Nobody waits for it: the page shows a key before it is sent.',
+        ...(hasWayDown
+          ? [
+              'Until the server has written it, a message has taken the same time whatever window it goes to. Where the echo takes longer, it does so on the way down, which ends when the page’s JavaScript receives the message: the page is still drawing the key (docs/measuring.md, “The typist’s echo”).',
+            ]
+          : []),
+      ],
+    },
+  ]
+}
+
+function costSection({ modes, echoes }: Summary): Section {
   return {
     title: 'Server use',
     tables: [
       table(
         'Processor time over all turns of a mode, and the highest resident memory in them',
-        ['Mode', 'CPU, ms', 'CPU per sample received, µs', 'Memory'],
-        modes.map(({ mode, n, serverCpuMs, serverRssBytes }) => [
+        ['Mode', 'CPU, ms', 'CPU per message and window, µs', 'Memory'],
+        atAllWindows(modes, echoes).map(({ mode, n, serverCpuMs, serverRssBytes }) => [
           ...[labelOf(mode), serverCpuMs, serverCpuMs && (1000 * serverCpuMs) / n, megabytes(serverRssBytes)],
         ]),
       ),
@@ -364,36 +412,43 @@ export function analyse(run: Run) {
   } = run
   const { baseline, clock } = run
   const sessions = sessionsIn(samples)
+  const others = atOthers(samples)
+  const pairs = pairsOf(run)
   const modes = run.modes.map((mode) => summariseMode(run, mode))
-  const { comparisons, notCompared } = compare(samples, pairsOf(run), clock.boundMs, until?.matters)
-  const isApart = (best: string, other: string) => isBelow(contrast(samples, best, other), clock.boundMs)
+  const echoes = others === samples ? [] : run.modes.map((mode) => summariseEcho(samples, mode, pairs))
+  const { comparisons, notCompared } = compare(others, pairs, clock.boundMs, until?.matters)
+  const isApart = (best: string, other: string) => isBelow(contrast(others, best, other), clock.boundMs)
   const { startedAt, finishedAt } = circumstances
   const names = networkNames(run)
   const overNetworks = names.length === 0 ? [] : summariseNetworks(run.modes, samples, names[0] ?? '')
   const { finding, remarks } = findingOf({
-    ...{ modes, comparisons, networks: names, overNetworks, baseline, sessions, until, quick },
+    modes: atAllWindows(modes, echoes),
+    ...{ comparisons, networks: names, overNetworks, baseline, sessions, until, quick },
     ...{ startedAt, finishedAt },
-    ratioOf: (mode, other) => contrast(samples, mode, other),
+    ratioOf: (mode, other) => contrast(others, mode, other),
     isApart,
   })
   return {
     scenario: 'keystrokes',
     ...circumstances,
-    ...{ sessions, until, quick, network, networks, peers, endedPeers, modes, overNetworks },
+    ...{ sessions, until, quick, network, networks, peers, endedPeers, modes, echoes, overNetworks },
     windows: windows.map((window) => summariseWindow(run.modes, samples, window)),
     growing: summariseGrowing(run.growing ?? []),
     knownFaults: knownFaultsOf(run.modes, samples),
     ...{ comparisons, notCompared },
     bareRatios: bareRatiosOf(comparisons, samples),
-    drifts: driftsOf(run.modes, samples, clock.boundMs),
+    drifts: driftsOf(run.modes, others, clock.boundMs),
     finding: `${endedWords(endedPeers)}${network ? `Over the simulated network “${network.profile}”: ` : ''}${finding}`,
     remarks,
   }
 }
 
-/** Times in ms over all samples, (message, receiving window); null without arrivals. */
+/**
+ * Of the windows that do not type: times in ms over samples, (message, receiving window); null
+ * without arrivals.
+ */
 function summariseMode(run: Run, mode: string) {
-  const samples = run.samples.filter((sample) => sample.mode === mode)
+  const samples = atOthers(run.samples.filter((sample) => sample.mode === mode))
   const use = run.serverUse[mode]
   const sessionMeans = sessionsOf(samples).map(({ times }) => (times.length === 0 ? Number.NaN : mean(times)))
   const times = samples.filter(hasArrived).map(transmissionMs)
@@ -404,11 +459,36 @@ function summariseMode(run: Run, mode: string) {
     sessionMeansMs: sessionMeans.map(significant),
     effectiveN: effectiveN(times.length, standardDeviation(times), sessionMeans),
     ...bytesOf(samples),
+    wayDownMs: wayDownOf(samples),
     serverCpuMs: significant(use?.cpuMs ?? Number.NaN),
     serverRssBytes: significant(use?.rssBytes ?? Number.NaN),
     ...stagesOf(samples),
     path: pathOf(samples),
   }
+}
+
+/** Of the window that types. `baseline`: what the ratio of the means is to; null without an interval. */
+function summariseEcho(all: readonly Sample[], mode: string, pairs: ReturnType<typeof pairsOf>) {
+  const samples = echoesIn(all)
+  const own = samples.filter((sample) => sample.mode === mode)
+  const baseline = pairs.find((pair) => pair.mode === mode)?.baseline
+  const found = baseline === undefined ? undefined : contrast(samples, mode, baseline)
+  return {
+    mode,
+    ...summariseSamples(own, transmissionMs),
+    baseline: found?.baseline ?? null,
+    meanRatio: found ? rounded(found.meanRatio) : null,
+    meanRatioCi95: found ? roundedInterval(found.meanRatioCi95) : null,
+    wayDownMs: wayDownOf(own),
+  }
+}
+
+/** Mean ms from the server's writing to the window; null if no transport's writing was stamped. */
+function wayDownOf(samples: readonly Sample[]): number | null {
+  const times = samples.flatMap(({ writtenAt, receivedAt }) =>
+    writtenAt === null || receivedAt === null ? [] : [receivedAt - writtenAt],
+  )
+  return times.length === 0 ? null : rounded(mean(times))
 }
 
 /**
@@ -477,7 +557,7 @@ function summariseGrowing(grown: readonly GrownDocument[]) {
   return grown.flatMap(({ characters, samples }) =>
     [...Map.groupBy(samples, ({ mode }) => mode)].map(([mode, taken]) => {
       const { applyMs = null, showMs = null } = stagesOf(taken)
-      const p50Ms = medianMs(taken)
+      const p50Ms = medianMs(atOthers(taken))
       const counts = { n: taken.filter(hasArrived).length, expected: taken.length }
       return { characters, mode, ...counts, p50Ms, applyMs, showMs, ...bytesOf(taken) }
     }),

@@ -1,6 +1,7 @@
 // The 200 keystrokes of the 2021 paper (4.2), in sessions: one window types, all receive.
 
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import { z } from 'zod'
 import { isLoopback } from '../../server/security/access.ts'
 import { type EditorName, editorNames } from '../../server/wire/messages.ts'
@@ -22,9 +23,20 @@ import { defineExperiment, type Lab } from '../lab/experiment.ts'
 import { flag, headed, names, seed, whole, words, wordsOnce } from '../lab/flags.ts'
 import { requireModes, requireRoom, usualBaseline, variantOf } from '../lab/mode-names.ts'
 import { Participants, participantFlags } from '../lab/participants.ts'
+import {
+  circumstances,
+  deliveryColumns,
+  number,
+  numberOrNull,
+  readSummary,
+  readText,
+  rowsIn,
+  serverUseOf,
+  withoutNulls,
+} from '../lab/reread.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { RunPeers } from '../lab/run-peers.ts'
-import { outcomeWords, type Sample, summariseSamples, transmissionMs } from '../lab/samples.ts'
+import { atOthers, outcomeWords, type Sample, summariseSamples, transmissionMs } from '../lab/samples.ts'
 import { joinServer, type MeasuredServer } from '../lab/server-process.ts'
 import {
   describeNetworks,
@@ -196,6 +208,8 @@ export const keystrokes = defineExperiment({
 
   networks: ({ profile }) => profile,
 
+  reread,
+
   async measure(options, lab): Promise<Run> {
     const { modes, sessions, until, matters } = options
     const variants = variantsOf(options)
@@ -208,7 +222,12 @@ export const keystrokes = defineExperiment({
     const goesOn = (done: readonly Session[]) => {
       if (until === undefined) return false
       const run = runOf(done)
-      const { comparisons, notCompared } = compare(run.samples, pairsOf(run), run.clock.boundMs, matters)
+      const { comparisons, notCompared } = compare(
+        atOthers(run.samples),
+        pairsOf(run),
+        run.clock.boundMs,
+        matters,
+      )
       if (isDecided({ comparisons, notCompared })) outcome = 'decided'
       if (outcome === 'decided') lab.say('Every interval is narrow enough.')
       else if (!options.quick)
@@ -305,6 +324,46 @@ export const keystrokes = defineExperiment({
     }
   },
 })
+
+const sampleRow = z.object({
+  ...deliveryColumns,
+  mode: z.string(),
+  session: number,
+  block: number,
+  key: number,
+  receiver: number,
+  inputAt: numberOrNull,
+  sentAt: number,
+  arrivedAt: numberOrNull,
+  acceptedAt: numberOrNull,
+  committingAt: numberOrNull,
+  storedAt: numberOrNull,
+  writtenAt: numberOrNull,
+  appliedAt: numberOrNull,
+  paintedAt: numberOrNull,
+  sentBytes: number,
+  receivedBytes: numberOrNull,
+})
+
+/** What a summary has of a run, besides its figures. */
+type Known = Omit<Run, 'modes' | 'samples' | 'serverUse' | 'growing'> & {
+  readonly modes: Parameters<typeof serverUseOf>[0]
+  readonly growing: readonly object[]
+}
+
+async function reread(folder: string): Promise<Run> {
+  const summary = await readSummary<Known>(folder, 'keystrokes')
+  if (summary.growing.length > 0)
+    throw new Error(`${folder} has --growing, whose samples do not say how long the document was.`)
+  const path = join(folder, 'samples.csv.gz')
+  return {
+    ...withoutNulls(summary, [...circumstances, 'baseline', 'clock', 'until', 'quick', 'network']),
+    ...withoutNulls(summary, ['networks', 'peers', 'endedPeers', 'windows']),
+    modes: summary.modes.map(({ mode }) => mode),
+    samples: rowsIn(path, await readText(path), sampleRow),
+    serverUse: serverUseOf(summary.modes),
+  }
+}
 
 type Options = ReturnType<typeof keystrokes.options>
 
@@ -513,7 +572,7 @@ async function measureSession(
       samples.push(...taken.samples)
       uses.push({ mode: system.name, ...taken.use })
       boundMs = Math.max(boundMs, taken.boundMs)
-      lab.say(`${label}  ${outcomeWords(taken.samples)}`)
+      lab.say(`${label}  ${outcomeWords(atOthers(taken.samples))}`)
     }
   }
   // A browser has few HTTP/1.1 connections to a server.
@@ -582,7 +641,9 @@ async function measureGrowing(
         if (taken.sent !== keysInTurn)
           throw new Error(`${name}: ${keysInTurn} keys were typed, the page sent ${taken.sent} messages.`)
         samples.push(...taken.samples)
-        lab.say(`${name.padEnd(20)} ${characters} characters, turn ${turn}  ${outcomeWords(taken.samples)}`)
+        lab.say(
+          `${name.padEnd(20)} ${characters} characters, turn ${turn}  ${outcomeWords(atOthers(taken.samples))}`,
+        )
       }
     grown.push({ characters, samples })
   }

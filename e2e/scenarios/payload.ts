@@ -1,5 +1,7 @@
 // Messages of 10 B to 1 MB from one window to all, size by size, in sessions.
 
+import { join } from 'node:path'
+import { z } from 'zod'
 import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
 import { startBrowser } from '../browser/browser.ts'
 import { openWindows, sendProbes, showPages } from '../browser/typing.ts'
@@ -14,9 +16,24 @@ import {
   spokenName,
   usualBaseline,
 } from '../lab/mode-names.ts'
+import {
+  circumstances,
+  deliveryColumns,
+  noStamps,
+  number,
+  numberOrNull,
+  readSummary,
+  readText,
+  rowsIn,
+  serverUseOf,
+  withoutNulls,
+} from '../lab/reread.ts'
 import type { Circumstances, Network } from '../lab/run-environment.ts'
 import {
+  atAllWindows,
+  atOthers,
   bySession,
+  echoesIn,
   hasArrived,
   outcomeWords,
   type Sample,
@@ -104,6 +121,8 @@ export const payload = defineExperiment({
 
   networks: ({ profile }) => profile,
 
+  reread,
+
   async measure(options, lab): Promise<Run> {
     const { sessions, sizes, modes, windows: count, messages, warmup, interval, wait, profile } = options
     lab.say(
@@ -184,11 +203,11 @@ export const payload = defineExperiment({
       timesSection(summary),
       throughputSection(summary),
       ...comparisonSections(summary),
-      lostSection(summary.sizes, naming, {
+      lostSection(atAllWindows(summary.sizes, summary.echoes), naming, {
         caption: 'Sizes at which something was lost, duplicated or reordered',
         paragraphs: [`Lost: not received within ${summary.waitMs / 1000} s.`],
       }),
-      everySessionSection(summary.sizes, naming, summary.sessions),
+      everySessionSection(atAllWindows(summary.sizes, summary.echoes), naming, summary.sessions),
       costSection(summary),
       doubtsSection(summary),
     ],
@@ -209,6 +228,38 @@ export const payload = defineExperiment({
     },
   }),
 })
+
+const sampleRow = z
+  .object({
+    ...deliveryColumns,
+    mode: z.string(),
+    session: number,
+    bytes: number,
+    message: number,
+    receiver: number,
+    sentAt: number,
+    acceptedAt: numberOrNull,
+    sentBytes: number,
+    receivedBytes: numberOrNull,
+  })
+  .transform(({ message: key, ...sample }): PayloadSample => ({ ...noStamps, ...sample, block: 1, key }))
+
+/** What a summary has of a run, besides its figures. */
+type Known = Omit<Run, 'modes' | 'sizes' | 'samples' | 'serverUse'> & {
+  readonly modes: Parameters<typeof serverUseOf>[0]
+}
+
+async function reread(folder: string): Promise<Run> {
+  const summary = await readSummary<Known>(folder, 'payload')
+  const path = join(folder, 'samples.csv.gz')
+  return {
+    ...withoutNulls(summary, [...circumstances, 'baseline', 'clock', 'waitMs', 'network']),
+    modes: summary.modes.map(({ mode }) => mode),
+    sizes: String(summary.parameters.sizes).split(', ').map(Number),
+    samples: rowsIn(path, await readText(path), sampleRow),
+    serverUse: serverUseOf(summary.modes),
+  }
+}
 
 const startMs = 5000
 const pageMs = 1500
@@ -231,7 +282,9 @@ type SizeSummary = ReturnType<typeof summariseSize>
 function analyse(run: Run) {
   const { modes, sizes, samples, serverUse: _, network = null, ...circumstances } = run
   const rows = modes.flatMap((mode) => sizes.map((bytes) => summariseSize(run, mode, bytes)))
-  const words = findingOf(run, rows)
+  const isAlone = samples.every(({ receiver }) => receiver === 1)
+  const echoes = isAlone ? [] : modes.flatMap((mode) => sizes.map((bytes) => summariseEcho(run, mode, bytes)))
+  const words = findingOf(run, rows, echoes)
   return {
     scenario: 'payload' as const,
     ...circumstances,
@@ -239,13 +292,18 @@ function analyse(run: Run) {
     network,
     modes: modes.map((mode) => summariseMode(run, mode, rows)),
     sizes: rows,
+    echoes,
     finding: network ? `Over the simulated network “${network.profile}”: ${words}` : words,
   }
 }
 
-/** Times in ms over all samples, (message, receiving window); null without arrivals. */
+/**
+ * Of the windows that do not send: times in ms over samples, (message, receiving window); null
+ * without arrivals.
+ */
 function summariseSize({ samples: all, baseline }: Run, mode: string, bytes: number) {
-  const of = (name: string) => all.filter((sample) => sample.mode === name && sample.bytes === bytes)
+  const of = (name: string) =>
+    atOthers(all.filter((sample) => sample.mode === name && sample.bytes === bytes))
   const samples = of(mode)
   const medians = (name: string) =>
     bySession(of(name)).map(([session, own]) => {
@@ -260,7 +318,7 @@ function summariseSize({ samples: all, baseline }: Run, mode: string, bytes: num
   })
   const times = timesOf(samples)
   return {
-    mode: `${mode}, ${sizeOf(bytes)}`,
+    mode: nameOf(mode, bytes),
     ...{ subject: mode, bytes },
     ...summariseSamples(samples, transmissionMs),
     /** The text's size over the median time, at one window. */
@@ -270,6 +328,15 @@ function summariseSize({ samples: all, baseline }: Run, mode: string, bytes: num
     /** Median over the baseline's, geometric mean over sessions. */
     ...sessionRatio(ratios),
   }
+}
+
+const nameOf = (mode: string, bytes: number) => `${mode}, ${sizeOf(bytes)}`
+
+/** Of the sender's own messages. */
+function summariseEcho({ samples: all }: Run, mode: string, bytes: number) {
+  const samples = echoesIn(all).filter((sample) => sample.mode === mode && sample.bytes === bytes)
+  const figures = summariseSamples(samples, transmissionMs)
+  return { mode: nameOf(mode, bytes), subject: mode, bytes, ...figures }
 }
 
 function summariseMode({ serverUse }: Run, mode: string, sizes: readonly SizeSummary[]) {
@@ -299,7 +366,11 @@ function flatTo(own: readonly SizeSummary[]): number | null {
   return (next < 0 ? own.at(-1) : own[next - 1])?.bytes ?? null
 }
 
-function findingOf({ modes, sizes: all }: Run, sizes: readonly SizeSummary[]): string {
+function findingOf(
+  { modes, sizes: all }: Run,
+  sizes: readonly SizeSummary[],
+  echoes: readonly ReturnType<typeof summariseEcho>[],
+): string {
   const at = (bytes: number) => sizes.filter((size) => size.bytes === bytes)
   const [smallest, largest] = [all.at(0), all.at(-1)]
   if (smallest === undefined || largest === undefined || sizes.every(({ n }) => n === 0))
@@ -319,7 +390,7 @@ function findingOf({ modes, sizes: all }: Run, sizes: readonly SizeSummary[]): s
         : `${figure(p50Ms)} ms by ${spokenName(subject)}${lost > 0 ? ` (${lost} of ${expected} lost)` : ''}`,
     )
   const end = `in the median ${sizeOf(largest)} takes ${times.join(', ')}`
-  const { lost } = totals(sizes)
+  const { lost } = totals([...sizes, ...echoes])
   const sentences = [
     [...(flat.includes(null) ? [] : [start]), end].join('; ').replace(/^in/, 'In'),
     ...(modes.length > 1 ? [alikeWords(all.filter((bytes) => areAlike(at(bytes))))] : []),
@@ -343,13 +414,15 @@ const naming = [
   ['Size', ({ bytes }: SizeSummary) => sizeOf(bytes)],
 ] as const
 
-const sizesIn = ({ sizes }: Summary) => [...new Set(sizes.map(({ bytes }) => bytes))]
+const sizesIn = ({ sizes }: { readonly sizes: readonly { readonly bytes: number }[] }) => [
+  ...new Set(sizes.map(({ bytes }) => bytes)),
+]
 
 /** A row per mode, a column per size. */
-function grid(
-  summary: Summary,
+function grid<Size extends Pick<SizeSummary, 'subject' | 'bytes'>>(
+  summary: Pick<Summary, 'modes'> & { readonly sizes: readonly Size[] },
   caption: string,
-  cellOf: (size: SizeSummary) => string | number | null,
+  cellOf: (size: Size) => string | number | null,
   modes = summary.modes,
 ) {
   const columns = ['Mode', ...sizesIn(summary).map(sizeOf)]
@@ -379,7 +452,12 @@ function timesSection(summary: Summary): Section {
       description: `Median transmission time by size for ${modes.map(({ mode }) => labelOf(mode)).join('; ')}. The table below gives the same in figures.`,
       draw: (width) => lines([{ title: '', series }], { width, ...look }),
     },
-    tables: [grid(summary, 'Median in milliseconds', ({ p50Ms }) => p50Ms)],
+    tables: [
+      grid(summary, 'Median in milliseconds', ({ p50Ms }) => p50Ms),
+      ...(summary.echoes.length === 0
+        ? []
+        : [grid({ ...summary, sizes: summary.echoes }, 'The sender’s own messages', ({ p50Ms }) => p50Ms)]),
+    ],
     paragraphs: [
       'A sample is one message at one receiving window; its time runs from being handed to the window’s outbox to the arrival of its last byte, parsed. The envelope, about 150 bytes, is not part of the size.',
     ],

@@ -1,11 +1,22 @@
 // Publish and subscribe as in the 2015 study: all users send at once and wait for their message.
 
+import { join } from 'node:path'
+import { z } from 'zod'
 import { natsServerVersion, startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
 import { sqsServerVersion, startSqsServer, startThief, type TestSqs } from '../../server/log/sqs-testing.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment, type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, names, numbers, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode, requireModes } from '../lab/mode-names.ts'
+import {
+  circumstances,
+  number,
+  numberOrNull,
+  readSummary,
+  readText,
+  rowsIn,
+  withoutNulls,
+} from '../lab/reread.ts'
 import { summarise } from '../lab/statistics.ts'
 import {
   createSharedClock,
@@ -63,6 +74,8 @@ export const pubsub = defineExperiment({
     sessionMs: split(options.iterations, options.sessions).map((count) => sessionMs(options, count)),
   }),
 
+  reread,
+
   async measure(options, lab): Promise<Run> {
     const { modes, users, brokers, iterations, sessions, processes, wait, warmup } = options
     lab.say(
@@ -110,6 +123,35 @@ export const pubsub = defineExperiment({
     isFailure: summary.groups.some(({ broker, lost }) => broker !== 'none' && lost > 0),
   }),
 })
+
+const iterationRow = z.object({
+  mode: z.string(),
+  users: number,
+  broker: z.enum(brokerNames),
+  session: number,
+  iteration: number,
+  n: number,
+  duplicated: number,
+  meanMs: numberOrNull,
+  p50Ms: numberOrNull,
+  p95Ms: numberOrNull,
+  maxMs: numberOrNull,
+  sendingMs: number,
+  lastMs: number,
+  bytesOut: number,
+  serverCpuMs: number,
+  clientCpuShare: number,
+})
+
+async function reread(folder: string): Promise<Run> {
+  const summary = await readSummary<Omit<Run, 'iterations'>>(folder, 'pubsub')
+  const path = join(folder, 'iterations.csv')
+  return {
+    ...withoutNulls(summary, [...circumstances, 'waitMs', 'brokerVersions', 'modes', 'users', 'brokers']),
+    requeued: summary.requeued,
+    iterations: rowsIn(path, await readText(path), iterationRow),
+  }
+}
 
 type Options = ReturnType<typeof pubsub.options>
 

@@ -46,10 +46,6 @@ import {
 import type { LinkUse, Reading, RunClock, Site, WindSample } from './windcomm-testbed.ts'
 
 export interface WindRun extends Circumstances {
-  /** Commit, if not the measuring one. */
-  readonly analysedBy?: string
-  /** Its CSV files, as read. */
-  readonly tables?: Readonly<Record<string, string>>
   /** Pace as run, after scaling. */
   readonly rateHz: number
   readonly holdMs: number
@@ -83,7 +79,7 @@ export type TestSummary = ReturnType<typeof decide>
 type SitePrediction = ReturnType<typeof predictionOf>
 
 export function analyse(run: WindRun) {
-  const { readings, samples: _, tables: __, clock, ...known } = run
+  const { readings, samples: _, clock, ...known } = run
   const cells = run.sites.flatMap((site) => run.modes.map((mode) => summariseCell(run, site, mode)))
   const predictions = run.sites.map((site) => predictionOf(run, site, cells))
   const checks = checksOf(run, cells, predictions)

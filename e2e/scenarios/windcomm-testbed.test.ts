@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../server/folder-testing.ts'
 import { fileOf, filesOf } from '../lab/testing.ts'
 import { writeFolder } from '../report/render.ts'
 import { madeWindRun } from './testing.ts'
-import { rereadRun, windcomm } from './windcomm.ts'
+import { windcomm } from './windcomm.ts'
 import { analyse } from './windcomm-summary.ts'
 import { matchReadings, type Reading, type Receipt, refuseWrongClocks } from './windcomm-testbed.ts'
 
@@ -65,6 +65,8 @@ const run = madeWindRun({
 
 const files = filesOf(windcomm, run)
 
+const reread = windcomm.reread ?? assert.fail()
+
 async function folderWith(t: TestContext, change: Readonly<Record<string, string>> = {}): Promise<string> {
   const folder = temporaryFolder(t)
   const report = join(folder, 'report')
@@ -73,7 +75,7 @@ async function folderWith(t: TestContext, change: Readonly<Record<string, string
 }
 
 test('a run read back has the same readings, samples and figures', async (t) => {
-  const again = await rereadRun(await folderWith(t), 'abc1234')
+  const again = { ...(await reread(await folderWith(t))), analysedBy: 'abc1234' }
   const { finding, cells, checks } = analyse(again)
   const before = analyse(run)
   assert.equal(finding, before.finding)
@@ -90,7 +92,7 @@ test('a run read back has the same readings, samples and figures', async (t) => 
 })
 
 test('its report names the commits that measured and analysed it', async (t) => {
-  const again = await rereadRun(await folderWith(t), 'abc1234')
+  const again = { ...(await reread(await folderWith(t))), analysedBy: 'abc1234' }
   const report = fileOf(windcomm, again)
   assert.match(
     report,
@@ -100,23 +102,23 @@ test('its report names the commits that measured and analysed it', async (t) => 
 
 test('unreadable content is named, with its file and line', async (t) => {
   await assert.rejects(
-    rereadRun(join(tmpdir(), 'crosswind-no-such-report'), ''),
+    reread(join(tmpdir(), 'crosswind-no-such-report')),
     /no-such-report.* cannot be read; --from needs/,
   )
   const other = await folderWith(t, { 'summary.json': '{"scenario":"resilience"}' })
-  await assert.rejects(rereadRun(other, ''), /summary\.json is of the scenario "resilience", not of windcomm/)
+  await assert.rejects(reread(other), /summary\.json is of the scenario "resilience", not of windcomm/)
   const [header = '', first = '', ...rows] = (files['readings.csv'] ?? '').split('\n')
   const broken = await folderWith(t, {
     'readings.csv': [header, first.replace('30,', 'x,'), ...rows].join('\n'),
   })
-  await assert.rejects(rereadRun(broken, ''), /readings\.csv, line 2: seq is "x"\./)
+  await assert.rejects(reread(broken), /readings\.csv, line 2: seq is "x"\./)
   const lacking = await folderWith(t, {
     'readings.csv': [header.replace('accepted_at', 'x'), first].join('\n'),
   })
-  await assert.rejects(rereadRun(lacking, ''), /readings\.csv has no column for acceptedAt\./)
+  await assert.rejects(reread(lacking), /readings\.csv has no column for acceptedAt\./)
   const short = await folderWith(t, { 'readings.csv': [header, first].join('\n') })
   await assert.rejects(
-    rereadRun(short, ''),
+    reread(short),
     /samples\.csv\.gz has 360 rows; 2 sites, 6 modes and 1 readings make 12/,
   )
 })

@@ -1,18 +1,17 @@
 // The 2012 paper's "Experimental Design": a sensor's readings, timed to distant windows.
 
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { paperBoundMs } from '../lab/clock.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment } from '../lab/experiment.ts'
-import { file, flag, seed, whole, wordsOnce } from '../lab/flags.ts'
+import { flag, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireModes } from '../lab/mode-names.ts'
-import { commitNow } from '../lab/run-environment.ts'
+import { deliveryColumns, number, readSummary, readText, rowsIn } from '../lab/reread.ts'
 import { hasArrived, isFaulty } from '../lab/samples.ts'
 import { profileName } from '../lab/testbed.ts'
 import { profiles, readProfile, scaled } from '../network/profiles.ts'
-import { csv, csvTime, readCompressed } from '../report/render.ts'
+import { csv, csvTime } from '../report/render.ts'
 import { method } from './windcomm-method.ts'
 import { baseline, methods, modeOf, modesBeside } from './windcomm-paper.ts'
 import { cellsTable, pointsTable, sectionsOf } from './windcomm-report.ts'
@@ -55,11 +54,6 @@ export const windcomm = defineExperiment({
       'N',
       'speeds up rate, hold, interval and delays by this factor',
     ),
-    from: flag(
-      file,
-      'DIR',
-      'measures nothing: writes another report from the samples in that report’s folder; allows --out only',
-    ),
     sessions: flag(
       whole(1, 100).default(1),
       'N',
@@ -69,13 +63,8 @@ export const windcomm = defineExperiment({
   },
 
   /** Rate and pauses are those after `faster` is applied; `browsersAt` is null for no browser. */
-  options({ 'browsers-at': wished, 'clock-error': mostErrorMs, rate, hold, interval, ...given }, argv) {
-    const { sites, modes, faster, from } = given
-    const others = argv.filter((word) => /^--(?!from\b|out\b)/.test(word))
-    if (from !== undefined && others.length > 0)
-      throw new Error(
-        `--from reanalyses a finished run as it was measured; ${others.join(', ')} cannot change that.`,
-      )
+  options({ 'browsers-at': wished, 'clock-error': mostErrorMs, rate, hold, interval, ...given }) {
+    const { sites, modes, faster } = given
     const [first] = sites
     if (!first) throw new Error('--sites names no site.')
     requireModes(modes)
@@ -108,10 +97,11 @@ export const windcomm = defineExperiment({
     sessionMs: (browsersAt === null ? 4000 : 15_000) + (1000 * (warmUpReadings + readings)) / rateHz,
   }),
 
-  networks: ({ sites, from }) => (from === undefined ? sites : []),
+  networks: ({ sites }) => sites,
+
+  reread,
 
   async measure(options, lab): Promise<WindRun> {
-    if (options.from !== undefined) return rereadRun(options.from, commitNow())
     const { modes, readings, rateHz, holdMs, intervalMs, faster, seed, browsersAt, mostErrorMs } = options
     const pace = faster === 1 ? '' : `, ${faster} times as fast: rate, hold, interval and delays together`
     lab.say(
@@ -152,11 +142,9 @@ export const windcomm = defineExperiment({
 
   report: (run, summary) => ({
     title: 'windcomm over simulated networks',
-    subtitle:
-      summary.analysedBy === undefined ? '' : `; figures worked out again by commit ${summary.analysedBy}`,
     sections: sectionsOf(run, summary),
     method: method(summary),
-    data: run.tables ?? tablesOf(run),
+    data: tablesOf(run),
     tables: [cellsTable(summary), pointsTable(summary)],
     // Contradicting the paper is not a failure.
     isFailure: summary.cells.some(isFaulty),
@@ -220,68 +208,29 @@ function tablesOf({ samples, readings }: WindRun) {
   }
 }
 
-/** From a report's folder. `analysedBy`: commit of the analysing code. Rejects with file, line and fault. */
-export async function rereadRun(folder: string, analysedBy: string): Promise<WindRun> {
-  const summaryPath = join(folder, 'summary.json')
-  const summary: Omit<WindRun, 'sessions'> & { scenario?: string; sessions?: number } = JSON.parse(
-    await readText(summaryPath),
-  )
-  if (summary.scenario !== 'windcomm')
-    throw new Error(`${summaryPath} is of the scenario ${JSON.stringify(summary.scenario)}, not of windcomm.`)
+async function reread(folder: string): Promise<WindRun> {
+  const summary = await readSummary<Omit<WindRun, 'sessions'> & { sessions?: number }>(folder, 'windcomm')
   const [readingsPath, path] = [join(folder, 'readings.csv'), join(folder, 'samples.csv.gz')]
-  const tables = { 'samples.csv.gz': await readText(path), 'readings.csv': await readText(readingsPath) }
-  const readings = rowsIn(readingsPath, tables['readings.csv'], readingRow)
-  const samples = rowsIn(path, tables['samples.csv.gz'], sampleRow)
+  const readings = rowsIn(readingsPath, await readText(readingsPath), readingRow)
+  const samples = rowsIn(path, await readText(path), sampleRow)
   const [sites, modes] = [summary.sites.length, summary.modes.length]
   const expected = sites * modes * readings.length
-  if (samples.length === expected)
-    // Older ones do not say it.
-    return { ...summary, sessions: summary.sessions ?? 1, readings, samples, tables, analysedBy }
+  // Older ones do not say how many sessions they had.
+  if (samples.length === expected) return { ...summary, sessions: summary.sessions ?? 1, readings, samples }
   throw new Error(
     `${path} has ${samples.length} rows; ${sites} sites, ${modes} modes and ${readings.length} readings make ${expected}.`,
   )
 }
 
-const number = z.string().min(1).pipe(z.coerce.number())
-
 const readingRow = z.object({ id: z.string(), seq: number, at: number, acceptedAt: number })
 
 const sampleRow = z
   .object({
-    ...{ site: z.string(), mode: z.string(), reading: number, seq: number, id: z.string() },
-    ...{ acceptedAt: number, copies: number, reordered: z.stringbool() },
-    receivedAt: z
-      .literal('')
-      .transform(() => null)
-      .or(number),
+    ...deliveryColumns,
+    site: z.string(),
+    mode: z.string(),
+    reading: number,
+    seq: number,
+    acceptedAt: number,
   })
   .transform(({ reading: place, ...sample }): WindSample => ({ ...sample, place }))
-
-async function readText(path: string): Promise<string> {
-  try {
-    return path.endsWith('.gz') ? await readCompressed(path) : await readFile(path, 'utf8')
-  } catch (cause) {
-    const older = path.endsWith('.gz') ? '; compress samples.csv of an older one with gzip' : ''
-    throw new Error(`${path} cannot be read; --from needs the folder of a windcomm report${older}.`, {
-      cause,
-    })
-  }
-}
-
-/** By the keys of their columns. No cell contains commas or quotes. */
-function rowsIn<Row>(path: string, text: string, schema: z.ZodType<Row>): readonly Row[] {
-  const [columns = [], ...rows] = text
-    .trimEnd()
-    .split('\n')
-    .map((line) => line.split(','))
-  const keys = columns.map((column) => column.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase()))
-  return rows.map((cells, place) => {
-    const row = Object.fromEntries(keys.map((key, at) => [key, cells[at]]))
-    const { success, data, error } = schema.safeParse(row)
-    if (success) return data
-    const key = String(error.issues[0]?.path[0])
-    const at = keys.indexOf(key)
-    if (at < 0) throw new Error(`${path} has no column for ${key}.`)
-    throw new Error(`${path}, line ${place + 2}: ${columns[at]} is ${JSON.stringify(cells[at])}.`)
-  })
-}

@@ -128,7 +128,7 @@ function timesSection(summary: Summary): Section {
         colour: colours.indexOf(modeOf(subject)?.name),
         points: counts.flatMap((windows): LinePoint[] => {
           const cell = cellAt(summary, { subject, browsers: number, windows })
-          if (!cell) return []
+          if (!cell || (cell.p50Ms === null && isCarried(cell))) return []
           const mark = !isCarried(cell) ? 'failed' : hasFallen(cell) ? 'open' : 'filled'
           return [{ x: windows, y: cell.p50Ms, mark }]
         }),
@@ -144,7 +144,7 @@ function timesSection(summary: Summary): Section {
     },
     tables: [grid(summary, 'Median in milliseconds, by windows in all', medianCell)],
     paragraphs: [
-      'A sample is one message at one receiving window; its time runs from being handed to the transport to being received. † Every key arrived, but some windows used another mode. ✗ Windows did not open or keys were lost: what did arrive also has a median, in summary.json, but it is not a time of this mode with this many windows.',
+      'A sample is one message at one receiving window; its time runs from being handed to the transport to being received. The times are those of the windows that do not type, so one window alone has none. † Every key arrived, but some windows used another mode. ✗ Windows did not open or keys were lost: what did arrive also has a median, in summary.json, but it is not a time of this mode with this many windows.',
     ],
   }
 }
@@ -392,6 +392,9 @@ export function analyse(run: Run) {
 /** Ascending. */
 const distinct = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b)
 
+/** With one window there are none: its own messages take longer than another window's. */
+const notTyping = (samples: readonly Sample[]) => samples.filter(({ receiver }) => receiver !== 1)
+
 const windowsWords = (windows: number) => several(windows, 'window')
 const browsersWords = (browsers: number) => several(browsers, 'browser')
 
@@ -407,13 +410,15 @@ const cellsAt = (run: Run, { subject, browsers, windows }: Place) =>
   )
 
 /**
- * Over all sessions. Times in ms over samples, (message, receiving window); null without arrivals.
+ * Over all sessions. Times in ms over samples, (message, receiving window), of the windows that do
+ * not type; null without any. Counts are of all windows.
  */
 function summariseCell(run: Run, place: Place) {
   const cells = cellsAt(run, place)
   const asked = modeOf(place.subject)?.name
   const samples = cells.flatMap((cell) => cell.samples)
-  const { minMs: _, p99Ms: __, ...figures } = summariseSamples(samples, transmissionMs)
+  const { minMs: _, p99Ms: __, ...figures } = summariseSamples(notTyping(samples), transmissionMs)
+  const { n: received, duplicated, reordered } = summariseSamples(samples, transmissionMs)
   const keys = cells.reduce((sum, cell) => sum + cell.keys, 0)
   const expected = keys * place.windows
   const opened = cells.map(({ states }) => states.filter(({ isOpen }) => isOpen).length)
@@ -433,9 +438,9 @@ function summariseCell(run: Run, place: Place) {
     switched: cells.reduce((sum, cell) => sum + cell.switched, 0),
     keys,
     ...figures,
-    ...{ expected, received: figures.n, lost: expected - figures.n },
+    ...{ n: received, expected, received, lost: expected - received, duplicated, reordered },
     /** In order of the sessions; null if nothing arrived in one. */
-    sessionP50sMs: bySession(cells).map(([, [cell]]) => medianMs(cell?.samples ?? [])),
+    sessionP50sMs: bySession(cells).map(([, [cell]]) => medianMs(notTyping(cell?.samples ?? []))),
     /** Mean over the baseline's with as many windows, geometric mean over sessions. */
     ...sessionRatio(ratiosTo(run, place)),
     serverCpuMsPerKey: significant(serverCpuMs / keys),
@@ -454,7 +459,8 @@ function ratiosTo(run: Run, place: Place): readonly number[] {
   return cellsAt(run, place).flatMap((cell) => {
     const other = others.find(({ session }) => session === cell.session)
     if (!other || !isWhole(cell) || !isWhole(other)) return []
-    return [mean(timesOf(cell.samples)) / mean(timesOf(other.samples))]
+    const [times = [], otherTimes = []] = [cell, other].map(({ samples }) => timesOf(notTyping(samples)))
+    return times.length * otherTimes.length === 0 ? [] : [mean(times) / mean(otherTimes)]
   })
 }
 
@@ -500,7 +506,7 @@ function summariseSubject(own: readonly CellSummary[], areBrowsersNamed: boolean
     most: most?.windows ?? 0,
     received: own.reduce((sum, { received }) => sum + received, 0),
     ...totals(own),
-    leastP50Ms: least?.p50Ms ?? null,
+    leastP50Ms: own.find(({ p50Ms }) => p50Ms !== null)?.p50Ms ?? null,
     mostP50Ms: most && isCarried(most) ? most.p50Ms : null,
   }
 }

@@ -1,6 +1,8 @@
 // How many windows a mode carries: one types, all receive, with increasing numbers of windows.
 
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { z } from 'zod'
 import { shareNames } from '../../server/wire/modes.ts'
 import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
 import { startBrowser } from '../browser/browser.ts'
@@ -11,12 +13,24 @@ import {
   stampsOf,
   textBetween,
   typeKeys,
+  type WindowState,
   warmUp,
 } from '../browser/typing.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { flag, headed, names, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode, requireModes, usualBaseline } from '../lab/mode-names.ts'
+import {
+  circumstances,
+  deliveryColumns,
+  noStamps,
+  number,
+  numberOrNull,
+  readSummary,
+  readText,
+  rowsIn,
+  withoutNulls,
+} from '../lab/reread.ts'
 import { processorTimes } from '../lab/run-environment.ts'
 import { outcomeWords } from '../lab/samples.ts'
 import {
@@ -84,6 +98,8 @@ export const windows = defineExperiment({
 
   networks: ({ profile }) => profile,
 
+  reread,
+
   async measure(options, lab): Promise<Run> {
     const { sessions, counts, browsers, keys, interval, warmup, patience, wait, seed, profile } = options
     const { modes, share, peers } = options
@@ -146,6 +162,80 @@ export const windows = defineExperiment({
     data: { 'samples.csv.gz': samplesCsv(run), 'windows.csv': windowsCsv(run) },
   }),
 })
+
+const placeColumns = { mode: z.string(), session: number, windows: number, browsers: number }
+
+const sampleRow = z
+  .object({
+    ...deliveryColumns,
+    ...placeColumns,
+    key: number,
+    receiver: number,
+    sentAt: number,
+    acceptedAt: numberOrNull,
+  })
+  .transform(({ windows, browsers, ...sample }) => ({
+    place: placeOf({ ...sample, windows, browsers }),
+    sample: { ...noStamps, ...sample, block: 1, sentBytes: 0, receivedBytes: null },
+  }))
+
+const windowRow = z
+  .object({
+    ...placeColumns,
+    shown: z.stringbool(),
+    open: z.stringbool(),
+    modeUsed: z.string().transform((mode) => mode || null),
+    fall: z.string().transform((fall) => (fall || null) as WindowState['fall']),
+  })
+  .transform(({ shown: isShown, open: isOpen, modeUsed, fall, ...row }) => ({
+    ...row,
+    state: { isShown, isOpen, mode: modeUsed, fall },
+  }))
+
+const placeOf = ({ mode, session, windows, browsers }: z.output<z.ZodObject<typeof placeColumns>>) =>
+  [mode, session, windows, browsers].join()
+
+/** What a summary has of a run, besides its figures. Of each cell it has sums and means over the sessions. */
+type Known = Omit<Run, 'cells' | 'subjects'> & {
+  readonly cells: readonly (Pick<Cell, 'subject' | 'windows' | 'browsers' | 'switched' | 'keys'> & {
+    readonly serverCpuMsPerKey: number
+    readonly machineBusy: number
+  })[]
+}
+
+async function reread(folder: string): Promise<Run> {
+  const summary = await readSummary<Known & { readonly sessions: number }>(folder, 'windows')
+  const [path, windowsPath] = [join(folder, 'samples.csv.gz'), join(folder, 'windows.csv')]
+  const samples = Map.groupBy(rowsIn(path, await readText(path), sampleRow), ({ place }) => place)
+  const rows = rowsIn(windowsPath, await readText(windowsPath), windowRow)
+  const { sessions } = summary
+  const cells = [...Map.groupBy(rows, placeOf)].map(([place, [first, ...others]]): Cell => {
+    const { mode: subject = '', session = 0, windows = 0, browsers = 0 } = first ?? {}
+    const known = summary.cells.find(
+      (one) => one.subject === subject && one.windows === windows && one.browsers === browsers,
+    )
+    if (!first || !known) throw new Error(`${windowsPath} has windows that summary.json lacks: ${place}.`)
+    const { keys, switched, serverCpuMsPerKey, machineBusy } = known
+    return {
+      subject,
+      session,
+      windows,
+      browsers,
+      states: [first, ...others].map(({ state }) => state),
+      switched: switched / sessions,
+      keys: keys / sessions,
+      samples: samples.get(place)?.map(({ sample }) => sample) ?? [],
+      serverCpuMs: (serverCpuMsPerKey * keys) / sessions,
+      machineBusy,
+    }
+  })
+  return {
+    ...withoutNulls(summary, [...circumstances, 'patienceMs', 'waitMs', 'clock', 'network']),
+    baseline: summary.baseline,
+    subjects: [...new Set(summary.cells.map(({ subject }) => subject))],
+    cells,
+  }
+}
 
 /** The setting is named only if there are several. */
 const nameWith = ({ share }: { readonly share: readonly string[] }, mode: string, one: string) =>

@@ -1,0 +1,98 @@
+// Reads a finished run back from its report's folder: summary.json and the CSV files of its samples.
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { readCompressed } from '../report/render.ts'
+
+/** Rejects with a sentence that names the file. */
+export async function readText(path: string): Promise<string> {
+  try {
+    return path.endsWith('.gz') ? await readCompressed(path) : await readFile(path, 'utf8')
+  } catch (cause) {
+    const older = path.endsWith('.gz') ? '; compress the file of an older one with gzip' : ''
+    throw new Error(`${path} cannot be read; --from needs the folder of a report with its samples${older}.`, {
+      cause,
+    })
+  }
+}
+
+/** Rejects if it is of another scenario. The caller states what else the scenario's summary has. */
+export async function readSummary<Known extends object>(folder: string, scenario: string): Promise<Known> {
+  const path = join(folder, 'summary.json')
+  const summary: Known & { readonly scenario?: string } = JSON.parse(await readText(path))
+  if (summary.scenario === scenario) return summary
+  throw new Error(`${path} is of the scenario ${JSON.stringify(summary.scenario)}, not of ${scenario}.`)
+}
+
+/** Omits the fields that are null: a summary has null where its run has no field. */
+export function withoutNulls<Summary extends object, Name extends keyof Summary>(
+  summary: Summary,
+  names: readonly Name[],
+): Pick<Summary, Name> {
+  const known = names.flatMap((name) => (summary[name] == null ? [] : [[name, summary[name]]]))
+  return Object.fromEntries(known) as Pick<Summary, Name>
+}
+
+/** Of every run. */
+export const circumstances = [
+  'command',
+  'parameters',
+  'startedAt',
+  'finishedAt',
+  'environment',
+  'stopped',
+] as const
+
+/** A CSV file with a header, as the lab writes it: no cell contains commas or quotes. */
+export function rowsIn<Row>(path: string, text: string, schema: z.ZodType<Row>): readonly Row[] {
+  const [columns = [], ...rows] = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(','))
+  const keys = columns.map((column) => column.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase()))
+  return rows.map((cells, place) => {
+    const row = Object.fromEntries(keys.map((key, at) => [key, cells[at]]))
+    const { success, data, error } = schema.safeParse(row)
+    if (success) return data
+    const key = String(error.issues[0]?.path[0])
+    const at = keys.indexOf(key)
+    if (at < 0) throw new Error(`${path} has no column for ${key}.`)
+    throw new Error(`${path}, line ${place + 2}: ${columns[at]} is ${JSON.stringify(cells[at])}.`)
+  })
+}
+
+export const number = z.string().min(1).pipe(z.coerce.number())
+
+/** An empty cell is "never". */
+export const numberOrNull = z
+  .literal('')
+  .transform(() => null)
+  .or(number)
+
+/** Of each mode, as its summary has it. */
+export const serverUseOf = (
+  modes: readonly { readonly mode: string; readonly serverCpuMs: number; readonly serverRssBytes: number }[],
+) =>
+  Object.fromEntries(
+    modes.map(({ mode, serverCpuMs: cpuMs, serverRssBytes: rssBytes }) => [mode, { cpuMs, rssBytes }]),
+  )
+
+/** Of a file that has no column for them. */
+export const noStamps = {
+  inputAt: null,
+  arrivedAt: null,
+  committingAt: null,
+  storedAt: null,
+  writtenAt: null,
+  appliedAt: null,
+  paintedAt: null,
+}
+
+/** Columns of every sample. */
+export const deliveryColumns = {
+  id: z.string(),
+  receivedAt: numberOrNull,
+  copies: number,
+  reordered: z.stringbool(),
+}

@@ -1,0 +1,53 @@
+// Finished runs, worked out again from their reports' folders.
+
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
+import { type Experiment, experimentFiles, type Summary, again as workedOutAgain } from '../lab/experiment.ts'
+import { filesOf } from '../lab/testing.ts'
+import { writeFolder } from '../report/render.ts'
+import { keystrokes } from './keystrokes.ts'
+import { payload } from './payload.ts'
+import { madePayloadRun, madeRun, madeWindowsRun } from './testing.ts'
+import { windows } from './windows.ts'
+
+const small = { sessions: 2, keys: 10, blocks: 2, windows: 3 }
+
+/** Writes its report, and reads it back. */
+async function again<Run extends object, Result extends Summary>(
+  t: TestContext,
+  experiment: Pick<Experiment<never, never, Run, Result>, 'name' | 'analyse' | 'report' | 'reread'>,
+  run: Run,
+) {
+  const folder = join(temporaryFolder(t), 'report')
+  const files = filesOf(experiment, run)
+  await writeFolder(folder, files)
+  const { content, summary } = await workedOutAgain(experiment, folder, 'abc1234')
+  return { files, filesAgain: experimentFiles(experiment, content, summary) }
+}
+
+/** As precise as the files. */
+function inMicros(run: ReturnType<typeof madeRun>) {
+  const micros = (ms: number) => Number(ms.toFixed(3))
+  const samples = run.samples.map((sample) => ({
+    ...sample,
+    sentAt: micros(sample.sentAt),
+    receivedAt: sample.receivedAt === null ? null : micros(sample.receivedAt),
+  }))
+  return { ...run, samples }
+}
+
+for (const [name, run] of [
+  ['keystrokes', (t: TestContext) => again(t, keystrokes, inMicros(madeRun(small)))],
+  ['payload', (t: TestContext) => again(t, payload, madePayloadRun())],
+  ['windows', (t: TestContext) => again(t, windows, madeWindowsRun())],
+] as const)
+  test(`${name}: the same samples and the same finding, by another commit`, async (t) => {
+    const { files, filesAgain } = await run(t)
+    assert.equal(filesAgain['samples.csv.gz'], files['samples.csv.gz'])
+    const [before, after] = [files, filesAgain].map((all) => JSON.parse(all['summary.json'] ?? ''))
+    assert.equal(after.finding, before.finding)
+    assert.deepEqual([before.analysedBy, after.analysedBy], [undefined, 'abc1234'])
+    assert.match(filesAgain['report.md'] ?? '', /commit \w+; figures worked out again by commit abc1234/)
+  })
