@@ -334,7 +334,7 @@ export class SharedStream {
     this.#current?.connection.uplink.beat(this.#countWindows())
   }
 
-  /** Repeated with each heartbeat, since POSTs may be lost or reordered. */
+  /** Repeated with each heartbeat, where the transport has them. */
   #countWindows(): Readonly<Record<string, number>> {
     const windows = Map.groupBy(this.#members, ({ page }) => page)
     return Object.fromEntries(Array.from(windows, ([page, { length }]) => [page, length]))

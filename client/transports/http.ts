@@ -1,6 +1,6 @@
 // Requests: error mapping, the POST uplink, clock requests.
 
-import type { AwarenessReport, Draft, Stored } from '../../server/wire/messages.ts'
+import type { Draft, Stored } from '../../server/wire/messages.ts'
 import { now } from '../browser-services.ts'
 import type { Reply, Send } from './send.ts'
 import {
@@ -92,7 +92,8 @@ export function createPostUplink(
   const messages = `/messages?${pick(query, 'key')}`
   const heartbeat = `/heartbeat?${pick(query, 'window', 'key')}`
   const http = new Http(base, ending.signal, usualTimeoutMs, platform)
-  const sendAwareness = createAwarenessUplink(http, query, ending.signal)
+  const awareness = `/awareness?${pick(query, 'window', 'key', 'opening')}`
+  const report = createReports(http, ending.signal)
   let last: Promise<Stored> | null = null
 
   async function post(draft: Draft, before: typeof last): Promise<Stored> {
@@ -116,9 +117,10 @@ export function createPostUplink(
       return sent
     },
     beat(windows) {
-      http.post(heartbeat, windows && { windows }).catch(() => undefined)
+      if (windows) report('windows', heartbeat, { windows })
+      else http.post(heartbeat).catch(() => undefined)
     },
-    sendAwareness,
+    sendAwareness: (shown) => report(`${shown.window} ${shown.channel}`, awareness, shown),
     close: () => ending.abort(),
   }
 }
@@ -128,12 +130,14 @@ function throwIfBusy(error: unknown): void {
   if (error instanceof BusyError) throw error
 }
 
-const awarenessRetryMs = 1000
+const reportRetryMs = 1000
 
-/** One POST at a time; meanwhile only the newest report of each window and channel waits. */
-function createAwarenessUplink(http: Http, query: URLSearchParams, ending: AbortSignal) {
-  const path = `/awareness?${pick(query, 'window', 'key', 'opening')}`
-  const waiting = new Map<string, AwarenessReport>()
+/**
+ * For what holds until it is said anew. One POST at a time, so that no older report arrives last;
+ * meanwhile only the newest of each place waits. Repeated until it is answered.
+ */
+function createReports(http: Http, ending: AbortSignal) {
+  const waiting = new Map<string, { readonly path: string; readonly content: object }>()
   let isBusy = false
 
   async function sendAll(): Promise<void> {
@@ -142,19 +146,19 @@ function createAwarenessUplink(http: Http, query: URLSearchParams, ending: Abort
     for (const [place, report] of waiting) {
       waiting.delete(place)
       try {
-        await http.post(path, report)
+        await http.post(report.path, report.content)
       } catch (error) {
         if (ending.aborted) return
         if (asSendingError(error) instanceof RefusedError) continue
         if (!waiting.has(place)) waiting.set(place, report)
-        await new Promise((resolve) => setTimeout(resolve, awarenessRetryMs))
+        await new Promise((resolve) => setTimeout(resolve, reportRetryMs))
       }
     }
     isBusy = false
   }
 
-  return (report: AwarenessReport) => {
-    waiting.set(`${report.window} ${report.channel}`, report)
+  return (place: string, path: string, content: object) => {
+    waiting.set(place, { path, content })
     if (!isBusy) void sendAll()
   }
 }

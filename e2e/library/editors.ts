@@ -322,14 +322,17 @@ export async function play(t: TestContext, { mode, seed, seconds, editor, ...gam
   // In turn, since an editor may begin an empty document with a paragraph.
   const writers = [await open(0), await open(1)] as const
   const endAt = performance.now() + seconds * 1000
+  const kills = Math.max(1, Math.round(seconds / killEachSeconds))
+  // A busy machine may not get to them in time.
+  const isOver = () => performance.now() >= endAt && server.kills >= kills
   const write = async (writer: Writer) => {
-    for (let steps = 1; performance.now() < endAt; steps += 1) {
+    for (let steps = 1; !isOver(); steps += 1) {
       await writer.step()
       if (steps % stepsBetweenChecks === 0) await checkSaved(server, writer)
     }
   }
   const [cuts] = await Promise.all([
-    disturb(server, writers, { seed, seconds, endAt }),
+    disturb(server, writers, { seed, seconds, endAt, kills, isOver }),
     ...writers.map(write),
   ])
   for (const writer of writers) await writer.reconnect()
@@ -352,17 +355,26 @@ export async function play(t: TestContext, { mode, seed, seconds, editor, ...gam
 async function disturb(
   server: KilledServer,
   writers: readonly Writer[],
-  { seed, seconds, endAt }: Pick<Game, 'seed' | 'seconds'> & { readonly endAt: number },
+  {
+    seed,
+    seconds,
+    endAt,
+    kills,
+    isOver,
+  }: Pick<Game, 'seed' | 'seconds'> & {
+    readonly endAt: number
+    readonly kills: number
+    readonly isOver: () => boolean
+  },
 ): Promise<number> {
   const random = createSeededRandom(seed - 1)
   const pause = () => delay(random() * Math.min(mostPauseMs, seconds * 200))
-  const kills = Math.max(1, Math.round(seconds / killEachSeconds))
   const isTimeToKill = () => {
     const left = (endAt - performance.now()) / seconds / 1000
     return left < (kills - server.kills - 0.5) / kills
   }
   let cuts = 0
-  for (; performance.now() < endAt; await pause()) {
+  for (; !isOver(); await pause()) {
     if (isTimeToKill()) {
       await server.kill()
       await pause()

@@ -1,0 +1,84 @@
+// The POST uplink: reports that hold until they are said anew.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { mode } from '../testing.ts'
+import { createPostUplink } from './http.ts'
+import type { Reply } from './send.ts'
+
+interface Asked {
+  readonly path: string
+  readonly body: string | null
+  readonly answer: (status?: number) => Promise<void>
+  readonly fail: () => Promise<void>
+}
+
+function openUplink() {
+  const asked: Asked[] = []
+  const query = new URLSearchParams({ window: 'w1', key: 'k1', opening: '1' })
+  const opening = {
+    base: 'https://server',
+    mode: mode('polling/1.1'),
+    query,
+    onFrame: () => undefined,
+    onClose: () => undefined,
+  }
+  const uplink = createPostUplink(opening, {
+    send(_method, address, body) {
+      const { promise, resolve, reject } = Promise.withResolvers<Reply>()
+      asked.push({
+        path: new URL(address).pathname,
+        body,
+        async answer(status = 200) {
+          resolve({ status, text: '', receivedAt: 0 })
+          await turn()
+        },
+        async fail() {
+          reject(new Error('There is no response.'))
+          await turn()
+        },
+      })
+      return promise
+    },
+  })
+  return { uplink, asked, bodies: () => asked.map(({ body }) => JSON.parse(body ?? 'null')) }
+}
+
+test('a number of windows never overtakes an older one, and of those that wait only the newest is sent', async () => {
+  const { uplink, asked, bodies } = openUplink()
+  for (const main of [1, 2, 3]) uplink.beat({ main })
+  assert.deepEqual(bodies(), [{ windows: { main: 1 } }])
+  await asked[0]?.answer()
+  assert.deepEqual(bodies(), [{ windows: { main: 1 } }, { windows: { main: 3 } }])
+  await asked[1]?.answer()
+  assert.equal(asked.length, 2)
+})
+
+test('a number of windows is sent again until it is answered, unless a newer one replaces it', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { uplink, asked, bodies } = openUplink()
+  uplink.beat({ main: 2 })
+  await asked[0]?.fail()
+  t.mock.timers.tick(1000)
+  await turn()
+  assert.deepEqual(bodies(), [{ windows: { main: 2 } }, { windows: { main: 2 } }])
+  uplink.beat({ main: 3 })
+  await asked[1]?.fail()
+  t.mock.timers.tick(1000)
+  await turn()
+  assert.deepEqual(bodies().at(-1), { windows: { main: 3 } })
+  await asked[2]?.answer()
+  assert.equal(asked.length, 3)
+})
+
+test('what the server refuses is not sent again', async () => {
+  const { uplink, asked } = openUplink()
+  uplink.beat({ main: 2 })
+  await asked[0]?.answer(403)
+  uplink.beat({ main: 3 })
+  assert.deepEqual(
+    asked.map(({ path }) => path),
+    ['/heartbeat', '/heartbeat'],
+  )
+})
