@@ -93,7 +93,7 @@ export function createPostUplink(
   const heartbeat = `/heartbeat?${pick(query, 'window', 'key')}`
   const http = new Http(base, ending.signal, usualTimeoutMs, platform)
   const awareness = `/awareness?${pick(query, 'window', 'key', 'opening')}`
-  const report = createReports(http, ending.signal)
+  const report = createReports(ending.signal)
   let last: Promise<Stored> | null = null
 
   async function post(draft: Draft, before: typeof last): Promise<Stored> {
@@ -116,11 +116,8 @@ export function createPostUplink(
       sent.then(free, free)
       return sent
     },
-    beat(windows) {
-      if (windows) report('windows', heartbeat, { windows })
-      else http.post(heartbeat).catch(() => undefined)
-    },
-    sendAwareness: (shown) => report(`${shown.window} ${shown.channel}`, awareness, shown),
+    beat: (windows) => report('heartbeat', () => http.post(heartbeat, windows && { windows })),
+    sendAwareness: (shown) => report(`${shown.window} ${shown.channel}`, () => http.post(awareness, shown)),
     close: () => ending.abort(),
   }
 }
@@ -133,32 +130,32 @@ function throwIfBusy(error: unknown): void {
 const reportRetryMs = 1000
 
 /**
- * For what holds until it is said anew. One POST at a time, so that no older report arrives last;
+ * For what holds until it is said anew, by `place`. One POST at a time, so that no older report arrives last;
  * meanwhile only the newest of each place waits. Repeated until it is answered.
  */
-function createReports(http: Http, ending: AbortSignal) {
-  const waiting = new Map<string, { readonly path: string; readonly content: object }>()
+function createReports(ending: AbortSignal) {
+  const waiting = new Map<string, () => Promise<unknown>>()
   let isBusy = false
 
   async function sendAll(): Promise<void> {
     isBusy = true
     // Also those that are added meanwhile.
-    for (const [place, report] of waiting) {
+    for (const [place, send] of waiting) {
       waiting.delete(place)
       try {
-        await http.post(report.path, report.content)
+        await send()
       } catch (error) {
         if (ending.aborted) return
         if (asSendingError(error) instanceof RefusedError) continue
-        if (!waiting.has(place)) waiting.set(place, report)
+        if (!waiting.has(place)) waiting.set(place, send)
         await new Promise((resolve) => setTimeout(resolve, reportRetryMs))
       }
     }
     isBusy = false
   }
 
-  return (place: string, path: string, content: object) => {
-    waiting.set(place, { path, content })
+  return (place: string, send: () => Promise<unknown>) => {
+    waiting.set(place, send)
     if (!isBusy) void sendAll()
   }
 }

@@ -208,8 +208,8 @@ test('the lab in an empty folder: a running server beside an adapter, the doctor
     await readFile(join(app, 'report/summary.json'), 'utf8'),
   ) as Summary
   assert.deepEqual(Object.fromEntries(modes.map(({ mode, n }) => [mode, n])), {
-    'sse/2': 6,
-    'better-sse:sse/2': 6,
+    'sse/2': 3,
+    'better-sse:sse/2': 3,
   })
   assert.match(command, /^npx @crosswind\/lab keystrokes --server /)
   assert.equal(environment.commit, commitNow())
