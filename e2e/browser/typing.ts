@@ -12,6 +12,7 @@ import {
   type FollowedClock,
   followClock,
 } from '../lab/clock.ts'
+import { watchForStandstill } from '../lab/standstill.ts'
 import { type Browser, type BrowserWindow, until } from './browser.ts'
 
 const clockTicks = 20
@@ -155,7 +156,7 @@ export async function warmUp(
 
 /**
  * Types on a fixed schedule: a slow key does not delay the next. Resolves to the windows' stamp
- * counts at the start.
+ * counts at the start. Rejects with `Standstill` if the machine stood still.
  */
 export async function typeKeys(
   windows: readonly RecordingWindow[],
@@ -167,11 +168,13 @@ export async function typeKeys(
   const counts = await Promise.all(windows.map((window) => window.run(countStamps)))
   const typist = first(windows)
   const start = performance.now()
+  const stepped = watchForStandstill()
   for (const [place, key] of keys.entries()) {
     signal?.throwIfAborted()
     const earlyMs = start + place * intervalMs - performance.now()
     if (earlyMs > 0) await delay(earlyMs)
     await typist.key(key)
+    stepped()
     onKey(place + 1)
   }
   return { sent: counts[0]?.sent ?? 0, received: counts.map(({ received }) => received) }

@@ -7,8 +7,17 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import { temporaryFolder } from '../../server/folder-testing.ts'
-import { defineExperiment, helpOf, Lab, readOptions, runExperiment, turnsOf } from './experiment.ts'
+import {
+  defineExperiment,
+  experimentFiles,
+  helpOf,
+  Lab,
+  readOptions,
+  runExperiment,
+  turnsOf,
+} from './experiment.ts'
 import { flag, whole } from './flags.ts'
+import { Standstill } from './standstill.ts'
 
 const dice = defineExperiment({
   name: 'dice',
@@ -115,6 +124,29 @@ test('if a later session fails, the report has the earlier ones and the reason, 
     await readFile(join(out, 'report.md'), 'utf8'),
     /; ended by a failure after 1 of 2 sessions: The die is lost\.\n/,
   )
+})
+
+test('a session in which the machine stood still is measured again, and the report says so', async (t) => {
+  const lab = new Lab('', t.signal, null, {})
+  let times = 0
+  const thrown = await lab.sessions(2, async (session) => {
+    times += 1
+    if (times === 2) throw new Standstill(20_000)
+    return session
+  })
+  assert.deepEqual([thrown, times], [[1, 2], 3])
+  const known = lab.circumstances({ browser: 'none', server: 'none', parameters: {} })
+  assert.deepEqual([known.standstills, known.stopped], [1, undefined])
+  const files = experimentFiles(dice, { sections: [] }, { ...known, finding: '' })
+  assert.match(files['report.md'] ?? '', /The machine stood still in 1 session, which was measured again\./)
+})
+
+test('a machine that keeps standing still ends the run', async (t) => {
+  const lab = new Lab('', t.signal, null, {})
+  const session = async () => {
+    throw new Standstill(20_000)
+  }
+  await assert.rejects(lab.sessions(2, session), Standstill)
 })
 
 test('after a session that failed no other is measured', async (t) => {

@@ -11,6 +11,7 @@ import {
   packetsSection,
   runAgainSection,
   type Section,
+  several,
   type Table,
   tableText,
 } from '../report/section.ts'
@@ -25,6 +26,7 @@ import {
   loadNow,
   type Network,
 } from './run-environment.ts'
+import { Standstill } from './standstill.ts'
 import { Progress } from './terminal-output.ts'
 
 /** Content of summary.json. */
@@ -158,6 +160,9 @@ export function helpOf({
 export const paragraph = (words: string) =>
   `  ${wrapped(words.replaceAll(/\s+/g, ' ').trim(), 98).join('\n  ')}`
 
+/** Sessions that are measured again. */
+const mostStandstills = 3
+
 interface Given<Options> {
   readonly options: Options
   readonly from?: string | undefined
@@ -203,6 +208,7 @@ export class Lab {
   /** Sessions over all calls of `sessions`. */
   #planned = 0
   #whole = 0
+  #standstills = 0
   #stopped: { readonly failure?: string } | null = null
 
   constructor(command: string, signal: AbortSignal, folder: string | null, plan: Plan) {
@@ -246,7 +252,7 @@ export class Lab {
   /**
    * Runs sessions one after the other, each closing what it opened; then more of them while
    * `goesOn`. Says how long they will take. On abort, and if one fails, resolves to the whole ones;
-   * rejects if there is none.
+   * rejects if there is none. A session in which the machine stood still is measured again.
    */
   async sessions<Session>(
     count: number,
@@ -265,7 +271,11 @@ export class Lab {
     try {
       while (!this.#stopped && (done.length < count || goesOn(done))) {
         this.signal.throwIfAborted()
-        done.push(await closing((opened) => measure(done.length + 1, opened)))
+        const session = await closing((opened) => measure(done.length + 1, opened)).catch((error) =>
+          this.#noteStandstill(error),
+        )
+        if (session === null) continue
+        done.push(session)
         this.#whole += 1
         estimate.sessionDone()
         this.#sayLeft(done.length, count)
@@ -288,6 +298,14 @@ export class Lab {
       this.#estimate = null
     }
     return done
+  }
+
+  /** Null if the session is to be measured again. */
+  #noteStandstill(error: unknown): null {
+    if (!(error instanceof Standstill) || this.#standstills === mostStandstills) throw error
+    this.#standstills += 1
+    this.say(`${error.message} The session is measured again.`)
+    return null
   }
 
   #sayLeft(done: number, count: number): void {
@@ -314,6 +332,7 @@ export class Lab {
       ...(this.#stopped && {
         stopped: { sessions: this.#whole, planned: this.#planned, ...this.#stopped },
       }),
+      ...(this.#standstills > 0 && { standstills: this.#standstills }),
       environment: describeEnvironment({ browser, server, loadBefore: this.#loadBefore }),
     }
   }
@@ -420,7 +439,16 @@ export function experimentFiles(
   summary: Summary,
 ): Readonly<Record<string, string>> {
   const { title = name, subtitle, sections, method = [], runAgain = [], data } = content
-  const { startedAt, environment, finding, remarks = [], network, stopped, analysedBy } = summary
+  const {
+    startedAt,
+    environment,
+    finding,
+    remarks = [],
+    network,
+    stopped,
+    analysedBy,
+    standstills = 0,
+  } = summary
   const networks = network ? [network] : (summary.networks ?? [])
   const lossy = networks.flatMap(({ profile, packets }) => (packets ? [{ name: profile, ...packets }] : []))
   const cut = stopped ? `; ${stopWords(stopped)}` : ''
@@ -437,6 +465,11 @@ export function experimentFiles(
         title: 'How it was measured',
         paragraphs: [
           ...method,
+          ...(standstills === 0
+            ? []
+            : [
+                `The machine stood still in ${several(standstills, 'session')}, which ${standstills === 1 ? 'was' : 'were'} measured again.`,
+              ]),
           ...networkWords(networks),
           ...(isBench && notes !== undefined ? [notes.replaceAll(/\s+/g, ' ')] : []),
           `${isBench ? 'docs/costs.md' : 'docs/measuring.md'} describes the method. ${data === undefined ? 'Every figure is' : 'Every sample is beside this page as CSV, and every figure'} in summary.json; quantiles are of type 7 (Hyndman and Fan, 1996).`,

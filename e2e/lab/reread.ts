@@ -42,6 +42,7 @@ export const circumstances = [
   'finishedAt',
   'environment',
   'stopped',
+  'standstills',
 ] as const
 
 /** A CSV file with a header, as the lab writes it: no cell contains commas or quotes. */

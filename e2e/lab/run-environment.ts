@@ -10,6 +10,8 @@ export interface Circumstances {
   readonly finishedAt: string
   /** Absent if the run had all its sessions; `sessions`: the whole ones. `failure`: what ended it, if it was not Ctrl-C. */
   readonly stopped?: { readonly sessions: number; readonly planned: number; readonly failure?: string }
+  /** Sessions that were measured again because the machine stood still. */
+  readonly standstills?: number
   readonly environment: Environment
   /** The commit that worked out the figures, if it is not the one that measured. */
   readonly analysedBy?: string

@@ -120,14 +120,23 @@ function originOf(host: string, ports: Ports): Readonly<Record<HttpVersion, stri
   return { '2': `${host}:${ports['2']}`, '1.1': `${host}:${ports['1.1']}` }
 }
 
+interface JoinedServer extends MeasuredServer {
+  readonly editor: EditorName
+  /** How long a page of the shared editor gathers keys into one message. */
+  readonly mergeMs: number
+}
+
 /** By the address of its HTTP/2 port. Rejects if no Crosswind server answers. */
-export async function joinServer(address: string): Promise<MeasuredServer & { readonly editor: EditorName }> {
+export async function joinServer(address: string): Promise<JoinedServer> {
   const { protocol, hostname, origin: given } = new URL(address)
-  const { ports, editor } = await getJson<{ ports: Ports; editor: EditorName }>(`${given}/api/settings`)
+  const { ports, editor, mergeMs } = await getJson<
+    { ports: Ports } & Pick<JoinedServer, 'editor' | 'mergeMs'>
+  >(`${given}/api/settings`)
   const origin = originOf(`${protocol}//${hostname}`, ports)
   return {
     origin,
     editor,
+    mergeMs,
     figures: () => getJson<Figures>(`${origin['1.1']}/api/figures`),
     stages: async () => ({}),
     close: async () => undefined,

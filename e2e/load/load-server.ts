@@ -31,7 +31,7 @@ async function startLoadServer(
   opened: AsyncDisposableStack,
   stages = false,
 ) {
-  const { pid, origin, close } = await startServerProcess(program, args, { stages })
+  const { pid, origin, close, errors } = await startServerProcess(program, args, { stages })
   // Keep-alive, or handshakes would be measured too.
   const httpsAgent = new https.Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
   opened.defer(() => {
@@ -46,7 +46,7 @@ async function startLoadServer(
     ...{ client, http, origin: origin[http], polling: defaultConfig.polling },
   }
   return {
-    ...{ pid, origin, target, figures },
+    ...{ pid, origin, target, figures, errors },
     /**
      * Since its start. Read from outside if the system allows it: answering would cost the server
      * as much as some messages.

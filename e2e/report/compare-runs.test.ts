@@ -69,6 +69,27 @@ test('if every mode moved the same way, it is said once; peers show that it was 
   )
 })
 
+test('runs of two machines say so first', () => {
+  const environment = { commit: 'abc', cpu: 'Xeon', cores: 2 }
+  const first = runOf({ 'sse/2': [7, 7.2], 'websocket/1.1': [3, 3.1] }, { environment })
+  const second = runOf(
+    { 'sse/2': [9, 9.2], 'websocket/1.1': [5, 5.1] },
+    { environment: { ...environment, cpu: 'Ryzen', cores: 8 } },
+  )
+  assert.match(
+    compareRuns(first, second).finding,
+    /^Two machines: the first run is of Xeon, 2, the second of Ryzen, 8\. Milliseconds of different machines cannot be compared/,
+  )
+})
+
+test('a run whose means include the typist’s window is not compared with one whose means do not', () => {
+  const [old, recent] = [runOf({ 'sse/2': [7, 7.2] }, { folder: 'old' }), runOf({ 'sse/2': [7, 7.2] })]
+  assert.throws(
+    () => compareRuns(old, { ...recent, echoes: [] }),
+    /^Error: old is of an earlier lab, .*--from old, and compare that\.$/,
+  )
+})
+
 test('runs that do not differ, and runs of one session', () => {
   const five = runOf({ 'sse/2': [7, 7.2, 6.9, 7.1, 7] })
   assert.equal(

@@ -34,6 +34,8 @@ const runSchema = z.object({
       }),
     )
     .min(1),
+  /** Of the window that types; before it had a list of its own, it was among the others. */
+  echoes: z.array(z.unknown()).optional(),
 })
 
 export type ComparedRun = z.output<typeof runSchema> & { readonly folder: string }
@@ -91,6 +93,11 @@ export function compareRuns(before: ComparedRun, after: ComparedRun) {
     throw new Error(
       `${before.folder} is a run of ${before.scenario}, ${after.folder} of ${after.scenario}; compare two of one scenario.`,
     )
+  const pooled = [before, after].filter(({ scenario, echoes }) => scenario === 'keystrokes' && !echoes)
+  if (pooled.length === 1)
+    throw new Error(
+      `${pooled[0]?.folder} is of an earlier lab, whose means include the typist’s own window: work it out again by npm run lab -- keystrokes --from ${pooled[0]?.folder}, and compare that.`,
+    )
   const modes = compareModes(before, after)
   if (modes.length === 0) throw new Error('The two runs have no mode in common.')
   const onlyIn = (one: ComparedRun, other: ComparedRun) =>
@@ -106,8 +113,21 @@ export function compareRuns(before: ComparedRun, after: ComparedRun) {
       ...changed(before.environment, after.environment),
       ...changed(before.parameters, after.parameters),
     ],
-    finding: findingOf(modes),
+    finding: findingOf(modes, machineWords(before, after)),
   }
+}
+
+/** What identifies a machine in `environment`. */
+const ofMachine = ['machine', 'cpu', 'cores', 'memoryBytes', 'os'] as const
+
+/** Empty for the same machine. */
+function machineWords(before: ComparedRun, after: ComparedRun): string {
+  const different = ofMachine.filter((name) => before.environment[name] !== after.environment[name])
+  if (different.length === 0) return ''
+  const [first, second] = [before, after].map(({ environment }) =>
+    different.map((name) => String(environment[name] ?? 'unknown')).join(', '),
+  )
+  return `Two machines: the first run is of ${first}, the second of ${second}. Milliseconds of different machines cannot be compared; what follows is of the machines as much as of the software. `
 }
 
 export type Comparison = ReturnType<typeof compareRuns>
@@ -129,7 +149,11 @@ function changed(before: Readonly<Record<string, unknown>>, after: Readonly<Reco
     .map((name) => ({ name, before: String(before[name] ?? '–'), after: String(after[name] ?? '–') }))
 }
 
-function findingOf(modes: readonly ComparedMode[]): string {
+function findingOf(modes: readonly ComparedMode[], machines: string): string {
+  return `${machines}${differencesWords(modes)}`
+}
+
+function differencesWords(modes: readonly ComparedMode[]): string {
   const words = (verdict: string) =>
     modes
       .filter((one) => one.verdict === verdict)

@@ -2,13 +2,18 @@
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../server/folder-testing.ts'
 import { Estimate } from '../lab/estimate.ts'
 import { type Experiment, readOptions } from '../lab/experiment.ts'
 import { capacity } from '../scenarios/capacity.ts'
+import type { Summary as CapacitySummary } from '../scenarios/capacity-summary.ts'
 import { keystrokes } from '../scenarios/keystrokes.ts'
+import type { Summary as KeystrokesSummary } from '../scenarios/keystrokes-report.ts'
 import { pubsub } from '../scenarios/pubsub.ts'
+import type { Summary as PubsubSummary } from '../scenarios/pubsub-report.ts'
 import { windcomm } from '../scenarios/windcomm.ts'
 import { papers, sideOf } from './papers.ts'
 import { judge, pageOf, readReproduction } from './reproduce.ts'
@@ -40,6 +45,80 @@ test('an interval within the band agrees, one outside differs, one across its en
   assert.deepEqual(sides, ['within', 'below', 'above', null, null])
   assert.equal(sideOf(claim, { value: 3.31, interval: null }), 'above')
   assert.equal(sideOf({ given: [1, Infinity], margin: 0 }, { value: 0.99, interval: null }), 'below')
+})
+
+/** Of a run of the paper's own, changed. */
+async function folderWith(t: TestContext, change: (summary: KeystrokesSummary) => void): Promise<string> {
+  const parent = temporaryFolder(t)
+  const summary = JSON.parse(text('reports/reference-keystrokes-2021/summary.json'))
+  change(summary)
+  await mkdir(join(parent, 'keystrokes-2021'))
+  await writeFile(join(parent, 'keystrokes-2021/summary.json'), JSON.stringify(summary))
+  return parent
+}
+
+const [thesis = assert.fail('There is no paper.')] = papers
+
+for (const [name, value, words] of [
+  ['editors', 'shared', 'editors shared in place of mirror'],
+  ['windows', 3, 'windows 3 in place of 5'],
+] as const)
+  test(`a run with ${words} is refused: it is another experiment`, async (t) => {
+    const parent = await folderWith(t, ({ parameters }) => Object.assign(parameters, { [name]: value }))
+    await assert.rejects(
+      readReproduction(thesis, parent),
+      new RegExp(
+        `keystrokes-2021 is not the paper’s experiment: it has ${words}\\. Measure that with: npm run lab`,
+      ),
+    )
+  })
+
+test('what a run had otherwise than the paper stands beside each of its figures', async (t) => {
+  const parent = await folderWith(t, ({ parameters }) => Object.assign(parameters, { keys: 30 }))
+  const page = pageOf([await readReproduction(thesis, parent)], join(parent, 'results.md'))
+  assert.equal(page.match(/ ms; 30 keys in place of 200\)/g)?.length, 3)
+  assert.doesNotMatch(text('docs/results.md'), /keys in place of/)
+})
+
+test('a maximum that the run did not reach decides nothing', () => {
+  const [capacityRun] = reproduced.flatMap(({ runs }) => runs.filter(({ run }) => run.name === 'capacity'))
+  assert.ok(capacityRun)
+  const claim = capacityRun.run.claims.find(({ what }) => what === 'Connections that one server carried')
+  assert.ok(claim)
+  const most = (change: object) => {
+    const summary = structuredClone(capacityRun.summary) as never as CapacitySummary
+    Object.assign(summary.ramps.find(({ experiment }) => experiment === 'most') ?? {}, change)
+    return judge(claim, summary as never)
+  }
+  for (const [change, value, verdict] of [
+    [{ planned: 25_000, opened: 25_000, dropped: 0, failed: 0, sessions: 1 }, 25_000, 'undecided'],
+    [{ planned: 30_000, opened: 30_000, dropped: 0, failed: 0, sessions: 1 }, 30_000, 'differs'],
+    [{ planned: 60_000, opened: 53_000, dropped: 1000, failed: 7000, sessions: 2 }, 26_000, 'agrees'],
+  ] as const) {
+    const found = most(change)
+    assert.deepEqual([found.verdict, 'value' in found && found.value], [verdict, value])
+  }
+})
+
+test('a hypothesis agrees if both tests accept it, or neither does', () => {
+  const run = reproduced.flatMap(({ runs }) => runs.filter(({ run }) => run.name === 'pubsub'))[0]
+  assert.ok(run)
+  const verdicts = (change: (group: PubsubSummary['groups'][number]) => object) => {
+    const summary = structuredClone(run.summary) as never as PubsubSummary
+    const groups = summary.groups.map((group) => ({ ...group, ...change(group) }))
+    return run.run.claims
+      .filter(({ what }) => what.startsWith('H1'))
+      .map((claim) => judge(claim, { ...summary, groups } as never).verdict)
+  }
+  const [agrees, differs] = ['agrees', 'differs']
+  assert.deepEqual(
+    verdicts(() => ({})),
+    [agrees, agrees, agrees, agrees, differs, differs],
+  )
+  const lostWithout = verdicts(({ broker, lostEach }) =>
+    broker === 'none' ? { lost: 500 } : { lostEach: { ...lostEach, p: 0.001 } },
+  )
+  assert.deepEqual(lostWithout, [differs, differs, differs, differs, agrees, agrees])
 })
 
 /** Each reason that the reports give, and a change of the run after which it is not true. */

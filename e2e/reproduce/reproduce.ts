@@ -11,9 +11,18 @@ import type { Circumstances } from '../lab/run-environment.ts'
 import { reportFolder, requireFree, tableMarkdown } from '../report/render.ts'
 import { figure, interval, moment, nothing, table, tableText, text } from '../report/section.ts'
 import { ratioWithin } from '../scenarios/windcomm-summary.ts'
-import { bandOf, type Claim, type Paper, type PaperRun, papers, sideOf } from './papers.ts'
+import {
+  bandOf,
+  type Claim,
+  type FigureClaim,
+  type HypothesisClaim,
+  type Paper,
+  type PaperRun,
+  papers,
+  sideOf,
+} from './papers.ts'
 
-const rule = `A figure agrees if its whole interval here lies within ${100 * ratioWithin} % of the paper’s figure, or of the range of the paper’s tests. It differs if the whole interval lies outside, and is undecided otherwise; where there is no interval, the figure itself counts. “More”, “less”, “most” and “at least” are taken at their word. A reason is printed only if the run itself shows that it is true.`
+const rule = `A figure agrees if its whole interval here lies within ${100 * ratioWithin} % of the paper’s figure, or of the range of the paper’s tests. It differs if the whole interval lies outside, and is undecided otherwise; where there is no interval, the figure itself counts. “More”, “less”, “most” and “at least” are taken at their word. A hypothesis agrees if the paper’s test accepts it here and there, or in neither. A run counts only if it has the parameters of the paper’s experiment; what else it had otherwise stands beside the figure. A reason is printed only if the run itself shows that it is true.`
 
 const years = papers.map(({ year }) => year)
 
@@ -47,19 +56,45 @@ type Verdict = (typeof verdicts)[number]
 
 /** What a run says about a claim of the paper. */
 export function judge(claim: Claim, summary: Circumstances) {
-  const { what, place, paper, unit = '' } = claim
-  const found = claim.found(summary)
+  const { what, place, paper, because, differs = () => null } = claim
+  const found = 'tested' in claim ? tested(claim, summary) : measured(claim, summary)
   return {
-    ...{ what, place, paper, unit, agreesWithin: bandOf(claim) },
-    ...{ value: found?.value ?? null, interval: found?.interval ?? null, words: found?.words ?? null },
-    ...verdictOf(),
+    what,
+    place,
+    paper,
+    ...found,
+    differs: found.verdict === 'not measured' ? null : differs(summary),
+    because: found.verdict === 'differs' ? because.call(claim, summary) : null,
   }
+}
 
-  function verdictOf(): { readonly verdict: Verdict; readonly because: string | null } {
-    const side = found && sideOf(claim, found)
-    if (side === 'below' || side === 'above') return { verdict: 'differs', because: claim.because(summary) }
-    return { verdict: !found ? 'not measured' : side === null ? 'undecided' : 'agrees', because: null }
+function measured(claim: FigureClaim, summary: Circumstances) {
+  const found = claim.found(summary)
+  const side = found && sideOf(claim, found)
+  const isOutside = side === 'below' || side === 'above'
+  const verdict: Verdict = !found
+    ? 'not measured'
+    : isOutside
+      ? 'differs'
+      : side === null
+        ? 'undecided'
+        : 'agrees'
+  return {
+    unit: claim.unit ?? '',
+    agreesWithin: bandOf(claim),
+    value: found?.value ?? null,
+    interval: found?.interval ?? null,
+    words: found?.words ?? null,
+    verdict,
   }
+}
+
+function tested(claim: HypothesisClaim, summary: Circumstances) {
+  const found = claim.tested(summary)
+  const isSame = found?.isAccepted === claim.isAccepted
+  const verdict: Verdict = !found ? 'not measured' : isSame ? 'agrees' : 'differs'
+  const words = found && `${found.isAccepted ? 'accepted' : 'not accepted'}: ${found.words}`
+  return { unit: '', agreesWithin: null, value: null, interval: null, words, verdict }
 }
 
 type Result = ReturnType<typeof judge>
@@ -82,8 +117,16 @@ async function readRun(run: PaperRun, parent: string) {
     const words = await readFile(join(folder, 'summary.json'), 'utf8').catch(() => null)
     if (words === null) continue
     const summary: RunSummary = JSON.parse(words)
-    if (summary.scenario === run.scenario) return [{ run, folder, summary }]
-    throw new Error(`${folder} is a run of ${summary.scenario}, not of ${run.scenario}.`)
+    if (summary.scenario !== run.scenario)
+      throw new Error(`${folder} is a run of ${summary.scenario}, not of ${run.scenario}.`)
+    for (const [name, asked] of Object.entries(run.asks)) {
+      const here = summary.parameters[name]
+      if (here === asked) continue
+      throw new Error(
+        `${folder} is not the paper’s experiment: it has ${name} ${here ?? 'unknown'} in place of ${asked}. Measure that with: npm run lab -- ${run.scenario} ${run.flags}`,
+      )
+    }
+    return [{ run, folder, summary }]
   }
   return []
 }
@@ -99,20 +142,20 @@ function tableOf({ paper, results }: Reproduced) {
       ? verdict
       : `differs: ${because === null ? 'not explained' : `reason ${reasons.indexOf(because) + 1}`}`
   const rows = results.map((result) => {
-    const { what, place, paper, value, interval: ends, unit, words } = result
+    const { what, place, paper, value, interval: ends, unit, words, differs } = result
     const withUnit = (number: string) => (unit === '' ? number : `${number} ${unit}`)
-    const here = value === null ? nothing : `${withUnit(figure(value))}${words ? ` (${words})` : ''}`
-    return [
-      what,
-      place,
-      paper,
-      here,
-      ends && ends[1] < Infinity ? withUnit(interval(ends)) : nothing,
-      verdictWords(result),
-    ]
+    const notes = [value === null ? null : words, differs].filter(Boolean).join('; ')
+    const figures = value === null ? (words ?? nothing) : withUnit(figure(value))
+    const here = `${figures}${notes && ` (${notes})`}`
+    return [what, place, paper, here, intervalWords(ends, withUnit), verdictWords(result)]
   })
   const columns = ['Figure', 'Where', 'Paper', 'Here', 'Interval', 'Result']
   return table(`Intervals: ${paper.intervals}`, columns.map(text), rows)
+}
+
+function intervalWords(ends: Result['interval'], withUnit: (number: string) => string): string {
+  if (!ends || (ends[0] === 0 && ends[1] === Infinity)) return nothing
+  return ends[1] === Infinity ? `at least ${withUnit(figure(ends[0]))}` : withUnit(interval(ends))
 }
 
 const numberOf = ({ results }: Reproduced, wanted: Verdict) =>
@@ -172,28 +215,34 @@ export function pageOf(all: readonly Reproduced[], path: string): string {
   ].join('\n\n')}\n`
 }
 
-/** True if it was stopped. */
-async function measure(paper: Paper, parent: string, isQuick: boolean): Promise<boolean> {
+/** Resolves to the exit status: 130 if it was stopped, else that of the last run that failed. */
+async function measure(paper: Paper, parent: string, isQuick: boolean): Promise<number> {
   const end = (value: number) => (value === Infinity ? 'more' : figure(value))
   const agreement = table(
     `${paper.citation}: what counts as agreement`,
     ['Figure', 'Paper', 'Agrees within'].map(text),
     paper.runs.flatMap(({ claims }) =>
-      claims.map((claim) => [claim.what, claim.paper, bandOf(claim).map(end).join(' to ')]),
+      claims.map((claim) => [
+        claim.what,
+        claim.paper,
+        'tested' in claim ? 'the same' : bandOf(claim).map(end).join(' to '),
+      ]),
     ),
   )
   const takes = isQuick ? '' : `  All runs of this paper take about ${paper.minutes} minutes.\n`
   console.log(`\n${tableText(agreement)}\n\n${paragraph(rule)}\n\n${takes}`)
+  let status = 0
   for (const run of paper.runs) {
     const words = `${run.scenario} ${run.flags}${isQuick ? ` ${run.quick}` : ''}`
     console.log(`  npm run lab -- ${words}\n`)
     const out = join(parent, run.name)
     const code = await launch(['scripts/run.mjs', 'lab', ...words.split(' '), '--out', out])
-    if (code === 130) return true
+    if (code === 130) return 130
+    status = code || status
     if ((await readRun(run, parent)).length === 0)
       throw new Error(`The run ended with ${code} and no report.`)
   }
-  return false
+  return status
 }
 
 async function run(argv: readonly string[]): Promise<void> {
@@ -205,14 +254,12 @@ async function run(argv: readonly string[]): Promise<void> {
   if (from === undefined) await requireFree(folder)
   const all: Reproduced[] = []
   for (const paper of papers.filter(({ year }) => wanted.includes(year))) {
-    const isStopped = from === undefined && (await measure(paper, folder, quick))
-    if (isStopped) process.exitCode = 130
+    const status = from === undefined ? await measure(paper, folder, quick) : 0
+    process.exitCode = status || process.exitCode
     const reproduced = await readReproduction(paper, folder)
-    const hasFailed = reproduced.runs.some(({ summary }) => summary.stopped?.failure !== undefined)
-    if (from === undefined && hasFailed) process.exitCode ||= 1
     console.log(`\n${textOf(reproduced)}\n`)
     all.push(reproduced)
-    if (isStopped) break
+    if (status === 130) break
   }
   const target = from === undefined ? folder : out
   if (target !== undefined) {

@@ -258,6 +258,8 @@ export interface RampRecord extends RampSetup {
   readonly endMs: number
   readonly server: readonly RampProcess[]
   readonly load: readonly RampProcess[]
+  /** Tail of the server's standard error. */
+  readonly serverErrors: string
 }
 
 export interface RampProcess extends Pick<ProcessRecord, 'name' | 'samples'> {
@@ -294,7 +296,7 @@ export async function measureRamp(
   signal: AbortSignal,
 ): Promise<RampRecord> {
   await using opened = new AsyncDisposableStack()
-  const { target, pid } = await startSubject(setup, opened)
+  const { target, pid, errors } = await startSubject(setup, opened)
   signal.throwIfAborted()
   const loads = Array.from({ length: setup.clients }, () => startLoadProcess(signal, opened))
   // Each is ready once it has answered an order.
@@ -338,6 +340,7 @@ export async function measureRamp(
     receivedBytes: tallies.reduce((sum, tally) => sum + tally.receivedBytes, 0),
     server: records.filter((one) => !isLoad(one)),
     load: records.filter(isLoad),
+    serverErrors: errors(),
   }
 }
 
@@ -411,7 +414,8 @@ async function startSubject(setup: RampSetup, opened: AsyncDisposableStack) {
     ])
     opened.defer(server.kill)
     const place = { http: '1.1', origin: server.origin['1.1'] } as const
-    return { target: { client: subject, ...place, polling: defaultConfig.polling }, pid: server.pid }
+    const target: Target = { client: subject, ...place, polling: defaultConfig.polling }
+    return { target, pid: server.pid, errors: server.errors }
   }
   const { limits } = defaultConfig
   const server = await startMode(requireMode(subject), { windows, perBrowser, rate: 1 }, opened, {
@@ -423,7 +427,7 @@ async function startSubject(setup: RampSetup, opened: AsyncDisposableStack) {
   })
   if (fileBytes > 0) await storeFile(server.origin['2'], fileBytes)
   const target: Target = { ...server.target, fileChannel: fileBytes > 0 ? fileChannel : null }
-  return { target, pid: server.pid }
+  return { target, pid: server.pid, errors: server.errors }
 }
 
 /** One message of that size: what a newly opened page would read. */

@@ -52,10 +52,19 @@ export function report(run: Run, summary: Summary) {
       'ramps.csv': rampsCsv(run.ramps),
       'seconds.csv.gz': secondsCsv(run.ramps),
       'processes.csv.gz': processesCsv(run.ramps),
+      ...(run.ramps.some(({ serverErrors }) => serverErrors !== '') && {
+        'server-errors.txt': serverErrorsOf(run.ramps),
+      }),
     },
     isFailure: summary.failures.length > 0,
   }
 }
+
+const serverErrorsOf = (ramps: Run['ramps']) =>
+  ramps
+    .filter(({ serverErrors }) => serverErrors !== '')
+    .map((ramp) => `${ramp.experiment}: ${variantOf(ramp)}, session ${ramp.session}\n${ramp.serverErrors}`)
+    .join('\n')
 
 const sectionsOf = (run: Run, summary: Summary): readonly Section[] => [
   answersSection(summary),
@@ -212,7 +221,7 @@ function speedUpSections({ speedUps }: Summary): readonly Section[] {
       ],
       paragraphs: [
         'A server’s capacity ends when its busiest process uses a whole core. The speed-up is therefore the busiest process’s CPU per window with one worker over that with n workers, for the same ramp in the same session, from the middle of the ramp on: each process compiles its own code, which a short ramp would count against several. For the same reason these ramps have four times the windows of the others, at four times the rate: with fewer, a worker is idle nearly all the time. It assumes a core for each process; server and clients share the cores of this machine, so the speed-up is computed, not reached. With one worker Crosswind is one process; with more, one further process has the log, which counts like any other; workers accept their connections themselves.',
-        '“Most” is the speed-up that this first process would allow with any number of workers: one worker’s CPU per window over the first process’s. The thesis counts cores, of which a third or half are for load balancers and the store, and concludes with n/2 for n cores; here n is the number of workers.',
+        '“Most” is the speed-up that this first process would allow with any number of workers: one worker’s CPU per window over the first process’s. The thesis concludes with n/2 for n processors without the store, since each of its workers needed a load balancer beside it; here n is the number of workers, which accept their connections themselves.',
       ],
     },
   ]
@@ -380,7 +389,8 @@ const experiments: Readonly<
   },
   workers: {
     title: 'One worker and several',
-    thesis: 'n/2 for n cores: one worker almost a full core, two at most half, three 30 to 50 % (3.7 to 3.9)',
+    thesis:
+      'n/2 for n cores without the store: one worker almost a full core, two at most half, three 30 to 50 % (3.7 to 3.9)',
     here: (_, speedUps) =>
       speedUps
         .filter(({ subject, workers }) => !isPeerSubject(subject) && workers > 1)

@@ -33,13 +33,41 @@ test('a ratio is of server CPU in ramps of one session; the median of the sessio
   assert.equal(comparisons.filter(({ subject }) => subject === 'sse/2').length, 4)
 })
 
-test('CPU is divided by the windows that opened, not those planned', () => {
-  const { comparisons } = summaryOf({
-    flags: [...comparing, '--modes', 'websocket/1.1', '--sessions', '1'],
-    lost: ({ subject, windows }) =>
-      subject === 'engine.io' ? { opened: windows / 2, failed: windows / 2 } : {},
+test('a ramp that lost windows is no sample; the finding names it with the server’s words, and the run fails', () => {
+  const flags = ['--experiments', 'workers', '--workers', '1,3', '--peers', '', '--sessions', '3']
+  const isKilled = ({ workers }: RampSetup, session: number) => workers === 3 && session === 2
+  const cpuMs = (setup: RampSetup, session: number): Readonly<Record<string, number>> =>
+    setup.workers === 1
+      ? { server: 1200 }
+      : { log: 100, 'worker 1': isKilled(setup, session) ? 10 : 600, 'worker 2': 10 }
+  const run = madeCapacityRun({
+    flags,
+    cpuMs,
+    lost: (setup, session) => (isKilled(setup, session) ? { dropped: setup.windows } : {}),
   })
-  assert.equal(comparisons.find(({ peer }) => peer === 'engine.io')?.ratio, 0.5)
+  const summary = analyse(run)
+  assert.deepEqual(
+    summary.speedUps.map(({ speedUps }) => speedUps),
+    [
+      [1, 1, 1],
+      [2, 2],
+    ],
+  )
+  const setup = summary.ramps.find(({ workers }) => workers === 3)
+  assert.equal(setup?.dropped, setup?.windows)
+  assert.equal(setup?.busiestCpuMs.max, setup?.busiestCpuMs.min)
+  assert.match(
+    summary.finding,
+    /^A ramp broke, and is in no figure: workers, WebSocket, 3 workers, session 2; of 3,200 windows 0 failed to open and 3,200 were dropped\. The server’s last words: “worker 3 ended”\. 3 workers carry 2\.00 times/,
+  )
+  const { isFailure, data } = capacity.report(run, summary)
+  assert.equal(isFailure, true)
+  assert.match(
+    data?.['server-errors.txt'] ?? '',
+    /^workers: .*3 workers, session 2\nworker 2 ended\nworker 3 ended/,
+  )
+  const sound = madeCapacityRun({ flags })
+  assert.equal(capacity.report(sound, analyse(sound)).isFailure, false)
 })
 
 test('the speed-up is the busiest process’s, including the first, and shows what the first would allow', () => {

@@ -32,16 +32,32 @@ export type SpeedUp = ReturnType<typeof speedUpsOf>[number]
 
 export function analyse({ seed: _, ramps, ...circumstances }: Run) {
   const figures = ramps.map(figuresOf)
+  const whole = figures.filter(({ ramp }) => !isBroken(ramp))
   const setups = [...Map.groupBy(figures, ({ ramp }) => keyOf(ramp)).values()].map(summariseSetup)
-  const comparisons = comparisonsOf(figures)
-  const speedUps = speedUpsOf(figures)
+  const comparisons = comparisonsOf(whole)
+  const speedUps = speedUpsOf(whole)
+  const broken = ramps.filter(isBroken).map(brokenWords)
   return {
     scenario: 'capacity' as const,
     ...circumstances,
     ...{ clientBounds, ramps: setups, comparisons, speedUps },
-    failures: failuresOf(setups),
-    finding: findingOf(setups, comparisons, speedUps),
+    failures: [...broken, ...failuresOf(setups)],
+    finding: [...broken, findingOf(setups, comparisons, speedUps)].join(' '),
   }
+}
+
+/** Their result is how many windows fail or are dropped. */
+const countsLosses: ReadonlySet<RampRecord['experiment']> = new Set(['switching', 'most'])
+
+/** Lost windows elsewhere: what it cost is no sample of anything. */
+const isBroken = ({ experiment, counts: { failed, dropped } }: RampRecord) =>
+  !countsLosses.has(experiment) && failed + dropped > 0
+
+function brokenWords(ramp: RampRecord): string {
+  const { experiment, session, windows, counts, serverErrors } = ramp
+  const said = serverErrors.trim().split('\n').at(-1)
+  const last = said ? ` The server’s last words: “${said}”.` : ''
+  return `A ramp broke, and is in no figure: ${experiment}, ${variantOf(ramp)}, session ${session}; of ${count(windows)} windows ${count(counts.failed)} failed to open and ${count(counts.dropped)} were dropped.${last}`
 }
 
 /** What distinguishes one setup from another. */
@@ -168,13 +184,14 @@ const spreadNames = [
   ...(['clientCpuMs', 'latenessP99Ms', 'rssBytes', 'pssBytes', 'bytesPerWindow'] as const),
 ]
 
-/** Over the sessions: counts are sums. */
+/** Over the sessions: counts are sums, figures those of the ramps that did not break. */
 function summariseSetup(figures: readonly RampFigures[]) {
   const ramps = figures.map(({ ramp }) => ramp)
+  const whole = figures.filter(({ ramp }) => !isBroken(ramp))
   const [first] = ramps
   if (!first) throw new Error('There is no ramp to summarise.')
   const over = (value: (figures: RampFigures) => number | null) =>
-    middleOf(figures.map((one) => value(one) ?? Number.NaN))
+    middleOf(whole.map((one) => value(one) ?? Number.NaN))
   const { experiment, subject, workers, clients, windows, windowsPerSecond, holdSeconds, ...others } = first
   const { meanPeriodMs, perBrowser, perPage, fileBytes } = others
   const reasons: Record<string, number> = {}
@@ -237,6 +254,13 @@ function comparisonsOf(figures: readonly RampFigures[]) {
 }
 
 /**
+ * “Twice as many processors” for “twice as much computational power”, since a worker needs a load
+ * balancer beside it; the store is not counted (G. L. Muller, 2014, section 3.4). Crosswind's workers
+ * accept their connections themselves, so that each worker is a processor, and the log is the store.
+ */
+export const thesisSpeedUp = (processors: number) => processors / 2
+
+/**
  * Speed-up of n workers over one, in the same session: a server's capacity ends when its busiest
  * process uses a whole core, so the speed-up is that process's CPU per opened window with one
  * worker over that with n, from the middle of the ramp on. The process with the log counts.
@@ -258,7 +282,7 @@ function speedUpsOf(figures: readonly RampFigures[]) {
         return [
           {
             mode: `${subjectLabel(subject)}, ${workers}`,
-            ...{ subject, workers, thesis: workers / 2 },
+            ...{ subject, workers, thesis: thesisSpeedUp(workers) },
             ...namedSpread('speedUp', speedUps),
             speedUps: speedUps.map((value) => significant(value)),
             busiest: of[0]?.busiest.name ?? '',

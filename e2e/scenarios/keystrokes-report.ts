@@ -243,7 +243,7 @@ function sampleSections({ modes, samples, networks }: Run): readonly [Section, S
 /** `sse/2` for `bare:sse/2` and for `sse/2 mirror`: they share a colour. */
 const kindOf = (mode: string) => imitatedBy(mode) ?? withoutVariant(mode)
 
-function bytesSection({ modes, parameters: { editors } }: Summary): Section {
+function bytesSection({ modes, parameters: { editors, mergeMs = 0 } }: Summary): Section {
   const sizes = table(
     'Mean size of a message as JSON, in bytes',
     ['Mode', 'The typist sends', 'Each window receives'],
@@ -252,7 +252,9 @@ function bytesSection({ modes, parameters: { editors } }: Summary): Section {
   const has = (editor: EditorName) => String(editors).includes(editor)
   const sentences = [
     has('shared') &&
-      'The shared editor sends the change of a key at once: its server ran with mergeMs 0, so that one key is one message.',
+      (mergeMs === 0
+        ? 'The shared editor sends the change of a key at once: its server ran with mergeMs 0, so that one key is one message.'
+        : `The server ran with mergeMs ${mergeMs}: the shared editor sends a key that long after it was typed, and the transmission time begins then.`),
     has('mirror') && 'Mirroring sends the whole content at each key.',
     modes.some(({ mode }) => isPeer(mode)) && 'Peers’ pages send the whole content at each key.',
     'Sizes exclude the framing of transport, HTTP and TLS. Over XHR the first is the body of the request; the second also includes the log’s number and time.',
@@ -471,7 +473,7 @@ function summariseMode(run: Run, mode: string) {
 function summariseEcho(all: readonly Sample[], mode: string, pairs: ReturnType<typeof pairsOf>) {
   const samples = echoesIn(all)
   const own = samples.filter((sample) => sample.mode === mode)
-  const baseline = pairs.find((pair) => pair.mode === mode)?.baseline
+  const baseline = pairs.find((pair) => pair.mode === mode && !isPeer(pair.baseline))?.baseline
   const found = baseline === undefined ? undefined : contrast(samples, mode, baseline)
   return {
     mode,

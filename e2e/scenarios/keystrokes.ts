@@ -217,6 +217,8 @@ export const keystrokes = defineExperiment({
     await using opened = new AsyncDisposableStack()
     const participants = await Participants.gather(options, lab, opened)
     lab.say(planWords(options, participants))
+    const { mergeMs } =
+      options.server === undefined ? { mergeMs: ownMergeMs } : await joinServer(options.server)
     const random = createSeededRandom(options.seed)
     let outcome: Until['outcome'] = 'limit'
     const goesOn = (done: readonly Session[]) => {
@@ -276,7 +278,7 @@ export const keystrokes = defineExperiment({
           (participants.reach
             ? 'a process of its own on this machine, over its network address'
             : describePlace(options.profile)),
-        parameters: parametersOf(options, participants),
+        parameters: { ...parametersOf(options, participants), mergeMs },
       })
       return {
         ...circumstances,
@@ -432,6 +434,9 @@ async function openRig(
   return { testbed, systems, warmed, browsers, peers }
 }
 
+/** One key is one message. */
+const ownMergeMs = 0
+
 async function openServer(
   { server, sensor }: Options,
   participants: Participants,
@@ -440,8 +445,7 @@ async function openServer(
   place: number,
 ): Promise<readonly MeasuredServer[]> {
   if (server === undefined) {
-    // One key is one message.
-    const settings = { 'sensor-source': sensor, share: 'none', editor, 'merge-ms': 0 }
+    const settings = { 'sensor-source': sensor, share: 'none', editor, 'merge-ms': ownMergeMs }
     return testbed.startServer(settings, await participants.placeOf(place))
   }
   const joined = await joinServer(server)

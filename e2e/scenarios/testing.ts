@@ -424,7 +424,7 @@ export interface CapacityMaking {
   readonly cpuMs?: (setup: RampSetup, session: number) => Readonly<Record<string, number>>
   /** Share of one core used by each load process. */
   readonly clientShare?: (setup: RampSetup) => number
-  readonly lost?: (setup: RampSetup) => Partial<RampRecord['counts']>
+  readonly lost?: (setup: RampSetup, session: number) => Partial<RampRecord['counts']>
 }
 
 /** Every ramp of the flags, with the given CPU and losses. */
@@ -444,7 +444,7 @@ export function madeCapacityRun({
       const counts = {
         ...{ opened: setup.windows, failed: 0, dropped: 0, due: setup.windows * 4, sent: setup.windows * 4 },
         ...{ answered: setup.windows * 4, missing: 0, repeated: 0 },
-        ...lost(setup),
+        ...lost(setup, session),
       }
       const processOf = (name: string, totalMs: number) => ({
         name,
@@ -475,6 +475,7 @@ export function madeCapacityRun({
         load: Array.from({ length: setup.clients }, (_, client) =>
           processOf(`clients ${client + 1}`, clientShare(setup) * endMs),
         ),
+        serverErrors: counts.dropped > 0 ? 'worker 2 ended\nworker 3 ended\n' : '',
       }
     }),
   )

@@ -42,6 +42,12 @@ interface Timing {
   readonly intervalMs: number
 }
 
+/**
+ * 2ν + Δ, from a poll's response to the arrival of the next request. The paper expects polling “to
+ * deliver the same performance as WebSocket or long polling” while it is less than M (last section).
+ */
+export const pollReturnsMs = ({ oneWayMs, intervalMs }: Timing) => 2 * oneWayMs + intervalMs
+
 /** A long poll is back before the next reading: ν < M/2 ("Polling", last but two paragraphs). */
 export function keepsUp({ oneWayMs, betweenReadingsMs }: Timing): boolean {
   return oneWayMs < betweenReadingsMs / 2

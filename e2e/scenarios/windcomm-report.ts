@@ -6,6 +6,7 @@ import {
   count,
   figure,
   interval,
+  listed,
   lowered,
   nothing,
   packetsSection,
@@ -208,7 +209,8 @@ function tableOneSections({ cells, faster }: WindSummary): readonly Section[] {
   ]
 }
 
-function predictionsSection({ predictions, rateHz, intervalMs }: WindSummary): Section {
+function predictionsSection(summary: WindSummary): Section {
+  const { predictions, rateHz, intervalMs } = summary
   const rows = predictions.flatMap(({ site, methods }) =>
     methods.map(({ method, measuredMs, formulaMs, formulaWorstMs, deviation, ...models }) => ({
       label: cellLabel(site, modeOf[method]),
@@ -252,9 +254,28 @@ function predictionsSection({ predictions, rateHz, intervalMs }: WindSummary): S
     paragraphs: [
       `ν is WebSocket’s mean at the site; M = ${figure(1000 / rateHz)} ms from reading to reading; Δ = ${intervalMs} ms from a response to the next request. Polling: 2ν + Δ/2. Long polling: ν while ν < M/2 = ${figure(500 / rateHz)} ms, beyond that 3ν/2 expected and 2ν at worst.`,
       'Below M/2 a request is usually back before the next reading. Above it, readings wait for requests, and long polling is polling without a pause: 2ν, and 3ν for a reading that has just missed a request.',
+      ...pollingWords(summary),
       `The model sends this run’s readings over the site’s profile without a machine, ${modelRuns} times with different queues and stalls. Differences between its means and the measured ones are due to chance, the machine, the server, TLS and the browser.`,
     ],
   }
+}
+
+/** The paper's condition for polling, where it holds, beside what was measured; empty where it holds nowhere. */
+function pollingWords({ predictions, cells, rateHz, intervalMs }: WindSummary): readonly string[] {
+  const betweenReadingsMs = 1000 / rateHz
+  const found = predictions.flatMap(({ site, pollReturnsMs }) => {
+    const cell = cells.find((one) => one.site === site && one.mode === modeOf.polling)
+    if (pollReturnsMs === null || pollReturnsMs >= betweenReadingsMs || !cell) return []
+    const paper = paperTests(site, 'polling').map(({ ratio }) => ratio)
+    const own = paper.length === 0 ? '' : `, in the paper’s own table ${range(paper)} times`
+    return [
+      `at ${capital(site)} it was ${figure(pollReturnsMs)} ms, and polling took ${figure(cell.ratioToWebsocket)} times WebSocket’s mean${own}`,
+    ]
+  })
+  if (found.length === 0) return []
+  return [
+    `The paper expects polling to do as well as WebSocket while 2ν + Δ < M. That does not follow from its formula, and is not so: M is ${figure(betweenReadingsMs)} ms, Δ ${intervalMs} ms; ${listed(found)}.`,
+  ]
 }
 
 /** For the terminal. */

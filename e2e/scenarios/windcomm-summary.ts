@@ -40,6 +40,7 @@ import {
   paperFormulaError,
   paperLevel,
   paperTests,
+  pollReturnsMs,
   predict,
   span,
 } from './windcomm-paper.ts'
@@ -307,8 +308,10 @@ function predictionOf(run: WindRun, { name, profile }: Site, cells: readonly Cel
     /** The formulas' ν; null without arrivals. */
     oneWayMs,
     limitMs: rounded(betweenReadingsMs / 2),
-    /** ν < M/2, the condition of both formulas. */
+    /** ν < M/2, for the formula of long polling. */
     binds: timing !== null && keepsUp(timing),
+    /** What the paper's condition for polling compares with M; null without arrivals. */
+    pollReturnsMs: timing && rounded(pollReturnsMs(timing)),
     methods: methods
       .filter((method) => run.modes.includes(modeOf[method]))
       .map((method) => {
@@ -447,7 +450,7 @@ export interface Check {
   readonly outcome: Outcome
 }
 
-/** Requests return before the next reading, the paper's condition for polling. */
+/** Where a request returns before the next reading: ν < M/2. */
 const nearSites = ['edmonton', 'lund', 'caracas']
 /** The wider bound: deviation from the paper's range as a share of it, and from its formula. */
 export const ratioWithin = 0.15
