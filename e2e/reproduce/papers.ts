@@ -410,7 +410,7 @@ const connectionsOf =
   (summary: CapacitySummary) => {
     const here = rampsOf(summary, experiment).map(({ windows }) => windows)
     if (here.join() === thesis.join()) return null
-    const words = [here, thesis].map((counts) => listed(counts.map(count)))
+    const words = [here, thesis].map((counts) => listed([...new Set(counts)].map(count)))
     return `${words[0]} connections in place of ${words[1]}`
   }
 
@@ -471,7 +471,7 @@ export const papers: readonly Paper[] = [
     citation:
       'A. Fladvad and A. Khans, “Real-Time Synchronization of Multi-Window Web-Applications”, bachelor’s thesis, Dalarna University, 2021',
     about:
-      'A key is typed in one window; how long does it take to five? The thesis found event streams with POST requests (SSE and XHR) over HTTP/2 about as fast as a WebSocket, and more than twice as fast as over HTTP/1.1.',
+      'A key is typed in one of five windows; how long does it take to the others? The thesis found event streams with POST requests (SSE and XHR) over HTTP/2 about as fast as a WebSocket, and more than twice as fast as over HTTP/1.1.',
     intervals: '95 %, over the sessions',
     minutes: 12,
     runs: [
