@@ -54,9 +54,11 @@ export async function ensureCertificate({
     certFile: join(directory, `${name}.pem`),
     keyFile: join(directory, `${name}.key`),
   })
-  const [authority, leaf] = [files('authority'), files('server')]
+  const authority = files('authority')
+  const leaf = files('server')
   // A certificate for "dev" would need an authority for all of .dev (RFC 5280, 4.2.1.10).
-  const [suffixes, own] = [names.filter(isPublicSuffix), names.filter((name) => !isPublicSuffix(name))]
+  const suffixes = names.filter(isPublicSuffix)
+  const own = names.filter((name) => !isPublicSuffix(name))
   const hosts = [...own, ...addresses]
 
   async function checkLeaf(): Promise<void> {
@@ -108,7 +110,8 @@ export async function ensureCertificate({
  * is missing, unreadable, not PEM, mismatched or expired.
  */
 export async function loadCertificate({ certFile, keyFile }: PairFiles, now: Date): Promise<Pair> {
-  const [cert, key] = [await readPem(certFile), await readPem(keyFile)]
+  const cert = await readPem(certFile)
+  const key = await readPem(keyFile)
   const certificate = parseCertificate(cert, certFile)
   if (!certificate.checkPrivateKey(parseKey(key, keyFile)))
     throw new CertificateError(`${keyFile} is not the key of ${certFile}`)

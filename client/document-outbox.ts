@@ -256,7 +256,8 @@ export class DocumentOutbox extends Outbox<DocumentDraft> {
   /** Accepts drafts that exceeded the bounds, in order, as room becomes available. */
   #takeWithinBounds(): void {
     const { bounds } = this.options
-    let [messages, bytes] = [0, 0]
+    let messages = 0
+    let bytes = 0
     for (const queued of this.unstored()) {
       messages += 1
       bytes += queued.bytes

@@ -109,7 +109,8 @@ test('only one of several windows gets the drafts; if it closes too, the next on
 test('a read-only window leaves the drafts to one that may write', async () => {
   const browser = createBrowser()
   await browser.open('w1').store.write([unstored('w1-1')], [])
-  const [reader, writer] = [browser.open('w2', { mayTake: false }), browser.open('w3')]
+  const reader = browser.open('w2', { mayTake: false })
+  const writer = browser.open('w3')
   for (const { store } of [reader, writer]) await store.look()
   await browser.close('w1')
   assert.deepEqual([idsOf(reader.left), idsOf(writer.left)], [[], [['w1-1']]])

@@ -46,7 +46,11 @@ class KeptOutbox extends DocumentOutbox {
   ) {
     const { window, timers } = options
     const store = new DraftStore({
-      ...{ window, timers, predecessor: null, mayTake: true, channel: null },
+      window,
+      timers,
+      predecessor: null,
+      mayTake: true,
+      channel: null,
       database: openDraftDatabase(() => indexedDB, database),
       news: new BroadcastChannel(database),
       locks: navigator.locks ?? null,

@@ -124,7 +124,8 @@ export class LinkClock {
 
   #report(): void {
     const now = this.#timers.now()
-    const [current, atNext] = [this.#estimate.at(now), this.#estimate.at(now + this.#pauseMs)]
+    const current = this.#estimate.at(now)
+    const atNext = this.#estimate.at(now + this.#pauseMs)
     if (current && atNext) this.#read(combine(current, atNext))
   }
 }

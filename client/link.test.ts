@@ -263,7 +263,8 @@ function openTold() {
   /** One exchange with a server whose clock is `aheadMs` ahead of this window's. */
   function compareClocks(aheadMs: number): void {
     time.advance(250)
-    const [sent, at] = [time.now(), time.now() + aheadMs]
+    const sent = time.now()
+    const at = time.now() + aheadMs
     newest().frame({ type: 'clock', sent, received: at, at }, sent)
   }
 

@@ -227,7 +227,10 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     const connection: Connection = new Connection(
       transports[mode.transport],
       {
-        ...{ base: baseFor(mode.http), mode, query, polling },
+        base: baseFor(mode.http),
+        mode,
+        query,
+        polling,
         onFrame: (frame, receivedAt) => this.#take(connection, frame, receivedAt),
         onClose: (closing) => (connection === this.#probe ? this.#probeFailed() : this.#ended(closing)),
       },

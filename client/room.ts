@@ -128,7 +128,9 @@ export class Feed<Data> implements Room<Data>, Follower {
   readonly #from: string
   readonly #channel: Following
   readonly #listeners: { readonly [Event in keyof RoomEvents<Data>]: Set<RoomEvents<Data>[Event]> } = {
-    ...{ message: new Set(), gap: new Set(), error: new Set() },
+    message: new Set(),
+    gap: new Set(),
+    error: new Set(),
   }
   readonly #loops = new Set<() => void>()
   refusal?: unknown

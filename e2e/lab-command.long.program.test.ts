@@ -53,7 +53,8 @@ for (const [flags, sentence] of [
 
 test('figures are written to a file, and those out of bounds set the exit status', async (t) => {
   const folder = temporaryFolder(t)
-  const [json, budget] = [join(folder, 'figures.json'), join(folder, 'budget.json')]
+  const json = join(folder, 'figures.json')
+  const budget = join(folder, 'budget.json')
   const { code, said } = await end(t, 'frames', ...few, '--json', json)
   assert.equal(code, 0, said)
   const { scenario, command, rows } = JSON.parse(await readFile(json, 'utf8'))

@@ -57,7 +57,8 @@ async function folderWith(t, ...programs) {
 
 test('the hash depends on names and contents', async (t) => {
   const folder = relative(root, await folderWith(t, 'a', 'b'))
-  const [a, b] = [join(folder, 'a'), join(folder, 'b')]
+  const a = join(folder, 'a')
+  const b = join(folder, 'b')
   const first = hashOf([a, b])
   assert.equal(hashOf([a, b]), first)
   assert.notEqual(hashOf([a]), first)
@@ -109,7 +110,8 @@ test(
   'Firefox needs no driver; a variable takes precedence over PATH, and Debian’s name over others',
   posixOnly,
   async (t) => {
-    const [debian, other] = [await folderWith(t, 'firefox', 'firefox-esr'), await folderWith(t, 'firefox')]
+    const debian = await folderWith(t, 'firefox', 'firefox-esr')
+    const other = await folderWith(t, 'firefox')
     assert.deepEqual(findPrograms('firefox', {}, [other, debian]), {
       CROSSWIND_FIREFOX: join(debian, 'firefox-esr'),
     })

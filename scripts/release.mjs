@@ -84,7 +84,8 @@ function writeVersion(version, print) {
   if (!/^\d+\.\d+\.\d+(-[\w.-]+)?$/.test(version))
     throw new StepFailure(`"${version}" is not a version; write one like 1.2.3.`)
   for (const path of versionedFiles()) {
-    const [before, after] = [read(path), withVersion(read(path), version)]
+    const before = read(path)
+    const after = withVersion(read(path), version)
     if (after === before) continue
     writeFileSync(join(root, path), after)
     print(`  ${path}`)

@@ -11,7 +11,8 @@ import { emptyFolder, noon } from './security/testing.ts'
 
 async function openFolder(context: TestContext) {
   const folder = await emptyFolder(context)
-  const [data, copy] = [join(folder, 'data'), join(folder, 'copy')]
+  const data = join(folder, 'data')
+  const copy = join(folder, 'copy')
   const losses: string[] = []
   const open = () =>
     openSqliteLog({ ...given, file: join(data, 'log.db'), onLoss: (sentence) => losses.push(sentence) })

@@ -37,7 +37,8 @@ export async function backup({ argv, env, cwd }: ConfigSources): Promise<string>
   const { own, settings } = readFlags(argv, { to: folder })
   if (own.to === undefined) throw new ConfigError('--to is missing: name a new folder for the copy.')
   const config = await loadConfig({ argv: settings, env, cwd })
-  const [from, to] = [resolve(cwd, config.dataFolder), resolve(cwd, own.to)]
+  const from = resolve(cwd, config.dataFolder)
+  const to = resolve(cwd, own.to)
   if (existsSync(to) && readdirSync(to).length > 0)
     throw new ConfigError(`--to is ${to}, which is not empty; name a new folder.`)
   mkdirSync(to, { recursive: true, mode: 0o700 })
@@ -53,7 +54,8 @@ export async function backup({ argv, env, cwd }: ConfigSources): Promise<string>
 function copyAll(from: string, to: string): string[] {
   try {
     return filesIn(from).map((name) => {
-      const [file, copy] = [join(from, name), join(to, name)]
+      const file = join(from, name)
+      const copy = join(to, name)
       const head = name.endsWith('.db') ? copyLogFile(file, copy) : copyFileSync(file, copy)
       return name === logName ? `${name} up to message ${head}` : name
     })
@@ -71,7 +73,8 @@ export async function restore({ argv, env, cwd }: ConfigSources, now: number): P
   const { own, settings } = readFlags(argv, { from: folder })
   if (own.from === undefined) throw new ConfigError('--from is missing: name the folder of the copy.')
   const config = await loadConfig({ argv: settings, env, cwd })
-  const [from, to] = [resolve(cwd, own.from), resolve(cwd, config.dataFolder)]
+  const from = resolve(cwd, own.from)
+  const to = resolve(cwd, config.dataFolder)
   if (!existsSync(join(from, logName)))
     throw new ConfigError(
       `--from is ${from}, which has no ${logName}; name a folder that npm run backup made.`,
@@ -79,7 +82,8 @@ export async function restore({ argv, env, cwd }: ConfigSources, now: number): P
   mkdirSync(to, { recursive: true, mode: 0o700 })
   if (isLocked(join(to, logName)))
     throw new Error(`A server has the log in ${to} open: stop it, restore, and start it again.`)
-  const [staged, former] = [join(to, 'restoring'), join(to, `before-${stamp(now)}`)]
+  const staged = join(to, 'restoring')
+  const former = join(to, `before-${stamp(now)}`)
   try {
     mkdirSync(staged, { mode: 0o700 })
     for (const name of filesIn(from)) copyFileSync(join(from, name), join(staged, name))

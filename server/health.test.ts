@@ -20,7 +20,11 @@ function createHealth() {
     onCutOff: (sentence) => sentAway.push(sentence),
   })
   return {
-    ...{ time, health, said, changes, sentAway },
+    time,
+    health,
+    said,
+    changes,
+    sentAway,
     fail(reason: string, isCutOff = false) {
       outage = { reason, isCutOff, since: outage?.since ?? time.now() }
     },

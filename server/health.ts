@@ -86,7 +86,8 @@ export class Health {
 
   #look(): void {
     const { timers, print, onChanged, onCutOff } = this.#parts
-    const [known, found] = [this.#known, this.outage()]
+    const known = this.#known
+    const found = this.outage()
     this.#known = found
     if (found?.reason !== known?.reason) {
       if (!known) this.#count += 1

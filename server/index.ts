@@ -195,7 +195,8 @@ export async function createCrosswind(options: CrosswindOptions) {
 function gateOf({ authorize, secret }: CrosswindOptions): TicketGate | null {
   if (authorize === 'everyone') return null
   return new TicketGate({
-    ...{ authorize, now: processTimers.now },
+    authorize,
+    now: processTimers.now,
     secret: secret ?? randomBytes(32).toString('base64url'),
   })
 }
@@ -230,7 +231,8 @@ async function serve(
   { settings, connections, channels, gate, yjs, signal }: Lasting,
 ) {
   const { heartbeatMs, allowedOrigins, polling } = settings
-  const [timers, random] = [processTimers, Math.random]
+  const timers = processTimers
+  const random = Math.random
   const isFile = storage !== 'memory' && storage.kind !== 'nats'
   if (isFile) mkdirSync(storage.folder, { recursive: true })
   const documents = yjs?.openDocuments({
@@ -241,7 +243,11 @@ async function serve(
     { ...settings, storage: isFile ? 'sqlite' : 'memory' },
     {
       ...(documents && { folds: documents.folds }),
-      ...{ now: timers.now, random, onFailure, signal, hasProbes: false },
+      now: timers.now,
+      random,
+      onFailure,
+      signal,
+      hasProbes: false,
       dataFolder: isFile ? storage.folder : '',
       guard: (log) => storingOnce(documents?.guard(log) ?? log),
       keepOn: channels.keepOn,
@@ -254,24 +260,41 @@ async function serve(
     maxMessageBytes: Math.min(settings.limits.maxMessageBytes, mostBytes),
   }
   const health = new Health({
-    ...{ timers, outage, print: (code, sentence) => output.say(code, sentence) },
+    timers,
+    outage,
+    print: (code, sentence) => output.say(code, sentence),
     onCutOff: (sentence) => hub.sendAway(sentence),
   })
   const log = health.guard(opened.log)
   const hub = new Hub({
-    ...{ log, bus: opened.bus, timers, random, onFailure, mayLead: true, meter: silentMeter },
+    log,
+    bus: opened.bus,
+    timers,
+    random,
+    onFailure,
+    mayLead: true,
+    meter: silentMeter,
     refusal: () => health.refusal(),
     settings: { ...limits, heartbeatMs },
   })
   const origins = { ports: () => [], allowedOrigins }
   const app = createApp({
-    ...{ hub, timers, heartbeatMs, holdMs: polling.holdMs, limits },
-    ...{ admission: channels, access: gate ?? { grantFor: async () => openGrant }, origins },
+    hub,
+    timers,
+    heartbeatMs,
+    holdMs: polling.holdMs,
+    limits,
+    admission: channels,
+    access: gate ?? { grantFor: async () => openGrant },
+    origins,
     mount: (mounting) => mountRoutes(mounting, { log, gate, channels }),
   })
   const parts = { app, connections, settings: limits, origins }
   return {
-    ...{ log, hub, lost, documents },
+    log,
+    hub,
+    lost,
+    documents,
     takers: {
       takeRequest: requestTaker(parts),
       takeUpgrade: upgradeTaker(parts),

@@ -116,7 +116,8 @@ type Line = Readonly<Record<string, unknown>>
 function startJson(flags: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const args = ['server/main.ts', '--data-folder', folder, ...flags]
   const child = spawn(process.execPath, args, {
-    ...{ cwd: root, env: { ...process.env, ...env } },
+    cwd: root,
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const lines: Line[] = []

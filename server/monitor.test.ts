@@ -7,8 +7,12 @@ import { createManualTime } from './wire/testing.ts'
 import type { Siblings } from './workers/workers.ts'
 
 const windowOf = (mode: string, backlogBytes = 0) => ({
-  ...{ id: 'w1', channels: ['main'], mode, backlogBytes },
-  ...{ droppedReadings: 0, heardAt: null },
+  id: 'w1',
+  channels: ['main'],
+  mode,
+  backlogBytes,
+  droppedReadings: 0,
+  heardAt: null,
 })
 
 const isWell = { outage: () => null, outages: () => 0, whyUnready: () => null }
@@ -24,7 +28,8 @@ function createMonitor(time = createManualTime(), siblings?: Siblings) {
     threads: [
       { quarantined: 2, failed: 2, durations: new Map([['join', { count: 4, ms: 500 }]]) },
       {
-        ...{ quarantined: 0, failed: 1 },
+        quarantined: 0,
+        failed: 1,
         durations: new Map([
           ['join', { count: 1, ms: 500 }],
           ['linesFrom', { count: 3, ms: 250 }],
@@ -118,7 +123,8 @@ function createServer(names: readonly string[], deaf: readonly string[] = []) {
   const monitors = names.map((name) => {
     const siblings: Siblings = {
       sharing: null,
-      ...{ name, count: names.length },
+      name,
+      count: names.length,
       post(note) {
         const words = JSON.stringify(note)
         for (const [other, take] of followers)

@@ -132,7 +132,10 @@ function register(registry: Registry, reads: Reads): void {
     // A gauge has `reset` and `inc` too.
     const Kind = (name.endsWith('_total') ? Counter : Gauge) as typeof Counter
     new Kind({
-      ...{ name, help, registers: [registry], labelNames: label === '' ? [] : [label] },
+      name,
+      help,
+      registers: [registry],
+      labelNames: label === '' ? [] : [label],
       collect() {
         this.reset()
         const samples = read()
@@ -229,7 +232,9 @@ export class Monitor implements Meter {
     const all = [[siblings?.name ?? 'server', own] as const, ...this.#others]
     const processes = all
       .map(([name, { uptimeMs, seconds }]) => ({
-        ...{ name, uptimeMs, seconds: seconds.filter(({ at }) => at > after) },
+        name,
+        uptimeMs,
+        seconds: seconds.filter(({ at }) => at > after),
       }))
       .sort((one, other) => one.name.localeCompare(other.name, 'en', { numeric: true }))
     return { node: process.version, log, processes }
@@ -333,7 +338,8 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
 
   #endSecond(): void {
     const { timers, windows: all, health } = this.#parts
-    const [last, next] = [this.#last, this.#read()]
+    const last = this.#last
+    const next = this.#read()
     if (!last || next.at - this.#lookedAt > lookedAtMs) {
       this.stop()
       return

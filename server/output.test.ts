@@ -61,8 +61,12 @@ test('as JSON a line has time, level, code, message and fields, including a fail
   const { time: at, ...rest } = ended ?? {}
   assert.equal(new Date(String(at)).toISOString(), at)
   assert.deepEqual(rest, {
-    ...{ level: 'error', process: 'worker-2', pid: process.pid, code: 'worker-ended' },
-    ...{ worker: 'worker-1', message: 'A worker ended.' },
+    level: 'error',
+    process: 'worker-2',
+    pid: process.pid,
+    code: 'worker-ended',
+    worker: 'worker-1',
+    message: 'A worker ended.',
   })
   assert.deepEqual([failed?.code, failed?.message], ['request-failed', 'A request failed'])
   assert.match(String(failed?.error), /^Error: a\nb\n {4}at /)

@@ -59,7 +59,8 @@ type Ports = Server['ports']
 /** Extra time, ms, for a part to close. */
 const graceMs = 400
 
-const [timers, random] = [processTimers, Math.random]
+const timers = processTimers
+const random = Math.random
 const onFailure = (code: OutputCode, what: string) => (error: unknown) => output.incident(code, what, error)
 
 /**
@@ -91,7 +92,11 @@ export async function startLog(parts: ServerParts, siblings: Siblings) {
     attach = host?.attach
     const log = { bus: host?.bus, ...opened }
     const server = await ServerProcess.create(parts, {
-      ...{ threads, log, siblings, leads: true, onOutage: host?.tellOutage },
+      threads,
+      log,
+      siblings,
+      leads: true,
+      onOutage: host?.tellOutage,
     })
     return server.lead()
   })
@@ -117,7 +122,8 @@ export async function startWorker(
 /** Selects the ports that a server has had before. */
 export const withPorts = (config: Config, ports: Ports): Config => ({
   ...config,
-  ...{ port: ports['2'], http1Port: ports['1.1'] },
+  port: ports['2'],
+  http1Port: ports['1.1'],
 })
 
 const threadsOf = ({ config }: ServerParts) => openThreads(config.limits, pageTasks)
@@ -194,12 +200,17 @@ class ServerProcess implements Server {
     this.ports = { '2': config.port, '1.1': config.http1Port }
     this.lost = lost
     this.#access = new Access({
-      ...{ isOpen: isOpenTo(config), key, sessionMs: config.sessionMinutes * 60_000, now: timers.now },
+      isOpen: isOpenTo(config),
+      key,
+      sessionMs: config.sessionMinutes * 60_000,
+      now: timers.now,
     })
     const maxMessageBytes = Math.min(config.limits.maxMessageBytes, mostBytes ?? Number.POSITIVE_INFINITY)
     this.#limits = { ...config.limits, maxMessageBytes }
     this.#health = new Health({
-      ...{ timers, outage, onChanged: onOutage },
+      timers,
+      outage,
+      onChanged: onOutage,
       print(code, sentence) {
         if (leads) output.say(code, sentence)
       },
@@ -210,7 +221,11 @@ class ServerProcess implements Server {
     })
     this.#log = this.#health.guard(opened.log.log)
     this.#monitor = new Monitor({
-      ...{ timers, siblings, health: this.#health, losses: opened.log.losses, log: logWords(config) },
+      timers,
+      siblings,
+      health: this.#health,
+      losses: opened.log.losses,
+      log: logWords(config),
       heads: this.#log.heads,
       threads: Object.values(threads),
       windows: () => this.#hub.windows(),
@@ -218,7 +233,12 @@ class ServerProcess implements Server {
       connections: () => this.#listeners?.connections() ?? {},
     })
     this.#hub = new Hub({
-      ...{ log: this.#log, bus: opened.log.bus, timers, random, mayLead: leads, meter: this.#monitor },
+      log: this.#log,
+      bus: opened.log.bus,
+      timers,
+      random,
+      mayLead: leads,
+      meter: this.#monitor,
       onFailure: onFailure('stream-failed', 'A window lost its stream'),
       refusal: () => this.#health.refusal(),
       settings: { ...this.#limits, heartbeatMs: config.heartbeatMs },
@@ -235,14 +255,21 @@ class ServerProcess implements Server {
         `Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS accepts no larger ones' : 'NATS accepts no larger ones (max_payload in its configuration)'}.`,
       )
     const overview = startOverview({
-      ...{ documents: this.#opened.threads.documents, log: this.#log, hub: this.#hub, timers, maxChannels },
+      documents: this.#opened.threads.documents,
+      log: this.#log,
+      hub: this.#hub,
+      timers,
+      maxChannels,
       run: newEpoch(random),
       onFailure: onFailure('overview-failed', 'An overview could not be published'),
     })
     this.#stops.push(overview.stop)
     this.#hub.onJoined = overview.joined
     this.#source = startSource({
-      ...{ sensor: config.sensor, root, timers, random },
+      sensor: config.sensor,
+      root,
+      timers,
+      random,
       publish: publishReadings(this.#hub, newEpoch(random)),
       print: (code, sentence) => output.say(code, sentence),
     })
@@ -254,7 +281,8 @@ class ServerProcess implements Server {
     const { config, tls, webFolder, root } = this.#parts
     const { documents, sent } = this.#opened.threads
     const windRecorder = new WindRecorder({
-      ...{ log: this.#log, timers },
+      log: this.#log,
+      timers,
       onFailure: onFailure('wind-history-failed', 'The last hour of wind could not be read from the log'),
     })
     const directory = new Directory(this.#log)
@@ -266,13 +294,21 @@ class ServerProcess implements Server {
     const origins: OriginRules = { ports: () => Object.values(ports), allowedOrigins: config.allowedOrigins }
     const app = () =>
       createPageApp({
-        ...{ windRecorder, directory, documents, texts: sent, timers, origins, webFolder },
+        windRecorder,
+        directory,
+        documents,
+        texts: sent,
+        timers,
+        origins,
+        webFolder,
         hub: this.#hub,
         log: this.#log,
         monitor: this.#monitor,
         health: this.#health,
         access: this.#access,
-        ...{ limits: this.#limits, heartbeatMs: config.heartbeatMs, settings: () => this.#settings() },
+        limits: this.#limits,
+        heartbeatMs: config.heartbeatMs,
+        settings: () => this.#settings(),
         reportsFolder: resolve(root, config.reportsFolder),
       })
     const sharing = this.#opened.siblings?.sharing ?? null
@@ -296,7 +332,13 @@ class ServerProcess implements Server {
     const { transport, http, polling, editor, mergeMs, share, sensor } = this.#parts.config
     const { maxMessageBytes, outboxMessages, outboxBytes } = this.#limits
     return {
-      ...{ transport, http, ports: this.ports, polling, editor, mergeMs, share },
+      transport,
+      http,
+      ports: this.ports,
+      polling,
+      editor,
+      mergeMs,
+      share,
       hasSensor: sensor.source !== 'none',
       limits: { maxMessageBytes, outboxMessages, outboxBytes },
     }

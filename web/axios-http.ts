@@ -14,7 +14,13 @@ import {
 const sendByAxios: Send = async (method, url, body, { signal, timeoutMs }) => {
   let receivedAt = 0
   const { status, data } = await axios.request<string>({
-    ...{ method, url, data: body, signal, timeout: timeoutMs, adapter: 'xhr', withCredentials: true },
+    method,
+    url,
+    data: body,
+    signal,
+    timeout: timeoutMs,
+    adapter: 'xhr',
+    withCredentials: true,
     headers: body === null ? {} : { 'Content-Type': 'application/json' },
     // Otherwise axios awaits the cookie store before each request; the server checks the Origin instead.
     xsrfCookieName: '',

@@ -101,15 +101,24 @@ export class EditingSession implements LinkListener {
     })
     this.link = new options.LinkClass(
       {
-        ...{ window, proof: [['key', options.browser.key]], mode: options.mode, modes },
+        window,
+        proof: [['key', options.browser.key]],
+        mode: options.mode,
+        modes,
         transports: options.transports,
-        ...{ polling: start.polling, timers, random: Math.random, clock: LinkClock },
+        polling: start.polling,
+        timers,
+        random: Math.random,
+        clock: LinkClock,
         channels: isProbing ? [probesChannel] : channelsFor(channel, store.view().shown.name),
         baseFor: (http) => baseFor(http, start, location),
         outbox: (listener) =>
           new DocumentOutbox(
             {
-              ...{ window, timers, random: Math.random, store: this.#drafts },
+              window,
+              timers,
+              random: Math.random,
+              store: this.#drafts,
               bounds: { messages: limits.outboxMessages, bytes: limits.outboxBytes },
               merging: { mergeUpdates, pauseMs: start.mergeMs, mostBytes: limits.maxMessageBytes },
             },
@@ -120,7 +129,9 @@ export class EditingSession implements LinkListener {
       this,
     )
     const content = {
-      ...{ channel, link: this.link, recorder },
+      channel,
+      link: this.link,
+      recorder,
       onUnshared: (unshared: Unshared | null) =>
         store.change({ unshared, refusal: refusalAfter(unshared, store.view()) }),
     }
@@ -139,7 +150,10 @@ export class EditingSession implements LinkListener {
       : new SharedDocument({ ...content, timers, random: Math.random, author })
     this.#content = this.#mirror ?? (this.#document as SharedDocument)
     this.presence = new Presence({
-      ...{ window, timers, doc: this.#document?.doc ?? null, name: readItem(() => localStorage, nameKey) },
+      window,
+      timers,
+      doc: this.#document?.doc ?? null,
+      name: readItem(() => localStorage, nameKey),
       send: (state, isKnown) => {
         if (!isProbing) this.link.setAwareness({ state }, isKnown)
       },

@@ -62,7 +62,12 @@ function openPage(
   })
   const windFeed = createWindFeed(store, browserTimers)
   const session = new EditingSession({
-    ...{ start, browser, mode, store, windFeed, recorder },
+    start,
+    browser,
+    mode,
+    store,
+    windFeed,
+    recorder,
     transports: shareTransports(transports, share, openWorker),
     window: nameUnder(browser.fingerprint, newName('w')),
     isProbing: lab !== null && query.has('probes'),

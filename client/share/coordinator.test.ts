@@ -59,7 +59,8 @@ test('a late window gets what the tail holds after its cursor, then what follows
 
 test('the welcome names the end of the log, even while the stream itself is catching up', () => {
   const { window, newest } = openCoordinator()
-  const [first, late] = [window(), window()]
+  const first = window()
+  const late = window()
   first.join({ cursor: 'life:2' })
   newest().welcome({ cursor: 'life:5' })
   newest().message(3)
@@ -382,7 +383,8 @@ test('the last window to leave closes the stream', () => {
 
 test('each mode has its own stream', () => {
   const opened = openCoordinator()
-  const [one, other] = [opened.window(), opened.window()]
+  const one = opened.window()
+  const other = opened.window()
   one.join({ window: 'w1', mode: 'sse/1.1' })
   other.join({ window: 'w2', mode: 'websocket/1.1' })
   const [sse, socket] = opened.streams as [FakeStream, FakeStream]
@@ -428,7 +430,8 @@ test('repeats the window count with each heartbeat', () => {
 
 test('each member gets the presence of its own page', () => {
   const opened = openCoordinator()
-  const [here, there] = [opened.window(), opened.window()]
+  const here = opened.window()
+  const there = opened.window()
   here.join({ window: 'w1' })
   opened.newest().welcome()
   there.join({ window: 'w2', channels: 'other,wind' })
@@ -487,7 +490,8 @@ test("the stream reports each window's awareness under the window’s own name, 
 
 test('each window gets the awareness of its own page, also when it joins later', () => {
   const opened = openCoordinator()
-  const [here, there] = [opened.window(), opened.window()]
+  const here = opened.window()
+  const there = opened.window()
   here.join({ window: 'w1' })
   opened.newest().welcome()
   there.join({ window: 'w2', channels: 'other,wind' })

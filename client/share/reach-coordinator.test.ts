@@ -67,7 +67,8 @@ function openWindows(group: string) {
 
 test('the first window leads, and is itself served like the others', async () => {
   const open = openWindows('first')
-  const [one, two] = [open('one'), open('two')]
+  const one = open('one')
+  const two = open('two')
   await one.join()
   await until(() => one.streams.length === 1, 'the leader did not hear itself')
   one.streams[0]?.welcome()
@@ -82,7 +83,9 @@ test('the first window leads, and is itself served like the others', async () =>
 
 test('when the leader leaves, the next one leads, and all learn that the old one is gone', async () => {
   const open = openWindows('next')
-  const [one, two, three] = [open('one'), open('two'), open('three')]
+  const one = open('one')
+  const two = open('two')
+  const three = open('three')
   for (const window of [one, two, three]) await window.join()
   await until(() => one.streams.length === 1, 'the leader did not hear them')
   one.election.resign()
@@ -94,7 +97,8 @@ test('when the leader leaves, the next one leads, and all learn that the old one
 
 test('a window that ends without notice is detected by its lock', async () => {
   const open = openWindows('vanished')
-  const [one, two] = [open('one'), open('two')]
+  const one = open('one')
+  const two = open('two')
   await one.election.reach({ onSaid: () => undefined, onGone: () => undefined })
   await two.join()
   await until(() => one.streams.length === 1, 'the leader did not hear it')

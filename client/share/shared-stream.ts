@@ -281,7 +281,8 @@ export class SharedStream {
   }
 
   #begin(member: Member): void {
-    const [tail, welcome] = [this.#tail, this.#welcome]
+    const tail = this.#tail
+    const welcome = this.#welcome
     if (!tail || !welcome) return
     if (tail.covers(member.cursor, member.channels)) {
       member.welcome(welcome, { cursor: tail.logEnd(welcome), recovered: true })

@@ -8,7 +8,9 @@ import type { Platform } from './transport.ts'
 
 const sendByFetch: Send = async (method, address, body, { signal, timeoutMs }) => {
   const response = await fetch(address, {
-    ...{ method, body, signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) },
+    method,
+    body,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     ...(body !== null && { headers: { 'Content-Type': 'application/json' } }),
     credentials: 'include',
   })

@@ -26,14 +26,18 @@ function crowdOf(cpuMs: number, clientCpuMs: number) {
   const figures = { cpuMs: 0, uptimeMs: 0, rssBytes: 100, heapUsedBytes: 10, windows: 4, node: 'v26' }
   const counts = { n: 4, lost: 0, duplicated: 0, reordered: 0, latenciesMs: [1, 2, 3, 4], failures: [] }
   const measured = {
-    ...{ received: 4, duplicated: 0, reordered: 0, latenciesMs: Float64Array.of(1, 2, 3, 4) },
+    received: 4,
+    duplicated: 0,
+    reordered: 0,
+    latenciesMs: Float64Array.of(1, 2, 3, 4),
     cpuMs: clientCpuMs,
     wallMs: 1000,
     receivedBytes: 0,
     sendingMs: 0,
     loopDelayP99Ms: 1,
     loopDelayMaxMs: 2,
-    ...{ failures: 0, failureWords: [] },
+    failures: 0,
+    failureWords: [],
   }
   return crowdRow(readOptions(crowd, ['--windows', '4']).options, figures, {
     ...counts,

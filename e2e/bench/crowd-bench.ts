@@ -46,7 +46,12 @@ export const crowd = defineExperiment({
     const loads = Array.from({ length: clients }, () => startLoadProcess(lab.signal, opened))
     const empty = await server.figures()
     const plan = {
-      ...{ windows, perBrowser, rate, graceMs, openingAtOnce: opening, channel: 'crowd' },
+      windows,
+      perBrowser,
+      rate,
+      graceMs,
+      openingAtOnce: opening,
+      channel: 'crowd',
       warmupMessages: rate * warmupSeconds,
       messages: rate * seconds,
       settleMs: 1000 + windows * 1.2,
@@ -62,7 +67,9 @@ export const crowd = defineExperiment({
   },
 
   analyse: ({ row, failures, ...circumstances }) => ({
-    ...{ scenario: 'crowd', ...circumstances, rows: [row] },
+    scenario: 'crowd',
+    ...circumstances,
+    rows: [row],
     finding: [
       `${row.lost === 0 ? 'None' : count(row.lost)} of ${count(row.n + row.lost)} deliveries ${row.lost === 0 ? 'was' : 'were'} lost.`,
       ...[row.bottleneck, ...failures],
@@ -133,8 +140,16 @@ export function crowdRow(
   const serverCpuShare = cpuMs / (after.uptimeMs - before.uptimeMs)
   const clientCpuShares = measured.map((one) => one.cpuMs / one.wallMs)
   return {
-    ...{ mode: mode.name, perBrowser, windows, n, lost, duplicated, reordered },
-    ...{ p50Ms: significant(p50), p99Ms: significant(p99), maxMs: significant(max) },
+    mode: mode.name,
+    perBrowser,
+    windows,
+    n,
+    lost,
+    duplicated,
+    reordered,
+    p50Ms: significant(p50),
+    p99Ms: significant(p99),
+    maxMs: significant(max),
     cpuMicrosPerDelivery: (cpuMs * 1000) / n,
     // The server process.
     rssBytes: memory('rssBytes'),

@@ -12,9 +12,19 @@ function row(
 ): EditorRow {
   const same = (value: number) => ({ median: value, min: value, max: value })
   return {
-    ...{ mode: '', editor, document, messages: 1, expected: 1, rounds: 1 },
-    ...{ senderMs: same(ms), receiverMs: same(ms), senderThreadMs: same(ms), receiverThreadMs: same(ms) },
-    ...{ upBytes: same(bytes), downBytes: same(bytes), presenceBytes: same(0) },
+    mode: '',
+    editor,
+    document,
+    messages: 1,
+    expected: 1,
+    rounds: 1,
+    senderMs: same(ms),
+    receiverMs: same(ms),
+    senderThreadMs: same(ms),
+    receiverThreadMs: same(ms),
+    upBytes: same(bytes),
+    downBytes: same(bytes),
+    presenceBytes: same(0),
   }
 }
 

@@ -75,7 +75,9 @@ export const editor = defineExperiment({
   },
 
   analyse: ({ rows, ...circumstances }) => ({
-    ...{ scenario: 'editor', ...circumstances, rows },
+    scenario: 'editor',
+    ...circumstances,
+    rows,
     finding: goalWords(rows).join(' ') || 'The goals apply to the shared editor, which was not measured.',
   }),
 
@@ -100,8 +102,15 @@ async function startEditorServer(editor: EditorName, opened: AsyncDisposableStac
   const folder = await makeServerFolder('bench-editor')
   opened.defer(folder.remove)
   const settings = {
-    ...{ port: 0, 'http1-port': 0, host: 'localhost', share: 'none', storage: 'memory' },
-    ...{ 'sensor-source': 'none', 'drain-ms': 0, editor, 'merge-ms': 0 },
+    port: 0,
+    'http1-port': 0,
+    host: 'localhost',
+    share: 'none',
+    storage: 'memory',
+    'sensor-source': 'none',
+    'drain-ms': 0,
+    editor,
+    'merge-ms': 0,
   }
   const server = await startServerProcess(programs.server, folder.flags(settings))
   opened.defer(server.close)
@@ -194,11 +203,18 @@ function rowOf({ editor, document }: Pick<Subject, 'editor' | 'document'>, turns
   const sumOf = (name: 'messages' | 'keys') => turns.reduce((sum, turn) => sum + turn[name], 0)
   const over = (name: keyof Turn) => middleOf(turns.map((turn) => turn[name]))
   return {
-    ...{ mode: `${editor}, ${document.name}`, editor, document: document.name },
-    ...{ messages: sumOf('messages'), expected: sumOf('keys') },
-    ...{ senderMs: over('senderMs'), receiverMs: over('receiverMs') },
-    ...{ senderThreadMs: over('senderThreadMs'), receiverThreadMs: over('receiverThreadMs') },
-    ...{ upBytes: over('upBytes'), downBytes: over('downBytes'), presenceBytes: over('presenceBytes') },
+    mode: `${editor}, ${document.name}`,
+    editor,
+    document: document.name,
+    messages: sumOf('messages'),
+    expected: sumOf('keys'),
+    senderMs: over('senderMs'),
+    receiverMs: over('receiverMs'),
+    senderThreadMs: over('senderThreadMs'),
+    receiverThreadMs: over('receiverThreadMs'),
+    upBytes: over('upBytes'),
+    downBytes: over('downBytes'),
+    presenceBytes: over('presenceBytes'),
     rounds: turns.length,
   }
 }

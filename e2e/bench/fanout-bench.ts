@@ -44,14 +44,21 @@ export const fanout = experimentOf({
   name: 'fanout',
   about:
     'One window writes and all receive. Measures the processor time per delivered message, and the latency.',
-  ...{ modes: 'all', peers: ['ws', 'socket.io', 'http2'], windows: 200, rates: '50', perBrowser: '1,10' },
+  modes: 'all',
+  peers: ['ws', 'socket.io', 'http2'],
+  windows: 200,
+  rates: '50',
+  perBrowser: '1,10',
 })
 
 export const message = experimentOf({
   name: 'message',
   about: `One window writes and receives. Measures what one message costs the server, compared with bare relays, and with relays that\n    also store and answer.`,
-  ...{ modes: 'sse/2,websocket/1.1', peers: ['ws', 'ws-stored', 'http2', 'http2-stored'] },
-  ...{ windows: 1, rates: '50,300', perBrowser: '1' },
+  modes: 'sse/2,websocket/1.1',
+  peers: ['ws', 'ws-stored', 'http2', 'http2-stored'],
+  windows: 1,
+  rates: '50,300',
+  perBrowser: '1',
 })
 
 function experimentOf({ name, about, ...defaults }: Defaults) {
@@ -219,7 +226,12 @@ async function measureRound(
 ): Promise<Round> {
   const { perBrowser, rate, server } = subject
   const plan = {
-    ...{ windows, perBrowser, rate, messages, openingAtOnce, graceMs },
+    windows,
+    perBrowser,
+    rate,
+    messages,
+    openingAtOnce,
+    graceMs,
     warmupMessages: Math.ceil((warmup * rate) / 1000),
     settleMs: settleMs(windows),
     channel: `bench-${perBrowser}-${rate}-${round}`,
@@ -249,9 +261,13 @@ export function fanoutRows(measured: readonly Measured[]) {
       figuresOf(of.flat().flatMap(({ latenciesMs }) => latenciesMs))
     const { p50, p99 } = latencyOf(sessions)
     return {
-      ...{ mode: name, perBrowser: sharing, rate },
-      ...{ n: sumOf('n'), lost: sumOf('lost') },
-      ...{ duplicated: sumOf('duplicated'), reordered: sumOf('reordered') },
+      mode: name,
+      perBrowser: sharing,
+      rate,
+      n: sumOf('n'),
+      lost: sumOf('lost'),
+      duplicated: sumOf('duplicated'),
+      reordered: sumOf('reordered'),
       cpuMicrosPerDelivery: overSessions(sessions.map((taken) => taken.map(microsOf))),
       ratioToWs: overSessions(ratios(sessions, ws)),
       ratioToHttp2: overSessions(ratios(sessions, http2)),

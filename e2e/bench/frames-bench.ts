@@ -51,7 +51,9 @@ export const frames = defineExperiment({
   },
 
   analyse: ({ rows, ...circumstances }) => ({
-    ...{ scenario: 'frames', ...circumstances, rows },
+    scenario: 'frames',
+    ...circumstances,
+    rows,
     finding: `The slowest takes ${figure(Math.max(...rows.map(({ microsPerFrame }) => microsPerFrame ?? 0)))} µs a frame; ${allowedMicros} are allowed.`,
   }),
 
@@ -97,9 +99,14 @@ export async function measureFrames(
   return Array.from(passes, ([{ format, damagePercent }, taken]) => {
     const { median, min, max } = middleOf(taken.map(({ ms }) => (ms * 1000) / frames))
     return {
-      ...{ mode: damagePercent === 0 ? format : `${format}, ${damagePercent} % damaged` },
-      ...{ format, damagePercent, sent: frames, read: taken[0]?.read ?? 0 },
-      ...{ microsPerFrame: median, microsMin: min, microsMax: max },
+      mode: damagePercent === 0 ? format : `${format}, ${damagePercent} % damaged`,
+      format,
+      damagePercent,
+      sent: frames,
+      read: taken[0]?.read ?? 0,
+      microsPerFrame: median,
+      microsMin: min,
+      microsMax: max,
     }
   })
 }

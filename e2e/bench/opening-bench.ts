@@ -51,8 +51,13 @@ export const opening = defineExperiment({
     const folder = await makeServerFolder('bench-opening')
     opened.defer(folder.remove)
     const settings = {
-      ...{ port: 0, 'http1-port': 0, host: 'localhost', share: 'none' },
-      ...{ 'sensor-source': 'none', 'drain-ms': 0, editor: 'shared' },
+      port: 0,
+      'http1-port': 0,
+      host: 'localhost',
+      share: 'none',
+      'sensor-source': 'none',
+      'drain-ms': 0,
+      editor: 'shared',
     }
     const flags = folder.flags(settings)
     const dataFolder = flags[flags.indexOf('--data-folder') + 1] ?? ''
@@ -85,7 +90,10 @@ export const opening = defineExperiment({
     const over = (figures: (one: Opening) => number | null) =>
       middleOf(taken.map((one) => figures(one) ?? Number.NaN))
     const row = {
-      ...{ mode: 'opening', edits, characters, pageBytes: over(({ pageBytes }) => pageBytes).median },
+      mode: 'opening',
+      edits,
+      characters,
+      pageBytes: over(({ pageBytes }) => pageBytes).median,
       openMs: over(({ openMs }) => openMs),
       responseMs: over(({ responseMs }) => responseMs),
       heapBytes: over(({ full }) => full.heapBytes),
@@ -236,7 +244,8 @@ async function writeHistory(
   }
   const ledger = new Ledger({
     schema: pageSchema,
-    ...{ documents: unlimitedDocuments, trials: unlimitedDocuments },
+    documents: unlimitedDocuments,
+    trials: unlimitedDocuments,
     ...defaultConfig.limits,
     now: Date.now,
     onFailure,

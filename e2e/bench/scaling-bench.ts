@@ -148,7 +148,9 @@ async function measureCosts(
   const { followMicros, brokerMicros } = await measureFollowing(options, signal)
   return {
     messageMicros: many.microsPerMessage - deliveryMicros,
-    ...{ deliveryMicros, followMicros, brokerMicros },
+    deliveryMicros,
+    followMicros,
+    brokerMicros,
     ...idle,
     bytesPerDelivery: some.bytesPerDelivery,
   }
@@ -176,8 +178,15 @@ async function takeAndRead(
 ) {
   const messages = rate * seconds
   const plan = {
-    ...{ windows, perBrowser, rate, messages, warmupMessages: warmupMessages({ windows, rate }) },
-    ...{ openingAtOnce: 64, settleMs: settleMs(windows), graceMs: 15_000, channel: 'scaling' },
+    windows,
+    perBrowser,
+    rate,
+    messages,
+    warmupMessages: warmupMessages({ windows, rate }),
+    openingAtOnce: 64,
+    settleMs: settleMs(windows),
+    graceMs: 15_000,
+    channel: 'scaling',
   }
   const turn = await takeTurn(server, clients, plan, signal)
   if (turn.lost > 0) throw new Error(`${turn.lost} of ${windows * messages} deliveries were lost.`)
@@ -187,7 +196,8 @@ async function takeAndRead(
     microsPerMessage: (1000 * turn.cpuMs) / messages,
     bytesPerDelivery: bytes / turn.n,
     busyShare: turn.cpuMs / (turn.after.uptimeMs - turn.before.uptimeMs),
-    ...{ p50Ms: p50, p99Ms: p99 },
+    p50Ms: p50,
+    p99Ms: p99,
   }
 }
 
@@ -241,7 +251,12 @@ async function measureChecks(options: Options, step: (what: string) => void, sig
     step(`${at.windows} windows`)
     const { busyShare, p50Ms, p99Ms } = await turnAt(options, at, signal)
     const load: SimulatedLoad = {
-      ...{ processes: 1, pages: 1, windowsPerPage: at.windows, messageRate: at.rate, isEven: true, seconds },
+      processes: 1,
+      pages: 1,
+      windowsPerPage: at.windows,
+      messageRate: at.rate,
+      isEven: true,
+      seconds,
     }
     found.push({ name: `${count(at.windows)} windows, ${at.rate} a second`, load, busyShare, p50Ms, p99Ms })
   }
@@ -276,7 +291,12 @@ function checksOver(sessions: readonly (readonly Check[])[], costs: Costs) {
       const values = measured.map(read)
       const middle = median(values)
       return {
-        ...{ name, what, measured: middle, least: Math.min(...values), most: Math.max(...values), simulated },
+        name,
+        what,
+        measured: middle,
+        least: Math.min(...values),
+        most: Math.max(...values),
+        simulated,
         ratio: simulated / middle,
       }
     }
@@ -306,7 +326,9 @@ function plansWith(costs: Costs) {
           pages: Math.ceil(windows / load.windowsPerPage / streams),
           windowsPerPage: load.windowsPerPage,
           messageRate: messages / streams,
-          ...{ isEven: false, seconds: simulatedSeconds, watched: simulatedProcesses },
+          isEven: false,
+          seconds: simulatedSeconds,
+          watched: simulatedProcesses,
         },
         costs,
         createSeededRandom(1),

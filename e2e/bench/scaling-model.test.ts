@@ -7,8 +7,13 @@ import { createSeededRandom } from '../../server/wire/time.ts'
 import { type Costs, plan, type SimulatedLoad, simulate } from './scaling-model.ts'
 
 const costs: Costs = {
-  ...{ messageMicros: 100, deliveryMicros: 10, followMicros: 50, brokerMicros: 40, idleMicros: 0 },
-  ...{ bytesPerWindow: 30_000, bytesPerDelivery: 300 },
+  messageMicros: 100,
+  deliveryMicros: 10,
+  followMicros: 50,
+  brokerMicros: 40,
+  idleMicros: 0,
+  bytesPerWindow: 30_000,
+  bytesPerDelivery: 300,
 }
 const load: SimulatedLoad = {
   processes: 1,
@@ -57,7 +62,8 @@ test('a few of many processes represent all: each is as busy, and as fast', () =
     isEven: false,
     seconds: 4,
   }
-  const [all, few] = [run(change), run({ ...change, watched: 4 })]
+  const all = run(change)
+  const few = run({ ...change, watched: 4 })
   assert.equal(few.busyShares.length, 4)
   assert.ok(Math.abs(mean(few.busyShares) / mean(all.busyShares) - 1) < 0.03)
   // The others accept their messages without a queue.

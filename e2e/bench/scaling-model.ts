@@ -55,7 +55,11 @@ export function plan({ windows, windowsPerPage, messageRate }: Load, costs: Cost
   }
   const needed = Math.max(...Object.values(processes))
   return {
-    ...{ messages, deliveries, streams, processes, needed },
+    messages,
+    deliveries,
+    streams,
+    processes,
+    needed,
     bytesOut: deliveries * costs.bytesPerDelivery,
     memoryBytes: windows * costs.bytesPerWindow,
     /** Share of a process's core for messages without a window there. */
@@ -127,7 +131,8 @@ export function simulate(load: SimulatedLoad, costs: Costs, random: Random) {
   }
 
   function arrive(dueAt: number): void {
-    const [process, page] = [below(count), below(pages)]
+    const process = below(count)
+    const page = below(pages)
     if (count === 1) {
       deliver(0, page, dueAt, dueAt, costs.messageMicros)
       return

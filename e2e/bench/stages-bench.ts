@@ -63,8 +63,15 @@ export const stages = defineExperiment({
       for (const { mode, isStamped, server } of order) {
         lab.step(`round ${round} of ${rounds}  ${mode}${isStamped ? ', stamped' : ''}`)
         const plan = {
-          ...{ windows, rate, channel: `stages-r${round}`, openingAtOnce, perBrowser: windows },
-          ...{ warmupMessages: rate, messages: rate * seconds, settleMs: 500, graceMs: 5000 },
+          windows,
+          rate,
+          channel: `stages-r${round}`,
+          openingAtOnce,
+          perBrowser: windows,
+          warmupMessages: rate,
+          messages: rate * seconds,
+          settleMs: 500,
+          graceMs: 5000,
         }
         const turn = await takeTurn(server, [load], plan, lab.signal)
         if (round === 0) continue
@@ -117,10 +124,12 @@ async function measureLoop(): Promise<Middle> {
 function rowOf(mode: string, turns: readonly Taken[]) {
   const roundsOf = (isStamped: boolean) =>
     turns.filter((turn) => turn.mode === mode && turn.isStamped === isStamped)
-  const [plain, stamped] = [roundsOf(false), roundsOf(true)]
+  const plain = roundsOf(false)
+  const stamped = roundsOf(true)
   const addedTo = (figure: 'medianMs' | 'cpuMs') =>
     meanOfClusters(stamped.map((one, round) => 1000 * (one[figure] - (plain[round]?.[figure] ?? Number.NaN))))
-  const [added, cpuAdded] = [addedTo('medianMs'), addedTo('cpuMs')]
+  const added = addedTo('medianMs')
+  const cpuAdded = addedTo('cpuMs')
   return {
     mode,
     p50Ms: significant(median(plain.map(({ medianMs }) => medianMs))),

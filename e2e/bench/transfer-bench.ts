@@ -90,7 +90,9 @@ export const transfer = defineExperiment({
       return { bytesPerSecond, datagrams: counted, networkUse }
     })
     const circumstances = lab.circumstances({
-      ...{ browser: 'none', server: 'a process on another host, in a network namespace', seed },
+      browser: 'none',
+      server: 'a process on another host, in a network namespace',
+      seed,
       parameters: { profile: options.profile, congestion, sessions, seconds, datagrams, seed },
     })
     const uses = measured.map(({ networkUse }) => networkUse)
@@ -117,7 +119,10 @@ export const transfer = defineExperiment({
       ...(network && { network }),
       bytesPerSecond: rates,
       expectedBytesPerSecond: rounded(expected),
-      ...{ ratio, ratioCi95, datagrams, isTrue },
+      ratio,
+      ratioCi95,
+      datagrams,
+      isTrue,
       finding:
         rates.length === 0 ? words : `A transfer with ${congestion} ran at ${rate} kB/s, ${beside}. ${words}`,
     }
@@ -179,7 +184,9 @@ function expectedRate({ up, down, loss, kilobitsPerSecond }: LossyProfile, conge
 function totalOf({ loss }: LossyProfile, sessions: readonly Session[], way: Way) {
   const sum = (name: keyof Datagrams) =>
     sessions.reduce((total, session) => total + session.datagrams[way][name], 0)
-  const [sent, received, droppedByRelay] = [sum('sent'), sum('received'), sum('droppedByRelay')]
+  const sent = sum('sent')
+  const received = sum('received')
+  const droppedByRelay = sum('droppedByRelay')
   const lost = sent - received
   return { sent, received, lost, droppedByRelay, ...lostShareOf(lost, sent, loss) }
 }
@@ -207,7 +214,8 @@ async function timeTransfer(host: string, port: number, ms: number, signal: Abor
     })
     await once(socket, 'connect', { signal })
     await delay(warmUpMs, undefined, { signal })
-    const [bytesBefore, before] = [bytes, performance.now()]
+    const bytesBefore = bytes
+    const before = performance.now()
     await delay(ms, undefined, { signal })
     return (bytes - bytesBefore) / ((performance.now() - before) / 1000)
   } finally {

@@ -1,7 +1,9 @@
 // A joined device: asks the lab for instructions, shows the measured page, answers with its stamps.
 
 const part = (id) => document.getElementById(id)
-const [words, detail, frame] = [part('words'), part('detail'), part('measured')]
+const words = part('words')
+const detail = part('detail')
+const frame = part('measured')
 const pauseMs = 1000
 const unreachableMs = 30_000
 const idKey = 'crosswind-lab-device'
@@ -87,7 +89,9 @@ async function join() {
 
 async function serve() {
   await join()
-  for (let [seen, followed] = [0, 0]; status.phase !== 'done' && status.phase !== 'ended'; ) {
+  let seen = 0
+  let followed = 0
+  while (status.phase !== 'done' && status.phase !== 'ended') {
     const query = new URLSearchParams({ device, seen, hides, isHidden: isHidden() })
     const answer = await ask(`instructions?${query}`)
     const next = await answer?.json().catch(() => null)

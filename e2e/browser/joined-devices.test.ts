@@ -233,7 +233,8 @@ test('wrong input is refused with a status and a sentence', async (t) => {
 test('a place is free again when its device leaves; otherwise all are taken', async (t) => {
   const opened = await openListener(t, 2)
   const { ask, pass } = opened
-  const [first, second] = [await ask('POST', '/lab/devices', {}), await ask('POST', '/lab/devices', {})]
+  const first = await ask('POST', '/lab/devices', {})
+  const second = await ask('POST', '/lab/devices', {})
   assert.deepEqual([first.said.name, second.said.name], ['device 1', 'device 2'])
   assert.equal((await ask('POST', '/lab/devices', {})).said.code, 'too-many-windows')
   assert.equal((await ask('POST', '/lab/devices', { device: second.said.device })).said.name, 'device 2')

@@ -61,8 +61,14 @@ const finite = z.number()
 const name = z.string().max(200)
 const sentStamp = z.object({ id: name, sentAt: finite, inputAt: finite.nullable(), bytes: finite })
 const receivedStamp = z.object({
-  ...{ id: name, kind: name, seq: finite, acceptedAt: finite, receivedAt: finite },
-  ...{ appliedAt: finite.nullable(), paintedAt: finite.nullable(), bytes: finite },
+  id: name,
+  kind: name,
+  seq: finite,
+  acceptedAt: finite,
+  receivedAt: finite,
+  appliedAt: finite.nullable(),
+  paintedAt: finite.nullable(),
+  bytes: finite,
 })
 const stamps: z.ZodType<{ sent: SentStamp[]; received: ReceivedStamp[] }> = z.object({
   sent: z.array(sentStamp).max(50_000),
@@ -287,7 +293,9 @@ export class DeviceListener {
   /** Rejects if the port cannot be taken. */
   static async start(given: ListenerSettings): Promise<DeviceListener> {
     const settings = {
-      ...{ timers: processTimers, joinWithinMs: 600_000, answerWithinMs: 30_000 },
+      timers: processTimers,
+      joinWithinMs: 600_000,
+      answerWithinMs: 30_000,
       ...given,
     }
     const { cert, key, port, listen } = settings

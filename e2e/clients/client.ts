@@ -48,7 +48,9 @@ export function openTransport({ ca, cookie, origin, path = '/api', ...opening }:
   const { pause, resume, cut } = platform
   return {
     ...transport,
-    ...{ pause, resume, cut },
+    pause,
+    resume,
+    cut,
     askClock: transport.askClock ?? (() => askClock({ ...opening, base }, platform)),
     close() {
       transport.close()

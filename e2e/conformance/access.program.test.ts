@@ -196,7 +196,9 @@ test('after its session has ended, a client stores nothing, even over open conne
       'Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
   )
   socket.resume()
-  const [lines, slowPost, slowText] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  const lines = new PassThrough()
+  const slowPost = new PassThrough()
+  const slowText = new PassThrough()
   await http.ask({ path: `/api/streaming?${name('lines')}&channels=main` })
   const post = async (path: string, type: string, body: PassThrough) => {
     const answer = await http.ask({ method: 'POST', path, headers: { 'content-type': type }, body })

@@ -29,7 +29,9 @@ export async function startApplication(options: Partial<CrosswindOptions> = {}) 
   const tls = await ensureCertificate({ directory, now: new Date() })
   const crosswind = await createCrosswind({
     // The path at which the suites expect a server.
-    ...{ path: '/api', channels: { '*': { kind: 'json' } }, authorize: 'everyone' },
+    path: '/api',
+    channels: { '*': { kind: 'json' } },
+    authorize: 'everyone',
     ...options,
   })
   const servers = {

@@ -78,10 +78,8 @@ for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'long-p
   test(`${mode.name}: windows of two servers receive each other's messages, and are counted together`, async (context) => {
     const [one, other] = await startServers(context, 2)
     assert.ok(one && other)
-    const [first, second] = [
-      open(context, one, mode, { window: 'w1' }),
-      open(context, other, mode, { window: 'w2' }),
-    ]
+    const first = open(context, one, mode, { window: 'w1' })
+    const second = open(context, other, mode, { window: 'w2' })
     await Promise.all([first.next('welcome'), second.next('welcome')])
     for (const client of [first, second]) while ((await client.next('presence')).windows < 2);
     const sent = Promise.all([

@@ -100,7 +100,12 @@ export function openJson(t: TestContext, origin: string, mode: Mode, channels: s
   t.after(() => client.close())
   const [channel] = channels.split(',')
   const draft = (n: number, data: unknown) => ({
-    ...{ id: `${window}-${n}`, channel, kind: 'json', from: window, at: 1, body: { data } },
+    id: `${window}-${n}`,
+    channel,
+    kind: 'json',
+    from: window,
+    at: 1,
+    body: { data },
   })
   return { ...client, window, draft }
 }

@@ -32,7 +32,8 @@ for (const mode of modes)
   describe(`json channels over ${mode.name}`, () => {
     test('the server adds the user, and takes it from no client', async (t) => {
       const { origin } = await startWith(t)
-      const [ann, bob] = [openJson(t, origin, mode, 'room.1'), openJson(t, origin, mode, 'room.1')]
+      const ann = openJson(t, origin, mode, 'room.1')
+      const bob = openJson(t, origin, mode, 'room.1')
       await Promise.all([ann.next('welcome'), bob.next('welcome')])
       const draft = ann.draft(1, [null, { any: 'JSON' }])
       const refused = await ann.send({ ...draft, body: { ...draft.body, user: 'bob' } })
@@ -44,7 +45,8 @@ for (const mode of modes)
 
     test('a window shows itself on each of its channels by any JSON of 4096 bytes', async (t) => {
       const { origin } = await startWith(t)
-      const [ann, bob] = [openJson(t, origin, mode, 'room.1,room.2'), openJson(t, origin, mode, 'room.2')]
+      const ann = openJson(t, origin, mode, 'room.1,room.2')
+      const bob = openJson(t, origin, mode, 'room.2')
       await Promise.all([ann.next('welcome'), bob.next('welcome')])
       const state = 'x'.repeat(4094)
       ann.sendAwareness({ channel: 'room.1', state: { on: 'the other' } })

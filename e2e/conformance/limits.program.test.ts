@@ -365,7 +365,9 @@ describeBoth('one connection that uses everything it can', ({ isApplication, sta
     Array.from({ length: count }, (_, n) => ({ path: `/api/poll?window=${name}${n}&channels=main&first` }))
   const titles = (name: string, count: number) =>
     Array.from({ length: count }, (_, n) => ({
-      ...{ method: 'POST', path: '/api/messages', headers: json },
+      method: 'POST',
+      path: '/api/messages',
+      headers: json,
       body: JSON.stringify({
         ...editOf(name, n, '', `${name}${n}`),
         ...contentOf(isApplication, 'title', name),
@@ -373,7 +375,8 @@ describeBoth('one connection that uses everything it can', ({ isApplication, sta
     }))
 
   test('polls under invented names do not block other connections', async () => {
-    const [greedy, another] = [connection('1.1'), connection('2')]
+    const greedy = connection('1.1')
+    const another = connection('2')
     assert.deepEqual(await ask(greedy, polls('a', 40)), { '200': 25, '503 too-many-windows': 15 })
     // The last quarter is reserved for connections that have none.
     assert.deepEqual(await ask(another, polls('b', 10)), { '200': 5, '503 too-many-windows': 5 })
@@ -386,7 +389,8 @@ describeBoth('one connection that uses everything it can', ({ isApplication, sta
   })
 
   test('titles of invented pages do not keep others from creating documents', async () => {
-    const [greedy, another] = [connection('1.1'), connection('2')]
+    const greedy = connection('1.1')
+    const another = connection('2')
     assert.deepEqual(await ask(greedy, titles('d', 40)), { '200': 25, '429 too-fast': 15 })
     assert.deepEqual(await ask(another, titles('e', 10)), { '200': 6, '429 too-fast': 4 })
     for (const version of httpVersions)

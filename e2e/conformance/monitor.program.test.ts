@@ -27,8 +27,12 @@ test('counts what windows write', async (context) => {
   const headers = { 'content-type': 'application/json' }
   for (const n of [1, 2, 3]) {
     const body = JSON.stringify({
-      ...{ id: `w-${n}`, channel: 'main', from: 'w', at: 1 },
-      ...{ kind: 'edit', body: { html: 'x' } },
+      id: `w-${n}`,
+      channel: 'main',
+      from: 'w',
+      at: 1,
+      kind: 'edit',
+      body: { html: 'x' },
     })
     const { status } = await http.ask({ method: 'POST', path: '/api/messages', headers, body })
     assert.equal(status, 200)

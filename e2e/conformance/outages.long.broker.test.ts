@@ -222,7 +222,8 @@ test(
       const flags = ['--broker', 'nats', '--nats-servers', nats.address(), '--nats-stream', stream]
       const own = ['--port', '0', '--http1-port', '0', '--data-folder', folder, '--workers', workers]
       const child = spawn(process.execPath, ['server/main.ts', ...flags, ...own, '--log-format', 'json'], {
-        ...{ cwd: join(import.meta.dirname, '../..'), stdio: ['ignore', 'pipe', 'inherit'] },
+        cwd: join(import.meta.dirname, '../..'),
+        stdio: ['ignore', 'pipe', 'inherit'],
       })
       context.after(() => child.kill('SIGKILL'))
       const ended = once(child, 'exit')
@@ -265,7 +266,9 @@ function poster({ origin, ca }: TestServer) {
       const http = connectHttp('1.1', origin['1.1'], ca)
       try {
         const { body } = await http.ask({
-          ...{ method: 'POST', path: `/api/messages?key=${key}`, body: JSON.stringify(draft) },
+          method: 'POST',
+          path: `/api/messages?key=${key}`,
+          body: JSON.stringify(draft),
           headers: { 'content-type': 'application/json' },
         })
         return JSON.parse(await textOf(body))

@@ -346,7 +346,8 @@ describe('the examples', () => {
 
   test('a frame typed into wscat is acknowledged and delivered to both clients', withCurl, async (t) => {
     const run = await startBeside(t)
-    const [socket, stream] = [run(commands.wscat), run(commands.stream)]
+    const socket = run(commands.wscat)
+    const stream = run(commands.stream)
     await socket.printed(/^\{"type":"welcome","window":"c2"/)
     await stream.printed(/^event: welcome/)
     socket.type(blockWith('json', 'From wscat'))

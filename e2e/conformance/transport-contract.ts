@@ -163,7 +163,8 @@ function testDelivery({ open, joined, newChannel, newWindow, mode, isApplication
   })
 
   test('a window of several channels receives all their messages in one order', async () => {
-    const [one, other] = [newChannel(), newChannel()]
+    const one = newChannel()
+    const other = newChannel()
     const reader = await joined(`${one},${other}`)
     const author = await joined(one)
     const name = newWindow()
@@ -173,7 +174,8 @@ function testDelivery({ open, joined, newChannel, newWindow, mode, isApplication
 
   test('probes reach every stream of their channel, and no other kind does', async (t) => {
     if (isApplication()) return t.skip('an application’s server has no probes')
-    const [author, reader] = [await joined('probes'), await joined('probes')]
+    const author = await joined('probes')
+    const reader = await joined('probes')
     const name = newWindow()
     const probe = probeOf(name, 1, 'x')
     const answer = await author.send(probe)
@@ -190,7 +192,9 @@ function testDelivery({ open, joined, newChannel, newWindow, mode, isApplication
 
   test('a lost connection does not affect other windows', async () => {
     const channel = newChannel()
-    const [author, reader, victim] = [await joined(channel), await joined(channel), await joined(channel)]
+    const author = await joined(channel)
+    const reader = await joined(channel)
+    const victim = await joined(channel)
     const name = newWindow()
     for (let n = 1; n <= 20; n += 1) {
       await author.send(draftOf(name, n, '', channel))
@@ -461,7 +465,10 @@ function testAwareness(stage: Stage): void {
     for (const [report, expected] of bad) {
       const body = JSON.stringify(report)
       const { status, body: answer } = await http.ask({
-        ...{ method: 'POST', path, body, headers: { 'content-type': 'application/json' } },
+        method: 'POST',
+        path,
+        body,
+        headers: { 'content-type': 'application/json' },
       })
       const words = await textOf(answer)
       const found = `${status} ${words === '' ? '' : JSON.parse(words).code}`
@@ -505,7 +512,8 @@ function testNames(stage: Stage): void {
     const author = await joined(channel)
     const name = newWindow()
     // Not for long in every mode: a free name has no streamed uplink.
-    const [one, other] = [open(channel, { window, opening: '1' }), open(channel, { window, opening: '2' })]
+    const one = open(channel, { window, opening: '1' })
+    const other = open(channel, { window, opening: '2' })
     for (const client of [one, other]) await client.next('welcome')
     await author.send(draftOf(name, 1, 'x', channel))
     for (const client of [one, other]) assert.equal((await client.next('message')).message.id, `${name}-1`)

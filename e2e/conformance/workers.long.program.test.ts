@@ -20,10 +20,17 @@ const maxMessageBytes = 64 * 1024
 async function startWorkers(editor: EditorName = 'shared') {
   const folder = await makeServerFolder('workers')
   const settings = {
-    ...{ workers: 2, port: 0, 'http1-port': 0, host: 'localhost' },
-    ...{ 'sensor-source': 'none', 'drain-ms': 500 },
-    ...{ 'limits-max-message-bytes': maxMessageBytes, 'limits-messages-per-second': 100_000 },
-    ...{ 'polling-interval-ms': 20, 'polling-hold-ms': 300, editor },
+    workers: 2,
+    port: 0,
+    'http1-port': 0,
+    host: 'localhost',
+    'sensor-source': 'none',
+    'drain-ms': 500,
+    'limits-max-message-bytes': maxMessageBytes,
+    'limits-messages-per-second': 100_000,
+    'polling-interval-ms': 20,
+    'polling-hold-ms': 300,
+    editor,
   }
   const { pid, origin, close } = await startServerProcess(programs.server, folder.flags(settings))
   return {

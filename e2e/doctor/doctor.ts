@@ -293,8 +293,14 @@ interface TrialState {
 
 async function tryMode(mode: Mode, subject: Subject): Promise<Held> {
   const state: TrialState = {
-    ...{ openMs: null, serverHttp: null, heartbeatMs: null, closing: null, fastestMs: null },
-    ...{ closedAt: 0, lastByteAt: now(), clock: null },
+    openMs: null,
+    serverHttp: null,
+    heartbeatMs: null,
+    closing: null,
+    fastestMs: null,
+    closedAt: 0,
+    lastByteAt: now(),
+    clock: null,
   }
   const estimate = createClockEstimate()
   let transport: NodeTransport | null = null
@@ -372,7 +378,10 @@ async function countParallel(held: readonly Held[], subject: Subject): Promise<E
 function trialOf({ mode, state }: Held): Trial {
   const { openMs, serverHttp, closing, closedAt, lastByteAt, fastestMs, clock } = state
   return {
-    ...{ mode, openMs, serverHttp, closing },
+    mode,
+    openMs,
+    serverHttp,
+    closing,
     roundTripMs: fastestMs,
     clock,
     cutAfterMs: openMs !== null && closing && mode.isPush ? closedAt - lastByteAt : null,

@@ -465,7 +465,8 @@ const mostDifferent = 30
 
 /** `words` is null if they are the same; `picture` shows where they differ. */
 export function comparePictures(former: Buffer, now: Buffer) {
-  const [one, other] = [PNG.sync.read(former), PNG.sync.read(now)]
+  const one = PNG.sync.read(former)
+  const other = PNG.sync.read(now)
   const { width, height } = other
   if (one.width !== width || one.height !== height)
     return {

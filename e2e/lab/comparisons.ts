@@ -82,10 +82,12 @@ export function contrast(samples: readonly Sample[], mode: string, baseline: str
   const sessions = of(mode).flatMap((own) => {
     const other = others.get(own.session)
     if (!other || own.times.length === 0 || other.times.length === 0) return []
-    const [ownMs, otherMs] = [mean(own.messageMeans), mean(other.messageMeans)]
+    const ownMs = mean(own.messageMeans)
+    const otherMs = mean(other.messageMeans)
     const medianRatio = median(own.times) / median(other.times)
     const p95Ratio = quantile(ascending(own.times), 0.95) / quantile(ascending(other.times), 0.95)
-    const [differenceMs, meanRatio] = [ownMs - otherMs, ownMs / otherMs]
+    const differenceMs = ownMs - otherMs
+    const meanRatio = ownMs / otherMs
     return [{ session: own.session, differenceMs, meanRatio, medianRatio, p95Ratio }]
   })
   // If clocks differ, a mean may be below 0, which has no ratio.
@@ -95,10 +97,15 @@ export function contrast(samples: readonly Sample[], mode: string, baseline: str
   const medians = meanOfRatios(sessions.map(({ medianRatio }) => medianRatio))
   const difference = meanOfClusters(sessions.map(({ differenceMs }) => differenceMs))
   return {
-    ...{ mode, baseline, p: means.p },
-    ...{ meanRatio: means.ratio, meanRatioCi95: means.interval },
-    ...{ difference: difference.difference, interval: difference.interval },
-    ...{ medianRatio: medians.ratio, medianRatioCi95: medians.interval },
+    mode,
+    baseline,
+    p: means.p,
+    meanRatio: means.ratio,
+    meanRatioCi95: means.interval,
+    difference: difference.difference,
+    interval: difference.interval,
+    medianRatio: medians.ratio,
+    medianRatioCi95: medians.interval,
     sessions,
   }
 }
@@ -142,16 +149,24 @@ function decide(
   const isAlike = matters !== undefined && low > 1 / (1 + matters.share) && high < 1 + matters.share
   const faster = meanRatio < 1 ? ('faster' as const) : ('slower' as const)
   return {
-    ...{ mode, baseline },
-    ...{ differenceMs: rounded(difference), ci95Ms: roundedInterval(found.interval), p, pCorrected },
+    mode,
+    baseline,
+    differenceMs: rounded(difference),
+    ci95Ms: roundedInterval(found.interval),
+    p,
+    pCorrected,
     verdict: isOpen ? (isAlike ? ('alike' as const) : ('undecided' as const)) : faster,
     mattersMs: matters ? rounded(matters.ms) : null,
     mattersShare: matters ? rounded(matters.share) : null,
-    ...{ meanRatio: rounded(meanRatio), meanRatioCi95: roundedInterval(meanRatioCi95) },
-    ...{ medianRatio: rounded(found.medianRatio), medianRatioCi95: roundedInterval(found.medianRatioCi95) },
+    meanRatio: rounded(meanRatio),
+    meanRatioCi95: roundedInterval(meanRatioCi95),
+    medianRatio: rounded(found.medianRatio),
+    medianRatioCi95: roundedInterval(found.medianRatioCi95),
     sessions: sessions.map(({ session, differenceMs, meanRatio, medianRatio }) => ({
-      ...{ session, differenceMs: rounded(differenceMs) },
-      ...{ meanRatio: rounded(meanRatio), medianRatio: rounded(medianRatio) },
+      session,
+      differenceMs: rounded(differenceMs),
+      meanRatio: rounded(meanRatio),
+      medianRatio: rounded(medianRatio),
     })),
   }
 }

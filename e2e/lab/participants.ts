@@ -246,7 +246,9 @@ async function openReach({ host = ownAddress(), listen = host, port, certFile, k
     return { '2': port + 1 + 2 * place, '1.1': port + 2 + 2 * place }
   }
   return {
-    ...{ host, listen, certificate },
+    host,
+    listen,
+    certificate,
     /** The file that devices must trust; null for a certificate of the user's own. */
     authorityFile: isOwn ? null : 'certs/authority.pem',
     /** 0 for a free one. */

@@ -65,7 +65,8 @@ test('the scheduler’s count for this process agrees with its own', isLinux, as
   useProcessor(20 * tickMs)
   const second = await read()
   const ms = second.ms - first.ms
-  const [least, most] = [second.before - first.after, second.after - first.before]
+  const least = second.before - first.after
+  const most = second.after - first.before
   assert.ok(ms > least - tickMs && ms < most + tickMs, `${ms} ms, not ${least} to ${most}`)
   assert.equal(await readProcessorMs(2 ** 30), Number.NaN)
 })

@@ -100,7 +100,12 @@ export function matchBlock(given: Block): Sample[] {
     return sent.map(({ id, sentAt, inputAt, bytes }, place) => {
       const { first, copies, reordered } = deliveries[place] ?? { copies: 0, reordered: false }
       return {
-        ...{ mode, session, block, key: firstKey + place, id, receiver: window + 1 },
+        mode,
+        session,
+        block,
+        key: firstKey + place,
+        id,
+        receiver: window + 1,
         inputAt: inputAt === null ? null : inputAt + typistMs,
         sentAt: sentAt + typistMs,
         ...(server[id] ?? noStamps),
@@ -110,7 +115,8 @@ export function matchBlock(given: Block): Sample[] {
         paintedAt: here(first?.paintedAt),
         sentBytes: bytes,
         receivedBytes: first?.bytes ?? null,
-        ...{ copies, reordered },
+        copies,
+        reordered,
       }
     })
   })
@@ -185,8 +191,13 @@ export function summariseSamples<One extends Delivery>(
     lost: samples.length - times.length,
     duplicated: samples.filter(({ copies }) => copies > 1).length,
     reordered: samples.filter(({ reordered }) => reordered).length,
-    ...{ meanMs: inMs('mean'), sdMs: inMs('sd'), p50Ms: inMs('p50'), p95Ms: inMs('p95'), p99Ms: inMs('p99') },
-    ...{ minMs: inMs('min'), maxMs: inMs('max') },
+    meanMs: inMs('mean'),
+    sdMs: inMs('sd'),
+    p50Ms: inMs('p50'),
+    p95Ms: inMs('p95'),
+    p99Ms: inMs('p99'),
+    minMs: inMs('min'),
+    maxMs: inMs('max'),
   }
 }
 

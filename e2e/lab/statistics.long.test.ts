@@ -138,7 +138,8 @@ function methods(random: Random, isShared: boolean): readonly [number[], number[
   const course = () => autoregressive(1200, 0.8, random)
   const network = course()
   const other = isShared ? network : course()
-  const [one, two] = [course(), course()]
+  const one = course()
+  const two = course()
   return [
     network.map((value, place) => 20 + 2 * value + (one[place] ?? 0)),
     other.map((value, place) => 10 + value + (two[place] ?? 0)),

@@ -164,7 +164,8 @@ export class Testbed {
       host: place?.listen ?? (far ? everywhere : 'localhost'),
       port: ports['2'],
       'http1-port': ports['1.1'],
-      ...{ 'sensor-source': 'none', ...settings },
+      'sensor-source': 'none',
+      ...settings,
       ...((place || far) && { access: 'open' }),
       ...(allowed.length > 0 && { 'allowed-origins': allowed.join(',') }),
     })
@@ -210,8 +211,12 @@ export class Testbed {
     const transport = own.map(labelOf).join('; ')
     return {
       systems: own.map((mode) => ({
-        ...{ name: `${name}:${mode}`, mode: requireMode(mode), editor: 'mirror', forgets: true },
-        ...{ server, peer: running },
+        name: `${name}:${mode}`,
+        mode: requireMode(mode),
+        editor: 'mirror',
+        forgets: true,
+        server,
+        peer: running,
       })),
       facts: { name, label, transport, version: ready.version, address: ready.address },
     }
@@ -292,7 +297,9 @@ export const everywhere = '0.0.0.0'
 
 /** Its figures are asked for beside the lossy path. */
 const startingOn = ({ network, paths: [path] }: FarHost) => ({
-  ...{ host: path?.address, askedAt: network.control, through: network.there },
+  host: path?.address,
+  askedAt: network.control,
+  through: network.there,
 })
 
 type Counted = Pick<PacketCounts, 'sent' | 'lost' | 'overflowed'>
@@ -430,7 +437,9 @@ export async function timeTurn(
     rssBytes: Math.max(usedBefore.rssBytes, usedAfter.rssBytes),
   }
   return {
-    ...{ sent: sent.length, clocks, use },
+    sent: sent.length,
+    clocks,
+    use,
     samples: samples.filter(({ receiver }) => isCounted(receiver)),
     boundMs: boundBetween(clocks.filter((_, window) => isCounted(window + 1))),
   }

@@ -60,7 +60,8 @@ const servers: Readonly<Record<string, Kind>> = {
   https: { open: () => https.createServer(tls, answer), isWhole: true, scheme: 'https' },
   http2: {
     open: () => http2.createSecureServer(http2Options(), answer as never),
-    ...{ isWhole: true, ...overHttp2 },
+    isWhole: true,
+    ...overHttp2,
   },
   handler: {
     open: ({ handler }) =>
@@ -96,7 +97,9 @@ for (const [
       let close: () => Promise<void>
       before(async () => {
         const crosswind = await createCrosswind({
-          ...{ path: '/realtime', channels: { 'room.*': { kind: 'json' } }, authorize: 'everyone' },
+          path: '/realtime',
+          channels: { 'room.*': { kind: 'json' } },
+          authorize: 'everyone',
         })
         const server = await open(crosswind)
         const foreign = new WebSocketServer({ noServer: true })
@@ -116,7 +119,8 @@ for (const [
       for (const mode of modes.filter((mode) => versions.includes(mode.http)))
         test(`${mode.name}: a message of one window reaches another`, async (t) => {
           const open = () => openJson(t, origin, mode, `room.${mode.name.replace('/', '-')}`)
-          const [ann, bob] = [open(), open()]
+          const ann = open()
+          const bob = open()
           await Promise.all([ann.next('welcome'), bob.next('welcome')])
           const draft = ann.draft(1, { hi: 1 })
           const { type, seq } = (await ann.send(draft)) as { type: string; seq: number }
@@ -213,7 +217,9 @@ async function serve(
   version: HttpVersion = '1.1',
 ) {
   const crosswind = await createCrosswind({
-    ...{ path: '/realtime', channels: { 'room.*': { kind: 'json' } }, authorize: 'everyone' },
+    path: '/realtime',
+    channels: { 'room.*': { kind: 'json' } },
+    authorize: 'everyone',
   })
   const listener = await listenerFor(crosswind)
   const server =
@@ -284,7 +290,9 @@ for (const [name, listenerFor] of Object.entries(parsers))
     const failures: unknown[] = []
     const client = await serve(t, (crosswind) => listenerFor(crosswind, failures))
     const { status } = await client.ask({
-      ...{ method: 'POST', path: '/realtime/messages', body: '{}' },
+      method: 'POST',
+      path: '/realtime/messages',
+      body: '{}',
       headers: { 'content-type': 'application/json' },
     })
     assert.equal(status, 500)

@@ -24,7 +24,8 @@ async function looped(room: Room<Said>, count: number): Promise<readonly string[
 
 test('two clients chat; one that comes later reads from the start; the server publishes and reads', async (t) => {
   const { crosswind, open } = await start(t)
-  const [ann, bob] = [open().channel<Said>('room.1'), open().channel<Said>('room.1')]
+  const ann = open().channel<Said>('room.1')
+  const bob = open().channel<Said>('room.1')
   const both = Promise.all([texts(ann, 3), looped(bob, 3)])
   const first = await ann.publish({ text: 'hello' })
   await bob.publish({ text: 'hi' })
@@ -133,7 +134,8 @@ test('over plain http only the modes of HTTP/1.1 are used; without one it says s
 test('a refused message rejects with a code, and the next ones pass', async (t) => {
   const { open } = await start(t)
   const opened = open()
-  const [room, other] = [opened.channel<Said>('room.1'), opened.channel<Said>('lobby')]
+  const room = opened.channel<Said>('room.1')
+  const other = opened.channel<Said>('lobby')
   other.on('error', () => undefined)
   await assert.rejects(other.publish({ text: 'x' }), { code: 'bad-channel' })
   assert.ok((await room.publish({ text: 'hello' })).seq > 0)
@@ -149,7 +151,8 @@ test('authorize decides who reads and writes what, by a token or a cookie', asyn
     },
   })
   const ada = open({ token: () => 'ada' })
-  const [room, other] = [ada.channel<Said>('room.1'), ada.channel<Said>('room.2')]
+  const room = ada.channel<Said>('room.1')
+  const other = ada.channel<Said>('room.2')
   assert.equal((await room.publish({ text: 'hello' })).seq, 1)
   await assert.rejects(other.publish({ text: 'x' }), { code: 'not-invited-there' })
   assert.deepEqual(asked, ['ada'])
@@ -196,8 +199,10 @@ test('a ticket that ends is replaced by another, and nothing is lost', async (t)
       return token === null ? null : { read: ['room.*'], write: ['room.*'], expiresAt }
     },
   })
-  const [ann, bob] = [open({ token: () => 'ann' }), open({ token: () => 'bob' })]
-  const [from, to] = [ann.channel<Said>('room.1'), bob.channel<Said>('room.1')]
+  const ann = open({ token: () => 'ann' })
+  const bob = open({ token: () => 'bob' })
+  const from = ann.channel<Said>('room.1')
+  const to = bob.channel<Said>('room.1')
   const heard: string[] = []
   to.on('message', ({ data }) => heard.push(data.text))
   await untilState(bob, ({ status }) => status === 'open')
@@ -334,7 +339,8 @@ test('a repeat is stored once, whoever its user is by now', async (t) => {
   t.after(() => client.close())
   const post = async (token: string, body: object) => {
     const { body: answer } = await client.ask({
-      ...{ method: 'POST', path: '/realtime/messages' },
+      method: 'POST',
+      path: '/realtime/messages',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
       body: JSON.stringify({ id: 'c1-1', channel: 'room.1', kind: 'json', from: 'c1', at: 0, body }),
     })

@@ -122,7 +122,8 @@ test('a stream that comes back too late tells the room that missed something, an
 })
 
 test('a cursor of another log is a gap, and all that this one has follows', async (t) => {
-  const [before, now] = [await start(t), await start(t)]
+  const before = await start(t)
+  const now = await start(t)
   await count(before.crosswind, 'room.1', 1, 5)
   const [message] = await Array.fromAsync(before.crosswind.read('room.1', { after: 4 }))
   await count(now.crosswind, 'room.1', 11, 12)

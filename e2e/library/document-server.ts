@@ -16,7 +16,8 @@ const crosswind = await createCrosswind({
   storage: { kind: 'sqlite', folder },
 })
 const read = (name: string, from = page) => (from ? readFile(join(from, name)) : '')
-const [html, script] = [await read('page.html'), await read('editor.js')]
+const html = await read('page.html')
+const script = await read('editor.js')
 const serve: RequestListener = ({ url }, response) => {
   const isScript = url === '/editor.js'
   response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html; charset=utf-8')

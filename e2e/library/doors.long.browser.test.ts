@@ -16,7 +16,9 @@ import { start } from './testing.ts'
 async function bundle(file: string): Promise<Uint8Array> {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, file)],
-    ...{ bundle: true, format: 'esm', write: false },
+    bundle: true,
+    format: 'esm',
+    write: false,
   })
   return outputFiles[0]?.contents ?? assert.fail(`${file} was not built`)
 }
@@ -194,11 +196,9 @@ test('what was published offline is stored by the next page: once, in order, und
 
 test('an open window sends what a closed one of the same user left', async (t) => {
   const server = await serve(t)
-  const [ada, other, bob] = [
-    await server.open('user=ada&drafts'),
-    await server.open('user=ada&drafts'),
-    await server.open('user=bob&drafts'),
-  ]
+  const ada = await server.open('user=ada&drafts')
+  const other = await server.open('user=ada&drafts')
+  const bob = await server.open('user=bob&drafts')
   for (const window of [ada, other, bob]) await until(() => window.run(isOpen), 'a window is not open')
   server.isOnline(false)
   await ada.run(publish, 'left')
@@ -215,7 +215,8 @@ test('an open window sends what a closed one of the same user left', async (t) =
 
 test('a closed connection leaves its drafts to another of the same user, though its page stays', async (t) => {
   const server = await serve(t)
-  const [closing, next] = [await server.open('user=ada&drafts'), await server.open('user=ada&drafts')]
+  const closing = await server.open('user=ada&drafts')
+  const next = await server.open('user=ada&drafts')
   for (const window of [closing, next]) await until(() => window.run(isOpen), 'a window is not open')
   server.isOnline(false)
   await closing.run(publish, 'left')
@@ -226,7 +227,8 @@ test('a closed connection leaves its drafts to another of the same user, though 
 
 test('what a closed window left is sent by another whose connection was never lost', async (t) => {
   const server = await serve(t)
-  const [closing, next] = [await server.open('user=ada&drafts'), await server.open('user=ada&drafts')]
+  const closing = await server.open('user=ada&drafts')
+  const next = await server.open('user=ada&drafts')
   for (const window of [closing, next]) await until(() => window.run(isOpen), 'a window is not open')
   server.takesMessages(false)
   await closing.run(publish, 'left')
@@ -255,7 +257,8 @@ test('a draft that is refused after a reload is reported, and not sent again', a
 
 test('the first windows of a user have one key, though they open at the same time', async (t) => {
   const server = await serve(t, { together: 2 })
-  const [one, other] = [await browser.newWindow(), await browser.newWindow()]
+  const one = await browser.newWindow()
+  const other = await browser.newWindow()
   t.after(() => Promise.all([one.close(), other.close()]))
   for (let users = 1; users <= 12; users += 1) {
     await Promise.all([one, other].map((window) => window.open(server.address(`user=ada${users}&drafts`))))
@@ -280,7 +283,8 @@ test('a channel that the next permit lacks is refused, and the others go on, tho
   const server = await serve(t, {
     authorize({ token }) {
       asked += 1
-      const [user, write] = [token ?? '', ['room.1']]
+      const user = token ?? ''
+      const write = ['room.1']
       if (asked > 1) return { user, read: ['room.1'], write }
       return { user, read: ['room.*'], write, expiresAt: clock.now() + minuteMs }
     },

@@ -59,7 +59,8 @@ export const editors: Readonly<Record<string, Editor>> = {
 
 const channel = 'doc.1'
 /** Characters that are typed once: a window's own part of the CJK Unified Ideographs. */
-const [firstMark, marksEach] = [0x4e00, 0x1800]
+const firstMark = 0x4e00
+const marksEach = 0x1800
 /** A longer text is shortened now and then. */
 const longestText = 500
 /** Between and during disturbances; in a short game less. */
@@ -91,7 +92,11 @@ export async function recordingPage(app: string, html: string): Promise<string> 
   const provider = '@crosswind/client/yjs'
   const { outputFiles } = await build({
     entryPoints: [join(app, 'editor.*')],
-    ...{ bundle: true, format: 'esm', write: false, outdir: app, jsx: 'automatic' },
+    bundle: true,
+    format: 'esm',
+    write: false,
+    outdir: app,
+    jsx: 'automatic',
     loader: { '.css': 'text' },
     plugins: [
       {
@@ -420,7 +425,8 @@ async function startAgain(server: KilledServer, writers: readonly Writer[]): Pro
 
 /** Waits until all is stored. Rejects unless the log has what was written, and nothing else. */
 async function compare(server: KilledServer, writers: readonly Writer[]): Promise<readonly Recorded[]> {
-  let [stored, records]: [Y.Doc, readonly Recorded[]] = [new Y.Doc(), []]
+  let stored = new Y.Doc()
+  let records: readonly Recorded[] = []
   const areEqual = async () => {
     records = await Promise.all(writers.map((writer) => writer.record()))
     stored = (await server.stored()) ?? stored

@@ -60,7 +60,8 @@ test('a connection that waits for a token can be closed', async (t) => {
   const { open } = await start(t, { authorize: () => null })
   const opened = open({ token: () => new Promise(() => undefined) })
   const room = opened.channel<Said>('room.1')
-  const [loop, publishing] = [Array.fromAsync(room), room.publish({ text: 'x' })]
+  const loop = Array.fromAsync(room)
+  const publishing = room.publish({ text: 'x' })
   opened.close()
   await assert.rejects(publishing, closed)
   assert.deepEqual(await loop, [])
@@ -133,7 +134,8 @@ for (const mode of ['sse/2', 'websocket/1.1', 'long-polling/1.1'])
     lost.presence.set('here')
     const heard: string[] = []
     kept.on('message', ({ data }) => heard.push(data.text))
-    const [loop, code] = [Array.fromAsync(lost), 'not-invited-there']
+    const loop = Array.fromAsync(lost)
+    const code = 'not-invited-there'
     const refused = new Promise<unknown>((resolve) => lost.on('error', resolve))
     const publishing = async () => {
       for (;;) await lost.publish({ text: 'mine' })
@@ -173,7 +175,8 @@ for (const mode of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1'])
 test('a refused state of presence does not keep a lost connection from coming back at once', async (t) => {
   const { open, cut } = await start(t, { authorize: () => ({ read: ['room.1'], write: ['room.1'] }) })
   const opened = open({ modes: ['websocket/1.1'] })
-  const [room, refused] = [opened.channel<Said>('room.1'), opened.channel<Said>('room.2')]
+  const room = opened.channel<Said>('room.1')
+  const refused = opened.channel<Said>('room.2')
   refused.on('error', () => undefined)
   refused.presence.set('here')
   await room.publish({ text: 'before' })

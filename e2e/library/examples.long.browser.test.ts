@@ -133,7 +133,10 @@ async function chat(opened: AsyncDisposableStack, addresses: readonly [string, s
 async function sizeOf(code: string): Promise<number> {
   const { outputFiles } = await build({
     stdin: { contents: code, resolveDir: join(root, 'client/dist') },
-    ...{ bundle: true, minify: true, format: 'esm', write: false },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    write: false,
   })
   return gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length
 }
@@ -284,8 +287,14 @@ describe('editors', { concurrency: 4 }, () => {
         const documents = join(folder, 'documents', name, mode.name)
         await mkdir(documents, { recursive: true })
         const happened = await play(t, {
-          ...{ editor, mode, seconds, seed, beside: browser, page: server().page },
-          ...{ certificate: folder, folder: documents },
+          editor,
+          mode,
+          seconds,
+          seed,
+          beside: browser,
+          page: server().page,
+          certificate: folder,
+          folder: documents,
         })
         t.diagnostic(JSON.stringify(happened))
         assert.ok(happened.edits > 0 && happened.kills > 0)
@@ -302,7 +311,8 @@ async function share(address: string, { content, caret }: Editor): Promise<void>
       { polling: 50 },
       ...([selector, text] as const),
     )
-  const [ann, bob] = [await open(), await open()]
+  const ann = await open()
+  const bob = await open()
   await ann.page.click(content)
   await ann.page.keyboard.type('hello ')
   await has(bob, content, 'hello ')
@@ -372,7 +382,8 @@ async function readAnswer(opened: AsyncDisposableStack, app: string, { name, htt
     { at: 300, happens: restart },
     { at: 1000, happens: sleep },
   ]
-  let [shown, reloads] = [0, 0]
+  let shown = 0
+  let reloads = 0
   for (;;) {
     const least = Math.min(shown + 50, tokens.length)
     const found = await window.page.waitForFunction(

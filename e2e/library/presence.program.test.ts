@@ -32,9 +32,12 @@ for (const { name } of modes)
     test('each client sees what the others show, on each channel, until they close', async (t) => {
       const { open } = await start(t, { isSecure: true, heartbeatMs: 1000 })
       const modes = [name]
-      const [ann, bob] = [open({ modes }), open({ modes })]
-      const [room, other] = [ann.channel('room.1'), ann.channel('room.2')]
-      const [annAtBob, otherAtBob] = [bob.channel('room.1'), bob.channel('room.2')]
+      const ann = open({ modes })
+      const bob = open({ modes })
+      const room = ann.channel('room.1')
+      const other = ann.channel('room.2')
+      const annAtBob = bob.channel('room.1')
+      const otherAtBob = bob.channel('room.2')
       room.presence.set({ name: 'Ann' })
       other.presence.set('typing')
       annAtBob.presence.set({ name: 'Bob', at: [1, null] })
@@ -60,7 +63,8 @@ for (const { name } of modes)
 test('while the connection is lost nobody is shown; then all are again', async (t) => {
   let isCut = false
   const { open, cut } = await start(t, { cuts: () => isCut })
-  const [room, reader] = [open().channel('room.1'), open().channel('room.1')]
+  const room = open().channel('room.1')
+  const reader = open().channel('room.1')
   room.presence.set({ name: 'Ann' })
   await untilShown(reader, [{ name: 'Ann' }])
   isCut = true

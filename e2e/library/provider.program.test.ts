@@ -84,7 +84,8 @@ test('a cut is told by events in the order of y-websocket’s, and so is the way
 
 test('connect() and disconnect() may be repeated, and undo each other in one turn', async (t) => {
   const { provide } = await startDocuments(t)
-  const [other, provider] = [provide(), provide({ connect: false })]
+  const other = provide()
+  const provider = provide({ connect: false })
   const told: string[] = []
   provider.on('connection-close', () => told.push('close'))
   provider.on('status', ({ status }) => told.push(status))
@@ -110,7 +111,8 @@ test('connect() and disconnect() may be repeated, and undo each other in one tur
 
 test('an observer hears each change once, though it comes back over the stream', async (t) => {
   const { provide } = await startDocuments(t)
-  const [provider, other] = [provide(), provide()]
+  const provider = provide()
+  const other = provide()
   const text = provider.doc.get('xml', Y.XmlText)
   const heard = { changes: 0, deep: 0 }
   text.observe(() => {
@@ -222,8 +224,10 @@ test('a reader’s changes stay unsaved, whether made before or after it connect
   const own = new Y.Doc()
   own.getMap('test').set('own', 0)
   const reading = { token: () => 'read' }
-  const [idle, changing] = [provide(reading), provide(reading)]
-  const [bringing, deleting] = [provide(reading, own), provide(reading, copy)]
+  const idle = provide(reading)
+  const changing = provide(reading)
+  const bringing = provide(reading, own)
+  const deleting = provide(reading, copy)
   await synced(idle)
   assert.equal(idle.saved, true)
   changing.doc.getMap('test').set('own', 1)
@@ -246,7 +250,8 @@ test('only a provider’s own awareness is sent, and it is removed when the prov
       return false
     },
   })
-  const [first, second] = [provide(), provide()]
+  const first = provide()
+  const second = provide()
   await Promise.all([shown(first, [{}, {}]), shown(second, [{}, {}])])
   const before = sent.length
   first.awareness.setLocalStateField('foo', 'bar')
@@ -268,7 +273,9 @@ test('quick changes of awareness are sent as one, and no other document sees the
       return false
     },
   })
-  const [first, second, other] = [provide(), provide(), provide({}, new Y.Doc(), 'doc.2')]
+  const first = provide()
+  const second = provide()
+  const other = provide({}, new Y.Doc(), 'doc.2')
   await Promise.all([shown(first, [{}, {}]), shown(second, [{}, {}]), synced(other)])
   const before = sent
   for (const cursor of [1, 2, 3]) first.awareness.setLocalStateField('cursor', cursor)
@@ -285,7 +292,8 @@ test('after a reconnect all changes of the document follow, and the newest aware
       return false
     },
   })
-  const [provider, other] = [provide(), provide()]
+  const provider = provide()
+  const other = provide()
   await Promise.all([shown(provider, [{}, {}]), shown(other, [{}, {}])])
   provider.disconnect()
   await shown(other, [{}])
@@ -302,7 +310,8 @@ test('after a reconnect all changes of the document follow, and the newest aware
 
 test('after a cut the others are shown again', async (t) => {
   const { provide, cut } = await startDocuments(t)
-  const [first, second] = [provide(), provide()]
+  const first = provide()
+  const second = provide()
   first.awareness.setLocalState({ name: 'first' })
   await shown(second, [{}, { name: 'first' }])
   const gone = shown(second, [{}])
@@ -326,7 +335,8 @@ const writers = { read: ['doc.*'], write: ['doc.*'] }
 
 test('updates that wait for an answer are joined, and arrive whole', async (t) => {
   const { open, provide } = await startDocuments(t)
-  const [provider, reader] = [provide(), provide()]
+  const provider = provide()
+  const reader = provide()
   let messages = 0
   follow(open(), () => {
     messages += 1
@@ -391,7 +401,8 @@ test('several providers share a connection, which stays open', async (t) => {
   })
   const connection = open()
   const room = connection.channel('room.1')
-  const [one, two] = [provide({ connection }), provide({ connection }, new Y.Doc(), 'doc.2')]
+  const one = provide({ connection })
+  const two = provide({ connection }, new Y.Doc(), 'doc.2')
   assert.throws(() => provide({ connection }), /"doc\.1" is in use/)
   one.doc.getText('t').insert(0, 'one')
   two.doc.getText('t').insert(0, 'two')
@@ -406,8 +417,11 @@ test('several providers share a connection, which stays open', async (t) => {
 })
 
 test('a document with two providers brings what one server has to the other', async (t) => {
-  const [from, to] = [await startDocuments(t), await startDocuments(t)]
-  const [writer, reader, doc] = [from.provide(), to.provide(), new Y.Doc()]
+  const from = await startDocuments(t)
+  const to = await startDocuments(t)
+  const writer = from.provide()
+  const reader = to.provide()
+  const doc = new Y.Doc()
   await Promise.all([synced(from.provide({}, doc)), synced(to.provide({}, doc))])
   writer.doc.getText('t').insert(0, 'moved')
   await Promise.all([converged(writer.doc, reader.doc), writer.whenSaved()])

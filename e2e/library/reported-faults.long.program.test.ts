@@ -260,8 +260,10 @@ async function installPeers(folder: string): Promise<Readonly<Record<string, () 
 async function writtenInVain(t: TestContext, documents: Documents) {
   const proxy = await startProxy(documents.port)
   t.after(proxy.close)
-  const [doc, stored] = [new Y.Doc(), new Y.Doc()]
-  const [editor, witness] = [documents.open(proxy.port, doc), documents.open(documents.port, stored)]
+  const doc = new Y.Doc()
+  const stored = new Y.Doc()
+  const editor = documents.open(proxy.port, doc)
+  const witness = documents.open(documents.port, stored)
   await Promise.all([editor.isSynced(true), witness.isSynced(true)])
   const said: object[] = []
   for (const letter of ['a', 'b']) {

@@ -48,7 +48,9 @@ export async function start(
     socket.once('close', () => sockets.delete(socket))
   })
   const crosswind = await createCrosswind({
-    ...{ path: '/realtime', channels: { 'room.*': { kind: 'json' } }, authorize: 'everyone' },
+    path: '/realtime',
+    channels: { 'room.*': { kind: 'json' } },
+    authorize: 'everyone',
     ...options,
   })
   if (application) server.on('request', application as (...given: unknown[]) => void)

@@ -15,7 +15,8 @@ const order = z.object({
 /** Accepts numbers, later ones sooner; adds one. */
 const slowAtFirst: StandardSchema = {
   '~standard': {
-    ...{ version: 1, vendor: 'test' },
+    version: 1,
+    vendor: 'test',
     async validate(value) {
       if (typeof value !== 'number') return { issues: [{ message: 'Not a number', path: [{ key: 'a' }, 0] }] }
       for (let turns = 20 - value; turns > 0; turns -= 1) await new Promise(setImmediate)
@@ -74,7 +75,8 @@ const faulty = {
   throws: z.string().transform((text) => JSON.parse(text)),
   rejects: {
     '~standard': {
-      ...{ version: 1, vendor: 'test' },
+      version: 1,
+      vendor: 'test',
       validate: () => Promise.reject(new Error('The database is secret.')),
     },
   } satisfies StandardSchema,
@@ -120,7 +122,9 @@ test('a repeat is stored once, even if the schema makes something else of it', a
   t.after(() => client.close())
   const post = async (data: object) => {
     const { body } = await client.ask({
-      ...{ method: 'POST', path: '/realtime/messages', headers: { 'content-type': 'application/json' } },
+      method: 'POST',
+      path: '/realtime/messages',
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
         id: 'c1-1',
         channel: 'room.1',

@@ -42,7 +42,8 @@ function write(doc: Y.Doc, who: string): void {
 for (const { name } of modes)
   test(`over ${name}, two write nested types in several roots, and both and the server have the same`, async (t) => {
     const { crosswind, provide } = await startDocuments(t, { isSecure: true })
-    const [ann, bob] = [provide({ modes: [name] }), provide({ modes: [name] })]
+    const ann = provide({ modes: [name] })
+    const bob = provide({ modes: [name] })
     write(ann.doc, 'Ann')
     assert.ok(ann.unsaved > 0)
     await Promise.all([synced(ann), synced(bob)])
@@ -75,7 +76,8 @@ for (const name of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1
   test(`over ${name}, cuts at random lose nothing, and nothing is called saved that is not stored`, async (t) => {
     const { crosswind, provide, cut } = await startDocuments(t)
     const random = createSeededRandom(7)
-    const [ann, bob] = [provide({ modes: [name] }), provide({ modes: [name] })]
+    const ann = provide({ modes: [name] })
+    const bob = provide({ modes: [name] })
     const stored = async (doc: Y.Doc) => contains(await crosswind.document('doc.1'), doc)
     const checks = [ann, bob].map((provider) => watchSaved({ provider, stored }))
     for (let round = 0; round < 60; round += 1) {
@@ -101,7 +103,8 @@ test('a server killed in mid-typing and started again has all that was saved, an
   const folder = temporaryFolder(t)
   let server = await startProcess(t, folder)
   const open = providing(t, server)
-  const [ann, bob] = [open('sse/1.1'), open('websocket/1.1')]
+  const ann = open('sse/1.1')
+  const bob = open('websocket/1.1')
   await Promise.all([synced(ann), synced(bob)])
   for (let round = 0; round < 3; round += 1) {
     for (const { doc } of [ann, bob]) write(doc, `round ${round}`)
@@ -121,7 +124,8 @@ test('open windows give a server back what it lost, and send what they had not s
   const folder = temporaryFolder(t)
   const first = await startProcess(t, join(folder, 'first'))
   const open = providing(t, first)
-  const [ann, bob] = [open('sse/1.1'), open('websocket/1.1')]
+  const ann = open('sse/1.1')
+  const bob = open('websocket/1.1')
   for (const { doc } of [ann, bob]) write(doc, 'before')
   await Promise.all([ann.whenSaved(), bob.whenSaved(), synced(ann), synced(bob)])
   await converged(ann.doc, bob.doc)
@@ -217,7 +221,8 @@ test('with owners, a peer may not bring what another wrote; by default it may', 
     ['doc.1', null],
     ['own.1', 'not-your-client'],
   ] as const) {
-    const [ann, bob] = [provide({}, new Y.Doc(), name), provide({ connect: false }, new Y.Doc(), name)]
+    const ann = provide({}, new Y.Doc(), name)
+    const bob = provide({ connect: false }, new Y.Doc(), name)
     ann.doc.getText('t').insert(0, 'a')
     await ann.whenSaved()
     ann.disconnect()

@@ -104,7 +104,13 @@ export class CuttableWindow {
     this.#channel = channel
     this.#elapsed = elapsed
     this.#link = openNodeLink({
-      ...{ name, channels: [channel], mode, mayFall, polling, bounds, random },
+      name,
+      channels: [channel],
+      mode,
+      mayFall,
+      polling,
+      bounds,
+      random,
       originFor: (http) => origin[http],
       connect: (opening) => this.#connect({ ...opening, ca }),
       onState: (state) => this.#noteState(state),

@@ -104,7 +104,10 @@ export function openOwnClient(
   return new Promise((resolve, reject) => {
     if (!mode) throw new Error(`There is no transport ${client}.`)
     const { send, beat, askClock, close } = openTransport({
-      ...{ ...target, mode, query, ca: null },
+      ...target,
+      mode,
+      query,
+      ca: null,
       onFrame(frame) {
         if (frame.type === 'welcome') resolve({ publish, ping: askClock, close })
         if (frame.type === 'heartbeat') beat()
@@ -314,7 +317,9 @@ async function openDialogue(
 /** A file is requested over a second connection: no frame asks for stored content. */
 async function openWebSocket(settings: ClientSettings, target: Target): Promise<LoadClient> {
   const dialogue: Dialogue = {
-    ...{ opening: '', question, textOf: publishing },
+    opening: '',
+    question,
+    textOf: publishing,
     take(start) {
       if (start.startsWith('{"type":"clock"')) return 'pong'
       return start.startsWith('{"type":"welcome"') ? 'opened' : undefined
@@ -369,7 +374,9 @@ const webSocketQuery = '?EIO=4&transport=websocket'
 function openAtOnce(path: string, protocol: EngineProtocol, settings: ClientSettings): Promise<LoadClient> {
   const { joining, question, textOf, isJoined, isPong } = protocol
   const dialogue: Dialogue = {
-    ...{ opening: '', question: () => question, textOf },
+    opening: '',
+    question: () => question,
+    textOf,
     take(start, isText, send) {
       if (!isText || isPong(start)) return 'pong'
       if (isJoined(start)) return 'opened'
@@ -405,7 +412,9 @@ async function openUpgraded(
   const held = poll()
   held.catch(() => undefined)
   const dialogue: Dialogue = {
-    ...{ opening: '2probe', question: () => question, textOf },
+    opening: '2probe',
+    question: () => question,
+    textOf,
     take(start, isText, send) {
       if (!isText || isPong(start)) return 'pong'
       if (start === '3probe') {

@@ -43,10 +43,17 @@ async function startLoadServer(
     return (await axios.get<Figures>(`${origin['1.1']}/api/figures`, options)).data
   }
   const target: Target = {
-    ...{ client, http, origin: origin[http], polling: defaultConfig.polling },
+    client,
+    http,
+    origin: origin[http],
+    polling: defaultConfig.polling,
   }
   return {
-    ...{ pid, origin, target, figures, errors },
+    pid,
+    origin,
+    target,
+    figures,
+    errors,
     /**
      * Since its start. Read from outside if the system allows it: answering would cost the server
      * as much as some messages.
@@ -95,7 +102,12 @@ export async function startMode(
   opened.defer(folder.remove)
   const { limits } = defaultConfig
   const flags = folder.flags({
-    ...{ port: 0, 'http1-port': 0, host: 'localhost', share: 'none', 'sensor-source': 'none', 'drain-ms': 0 },
+    port: 0,
+    'http1-port': 0,
+    host: 'localhost',
+    share: 'none',
+    'sensor-source': 'none',
+    'drain-ms': 0,
     // The load clients send edits.
     editor: 'mirror',
     'limits-max-windows': Math.max(limits.maxWindows, windows * 2),

@@ -201,7 +201,9 @@ export class RampTallying {
     const answered = sum('answered')
     return {
       windows: this.#windows.size,
-      ...{ opened: sum('opened'), failed: sum('failed'), dropped: sum('dropped') },
+      opened: sum('opened'),
+      failed: sum('failed'),
+      dropped: sum('dropped'),
       /** By each window's period, from its opening to its end or the ramp's. */
       due,
       sent: sum('sent'),

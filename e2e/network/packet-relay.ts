@@ -46,7 +46,10 @@ class Way {
 
   figures() {
     return {
-      ...{ sent: this.#sent, bytes: this.#bytes, lost: this.#lost, overflowed: this.#overflowed },
+      sent: this.#sent,
+      bytes: this.#bytes,
+      lost: this.#lost,
+      overflowed: this.#overflowed,
       /** The relay's own error. */
       late: this.#queue.lateness(),
     }

@@ -67,7 +67,8 @@ async function run(): Promise<void> {
   const { mode: names, address = null, version = null } = started
   files.set('/peer.json', json({ ...started.page, address }))
   if (address !== null) await requireAnswer(new URL(address), started)
-  const [first, second] = [await open(servers['2'], host), await open(servers['1.1'], host)]
+  const first = await open(servers['2'], host)
+  const second = await open(servers['1.1'], host)
   clearTimeout(tooLate)
   const pid = started.pid ?? (address === null ? process.pid : null)
   const ready: Ready = { modes: names, address, pid, version }
@@ -85,7 +86,12 @@ async function load(): Promise<Adapter> {
 
 async function startedBy(adapter: Adapter, servers: Host['servers']): Promise<unknown> {
   const host: Host = {
-    ...{ address, fault, servers, cert, key, versionOf },
+    address,
+    fault,
+    servers,
+    cert,
+    key,
+    versionOf,
     port: (await findFreePorts())['2'],
     certFile: join(certificates, 'server.pem'),
     keyFile: join(certificates, 'server.key'),
@@ -148,8 +154,13 @@ async function bundlePage(): Promise<string> {
   try {
     const { outputFiles } = await build({
       stdin: { contents: `export { open } from ${JSON.stringify(file)}`, resolveDir: import.meta.dirname },
-      ...{ bundle: true, format: 'esm', platform: 'browser', target: 'esnext', write: false },
-      ...{ logLevel: 'silent', plugins: [pageHalf] },
+      bundle: true,
+      format: 'esm',
+      platform: 'browser',
+      target: 'esnext',
+      write: false,
+      logLevel: 'silent',
+      plugins: [pageHalf],
       // Older packages expect these of whoever bundles them.
       define: { 'process.env.NODE_ENV': '"production"', global: 'globalThis' },
     })
@@ -245,8 +256,11 @@ async function protocolAt(url: URL): Promise<string | false | null> {
     }
   }
   const socket = tls.connect({
-    ...{ host, port: Number(port || 443), servername: net.isIP(host) ? '' : host },
-    ...{ ALPNProtocols: ['h2', 'http/1.1'], rejectUnauthorized: false },
+    host,
+    port: Number(port || 443),
+    servername: net.isIP(host) ? '' : host,
+    ALPNProtocols: ['h2', 'http/1.1'],
+    rejectUnauthorized: false,
   })
   try {
     await once(socket, 'secureConnect', { signal })

@@ -33,7 +33,8 @@ test('pings are counted over all connections', async (t) => {
 })
 
 test('a file is a buffer of that size', async (t) => {
-  const [socketIo, ws] = [await startPeer(t, 'socket.io', '3000'), await startPeer(t, 'ws', '3000', '2')]
+  const socketIo = await startPeer(t, 'socket.io', '3000')
+  const ws = await startPeer(t, 'ws', '3000', '2')
   const socket = io(socketIo, { ...insecure, reconnection: false })
   t.after(() => void socket.close())
   socket.emit('ping')
@@ -58,7 +59,8 @@ for (const [server, clients] of Map.groupBy(answeringPeers, (client) => client.r
         const opened = await openClient(
           { client, http: '1.1', origin, polling: { intervalMs: 0, holdMs: 0 } },
           {
-            ...{ browser, query: new URLSearchParams() },
+            browser,
+            query: new URLSearchParams(),
             onPong() {
               pongs += 1
               answers.emit('pong')

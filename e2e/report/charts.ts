@@ -103,7 +103,8 @@ export function timeAxis(times: readonly number[]) {
 
 /** 1, 2 and 5 of each power of ten; over more than three powers, powers of ten only. */
 function roundTicks(low: number, high: number): number[] {
-  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))]
+  const first = Math.floor(Math.log10(low))
+  const last = Math.ceil(Math.log10(high))
   const steps = Math.log10(high / low) > 3 ? [1] : [1, 2, 5]
   const powers = Array.from({ length: last - first + 1 }, (_, place) => first + place)
   const ticks = powers.flatMap((power) => steps.map((step) => Number(`${step}e${power}`)))
@@ -148,7 +149,8 @@ const labelWidth = 92
 /** Beside the box, at its right end if there is room. */
 function besideBox({ type, domain }: ReturnType<typeof timeAxis>, width: number) {
   const scale = type === 'log' ? Math.log : (ms: number) => ms
-  const [low, high] = [scale(domain[0]), scale(domain[1])]
+  const low = scale(domain[0])
+  const high = scale(domain[1])
   const place = (ms: number) => (width * (scale(ms) - low)) / (high - low)
   return ([left, right]: Interval): Plot.TextOptions => {
     if (place(right) + labelWidth < width) return { x: [right], dx: 7, textAnchor: 'start' }
@@ -239,7 +241,11 @@ export function cumulative(rows: readonly CurveRow[], width: number): string {
   const keyHeight = 17
   const lineOf = ({ points, colour, isDashed }: (typeof named)[number]) =>
     Plot.line(points, {
-      ...{ x: 'ms', y: 'share', stroke: colour, strokeWidth: 2, clip: true },
+      x: 'ms',
+      y: 'share',
+      stroke: colour,
+      strokeWidth: 2,
+      clip: true,
       strokeDasharray: isDashed ? '6 3' : 'none',
     })
   const leaderOf = ({ ms, at, share, colour }: (typeof named)[number]) =>
@@ -256,7 +262,9 @@ export function cumulative(rows: readonly CurveRow[], width: number): string {
     Plot.text([curve.digit], { x: [curve.ms], y: [curve.at], fontSize: 13, ...ownColour(curve) })
   const keyOf = (curve: (typeof named)[number]) =>
     Plot.text([`${curve.digit}  ${curve.label}`], {
-      ...{ frameAnchor: 'top-left', textAnchor: 'start', lineAnchor: 'top' },
+      frameAnchor: 'top-left',
+      textAnchor: 'start',
+      lineAnchor: 'top',
       dy: keyHeight * (Number(curve.digit) - 1 - curves.length) - 8,
       ...ownColour(curve),
     })
@@ -269,7 +277,10 @@ export function cumulative(rows: readonly CurveRow[], width: number): string {
     marginBottom: 42,
     x: { ...axis, grid: true, label: 'ms', labelAnchor: 'center', labelArrow: 'none' },
     y: {
-      ...{ domain: [0, 100], label: null, grid: true, ticks: [0, 25, 50, 75, 95] },
+      domain: [0, 100],
+      label: null,
+      grid: true,
+      ticks: [0, 25, 50, 75, 95],
       tickFormat: (share: number) => `${share} %`,
     },
     marks: [
@@ -410,11 +421,13 @@ export function intervals(
   const sessions = placed.flatMap(({ sessions, y }) => sessions.map((x) => ({ x, y })))
   const ends = rows.flatMap(({ point, interval, sessions }) => [point, ...interval, ...sessions])
   const drawn = [...references, ...ends]
-  const [low, high] = [Math.min(...drawn), Math.max(...drawn)]
+  const low = Math.min(...drawn)
+  const high = Math.max(...drawn)
   const isLog = mayBeLogarithmic && low > 0 && high / low > farApart
   const room = isLog ? (high / low) ** 0.05 : (high - low) / 20 || 1
   const domain = isLog ? [low / room, high * room] : [low - room, high + room]
-  const [ink, accent] = ['var(--ink)', 'var(--accent)']
+  const ink = 'var(--ink)'
+  const accent = 'var(--accent)'
   return svg({
     width,
     ...inRows(rows.length, rowHeight),

@@ -83,7 +83,8 @@ test('runs of two machines say so first', () => {
 })
 
 test('a run whose means include the typist’s window is not compared with one whose means do not', () => {
-  const [old, recent] = [runOf({ 'sse/2': [7, 7.2] }, { folder: 'old' }), runOf({ 'sse/2': [7, 7.2] })]
+  const old = runOf({ 'sse/2': [7, 7.2] }, { folder: 'old' })
+  const recent = runOf({ 'sse/2': [7, 7.2] })
   assert.throws(
     () => compareRuns(old, { ...recent, echoes: [] }),
     /^Error: old is of an earlier lab, .*--from old, and compare that\.$/,

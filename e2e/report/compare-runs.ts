@@ -76,7 +76,10 @@ function compareModes(before: ComparedRun, after: ComparedRun) {
     const p = test ? (corrected.shift() ?? 1) : null
     const sign = (test?.difference ?? 0) > 0 ? 'slower' : 'faster'
     return {
-      ...{ ...rest, differenceMs: test?.difference ?? null, ci95Ms: test?.interval ?? null, pCorrected: p },
+      ...rest,
+      differenceMs: test?.difference ?? null,
+      ci95Ms: test?.interval ?? null,
+      pCorrected: p,
       verdict: p === null ? 'one session' : p < 0.05 ? sign : 'undecided',
     }
   })

@@ -31,8 +31,14 @@ function runOf(
     ],
     comparisons: [
       {
-        ...{ mode, baseline: 'websocket/1.1', differenceMs, ci95Ms, medianRatio, medianRatioCi95 },
-        ...{ meanRatio: 2 * medianRatio, meanRatioCi95: [medianRatio, 4 * medianRatio] as [number, number] },
+        mode,
+        baseline: 'websocket/1.1',
+        differenceMs,
+        ci95Ms,
+        medianRatio,
+        medianRatioCi95,
+        meanRatio: 2 * medianRatio,
+        meanRatioCi95: [medianRatio, 4 * medianRatio] as [number, number],
         sessions,
       },
     ],

@@ -19,10 +19,14 @@ const runSchema = z.object({
   comparisons: z
     .array(
       z.object({
-        ...{ mode: z.string(), baseline: z.string() },
-        ...{ differenceMs: z.number(), ci95Ms: range },
-        ...{ meanRatio: z.number(), meanRatioCi95: range },
-        ...{ medianRatio: z.number(), medianRatioCi95: range },
+        mode: z.string(),
+        baseline: z.string(),
+        differenceMs: z.number(),
+        ci95Ms: range,
+        meanRatio: z.number(),
+        meanRatioCi95: range,
+        medianRatio: z.number(),
+        medianRatioCi95: range,
         sessions: z.array(
           z.object({ differenceMs: z.number(), meanRatio: z.number(), medianRatio: z.number() }),
         ),
@@ -83,12 +87,22 @@ export function coverageOf(given: readonly RepeatedRun[]) {
   const share = ({ holding }: Covered) => `${holding} (${Math.round((100 * holding) / runs.length)} %)`
   return {
     scenario: 'coverage',
-    ...{ startedAt, mode, baseline, means, medians, difference },
+    startedAt,
+    mode,
+    baseline,
+    means,
+    medians,
+    difference,
     sessions: runs.reduce((sum, one) => sum + one.sessions.length, 0),
     /** Without what differs by nature. */
     commands: [...new Set(runs.map(({ command }) => command.replaceAll(/ --(?:seed|out) \S+/g, '')))],
     runs: runs.map(({ folder, startedAt, commit, loadBefore, baselineMs, sessions }) => ({
-      ...{ folder, startedAt, commit, loadBefore, baselineMs, sessions },
+      folder,
+      startedAt,
+      commit,
+      loadBefore,
+      baselineMs,
+      sessions,
     })),
     finding: `Of ${runs.length} runs of one comparison, ${spokenName(mode)} against ${spokenName(baseline)}, ${share(means)} have the pooled ratio of the means, ${figure(means.pooled)}, in their 95 % interval, ${share(medians)} that of the medians, ${figure(medians.pooled)}, and ${share(difference)} the difference of the means, ${figure(Math.abs(difference.pooled))} ms.`,
   }
@@ -104,7 +118,8 @@ function covered(
 ) {
   const pooled = pool(runs.flatMap(({ sessions }) => sessions.map((session) => session[name])))
   const taken = runs.map(({ [name]: value, [intervalName]: ci95 }) => ({
-    ...{ value, ci95 },
+    value,
+    ci95,
     holds: ci95[0] <= pooled && pooled <= ci95[1],
   }))
   return { pooled, holding: taken.filter(({ holds }) => holds).length, runs: taken }
@@ -204,7 +219,11 @@ export function coverageFiles({
 
 function forest({ runs, pooled }: Covered, axis: string, width: number): string {
   const rows = runs.map(({ value: point, ci95: interval, holds: isDecided }) => ({
-    ...{ label: '', point, interval, isDecided, sessions: [] },
+    label: '',
+    point,
+    interval,
+    isDecided,
+    sessions: [],
   }))
   return intervals(rows, { width, axis, references: [pooled], rowHeight: 11, mayBeLogarithmic: false })
 }

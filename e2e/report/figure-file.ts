@@ -44,7 +44,8 @@ export function figureFile(drawn: string, title: string, description: string): s
   const svg = document.querySelector('svg')
   if (!svg) throw new Error(`The figure "${title}" is not an SVG element.`)
   const [width, height] = ['width', 'height'].map((name) => Number(svg.getAttribute(name) ?? 0))
-  const [wholeWidth, wholeHeight] = [(width ?? 0) + 2 * margin, (height ?? 0) + 2 * margin]
+  const wholeWidth = (width ?? 0) + 2 * margin
+  const wholeHeight = (height ?? 0) + 2 * margin
   const frame = { x: -margin, y: -margin, width: wholeWidth, height: wholeHeight }
   const make = (name: string, attributes: Readonly<Record<string, string | number>>, text = '') => {
     const made = document.createElementNS('http://www.w3.org/2000/svg', name)

@@ -134,7 +134,10 @@ export function lines(
       Plot.text(titles, { fy: titles, dy: -topPx + 6, ...panelName }),
       ...legend.map((one, place) =>
         Plot.text([`${one.isDashed ? '┅┅' : '━━'}  ${one.label}`], {
-          ...{ fy: () => titles[0], ...legendText, lineAnchor: 'middle', fill: () => colourOf(one) },
+          fy: () => titles[0],
+          ...legendText,
+          lineAnchor: 'middle',
+          fill: () => colourOf(one),
           dx: (place % perRow) * ((width - 60) / perRow),
           dy: -topPx - legendPx + 18 * Math.floor(place / perRow) + 9,
         }),
@@ -144,7 +147,8 @@ export function lines(
 }
 
 function domainAround(ticks: readonly number[]): [number, number] {
-  const [low, high] = [Math.log(Math.min(...ticks)), Math.log(Math.max(...ticks))]
+  const low = Math.log(Math.min(...ticks))
+  const high = Math.log(Math.max(...ticks))
   const margin = (high - low) / 25 || 1
   return [low - margin, high + margin]
 }
@@ -220,8 +224,13 @@ export function timeLines(panels: readonly TimePanel[], { width, axis, yFormat, 
       ...panels.flatMap(({ series }, place) =>
         series.map((one) =>
           Plot.line(one.points, {
-            ...{ x: 'x', y: 'y', fx: () => column(place), fy: () => row(place), clip: true },
-            ...{ stroke: () => colourOf(one), strokeWidth: one.colour === null ? 1.2 : 1.7 },
+            x: 'x',
+            y: 'y',
+            fx: () => column(place),
+            fy: () => row(place),
+            clip: true,
+            stroke: () => colourOf(one),
+            strokeWidth: one.colour === null ? 1.2 : 1.7,
             ...dashOf(one),
           }),
         ),
@@ -235,8 +244,12 @@ export function timeLines(panels: readonly TimePanel[], { width, axis, yFormat, 
       }),
       ...legend.map((one, place) =>
         Plot.text([`${one.colour === null ? '┄┄' : one.isDashed ? '┅┅' : '━━'}  ${one.label}`], {
-          ...{ fx: () => 0, fy: () => 0, ...legendText, lineAnchor: 'top' },
-          ...{ fill: () => colourOf(one), dx: legendX(place) },
+          fx: () => 0,
+          fy: () => 0,
+          ...legendText,
+          lineAnchor: 'top',
+          fill: () => colourOf(one),
+          dx: legendX(place),
           dy: -26 - legendPx + Math.floor(place / legendPerRow) * legendHeight,
         }),
       ),

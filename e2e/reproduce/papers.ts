@@ -135,10 +135,14 @@ function ratioOfMeans({ modes }: KeystrokesSummary, mode: string, other: string)
 type PublishedMode = keyof typeof publishedMeansMs
 
 function typing(what: string, mode: PublishedMode, other: PublishedMode): FigureClaim<KeystrokesSummary> {
-  const [ms, otherMs] = [publishedMeansMs[mode], publishedMeansMs[other]]
+  const ms = publishedMeansMs[mode]
+  const otherMs = publishedMeansMs[other]
   const paper = `${figure(ms / otherMs)} (${ms} / ${otherMs} ms)`
   return {
-    ...{ what, place: 'table 1, pp. 16–17', paper, ...about(ms / otherMs) },
+    what,
+    place: 'table 1, pp. 16–17',
+    paper,
+    ...about(ms / otherMs),
     found: (summary) => ratioOfMeans(summary, mode, other),
     differs: ({ parameters }) => inPlaceOf(parameters.keys, 200, 'keys'),
     because(summary) {
@@ -162,7 +166,8 @@ function wind(site: string, method: Method): FigureClaim<WindSummary> {
   const ratios = paperTests(site, method).map(({ ratio }) => ratio)
   return {
     what: `${capital(site)}: ${methodWords[method]}, times WebSocket`,
-    ...{ place: 'table 1', paper: ratios.map((ratio) => ratio.toFixed(2)).join(', ') },
+    place: 'table 1',
+    paper: ratios.map((ratio) => ratio.toFixed(2)).join(', '),
     ...about(Math.min(...ratios), Math.max(...ratios)),
     found(summary) {
       const own = cellOf(summary, site, method)
@@ -197,7 +202,9 @@ function isSlower(summary: WindSummary, site: string, method: Method) {
 /** The difference of means that the paper tested, for places where all its tests agree. */
 const slowerThere = (site: string, method: Method): HypothesisClaim<WindSummary> => ({
   what: `${capital(site)}: ${methodWords[method]} is slower than WebSocket`,
-  ...{ place: 'Results', paper: 'accepted in 3 of 3 tests', isAccepted: true },
+  place: 'Results',
+  paper: 'accepted in 3 of 3 tests',
+  isAccepted: true,
   tested: (summary) => isSlower(summary, site, method),
   differs: fewerReadings,
   because: unexplained,
@@ -207,7 +214,9 @@ const windSites = ['edmonton', 'lund', 'caracas', 'nagaoka']
 
 const slowerAnywhere: FigureClaim<WindSummary> = {
   what: 'Tests in which long polling is slower than WebSocket',
-  ...{ place: 'last section', paper: '9 of 12; in 1 faster, in 2 alike', ...about(75) },
+  place: 'last section',
+  paper: '9 of 12; in 1 faster, in 2 alike',
+  ...about(75),
   unit: '%',
   found(summary) {
     const tests = windSites.flatMap((site) => isSlower(summary, site, 'long-polling') ?? [])
@@ -225,7 +234,8 @@ const groupOf = ({ groups }: PubsubSummary, users: number, broker: string) =>
   groups.find((each) => each.mode === modeOf.websocket && each.users === users && each.broker === broker)
 
 const pairOf = (summary: PubsubSummary, users: number) => {
-  const [sqs, none] = [groupOf(summary, users, 'sqs'), groupOf(summary, users, 'none')]
+  const sqs = groupOf(summary, users, 'sqs')
+  const none = groupOf(summary, users, 'none')
   return sqs && none ? { sqs, none } : null
 }
 
@@ -347,7 +357,8 @@ const rampsOf = ({ ramps }: CapacitySummary, experiment: ExperimentName) =>
 /** Both ends of the ranges may have been in one session. */
 function over(first: Found | null, second: Found | null, unit = ''): Found | null {
   const found = quotient(first?.value, second?.value, unit)
-  const [[least, most], [base, mostBase]] = [first?.interval ?? unknown, second?.interval ?? unknown]
+  const [least, most] = first?.interval ?? unknown
+  const [base, mostBase] = second?.interval ?? unknown
   return found && { ...found, interval: [least / mostBase, most / base] }
 }
 
@@ -362,12 +373,14 @@ function moreCpu(summary: CapacitySummary, experiment: ExperimentName): Found | 
 }
 
 const ofCluster: FigureClaim<CapacitySummary> = {
-  ...{ what: 'Server CPU for 2,400 connections, SocketCluster to Engine.IO', ...about(200 / 75) },
+  what: 'Server CPU for 2,400 connections, SocketCluster to Engine.IO',
+  ...about(200 / 75),
   place: 'figures 3.3, 3.4, pp. 30–32',
   paper: '2.7 (two processes at “almost 100 %” of a core, one at 75 %)',
   found({ comparisons }) {
     const ratiosTo = (peer: string) => comparisons.find((each) => each.peer === peer)?.ratios ?? []
-    const [engine, cluster] = [ratiosTo('engine.io'), ratiosTo('socketcluster')]
+    const engine = ratiosTo('engine.io')
+    const cluster = ratiosTo('socketcluster')
     const ratios = engine.map((ratio, place) => (ratio ?? Number.NaN) / (cluster[place] ?? Number.NaN))
     return middle(ratios.filter(Number.isFinite))
   },
@@ -379,7 +392,9 @@ const ofCluster: FigureClaim<CapacitySummary> = {
 
 const switched: FigureClaim<CapacitySummary> = {
   what: 'Connections dropped or never made by four processes on one core',
-  ...{ place: 'figure 3.5, p. 33', paper: '“most”', ...within(50, 100) },
+  place: 'figure 3.5, p. 33',
+  paper: '“most”',
+  ...within(50, 100),
   unit: '%',
   found(summary) {
     const ramp = rampsOf(summary, 'switching').find(({ workers }) => workers > 1)
@@ -392,11 +407,9 @@ const switched: FigureClaim<CapacitySummary> = {
 
 const spread = (workers: number): FigureClaim<CapacitySummary> => ({
   what: `Connections of ${workers} workers to those of one`,
-  ...{
-    place: 'p. 44',
-    paper: `“at least N/2”: ${figure(thesisSpeedUp(workers))}`,
-    ...within(thesisSpeedUp(workers), Infinity),
-  },
+  place: 'p. 44',
+  paper: `“at least N/2”: ${figure(thesisSpeedUp(workers))}`,
+  ...within(thesisSpeedUp(workers), Infinity),
   found({ speedUps }) {
     const own = speedUps.find((each) => each.subject === modeOf.websocket && each.workers === workers)
     return middle(own?.speedUps.filter((value) => value !== null) ?? [])
@@ -423,23 +436,30 @@ const connections: readonly FigureClaim<CapacitySummary>[] = [
   ...[2, 3].map(spread),
   {
     what: 'Server CPU, a ping every 3 s to one every 4 s',
-    ...{ place: 'figures 3.10, 3.11, pp. 38–39', paper: 'more than 1', ...within(1, Infinity) },
+    place: 'figures 3.10, 3.11, pp. 38–39',
+    paper: 'more than 1',
+    ...within(1, Infinity),
     found: (summary) => moreCpu(summary, 'period'),
     differs: connectionsOf('period', 2400, 2400),
     because: unexplained,
   },
   {
     what: 'Server CPU, 1.5 times as many connections',
-    ...{ place: 'figures 3.10, 3.12, pp. 38–39', paper: 'more than 1', ...within(1, Infinity) },
+    place: 'figures 3.10, 3.12, pp. 38–39',
+    paper: 'more than 1',
+    ...within(1, Infinity),
     found: (summary) => moreCpu(summary, 'connections'),
     differs: connectionsOf('connections', 2400, 3600),
     because: unexplained,
   },
   {
     what: 'Server CPU, answers of 500 kB to 1 kB, over the smaller of the two above',
-    ...{ place: 'figure 3.13, p. 40', paper: 'less than 1', ...within(0, 1) },
+    place: 'figure 3.13, p. 40',
+    paper: 'less than 1',
+    ...within(0, 1),
     found(summary) {
-      const [period, more] = [moreCpu(summary, 'period'), moreCpu(summary, 'connections')]
+      const period = moreCpu(summary, 'period')
+      const more = moreCpu(summary, 'connections')
       return over(moreCpu(summary, 'size'), period && more && period.value < more.value ? period : more)
     },
     differs: (summary) =>
@@ -448,7 +468,9 @@ const connections: readonly FigureClaim<CapacitySummary>[] = [
   },
   {
     what: 'Connections that one server carried',
-    ...{ place: 'figure 3.14, p. 41', paper: '“around 25 000”', ...about(25_000) },
+    place: 'figure 3.14, p. 41',
+    paper: '“around 25 000”',
+    ...about(25_000),
     found(summary) {
       const [most] = rampsOf(summary, 'most')
       if (!most) return null

@@ -165,9 +165,18 @@ export function rampsOf(options: RampOptions): RampSetup[] {
   const [mode] = modes
   if (mode === undefined) return []
   const base = {
-    ...{ subject: mode, workers: 1, clients, perBrowser: 1, perPage: options['per-page'], fileBytes: 0 },
-    ...{ windows: rate * seconds, windowsPerSecond: rate, holdSeconds: hold, meanPeriodMs: period * 1000 },
-    ...{ serverCores: null, clientCores: null },
+    subject: mode,
+    workers: 1,
+    clients,
+    perBrowser: 1,
+    perPage: options['per-page'],
+    fileBytes: 0,
+    windows: rate * seconds,
+    windowsPerSecond: rate,
+    holdSeconds: hold,
+    meanPeriodMs: period * 1000,
+    serverCores: null,
+    clientCores: null,
   } as const
   const reference = { ...base, meanPeriodMs: thesis.referencePeriod * period * 1000 }
   const isShared = (subject: string) => connections[httpOf(subject)].isShared
@@ -191,8 +200,11 @@ export function rampsOf(options: RampOptions): RampSetup[] {
     workers: () =>
       [mode, ...peers.filter((peer) => clusteredPeers.has(peer))].flatMap((subject) =>
         workers.map((count) => ({
-          ...{ ...base, subject, workers: count },
-          ...{ windows: base.windows * manyTimes, windowsPerSecond: rate * manyTimes },
+          ...base,
+          subject,
+          workers: count,
+          windows: base.windows * manyTimes,
+          windowsPerSecond: rate * manyTimes,
         })),
       ),
     period: () => [reference, { ...reference, meanPeriodMs: thesis.shorterPeriod * period * 1000 }],
@@ -210,7 +222,10 @@ export function rampsOf(options: RampOptions): RampSetup[] {
           ...reference,
           // Half a megabyte to as many windows as elsewhere is more than one machine can encrypt
           // and decrypt.
-          ...{ windows: base.windows / 4, windowsPerSecond: rate / 4, subject, fileBytes },
+          windows: base.windows / 4,
+          windowsPerSecond: rate / 4,
+          subject,
+          fileBytes,
         })),
       ),
     most: () => [
@@ -218,15 +233,26 @@ export function rampsOf(options: RampOptions): RampSetup[] {
         .filter((name) => !isShared(name) && most > 0)
         .slice(0, 1)
         .map((subject) => ({
-          ...{ ...base, subject, workers: 2, windows: most, windowsPerSecond: mostRate },
-          ...{ holdSeconds: mostHold, meanPeriodMs: thesis.mostPeriodMs },
+          ...base,
+          subject,
+          workers: 2,
+          windows: most,
+          windowsPerSecond: mostRate,
+          holdSeconds: mostHold,
+          meanPeriodMs: thesis.mostPeriodMs,
         })),
       ...modes
         .filter((name) => isShared(name) && windows > 0)
         .slice(0, 1)
         .map((subject) => ({
-          ...{ ...base, subject, workers: 2, windows, windowsPerSecond: mostRate * 4 },
-          ...{ holdSeconds: mostHold, meanPeriodMs: sharedPeriodMs, perBrowser: sharedPerBrowser },
+          ...base,
+          subject,
+          workers: 2,
+          windows,
+          windowsPerSecond: mostRate * 4,
+          holdSeconds: mostHold,
+          meanPeriodMs: sharedPeriodMs,
+          perBrowser: sharedPerBrowser,
         })),
     ],
   }
@@ -306,7 +332,15 @@ export async function measureRamp(
   const { windows, windowsPerSecond, perBrowser, perPage, meanPeriodMs, holdSeconds } = setup
   const startAt = clock() + leadMs
   const plan = {
-    ...{ target, windows, windowsPerSecond, perBrowser, perPage, meanPeriodMs, seed, startAt, patienceMs },
+    target,
+    windows,
+    windowsPerSecond,
+    perBrowser,
+    perPage,
+    meanPeriodMs,
+    seed,
+    startAt,
+    patienceMs,
     holdMs: holdSeconds * 1000,
   }
   const climbing = Promise.all(
@@ -334,7 +368,9 @@ export async function measureRamp(
   const isLoad = ({ name }: { readonly name: string }) => name.startsWith('clients')
   return {
     ...setup,
-    ...{ session, turn, endMs },
+    session,
+    turn,
+    endMs,
     ...joined(tallies),
     loopDelayP99Ms: Math.max(...tallies.map(({ loopDelayP99Ms }) => loopDelayP99Ms)),
     receivedBytes: tallies.reduce((sum, tally) => sum + tally.receivedBytes, 0),
@@ -386,8 +422,12 @@ export function joined(tallies: readonly RampTally[]) {
     const sum = (what: keyof RampSecond) =>
       tallies.reduce((added, tally) => added + (tally.seconds[place]?.[what] ?? 0), 0)
     return {
-      ...{ open: sum('open'), opened: sum('opened'), failed: sum('failed'), dropped: sum('dropped') },
-      ...{ sent: sum('sent'), answered: sum('answered') },
+      open: sum('open'),
+      opened: sum('opened'),
+      failed: sum('failed'),
+      dropped: sum('dropped'),
+      sent: sum('sent'),
+      answered: sum('answered'),
       roundTripP50Ms: quantilesOf(Float64Array.from(bySecond[place] ?? [])).p50,
     }
   })
@@ -435,7 +475,11 @@ async function storeFile(origin: string, bytes: number): Promise<void> {
   const browser = await openBrowser(origin, '2')
   try {
     const draft = {
-      ...{ id: 'lab-1', channel: fileChannel, kind: 'edit', from: 'lab', at: 0 },
+      id: 'lab-1',
+      channel: fileChannel,
+      kind: 'edit',
+      from: 'lab',
+      at: 0,
       body: { html: 'x'.repeat(bytes) },
     }
     const { status, body } = await browser.post('/api/messages', 'application/json', JSON.stringify(draft))

@@ -180,12 +180,16 @@ function speedUpSections({ speedUps }: Summary): readonly Section[] {
   const bySubject = [...Map.groupBy(speedUps, ({ subject }) => subject)]
   const numbers = [...new Set(speedUps.map(({ workers }) => workers))].sort((one, other) => one - other)
   const reference = (label: string, per: number) => ({
-    ...{ label, isDashed: true, colour: label === 'ideal, n' ? 3 : 4 },
+    label,
+    isDashed: true,
+    colour: label === 'ideal, n' ? 3 : 4,
     points: numbers.map((workers) => ({ x: workers, y: workers * per, mark: 'open' as const })),
   })
   const series = [
     ...bySubject.map(([subject, own], place) => ({
-      ...{ label: subjectLabel(subject), isDashed: false, colour: place },
+      label: subjectLabel(subject),
+      isDashed: false,
+      colour: place,
       points: own.map(({ workers, speedUp }) => ({ x: workers, y: speedUp, mark: 'filled' as const })),
     })),
     reference('ideal, n', 1),
@@ -304,7 +308,9 @@ function panelOf(ramp: RampRecord, points: Points, more: readonly TimeSeries[] =
 
 /** Percentage of those planned. */
 const windowsOpen = ({ seconds, windows }: RampRecord): TimeSeries => ({
-  ...{ label: 'windows open', colour: null, isDashed: false },
+  label: 'windows open',
+  colour: null,
+  isDashed: false,
   points: seconds.map(({ open }, place) => ({ x: place + 1, y: (100 * open) / windows })),
 })
 
@@ -413,7 +419,8 @@ const experiments: Readonly<
     here: (own) =>
       [...Map.groupBy(own, ({ subject }) => subject)]
         .flatMap(([subject, ramps]) => {
-          const [small, large] = [ramps.at(0), ramps.at(-1)]
+          const small = ramps.at(0)
+          const large = ramps.at(-1)
           return small && large && small !== large ? `${subjectLabel(subject)} ${timesCpu(large, small)}` : []
         })
         .join('; '),
@@ -474,10 +481,14 @@ const placeColumns = ['experiment', 'subject', 'variant', 'session', 'turn'] as 
 
 function rampsCsv(ramps: readonly RampRecord[]): string {
   const times = (name: string, { p50, p99, max }: RampRecord['roundTripMs']) => ({
-    ...{ [`${name}P50Ms`]: p50, [`${name}P99Ms`]: p99, [`${name}MaxMs`]: max },
+    [`${name}P50Ms`]: p50,
+    [`${name}P99Ms`]: p99,
+    [`${name}MaxMs`]: max,
   })
   const rows = ramps.map((ramp) => ({
-    ...{ ...ramp, ...placeOf(ramp), ...ramp.counts },
+    ...ramp,
+    ...placeOf(ramp),
+    ...ramp.counts,
     ...times('roundTrip', ramp.roundTripMs),
     ...times('openedAfter', ramp.openedAfterMs),
     ...times('openingLateness', ramp.openingLatenessMs),
@@ -512,7 +523,10 @@ function processesCsv(ramps: readonly RampRecord[]): string {
   const rows = ramps.flatMap((ramp) =>
     [...ramp.server, ...ramp.load].flatMap(({ name, samples }) =>
       samples.map(({ atMs, cpuMs, rssBytes }) => ({
-        ...{ ...placeOf(ramp), process: name, atMs, rssBytes },
+        ...placeOf(ramp),
+        process: name,
+        atMs,
+        rssBytes,
         cpu_ms: Math.round(cpuMs - (samples[0]?.cpuMs ?? 0)),
       })),
     ),

@@ -40,7 +40,10 @@ export function analyse({ seed: _, ramps, ...circumstances }: Run) {
   return {
     scenario: 'capacity' as const,
     ...circumstances,
-    ...{ clientBounds, ramps: setups, comparisons, speedUps },
+    clientBounds,
+    ramps: setups,
+    comparisons,
+    speedUps,
     failures: [...broken, ...failuresOf(setups)],
     finding: [...broken, findingOf(setups, comparisons, speedUps)].join(' '),
   }
@@ -202,8 +205,18 @@ function summariseSetup(figures: readonly RampFigures[]) {
   return {
     /** Its name in a budget. */
     mode: `${experiment}: ${variantOf(first)}`,
-    ...{ experiment, variant: variantOf(first), subject, workers, clients, windows, windowsPerSecond },
-    ...{ holdSeconds, meanPeriodMs, perBrowser, perPage, fileBytes },
+    experiment,
+    variant: variantOf(first),
+    subject,
+    workers,
+    clients,
+    windows,
+    windowsPerSecond,
+    holdSeconds,
+    meanPeriodMs,
+    perBrowser,
+    perPage,
+    fileBytes,
     sessions: figures.length,
     planned: sumOf(ramps.map((ramp) => ramp.windows)),
     ...(Object.fromEntries(counts) as Record<(typeof summed)[number], number>),
@@ -238,12 +251,16 @@ function comparisonsOf(figures: readonly RampFigures[]) {
         })
       const ratios = ratiosOf(({ cpuMsPerWindow }) => cpuMsPerWindow)
       const later = ratiosOf(({ lateCpuMs, ramp }) => lateCpuMs / ramp.counts.opened)
-      const [first, second] = [mode[0]?.ramp, peer[0]?.ramp]
+      const first = mode[0]?.ramp
+      const second = peer[0]?.ramp
       if (!first || !second) throw new Error('There is no ramp to compare.')
       return {
         mode: `${variantOf(first)} to ${variantOf(second)}`,
-        ...{ subject: first.subject, perBrowser: first.perBrowser, peer: second.subject },
-        ...{ subjectVariant: variantOf(first), peerVariant: variantOf(second) },
+        subject: first.subject,
+        perBrowser: first.perBrowser,
+        peer: second.subject,
+        subjectVariant: variantOf(first),
+        peerVariant: variantOf(second),
         ...namedSpread('ratio', ratios),
         ...namedSpread('laterRatio', later),
         ratios: ratios.map((ratio) => significant(ratio)),
@@ -282,7 +299,9 @@ function speedUpsOf(figures: readonly RampFigures[]) {
         return [
           {
             mode: `${subjectLabel(subject)}, ${workers}`,
-            ...{ subject, workers, thesis: thesisSpeedUp(workers) },
+            subject,
+            workers,
+            thesis: thesisSpeedUp(workers),
             ...namedSpread('speedUp', speedUps),
             speedUps: speedUps.map((value) => significant(value)),
             busiest: of[0]?.busiest.name ?? '',

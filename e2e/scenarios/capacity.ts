@@ -95,11 +95,18 @@ export const capacity = defineExperiment({
         browser: 'none',
         server: 'its own processes on this machine, over loopback',
         parameters: {
-          ...{ rate, seconds, hold, period, clients, sessions, seed },
+          rate,
+          seconds,
+          hold,
+          period,
+          clients,
+          sessions,
+          seed,
           experiments: experiments.join(', '),
         },
       }),
-      ...{ seed, sessions: measured.length },
+      seed,
+      sessions: measured.length,
       // In the table's order, not that of the turns.
       ramps: setups.flatMap((setup) =>
         measured.flat().flatMap((one) => (one.setup === setup ? [one.ramp] : [])),

@@ -288,7 +288,9 @@ test("stages have medians, on the machine's clock and on the server’s", () => 
 test('windows on several machines have their own medians, excluding missed turns', () => {
   const run = madeRun({ windows: 3, oneMachine: false })
   const windows = [0.2, 0.3, 9].map((boundMs, place) => ({
-    ...{ receiver: place + 1, name: `window ${place + 1}`, boundMs },
+    receiver: place + 1,
+    name: `window ${place + 1}`,
+    boundMs,
     missed: place === 2 ? ['session 1, block 1, sse/2: was hidden'] : [],
   }))
   const slow = run.samples.map((sample) =>
@@ -330,7 +332,10 @@ test("the stages add up to the time from input to paint, without the typing wind
 test('of three messages the last may be read before it is drawn, and two may not', () => {
   const { samples, ...run } = madeRun({
     behaviours: [{ mode: 'sse/2', medianMs: 4 }],
-    ...{ windows: 2, sessions: 1, keys: 3, blocks: 1 },
+    windows: 2,
+    sessions: 1,
+    keys: 3,
+    blocks: 1,
   })
   const stagesWithout = (undrawn: number) => {
     const cut = samples.map((sample) =>

@@ -97,7 +97,9 @@ function verdictWords(found: Found, best: Timed, others: readonly Timed[]): stri
   const judged = others.map((other) => ({ other, outcome: outcomeOf(found, best.mode, other.mode) }))
   const of = (one: (typeof judged)[number]['outcome']) =>
     judged.filter(({ outcome }) => outcome === one).map(({ other }) => other)
-  const [open, alike, slower] = [of('undecided'), of('alike'), of('slower')]
+  const open = of('undecided')
+  const alike = of('alike')
+  const slower = of('slower')
   let level = '95 % interval '
   /** `a took 1.19 times as long (95 % interval 1.11 to 1.27) and b 1.52 times (1.44 to 1.60)`. */
   const longer = (modes: readonly Timed[]) => {
@@ -154,7 +156,8 @@ function noticedWords(betweenMs: number): string {
 
 /** What the last network adds to the first, with the mode that it slows least and the one that it slows most. */
 function latenessWords(timed: readonly Timed[], networks: readonly string[]): readonly string[] {
-  const [first, last] = [networks[0], networks.at(-1)]
+  const first = networks[0]
+  const last = networks.at(-1)
   const added = timed
     .filter(({ mode }) => variantOf(mode) === last)
     .flatMap(({ mode, meanMs }) => {
@@ -163,7 +166,8 @@ function latenessWords(timed: readonly Timed[], networks: readonly string[]): re
       return usual ? [{ name: spokenName(name), ms: meanMs - usual.meanMs }] : []
     })
     .toSorted((a, b) => a.ms - b.ms)
-  const [least, most] = [added[0], added.at(-1)]
+  const least = added[0]
+  const most = added.at(-1)
   if (!least || !most || least.ms <= 0) return []
   const also = least === most ? '' : ` and ${inMs(most.ms)} later with ${most.name}`
   return [
@@ -173,7 +177,8 @@ function latenessWords(timed: readonly Timed[], networks: readonly string[]): re
 
 function meaningWords(best: Timed, others: readonly Timed[]): readonly string[] {
   const slowest = others.at(-1) ?? best
-  const [fast, slow] = [spokenName(best.mode), spokenName(slowest.mode)]
+  const fast = spokenName(best.mode)
+  const slow = spokenName(slowest.mode)
   const betweenMs = slowest.meanMs - best.meanMs
   const people = `Between ${fast} and ${slow} lie ${inMs(betweenMs)}, which is ${noticedWords(betweenMs)}: ${noticedWhen}.`
   const rate = ({ meanMs }: Timed) => count(Math.round(1000 / meanMs))

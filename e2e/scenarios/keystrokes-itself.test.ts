@@ -26,8 +26,11 @@ before(async () => {
     .filter((cell) => cell('mode') === system)
     .map((cell) => ({
       mode: system,
-      ...{ session: Number(cell('session')), block: Number(cell('block')), id: cell('id') },
-      ...{ sentAt: Number(cell('sent_at')), receivedAt: Number(cell('received_at')) },
+      session: Number(cell('session')),
+      block: Number(cell('block')),
+      id: cell('id'),
+      sentAt: Number(cell('sent_at')),
+      receivedAt: Number(cell('received_at')),
     }))
 })
 

@@ -74,8 +74,11 @@ test('what waits on the way to the server, or is lost, is not late on the way fr
 const described = (profile: string, place: number): Network => {
   const lost = { sent: 1000, lost: 50, overflowed: 0, lostShare: 0.05, lostShareCi95: [0.04, 0.07] } as const
   const packets = {
-    ...{ congestion: 'cubic', plantedShare: 0.05 * place, burst: 1 },
-    ...{ up: lost, down: lost },
+    congestion: 'cubic',
+    plantedShare: 0.05 * place,
+    burst: 1,
+    up: lost,
+    down: lost,
   }
   return { profile, source: `The source of ${profile}.`, lateMs: 0.1, packets }
 }

@@ -55,12 +55,18 @@ function summariseOver(mode: string, own: readonly Sample[], first: readonly Sam
   const { ratio, ratioCi95 } = sessionRatio(sessionLateWindows)
   return {
     mode,
-    ...{ mean: ratioOf('mean'), median: ratioOf('median'), p95: ratioOf('p95') },
-    ...{ windows, messages: all.length, lateMessages: late.length },
+    mean: ratioOf('mean'),
+    median: ratioOf('median'),
+    p95: ratioOf('p95'),
+    windows,
+    messages: all.length,
+    lateMessages: late.length,
     lateAtOne: late.filter((message) => message.late === 1).length,
     lateAtAll: late.filter((message) => message.late === message.windows).length,
     /** At how many windows a message is late on average, if it is late at one. */
-    ...{ lateWindows: ratio, lateWindowsCi95: ratioCi95, sessionLateWindows },
+    lateWindows: ratio,
+    lateWindowsCi95: ratioCi95,
+    sessionLateWindows,
     /** The same, if each window were late independently of the others. */
     lateWindowsByChance: share > 0 ? rounded((windows * share) / (1 - (1 - share) ** windows)) : null,
   }
@@ -148,7 +154,8 @@ function networkWords(
       ? []
       : [`${subject(own)} ${verdict} over ${network} than over ${first}: ${times(own)}.`]
   })
-  const [alike, open] = [of('alike'), of('undecided')]
+  const alike = of('alike')
+  const open = of('undecided')
   const undecided = `Undecided${apart.length === 0 ? ` whether ${network} or ${first} is faster` : ''}`
   return [
     ...apart,
@@ -169,7 +176,8 @@ function waitingWords(late: readonly Row[], network: string): string {
     lateWindowsCi95 !== null && lateWindowsCi95[0] > (lateWindowsByChance ?? 0)
   const words = (own: readonly Row[]) =>
     listed(own.map((row) => `${ratioWords(row.lateWindows, row.lateWindowsCi95)} with ${nameOf(row)}`))
-  const [together, apart] = [late.filter(isTogether), late.filter((row) => !isTogether(row))]
+  const together = late.filter(isTogether)
+  const apart = late.filter((row) => !isTogether(row))
   const windows = Math.max(...late.map((row) => row.windows))
   const sentences = [
     ...(together.length === 0 ? [] : [`at ${words(together)}, more than chance explains`]),

@@ -82,9 +82,13 @@ export function bareRatiosOf(comparisons: readonly Comparison[], samples: readon
       if (!found || !p95s.every((ratio) => ratio > 0 && ratio < Infinity)) return []
       const p95 = meanOfRatios(p95s)
       return {
-        ...{ mode, baseline, windows },
-        ...{ meanRatio: rounded(found.meanRatio), meanRatioCi95: roundedInterval(found.meanRatioCi95) },
-        ...{ p95Ratio: rounded(p95.ratio), p95RatioCi95: roundedInterval(p95.interval) },
+        mode,
+        baseline,
+        windows,
+        meanRatio: rounded(found.meanRatio),
+        meanRatioCi95: roundedInterval(found.meanRatioCi95),
+        p95Ratio: rounded(p95.ratio),
+        p95RatioCi95: roundedInterval(p95.interval),
       }
     }),
   )

@@ -17,7 +17,8 @@ import { whyNoPackets } from '../network/packet-network.ts'
 const folder = temporaryFolder()
 
 test('over a simulated network, and over budget: the delay is measured, and the exit status reports a figure out of bounds', async (t) => {
-  const [out, budget] = [join(folder, 'mobile'), join(folder, 'budget.json')]
+  const out = join(folder, 'mobile')
+  const budget = join(folder, 'budget.json')
   await writeFile(budget, '{"modes":{"*":{"lost":0,"meanMs":20}}}')
   const size = ['--sessions', '1', '--keys', '4', '--blocks', '1', '--windows', '2', '--warmup', '0']
   const network = ['--profile', 'mobile', '--modes', 'websocket/1.1', '--peers', 'bare']

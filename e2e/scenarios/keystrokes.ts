@@ -140,7 +140,8 @@ export const keystrokes = defineExperiment({
       'NAME',
       'none, or simulated: wind during the typing',
     ),
-    ...{ seed, headed },
+    seed,
+    headed,
   },
 
   options(given) {
@@ -385,10 +386,19 @@ function parametersOf(options: Options, { devices }: Participants): Circumstance
   const { editors, windows, sessions, keys, blocks, warmup, interval, sensor, seed, until, matters } = options
   const { limit, profile, headed, remote } = options
   return {
-    ...{ editors: editors.join(', '), windows, sessions, keys, blocks, warmup, interval, sensor, seed },
+    editors: editors.join(', '),
+    windows,
+    sessions,
+    keys,
+    blocks,
+    warmup,
+    interval,
+    sensor,
+    seed,
     ...(until && { until, matters: `${matters.amount}${matters.unit}`, limit }),
     ...(profile.length > 0 && { profile: profile.join(', ') }),
-    ...{ headed, remotes: remote.length },
+    headed,
+    remotes: remote.length,
     ...(devices.length > 0 && { joined: devices.map(({ name, agent }) => `${name}: ${agent}`).join('; ') }),
   }
 }

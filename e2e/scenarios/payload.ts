@@ -109,7 +109,9 @@ export const payload = defineExperiment({
     warmup: flag(whole(0, 200).default(3), 'N', 'uncounted messages before them'),
     interval: flag(whole(1, 10_000).default(50), 'MS', 'minimum time between two messages'),
     wait: flag(whole(1, 600).default(10), 'S', 'a message that has not arrived by then is lost'),
-    ...{ profile: profileFlag, seed, headed },
+    profile: profileFlag,
+    seed,
+    headed,
   },
   /** `baseline`: WebSocket, or else the first mode. */
   options(given) {
@@ -178,11 +180,22 @@ export const payload = defineExperiment({
         browser: measured[0]?.version ?? '',
         server: describePlace(profile),
         parameters: {
-          ...{ sizes: sizes.join(', '), windows, sessions, messages, warmup, interval, wait, seed, headed },
+          sizes: sizes.join(', '),
+          windows,
+          sessions,
+          messages,
+          warmup,
+          interval,
+          wait,
+          seed,
+          headed,
           ...(profile.length > 0 && { profile: profile.join(', ') }),
         },
       }),
-      ...{ modes, baseline: options.baseline, sizes, waitMs: wait * 1000 },
+      modes,
+      baseline: options.baseline,
+      sizes,
+      waitMs: wait * 1000,
       samples: turns.flatMap(({ samples }) => samples),
       serverUse: spentByMode(
         modes,
@@ -319,7 +332,8 @@ function summariseSize({ samples: all, baseline }: Run, mode: string, bytes: num
   const times = timesOf(samples)
   return {
     mode: nameOf(mode, bytes),
-    ...{ subject: mode, bytes },
+    subject: mode,
+    bytes,
     ...summariseSamples(samples, transmissionMs),
     /** The text's size over the median time, at one window. */
     kilobytesPerSecond: times.length === 0 ? null : significant(bytes / median(times)),
@@ -372,7 +386,8 @@ function findingOf(
   echoes: readonly ReturnType<typeof summariseEcho>[],
 ): string {
   const at = (bytes: number) => sizes.filter((size) => size.bytes === bytes)
-  const [smallest, largest] = [all.at(0), all.at(-1)]
+  const smallest = all.at(0)
+  const largest = all.at(-1)
   if (smallest === undefined || largest === undefined || sizes.every(({ n }) => n === 0))
     return 'No transmission time was measured.'
   const flat = modes.map((mode) => flatTo(sizes.filter(({ subject }) => subject === mode)))
@@ -436,11 +451,14 @@ function grid<Size extends Pick<SizeSummary, 'subject' | 'bytes'>>(
 function timesSection(summary: Summary): Section {
   const { modes, sizes } = summary
   const series = modes.map(({ mode }, colour) => ({
-    ...{ label: labelOf(mode), isDashed: false, colour },
+    label: labelOf(mode),
+    isDashed: false,
+    colour,
     points: sizes
       .filter(({ subject }) => subject === mode)
       .map(({ bytes, p50Ms, n }) => ({
-        ...{ x: bytes, y: p50Ms },
+        x: bytes,
+        y: p50Ms,
         mark: n === 0 ? ('failed' as const) : ('filled' as const),
       })),
   }))

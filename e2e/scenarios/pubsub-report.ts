@@ -424,15 +424,20 @@ export function analyse(run: Run) {
 function summariseGroup(run: Run, mode: string, users: number, broker: BrokerName) {
   const ofBroker = (name: BrokerName) =>
     run.iterations.filter((one) => one.mode === mode && one.users === users && one.broker === name)
-  const [own, bare] = [ofBroker(broker), broker === 'none' ? [] : ofBroker('none')]
+  const own = ofBroker(broker)
+  const bare = broker === 'none' ? [] : ofBroker('none')
   const n = own.reduce((sum, one) => sum + one.n, 0)
   const expected = own.length * users
   const cpuMs = own.reduce((sum, { serverCpuMs }) => sum + serverCpuMs, 0)
   const { floor } = aboutBroker[broker]
   return {
-    ...{ mode, users, broker },
+    mode,
+    users,
+    broker,
     iterations: own.length,
-    ...{ n, expected, lost: expected - n },
+    n,
+    expected,
+    lost: expected - n,
     duplicated: own.reduce((sum, { duplicated }) => sum + duplicated, 0),
     lossPercent: significant((100 * (expected - n)) / expected),
     latency: comparison(own, bare, ({ meanMs }) => meanMs),

@@ -43,9 +43,22 @@ function madeRun({
           const session = Math.floor(place / each) + 1
           const meanMs = 10 * session * slower[broker] * (size / 50) + (place % 2) / 100
           const one = {
-            ...{ mode, users: size, broker, session, iteration: place + 1, n: size, duplicated: 0 },
-            ...{ meanMs, p50Ms: meanMs, p95Ms: meanMs * 2, maxMs: meanMs * 2.2, sendingMs: 5 },
-            ...{ lastMs: meanMs * 2.2, bytesOut: size * 300, serverCpuMs: size / 10, clientCpuShare: 0.4 },
+            mode,
+            users: size,
+            broker,
+            session,
+            iteration: place + 1,
+            n: size,
+            duplicated: 0,
+            meanMs,
+            p50Ms: meanMs,
+            p95Ms: meanMs * 2,
+            maxMs: meanMs * 2.2,
+            sendingMs: 5,
+            lastMs: meanMs * 2.2,
+            bytesOut: size * 300,
+            serverCpuMs: size / 10,
+            clientCpuShare: 0.4,
           }
           return { ...one, ...change?.(one) }
         }),
@@ -55,7 +68,13 @@ function madeRun({
   return {
     command: 'npm run lab -- pubsub',
     parameters: { sessions, iterations: sessions * each, processes: 2 },
-    ...{ modes, users, brokers, iterations, requeued: null, waitMs: 60_000, brokerVersions: {} },
+    modes,
+    users,
+    brokers,
+    iterations,
+    requeued: null,
+    waitMs: 60_000,
+    brokerVersions: {},
     startedAt: '2026-11-23T00:00:00.000Z',
     finishedAt: '2026-11-23T01:00:00.000Z',
     environment: describeEnvironment({ browser: 'none', server: 'here', loadBefore: 0 }),

@@ -98,11 +98,20 @@ export const pubsub = defineExperiment({
         browser: 'none: load clients on Node’s connections',
         server: 'its own processes on this machine, over loopback',
         parameters: {
-          ...{ users: users.join(', '), brokers: brokers.join(', '), iterations, sessions },
-          ...{ warmup, processes, wait },
+          users: users.join(', '),
+          brokers: brokers.join(', '),
+          iterations,
+          sessions,
+          warmup,
+          processes,
+          wait,
         },
       }),
-      ...{ modes, users, brokers, iterations: found.flat(), waitMs: wait * 1000 },
+      modes,
+      users,
+      brokers,
+      iterations: found.flat(),
+      waitMs: wait * 1000,
       brokerVersions: {
         ...(brokers.some((broker) => broker.endsWith('nats')) && { nats: natsServerVersion() }),
         ...(brokers.includes('sqs') && { sqs: sqsServerVersion() }),
@@ -222,7 +231,7 @@ async function measureSize(
       lab.signal.throwIfAborted()
       const { broker } = group
       lab.step(`${about}  ${broker}: ${turn + 1} of ${count}`)
-      found.push({ ...{ mode, users, broker, session }, iteration: first + turn, ...(await burst(group)) })
+      found.push({ mode, users, broker, session, iteration: first + turn, ...(await burst(group)) })
       await lab.pause(betweenBurstsMs)
     }
   lab.say(`${session}  ${mode.padEnd(13)} ${String(users).padStart(6)} users  ${resultWords(brokers, found)}`)
@@ -258,15 +267,21 @@ async function openGroup(
   const server = relay
     ? await startRelayFor(nats ? [relay, nats.address()] : [relay], clients, opened)
     : await startMode(mode, { windows: users, perBrowser: 1, rate: 500 }, opened, {
-        ...{ 'heartbeat-ms': 60_000, 'limits-max-connections': 3 * users + 100 },
-        ...{ 'limits-max-channels': users + 1000, 'limits-new-channels-per-hour': 1_000_000 },
+        'heartbeat-ms': 60_000,
+        'limits-max-connections': 3 * users + 100,
+        'limits-max-channels': users + 1000,
+        'limits-new-channels-per-hour': 1_000_000,
         ...brokerSettings(broker, sqs, nats),
       })
   signal.throwIfAborted()
   const loads = Array.from({ length: processes }, () => startLoadProcess(signal, opened))
   await openAcross(loads, {
-    ...{ target: server.target, windows: users, perBrowser: 1, openingAtOnce },
-    ...{ channel: 'user', hasOwnChannels: true },
+    target: server.target,
+    windows: users,
+    perBrowser: 1,
+    openingAtOnce,
+    channel: 'user',
+    hasOwnChannels: true,
   })
   await server.untilCounted(users, signal)
   return { broker, server, loads, sqs }
@@ -306,7 +321,8 @@ async function showRequeueing({ modes, processes, wait }: Options, lab: Lab): Pr
   opened.defer(() => thief.stop())
   const { latenciesMs, duplicated } = joined(await burstOf(group, 2, wait * 1000))
   const againMs = latenciesMs.filter((ms) => ms >= 1000 * visibilitySeconds)
-  const [taken, n] = [thief.taken(), latenciesMs.length]
+  const taken = thief.taken()
+  const n = latenciesMs.length
   lab.say(
     `Another consumer took ${taken} of ${users} messages from the queue: ${n} arrived, ${againMs.length} of them again.`,
   )
@@ -335,7 +351,10 @@ function burstFigures(measured: readonly Measured[], serverCpuMs: number) {
   return {
     n: latenciesMs.length,
     duplicated,
-    ...{ meanMs: mean ?? null, p50Ms: p50 ?? null, p95Ms: p95 ?? null, maxMs: max ?? null },
+    meanMs: mean ?? null,
+    p50Ms: p50 ?? null,
+    p95Ms: p95 ?? null,
+    maxMs: max ?? null,
     sendingMs: Math.max(...measured.map(({ sendingMs }) => sendingMs)),
     lastMs: Math.max(...measured.map(({ wallMs }) => wallMs)),
     bytesOut: measured.reduce((sum, { receivedBytes }) => sum + receivedBytes, 0),

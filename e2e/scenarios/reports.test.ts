@@ -113,7 +113,8 @@ checkReports(
   madeCapacityRun({ flags: ['--experiments', 'comparison', '--peers', '', '--sessions', '1'] }),
   madeCapacityRun({ flags: ['--experiments', 'comparison,most', '--sessions', '1'], lost: () => lost }),
   madeCapacityRun({
-    ...{ flags: ['--experiments', 'workers', '--workers', '2', '--sessions', '1'], clientShare: () => 1 },
+    flags: ['--experiments', 'workers', '--workers', '2', '--sessions', '1'],
+    clientShare: () => 1,
     cpuMs: () => ({ log: 100, 'worker 1': 500, 'worker 2': 500 }),
   }),
   madeCapacityRun({ flags: ['--experiments', 'size,switching', '--sessions', '1'] }),

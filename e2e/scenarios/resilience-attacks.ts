@@ -154,12 +154,17 @@ const underWay = 256
 async function sendAll({ mode: name, origin, ca, lastsMs, window }: FloodOrder): Promise<string> {
   const mode = modeNamed(name)
   if (!mode) throw new Error(`There is no mode ${name}.`)
-  let [sent, stored, heldBack, failed] = [0, 0, 0, 0]
+  let sent = 0
+  let stored = 0
+  let heldBack = 0
+  let failed = 0
   let isOver = false
   const key = newKey()
   const open = Promise.withResolvers<void>()
   const transport = openTransport({
-    ...{ mode, origin: origin[mode.http], ca },
+    mode,
+    origin: origin[mode.http],
+    ca,
     query: new URLSearchParams({ window: nameOf(key, window), key, channels: 'flood' }),
     polling: { intervalMs: 50, holdMs: 300 },
     onFrame: (frame) => frame.type === 'welcome' && open.resolve(),

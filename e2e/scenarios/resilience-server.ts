@@ -259,7 +259,9 @@ export async function startCluster(
   }
   const origin = { '2': `https://localhost:${ports['2']}`, '1.1': `https://localhost:${ports['1.1']}` }
   const server: ServerUnderTest = {
-    ...{ ports, origin, ca: folder.ca },
+    ports,
+    origin,
+    ca: folder.ca,
     get crashes() {
       return servers.flatMap(({ crashes }) => crashes)
     },

@@ -65,11 +65,13 @@ test('an unacknowledged message is not expected, and no delivery of an accepted 
 test('a message missing at a snapshot is told; one missing elsewhere is lost', () => {
   const place = { place: 1, head: 3 }
   assert.deepEqual(accountFor(seen('a-1@1 a-10@4'), accepted, [place]), {
-    ...{ n: 2, ...noWrong },
+    n: 2,
+    ...noWrong,
     told: ['a-2', 'b-1'],
   })
   assert.deepEqual(accountFor(seen('a-1@1 a-10@4'), accepted, [{ place: 2, head: 4 }]), {
-    ...{ n: 2, ...noWrong },
+    n: 2,
+    ...noWrong,
     lost: ['a-2'],
     told: ['b-1'],
   })

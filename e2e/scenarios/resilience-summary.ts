@@ -225,7 +225,9 @@ function summariseMode(accounts: readonly WindowAccount[], mode: string) {
   const countOf = (name: 'cuts' | 'stalls' | 'recovered' | 'repairs' | 'modeChanges') =>
     sum(({ window }) => window[name])
   return {
-    ...{ mode, windows: own.length, accepted },
+    mode,
+    windows: own.length,
+    accepted,
     /** Includes refused messages. */
     unacknowledged: sum(({ window }) => window.published.length) - accepted,
     expected: accepted * own.length,
@@ -236,8 +238,11 @@ function summariseMode(accounts: readonly WindowAccount[], mode: string) {
     longestOutageMs: Math.max(0, ...own.map(({ longestOutageMs }) => longestOutageMs)),
     outages: sum(({ window }) => window.outages.length),
     snapshots: sum(({ window }) => window.snapshots.length),
-    ...{ cuts: countOf('cuts'), stalls: countOf('stalls'), recovered: countOf('recovered') },
-    ...{ repairs: countOf('repairs'), modeChanges: countOf('modeChanges') },
+    cuts: countOf('cuts'),
+    stalls: countOf('stalls'),
+    recovered: countOf('recovered'),
+    repairs: countOf('repairs'),
+    modeChanges: countOf('modeChanges'),
     /** Repeated message frames that the link dropped. */
     heldBack: sum(({ window }) => window.frames - window.seen.length),
   }
@@ -354,7 +359,8 @@ function judgeMemory(samples: readonly MemorySample[]) {
   const atFirst = samples[0] ?? null
   if (warm.length < leastSamples) return { atFirst, last: null }
   const third = Math.floor(warm.length / 3)
-  const [start, end] = [typical(warm.slice(0, third)), typical(warm.slice(-third))]
+  const start = typical(warm.slice(0, third))
+  const end = typical(warm.slice(-third))
   const isWithin = (figure: 'heapUsedBytes' | 'rssBytes', bytes: number) =>
     end[figure] <= Math.max(start[figure] * allowance.share, start[figure] + bytes)
   const isFlat = isWithin('heapUsedBytes', allowance.heapBytes) && isWithin('rssBytes', allowance.rssBytes)

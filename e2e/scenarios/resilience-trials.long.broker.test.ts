@@ -84,7 +84,8 @@ test('schedules are two to four faults of one kind of log, the same for the same
 
 test('a stopped run continues where it was', { timeout: 300_000 }, async (context) => {
   const folder = temporaryFolder(context)
-  const [whole, stopped] = [join(folder, 'whole'), join(folder, 'stopped')]
+  const whole = join(folder, 'whole')
+  const stopped = join(folder, 'stopped')
   const flags = ['--faults', 'wal-missing', '--windows', '4', '--out', whole]
   const run = async (...flags: string[]) => {
     const given = readOptions(namedFaults, flags)

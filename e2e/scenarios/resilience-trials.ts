@@ -267,7 +267,11 @@ export async function goThrough(
     lastedMs: elapsed(),
   })
   return {
-    ...{ name: trial.name, log: trial.log, faults: trial.faults, windows: trial.windows, untried },
+    name: trial.name,
+    log: trial.log,
+    faults: trial.faults,
+    windows: trial.windows,
+    untried,
     ...found,
     lastedMs: Math.round(elapsed()),
     failures: untried === null ? [...failures, ...found.failures] : [],
@@ -316,7 +320,9 @@ export function countTrial(faults: readonly FaultName[], { windows, log, lines, 
     const { lost, told, ...others } = accountFor(window.seen, accepted, window.snapshots, inLog)
     const named = lost.filter((id) => isNamed && !inLog.has(id))
     return {
-      ...{ name: window.name, longestOutageMs, told: told.length + named.length },
+      name: window.name,
+      longestOutageMs,
+      told: told.length + named.length,
       lost: lost.filter((id) => !named.includes(id)),
       ...others,
     }

@@ -105,16 +105,27 @@ export const resilience = defineExperiment({
         ? `${servers} processes on this machine, over loopback, behind one balancer, their log on NATS JetStream`
         : `${workers > 1 ? `${workers} workers and a process with the log` : 'a process of its own'} on this machine, over loopback, its log in SQLite`
     const circumstances = lab.circumstances({
-      ...{ browser, server, seed },
+      browser,
+      server,
+      seed,
       parameters: {
-        ...{ windows, seconds, rate, browsers, fallback, seed },
+        windows,
+        seconds,
+        rate,
+        browsers,
+        fallback,
+        seed,
         ...(servers > 1 && { servers }),
         ...(workers > 1 && { workers }),
       },
     })
     return {
       ...circumstances,
-      ...{ record, errors, seed, promised: plan.promised, modes },
+      record,
+      errors,
+      seed,
+      promised: plan.promised,
+      modes,
     }
   },
 

@@ -65,7 +65,11 @@ export function madePayloadRun({
     ...circumstances(true),
     command: 'npm run lab -- payload',
     parameters: { sizes: sizes.join(', '), windows: 3, sessions },
-    ...{ modes, sizes, samples, baseline: modes.at(-1) ?? '', waitMs: 10_000 },
+    modes,
+    sizes,
+    samples,
+    baseline: modes.at(-1) ?? '',
+    waitMs: 10_000,
     serverUse: use(modes.map((mode) => ({ mode, medianMs: 4 }))),
   }
 }
@@ -108,7 +112,11 @@ export function madeWindowsRun({
     ...circumstances(true),
     command: 'npm run lab -- windows --counts 1,2,6,8,32',
     parameters: { counts: counts.join(', '), browsers: browsers.join(', '), sessions, keys },
-    ...{ subjects, baseline, cells, patienceMs: 15_000, waitMs: 5000 },
+    subjects,
+    baseline,
+    cells,
+    patienceMs: 15_000,
+    waitMs: 5000,
     clock: { method: 'one machine', boundMs: 0.2 },
   }
 }
@@ -442,8 +450,14 @@ export function madeCapacityRun({
       const endMs = (setup.windows * 1000) / setup.windowsPerSecond + setup.holdSeconds * 1000
       const seconds = endMs / 1000
       const counts = {
-        ...{ opened: setup.windows, failed: 0, dropped: 0, due: setup.windows * 4, sent: setup.windows * 4 },
-        ...{ answered: setup.windows * 4, missing: 0, repeated: 0 },
+        opened: setup.windows,
+        failed: 0,
+        dropped: 0,
+        due: setup.windows * 4,
+        sent: setup.windows * 4,
+        answered: setup.windows * 4,
+        missing: 0,
+        repeated: 0,
         ...lost(setup, session),
       }
       const processOf = (name: string, totalMs: number) => ({
@@ -462,14 +476,21 @@ export function madeCapacityRun({
         turn: place + 1,
         counts,
         reasons: counts.failed > 0 ? { ECONNRESET: counts.failed } : {},
-        ...{ roundTripMs: times, openedAfterMs: times, openingLatenessMs: times, pingLatenessMs: times },
-        ...{ loopDelayP99Ms: 2, receivedBytes: 1e6, endMs },
+        roundTripMs: times,
+        openedAfterMs: times,
+        openingLatenessMs: times,
+        pingLatenessMs: times,
+        loopDelayP99Ms: 2,
+        receivedBytes: 1e6,
+        endMs,
         seconds: Array.from({ length: seconds }, (_, second) => ({
           open: Math.min(counts.opened, (second + 1) * setup.windowsPerSecond),
           opened: 0,
           failed: 0,
           dropped: 0,
-          ...{ sent: counts.sent / seconds, answered: counts.answered / seconds, roundTripP50Ms: 0.4 },
+          sent: counts.sent / seconds,
+          answered: counts.answered / seconds,
+          roundTripP50Ms: 0.4,
         })),
         server: Object.entries(cpuMs(setup, session)).map(([name, totalMs]) => processOf(name, totalMs)),
         load: Array.from({ length: setup.clients }, (_, client) =>
@@ -480,7 +501,10 @@ export function madeCapacityRun({
     }),
   )
   return {
-    ...{ command: 'npm run lab -- capacity', seed: 1, sessions: options.sessions, ramps },
+    command: 'npm run lab -- capacity',
+    seed: 1,
+    sessions: options.sessions,
+    ramps,
     parameters: { clients: options.clients, rate: options.rate },
     startedAt: '2026-11-02T08:00:00.000Z',
     finishedAt: '2026-11-02T08:40:00.000Z',

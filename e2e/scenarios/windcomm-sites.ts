@@ -85,7 +85,8 @@ function stallsIn(
   for (const sample of samples) {
     const isStalled = latencyMs(sample) > most
     const last = stalls.at(-1)
-    const [from, to] = [secondsAt(sample.acceptedAt), secondsAt(sample.receivedAt)]
+    const from = secondsAt(sample.acceptedAt)
+    const to = secondsAt(sample.receivedAt)
     if (isStalled && wasStalled && last) last[1] = Math.max(last[1], to)
     else if (isStalled) stalls.push([from, to])
     wasStalled = isStalled

@@ -91,9 +91,13 @@ export function analyse(run: WindRun) {
     readings: readings.length,
     finding: findingOf(run, cells, predictions, checks),
     remarks: run.sessions > 1 ? run.sites.flatMap(({ name }) => sessionsWords(cells, name)) : [],
-    ...{ checks, cells, tests: testsOf(run), predictions },
+    checks,
+    cells,
+    tests: testsOf(run),
+    predictions,
     clock: {
-      ...{ before: clock.before.map(roundedClock), after: clock.after.map(roundedClock) },
+      before: clock.before.map(roundedClock),
+      after: clock.after.map(roundedClock),
       largestErrorMs: rounded(largestErrorMs(clock)),
     },
     drifts: driftsOf(run),
@@ -126,7 +130,11 @@ function summariseCell(run: WindRun, { name, windows }: Site, mode: string) {
   const sessions = sessionsOf(run, samples, cellOf(run, name, baseline))
   const overSessions = sessions.length < 2 ? null : sessionRatio(sessions.map((one) => one.ratio))
   return {
-    ...{ site: name, mode, windows, ...figures, medianMs },
+    site: name,
+    mode,
+    windows,
+    ...figures,
+    medianMs,
     /** Effective sample size of the mean. */
     effectiveN: times.length === 0 ? null : Math.round(effectiveSize(times)),
     /** Over readings that both received. */
@@ -139,7 +147,9 @@ function summariseCell(run: WindRun, { name, windows }: Site, mode: string) {
           : ratio && roundedInterval(ratio.interval),
     /** Empty if there is one. */
     sessions: sessions.map(({ meanMs, sdMs, ratio }) => ({
-      ...{ meanMs: rounded(meanMs), sdMs: significant(sdMs), ratio: rounded(ratio) },
+      meanMs: rounded(meanMs),
+      sdMs: significant(sdMs),
+      ratio: rounded(ratio),
     })),
   }
 }
@@ -502,9 +512,11 @@ function ratioCheck(cells: readonly CellSummary[], site: string, method: Method)
   if (!cell || !papers) return undefined
   const found = cell.ratioToWebsocket
   // To two decimals, as the paper prints its own.
-  const [printed, exact] = [Number(found?.toFixed(2) ?? Number.NaN), found ?? Number.NaN]
+  const printed = Number(found?.toFixed(2) ?? Number.NaN)
+  const exact = found ?? Number.NaN
   const [least, most] = papers
-  const [low, high] = [least * (1 - ratioWithin), most * (1 + ratioWithin)]
+  const low = least * (1 - ratioWithin)
+  const high = most * (1 + ratioWithin)
   return {
     kind: 'paper',
     site,

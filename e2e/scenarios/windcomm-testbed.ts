@@ -311,8 +311,14 @@ function openLink(
 ) {
   let state: Partial<Pick<LinkState, 'state' | 'mode'>> = {}
   const link = openNodeLink({
-    ...{ name: 'w', channels: [channel, 'wind'], mode, mayFall: false },
-    ...{ originFor, polling, bounds, random },
+    name: 'w',
+    channels: [channel, 'wind'],
+    mode,
+    mayFall: false,
+    originFor,
+    polling,
+    bounds,
+    random,
     connect: (opening) => openTransport({ ...opening, ca }),
     onState(next) {
       state = next

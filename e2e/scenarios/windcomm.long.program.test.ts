@@ -82,7 +82,8 @@ test('a finished run is analysed again: the same samples, another report, no ser
   const run = startLab(t, 'windcomm', '--from', from, '--out', out)
   const [code] = await run.ended
   assert.equal(code, 0, run.said())
-  const [samples, readings] = [join(out, 'samples.csv.gz'), join(out, 'readings.csv')]
+  const samples = join(out, 'samples.csv.gz')
+  const readings = join(out, 'readings.csv')
   assert.ok((await readCompressed(samples)) === (await readCompressed(join(from, 'samples.csv.gz'))))
   assert.ok((await readFile(readings)).equals(await readFile(join(from, 'readings.csv'))))
   const finding = async (of: string) => JSON.parse(await readFile(join(of, 'summary.json'), 'utf8')).finding

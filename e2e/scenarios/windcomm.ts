@@ -123,18 +123,32 @@ export const windcomm = defineExperiment({
     )
     lab.say('All readings are in; analysing them.')
     const circumstances = lab.circumstances({
-      ...{ browser: found[0]?.browser ?? 'none', seed },
+      browser: found[0]?.browser ?? 'none',
+      seed,
       server: 'a process of its own on this machine, its log in SQLite',
       parameters: {
-        ...{ sites: options.sites.join(', '), modes: modes.join(', '), readings },
+        sites: options.sites.join(', '),
+        modes: modes.join(', '),
+        readings,
         ...(options.sessions > 1 && { sessions: options.sessions }),
-        ...{ rateHz, holdMs, intervalMs, faster, browsersAt: browsersAt ?? 'none', seed },
+        rateHz,
+        holdMs,
+        intervalMs,
+        faster,
+        browsersAt: browsersAt ?? 'none',
+        seed,
       },
     })
     return {
       ...joinSessions(found),
       ...circumstances,
-      ...{ rateHz, holdMs, intervalMs, faster, warmUpReadings, sites: sitesIn(1), modes },
+      rateHz,
+      holdMs,
+      intervalMs,
+      faster,
+      warmUpReadings,
+      sites: sitesIn(1),
+      modes,
     }
   },
 
@@ -210,10 +224,12 @@ function tablesOf({ samples, readings }: WindRun) {
 
 async function reread(folder: string): Promise<WindRun> {
   const summary = await readSummary<Omit<WindRun, 'sessions'> & { sessions?: number }>(folder, 'windcomm')
-  const [readingsPath, path] = [join(folder, 'readings.csv'), join(folder, 'samples.csv.gz')]
+  const readingsPath = join(folder, 'readings.csv')
+  const path = join(folder, 'samples.csv.gz')
   const readings = rowsIn(readingsPath, await readText(readingsPath), readingRow)
   const samples = rowsIn(path, await readText(path), sampleRow)
-  const [sites, modes] = [summary.sites.length, summary.modes.length]
+  const sites = summary.sites.length
+  const modes = summary.modes.length
   const expected = sites * modes * readings.length
   // Older ones do not say how many sessions they had.
   if (samples.length === expected) return { ...summary, sessions: summary.sessions ?? 1, readings, samples }

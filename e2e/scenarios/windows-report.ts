@@ -59,8 +59,13 @@ const cellPlace = ({ subject, windows, browsers }: Cell) => ({ mode: subject, wi
 export function windowsCsv({ cells }: Run): string {
   const rows = cells.flatMap((cell) =>
     cell.states.map(({ isShown, isOpen, mode, fall }, place) => ({
-      ...{ ...cellPlace(cell), session: cell.session, window: place + 1 },
-      ...{ shown: isShown, open: isOpen, modeUsed: mode, fall },
+      ...cellPlace(cell),
+      session: cell.session,
+      window: place + 1,
+      shown: isShown,
+      open: isOpen,
+      modeUsed: mode,
+      fall,
     })),
   )
   return csv(['mode', 'session', 'windows', 'browsers', 'window', 'shown', 'open', 'modeUsed', 'fall'], rows)
@@ -384,7 +389,10 @@ export function analyse(run: Run) {
   return {
     scenario: 'windows' as const,
     ...circumstances,
-    ...{ sessions, network, modes, cells },
+    sessions,
+    network,
+    modes,
+    cells,
     finding: network ? `Over the simulated network “${network.profile}”: ${words}` : words,
   }
 }
@@ -438,7 +446,12 @@ function summariseCell(run: Run, place: Place) {
     switched: cells.reduce((sum, cell) => sum + cell.switched, 0),
     keys,
     ...figures,
-    ...{ n: received, expected, received, lost: expected - received, duplicated, reordered },
+    n: received,
+    expected,
+    received,
+    lost: expected - received,
+    duplicated,
+    reordered,
     /** In order of the sessions; null if nothing arrived in one. */
     sessionP50sMs: bySession(cells).map(([, [cell]]) => medianMs(notTyping(cell?.samples ?? []))),
     /** Mean over the baseline's with as many windows, geometric mean over sessions. */
@@ -497,7 +510,8 @@ function summariseSubject(own: readonly CellSummary[], areBrowsersNamed: boolean
   const { subject = '', browsers = 0 } = least ?? {}
   return {
     mode: areBrowsersNamed ? `${subject}, ${browsersWords(browsers)}` : subject,
-    ...{ subject, browsers },
+    subject,
+    browsers,
     /** Largest number of windows up to which all opened and nothing was lost; 0 for none. */
     carries: carried.at(-1)?.windows ?? 0,
     /** Smallest number at which a window did not open or a key was lost; 0 for none. */
@@ -582,7 +596,8 @@ function paperCell({ cells }: Pick<Found, 'cells'>): CellSummary | undefined {
 
 function publishedRatio(subject: string, baseline: string): number | null {
   const known: Readonly<Record<string, number>> = publishedMeansMs
-  const [above, below] = [known[withoutVariant(subject)], known[baseline]]
+  const above = known[withoutVariant(subject)]
+  const below = known[baseline]
   return above === undefined || below === undefined ? null : above / below
 }
 

@@ -10,7 +10,8 @@ import { startLab } from '../lab/testing.ts'
 const folder = temporaryFolder()
 
 test('with seven windows of one browser', async (t) => {
-  const [out, budget] = [join(folder, 'report'), join(folder, 'budget.json')]
+  const out = join(folder, 'report')
+  const budget = join(folder, 'budget.json')
   await writeFile(budget, '{"modes":{"sse/1.1":{"lost":0},"bare:sse/1.1":{"lost":0}}}')
   const size = '--counts 1,7 --sessions 1 --keys 2 --warmup 1 --patience 6 --wait 2'
   const run = startLab(t, `windows ${size}`, '--modes', 'sse/1.1', '--budget', budget, '--out', out)

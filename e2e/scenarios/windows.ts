@@ -81,7 +81,9 @@ export const windows = defineExperiment({
       'time for a window to open; after one that did not, all others together get as long',
     ),
     wait: flag(whole(1, 600).default(3), 'S', 'a key that has not arrived by then is lost'),
-    ...{ profile: profileFlag, seed, headed },
+    profile: profileFlag,
+    seed,
+    headed,
   },
   options(given) {
     requireModes(given.modes)
@@ -116,7 +118,11 @@ export const windows = defineExperiment({
         const [server] = await testbed.startServer({ share: one, editor: 'shared', 'merge-ms': 0 })
         for (const mode of requireModes(modes))
           systems.push({
-            ...{ name: nameWith(options, mode.name, one), mode, server, editor: 'shared', forgets: false },
+            name: nameWith(options, mode.name, one),
+            mode,
+            server,
+            editor: 'shared',
+            forgets: false,
           })
       }
       for (const peer of readPeers(peers)) systems.push(...(await testbed.startPeer(peer, modes)).systems)
@@ -137,13 +143,25 @@ export const windows = defineExperiment({
         browser: cells[0]?.version ?? '',
         server: describePlace(profile),
         parameters: {
-          ...{ counts: counts.join(', '), browsers: browsers.join(', '), share: share.join(', ') },
-          ...{ sessions, keys, interval, warmup, patience, wait, seed, headed: options.headed },
+          counts: counts.join(', '),
+          browsers: browsers.join(', '),
+          share: share.join(', '),
+          sessions,
+          keys,
+          interval,
+          warmup,
+          patience,
+          wait,
+          seed,
+          headed: options.headed,
           ...(profile.length > 0 && { profile: profile.join(', ') }),
         },
       }),
-      ...{ subjects, baseline: options.baseline, cells: cells.map(({ cell }) => cell) },
-      ...{ patienceMs: patience * 1000, waitMs: wait * 1000 },
+      subjects,
+      baseline: options.baseline,
+      cells: cells.map(({ cell }) => cell),
+      patienceMs: patience * 1000,
+      waitMs: wait * 1000,
       clock: { method: 'one machine', boundMs: Math.max(...cells.map(({ boundMs }) => boundMs)) },
       ...describeNetworks(
         profile,
@@ -205,7 +223,8 @@ type Known = Omit<Run, 'cells' | 'subjects'> & {
 
 async function reread(folder: string): Promise<Run> {
   const summary = await readSummary<Known & { readonly sessions: number }>(folder, 'windows')
-  const [path, windowsPath] = [join(folder, 'samples.csv.gz'), join(folder, 'windows.csv')]
+  const path = join(folder, 'samples.csv.gz')
+  const windowsPath = join(folder, 'windows.csv')
   const samples = Map.groupBy(rowsIn(path, await readText(path), sampleRow), ({ place }) => place)
   const rows = rowsIn(windowsPath, await readText(windowsPath), windowRow)
   const { sessions } = summary

@@ -210,10 +210,8 @@ class FrameDoor {
     const { root } = this.#here()
     const event = new InputEvent('beforeinput', { inputType, data, bubbles: true, cancelable: true })
     if (from >= 0) {
-      const [[startContainer, startOffset], [endContainer, endOffset]] = [
-        positionOf(this.#here(), from),
-        positionOf(this.#here(), to),
-      ]
+      const [startContainer, startOffset] = positionOf(this.#here(), from)
+      const [endContainer, endOffset] = positionOf(this.#here(), to)
       const range = new StaticRange({ startContainer, startOffset, endContainer, endOffset })
       Object.defineProperty(event, 'getTargetRanges', { value: () => [range] })
     }
@@ -285,10 +283,8 @@ class FrameDoor {
   selected(): { anchor: number; head: number } | null {
     const { anchorNode, anchorOffset = 0, focusNode, focusOffset = 0 } = getSelection() ?? {}
     if (!anchorNode || !focusNode) return null
-    const [anchor, head] = [
-      indexOf(this.#here(), anchorNode, anchorOffset),
-      indexOf(this.#here(), focusNode, focusOffset),
-    ]
+    const anchor = indexOf(this.#here(), anchorNode, anchorOffset)
+    const head = indexOf(this.#here(), focusNode, focusOffset)
     return anchor === null || head === null ? null : { anchor, head }
   }
 
@@ -306,7 +302,8 @@ class FrameDoor {
     const { doc, text } = this.#here()
     const selection = this.selected()
     if (!selection) return () => null
-    const [anchor, head] = [trackIndex(doc, text, selection.anchor), trackIndex(doc, text, selection.head)]
+    const anchor = trackIndex(doc, text, selection.anchor)
+    const head = trackIndex(doc, text, selection.head)
     return () => {
       const now = { anchor: anchor(), head: head() }
       return now.anchor === null || now.head === null ? null : now
@@ -539,7 +536,8 @@ class PageDoor {
     for (const [index, { door }] of this.#frames.entries()) {
       if (door.isComposing()) continue
       door.draw()
-      const [expected, actual] = [JSON.stringify(tracked[index]?.()), JSON.stringify(door.selected())]
+      const expected = JSON.stringify(tracked[index]?.())
+      const actual = JSON.stringify(door.selected())
       if (tracked[index]?.() && expected !== actual)
         return `editable ${index} selects ${actual} instead of ${expected} in ${JSON.stringify(door.text())}, before: ${before[index]}`
     }

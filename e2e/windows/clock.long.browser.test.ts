@@ -20,7 +20,8 @@ const ticks = 20
 
 /** The server runs in this process: both clocks are compared with the machine's. */
 async function truth(window: BrowserWindow) {
-  const [own, servers] = [await window.run(readTickOffset, ticks), readTickOffset(ticks)]
+  const own = await window.run(readTickOffset, ticks)
+  const servers = readTickOffset(ticks)
   return { offsetMs: own.offsetMs - servers.offsetMs, boundMs: own.boundMs + servers.boundMs }
 }
 

@@ -51,7 +51,8 @@ async function askForDeletion(window: BrowserWindow, name: string): Promise<void
 }
 
 test('the list asks before it deletes; all windows are told and stop editing until the document is back', async () => {
-  const [one, other] = [await openWindow('/d/doomed?record'), await openWindow('/d/doomed?record')]
+  const one = await openWindow('/d/doomed?record')
+  const other = await openWindow('/d/doomed?record')
   await one.click('#document')
   await one.type('hello')
   await untilShows(other, 'hello')

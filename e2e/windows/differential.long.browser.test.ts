@@ -207,7 +207,8 @@ function startsOf(lines: readonly ModelLine[]): number[] {
 /** Typed text continues the look of the text before it, but a link's only inside it. */
 function typedLook({ units }: ModelLine, offset: number): string {
   const linkOf = (look: string | undefined) => /link \S+/.exec(look ?? '')?.[0]
-  const [before, after] = [units[offset - 1]?.[1], units[offset]?.[1]]
+  const before = units[offset - 1]?.[1]
+  const after = units[offset]?.[1]
   const look = before ?? after ?? ''
   return linkOf(before) === linkOf(after) ? look : look.replace(/ ?link \S+/, '').trim()
 }
@@ -282,7 +283,8 @@ class ModelStep {
       await this.#select(place, from)
       await this.#writeBeside(place)
       await within(0, 'transpose')
-      const [one, other] = [units[from - 1], units[from]]
+      const one = units[from - 1]
+      const other = units[from]
       if (one && other) units.splice(from - 1, 2, other, one)
     } else if (action === 'whole lines') {
       const last = Math.min(lines.length - 1, place + this.#below(4))

@@ -141,7 +141,8 @@ async function createNamed(title: string): Promise<void> {
 }
 
 test('the history shows earlier versions and their authors; restoring one is an edit that can be undone', async () => {
-  const [one, other] = [await openWindow('/d/past?record'), await openWindow('/d/past?record')]
+  const one = await openWindow('/d/past?record')
+  const other = await openWindow('/d/past?record')
   await one.click('#document')
   await one.type('first')
   await untilShows(other, 'first')
@@ -192,7 +193,8 @@ test('the history shows earlier versions and their authors; restoring one is an 
 })
 
 test('what a person types in one sitting is one version; its name appears in every window and survives a reload', async () => {
-  const [one, other] = [await openWindow('/d/named?record'), await openWindow('/d/named?record')]
+  const one = await openWindow('/d/named?record')
+  const other = await openWindow('/d/named?record')
   await one.type('some words and more')
   await untilShows(other, 'some words and more')
   await until(async () => (await one.run(unstored)) === 0, 'it is not stored')
@@ -282,7 +284,11 @@ test('with any number of documents, a new one can be created without scrolling',
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({
-          ...{ id: `filler-${count}`, channel: `many-${count}`, kind: 'title', from: 'filler', at: 0 },
+          id: `filler-${count}`,
+          channel: `many-${count}`,
+          kind: 'title',
+          from: 'filler',
+          at: 0,
           body: { title: `One of many, ${count}` },
         }),
       })

@@ -166,7 +166,8 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number,
 
 function wholeCharacters(units: readonly (readonly [string, string])[]): (readonly [string, string])[] {
   return units.filter(([unit, look], place) => {
-    const [before, after] = [units[place - 1], units[place + 1]]
+    const before = units[place - 1]
+    const after = units[place + 1]
     if (/[\uD800-\uDBFF]/.test(unit)) return after?.[1] === look && /[\uDC00-\uDFFF]/.test(after[0])
     if (/[\uDC00-\uDFFF]/.test(unit)) return before?.[1] === look && /[\uD800-\uDBFF]/.test(before[0])
     return true
@@ -212,7 +213,8 @@ function lookOf(element: Element, nearest: Element): string {
   for (let at = nearest; at.parentElement && !at.hasAttribute('contenteditable'); at = at.parentElement)
     if (getComputedStyle(at.parentElement).display === 'inline')
       block = at.parentElement.parentElement ?? block
-  const [own, around] = [getComputedStyle(element), getComputedStyle(block)]
+  const own = getComputedStyle(element)
+  const around = getComputedStyle(block)
   const looks = new Set<string>()
   // A heading is bold by itself, wherever it is.
   const heading = element.closest('h1, h2, h3, h4, h5, h6')

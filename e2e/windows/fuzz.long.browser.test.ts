@@ -134,7 +134,8 @@ class Game {
         '<ul><li>①</li><li>②</li></ul>',
         '<h2>①</h2>②',
       ])
-      const [first, second] = [this.#fresh(player, 3), this.#fresh(player, 3)]
+      const first = this.#fresh(player, 3)
+      const second = this.#fresh(player, 3)
       typed = first + second
       this.steps.push(`  ${html} ${typed}`)
       await player.writer.run(paste, html.replace('①', first).replace('②', second), `${first}\n${second}`)

@@ -328,11 +328,13 @@ test('a title appears in both windows; a deleted document can be brought back', 
 })
 
 test('the same wind moves in both windows, and its history is there after a reload', async () => {
-  const [one, other] = [await openView('wind'), await openView('all', 'windy')]
+  const one = await openView('wind')
+  const other = await openView('all', 'windy')
   const seqsOf = async (window: BrowserWindow) => (await window.run(readings)).seqs
   for (const window of [one, other])
     await until(async () => (await seqsOf(window)).length >= 4, 'no readings arrive')
-  const [seqs, others] = [await seqsOf(one), new Set(await seqsOf(other))]
+  const seqs = await seqsOf(one)
+  const others = new Set(await seqsOf(other))
   assert.deepEqual(
     seqs,
     seqs.toSorted((a, b) => a - b),

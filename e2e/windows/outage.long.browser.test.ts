@@ -191,7 +191,8 @@ async function headersShowing(parts: readonly Partial<View>[]): Promise<SeenHead
     const link = part.link && { ...part.link, retryAt: part.link.retryAt && soon }
     window.crosswind?.show({ ...part, ...(link && { link, outage: link.reason }) })
     await new Promise((resolve) => setTimeout(resolve, 0))
-    const [header, bar] = [document.querySelector('.header'), document.querySelector('.bar')]
+    const header = document.querySelector('.header')
+    const bar = document.querySelector('.bar')
     const children = [...(bar?.querySelectorAll('*') ?? [])].filter(
       (element) => element.checkVisibility() && !element.closest('.visually-hidden, .mode-list'),
     )

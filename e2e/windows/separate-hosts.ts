@@ -68,7 +68,10 @@ export async function measureOnHosts({ addedMs, wrongMs, flags, out }: Plan) {
   opened.defer(() => rm(folder, { recursive: true, force: true }))
   // Not the one in certs/, which would be replaced for this address.
   await ensureCertificate({
-    ...{ directory: folder, now: new Date(), names: ['localhost'], addresses: [labAddress, '127.0.0.1'] },
+    directory: folder,
+    now: new Date(),
+    names: ['localhost'],
+    addresses: [labAddress, '127.0.0.1'],
   })
   const lab = spawn('ip', [
     'netns',
@@ -120,7 +123,8 @@ const name = (host: string) => `crosswind-${process.pid}-${host}`
 const gateway = (subnet: number) => `10.203.${subnet}.1`
 
 async function connect(lab: string, host: string, subnet: number): Promise<void> {
-  const [near, far] = [`cw${subnet}lab`, `cw${subnet}host`]
+  const near = `cw${subnet}lab`
+  const far = `cw${subnet}host`
   await ip('link', 'add', near, 'netns', lab, 'type', 'veth', 'peer', 'name', far, 'netns', host)
   for (const [namespace, device, last] of [
     [lab, near, 1],
@@ -169,7 +173,9 @@ async function relay(addedMs: number): Promise<void> {
 function fastestOf(samples: string, { near, far }: { readonly near: number; readonly far: number }) {
   const [head = '', ...lines] = samples.trim().split('\n')
   const place = (column: string) => head.split(',').indexOf(column)
-  const [mode, receiver, time] = [place('mode'), place('receiver'), place('transmission_ms')]
+  const mode = place('mode')
+  const receiver = place('receiver')
+  const time = place('transmission_ms')
   const rows = lines.map((line) => line.split(','))
   return [...Map.groupBy(rows, (row) => row[mode] ?? '')].map(([name, inMode]) => {
     const fastest = (window: number) =>
@@ -178,7 +184,8 @@ function fastestOf(samples: string, { near, far }: { readonly near: number; read
           .filter((row) => row[receiver] === String(window) && row[time] !== '')
           .map((row) => Number(row[time])),
       )
-    const [nearMs, farMs] = [fastest(near), fastest(far)]
+    const nearMs = fastest(near)
+    const farMs = fastest(far)
     return { mode: name, nearMs, farMs, addedMs: farMs - nearMs }
   })
 }

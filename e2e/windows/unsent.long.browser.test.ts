@@ -158,7 +158,8 @@ test('a window asks before closing only if edits would be lost', async () => {
 })
 
 test('mirror: a page too large to share is not called stored, and the notice goes once it is small again', async () => {
-  const [window, reader] = [await openThrough(mirrored, 'large'), await openThrough(mirrored, 'large')]
+  const window = await openThrough(mirrored, 'large')
+  const reader = await openThrough(mirrored, 'large')
   await window.click('#document')
   await window.type('small')
   await untilShows(reader, 'small')

@@ -7,7 +7,10 @@ import { buildSync } from 'esbuild'
 const page = `<!doctype html><meta charset="utf-8"><title>Document</title><p id="state">Connecting</p>
 <script type="module" src="/editor.js"></script>`
 const [{ text: editor }] = buildSync({
-  ...{ entryPoints: ['editor.mjs'], bundle: true, format: 'esm', write: false },
+  entryPoints: ['editor.mjs'],
+  bundle: true,
+  format: 'esm',
+  write: false,
 }).outputFiles
 
 const crosswind = await createCrosswind({

@@ -7,7 +7,11 @@ import { buildSync } from 'esbuild'
 const page = `<!doctype html><meta charset="utf-8"><title>Document</title><p id="state">Connecting</p>
 <div id="editor"></div><script type="module" src="/editor.js"></script>`
 const [{ text: editor }] = buildSync({
-  ...{ entryPoints: ['editor.jsx'], bundle: true, format: 'esm', write: false, jsx: 'automatic' },
+  entryPoints: ['editor.jsx'],
+  bundle: true,
+  format: 'esm',
+  write: false,
+  jsx: 'automatic',
 }).outputFiles
 
 const crosswind = await createCrosswind({

@@ -8,7 +8,11 @@ import { buildSync } from 'esbuild'
 const page = `<!doctype html><meta charset="utf-8"><title>Document</title><div id="editor"></div>
 <p id="state">Connecting</p><script type="module" src="/editor.js"></script>`
 const [{ text: editor }] = buildSync({
-  ...{ entryPoints: ['editor.mjs'], bundle: true, format: 'esm', write: false, loader: { '.css': 'text' } },
+  entryPoints: ['editor.mjs'],
+  bundle: true,
+  format: 'esm',
+  write: false,
+  loader: { '.css': 'text' },
 }).outputFiles
 
 const crosswind = await createCrosswind({

@@ -9,7 +9,10 @@ const page = `<!doctype html><meta charset="utf-8"><title>Document</title><p id=
 .collaboration-carets__label { position: absolute; bottom: 100%; font-size: 12px; white-space: nowrap }</style>
 <script type="module" src="/editor.js"></script>`
 const [{ text: editor }] = buildSync({
-  ...{ entryPoints: ['editor.mjs'], bundle: true, format: 'esm', write: false },
+  entryPoints: ['editor.mjs'],
+  bundle: true,
+  format: 'esm',
+  write: false,
 }).outputFiles
 
 const crosswind = await createCrosswind({

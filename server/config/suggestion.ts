@@ -26,7 +26,9 @@ function distanceBetween(from: string, to: string): number {
   for (const [i, letter] of [...from].entries()) {
     const row = [i + 1]
     for (const [j, other] of [...to].entries()) {
-      const [added, dropped, changed] = [row[j] ?? 0, above[j + 1] ?? 0, above[j] ?? 0]
+      const added = row[j] ?? 0
+      const dropped = above[j + 1] ?? 0
+      const changed = above[j] ?? 0
       row.push(Math.min(dropped + 1, added + 1, changed + (letter === other ? 0 : 1)))
     }
     above = row

@@ -32,8 +32,14 @@ function open() {
   const onFailure = (error: unknown) => assert.fail(String(error))
   const create = () =>
     new Ledger({
-      ...{ schema: anySchema, hasOwners: () => false, documents, trials: documents },
-      ...{ documentSeconds: 5, documentBytes: 1e8, now, onFailure },
+      schema: anySchema,
+      hasOwners: () => false,
+      documents,
+      trials: documents,
+      documentSeconds: 5,
+      documentBytes: 1e8,
+      now,
+      onFailure,
     })
   const ledger = create()
   const limits = { ...ampleLimits, messages: 1e5, bytes: 1e9 }

@@ -91,8 +91,13 @@ export class DocumentRecord {
     const { foldedBytes, newestSeq, cost } = this
     const maps = { next: this.#next, owners: this.#owners, own: this.#own }
     return {
-      ...{ ...maps, ends: this.#ends, depths: this.#depths },
-      ...{ foldedBytes, newestSeq, steps: cost.unreadSteps, items: cost.items },
+      ...maps,
+      ends: this.#ends,
+      depths: this.#depths,
+      foldedBytes,
+      newestSeq,
+      steps: cost.unreadSteps,
+      items: cost.items,
     }
   }
 
@@ -260,8 +265,15 @@ export interface Plain {
 }
 
 const nothing = (): Plain => ({
-  ...{ next: new Map(), owners: new Map(), own: new Map(), ends: new Map(), depths: new Map() },
-  ...{ foldedBytes: 0, newestSeq: 0, steps: 0, items: 0 },
+  next: new Map(),
+  owners: new Map(),
+  own: new Map(),
+  ends: new Map(),
+  depths: new Map(),
+  foldedBytes: 0,
+  newestSeq: 0,
+  steps: 0,
+  items: 0,
 })
 
 export function inOneTurn<Made>(work: Generator<undefined, Made>): Made {
@@ -287,7 +299,8 @@ function setOrDelete<Value>(map: Map<number, Value>, key: number, value: Value |
 
 /** Whether one of the ascending numbers is at least `first` and below `end`. */
 function hasBetween(ascending: readonly number[], first: number, end: number): boolean {
-  let [from, to] = [0, ascending.length]
+  let from = 0
+  let to = ascending.length
   while (from < to) {
     const middle = (from + to) >>> 1
     if ((ascending[middle] ?? 0) < first) from = middle + 1
@@ -467,7 +480,8 @@ export class Addition {
   }
 
   #checkPlace(client: number, { clock, left, right, place, content }: Struct): void {
-    const [leftPlace, rightPlace] = [this.#placeFor(client, left), this.#placeFor(client, right)]
+    const leftPlace = this.#placeFor(client, left)
+    const rightPlace = this.#placeFor(client, right)
     const found = leftPlace ?? rightPlace ?? place
     const isOwn = found === 'own'
     const isOne = (rightPlace ?? found) === found && (place ?? found) === found
@@ -502,7 +516,8 @@ export class Addition {
   }
 
   #isOwn({ client, clock }: Y.ID): boolean {
-    const [known, added] = [this.#known.own.get(client), this.own.get(client)]
+    const known = this.#known.own.get(client)
+    const added = this.own.get(client)
     const isIn = (clocks: readonly number[] | undefined) =>
       clocks !== undefined && hasBetween(clocks, clock, clock + 1)
     return isIn(known) || isIn(added)

@@ -26,7 +26,12 @@ export function openLedger(
   rules: { readonly schema: Schema; readonly hasOwners?: (channel: string) => boolean },
 ): Ledger {
   return new Ledger({
-    ...{ ...rules, documents, trials: sent, documentBytes, documentSeconds, now: processTimers.now },
+    ...rules,
+    documents,
+    trials: sent,
+    documentBytes,
+    documentSeconds,
+    now: processTimers.now,
     onFailure: (error) => output.incident('document-failed', 'A shared document could not be joined', error),
   })
 }

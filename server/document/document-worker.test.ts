@@ -12,7 +12,8 @@ const ample: TaskLimits = { documentSeconds: 60, documentMegabytes: 256 }
 function open(limits: Partial<TaskLimits> = {}) {
   return new DocumentWorker({
     tasks: pageTasks,
-    ...{ limits: { ...ample, ...limits }, timers: processTimers },
+    limits: { ...ample, ...limits },
+    timers: processTimers,
     onQuarantined: () => undefined,
   })
 }

@@ -85,11 +85,9 @@ const refusalOf = async (appended: number | Promise<number>) =>
 test('a shared document refuses an edit and names the alternative, even before its first update', async () => {
   const { shared } = open()
   const refused = '409 shared-document /api/documents/main'
-  const [first, , last] = [
-    shared.append(edit('bob-1', 'lost'), 1),
-    typed(shared, 'kept\n'),
-    shared.append(edit('bob-2', 'lost'), 1),
-  ]
+  const first = shared.append(edit('bob-1', 'lost'), 1)
+  typed(shared, 'kept\n')
+  const last = shared.append(edit('bob-2', 'lost'), 1)
   assert.deepEqual([await refusalOf(first), await refusalOf(last)], [refused, refused])
   assert.equal(await refusalOf(shared.append(edit('bob-3', 'lost'), 1)), refused)
   assert.equal(await shown(shared), 'kept')

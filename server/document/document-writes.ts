@@ -172,11 +172,19 @@ export function keepForm(log: Log, editor: EditorName, documents: Documents, now
     const draft: Draft =
       editor === 'shared'
         ? {
-            ...{ id: `${from}-update${seq}`, channel, kind: 'update', from, at },
+            id: `${from}-update${seq}`,
+            channel,
+            kind: 'update',
+            from,
+            at,
             body: { update: await documents.read(channel, 'updateToPage', messages, seq) },
           }
         : {
-            ...{ id: `${from}-edit${seq}`, channel, kind: 'edit', from, at },
+            id: `${from}-edit${seq}`,
+            channel,
+            kind: 'edit',
+            from,
+            at,
             body: { html: await documents.read(channel, 'textOf', 'text/html', messages) },
           }
     try {

@@ -91,10 +91,12 @@ test(`${rounds} hostile updates are stored or refused as too much, and what is s
   const open = () =>
     new DocumentWorker({
       tasks: pageTasks,
-      ...{ limits: { documentSeconds, documentMegabytes: 384 }, timers: processTimers },
+      limits: { documentSeconds, documentMegabytes: 384 },
+      timers: processTimers,
       onQuarantined: (channel) => quarantined.push(channel),
     })
-  const [documents, trials] = [open(), open()]
+  const documents = open()
+  const trials = open()
   const onFailure = (error: unknown) => void failures.push(error)
   const now = () => 1
   const ledger = new Ledger({

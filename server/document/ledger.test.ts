@@ -169,7 +169,8 @@ function newDoc(text: string): Y.Doc {
 
 test('refuses an update that builds on missing ones until those are there', async () => {
   const { send, read } = open()
-  const [ann, bob] = [openWindow(1), openWindow(2)]
+  const ann = openWindow(1)
+  const bob = openWindow(2)
   ann.text.insert(0, 'a')
   ann.text.insert(1, 'b')
   ann.text.delete(0, 1)
@@ -210,7 +211,8 @@ test('accepts repeats, overlaps and updates that add nothing', async () => {
   assert.equal((await read()).text, 'abc')
 })
 
-const [annKey, bobKey] = ['A'.repeat(22), 'B'.repeat(22)]
+const annKey = 'A'.repeat(22)
+const bobKey = 'B'.repeat(22)
 
 test('a Yjs client belongs to the key that first wrote under it, in all windows of that key', async () => {
   const { send, read } = open()
@@ -230,7 +232,8 @@ test('a Yjs client belongs to the key that first wrote under it, in all windows 
 
 test('anyone may delete text, but not another’s name', async () => {
   const { send, read } = open()
-  const [ann, bob] = [openWindow(1), openWindow(2)]
+  const ann = openWindow(1)
+  const bob = openWindow(2)
   ann.authors.set('1', { name: 'Ann' })
   ann.text.insert(0, 'abc')
   const first = ann.takeOne()
@@ -256,7 +259,8 @@ test('a client may give itself at most a thousand names', async () => {
   assert.equal(await send(Y.mergeUpdates(names.slice(0, 500))), 1)
   assert.equal(await send(Y.mergeUpdates(names)), 2)
   assert.equal(await send(last), '400 bad-update')
-  const [one, other] = [openWindow(2), openWindow(2)]
+  const one = openWindow(2)
+  const other = openWindow(2)
   for (const n of countTo(1001)) one.authors.set('2', { name: `Bob ${n}` })
   assert.equal(await send(one.takeOne()), '400 bad-update')
   other.authors.set('2', { name: 'Bob' })
@@ -268,7 +272,8 @@ test('lets fifty thousand clients write in a document, and those continue when i
   const writer = new UpdateWriter()
   for (let client = 1; client <= 50_000; client += 1) writer.text(client, 0, 'x', null, null)
   assert.equal(await send(writer.end()), 1)
-  const [more, known] = [new UpdateWriter(), new UpdateWriter()]
+  const more = new UpdateWriter()
+  const known = new UpdateWriter()
   more.text(50_001, 0, 'x', { client: 1, clock: 0 }, null)
   known.text(50_000, 1, 'y', { client: 50_000, clock: 0 }, null)
   assert.equal(await send(more.end()), '413 document-full')
@@ -281,11 +286,13 @@ test('orders a large update in several turns, and again if what it depends on is
   const append: Log['append'] = (draft, acceptedAt) =>
     draft.id === 'ann-1' ? refused.promise : memory.append(draft, acceptedAt)
   const { sendAs } = open({ change: { ...memory, append } })
-  const [first, large] = [new UpdateWriter(), new UpdateWriter()]
+  const first = new UpdateWriter()
+  const large = new UpdateWriter()
   first.text(1, 0, 'a', null, null)
   for (let clock = 0; clock < 20_000; clock += 1)
     large.text(2, clock, 'x', clock === 0 ? { client: 1, clock: 0 } : { client: 2, clock: clock - 1 }, null)
-  const [taken, built] = [sendAs('ann-1', first.end()), sendAs('bob-1', large.end(), 'bob')]
+  const taken = sendAs('ann-1', first.end())
+  const built = sendAs('bob-1', large.end(), 'bob')
   let turns = 0
   const ended = built.finally(() => {
     turns = Number.NaN
@@ -311,7 +318,8 @@ test('refuses text beside an author’s name, and a name in the text', async () 
 
 test('a window may restore the whole document into an empty log, but not write under another’s clients', async () => {
   const { send, read } = open()
-  const [ann, bob] = [openWindow(1), openWindow(2)]
+  const ann = openWindow(1)
+  const bob = openWindow(2)
   ann.text.insert(0, 'ann')
   bob.hear(ann.takeOne())
   bob.text.insert(3, ' and bob')
@@ -345,7 +353,9 @@ test('owners are known after the updates were folded and the server has forgotte
   )
   const fresh = new Ledger({
     schema: pageSchema,
-    ...{ documents: unlimitedDocuments, trials: unlimitedDocuments, documentSeconds: 5 },
+    documents: unlimitedDocuments,
+    trials: unlimitedDocuments,
+    documentSeconds: 5,
     documentBytes: 1e6,
     now: () => 0,
     onFailure: fail,
@@ -419,7 +429,10 @@ test('an update that could not be stored is not built upon', async () => {
 test('a taken id costs no read of the document, alone or several at once, and nothing builds on its update', async () => {
   let readings = 0
   const memory = createMemoryLog({
-    ...{ epoch: 'life1', limits, now: () => 1, onFailure: fail },
+    epoch: 'life1',
+    limits,
+    now: () => 1,
+    onFailure: fail,
     folds: { update: () => assert.fail() },
   })
   const snapshot: Log['snapshot'] = (channels) => {
@@ -427,7 +440,8 @@ test('a taken id costs no read of the document, alone or several at once, and no
     return memory.snapshot(channels)
   }
   const { sendAs, send, read } = open({ change: { ...memory, snapshot } })
-  const [ann, bob] = [openWindow(1), openWindow(2)]
+  const ann = openWindow(1)
+  const bob = openWindow(2)
   ann.text.insert(0, 'a')
   const [first = new Uint8Array()] = ann.take()
   await sendAs('ann-1', first)

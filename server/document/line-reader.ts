@@ -273,7 +273,8 @@ export class LineReader {
 
   /** Ends the open line or block of lines. */
   #endLine(mayBeEmpty: boolean): void {
-    const [pieces, kind] = [this.#pieces, this.#kind]
+    const pieces = this.#pieces
+    const kind = this.#kind
     this.#pieces = []
     if (this.#isOwnBlock) {
       if (pieces.length === 0 && !mayBeEmpty) return
@@ -646,7 +647,8 @@ function withoutLayout(text: string): string {
   const last = lines.length - 1
   return lines
     .map((line, place) => {
-      let [start, end] = [0, line.length]
+      let start = 0
+      let end = line.length
       while (place > 0 && start < end && /[ \t\r]/.test(line[start] ?? '')) start += 1
       while (place < last && end > start && /[ \t\r]/.test(line[end - 1] ?? '')) end -= 1
       return line.slice(start, end)

@@ -12,7 +12,8 @@ export type Depths = Map<number, { readonly clocks: number[]; readonly depths: n
 /** Zero in a root; null if these depths do not say. */
 export function depthOf(known: Depths, { client, clock }: Pick<ID, 'client' | 'clock'>): number | null {
   const { clocks = [], depths = [] } = known.get(client) ?? {}
-  let [from, to] = [0, clocks.length]
+  let from = 0
+  let to = clocks.length
   while (from < to) {
     const middle = (from + to) >>> 1
     if ((clocks[middle] ?? 0) <= clock) from = middle + 1

@@ -32,7 +32,10 @@ function open(documentSeconds: number, documents: Documents) {
         return documents.run(...given)
       },
     },
-    ...{ documentSeconds, documentBytes: 1e8, now, onFailure },
+    documentSeconds,
+    documentBytes: 1e8,
+    now,
+    onFailure,
   })
   const limits = { ...ampleLimits, messages: 1e6, bytes: 1e9 }
   const folds = { update: ledger.fold }
@@ -151,7 +154,8 @@ function* honestHistory(
 }
 
 test('no update of an honest history is refused, and few wait for a read of the document', async () => {
-  let [updates, waited] = [0, 0]
+  let updates = 0
+  let waited = 0
   for (let seed = firstSeed; seed < firstSeed + histories; seed += 1) {
     const { send, trials, log } = open(5, unlimitedDocuments)
     for (const { update, from } of honestHistory(createSeededRandom(seed))) {

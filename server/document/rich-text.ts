@@ -266,7 +266,9 @@ export function changeLines(lines: readonly Line[], changes: readonly Change[]):
   const result: Line[] = []
   let runs: Run[] = []
   /** Position of the next unit to read: line, run, offset in the run; then the line's end. */
-  let [at, run, offset] = [0, 0, 0]
+  let at = 0
+  let run = 0
+  let offset = 0
 
   function add(text: string, marks: Marks): void {
     const last = runs.at(-1)
@@ -357,7 +359,8 @@ export function changeLines(lines: readonly Line[], changes: readonly Change[]):
  */
 export function changesOf(event: Y.YTextEvent): Change[] {
   const changes: Change[] = []
-  const [old, now] = [new Map<string, unknown>(), new Map<string, unknown>()]
+  const old = new Map<string, unknown>()
+  const now = new Map<string, unknown>()
   const set = (all: Map<string, unknown>, { key, value }: Y.ContentFormat) => {
     if (value === null) all.delete(key)
     else all.set(key, value)
@@ -413,7 +416,8 @@ function isSame(a: unknown, b: unknown): boolean {
 
 /** Returns where a position is after `changes`; text inserted exactly there comes after it. */
 export function mapPosition(position: number, changes: readonly Change[]): number {
-  let [read, mapped] = [0, position]
+  let read = 0
+  let mapped = position
   for (const change of changes) {
     if (read >= position) break
     if ('retain' in change) read += change.retain
@@ -432,7 +436,10 @@ export function mapPosition(position: number, changes: readonly Change[]): numbe
  */
 export function rebase(changes: readonly Change[], others: readonly Change[], isFirst: boolean): Change[] {
   const rebased: Change[] = []
-  let [own, ownUsed, other, otherUsed] = [0, 0, 0, 0]
+  let own = 0
+  let ownUsed = 0
+  let other = 0
+  let otherUsed = 0
   for (let change = changes[own]; change; change = changes[own]) {
     const there = others[other]
     if ('insert' in change && (isFirst || !there || !('insert' in there))) {
@@ -442,7 +449,8 @@ export function rebase(changes: readonly Change[], others: readonly Change[], is
       rebased.push({ retain: there.insert.length })
       other += 1
     } else {
-      const [ownLength, otherLength] = [sizeOf(change), there ? sizeOf(there) : Number.POSITIVE_INFINITY]
+      const ownLength = sizeOf(change)
+      const otherLength = there ? sizeOf(there) : Number.POSITIVE_INFINITY
       const count = Math.min(ownLength - ownUsed, otherLength - otherUsed)
       // What others deleted can be neither deleted again nor formatted.
       if (!there || !('delete' in there))

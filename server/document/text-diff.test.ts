@@ -68,7 +68,8 @@ test('the selection decides which of several equal characters was inserted', () 
 })
 
 test('a change in a long line retains the rest of it', () => {
-  const [start, end] = ['x'.repeat(9000), 'y'.repeat(9000)]
+  const start = 'x'.repeat(9000)
+  const end = 'y'.repeat(9000)
   assert.deepEqual(changesBetween(written(`${start}😀${end}`), lines(`${start}😁${end}`)), [
     { retain: 9000 },
     { delete: 2 },

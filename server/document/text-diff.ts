@@ -99,7 +99,8 @@ function compare(
   after: readonly Span[],
   hint: SelectionHint | null,
 ): Change[] {
-  const [present, wanted] = [reader(before), reader(after)]
+  const present = reader(before)
+  const wanted = reader(after)
   const changes: Change[] = []
   retain(changes, skipped)
   for (const [kind, { length }] of compareTexts(textOf(before), textOf(after), hint)) {
@@ -124,7 +125,8 @@ function compare(
 const textOf = (spans: readonly Span[]) => spans.map(({ text }) => text).join('')
 
 function reader(spans: readonly Span[]) {
-  let [place, used] = [0, 0]
+  let place = 0
+  let used = 0
   return {
     read(count: number): Span[] {
       const found: Span[] = []
@@ -160,7 +162,8 @@ function compareTexts(now: string, then: string, hint: SelectionHint | null): di
       units.set(line, unit)
       return unit
     }).join('')
-  const [before, after] = [encode(now), encode(then)]
+  const before = encode(now)
+  const after = encode(then)
   if (lines.length > mostLines) return replacement(now, then)
   const decode = (text: string) =>
     text
@@ -202,7 +205,8 @@ function compareLong(now: string, then: string): diff.Diff[] {
   let { start, end } = commonEnds(now, then)
   if (/[\uD800-\uDBFF]/.test(now[start - 1] ?? '')) start -= 1
   if (/[\uDC00-\uDFFF]/.test(now.at(-end) ?? '') && end > 0) end -= 1
-  const [added, removed] = [now.slice(start, now.length - end), then.slice(start, then.length - end)]
+  const added = now.slice(start, now.length - end)
+  const removed = then.slice(start, then.length - end)
   const isShort = added.length + removed.length <= mostCompared
   const parts: diff.Diff[] = [
     [diff.EQUAL, now.slice(0, start)],

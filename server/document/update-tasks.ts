@@ -92,7 +92,8 @@ export interface Order {
 export type Answer = { readonly output: unknown } | { readonly error: unknown }
 
 /** Values for `nice`. */
-const [behindOthers, leastPriority] = [10, 19]
+const behindOthers = 10
+const leastPriority = 19
 
 /** In a thread, performs the tasks that it is sent; otherwise does nothing. */
 export function answerOrders(tasks: Readonly<Record<string, (...input: never[]) => unknown>>): void {

@@ -149,7 +149,8 @@ function watchingGuest() {
   const watched = watching()
   const server = new EventEmitter()
   const session = Object.assign(new EventEmitter(), watched.session, {
-    ...{ socket: watched.socket, setLocalWindowSize: () => undefined },
+    socket: watched.socket,
+    setLocalWindowSize: () => undefined,
     destroy: () => void watched.done.push('destroyed'),
   })
   const time = createManualTime()
@@ -190,7 +191,10 @@ test('an application’s own responses over HTTP/1.1 may wait as long as it like
     const { time, done, guests } = watchingGuest()
     // A response is open, and its reader has stopped.
     const socket = Object.assign(new EventEmitter(), {
-      ...{ bytesRead: 0, bytesWritten: 0, writableLength: 100, writableEnded: true },
+      bytesRead: 0,
+      bytesWritten: 0,
+      writableLength: 100,
+      writableEnded: true,
       destroy: () => {
         done.push('cut')
         socket.emit('close')

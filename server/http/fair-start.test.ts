@@ -32,4 +32,5 @@ test('a request starts at once if few do', async () => {
   }
 })
 
-const [greedy, modest] = [{}, {}]
+const greedy = {}
+const modest = {}

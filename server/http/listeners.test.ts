@@ -33,8 +33,11 @@ async function listenDeaf() {
     return new Promise(() => undefined)
   })
   const app = {
-    ...{ koa, socketPaths: new Set<string>(), authorizeSocket: async () => undefined },
-    ...{ takeMessage: () => Promise.reject(new Error('not asked')), webSockets: () => 0 },
+    koa,
+    socketPaths: new Set<string>(),
+    authorizeSocket: async () => undefined,
+    takeMessage: () => Promise.reject(new Error('not asked')),
+    webSockets: () => 0,
     penalties: new RateLimit(100, Date.now),
     budget: new Budget(testConfig.limits, processTimers),
   }

@@ -30,7 +30,10 @@ export const reserve = 64
 export async function listen(app: App, settings: ListenerSettings, origins: OriginRules) {
   const { cert, key, host, bodySeconds, maxConnections, sharing = null } = settings
   const options = {
-    ...{ cert, key, minVersion: 'TLSv1.2' as const, ...http1Options(bodySeconds) },
+    cert,
+    key,
+    minVersion: 'TLSv1.2' as const,
+    ...http1Options(bodySeconds),
     ...(sharing && { ticketKeys: sharing.ticketKeys }),
   }
   const secure = http2.createSecureServer({ ...options, ...http2Options(settings) })
@@ -42,7 +45,8 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
     processTimers,
   )
   const parts = { app, connections, settings, origins }
-  const [takeRequest, takeUpgrade] = [requestTaker(parts), upgradeTaker(parts)]
+  const takeRequest = requestTaker(parts)
+  const takeUpgrade = upgradeTaker(parts)
   for (const server of servers) {
     server.on('request', takeRequest as RequestListener)
     server.on('upgrade', takeUpgrade)

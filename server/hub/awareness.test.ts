@@ -78,7 +78,8 @@ test('an unchanged state is sent again after its window has written, because the
 
 test('an unchanged state is not sent again', async () => {
   const { join, told } = openPage()
-  const [author, reader] = [await join({ id: 'w1' }), await join({ id: 'w2' })]
+  const author = await join({ id: 'w1' })
+  const reader = await join({ id: 'w2' })
   author.show(at('AA'))
   told(reader.connection)
   author.show(at('AA'))
@@ -155,7 +156,8 @@ test('a replacement stream shows nothing until it reports a state', async () => 
 test('of two streams with one free name, the latest report is shown, and the end of the other changes nothing', async () => {
   const { hub, join, told } = openPage()
   const reader = await join({ id: 'w2' })
-  const [one, other] = [await join({ id: 'c1', owner: null }), await join({ id: 'c1', owner: null })]
+  const one = await join({ id: 'c1', owner: null })
+  const other = await join({ id: 'c1', owner: null })
   one.show(at('AA'))
   other.show(at('AB'))
   told(reader.connection)
@@ -174,7 +176,8 @@ test('a shared stream shows only windows of its own key, and all disappear with 
   hub.show(stream.window, report(nameUnder(owner, 'w1')))
   hub.show(stream.window, report(nameUnder(owner, 'w2'), 'notes'))
   hub.show(stream.window, report(nameUnder(owner, 'w3')))
-  const [one, other] = [nameUnder(owner, 'w1'), nameUnder(owner, 'w3')]
+  const one = nameUnder(owner, 'w1')
+  const other = nameUnder(owner, 'w3')
   assert.deepEqual(told(reader.connection), [`main all: ${one} AA, ${other} AA`])
   // Its own windows learn of each other only through the server.
   assert.equal(shownIn(stream.connection.frames).length, 2)
@@ -191,7 +194,8 @@ test('a shared stream shows only windows of its own key, and all disappear with 
 
 test('a stream with unsent bytes receives no changes, then the full state once it reads again', async () => {
   const { time, join, told } = openPage()
-  const [author, going] = [await join({ id: 'w1' }), await join({ id: 'w2' })]
+  const author = await join({ id: 'w1' })
+  const going = await join({ id: 'w2' })
   const slow = await join({ id: 'w3' })
   author.show(at('AA'))
   going.show(at('AA'))
@@ -214,7 +218,8 @@ test('a stream with unsent bytes receives no changes, then the full state once i
 
 test('a poll returns the changes since the last one, and the full state after a departure', async () => {
   const { hub, join, ask } = openPage()
-  const [author, other] = [await join({ id: 'w1' }), await join({ id: 'w2' })]
+  const author = await join({ id: 'w1' })
+  const other = await join({ id: 'w2' })
   author.show(at('AA'))
   const poll = async (isFirst = false) =>
     shownIn(framesOf(await ask({ id: 'w9' }, { isFirst, cursor: 'life1:0' })))
@@ -285,7 +290,8 @@ test('a polling window is shown only while it polls: not after leaving, nor whil
 
 test('invented windows of one stream are limited, and displace no window of another key', async () => {
   const { hub, join, told } = openPage()
-  const [owner, mine] = ['o'.repeat(22), 'm'.repeat(22)]
+  const owner = 'o'.repeat(22)
+  const mine = 'm'.repeat(22)
   const person = await join({ id: nameUnder(mine, 'w1'), owner: mine })
   const reader = await join({ id: 'w9' })
   person.show(at('AA', 'Ada'))
@@ -321,7 +327,8 @@ test('when there are too many windows, those that moved last are shown', async (
 
 test('schedules no timer while nobody moves', async () => {
   const { time, join, told } = openPage()
-  const [author, reader] = [await join({ id: 'w1' }), await join({ id: 'w2' })]
+  const author = await join({ id: 'w1' })
+  const reader = await join({ id: 'w2' })
   told(reader.connection)
   const before = time.pending()
   author.show(at('AA'))

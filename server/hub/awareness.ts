@@ -382,7 +382,10 @@ const placeOf = (channel: string, window: string) => `${channel} ${window}`
 const shown = ({ window, state }: Entry) => ({ window, state })
 
 const changeOf = ({ channel, window, state, holder: { owner } }: Entry): OwnChange => ({
-  ...{ channel, window, owner, state },
+  channel,
+  window,
+  owner,
+  state,
 })
 
 function wholeOf({ entries }: Room, channel: string): AwarenessFrame {

@@ -99,7 +99,10 @@ export function streamsOf({
 }: Partial<SubscriberHub['on'] & { queueBytes: number }> = {}): SubscriberHub {
   const nothing = () => undefined
   return {
-    ...{ queueBytes, heartbeatMs: 16_000, recent: new RecentDeliveries(), log: memoryLog() },
+    queueBytes,
+    heartbeatMs: 16_000,
+    recent: new RecentDeliveries(),
+    log: memoryLog(),
     reconnectDelayMs: () => 900,
     on: { live: nothing, unrecovered: nothing, omitted: nothing, ended: nothing, failed: nothing, ...on },
   }

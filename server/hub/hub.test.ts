@@ -165,10 +165,8 @@ const countsIn = ({ connection }: { connection: FakeConnection }) =>
 
 test('a stream counts for the windows that it carries, only on channels that it reads, and for at most a hundred', async () => {
   const { hub, time, enter } = openHub({ maxWindows: 1000 })
-  const [one, other] = [
-    enter({ id: 'w1', channels: ['main', 'notes'] }),
-    enter({ id: 'w2', channels: ['elsewhere'] }),
-  ]
+  const one = enter({ id: 'w1', channels: ['main', 'notes'] })
+  const other = enter({ id: 'w2', channels: ['elsewhere'] })
   const told = async (windows: Record<string, number>) => {
     hub.heard('w1', windows)
     time.advance(2000)
@@ -182,7 +180,8 @@ test('a stream counts for the windows that it carries, only on channels that it 
 
 test('streams together count for no more windows than the server allows', async () => {
   const { hub, time, enter } = openHub({ maxWindows: 120 })
-  const [reader] = [enter({ id: 'w0' }), enter({ id: 'w1' }), enter({ id: 'w2' }), enter({ id: 'w3' })]
+  const reader = enter({ id: 'w0' })
+  for (const id of ['w1', 'w2', 'w3']) enter({ id })
   for (const id of ['w1', 'w2', 'w3']) hub.heard(id, { main: 90 })
   time.advance(2000)
   await settled()
@@ -192,7 +191,8 @@ test('streams together count for no more windows than the server allows', async 
 test('a stream with a free name represents only itself, and nobody represents it', async () => {
   const { hub, enter } = openHub()
   const place = { id: 'free', owner: null }
-  const [mine, another] = [enter(place), enter({ ...place, opening: 9 })]
+  const mine = enter(place)
+  const another = enter({ ...place, opening: 9 })
   await settled()
   assert.deepEqual([byesOf(mine.connection), byesOf(another.connection)], [[], []])
   const { status, code } = await refusalOf(() => hub.heard(another.window, { main: 4712 }))
@@ -431,10 +431,8 @@ test('a window that sent heartbeats and falls silent is disconnected, but one th
 test('a stream ends with its session', async () => {
   const { hub, time, enter } = openHub()
   const expiresAt = time.now() + 5500
-  const [ending, endless] = [
-    enter({ id: 'w1', expiresAt }).connection,
-    enter({ id: 'w2', expiresAt: null }).connection,
-  ]
+  const ending = enter({ id: 'w1', expiresAt }).connection
+  const endless = enter({ id: 'w2', expiresAt: null }).connection
   await settled()
   time.advance(5000)
   assert.deepEqual(byesOf(ending), [])
@@ -526,7 +524,9 @@ test('streams are drained in random order, each once', async () => {
     time.advance(1000)
     return left
   }
-  const [one, same, other] = [await orderOf(1), await orderOf(1), await orderOf(2)]
+  const one = await orderOf(1)
+  const same = await orderOf(1)
+  const other = await orderOf(2)
   const joined = countTo(200).map((n) => `w${n}`)
   assert.deepEqual(one, same)
   assert.notDeepEqual(one, other)

@@ -49,8 +49,12 @@ const ignored = () => undefined
 
 /** Counts nothing. */
 export const silentMeter: Meter = {
-  ...{ stored: ignored, sent: ignored, omitted: ignored },
-  ...{ failed: ignored, unrecovered: ignored, ended: ignored },
+  stored: ignored,
+  sent: ignored,
+  omitted: ignored,
+  failed: ignored,
+  unrecovered: ignored,
+  ended: ignored,
 }
 
 interface HubParts {
@@ -113,10 +117,14 @@ export class Hub {
       (channel) => this.#registry.streamsOn(channel),
       (channel) => this.#polls.wake(channel),
     )
-    const [registry, awareness] = [this.#registry, this.#awareness]
+    const registry = this.#registry
+    const awareness = this.#awareness
     const recent = new RecentDeliveries()
     this.#streams = {
-      ...{ log, recent, heartbeatMs, queueBytes: settings.queueBytesPerWindow },
+      log,
+      recent,
+      heartbeatMs,
+      queueBytes: settings.queueBytesPerWindow,
       reconnectDelayMs: () => drawReconnectDelayMs(random),
       on: {
         live: (stream) => {
@@ -133,7 +141,10 @@ export class Hub {
       },
     }
     this.#polls = new Polls({
-      ...{ streams: this.#streams, registry, awareness, timers },
+      streams: this.#streams,
+      registry,
+      awareness,
+      timers,
       admit: (identity) => this.#admit(identity),
       onJoined: (channels) => this.onJoined(channels),
       onSent: (messages) => meter.sent(messages),
@@ -143,7 +154,13 @@ export class Hub {
     this.#neighbours =
       bus &&
       new Neighbours({
-        ...{ bus, server: newEpoch(random), mayLead, timers, heartbeatMs, registry, awareness },
+        bus,
+        server: newEpoch(random),
+        mayLead,
+        timers,
+        heartbeatMs,
+        registry,
+        awareness,
         onSaid: (said) => this.#hearOfOthers(said),
         onJoined: (overview) => this.onJoined(new Set([overview])),
       })

@@ -36,7 +36,11 @@ function openServers(count: number) {
     const notes: { readonly type: string; readonly pages?: Record<string, number> }[] = []
     const opened = openHub({
       maxWindows: 10_000,
-      ...{ log, time, bus, heartbeatMs, random: () => (place + 1) / 10 },
+      log,
+      time,
+      bus,
+      heartbeatMs,
+      random: () => (place + 1) / 10,
       onJoined: (channels) => void toldOf.push(...channels),
     })
     return {

@@ -263,7 +263,8 @@ interface Other extends Record<CountsName, Map<string, number>> {
 
 function changesOf(before: Counts, after: Counts): (readonly [CountsName, key: string, count: number])[] {
   return countsNames.flatMap((name) => {
-    const [old, young] = [before[name], after[name]]
+    const old = before[name]
+    const young = after[name]
     const changed = [...young].filter(([key, count]) => old.get(key) !== count)
     const gone = [...old.keys()].filter((key) => !young.has(key))
     return [

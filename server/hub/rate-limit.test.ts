@@ -101,7 +101,8 @@ test('a sender is not forgotten while that would give it extra tokens', () => {
 test('a connection is in debt once its refusals cost more than one second’s tokens, and other connections are not', () => {
   const time = createManualTime()
   const limit = new RateLimit(100, time.now)
-  const [connection, another] = [{}, {}]
+  const connection = {}
+  const another = {}
   for (let count = 0; count < 100; count += 1) limit.charge(connection, costOfRefusal(0))
   assert.equal(limit.debtMs(connection), 0)
   // One extra token for each 16 KiB.

@@ -546,7 +546,8 @@ test('a window that leaves between two parts is not read for again', async () =>
 
 test('a window that falls too far behind is dismissed to resume at once, and delays no other', async () => {
   const { hub, enter } = openHub({ queueBytesPerWindow: 500 })
-  const [slow, quick] = [enter({ id: 'w1' }), enter({ id: 'w2' })]
+  const slow = enter({ id: 'w1' })
+  const quick = enter({ id: 'w2' })
   await settled()
   slow.connection.isFull = true
   for (const n of [1, 2, 3, 4]) await hub.publish(draft(`w9-${n}`, 'x'.repeat(200)))
@@ -557,7 +558,8 @@ test('a window that falls too far behind is dismissed to resume at once, and del
 
 test('a connection that throws costs only its own window the stream, and nobody a message', async () => {
   const { hub, failures, enter } = openHub()
-  const [broken, sound] = [enter({ id: 'w1' }), enter({ id: 'w2' })]
+  const broken = enter({ id: 'w1' })
+  const sound = enter({ id: 'w2' })
   await settled()
   broken.connection.failure = new Error('broken')
   broken.connection.failureAtEnd = new Error('worse')
@@ -589,7 +591,8 @@ function countingFraming(): Framing & { readonly cursors: (string | null)[] } {
 }
 
 test('a delivery is encoded once per framing, for any number of windows', () => {
-  const [one, other] = [countingFraming(), countingFraming()]
+  const one = countingFraming()
+  const other = countingFraming()
   const delivery = new Delivery({ type: 'heartbeat', newest: 0 })
   for (const framing of [one, other]) {
     const buffers = [1, 2, 3].map(() => delivery.bytes(framing))

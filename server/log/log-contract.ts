@@ -39,8 +39,11 @@ export function testLogContract(
       let time = startMs
       const failures: unknown[] = []
       const parts = {
-        ...{ limits: { ...ampleLimits, ...limits }, folds, now: () => time },
-        ...{ print: (sentence: string) => context.diagnostic(sentence), keepOn },
+        limits: { ...ampleLimits, ...limits },
+        folds,
+        now: () => time,
+        print: (sentence: string) => context.diagnostic(sentence),
+        keepOn,
       }
       // Registered first, so that the log closes before `open` removes its files.
       context.after(() => log?.close())

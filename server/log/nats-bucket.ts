@@ -131,7 +131,9 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
       under('base.')
         .filter(([, { kind }]) => isCumulative(kind))
         .map(([, message]) => ({
-          ...{ channel: message.channel, kind: message.kind, seq: message.seq },
+          channel: message.channel,
+          kind: message.kind,
+          seq: message.seq,
           bytes: bytesOf(message),
         })),
     newest: (isPlain: (kind: Kind) => boolean): Message[] =>

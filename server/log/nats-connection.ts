@@ -48,8 +48,14 @@ export async function connectToNats(
   const place = `NATS at ${servers.join(', ')} (nats.servers)`
   const connection = await whenReady(place, waiting, () =>
     connect({
-      ...{ servers: [...servers], name: 'crosswind', timeout: connectWithinMs, ...authenticator },
-      ...{ maxReconnectAttempts: -1, reconnectTimeWait: 250, pingInterval: pingEachMs, maxPingOut: 2 },
+      servers: [...servers],
+      name: 'crosswind',
+      timeout: connectWithinMs,
+      ...authenticator,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 250,
+      pingInterval: pingEachMs,
+      maxPingOut: 2,
     }),
   )
   let reconnects = 0

@@ -59,7 +59,11 @@ async function openLog(
   const connection = await nats.connect()
   const losses: string[] = []
   const log = await NatsLog.open({
-    ...{ ...natsParts, connection, name, folds: toyFolds, now: () => startMs },
+    ...natsParts,
+    connection,
+    name,
+    folds: toyFolds,
+    now: () => startMs,
     limits: { ...ampleLimits, ...limits },
     onLoss: (sentence) => losses.push(sentence),
     onFailure,
@@ -86,7 +90,8 @@ async function openLog(
 }
 
 test('two servers receive all messages of both in one order, with the same cursors', async (context) => {
-  const [one, other] = [await openLog(context, 'both'), await openLog(context, 'both')]
+  const one = await openLog(context, 'both')
+  const other = await openLog(context, 'both')
   const write = (log: typeof one.log, prefix: string) =>
     Promise.all(countTo(100).map((n) => log.append({ ...draft(`${prefix}-${n}`), from: prefix }, startMs)))
   const seqs = await Promise.all([write(one.log, 'a'), write(other.log, 'b')])
@@ -108,7 +113,8 @@ test('two servers receive all messages of both in one order, with the same curso
 })
 
 test('the same draft sent to both servers is stored once, and acknowledged by both', async (context) => {
-  const [one, other] = [await openLog(context, 'repeats'), await openLog(context, 'repeats')]
+  const one = await openLog(context, 'repeats')
+  const other = await openLog(context, 'repeats')
   const both = await Promise.all([one, other].map(({ log }) => log.append(draft('w1-1'), startMs)))
   assert.deepEqual(both, [1, 1])
   const taken = await Promise.allSettled([
@@ -158,8 +164,14 @@ test('a server that starts while another one replaces an object waits for the ne
   await streams.purge('OBJ_replaced-bases', { filter: `$O.replaced-bases.C.${nuid}` })
   const said = Promise.withResolvers<string>()
   const opening = NatsLog.open({
-    ...{ ...natsParts, connection: first.connection, name: 'replaced', folds: toyFolds, limits: ampleLimits },
-    ...{ now: () => startMs, print: said.resolve, onFailure: assert.ifError },
+    ...natsParts,
+    connection: first.connection,
+    name: 'replaced',
+    folds: toyFolds,
+    limits: ampleLimits,
+    now: () => startMs,
+    print: said.resolve,
+    onFailure: assert.ifError,
   })
   assert.equal(
     await said.promise,
@@ -205,7 +217,9 @@ test('a stream that lost its newest messages continues with another epoch, and d
   const limits = { messages: 300 }
   // A base may be on its way to the bucket when NATS is killed.
   const open = () => openLog(context, 'back', limits, () => undefined)
-  const [author, one, other] = [await open(), await open(), await open()]
+  const author = await open()
+  const one = await open()
+  const other = await open()
   // The oldest are only in a base.
   const early = await fillUpdates(author.log, foldAt.messages + 400)
   await nats.kill()
@@ -225,7 +239,8 @@ test('a stream that lost its newest messages continues with another epoch, and d
   await assert.rejects(async () => one.log.append(draft('w3-0'), startMs), { code: 'log-unavailable' })
   await Promise.all([one.log.close(), other.log.close()])
 
-  const [next, later] = [await open(), await open()]
+  const next = await open()
+  const later = await open()
   const { recovered, head } = await next.log.read(cursor, main)
   assert.deepEqual([recovered, head.epoch === cursor.epoch], [false, false])
   assert.deepEqual((await later.log.snapshot(main)).head, head)
@@ -256,7 +271,11 @@ test('a message that NATS skips is received at the next heartbeat', async (conte
     },
   })
   const log = await NatsLog.open({
-    ...{ ...natsParts, connection: skipping, name: 'skipping', limits: ampleLimits, now: () => startMs },
+    ...natsParts,
+    connection: skipping,
+    name: 'skipping',
+    limits: ampleLimits,
+    now: () => startMs,
     onFailure: assert.ifError,
   })
   context.after(async () => {
@@ -289,7 +308,11 @@ test('closes while NATS is away, even if it was about to join the stream again',
   const { connection, close } = await connectToNats(settings, { now: () => startMs })
   context.after(close)
   const log = await NatsLog.open({
-    ...{ ...natsParts, connection, name: 'gone', limits: ampleLimits, now: () => startMs },
+    ...natsParts,
+    connection,
+    name: 'gone',
+    limits: ampleLimits,
+    now: () => startMs,
     onFailure: () => undefined,
   })
   const admin = await broker.connect()
@@ -307,7 +330,11 @@ test("reports NATS' storage, and how often the connection was restored", async (
   const settings = { stream: 'figures', replicas: 0, credentialsFile: null, servers: [nats.address()] }
   const { connection, figures, close } = await connectToNats(settings, { now: () => startMs })
   const log = await NatsLog.open({
-    ...{ ...natsParts, connection, name: 'figures', limits: ampleLimits, now: () => startMs },
+    ...natsParts,
+    connection,
+    name: 'figures',
+    limits: ampleLimits,
+    now: () => startMs,
     onFailure: () => undefined,
   })
   context.after(async () => {

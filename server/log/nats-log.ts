@@ -130,7 +130,8 @@ export class NatsLog extends TailLog<Entry> {
       const { created, config } = await addStream(manager, name, replicas, connection, mayJoin)
       mustKeepAll(config)
       const bucket = await new Objm(client).create(`${name}-bases`, {
-        ...{ replicas: config.num_replicas, storage: StorageType.File },
+        replicas: config.num_replicas,
+        storage: StorageType.File,
       })
       mustKeepAll((await manager.streams.info(`OBJ_${name}-bases`)).config)
       return { manager, created, bucket }
@@ -437,7 +438,10 @@ async function addStream(
 ): Promise<StreamInfo> {
   const add = async (num_replicas: number) => {
     const added = await manager.streams.add({
-      ...{ name, subjects: [`${name}.>`], num_replicas, storage: StorageType.File },
+      name,
+      subjects: [`${name}.>`],
+      num_replicas,
+      storage: StorageType.File,
       duplicate_window: nanos(duplicatesMs),
     })
     if (info?.cluster === undefined) return added

@@ -171,7 +171,12 @@ export class ChannelRetention {
     if (!bounds) return
     const logFloor = this.#logFloor()
     const kept = upsert(this.#channels, channel, () => ({
-      ...{ bounds, held: [], bytes: 0, floor: 0, gone: [], goneBytes: 0 },
+      bounds,
+      held: [],
+      bytes: 0,
+      floor: 0,
+      gone: [],
+      goneBytes: 0,
     }))
     kept.held.push(message)
     kept.bytes += message.bytes
@@ -238,8 +243,14 @@ interface Held {
 
 /** Takes the place of a message whose document was erased, on a channel that nobody can read. */
 export const blankAt = (seq: number, acceptedAt: number): Message<'erasure'> => ({
-  ...{ id: '', channel: '', kind: 'erasure', from: '', at: 0, body: { head: 0 } },
-  ...{ seq, acceptedAt },
+  id: '',
+  channel: '',
+  kind: 'erasure',
+  from: '',
+  at: 0,
+  body: { head: 0 },
+  seq,
+  acceptedAt,
 })
 
 function erasureOf(channel: string, head: number, at: number): Draft<'erasure'> {
@@ -339,7 +350,8 @@ export class Tail {
   #drop({ channel, seq, acceptedAt }: Message, bytes: number): void {
     this.#channels.add(channel, { seq, bytes, acceptedAt })
     const seqs = this.#channels.takeErasable(channel)
-    const [first, last] = [seqs[0], seqs.at(-1)]
+    const first = seqs[0]
+    const last = seqs.at(-1)
     if (first === undefined || last === undefined) return
     this.#folding.eraseStored(channel, last + 1, first - 1)
     for (const seq of seqs) this.#blank(seq)

@@ -64,10 +64,8 @@ for (const isRunning of [false, true])
 
     const restored = open(file)
     await fill(restored.log, 10, 'w3')
-    const [before, after] = [
-      await readAll(restored.log, early, main),
-      await readAll(restored.log, late, main),
-    ]
+    const before = await readAll(restored.log, early, main)
+    const after = await readAll(restored.log, late, main)
     await restored.log.close()
     assert.deepEqual([after.recovered, before.recovered, before.messages.length], [false, true, 10])
     assert.equal(restored.losses.length, 1)
@@ -145,10 +143,8 @@ test('a message damaged since the start costs only those who read it a snapshot'
   other.exec("UPDATE message SET body = replace(body, 'x', 'y') WHERE seq = 10")
   other.close()
   const { head } = await log.snapshot(main)
-  const [over, after] = [
-    await log.read({ ...head, seq: 5 }, main),
-    await log.read({ ...head, seq: 10 }, main),
-  ]
+  const over = await log.read({ ...head, seq: 5 }, main)
+  const after = await log.read({ ...head, seq: 10 }, main)
   await log.close()
   assert.deepEqual([over.recovered, after.recovered, after.messages.length], [false, true, 8])
   assert.match(losses.join(), /damaged between the messages 5 and 18/)
@@ -192,7 +188,10 @@ test('a full disk is an outage of the log until there is room again', async (con
   const filler = join(dataFolder, 'filler')
   let time = 0
   const { log, outage } = await openLog(embedded, {
-    ...{ dataFolder, now: () => time, random: createSeededRandom(1), onFailure: assert.ifError },
+    dataFolder,
+    now: () => time,
+    random: createSeededRandom(1),
+    onFailure: assert.ifError,
   })
   const append = async (n: number) => log.append(draft(`w1-${n}`, 'x'.repeat(20_000)), 1)
   await append(1)

@@ -96,7 +96,9 @@ test('what a channel does not keep is erased from the file in portions, also aft
   const file = newFile(context)
   const open = (messages: number) =>
     openSqliteLog({
-      ...{ ...given, file, memory: littleMemory },
+      ...given,
+      file,
+      memory: littleMemory,
       keepOn: (channel) => (channel === 'main' ? { messages, bytes: 1e9, ageMs: 1e9 } : undefined),
     })
   const rows = () => {

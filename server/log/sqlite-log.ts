@@ -60,7 +60,11 @@ export function createSqliteLog(file: LogFile, parts: Omit<SqliteLogParts, 'file
   const { limits, durability, onFailure } = parts
   const store = new SqliteLogStore(file, parts)
   return new Sequencer({
-    ...{ epoch: store.epoch, tail: store.tail, store, maxChannels: limits.maxChannels, onFailure },
+    epoch: store.epoch,
+    tail: store.tail,
+    store,
+    maxChannels: limits.maxChannels,
+    onFailure,
     // Grouping gains nothing if a commit does not wait for the disk.
     defer: parts.defer ?? (durability === 'machine' ? setImmediate : undefined),
   })

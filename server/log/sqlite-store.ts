@@ -274,7 +274,8 @@ const frameHeaderBytes = 24
 function isWhole(writeAheadLog: Buffer): boolean {
   const magic = writeAheadLog.readUInt32BE(0)
   const word = (at: number) => (magic & 1 ? writeAheadLog.readUInt32BE(at) : writeAheadLog.readUInt32LE(at))
-  let [first, second] = [0, 0]
+  let first = 0
+  let second = 0
   for (let at = 0; at < 24; at += 8) {
     first = (first + word(at) + second) >>> 0
     second = (second + word(at + 4) + first) >>> 0

@@ -449,7 +449,9 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
       ])
       const { Messages = [] } = await client.send(
         new ReceiveMessageCommand({
-          ...{ QueueUrl, MaxNumberOfMessages: mostInBatch, WaitTimeSeconds: receiveSeconds },
+          QueueUrl,
+          MaxNumberOfMessages: mostInBatch,
+          WaitTimeSeconds: receiveSeconds,
         }),
         { abortSignal },
       )
@@ -534,7 +536,8 @@ class Batches {
   }
 
   async #request(): Promise<void> {
-    let [count, bytes] = [0, 0]
+    let count = 0
+    let bytes = 0
     for (const { entry } of this.#waiting.slice(0, mostInBatch)) {
       bytes += Buffer.byteLength(entry)
       if (count > 0 && bytes > this.#mostBytes) break

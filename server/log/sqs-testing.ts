@@ -87,7 +87,11 @@ export async function startSqsServer(): Promise<TestSqs> {
     throw error
   }
   const settings = (queue: string) => ({
-    ...{ endpoint, region: 'us-east-1', queue, visibilitySeconds: 1, maxReceives: 5 },
+    endpoint,
+    region: 'us-east-1',
+    queue,
+    visibilitySeconds: 1,
+    maxReceives: 5,
   })
   return { settings, kill, restart: start, stop: kill }
 }

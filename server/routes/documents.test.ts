@@ -36,11 +36,13 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   const openWorker = () =>
     new DocumentWorker({
       tasks: pageTasks,
-      ...{ limits: { documentSeconds, documentMegabytes: 256 }, timers: processTimers },
+      limits: { documentSeconds, documentMegabytes: 256 },
+      timers: processTimers,
       onQuarantined: (channel) => quarantined.push(channel),
     })
   const quarantined: string[] = []
-  const [documents, texts] = [openWorker(), openWorker()]
+  const documents = openWorker()
+  const texts = openWorker()
   const ledger = new Ledger({
     schema: pageSchema,
     documents,
@@ -61,7 +63,12 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
       waitMs: () => 0,
       publish: async (draft) => ({ type: 'stored', id: draft.id, seq: await log.append(draft, now()) }),
     },
-    ...{ log, documents, texts, access, timers: processTimers, directory: new Directory(log) },
+    log,
+    documents,
+    texts,
+    access,
+    timers: processTimers,
+    directory: new Directory(log),
     bodies: new Bodies({
       limits: { maxMessageBytes: 1e6, bodySeconds: 10 },
       timers: processTimers,
@@ -95,7 +102,9 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   }
 
   return {
-    ...{ log, quarantined, ask },
+    log,
+    quarantined,
+    ask,
     read: (accept: string, channel = 'main') =>
       ask(`/api/documents/${channel}`, { headers: { accept: `${accept}, application/json;q=0.1` } }),
     write(method: 'PUT' | 'POST', type: string, body: string, channel = 'main') {
@@ -106,7 +115,11 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     store: (update: Uint8Array, from = 'eve') =>
       stored.append(
         {
-          ...{ id: nextId(), channel: 'main', kind: 'update', from, at: 1 },
+          id: nextId(),
+          channel: 'main',
+          kind: 'update',
+          from,
+          at: 1,
           body: { update: Buffer.from(update).toString('base64') },
         },
         now(),

@@ -124,7 +124,10 @@ function mountList(router: Router, { hub, directory, documents }: DocumentParts)
       .sort(([, one], [, other]) => (other.at ?? Infinity) - (one.at ?? Infinity))
     const list: DocumentList = {
       documents: readable.slice(0, mostListed).map(([channel, { title, at, deletedAt }]) => ({
-        ...{ channel, title, at, deletedAt },
+        channel,
+        title,
+        at,
+        deletedAt,
         windows: hub.windowsOn(channel),
         mayWrite: refuseWriting(grant, channel) === null,
         isTooCostly: documents.isQuarantined(channel),
@@ -209,9 +212,12 @@ function mountTexts(router: Router, parts: DocumentParts): void {
 function draftFor(ctx: ParameterizedContext, kind: Kind, body: object): Draft {
   const query = queryOf(ctx)
   const draft = admitDraft({
-    ...{ id: query.get('id') ?? undefined, from: query.get('from') ?? undefined },
-    ...{ channel: admitChannel(ctx.params.channel ?? ''), at: Number(query.get('at') ?? 0) },
-    ...{ kind, body },
+    id: query.get('id') ?? undefined,
+    from: query.get('from') ?? undefined,
+    channel: admitChannel(ctx.params.channel ?? ''),
+    at: Number(query.get('at') ?? 0),
+    kind,
+    body,
   })
   mayPublish(draft, fingerprintFor(query), grantOf(ctx))
   return draft

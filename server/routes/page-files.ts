@@ -102,7 +102,8 @@ function encodingFor(accepted: string): 'br' | 'gzip' | 'identity' {
   const weightOf = (coding: string) => weights.get(coding) ?? weights.get('*') ?? 0
   // Identity ranks last unless it is named.
   const plain = weights.get('identity') ?? 0
-  const [br, gzip] = [weightOf('br'), weightOf('gzip')]
+  const br = weightOf('br')
+  const gzip = weightOf('gzip')
   if (br > 0 && br >= gzip && br >= plain) return 'br'
   return gzip > 0 && gzip >= plain ? 'gzip' : 'identity'
 }

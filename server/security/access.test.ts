@@ -112,7 +112,9 @@ test('a tampered session does not match the cached one', async () => {
 test('the session cache drops the oldest entry when it is full', async () => {
   const { access, clock } = accessAt(noon, { cachedSessions: 2 })
   const cookieUntil = (minutes: number) => cookieAfter(access, toWrite, noon + minutes * 60_000)
-  const [first, second, third] = [await cookieUntil(10), await cookieUntil(20), await cookieUntil(30)]
+  const first = await cookieUntil(10)
+  const second = await cookieUntil(20)
+  const third = await cookieUntil(30)
   const grants = [
     await access.grantFor(withCookie(first)),
     await access.grantFor(withCookie(second)),

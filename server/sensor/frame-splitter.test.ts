@@ -264,7 +264,8 @@ test('a megabyte of start marks is refused one by one and not stored', () => {
 })
 
 const bodies = [polar, uv, nmea, tunnel]
-const [before, after] = ['Q,156,000.05,M,00,', 'WIMWV,120,R,002.10,M,00']
+const before = 'Q,156,000.05,M,00,'
+const after = 'WIMWV,120,R,002.10,M,00'
 const endings = ['\r\n', '\r', '\n']
 const isLineEnd = (byte: number | undefined) => byte === 0x0d || byte === 0x0a
 
@@ -330,7 +331,8 @@ test('an extra byte costs its frame, unless it repeats the frame’s first mark 
 })
 
 test('two stitched halves fail their checksum; the few that match are accepted', () => {
-  const [left, right] = [wireOf('Q,229,002.74,M,00,'), wireOf('Q,118,004.99,M,00,')]
+  const left = wireOf('Q,229,002.74,M,00,')
+  const right = wireOf('Q,118,004.99,M,00,')
   assert.deepEqual(between(Buffer.from(left.slice(0, 12) + right.slice(12)), '\r', 'stitched'), ['checksum'])
   const twin = wireOf('Q,292,002.15,M,00,')
   const agreeing = Buffer.from(left.slice(0, 6) + twin.slice(6))
@@ -459,7 +461,9 @@ function fuzz(random: Random) {
   for (let hurt = 0; hurt < damagedBytes; damagedFrames++) {
     for (const kind of names) {
       const frames = oneOf(sensors, random)
-      const [unhurt, hit, next] = [oneOf(frames, random), oneOf(frames, random), oneOf(frames, random)]
+      const unhurt = oneOf(frames, random)
+      const hit = oneOf(frames, random)
+      const next = oneOf(frames, random)
       const damaged = damages[kind](hit.bytes, random, next.bytes)
       hurt += damaged.hurt
       const [first, ...rest] = readAll(splitter, [...unhurt.bytes, ...damaged.bytes], random)

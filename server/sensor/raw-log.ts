@@ -156,7 +156,8 @@ function fractionOf(fraction = '.0'): number {
 /** Ms since midnight; NaN if impossible. */
 function clockOf({ hour, minute, second, fraction, half }: Stamp['groups']): number {
   const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + (/p/i.test(half) ? 12 : 0)
-  const [minutes, seconds] = [Number(minute), Number(second ?? 0)]
+  const minutes = Number(minute)
+  const seconds = Number(second ?? 0)
   if (Number(hour) > 23 || minutes > 59 || seconds > 60) return Number.NaN
   // Rounding to ns makes a fraction independent of the hour.
   const ms = Math.round(fractionOf(fraction) * 1e9) / 1e6
@@ -254,7 +255,8 @@ class TimeSurvey {
 
   /** Decides by dates that allow only one order, then by the smaller gaps; null if undecidable. */
   #isDayFirst(): boolean | null {
-    const [days, months] = [this.#datesIn('day'), this.#datesIn('month')]
+    const days = this.#datesIn('day')
+    const months = this.#datesIn('month')
     if (days !== months) return days > months
     const [asDays, asMonths] = (['day', 'month'] as const).map((order) =>
       stepsOf(this.#dates.map((date) => date[order])).reduce((sum, step) => sum + Math.abs(step), 0),

@@ -349,7 +349,8 @@ async function folderFor(t: TestContext): Promise<string> {
 
 test('reports a file that is missing, empty or not a file', async (t) => {
   const folder = await folderFor(t)
-  const [missing, empty] = [join(folder, 'missing'), join(folder, 'empty')]
+  const missing = join(folder, 'missing')
+  const empty = join(folder, 'empty')
   await writeFile(empty, '')
   assert.equal(
     await closing(missing),
@@ -461,7 +462,9 @@ test('plays a log with timestamps, whatever its line ends and chunks', async () 
 })
 
 test('messages without a time share the gap; before the first time and after the last they follow the rate', async () => {
-  const [first = '', second = '', third = ''] = [faster('1.00'), faster('2.00'), faster('3.00')]
+  const first = faster('1.00')
+  const second = faster('2.00')
+  const third = faster('3.00')
   const text = [
     first,
     first,
@@ -493,7 +496,8 @@ test('no more messages without a time wait than are kept, and none is lost', asy
 })
 
 test('a clock that went back makes no gap', async () => {
-  const [first, second] = [stampedLines[2], stampedLines[1]]
+  const first = stampedLines[2]
+  const second = stampedLines[1]
   assert.deepEqual(await outline(`${first}\n${second}\n`), [
     `0:${faster('3.00')}\r\n`,
     `0:${faster('2.00')}\r\n`,
@@ -501,7 +505,8 @@ test('a clock that went back makes no gap', async () => {
 })
 
 test('a clock change is at most an hour, and a clock that stands still is not used', async () => {
-  const [first = '', line = ''] = [`1970-01-01T00:00:05Z ${faster('1.00')}`, stampedLines[2]]
+  const first = `1970-01-01T00:00:05Z ${faster('1.00')}`
+  const line = stampedLines[2] ?? ''
   const rows = await outline([first, ...Array.from({ length: 6 }, () => line)].join('\n'))
   assert.deepEqual(
     rows.map((row) => Number(row.slice(0, row.indexOf(':')))),

@@ -82,7 +82,8 @@ test('readings arrive in order, an unplugged line is reported, and readings resu
   skip,
 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-pty-'))
-  const [sensorEnd, hostEnd] = [join(folder, 'sensor'), join(folder, 'host')]
+  const sensorEnd = join(folder, 'sensor')
+  const hostEnd = join(folder, 'host')
   const { publish, speeds, states, until } = listen()
   let line = await plugIn(sensorEnd, hostEnd)
   const source = startSource({

@@ -110,7 +110,9 @@ test('a port that opens and stays silent is retried ever more slowly', () => {
 
 function pathsFor(t: TestContext) {
   const folder = temporaryFolder(t)
-  const [device, other, link] = [join(folder, 'ttyUSB0'), join(folder, 'ttyUSB1'), join(folder, 'by-id')]
+  const device = join(folder, 'ttyUSB0')
+  const other = join(folder, 'ttyUSB1')
+  const link = join(folder, 'by-id')
   writeFileSync(device, '', { mode: 0o600 })
   writeFileSync(other, '')
   symlinkSync(device, link)

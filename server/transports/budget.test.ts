@@ -16,7 +16,8 @@ function openBudget() {
 
 test('over the limit of a connection, the newest item is refused and the others continue', () => {
   const { refused, open } = openBudget()
-  const [connection, another] = [{}, {}]
+  const connection = {}
+  const another = {}
   const first = open(connection, 'first')
   first.set(600)
   const second = open(connection, 'second')
@@ -34,7 +35,8 @@ test('over the limit of a connection, the newest item is refused and the others 
 
 test('an item larger than the limits is accepted if it is the only one', () => {
   const { refused, open } = openBudget()
-  const [connection, another] = [{}, {}]
+  const connection = {}
+  const another = {}
   const large = open(connection, 'large')
   large.set(9000)
   assert.deepEqual(refused, [])
@@ -47,7 +49,9 @@ test('an item larger than the limits is accepted if it is the only one', () => {
 
 test('over the total limit, the largest item of the largest connection is refused', () => {
   const { refused, open } = openBudget()
-  const [greedy, usual, newcomer] = [{}, {}, {}]
+  const greedy = {}
+  const usual = {}
+  const newcomer = {}
   for (const [name, bytes] of [
     ['a', 310],
     ['b', 350],
@@ -73,7 +77,9 @@ test('large bodies share 32 MiB a second; small ones are read at once', () => {
     const charge = budget.open({}, () => assert.fail('nothing is refused'), source)
     return { source, charge }
   }
-  const [first, second, small] = [open(), open(), open()]
+  const first = open()
+  const second = open()
+  const small = open()
   first.charge.set(33_554_432)
   assert.equal(first.source.isPaused(), false, 'a second is forgiven')
   second.charge.set(16_777_216)
@@ -105,7 +111,11 @@ test('an incomplete frame has a time limit; complete frames have none', () => {
   const time = createManualTime()
   const refused: string[] = []
   const frame = new UnfinishedFrame({
-    ...{ budget, timers: time, connection: {}, source: new PassThrough(), mostSeconds: 30 },
+    budget,
+    timers: time,
+    connection: {},
+    source: new PassThrough(),
+    mostSeconds: 30,
     onRefused: ({ code }) => refused.push(code),
   })
   frame.add(100, true)

@@ -162,7 +162,8 @@ export class InboundFrames {
       hub.refused(window, bytes)
       if (error instanceof Refusal && error.code.startsWith('log-'))
         this.#awaited ??= {
-          ...{ id: draft.id, refusal: error },
+          id: draft.id,
+          refusal: error,
           endsAt: timers.now() + (error.retryAfterMs ?? 0) + repeatWithinMs,
         }
       return refusalFor(error, draft.id)

@@ -79,8 +79,12 @@ function readLines(
     let heardAt = timers.now()
     let stopTimer = timers.later(look, silenceMs)
     const line = new UnfinishedFrame({
-      ...{ budget, timers, connection: connectionOf(request), source },
-      ...{ mostSeconds: limits.bodySeconds, onRefused: fail },
+      budget,
+      timers,
+      connection: connectionOf(request),
+      source,
+      mostSeconds: limits.bodySeconds,
+      onRefused: fail,
     })
 
     function look(): void {

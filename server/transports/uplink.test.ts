@@ -409,7 +409,10 @@ async function post(path: string, body: string, hub: Partial<Hub>) {
     penalties,
   })
   mountUplink({
-    ...{ router: router as never, hub: hub as never, bodies, timers: time },
+    router: router as never,
+    hub: hub as never,
+    bodies,
+    timers: time,
     admission: pageAdmission,
   })
   const ctx = {

@@ -99,7 +99,10 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
   const valve = new Valve(socket)
   const inbound = new InboundFrames({ ...mounting, grant, window, fingerprint, stream, source: valve })
   const frame = new UnfinishedFrame({
-    ...{ budget, timers, connection, source: valve },
+    budget,
+    timers,
+    connection,
+    source: valve,
     mostSeconds: limits.bodySeconds,
     // Without a Close frame, for which `ws` would keep the received bytes until the peer closes
     // too.

@@ -152,7 +152,8 @@ const middleOf = ({ least, most }: Range) => (least + most) / 2
  * deviation from a constant.
  */
 function driftBetween(marks: readonly Marks[], mostDrift: number, wander: number): Range | null {
-  let [least, most] = [-mostDrift, mostDrift]
+  let least = -mostDrift
+  let most = mostDrift
   for (const { ceiling } of marks) {
     for (const { floor } of marks) {
       const spanMs = ceiling.at - floor.at
@@ -167,7 +168,8 @@ function driftBetween(marks: readonly Marks[], mostDrift: number, wander: number
 
 /** The range of the offset at any time; `drift` is from `driftBetween`. */
 function offsetAt(marks: readonly Marks[], drift: Range, wander: number, at: number): Range {
-  let [least, most] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+  let least = Number.NEGATIVE_INFINITY
+  let most = Number.POSITIVE_INFINITY
   for (const { ceiling, floor } of marks) {
     const upMs = at - ceiling.at
     const rise = Math.max(drift.least * upMs, drift.most * upMs) + wander * Math.abs(upMs)

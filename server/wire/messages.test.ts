@@ -92,7 +92,8 @@ test('the newest name of each version counts, even if repeated, and the newest n
   const named = (...versions: [at: number, name: string][]) => ({
     versions: versions.map(([at, name]) => ({ at, name })),
   })
-  const [first, second] = [named([1, 'Draft'], [2, 'Review']), named([1, ''], [3, 'Print'])]
+  const first = named([1, 'Draft'], [2, 'Review'])
+  const second = named([1, ''], [3, 'Print'])
   const joined = named([2, 'Review'], [1, ''], [3, 'Print'])
   assert.deepEqual(joinVersions([first, second]), joined)
   assert.deepEqual(joinVersions([joinVersions([first, second]), second]), joined)

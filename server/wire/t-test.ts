@@ -82,7 +82,8 @@ export function twoSidedP(t: number, degreesOfFreedom: number): number {
 
 /** The t that is exceeded, in either direction, with probability `p`. */
 export function criticalT(p: number, degreesOfFreedom: number): number {
-  let [low, high] = [0, 1]
+  let low = 0
+  let high = 1
   while (twoSidedP(high, degreesOfFreedom) > p) [low, high] = [high, 2 * high]
   for (let middle = (low + high) / 2; middle > low && middle < high; middle = (low + high) / 2) {
     if (twoSidedP(middle, degreesOfFreedom) > p) low = middle
@@ -99,7 +100,8 @@ function incompleteBeta([x, rest]: readonly [number, number], a: number, b: numb
   if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta([rest, x], b, a)
   const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log(rest))
   // Evaluated by Lentz's method: W. J. Lentz, Applied Optics 15 (1976), 668.
-  let [numerator, denominator] = [1, 1 / (1 - ((a + b) * x) / (a + 1))]
+  let numerator = 1
+  let denominator = 1 / (1 - ((a + b) * x) / (a + 1))
   let fraction = denominator
   for (let m = 1, change = 0; m < 1000 && Math.abs(change - 1) > 1e-16; m += 1) {
     const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m))

@@ -103,7 +103,8 @@ describe('an hour at 4 Hz after transfer', () => {
   const { history: second, newestAt } = again(sent(first))
 
   test('has the same figures', () => {
-    const [had, has] = [first.figures(now), second.figures(newestAt)]
+    const had = first.figures(now)
+    const has = second.figures(newestAt)
     for (const mean of ['twoMinutes', 'tenMinutes'] as const) {
       assertNear(has[mean]?.speedMetresPerSecond, had[mean]?.speedMetresPerSecond ?? 0, 0.03)
       assertNear(has[mean]?.directionDegrees, had[mean]?.directionDegrees ?? 0, 0.3)
@@ -119,7 +120,8 @@ describe('an hour at 4 Hz after transfer', () => {
       [true, 235],
     ] as const) {
       const since = now - (isFull ? 59_000 : 3_599_000)
-      const [had, has] = [first.since(since, isFull), second.since(since, isFull)]
+      const had = first.since(since, isFull)
+      const has = second.since(since, isFull)
       assert.ok(has.length >= least && Math.abs(has.length - had.length) <= 1, `${has.length}, ${had.length}`)
       for (const [place, stretch] of has.toReversed().slice(0, had.length).entries()) {
         const was = had.at(-1 - place)
@@ -134,7 +136,8 @@ describe('an hour at 4 Hz after transfer', () => {
   test('has gusts like the original ones', () => {
     const gusts = (history: WindHistory) =>
       history.since(now - 3_000_000, false).map(({ gustMetresPerSecond }) => gustMetresPerSecond ?? 0)
-    const [had, has] = [gusts(first), gusts(second)]
+    const had = gusts(first)
+    const has = gusts(second)
     const apart = has.map((gust, place) => Math.abs(gust - (had[place] ?? 0)))
     assert.ok(apart.reduce((sum, gap) => sum + gap) / apart.length < 0.05)
   })

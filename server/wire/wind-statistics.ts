@@ -194,7 +194,8 @@ const evenSpreadTerm = 2 / Math.sqrt(3) - 1
  */
 function spreadOf({ directed, sine, cosine }: WindSums): Spread | null {
   if (directed < 2) return null
-  const [east, north] = [sine / directed, cosine / directed]
+  const east = sine / directed
+  const north = cosine / directed
   const epsilon = Math.sqrt(Math.max(0, 1 - (east ** 2 + north ** 2)))
   const deviation = Math.asin(epsilon) * (1 + evenSpreadTerm * epsilon ** 3)
   return { directionDegrees: directionOf({ east, north }), deviationDegrees: (deviation / Math.PI) * 180 }

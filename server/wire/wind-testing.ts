@@ -39,7 +39,8 @@ export const fault: ReadingBody = {
 /** Varies about 9 m/s and 350 degrees; timestamps have fractions and jitter. */
 export function* gustyWind(seconds: number, rateHz: number): Generator<{ reading: ReadingBody; at: number }> {
   const random = createSeededRandom(5)
-  let [speed, direction] = [9, 350]
+  let speed = 9
+  let direction = 350
   for (let count = 0; count < seconds * rateHz; count += 1) {
     speed = Math.max(0.4, speed + 0.1 * (9 - speed) + 1.6 * (random() - 0.5))
     direction += 0.1 * (350 - direction) + 20 * (random() - 0.5)

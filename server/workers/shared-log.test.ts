@@ -81,7 +81,8 @@ test('a process that joins later knows the heads, and the same draft sent to two
   const { own, join } = openHost()
   await own.append(draft('w1-1'), startMs)
   await own.append(draft('w1-2', 'x', 'other'), startMs)
-  const [one, other] = [await join(), await join()]
+  const one = await join()
+  const other = await join()
   assert.deepEqual([...one.log.heads()], [...own.heads()])
   const both = await Promise.all([one, other].map(({ log }) => log.append(draft('w1-3'), startMs)))
   assert.deepEqual(both, [3, 3])
@@ -137,7 +138,8 @@ test('a note goes to all others, and so does the will of a process that ends', a
   const { host, join } = openHost()
   const notes: Record<string, unknown[]> = { host: [], one: [], other: [] }
   host.bus.follow((note) => notes.host?.push(note))
-  const [one, other] = [await join(), await join()]
+  const one = await join()
+  const other = await join()
   one.bus.follow(
     (note) => notes.one?.push(note),
     () => undefined,

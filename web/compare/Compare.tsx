@@ -57,7 +57,12 @@ export function Compare({ store, actions, start }: PageProps) {
       const parts = await measuringParts(start, store)
       const plan = planAsked(location.search)
       const rounds = await compare({
-        ...{ modes, plan, timers: browserTimers, random: Math.random, visibility, signal },
+        modes,
+        plan,
+        timers: browserTimers,
+        random: Math.random,
+        visibility,
+        signal,
         onProgress: setProgress,
         measure: (mode, until) => measureTurn(mode, plan, parts, until),
       })
@@ -314,7 +319,8 @@ type Axis = ReturnType<typeof axisOf>
 /** A logarithmic axis between powers of ten, or their double or half, with at most five ticks. */
 function axisOf(times: readonly number[]) {
   const steps = [-2, -1, 0, 1, 2, 3, 4].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power))
-  const [least, most] = [Math.min(1, ...times), Math.max(10, ...times)]
+  const least = Math.min(1, ...times)
+  const most = Math.max(10, ...times)
   const low = steps.findLast((step) => step <= least) ?? 0.01
   const high = steps.find((step) => step >= most) ?? 50_000
   const placeOf = (time: number) =>

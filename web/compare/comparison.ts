@@ -138,7 +138,8 @@ export function rowsOf(rounds: readonly (readonly Turn[])[]): Row[] {
 /** A missing probe counts as later than any that arrived. Null if the median is a missing probe. */
 export function medianOf(times: readonly (number | null)[]): number | null {
   const sorted = times.map((time) => time ?? Number.POSITIVE_INFINITY).sort((one, other) => one - other)
-  const [below, above] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]]
+  const below = sorted[(sorted.length - 1) >> 1]
+  const above = sorted[sorted.length >> 1]
   if (below === undefined || above === undefined || above === Number.POSITIVE_INFINITY) return null
   return (below + above) / 2
 }

@@ -9,7 +9,9 @@ import { choiceReason, choices, drawback, streamWords, type Trial } from './diag
 const trialsOf = (names: readonly string[], cut: readonly string[] = []) =>
   modes.map(
     (mode): Trial => ({
-      ...{ mode, serverHttp: mode.http, closing: null },
+      mode,
+      serverHttp: mode.http,
+      closing: null,
       openMs: names.includes(mode.name) ? 5 : null,
       roundTripMs: 1,
       cutAfterMs: cut.includes(mode.name) ? 10_000 : null,

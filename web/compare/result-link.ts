@@ -55,7 +55,8 @@ function rowIn(text: string): Row | null {
   const mode = modeNamed(name)
   const serverHttp = httpVersions.find((known) => known === http) ?? null
   const failure = failures.find((known) => known === why) ?? null
-  const [sentCount, receivedCount] = [numberIn(sent, 1e6), numberIn(received, 1e6)]
+  const sentCount = numberIn(sent, 1e6)
+  const receivedCount = numberIn(received, 1e6)
   const list = medians
     .split('.')
     .map((median) => (median === '' ? null : (numberIn(median, 1e9) ?? Number.NaN)))
@@ -68,7 +69,11 @@ function rowIn(text: string): Row | null {
   if (!mode || !isRight || sentCount === null || receivedCount === null || receivedCount > sentCount)
     return null
   return {
-    ...{ mode, serverHttp, failure, sent: sentCount, received: receivedCount },
+    mode,
+    serverHttp,
+    failure,
+    sent: sentCount,
+    received: receivedCount,
     medians: list.map((micros) => (micros === null ? null : micros / 1000)),
   }
 }

@@ -135,9 +135,11 @@ test('changes keep characters whole, also in batches, and another document recei
   const random = createSeededRandom(3)
   for (const [place, text] of texts.entries()) {
     const next = texts[(place + 1) % texts.length] ?? ''
-    const [now, then] = [paragraphs(text), paragraphs(random() < 0.5 ? next : mixed(text, next, random))]
+    const now = paragraphs(text)
+    const then = paragraphs(random() < 0.5 ? next : mixed(text, next, random))
     const source = text + next
-    const [one, other] = [createDocument(), createDocument()]
+    const one = createDocument()
+    const other = createDocument()
     one.on('update', (update: Uint8Array) => Y.applyUpdate(other, update))
     const write = (lines: readonly Line[], most: number) => {
       for (const batch of inBatches(changesBetween(linesOf(documentText(one)), lines), most)) {
@@ -154,7 +156,8 @@ test('changes keep characters whole, also in batches, and another document recei
 })
 
 test('a change in a long text keeps characters whole', () => {
-  const [start, end] = ['x'.repeat(5000), 'y'.repeat(5000)]
+  const start = 'x'.repeat(5000)
+  const end = 'y'.repeat(5000)
   for (const [now, then] of [
     ['😀', '😁'],
     ['😀', '🤀'],

@@ -74,7 +74,8 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
   useEffect(load, [])
 
   const found = findDocuments(list?.documents ?? [], wanted, order)
-  const [deleted, there] = [found.filter(isDeleted), found.filter((one) => !isDeleted(one))]
+  const deleted = found.filter(isDeleted)
+  const there = found.filter((one) => !isDeleted(one))
   const listOf = (documents: readonly ListedDocument[]) => (
     <ul className="document-list">
       {documents.map((document) => (

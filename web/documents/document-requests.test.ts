@@ -48,8 +48,13 @@ test('documents are found by words in title and address, and sorted', () => {
     ['plans', 'élan 9'],
     ['zoo', 'Änderungen'],
   ].map(([channel = '', title = '']) => ({
-    ...{ channel, title, at: null, windows: 0 },
-    ...{ mayWrite: true, deletedAt: null, isTooCostly: false },
+    channel,
+    title,
+    at: null,
+    windows: 0,
+    mayWrite: true,
+    deletedAt: null,
+    isTooCostly: false,
   }))
   const found = (wanted: string, order: 'change' | 'name') =>
     findDocuments(documents, wanted, order).map(({ channel }) => channel)

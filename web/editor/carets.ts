@@ -87,7 +87,10 @@ export class Carets {
     const now = carets()
     const origin = this.#layer.getBoundingClientRect()
     const relative = ({ left, top, width, height }: DOMRect) => ({
-      ...{ left: left - origin.left, top: top - origin.top, width, height },
+      left: left - origin.left,
+      top: top - origin.top,
+      width,
+      height,
     })
     // All reads come before all writes, so that the page is laid out once.
     const places = now.map(({ anchor, head }) => ({
@@ -134,7 +137,9 @@ export class Carets {
   }
 
   #create(window: string): Drawn {
-    const [box, caret, flag] = [element('caret-of'), element('caret'), element('caret-flag')]
+    const box = element('caret-of')
+    const caret = element('caret')
+    const flag = element('caret-flag')
     flag.dir = 'auto'
     caret.append(flag)
     box.append(caret)

@@ -108,7 +108,8 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
     event.preventDefault()
     event.stopImmediatePropagation()
     // Readable only within the event.
-    const [markup, text] = [data.getData('text/html'), data.getData('text/plain')]
+    const markup = data.getData('text/html')
+    const text = data.getData('text/plain')
     const files = [...data.files]
     const isText = data.types.some((type) => type === 'text/html' || type === 'text/plain')
     const address = linkAlone(text)
@@ -215,7 +216,8 @@ function selectedRange(): Range | null {
 }
 
 function isSameRange(one: Range, other: Range): boolean {
-  const [start, end] = [Range.START_TO_START, Range.END_TO_END]
+  const start = Range.START_TO_START
+  const end = Range.END_TO_END
   return one.compareBoundaryPoints(start, other) === 0 && one.compareBoundaryPoints(end, other) === 0
 }
 

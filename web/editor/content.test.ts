@@ -21,7 +21,8 @@ after(() => window.close())
 function shown(html: string, next: string, offset: number) {
   const root = window.document.querySelector('div') as HTMLElement
   root.innerHTML = html
-  const [selection, edits] = [window.getSelection(), [] as string[]]
+  const selection = window.getSelection()
+  const edits = [] as string[]
   selection?.collapse(root.querySelector('p')?.firstChild ?? root, offset)
   const content = bindContent(root, (edit) => edits.push(edit))
   content.show(next)

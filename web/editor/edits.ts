@@ -76,7 +76,8 @@ export function linesIn(
   lines: readonly Line[],
   { from, to }: TextRange,
 ): { place: number; start: number; line: Line }[] {
-  const [first, last] = [findIn(lines, from).place, findIn(lines, to).place]
+  const first = findIn(lines, from).place
+  const last = findIn(lines, to).place
   let start = startOfLine(lines, first)
   return lines.slice(first, last + 1).map((line, index) => {
     const found = { place: first + index, start, line }
@@ -89,7 +90,8 @@ export function linesIn(
 export function linesWithin(lines: readonly Line[], { from, to }: TextRange): Line[] {
   const touched = linesIn(lines, { from, to })
   return touched.map(({ line, start }) => {
-    const [begin, end] = [Math.max(0, from - start), Math.min(lengthOf(line), to - start)]
+    const begin = Math.max(0, from - start)
+    const end = Math.min(lengthOf(line), to - start)
     let at = 0
     const runs = line.runs.flatMap(({ text, marks }) => {
       const part = text.slice(Math.max(0, begin - at), Math.max(0, end - at))
@@ -133,7 +135,8 @@ export function runsIn(lines: readonly Line[], range: TextRange) {
  */
 export function marksAt(lines: readonly Line[], index: number, replaces = false): Marks {
   const { line, offset } = findIn(lines, index)
-  const [before, after] = [runAt(line, offset - 1), runAt(line, offset)]
+  const before = runAt(line, offset - 1)
+  const after = runAt(line, offset)
   const { image, ...marks } = ((replaces ? after : (before ?? after)) ?? before)?.marks ?? {}
   // A link grows only inside.
   if (marks.link !== undefined && (before?.marks.link !== after?.marks.link || !before)) {
@@ -149,7 +152,8 @@ export function hasMark(marks: Marks, mark: Mark): boolean {
 
 /** For several whole lines, includes the end of the last one, so that no empty line remains. */
 export function withLineEnd(lines: readonly Line[], { from, to }: TextRange): TextRange {
-  const [first, last] = [findIn(lines, from), findIn(lines, to)]
+  const first = findIn(lines, from)
+  const last = findIn(lines, to)
   const isWhole = first.offset === 0 && last.offset === lengthOf(last.line)
   return { from, to: isWhole && last.place > first.place && last.place < lines.length - 1 ? to + 1 : to }
 }
@@ -171,14 +175,16 @@ export function removeRange(lines: readonly Line[], range: TextRange): Edit {
 /** Merged lines take the first one's format, unless it was empty or both are whole. */
 function remove(changes: Changes, lines: readonly Line[], { from, to }: TextRange): void {
   changes.delete(to - from)
-  const [first, last] = [findIn(lines, from), findIn(lines, to)]
+  const first = findIn(lines, from)
+  const last = findIn(lines, to)
   const isWhole = first.offset === 0 && last.offset === 0
   if (first.place !== last.place && lengthOf(first.line) > 0 && !isWhole)
     formatEnd(changes, to + lengthOf(last.line) - last.offset, last.line, first.line)
 }
 
 function formatEnd(changes: Changes, index: number, line: LineFormat, next: LineFormat): void {
-  const [now, then] = [attributesOf(line), attributesOf(formatOf(attributesOf(next)))]
+  const now = attributesOf(line)
+  const then = attributesOf(formatOf(attributesOf(next)))
   const changed: Record<string, unknown> = {}
   for (const key of Object.keys({ ...now, ...then })) {
     if (now[key] !== then[key]) changed[key] = then[key] ?? null
@@ -204,7 +210,8 @@ export function deleteText(
   const caret = selected.head
   if (caret === selected.anchor) {
     const { line, offset } = findIn(lines, caret)
-    const [before, after] = [textOfLine(line).slice(0, offset), textOfLine(line).slice(offset)]
+    const before = textOfLine(line).slice(0, offset)
+    const after = textOfLine(line).slice(offset)
     const isBeside = !asked || (asked.to >= caret - 1 && asked.from <= caret + 1)
     const cluster = graphemeBefore(before)
     if (inputType.endsWith('Backward')) {
@@ -240,7 +247,8 @@ export function transpose(lines: readonly Line[], caret: number): Edit | null {
   const text = textOfLine(line)
   const isAtEnd = offset === text.length
   const middle = isAtEnd ? offset - graphemeBefore(text).length : offset
-  const [one, other] = [graphemeBefore(text.slice(0, middle)), graphemeAfter(text.slice(middle))]
+  const one = graphemeBefore(text.slice(0, middle))
+  const other = graphemeAfter(text.slice(middle))
   if (one === '' || other === '') return null
   const from = caret - offset + middle - one.length
   const changes = new Changes()
@@ -328,7 +336,8 @@ export function indent(lines: readonly Line[], selected: Selected, by: 1 | -1): 
   }
   const changes = new Changes()
   if (levels.size === 0) return { changes: changes.list, selected }
-  let [first, last] = [touched[0]?.place ?? 0, touched.at(-1)?.place ?? 0]
+  let first = touched[0]?.place ?? 0
+  let last = touched.at(-1)?.place ?? 0
   const isItem = (place: number) => (depths[place] ?? 0) > 0
   while (isItem(first - 1)) first -= 1
   while (isItem(last + 1)) last += 1
@@ -384,7 +393,8 @@ export function linkAround(lines: readonly Line[], caret: number): TextRange | n
   const { line, offset } = findIn(lines, caret)
   const link = runAt(line, offset)?.marks.link ?? runAt(line, offset - 1)?.marks.link
   if (link === undefined) return null
-  let [first, last] = [offset, offset]
+  let first = offset
+  let last = offset
   while (runAt(line, first - 1)?.marks.link === link) first -= 1
   while (runAt(line, last)?.marks.link === link) last += 1
   return { from: caret - offset + first, to: caret - offset + last }
@@ -443,7 +453,8 @@ export function insertLines(lines: readonly Line[], range: TextRange, given: rea
 
 /** Items inserted into a list are at its level, with their own lists below. */
 function atLevelOf(present: Line, inserted: readonly Line[]): readonly Line[] {
-  const [there, first] = [listOf(present.block), listOf(inserted[0]?.block ?? '')]
+  const there = listOf(present.block)
+  const first = listOf(inserted[0]?.block ?? '')
   if (!there || !first || there.level === first.level) return inserted
   return inserted.map((line) => {
     const list = listOf(line.block)
@@ -460,7 +471,8 @@ function atLevelOf(present: Line, inserted: readonly Line[]): readonly Line[] {
 export function inBatches(changes: readonly Change[], most: number): Change[][] {
   const batches: Change[][] = []
   let batch: Change[] = []
-  let [written, size] = [0, 0]
+  let written = 0
+  let size = 0
   const close = () => {
     batches.push(batch)
     batch = [{ retain: written }]

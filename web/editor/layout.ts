@@ -18,7 +18,8 @@ export class Layout {
     const rendering = this.#rendering
     const rects: DOMRect[] = []
     for (const { place, start, line } of linesIn(rendering.lines, { from, to })) {
-      const [a, b] = [Math.max(from, start), Math.min(to, start + lengthOf(line))]
+      const a = Math.max(from, start)
+      const b = Math.min(to, start + lengthOf(line))
       const range = document.createRange()
       range.setStart(...rendering.positionOf(a))
       range.setEnd(...rendering.positionOf(b))
@@ -74,7 +75,8 @@ export class Layout {
     const { top: edge } = visiblePart(scroller)
     if (root.getBoundingClientRect().top >= edge) return null
     const topOf = (place: number) => this.#rendering.hostAt(place)?.getBoundingClientRect().top ?? 0
-    let [above, below] = [0, this.#rendering.lines.length]
+    let above = 0
+    let below = this.#rendering.lines.length
     while (below - above > 1) {
       const middle = (above + below) >> 1
       if (topOf(middle) < edge) above = middle
@@ -102,10 +104,8 @@ function scrollerOf(root: HTMLElement): Element {
 /** Top and bottom of a scroller's visible area, without its scroll padding. */
 function visiblePart(scroller: Element): { top: number; bottom: number } {
   const style = getComputedStyle(scroller)
-  const [above, below] = [
-    Number.parseFloat(style.scrollPaddingTop),
-    Number.parseFloat(style.scrollPaddingBottom),
-  ]
+  const above = Number.parseFloat(style.scrollPaddingTop)
+  const below = Number.parseFloat(style.scrollPaddingBottom)
   const rect =
     scroller === document.scrollingElement
       ? { top: 0, bottom: innerHeight }

@@ -275,7 +275,9 @@ function createReloadingWindow(name: string, log: ReturnType<typeof createModelL
   const window = createWindow(name)
   let acknowledgements: { id: string; seq: number }[] = []
   let unsent: Draft<'edit'>[] = []
-  let [typed, sent, received] = [0, 0, 0]
+  let typed = 0
+  let sent = 0
+  let received = 0
   return {
     shown: window.shown,
     isDone: () => unsent.length === 0 && received === log.messages.length,

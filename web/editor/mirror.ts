@@ -216,7 +216,8 @@ const withoutTags = (html: string) =>
 
 /** The inserted text: what remains between the contents' common beginning and end. */
 function insertedIn(before: string, after: string): string {
-  const [one, other] = [withoutTags(before), withoutTags(after)]
+  const one = withoutTags(before)
+  const other = withoutTags(after)
   const { start, end } = commonEnds(one, other)
   return other.slice(start, other.length - end)
 }
@@ -337,7 +338,8 @@ export function fateOf(
 ) {
   if (newest === null) return 'send'
   if (newest.id === draft.id || newest.body.html === draft.body.html) return 'drop'
-  const [then, current] = [parseCursor(cursor), parseCursor(now)]
+  const then = parseCursor(cursor)
+  const current = parseCursor(now)
   const isSameLog = then !== null && then.epoch === current?.epoch
   return isSameLog && (newest.seq <= then.seq || newest.from === draft.from) ? 'send' : 'ask'
 }

@@ -30,7 +30,10 @@ function openRoom() {
     let selected: [number, number] | null = null
     for (const other of windows) Y.applyUpdate(doc, Y.encodeStateAsUpdate(other.doc))
     const presence = new Presence({
-      ...{ window, doc, timers: time, name },
+      window,
+      doc,
+      timers: time,
+      name,
       send(state, isKnown) {
         latest = state
         if (isKnown) return
@@ -102,7 +105,8 @@ function openRoom() {
 
 test('a caret is seen in its place, and a selection with its direction', () => {
   const { open } = openRoom()
-  const [one, other] = [open('w1'), open('w2')]
+  const one = open('w1')
+  const other = open('w2')
   one.text.insert(0, 'Hello')
   assert.deepEqual(other.carets(), ['w1 5'])
   one.select(2)
@@ -113,7 +117,8 @@ test('a caret is seen in its place, and a selection with its direction', () => {
 
 test('typing, erasing and splitting lines move the caret in other windows without sending a state', () => {
   const { open } = openRoom()
-  const [one, other] = [open('w1'), open('w2')]
+  const one = open('w1')
+  const other = open('w2')
   one.select(0)
   const before = one.sent.length
   one.type('Hello\nworld')
@@ -131,7 +136,9 @@ test('typing, erasing and splitting lines move the caret in other windows withou
 
 test('edits by others above it move it with its text', () => {
   const { open } = openRoom()
-  const [one, other, third] = [open('w1'), open('w2'), open('w3')]
+  const one = open('w1')
+  const other = open('w2')
+  const third = open('w3')
   one.select(0)
   one.type('Hello')
   one.select(3)
@@ -209,7 +216,8 @@ test('up to ten windows have ten colours, the same in every window', () => {
 
 test('a name is shown to all as soon as it is chosen; a window without one has the same guest name everywhere', () => {
   const { open } = openRoom()
-  const [one, other] = [open('w1'), open('w2')]
+  const one = open('w1')
+  const other = open('w2')
   assert.match(other.people()[1] ?? '', /^Guest [A-Z][a-z]+$/)
   assert.equal(one.people()[0], other.people()[1])
   assert.equal(one.presence.chooseName(' Ada\u202e  Lovelace\n'), 'Ada Lovelace')

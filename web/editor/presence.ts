@@ -156,7 +156,8 @@ export class Presence {
     this.#isShowPlanned = false
     if (!this.#isSettled) return
     const place = this.#binding?.selection() ?? null
-    const [now, before] = [this.#indicesOf(place), this.#indicesOf(this.#believed)]
+    const now = this.#indicesOf(place)
+    const before = this.#indicesOf(this.#believed)
     const isSame = now?.anchor === before?.anchor && now?.head === before?.head
     if (isSame && !(this.#hasNewcomer && this.#isStale)) return
     if (!isSame) this.#believed = place
@@ -210,7 +211,11 @@ export class Presence {
   #change(other: string, part: Partial<Other>): void {
     const known = this.#others.get(other)
     this.#others.set(other, {
-      ...{ name: '', place: null, movedAt: 0, typedAt: Number.NEGATIVE_INFINITY, goneAt: null },
+      name: '',
+      place: null,
+      movedAt: 0,
+      typedAt: Number.NEGATIVE_INFINITY,
+      goneAt: null,
       ...known,
       ...part,
     })
@@ -224,7 +229,8 @@ export class Presence {
       return
     }
     if (!known) this.#hasNewcomer = true
-    const [anchor, head] = [decode(state.anchor), decode(state.head)]
+    const anchor = decode(state.anchor)
+    const head = decode(state.head)
     const place = anchor && head && { anchor, head }
     const hasMoved = place !== null && !isSamePlace(place, known?.place ?? null)
     this.#change(other, {
@@ -286,7 +292,8 @@ export class Presence {
   }
 
   #indicesOf(place: Place | null) {
-    const [anchor, head] = [place && this.#indexOf(place.anchor), place && this.#indexOf(place.head)]
+    const anchor = place && this.#indexOf(place.anchor)
+    const head = place && this.#indexOf(place.head)
     return anchor === null || head === null ? null : { anchor, head }
   }
 }

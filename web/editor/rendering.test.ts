@@ -80,7 +80,8 @@ test('a caret within a break or an image is before it', () => {
 
 test('a caret after an unpaired surrogate, which is not read, is after the preceding text', () => {
   const rendering = draw(changeLines([], [{ insert: 'abc\n' }]))
-  const [text, rest] = [new window.Text('a\ud83db\ud83d'), new window.Text('\ude00c')]
+  const text = new window.Text('a\ud83db\ud83d')
+  const rest = new window.Text('\ude00c')
   rendering.root.firstElementChild?.replaceChildren(text, rest)
   const points = [1, 2, 3, 4].map((offset) => [text, offset] as const)
   const { lines, indices } = rendering.read([text, rest], [...points, [rest, 1], [rest, 2]])

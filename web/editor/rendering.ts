@@ -101,7 +101,8 @@ export class Rendering {
     const isItem = (line: Line | undefined) => line !== undefined && listOf(line.block) !== null
     let start = from
     while (start > 0 && isItem(lines[start - 1])) start -= 1
-    let [oldEnd, newEnd] = [oldTo, newTo]
+    let oldEnd = oldTo
+    let newEnd = newTo
     while (newEnd < lines.length && isItem(lines[newEnd])) [oldEnd, newEnd] = [oldEnd + 1, newEnd + 1]
     const kept = new Set(lines.slice(start, newEnd))
     const free: HTMLElement[] = []
@@ -301,14 +302,16 @@ export class Rendering {
       const isItem = listOf(line.block) && listOf(line.block)?.kind === listOf(old?.block ?? '')?.kind
       return old && isItem ? { ...line, block: old.block } : line
     })
-    const [depths, read] = [depthsOf(kept), depthsOf(lines)]
+    const depths = depthsOf(kept)
+    const read = depthsOf(lines)
     return depths.every((depth, place) => depth === read[place]) ? kept : [...lines]
   }
 }
 
 /** UTF-16 units kept of those before an offset. */
 function lengthBefore(line: Line | undefined, offset: number): number {
-  let [left, length] = [offset, 0]
+  let left = offset
+  let length = 0
   for (const { text } of line?.runs ?? []) {
     const before = Math.min(left, text.length)
     // Halves of surrogate pairs.

@@ -82,7 +82,8 @@ function sync(room: Room, ...windows: Window[]): void {
 
 test('changes made at the same time in two windows end up in both', () => {
   const room = createRoom()
-  const [one, other] = [room.open('a'), room.open('b')]
+  const one = room.open('a')
+  const other = room.open('b')
   one.type('wind')
   other.type('sail')
   sync(room, one, other)
@@ -109,7 +110,8 @@ test('a window does not apply its own typing again, or record it as applied', ()
 
 test('a base that includes a window’s newest update brings it what others wrote', () => {
   const room = createRoom()
-  const [one, other] = [room.open('a'), room.open('b')]
+  const one = room.open('a')
+  const other = room.open('b')
   other.type('wind')
   one.type('sail')
   const updates = [...other.drafts, ...one.drafts].map(({ body }) => fromBase64(body.update))
@@ -179,7 +181,8 @@ test('an update refused for a gap in a new log is sent later with the rest of th
 
 test('a log that has everything gets nothing again', () => {
   const room = createRoom()
-  const [one, other] = [room.open('a'), room.open('b')]
+  const one = room.open('a')
+  const other = room.open('b')
   one.type('wind')
   sync(room, one, other)
   other.document.newLog()
@@ -191,7 +194,8 @@ test('a log that has everything gets nothing again', () => {
 
 test('a user who has chosen a name signs the first change, once', () => {
   const room = createRoom()
-  const [one, other] = [room.open('a', { author: () => 'Ada' }), room.open('b')]
+  const one = room.open('a', { author: () => 'Ada' })
+  const other = room.open('b')
   let input: BindingParts['onInput']
   one.document.attach({} as HTMLElement, (parts) => {
     input = parts.onInput

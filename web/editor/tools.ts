@@ -33,7 +33,11 @@ type BlockName = Parameters<EditorCommands['setBlock']>[0]
 
 function mark(name: MarkName, label: string, keys: string, rank?: 1 | 2 | 3): Tool {
   return {
-    ...{ name, label, group: 'Text', keys: [keys], ...(rank && { rank }) },
+    name,
+    label,
+    group: 'Text',
+    keys: [keys],
+    ...(rank && { rank }),
     run: ({ commands }) => commands.toggleMark(name),
     isPressed: ({ marks }) => marks.has(name),
   }
@@ -41,7 +45,11 @@ function mark(name: MarkName, label: string, keys: string, rank?: 1 | 2 | 3): To
 
 function block(name: BlockName, label: string, keys: string, rank?: 1 | 2 | 3): Tool {
   return {
-    ...{ name, label, group: 'Paragraph', keys: [keys], ...(rank && { rank }) },
+    name,
+    label,
+    group: 'Paragraph',
+    keys: [keys],
+    ...(rank && { rank }),
     run: ({ commands }) => commands.setBlock(name),
     isPressed: (state) => state.block === name,
   }
@@ -49,12 +57,20 @@ function block(name: BlockName, label: string, keys: string, rank?: 1 | 2 | 3): 
 
 export const tools: readonly Tool[] = [
   {
-    ...{ name: 'undo', label: 'Undo', group: 'History', keys: ['Mod+Z'], rank: 1 },
+    name: 'undo',
+    label: 'Undo',
+    group: 'History',
+    keys: ['Mod+Z'],
+    rank: 1,
     run: ({ commands }) => commands.undo(),
     isUsable: ({ canUndo }) => canUndo,
   },
   {
-    ...{ name: 'redo', label: 'Redo', group: 'History', keys: ['Mod+Shift+Z', 'Mod+Y'], rank: 2 },
+    name: 'redo',
+    label: 'Redo',
+    group: 'History',
+    keys: ['Mod+Shift+Z', 'Mod+Y'],
+    rank: 2,
     run: ({ commands }) => commands.redo(),
     isUsable: ({ canRedo }) => canRedo,
   },
@@ -69,7 +85,10 @@ export const tools: readonly Tool[] = [
   block('h2', 'Subheading', 'Mod+Alt+2', 2),
   block('h3', 'Minor heading', 'Mod+Alt+3'),
   {
-    ...{ name: 'p', label: 'Paragraph', group: 'Paragraph', keys: ['Mod+Alt+0'] },
+    name: 'p',
+    label: 'Paragraph',
+    group: 'Paragraph',
+    keys: ['Mod+Alt+0'],
     run({ commands }) {
       if (commands.state().block !== 'p') commands.setBlock('p')
     },
@@ -77,32 +96,56 @@ export const tools: readonly Tool[] = [
   block('blockquote', 'Quote', 'Mod+Shift+9', 2),
   block('pre', 'Code block', 'Mod+Shift+E', 3),
   {
-    ...{ name: 'ul', label: 'Bulleted list', group: 'List', keys: ['Mod+Shift+8'], rank: 1 },
+    name: 'ul',
+    label: 'Bulleted list',
+    group: 'List',
+    keys: ['Mod+Shift+8'],
+    rank: 1,
     run: ({ commands }) => commands.toggleList('ul'),
     isPressed: (state) => state.block.startsWith('ul'),
   },
   {
-    ...{ name: 'ol', label: 'Numbered list', group: 'List', keys: ['Mod+Shift+7'], rank: 2 },
+    name: 'ol',
+    label: 'Numbered list',
+    group: 'List',
+    keys: ['Mod+Shift+7'],
+    rank: 2,
     run: ({ commands }) => commands.toggleList('ol'),
     isPressed: (state) => state.block.startsWith('ol'),
   },
   {
-    ...{ name: 'outdent', label: 'Outdent', group: 'List', keys: ['Shift+Tab'], rank: 3 },
+    name: 'outdent',
+    label: 'Outdent',
+    group: 'List',
+    keys: ['Shift+Tab'],
+    rank: 3,
     run: ({ commands }) => commands.indent(-1),
     isUsable: isList,
   },
   {
-    ...{ name: 'indent', label: 'Indent', group: 'List', keys: ['Tab'], rank: 3 },
+    name: 'indent',
+    label: 'Indent',
+    group: 'List',
+    keys: ['Tab'],
+    rank: 3,
     run: ({ commands }) => commands.indent(1),
     isUsable: isList,
   },
   {
-    ...{ name: 'link', label: 'Link', group: 'Link', keys: ['Mod+K'], rank: 1 },
+    name: 'link',
+    label: 'Link',
+    group: 'Link',
+    keys: ['Mod+K'],
+    rank: 1,
     run: ({ openLinkForm }) => openLinkForm(),
     isPressed: ({ link }) => link !== null,
   },
   {
-    ...{ name: 'shortcuts', label: 'Keyboard shortcuts', group: 'Help', keys: ['Mod+/'], rank: 3 },
+    name: 'shortcuts',
+    label: 'Keyboard shortcuts',
+    group: 'Help',
+    keys: ['Mod+/'],
+    rank: 3,
     run: ({ openShortcuts }) => openShortcuts(),
   },
 ]
@@ -135,7 +178,12 @@ export function isPressOf(keys: string, press: KeyPress, isMac: boolean): boolea
 }
 
 const macSigns: Readonly<Record<string, string>> = {
-  ...{ Mod: '⌘', Alt: '⌥', Shift: '⇧', Tab: '⇥', Escape: 'Esc', Click: 'click' },
+  Mod: '⌘',
+  Alt: '⌥',
+  Shift: '⇧',
+  Tab: '⇥',
+  Escape: 'Esc',
+  Click: 'click',
 }
 /** The order on a Mac. */
 const macOrder = ['Alt', 'Shift', 'Mod']

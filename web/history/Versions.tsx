@@ -224,17 +224,20 @@ interface Entry {
 /** Sittings, and named versions within them, newest first. */
 function entriesOf(replay: Replay, names: ReadonlyMap<number | null, string>): Entry[] {
   const entries = replay.sittings().flatMap(({ versions, from, to }) => {
-    const [begin = 0, end = 0] = [versions[0], versions.at(-1)]
+    const begin = versions[0] ?? 0
+    const end = versions.at(-1) ?? 0
     const steps = { first: begin - 1, last: end, author: replay.authorOf(end) }
     const sitting = { ...steps, version: end, from, to, changes: versions.length, name: names.get(end) ?? '' }
     const within = versions.flatMap((version): Entry[] => {
-      const [name, at] = [names.get(version), replay.timeOf(version)]
+      const name = names.get(version)
+      const at = replay.timeOf(version)
       if (!name || at === null || version === end) return []
       return [{ ...steps, version, from: at, to: at, changes: 0, name }]
     })
     return [...within, sitting]
   })
-  const [base, baseAt] = [names.get(0), replay.timeOf(0)]
+  const base = names.get(0)
+  const baseAt = replay.timeOf(0)
   if (base && baseAt !== null)
     entries.push({
       version: 0,

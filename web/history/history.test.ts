@@ -47,7 +47,8 @@ test('a person’s updates without a long pause are one sitting, whoever else wr
   const doc = createDocument()
   const minutes = 60_000
   const updates: ReturnType<typeof writers>['updates'] = []
-  let [from, at] = ['', 0]
+  let from = ''
+  let at = 0
   doc.on('update', (update: Uint8Array) => {
     updates.push({ seq: updates.length + 1, from, acceptedAt: at, update: toBase64(update) })
   })

@@ -191,7 +191,8 @@ export class Replay {
   /** Pieces of the lines' runs, cut where the author changes. */
   #segmentsOf(text: Y.Text, lines: readonly Line[]): Map<Line, Segment[]> {
     const spans = clientsOf(text)
-    let [span, used] = [0, 0]
+    let span = 0
+    let used = 0
     const take = (most: number): { client: number; length: number } => {
       const current = spans[span] ?? { client: 0, length: most }
       const length = Math.min(most, current.length - used)

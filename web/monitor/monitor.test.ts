@@ -9,15 +9,27 @@ const quantiles = { p50: 0.4, p90: 1, p99: 2.5, max: 30 }
 
 function secondAt(at: number, change: Partial<MonitorSecond> = {}): MonitorSecond {
   return {
-    ...{ at, cpu: 0.25, rssBytes: 180_000_000, heapBytes: 40_000_000, loopDelayMs: quantiles },
-    ...{ windows: { 'websocket/1.1': 2, 'sse/2': 1200 }, stored: 50, sent: 60_100, omitted: 0 },
-    ...{ backlogBytes: 2048, latencyMs: quantiles, isLogUp: true, quarantined: 0 },
+    at,
+    cpu: 0.25,
+    rssBytes: 180_000_000,
+    heapBytes: 40_000_000,
+    loopDelayMs: quantiles,
+    windows: { 'websocket/1.1': 2, 'sse/2': 1200 },
+    stored: 50,
+    sent: 60_100,
+    omitted: 0,
+    backlogBytes: 2048,
+    latencyMs: quantiles,
+    isLogUp: true,
+    quarantined: 0,
     ...change,
   }
 }
 
 const processWith = (seconds: readonly MonitorSecond[], name = 'server'): MonitorProcess => ({
-  ...{ name, uptimeMs: 60_000, seconds },
+  name,
+  uptimeMs: 60_000,
+  seconds,
 })
 
 const chartNamed = (name: string, ...processes: readonly (readonly MonitorSecond[])[]) =>
@@ -63,7 +75,8 @@ test('without messages there is no latency, and the line has a gap', () => {
 })
 
 test('over several processes, counts are summed and delays are the worst', () => {
-  const [busy, idle] = [{ p50: 5, p90: 6, p99: 9, max: 40 }, quantiles]
+  const busy = { p50: 5, p90: 6, p99: 9, max: 40 }
+  const idle = quantiles
   const one = [secondAt(1000, { loopDelayMs: busy, latencyMs: null, windows: { 'sse/2': 3 } })]
   const other = [secondAt(1300, { latencyMs: idle, windows: { 'sse/2': 4, 'polling/2': 1 } })]
   const chart = (name: string) => {

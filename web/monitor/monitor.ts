@@ -271,7 +271,8 @@ export function troubleWords(processes: readonly MonitorProcess[]): string {
 /** Such as `up 3 h 12 min, Node 26.10.0, log in SQLite`; the age is the oldest process's. */
 export function serverWords({ node, log, processes }: MonitorReply): string {
   const minutes = Math.floor(Math.max(0, ...processes.map(({ uptimeMs }) => uptimeMs)) / 60_000)
-  const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60) % 24]
+  const days = Math.floor(minutes / 1440)
+  const hours = Math.floor(minutes / 60) % 24
   const parts = days > 0 ? [`${days} d`, `${hours} h`] : [hours > 0 && `${hours} h`, `${minutes % 60} min`]
   const workers = processes.filter(({ name }) => name.startsWith('worker')).length
   const many = workers > 0 ? `, ${workers} worker${workers === 1 ? '' : 's'}` : ''

@@ -38,7 +38,8 @@ export function createRecordingContext(): RecordingContext {
 
   function place(x: number, y: number): [number, number] {
     const { turn, scale } = state
-    const [cos, sin] = [Math.cos(turn), Math.sin(turn)]
+    const cos = Math.cos(turn)
+    const sin = Math.sin(turn)
     return [state.x + scale * (x * cos - y * sin), state.y + scale * (x * sin + y * cos)]
   }
   function note(kind: Drawn['kind'], text: string, at: readonly [number, number][]): void {

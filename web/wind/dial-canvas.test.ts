@@ -66,7 +66,8 @@ describe('drawing', () => {
           points: [[x = 0, y = 0] = []],
         } = drawn
         const size = typeSize(drawn, side)
-        const [halfWidth, halfHeight] = [((/\d/.test(text) ? 0.6 : 1) * text.length * size) / 2, 0.375 * size]
+        const halfWidth = ((/\d/.test(text) ? 0.6 : 1) * text.length * size) / 2
+        const halfHeight = 0.375 * size
         const corners = [-1, 1].flatMap((along) =>
           [-1, 1].map((up) => [x + along * halfWidth, y + up * halfHeight]),
         )

@@ -15,7 +15,8 @@ const turnFrameMs = 40
 
 /** Keeps both canvases and the text alternative of `live` up to date. Returns the stop function. */
 export function mountDial(card: HTMLCanvasElement, live: HTMLCanvasElement, store: Store): () => void {
-  const [cardContext, liveContext] = [card.getContext('2d'), live.getContext('2d')]
+  const cardContext = card.getContext('2d')
+  const liveContext = live.getContext('2d')
   if (!cardContext || !liveContext) return () => undefined
   const pointer = new Pointer()
   const motion = matchMedia('(prefers-reduced-motion: reduce)')

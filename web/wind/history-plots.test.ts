@@ -41,7 +41,8 @@ function open(t: TestContext) {
   })
   const frames = new Set<{ run: (now: number) => void; afterMs: number }>()
   const words: { summary: string; moment: string | null }[] = []
-  const [speed, direction] = [place(), place()]
+  const speed = place()
+  const direction = place()
   const plots = new HistoryPlots({
     speed: speed.element,
     direction: direction.element,

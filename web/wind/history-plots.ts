@@ -225,7 +225,8 @@ export function drawSpeed(context: CanvasRenderingContext2D, size: CanvasSize, p
   const { speedAxis, look } = picture
   const ticks = speedAxis.ticks.map((value) => ({ value, word: String(value) }))
   const plot = plotOn(context, size, picture, { top: speedAxis.top, ticks, hasTimeWords: false })
-  const [gust, speed] = [plot.placesOf('gust'), plot.placesOf('speed')]
+  const gust = plot.placesOf('gust')
+  const speed = plot.placesOf('speed')
   plot.fillBand(gust, speed, look.band)
   plot.strokeLine(gust, look.gust, 1)
   plot.strokeLine(speed, look.line, 1.75)

@@ -21,8 +21,12 @@ describe('the panel', () => {
   function modelWith(change: Partial<WindView>, now = 1000, isConnected = true) {
     return windModel(
       {
-        ...{ reading: breeze, receivedAt: 1000, sensor: null },
-        ...{ choices: firstChoices, figures: noFigures, ...change },
+        reading: breeze,
+        receivedAt: 1000,
+        sensor: null,
+        choices: firstChoices,
+        figures: noFigures,
+        ...change,
       },
       now,
       isConnected,

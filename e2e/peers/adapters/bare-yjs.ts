@@ -40,7 +40,8 @@ export async function open(page: Page) {
   function merge(from: string, to: string): number {
     const isEqual = (place: number) => from.at(place) === to.at(place)
     const least = Math.min(from.length, to.length)
-    let [start, end] = [0, 0]
+    let start = 0
+    let end = 0
     while (start < least && isEqual(start)) start += 1
     while (end < least - start && isEqual(-1 - end)) end += 1
     const typed = to.slice(start, to.length - end)

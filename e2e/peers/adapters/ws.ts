@@ -5,7 +5,8 @@ import { start as startBare } from './bare.ts'
 
 export const start = (host: Host) => ({
   ...startBare(host),
-  ...{ mode: 'websocket/1.1', version: host.versionOf('ws') },
+  mode: 'websocket/1.1',
+  version: host.versionOf('ws'),
 })
 
 export { open } from './bare.ts'

@@ -75,7 +75,9 @@ test('a breeze is gustier for its speed, and a calm has at most 35 %', () => {
 
 test('the 3-second gust factor over ten minutes is about 1.3 to 1.6, and lower in more wind', () => {
   const middle = (strength: WindStrength) => median(stretches(strength, 15).map(gustFactor))
-  const [breeze, strong, gale] = [middle('breeze'), middle('strong'), middle('gale')]
+  const breeze = middle('breeze')
+  const strong = middle('strong')
+  const gale = middle('gale')
   const text = `breeze ${breeze}, strong ${strong}, gale ${gale}`
   assert.ok(breeze > 1.4 && breeze < 1.65, text)
   assert.ok(strong > 1.28 && strong < 1.45, text)
@@ -114,7 +116,8 @@ test('directions range from 0 to below 360, and vary more in lighter wind', () =
     })
     return median(angles)
   }
-  const [breeze, gale] = [turns('breeze'), turns('gale')]
+  const breeze = turns('breeze')
+  const gale = turns('gale')
   assert.ok(breeze > gale && gale > 0.1 && breeze < 15, `${breeze} in a breeze, ${gale} in a gale`)
 })
 

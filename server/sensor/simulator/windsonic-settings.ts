@@ -175,7 +175,8 @@ export class WindSonicSettings {
 
 /** Explains `M2` as `['message', 'Gill, polar, continuous']`; empty if unknown. */
 export function describeSetting(setting: string): readonly [name: string, meaning: string] {
-  const [letter, value] = [setting.slice(0, 1), setting.slice(1)]
+  const letter = setting.slice(0, 1)
+  const value = setting.slice(1)
   const { name = '', values = {} } = letters[letter] ?? {}
   if (letter === 'N') return [name, value]
   if (letter === 'K') return [name, `${Number(value) / 1000} m/s`]

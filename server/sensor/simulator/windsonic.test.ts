@@ -409,7 +409,9 @@ test('talkers and statuses are those of the command', () => {
 /** 88 s at 4 Hz, with one fault from second 40 on: before it, during it, after it. */
 function suffer(fault: string) {
   const { hear, pieces } = plugIn({ configuration: 'P3', faults: [readFault(fault)] })
-  const [before, meanwhile, after] = [hear(39_990), hear(8000), hear(40_010)]
+  const before = hear(39_990)
+  const meanwhile = hear(8000)
+  const after = hear(40_010)
   assert.equal(readingsIn(before).length, 159)
   assert.ok(readingsIn(after).length >= 160)
   return { before, meanwhile, after, pieces }
