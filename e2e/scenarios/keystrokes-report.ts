@@ -98,7 +98,7 @@ export function sectionsOf(run: Run, summary: Summary): readonly Section[] {
     ...echoesSections(summary),
     ...peersSections(summary),
     ...knownFaultsSections(summary.knownFaults),
-    ...(summary.networks.length > 0 ? [] : [paperSection(summary)]),
+    ...paperSections(summary),
     lostSection(atAllWindows(summary.modes, summary.echoes), naming, {
       caption: 'Samples that did not arrive once and in order, at all windows',
     }),
@@ -134,7 +134,7 @@ function modesSection(summary: Summary): Section {
   const columns = [
     ...['Mode', 'Mean ± sd', 'Median', 'p95', 'p99', 'Max.'],
     ...(sessions > 1 ? ['Means of the sessions'] : []),
-    ...['Received', 'Expected', 'Lost', 'Dup.', 'Reord.'],
+    'Received',
   ]
   const rows = modes.map((mode) => {
     const means = mode.sessionMeansMs.filter((one) => one !== null)
@@ -144,7 +144,7 @@ function modesSection(summary: Summary): Section {
       ...(sessions > 1
         ? [means.length === 0 ? '–' : `${figure(Math.min(...means))} to ${figure(Math.max(...means))}`]
         : []),
-      ...[mode.n, mode.expected, mode.lost, mode.duplicated, mode.reordered].map(count),
+      `${count(mode.n)} of ${count(mode.expected)}`,
     ]
   })
   return {
@@ -162,11 +162,12 @@ function modesSection(summary: Summary): Section {
 /** Ratios compare roughly across machines; milliseconds do not. */
 const ratioBase = 'websocket/1.1'
 
-function paperSection({ modes }: Summary): Section {
-  // With both editors, the one used in the paper.
+/** Empty unless the editor of the paper was measured, over one network. */
+function paperSections({ modes, networks, parameters }: Summary): readonly Section[] {
+  if (networks.length > 0 || !String(parameters.editors).includes('mirror')) return []
   const meanHere = (name: string) =>
     modes.find(({ mode }) => mode === name || mode === `${name} mirror`)?.meanMs ?? Number.NaN
-  return {
+  const section: Section = {
     title: 'Beside the 2021 paper',
     tables: [
       table(
@@ -182,6 +183,7 @@ function paperSection({ modes }: Summary): Section {
       'Both are times from one window to another. The paper measured with three computers on a LAN in 2021. Milliseconds of different machines cannot be compared; ratios within one set of machines can, with care. It printed no standard deviations, so the precision of its ratios is unknown.',
     ],
   }
+  return [section]
 }
 
 const nothingArrived: Section = {

@@ -154,7 +154,7 @@ test('the finding says how far each goes, and what that means for the paper', ()
   )
   assert.match(
     summary.finding,
-    /The 2021 paper had at most 2 windows on a computer, .* 2\.25 times WebSocket there, and with 2 windows it took [\d.]+ times here \([\d.]+ to [\d.]+\)\.$/,
+    /The 2021 paper had at most 2 windows on a computer, .* 2\.25 times WebSocket there, and with 2 windows it took [\d.]+ times here \([\d.]+ to [\d.]+\), with an editor that sends changes where the paper’s sends its whole content\.$/,
   )
 })
 

@@ -610,5 +610,5 @@ function paperWords({ cells, baseline, sessions }: Found): string {
     cell.browsers === 1
       ? windowsWords(cell.windows)
       : `${windowsWords(cell.windows)} in ${browsersWords(cell.browsers)}`
-  return `The 2021 paper had at most ${paperWindows} windows on a computer, too few to reach that limit: it does not explain why HTTP/1.1 took ${figure(published)} times WebSocket there, and with ${here} it took ${figure(cell.ratio)} times here${sure}`
+  return `The 2021 paper had at most ${paperWindows} windows on a computer, too few to reach that limit: it does not explain why HTTP/1.1 took ${figure(published)} times WebSocket there, and with ${here} it took ${figure(cell.ratio)} times here${sure}, with an editor that sends changes where the paper’s sends its whole content`
 }
