@@ -303,9 +303,9 @@ function echoesSections({ echoes, modes }: Summary): readonly Section[] {
   return [
     {
       title: 'The typist’s own echo',
-      tables: [table('Transmission times to the window that types; in milliseconds', columns, rows)],
+      tables: [table('Transmission times to the window that types, in milliseconds', columns, rows)],
       paragraphs: [
-        'The server sends a message to the window that typed it, too, as the confirmation that it is stored. Nobody waits for it: the page shows a key before it is sent.',
+        'The server sends a message to the window that typed it, too, as the confirmation that it is stored. Nobody waits for it: the page shows a key without it.',
         ...(hasWayDown
           ? [
               'Until the server has written it, a message has taken the same time whatever window it goes to. Where the echo takes longer, it does so on the way down, which ends when the page’s JavaScript receives the message: the page is still drawing the key (docs/measuring.md, “The typist’s echo”).',
