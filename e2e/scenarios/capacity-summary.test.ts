@@ -58,7 +58,7 @@ test('a ramp that lost windows is no sample; the finding names it with the serve
   assert.equal(setup?.busiestCpuMs.max, setup?.busiestCpuMs.min)
   assert.match(
     summary.finding,
-    /^A ramp broke, and is in no figure: workers, WebSocket, 3 workers, session 2; of 3,200 windows 0 failed to open and 3,200 were dropped\. The server’s last words: “worker 3 ended”\. 3 workers carry 2\.00 times/,
+    /^A ramp broke, and is in no figure: workers, WebSocket, 3 workers, session 2; of 3,200 windows 0 failed to open and 3,200 were dropped\. The server’s last line: worker 3 ended\. 3 workers carry 2\.00 times/,
   )
   const { isFailure, data } = capacity.report(run, summary)
   assert.equal(isFailure, true)

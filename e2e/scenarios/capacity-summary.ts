@@ -59,7 +59,7 @@ const isBroken = ({ experiment, counts: { failed, dropped } }: RampRecord) =>
 function brokenWords(ramp: RampRecord): string {
   const { experiment, session, windows, counts, serverErrors } = ramp
   const said = serverErrors.trim().split('\n').at(-1)
-  const last = said ? ` The server’s last words: “${said}”.` : ''
+  const last = said ? ` The server’s last line: ${said.replace(/\.$/, '')}.` : ''
   return `A ramp broke, and is in no figure: ${experiment}, ${variantOf(ramp)}, session ${session}; of ${count(windows)} windows ${count(counts.failed)} failed to open and ${count(counts.dropped)} were dropped.${last}`
 }
 

@@ -299,6 +299,25 @@ test('while NATS is away an append is refused after a delay, and stored when it 
   assert.deepEqual(await Promise.all(again), [4, 5])
 })
 
+test('a full stream is an outage with its reason, until a message is stored again', async (context) => {
+  const { log } = await openLog(context, 'brim')
+  await fill(log, 3)
+  assert.equal(log.outage?.(), null)
+  const admin = await nats.connect()
+  context.after(() => admin.close())
+  const { streams } = await jetstreamManager(admin)
+  const setLimit = (most: number) => streams.update('brim', { max_bytes: most, discard: 'new' } as never)
+  await setLimit(200)
+  await assert.rejects(async () => log.append(draft('w1-4'), startMs), {
+    code: 'log-unavailable',
+    message: /maximum bytes exceeded/,
+  })
+  assert.deepEqual(log.outage?.(), { reason: 'maximum bytes exceeded', since: startMs, isCutOff: false })
+  await setLimit(-1)
+  assert.equal(await log.append(draft('w1-4'), startMs), 4)
+  assert.equal(log.outage?.(), null)
+})
+
 test('closes while NATS is away, even if it was about to join the stream again', {
   timeout: 60_000,
 }, async (context) => {
