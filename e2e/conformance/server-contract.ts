@@ -60,8 +60,8 @@ export function testServerContract(mode: Mode, isApplication = false): void {
     for (let n = 1; n <= 100; n += 1) assert.equal((await author.next('message')).message.id, `author-${n}`)
     slow.resume()
     if (mode.isPush) {
-      // It fell behind by more than its queue.
-      assert.equal((await slow.ended).code, 'overflow')
+      // It fell behind by more than its queue. If it does not read that soon enough, it is cut off.
+      assert.match((await slow.ended).code, /^(overflow|lost)$/)
     }
     const reached = lastSeq(slow) ?? Number(cursor.split(':')[1])
     const back = open(t, server, {
