@@ -4,7 +4,11 @@ import type { Interval } from '../../server/wire/t-test.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { middleOf, sessionRatio, shareInterval } from '../lab/statistics.ts'
 import { capital, count, figure, listed, range } from '../report/section.ts'
-import { type Summary as CapacitySummary, thesisSpeedUp } from '../scenarios/capacity-summary.ts'
+import {
+  type Summary as CapacitySummary,
+  reasonsWords,
+  thesisSpeedUp,
+} from '../scenarios/capacity-summary.ts'
 import { type Summary as KeystrokesSummary, publishedMeansMs } from '../scenarios/keystrokes-report.ts'
 import { type Summary as PubsubSummary, publishedRows } from '../scenarios/pubsub-report.ts'
 import { type Method, methodWords, modeOf, paperTests } from '../scenarios/windcomm-paper.ts'
@@ -431,6 +435,10 @@ const connectionsOf =
 const bySecondConnection =
   'each answer a GET over a second connection, in place of a message over the WebSocket'
 
+/** Files that a process may open, and addresses that are left to connect from. */
+const areOfClients = (reasons: Readonly<Record<string, number>>) =>
+  Object.keys(reasons).some((why) => ['EMFILE', 'EADDRNOTAVAIL', 'ENOBUFS'].includes(why))
+
 const connections: readonly FigureClaim<CapacitySummary>[] = [
   switched,
   ...[2, 3].map(spread),
@@ -472,14 +480,22 @@ const connections: readonly FigureClaim<CapacitySummary>[] = [
     paper: '“around 25 000”',
     ...about(25_000),
     found(summary) {
-      const [most] = rampsOf(summary, 'most')
-      if (!most) return null
-      const { opened, dropped, failed, planned, sessions } = most
-      const carried = (opened - dropped) / sessions
-      if (failed + dropped > 0) return { value: carried, interval: null }
-      // Nothing failed: the server's maximum is somewhere above.
-      const words = `of ${count(planned / sessions)}; more were not tried`
-      return { value: carried, interval: [carried, Infinity], words }
+      // Each has half as many windows more than the last one.
+      const ramps = rampsOf(summary, 'most')
+      const failed = ramps.find((ramp) => ramp.failed + ramp.dropped + ramp.missing > 0)
+      const whole = ramps.filter((ramp) => ramp !== failed).at(-1)
+      if (!failed)
+        return whole
+          ? { value: whole.windows, interval: [whole.windows, Infinity], words: 'more were not tried' }
+          : null
+      const carried = whole?.windows ?? failed.opened - failed.dropped
+      const lost = failed.failed + failed.dropped
+      const why = reasonsWords(failed.reasons)
+      const end = `of ${count(failed.windows)} windows ${count(lost)} failed${why && `, ${why}`}, and ${count(failed.missing)} pings were not answered`
+      // The clients' limit says nothing of the server.
+      if (failed.limitedBy !== null || areOfClients(failed.reasons))
+        return { value: carried, interval: [carried, Infinity], words: `the clients’ limit: ${end}` }
+      return { value: carried, interval: [carried, failed.windows], words: end }
     },
     because: unexplained,
   },
@@ -565,14 +581,14 @@ export const papers: readonly Paper[] = [
       'How many connections does a WebSocket server carry, and at what cost? The thesis measured SocketCluster, which spreads connections over several processes. It has charts and no tables; these figures are those of its text. Here Crosswind takes SocketCluster’s place, except in the comparison with Engine.IO.',
     intervals:
       'the range of the sessions, of a ratio the widest that two ranges allow; of dropped connections 95 %',
-    minutes: 30,
+    minutes: 40,
     runs: [
       {
         name: 'capacity',
         scenario: 'capacity',
         flags:
-          '--experiments switching,workers,period,connections,size,most --modes websocket/1.1 --peers= --sessions 5',
-        quick: '--seconds 4 --hold 2 --sessions 2 --connections 500 --most-hold 3',
+          '--experiments switching,workers,period,connections,size,most --most-limit 60000 --modes websocket/1.1 --peers= --sessions 5',
+        quick: '--seconds 4 --hold 2 --sessions 2 --connections 500 --most-limit 1000 --most-hold 3',
         asks: {},
         claims: connections,
       },

@@ -85,18 +85,30 @@ test('a maximum that the run did not reach decides nothing', () => {
   assert.ok(capacityRun)
   const claim = capacityRun.run.claims.find(({ what }) => what === 'Connections that one server carried')
   assert.ok(claim)
-  const most = (change: object) => {
-    const summary = structuredClone(capacityRun.summary) as never as CapacitySummary
-    Object.assign(summary.ramps.find(({ experiment }) => experiment === 'most') ?? {}, change)
-    return judge(claim, summary as never)
-  }
-  for (const [change, value, verdict] of [
-    [{ planned: 25_000, opened: 25_000, dropped: 0, failed: 0, sessions: 1 }, 25_000, 'undecided'],
-    [{ planned: 30_000, opened: 30_000, dropped: 0, failed: 0, sessions: 1 }, 30_000, 'differs'],
-    [{ planned: 60_000, opened: 53_000, dropped: 1000, failed: 7000, sessions: 2 }, 26_000, 'agrees'],
+  const summary = capacityRun.summary as never as CapacitySummary
+  const first = summary.ramps.find(({ experiment }) => experiment === 'most')
+  const others = summary.ramps.filter(({ experiment }) => experiment !== 'most')
+  const most = (...changes: readonly object[]) =>
+    judge(claim, {
+      ...summary,
+      ramps: [...others, ...changes.map((change) => ({ ...first, ...change }))],
+    } as never)
+  const whole = (windows: number) => ({ windows, opened: windows, failed: 0, dropped: 0, missing: 0 })
+  const failed = { ...whole(26_000), opened: 25_900, failed: 100, limitedBy: null, reasons: { reset: 100 } }
+  const words = 'of 26,000 windows 100 failed, reset 100, and 0 pings were not answered'
+  for (const [ramps, ...expected] of [
+    [[whole(25_000)], 'undecided', 25_000, 'more were not tried'],
+    [[whole(25_000), whole(37_500)], 'differs', 37_500, 'more were not tried'],
+    [[whole(24_000), failed], 'agrees', 24_000, words],
+    [
+      [whole(24_000), { ...failed, reasons: { EMFILE: 100 } }],
+      'undecided',
+      24_000,
+      `the clients’ limit: ${words.replace('reset', 'EMFILE')}`,
+    ],
   ] as const) {
-    const found = most(change)
-    assert.deepEqual([found.verdict, 'value' in found && found.value], [verdict, value])
+    const found = most(...ramps)
+    assert.deepEqual([found.verdict, found.value, found.words], expected)
   }
 })
 

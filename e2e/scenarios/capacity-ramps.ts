@@ -79,6 +79,11 @@ export const rampFlags = {
     'N',
     'windows of the experiment most, over the first HTTP/2 mode, ten to a session; 0 for none',
   ),
+  'most-limit': flag(
+    whole(0, 1_000_000).default(0),
+    'N',
+    'goes on in the experiment most, over the first of these modes, with half as many windows more each time, until something fails or there would be more than N; 0 for one ramp',
+  ),
   'most-rate': flag(
     whole(1, 5000).default(250),
     'N',
@@ -264,6 +269,20 @@ export function rampsOf(options: RampOptions): RampSetup[] {
     })),
   )
 }
+
+/**
+ * The ramp after one that lost nothing, half as large again: the maximum is found by going on. Null
+ * if the experiment or the limit has no more.
+ */
+export function nextOf(setup: RampSetup, { 'most-limit': most }: RampOptions): RampSetup | null {
+  const windows = Math.round(1.5 * setup.windows)
+  return setup.experiment === 'most' && setup.perBrowser === 1 && windows <= most
+    ? { ...setup, windows }
+    : null
+}
+
+export const lostNothing = ({ counts: { failed, dropped, missing } }: Pick<RampRecord, 'counts'>) =>
+  failed + dropped + missing === 0
 
 /** A ramp's results: the load processes' counts combined, times as quantiles. */
 export interface RampRecord extends RampSetup {

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { testRefusals } from '../lab/testing.ts'
+import { optionsOf, testRefusals } from '../lab/testing.ts'
 import { capacity } from './capacity.ts'
-import { joined, type RampSetup } from './capacity-ramps.ts'
+import { joined, nextOf, type RampSetup, rampsOf } from './capacity-ramps.ts'
 import { analyse, cpuBetween } from './capacity-summary.ts'
 import { type CapacityMaking, madeCapacityRun } from './testing.ts'
 
@@ -130,6 +130,47 @@ test('if the clients were the bottleneck, the report says so and does not blame 
   assert.match(free.failures[0] ?? '', /not answered in time\.$/)
   assert.doesNotMatch(free.finding, /bottleneck/)
   assert.deepEqual(summaryOf({ flags }).failures, [])
+})
+
+test('a ramp that goes on until something fails breaks no promise, and says what failed', () => {
+  const flags = [
+    '--experiments',
+    'most',
+    '--peers',
+    '',
+    '--windows',
+    '0',
+    '--connections',
+    '1000',
+    '--sessions',
+    '1',
+  ]
+  const run = madeCapacityRun({ flags })
+  const [first] = run.ramps
+  assert.ok(first)
+  const larger = {
+    ...first,
+    windows: 1500,
+    counts: { ...first.counts, opened: 1200, failed: 300 },
+    reasons: { EMFILE: 300 },
+  }
+  const { failures, finding } = analyse({ ...run, ramps: [first, larger] })
+  assert.deepEqual(failures, [])
+  assert.match(
+    finding,
+    /1,500 windows on 2 workers: 1,200 opened, 300 failed and 0 were dropped \(EMFILE 300\)/,
+  )
+})
+
+test('the next ramp is half as large again, up to the limit, and only where windows share no connection', () => {
+  const setupsOf = (...flags: string[]) => rampsOf(optionsOf(capacity, '--experiments', 'most', ...flags))
+  const [alone, shared] = setupsOf('--modes', 'websocket/1.1,sse/2', '--connections', '1000')
+  assert.ok(alone && shared)
+  const options = optionsOf(capacity, '--most-limit', '2000')
+  assert.equal(nextOf(alone, options)?.windows, 1500)
+  assert.equal(nextOf({ ...alone, windows: 1500 }, options), null)
+  assert.equal(nextOf(shared, options), null)
+  assert.equal(nextOf(alone, optionsOf(capacity)), null)
 })
 
 test('late clients are also the bottleneck', () => {

@@ -329,17 +329,27 @@ function speedUpsOf(figures: readonly RampFigures[]) {
   )
 }
 
-/** For `most`: promises that were broken. */
+/** For the first ramp of `most` in each mode: promises that were broken. Those after it go on until something fails. */
 function failuresOf(setups: readonly RampSummary[]): readonly string[] {
-  return setups
-    .filter(
-      ({ experiment, failed, dropped, missing }) => experiment === 'most' && failed + dropped + missing > 0,
-    )
+  const most = Map.groupBy(
+    setups.filter(({ experiment }) => experiment === 'most'),
+    ({ subject }) => subject,
+  )
+  return [...most.values()]
+    .flatMap(([first]) => first ?? [])
+    .filter(({ failed, dropped, missing }) => failed + dropped + missing > 0)
     .map(({ variant, failed, dropped, missing, limitedBy }) => {
       const limited = limitedBy === null ? '' : `; the clients were the bottleneck, by ${limitedBy}`
       return `${variant}: ${count(failed)} failed to open, ${count(dropped)} were dropped, ${count(missing)} pings were not answered in time${limited}.`
     })
 }
+
+/** `EMFILE 120, reset 3`; the most frequent first. */
+export const reasonsWords = (reasons: RampSummary['reasons']) =>
+  Object.entries(reasons)
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([why, times]) => `${why} ${count(times)}`)
+    .join(', ')
 
 export const spreadWords = ({ median: middle, min, max }: Middle) =>
   min === max ? figure(middle) : `${figure(middle)} (${figure(min)} to ${figure(max)})`
@@ -351,11 +361,12 @@ function findingOf(
 ): string {
   const most = setups
     .filter(({ experiment }) => experiment === 'most')
-    .map(({ variant, opened, failed, dropped, due, missing, workers }) => {
+    .map(({ variant, opened, failed, dropped, due, missing, workers, reasons }) => {
+      const why = reasonsWords(reasons)
       const lost =
         failed + dropped === 0
           ? 'none failed or was dropped'
-          : `${count(failed)} failed and ${count(dropped)} were dropped`
+          : `${count(failed)} failed and ${count(dropped)} were dropped${why && ` (${why})`}`
       const answers =
         due === 0
           ? 'no ping was due'

@@ -10,7 +10,9 @@ import { rampMs } from '../load/ramp.ts'
 import { count, figure, several } from '../report/section.ts'
 import {
   type ExperimentName,
+  lostNothing,
   measureRamp,
+  nextOf,
   type RampRecord,
   type RampSetup,
   rampFlags,
@@ -45,7 +47,7 @@ const aroundMs = 3500
 
 export const capacity = defineExperiment({
   name: 'capacity',
-  about: `Repeats the experiments of the 2014 SocketCluster thesis: windows open at a steady rate, each pings at its own random\n    period, and the server answers. Records processor time and memory of every process each second. Each ramp has its own server\n    and load processes; modes and peers take turns in changing order. Needs Linux. Exits with status 1 if a\n    window of the experiment most failed or was dropped, or one of its pings was not answered.`,
+  about: `Repeats the experiments of the 2014 SocketCluster thesis: windows open at a steady rate, each pings at its own random\n    period, and the server answers. Records processor time and memory of every process each second. Each ramp has its own server\n    and load processes; modes and peers take turns in changing order. Needs Linux. Exits with status 1 if a\n    window failed or was dropped, but in the experiment switching, and with --most-limit after the first ramp of most.`,
   flags: {
     ...rampFlags,
     sessions: flag(
@@ -63,7 +65,10 @@ export const capacity = defineExperiment({
 
   plan(options): Plan {
     const turns = turnsOf(rampsOf(options), options.sessions, createSeededRandom(options.seed))
-    const wholeMs = (setup: RampSetup) => rampMs(setup) + setup.holdSeconds * 1000 + aroundMs
+    const wholeMs = (setup: RampSetup): number => {
+      const next = nextOf(setup, options)
+      return rampMs(setup) + setup.holdSeconds * 1000 + aroundMs + (next ? wholeMs(next) : 0)
+    }
     return { sessionMs: turns.map((turn) => turn.reduce((sum, setup) => sum + wholeMs(setup), 0)) }
   },
 
@@ -80,13 +85,18 @@ export const capacity = defineExperiment({
         lab.signal.throwIfAborted()
         const name = `${setup.experiment}: ${variantOf(setup)}`
         lab.step(`${session}  ${name}`)
-        const ramp = await measureRamp(setup, { session, turn: turn + 1, seed }, lab.signal).catch(
-          (cause) => {
+        for (let next: RampSetup | null = setup; next; ) {
+          const ramp: RampRecord = await measureRamp(
+            next,
+            { session, turn: turn + 1, seed },
+            lab.signal,
+          ).catch((cause) => {
             throw new Error(`${name}: ${cause instanceof Error ? cause.message : cause}`, { cause })
-          },
-        )
-        lab.say(lineOf(ramp))
-        ramps.push({ setup, ramp })
+          })
+          lab.say(lineOf(ramp))
+          ramps.push({ setup, ramp })
+          next = lostNothing(ramp) ? nextOf(next, options) : null
+        }
       }
       return ramps
     })

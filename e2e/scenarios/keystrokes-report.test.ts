@@ -179,6 +179,17 @@ test('two editors are distinguished, and the paper is beside mirroring', () => {
   assert.ok(!markdown(run).includes('A growing document'))
 })
 
+test('a server that merges keys is named with its setting', () => {
+  const run = madeRun(small)
+  const of = (mergeMs: number) => ({ ...run, parameters: { ...run.parameters, editors: 'shared', mergeMs } })
+  assert.match(markdown(of(0)), /ran with mergeMs 0, so that one key is one message/)
+  assert.match(
+    markdown(of(15)),
+    /The server ran with mergeMs 15: the shared editor sends a key that long after/,
+  )
+  assert.doesNotMatch(markdown(of(15)), /mergeMs 0/)
+})
+
 const peers = madeRun({ ...small, behaviours: withPeers })
 
 test('the paper is beside the run, with its ratios to WebSocket', () => {
