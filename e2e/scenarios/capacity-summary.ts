@@ -329,6 +329,15 @@ function speedUpsOf(figures: readonly RampFigures[]) {
   )
 }
 
+/** Of the ramps of `most` in each mode the last that lost nothing, and the one that ended them. */
+function greatestOf(setups: readonly RampSummary[]): readonly RampSummary[] {
+  const most = setups.filter(({ experiment }) => experiment === 'most')
+  return [...Map.groupBy(most, ({ subject }) => subject).values()].flatMap((ramps) => {
+    const { failed = 0, dropped = 0, missing = 0 } = ramps.at(-1) ?? {}
+    return ramps.slice(failed + dropped + missing > 0 ? -2 : -1)
+  })
+}
+
 /** For the first ramp of `most` in each mode: promises that were broken. Those after it go on until something fails. */
 function failuresOf(setups: readonly RampSummary[]): readonly string[] {
   const most = Map.groupBy(
@@ -359,9 +368,8 @@ function findingOf(
   comparisons: readonly Comparison[],
   speedUps: readonly SpeedUp[],
 ): string {
-  const most = setups
-    .filter(({ experiment }) => experiment === 'most')
-    .map(({ variant, opened, failed, dropped, due, missing, workers, reasons }) => {
+  const most = greatestOf(setups).map(
+    ({ variant, opened, failed, dropped, due, missing, workers, reasons }) => {
       const why = reasonsWords(reasons)
       const lost =
         failed + dropped === 0
@@ -374,7 +382,8 @@ function findingOf(
             ? `all ${count(due)} pings were answered`
             : `${count(missing)} of ${count(due)} pings were not answered in time`
       return `${variant} on ${workers} workers: ${count(opened)} opened, ${lost}, ${answers}.`
-    })
+    },
+  )
   const [subject] = comparisons
   const against = comparisons.filter((one) => one.subjectVariant === subject?.subjectVariant)
   const compared = subject
