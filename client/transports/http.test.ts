@@ -72,6 +72,16 @@ test('a number of windows is sent again until it is answered, unless a newer one
   assert.equal(asked.length, 3)
 })
 
+test('a heartbeat does not wait for what a window shows of itself', () => {
+  const { uplink, asked } = openUplink()
+  uplink.sendAwareness({ window: 'w1', channel: 'main', state: { caret: 3 } })
+  uplink.beat({ main: 2 })
+  assert.deepEqual(
+    asked.map(({ path }) => path),
+    ['/awareness', '/heartbeat'],
+  )
+})
+
 test('what the server refuses is not sent again', async () => {
   const { uplink, asked } = openUplink()
   uplink.beat({ main: 2 })

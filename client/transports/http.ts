@@ -93,7 +93,8 @@ export function createPostUplink(
   const heartbeat = `/heartbeat?${pick(query, 'window', 'key')}`
   const http = new Http(base, ending.signal, usualTimeoutMs, platform)
   const awareness = `/awareness?${pick(query, 'window', 'key', 'opening')}`
-  const report = createReports(ending.signal)
+  const beat = createReports(ending.signal)
+  const show = createReports(ending.signal)
   let last: Promise<Stored> | null = null
 
   async function post(draft: Draft, before: typeof last): Promise<Stored> {
@@ -116,8 +117,8 @@ export function createPostUplink(
       sent.then(free, free)
       return sent
     },
-    beat: (windows) => report('heartbeat', () => http.post(heartbeat, windows && { windows })),
-    sendAwareness: (shown) => report(`${shown.window} ${shown.channel}`, () => http.post(awareness, shown)),
+    beat: (windows) => beat('', () => http.post(heartbeat, windows && { windows })),
+    sendAwareness: (shown) => show(`${shown.window} ${shown.channel}`, () => http.post(awareness, shown)),
     close: () => ending.abort(),
   }
 }

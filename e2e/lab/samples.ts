@@ -52,8 +52,8 @@ export function transmissionMs({ sentAt, receivedAt }: Arrived): number {
 }
 
 /**
- * Those of the windows that do not type. A run with one window has only its own, which take longer:
- * it shows its key while the message comes back.
+ * Of a whole run: those of the windows that do not type. A run with one window has only its own,
+ * which take longer: it shows its key while the message comes back.
  */
 export function atOthers<One extends { readonly receiver: number }>(samples: readonly One[]): readonly One[] {
   const others = samples.filter(({ receiver }) => receiver !== 1)

@@ -179,6 +179,15 @@ test('two editors are distinguished, and the paper is beside mirroring', () => {
   assert.ok(!markdown(run).includes('A growing document'))
 })
 
+test('a mode whose other windows missed every turn has no times: the typist’s own do not stand in for them', () => {
+  const run = madeRun(small)
+  const samples = run.samples.filter(({ mode, receiver }) => mode !== 'sse/2' || receiver === 1)
+  const { modes, echoes } = keystrokes.analyse({ ...run, samples })
+  const of = (rows: readonly { readonly mode: string; readonly n: number }[]) =>
+    rows.find(({ mode }) => mode === 'sse/2')?.n
+  assert.deepEqual([of(modes), of(echoes)], [0, 20])
+})
+
 test('a server that merges keys is named with its setting', () => {
   const run = madeRun(small)
   const of = (mergeMs: number) => ({ ...run, parameters: { ...run.parameters, editors: 'shared', mergeMs } })

@@ -418,7 +418,7 @@ export function analyse(run: Run) {
   const sessions = sessionsIn(samples)
   const others = atOthers(samples)
   const pairs = pairsOf(run)
-  const modes = run.modes.map((mode) => summariseMode(run, mode))
+  const modes = run.modes.map((mode) => summariseMode({ ...run, samples: others }, mode))
   const echoes = others === samples ? [] : run.modes.map((mode) => summariseEcho(samples, mode, pairs))
   const { comparisons, notCompared } = compare(others, pairs, clock.boundMs, until?.matters)
   const isApart = (best: string, other: string) => isBelow(contrast(others, best, other), clock.boundMs)
@@ -469,7 +469,7 @@ export function analyse(run: Run) {
  * without arrivals.
  */
 function summariseMode(run: Run, mode: string) {
-  const samples = atOthers(run.samples.filter((sample) => sample.mode === mode))
+  const samples = run.samples.filter((sample) => sample.mode === mode)
   const use = run.serverUse[mode]
   const sessionMeans = sessionsOf(samples).map(({ times }) => (times.length === 0 ? Number.NaN : mean(times)))
   const times = samples.filter(hasArrived).map(transmissionMs)

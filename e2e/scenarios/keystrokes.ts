@@ -351,12 +351,12 @@ const sampleRow = z.object({
 /** What a summary has of a run, besides its figures. */
 type Known = Omit<Run, 'modes' | 'samples' | 'serverUse' | 'growing'> & {
   readonly modes: Parameters<typeof serverUseOf>[0]
-  readonly growing: readonly object[]
+  readonly growing?: readonly object[]
 }
 
 async function reread(folder: string): Promise<Run> {
   const summary = await readSummary<Known>(folder, 'keystrokes')
-  if (summary.growing.length > 0)
+  if (summary.growing?.length)
     throw new Error(`${folder} has --growing, whose samples do not say how long the document was.`)
   const path = join(folder, 'samples.csv.gz')
   return {
