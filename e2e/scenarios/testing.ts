@@ -4,13 +4,14 @@ import { modeNamed } from '../../server/wire/modes.ts'
 import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
 import type { Environment } from '../lab/run-environment.ts'
 import type { Sample } from '../lab/samples.ts'
+import type { StudyRun } from '../lab/study-experiment.ts'
+import { transmissionRow } from '../lab/study-parts.ts'
 import { optionsOf } from '../lab/testing.ts'
 import { type ProfileName, profiles, scaled } from '../network/profiles.ts'
 import { capacity } from './capacity.ts'
 import { type RampRecord, type RampSetup, rampsOf } from './capacity-ramps.ts'
 import type { Run as CapacityRun } from './capacity-summary.ts'
 import type { Run } from './keystrokes-report.ts'
-import type { payload } from './payload.ts'
 import { methodOf, methods, modeOf, modesBeside, predict } from './windcomm-paper.ts'
 import type { WindRun } from './windcomm-summary.ts'
 import type { ComparedClock, LinkUse, Reading, Site, WindSample } from './windcomm-testbed.ts'
@@ -19,8 +20,6 @@ import {
   type Cell as WindowsCell,
   type Run as WindowsRun,
 } from './windows-report.ts'
-
-type PayloadRun = Parameters<typeof payload.analyse>[0]
 
 function madeEnvironment(server: string): Environment {
   return {
@@ -48,7 +47,7 @@ export function madePayloadRun({
   sessions = 3,
   lost = 0,
   medianOf = (mode: string, bytes: number) => (isByXhr(mode) ? 4 : 2) + bytes / 20_000,
-} = {}): PayloadRun {
+} = {}): StudyRun {
   const random = createSeededRandom(1)
   const samples = modes.flatMap((mode) =>
     sizes.flatMap((bytes) => {
@@ -58,19 +57,18 @@ export function madePayloadRun({
         return message(behaviour, { ...where, block: 1, windows: 3 }, random)
       })
         .flat()
-        .map((sample) => ({ ...sample, bytes, id: `${sample.id}-${bytes}` }))
+        .map((sample) => transmissionRow({ ...sample, id: `${sample.id}-${bytes}` }, { bytes }))
     }),
   )
   return {
     ...circumstances(true),
     command: 'npm run lab -- payload',
     parameters: { sizes: sizes.join(', '), windows: 3, sessions },
-    modes,
-    sizes,
+    levels: { mode: modes, bytes: sizes },
     samples,
     baseline: modes.at(-1) ?? '',
-    waitMs: 10_000,
-    serverUse: use(modes.map((mode) => ({ mode, medianMs: 4 }))),
+    boundMs: 0.2,
+    costs: modes.map((mode) => ({ mode, session: 1, cpuMs: 900, rssBytes: 1e8 })),
   }
 }
 

@@ -1,0 +1,125 @@
+// A scenario that is a study: it declares and measures; summary, report, CSV and --from are made from that.
+
+import { join } from 'node:path'
+import type { z } from 'zod'
+import { csv } from '../report/render.ts'
+import { type Section, several } from '../report/section.ts'
+import { briefTable, findingOfStudy, studySections } from '../report/study-report.ts'
+import { defineExperiment, type Experiment, type Summary } from './experiment.ts'
+import { circumstances, readSummary, readText, withoutNulls } from './reread.ts'
+import type { Circumstances, Network } from './run-environment.ts'
+import { analyseStudy, type Design, type Found, type Level, type Measured, type Row } from './study.ts'
+
+/** A finished run. */
+export interface StudyRun extends Circumstances, Measured {
+  readonly network?: Network
+  readonly networks?: readonly Network[]
+}
+
+type StudySummary = Summary & Found & { readonly scenario: string; readonly boundMs: number | null }
+
+interface Study<Shape extends z.ZodRawShape, Options>
+  extends Pick<
+    Experiment<Shape, Options>,
+    'name' | 'about' | 'notes' | 'flags' | 'quick' | 'isBench' | 'options' | 'plan' | 'networks'
+  > {
+  readonly design: Design
+  /** This run's clocks, versions and numbers, for the report's last section. */
+  readonly method?: (summary: StudySummary) => readonly string[]
+  /** Sections that no study has in common, after the first. */
+  readonly sections?: (summary: StudySummary) => readonly Section[]
+  measure: (...given: Parameters<Experiment<Shape, Options>['measure']>) => Promise<StudyRun>
+}
+
+const samplesFile = 'samples.csv.gz'
+
+export function defineStudy<Shape extends z.ZodRawShape, Options>({
+  design,
+  method = () => [],
+  sections = () => [],
+  ...scenario
+}: Study<Shape, Options>): Experiment<Shape, Options, StudyRun, StudySummary> {
+  return defineExperiment({
+    ...scenario,
+
+    analyse(run): StudySummary {
+      const { samples: _, costs: __, levels: ___, baseline: ____, boundMs = null, ...others } = run
+      const found = analyseStudy(design, run)
+      const where = run.network ? `Over the simulated network “${run.network.profile}”: ` : ''
+      return {
+        scenario: scenario.name,
+        ...others,
+        boundMs,
+        ...found,
+        finding: `${where}${findingOfStudy(design, found)}`,
+      }
+    },
+
+    report(run, summary) {
+      const [first, ...others] = studySections(design, summary, run.samples)
+      return {
+        title: design.question,
+        sections: [...(first ? [first] : []), ...sections(summary), ...others],
+        tables: [briefTable(design, summary)],
+        method: [...methodWords(summary), ...method(summary)],
+        data: { [samplesFile]: samplesCsv(run.samples) },
+      }
+    },
+
+    reread: (folder) => rereadStudy(folder, scenario.name),
+  })
+}
+
+function methodWords({ sessions, boundMs }: StudySummary): readonly string[] {
+  const clock =
+    boundMs === null || boundMs === 0
+      ? ''
+      : ` Two windows’ stamps can differ by at most ${boundMs.toFixed(2)} ms.`
+  return [`${several(sessions, 'session')}, each with fresh processes.${clock}`]
+}
+
+/** Every column that a sample has. */
+function samplesCsv(samples: readonly Row[]): string {
+  const columns = Object.keys(samples[0] ?? {})
+  return csv<Row>(columns, samples)
+}
+
+async function rereadStudy(folder: string, name: string): Promise<StudyRun> {
+  type Known = Omit<StudySummary, 'network' | 'networks'> & Pick<StudyRun, 'network' | 'networks'>
+  const summary = await readSummary<Known>(folder, name)
+  const samples = readRows(await readText(join(folder, samplesFile)))
+  return {
+    ...withoutNulls(summary, [...circumstances, 'network', 'networks']),
+    levels: summary.levels,
+    baseline: summary.baseline,
+    samples,
+    ...(summary.boundMs !== null && { boundMs: summary.boundMs }),
+    // Of all sessions together, as the summary has them.
+    costs: summary.costs.map(({ at, serverCpuMs, serverRssBytes }) => ({
+      ...at,
+      session: 1,
+      cpuMs: serverCpuMs ?? Number.NaN,
+      rssBytes: serverRssBytes ?? Number.NaN,
+    })),
+  }
+}
+
+const isNumber = /^-?\d+(?:\.\d+)?$/
+
+/** Empty cells are null; numbers, `true` and `false` are read as such, an `id` never is. */
+export function readRows(text: string): readonly Row[] {
+  const [header = '', ...lines] = text.trimEnd().split('\n')
+  const keys = header
+    .split(',')
+    .map((column) => column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
+  return lines.map((line) => {
+    const cells = line.split(',')
+    return Object.fromEntries(keys.map((key, place) => [key, cellOf(key, cells[place] ?? '')])) as Row
+  })
+}
+
+function cellOf(key: string, cell: string): Level | boolean | null {
+  if (cell === '') return null
+  if (cell === 'true' || cell === 'false') return cell === 'true'
+  return key !== 'id' && isNumber.test(cell) ? Number(cell) : cell
+}

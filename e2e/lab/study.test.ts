@@ -1,0 +1,135 @@
+// A toy study with known properties: figures, comparisons by session, verdicts, costs.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { analyseStudy, type Design, type Measured, type Row } from './study.ts'
+
+const design: Design = {
+  question: 'Which drink cools faster?',
+  factors: [
+    { name: 'drink', title: 'Drink' },
+    { name: 'cups', title: 'Cups' },
+  ],
+  measures: [{ name: 'coolingMs', title: 'Cooling', unit: 'ms', better: 'less', mattersPercent: 10 }],
+  notes: () => [],
+}
+
+/** Five sessions; `timeOf` in ms. */
+function made(timeOf: (drink: string, cups: number, session: number) => number | null): Measured {
+  const sessions = [1, 2, 3, 4, 5]
+  const samples = sessions.flatMap((session) =>
+    ['tea', 'coffee'].flatMap((drink) =>
+      [1, 2].map((cups): Row => ({ drink, cups, session, coolingMs: timeOf(drink, cups, session) })),
+    ),
+  )
+  return { levels: { drink: ['tea', 'coffee'], cups: [1, 2] }, baseline: 'tea', samples }
+}
+
+const twice = made((drink, cups, session) => (drink === 'tea' ? 10 : 20) * cups + session / 10)
+
+test('each cell has its figures, in order of the levels', () => {
+  const { figures, sessions } = analyseStudy(design, twice)
+  assert.equal(sessions, 5)
+  assert.deepEqual(
+    figures.map(({ mode, mean, n, expected }) => [mode, mean, n, expected]),
+    [
+      ['tea, 1', 10.3, 5, 5],
+      ['tea, 2', 20.3, 5, 5],
+      ['coffee, 1', 20.3, 5, 5],
+      ['coffee, 2', 40.3, 5, 5],
+    ],
+  )
+  assert.deepEqual(figures[0]?.sessions, [10.1, 10.2, 10.3, 10.4, 10.5])
+})
+
+test('a level is compared with the baseline where the other factors are the same', () => {
+  const { comparisons } = analyseStudy(design, twice)
+  assert.deepEqual(
+    comparisons.map(({ mode, baseline, verdict }) => [mode, baseline, verdict]),
+    [
+      ['coffee, 1', 'tea', 'higher'],
+      ['coffee, 2', 'tea', 'higher'],
+    ],
+  )
+  assert.deepEqual(comparisons[1]?.sessions[0], { session: 1, ratio: 1.99502 })
+  for (const { ratio, ratioCi95, p, pCorrected } of comparisons) {
+    assert.ok(ratio > 1.9 && ratio < 2 && ratioCi95 && ratioCi95[0] < ratio && ratio < ratioCi95[1])
+    assert.ok(p !== null && pCorrected !== null && pCorrected >= p)
+  }
+})
+
+test('a difference within the clocks’ error, or with an interval around 1, is undecided', () => {
+  const within = { ...twice, boundMs: 15 }
+  assert.deepEqual(
+    analyseStudy(design, within).comparisons.map(({ verdict }) => verdict),
+    ['undecided', 'higher'],
+  )
+  const mixed = made((drink, _, session) => (drink === 'tea' ? 10 : session % 2 === 0 ? 5 : 20))
+  assert.equal(analyseStudy(design, mixed).comparisons[0]?.verdict, 'undecided')
+})
+
+test('an interval within the difference that matters is alike', () => {
+  const near = made((drink, _, session) => (drink === 'tea' ? 10 : 10 + (session % 2 === 0 ? 0.3 : -0.3)))
+  assert.equal(analyseStudy(design, near).comparisons[0]?.verdict, 'alike')
+})
+
+test('what did not arrive is counted, has no time, and a session without any gives no ratio', () => {
+  const lossy = made((drink, cups, session) => (drink === 'coffee' && session < 4 ? null : 10 * cups))
+  const { figures, comparisons } = analyseStudy(design, lossy)
+  const coffee = figures.find(({ mode }) => mode === 'coffee, 1')
+  assert.deepEqual([coffee?.n, coffee?.lost, coffee?.sessions.slice(0, 4)], [2, 3, [null, null, null, 10]])
+  assert.deepEqual(
+    comparisons[0]?.sessions.map(({ session }) => session),
+    [4, 5],
+  )
+})
+
+test('one session gives a ratio without an interval, and decides nothing', () => {
+  const once = { ...twice, samples: twice.samples.filter(({ session }) => session === 1) }
+  const [one] = analyseStudy(design, once).comparisons
+  assert.deepEqual([one?.ratio, one?.ratioCi95, one?.p, one?.verdict], [1.9901, null, null, 'undecided'])
+})
+
+test('a message counts once, with its mean over the windows', () => {
+  const at = { drink: 'tea', cups: 1, session: 1 }
+  const samples: Row[] = [
+    { ...at, id: 'a', coolingMs: 10 },
+    { ...at, id: 'a', coolingMs: 30 },
+    { ...at, id: 'b', coolingMs: 50 },
+  ]
+  const { figures } = analyseStudy(design, { ...twice, samples })
+  assert.deepEqual([figures[0]?.mean, figures[0]?.sessions], [30, [35]])
+})
+
+test('the window that sends is summarised apart', () => {
+  const samples = twice.samples.flatMap((row) => [
+    { ...row, receiver: 2 },
+    { ...row, receiver: 1, coolingMs: 99 },
+  ])
+  const { figures, echoes } = analyseStudy(design, { ...twice, samples })
+  assert.deepEqual([figures[0]?.mean, echoes[0]?.mean], [10.3, 99])
+})
+
+test('costs are summed by the factors that they name', () => {
+  const costs = [1, 2].map((session) => ({ drink: 'tea', session, cpuMs: 10, rssBytes: session * 1e6 }))
+  assert.deepEqual(analyseStudy(design, { ...twice, costs }).costs, [
+    {
+      mode: 'tea',
+      at: { drink: 'tea' },
+      serverCpuMs: 20,
+      serverCpuMicrosPerSample: 2000,
+      serverRssBytes: 2e6,
+    },
+  ])
+})
+
+test('pairs of other levels may be compared', () => {
+  const { comparisons } = analyseStudy({ ...design, pairs: () => [['tea', 'coffee']] }, twice)
+  assert.deepEqual(
+    comparisons.map(({ mode, baseline, verdict }) => [mode, baseline, verdict]),
+    [
+      ['tea, 1', 'coffee', 'lower'],
+      ['tea, 2', 'coffee', 'lower'],
+    ],
+  )
+})

@@ -1,0 +1,293 @@
+// A scenario's samples as data: factors, measures and sessions; one analysis for all scenarios.
+
+import { holm, mean, meanOfClusters, meanOfRatios } from '../../server/wire/t-test.ts'
+import { atOthers, bySession, echoesIn, sessionsIn } from './samples.ts'
+import { median, rounded, roundedInterval, significant, summarise } from './statistics.ts'
+
+export type Level = string | number
+
+/** What differs between samples, such as the mode or the size of a message. */
+export interface Factor {
+  /** The column of the samples. */
+  readonly name: string
+  readonly title: string
+  /** For tables and axes; default: the level itself. */
+  readonly label?: (level: Level) => string
+  /** In a sentence: the name of a subject; of another factor, where it is: `at 10 kB`. Default: by the label. */
+  readonly spoken?: (level: Level) => string
+}
+
+export interface Measure {
+  /** The column of the samples; null there: it did not arrive. */
+  readonly name: string
+  /** Such as `Transmission time`. */
+  readonly title: string
+  readonly unit: string
+  readonly better: 'less' | 'more'
+  /** What sessions are compared by; default: the mean. */
+  readonly by?: 'mean' | 'median'
+  /** The smallest difference that matters, in percent of what is compared with. */
+  readonly mattersPercent?: number
+  /** Sessions in which something did not arrive are not compared. */
+  readonly needsAll?: boolean
+}
+
+/** What a scenario declares. */
+export interface Design {
+  /** Ends with a question mark. */
+  readonly question: string
+  /** The levels of the first are compared, where those of the others are the same. */
+  readonly factors: readonly [Factor, ...Factor[]]
+  /** The first answers the question. */
+  readonly measures: readonly [Measure, ...Measure[]]
+  /** What is compared with what; default: every level of the first factor with the baseline. */
+  readonly pairs?: (levels: readonly Level[], baseline: Level) => readonly Pair[]
+  /** What a sample is, and what only this scenario can say of its figures. */
+  readonly notes: (found: Found) => readonly string[]
+}
+
+type Pair = readonly [level: Level, against: Level]
+
+/**
+ * One row for each factor's level, session and measured value. `id`: samples of one message count
+ * as one. `receiver` 1: the window that sent it, whose samples are summarised apart if there are
+ * others.
+ */
+export type Row = {
+  readonly session: number
+  readonly id?: string
+  readonly receiver?: number
+  readonly copies?: number
+  readonly reordered?: boolean
+} & { readonly [column: string]: Level | boolean | null | undefined }
+
+export interface Measured {
+  /** In order; by the factor's name. */
+  readonly levels: Readonly<Record<string, readonly Level[]>>
+  /** Of the first factor; null: nothing is compared. */
+  readonly baseline: Level | null
+  readonly samples: readonly Row[]
+  /** What the server needed in a session, by all factors or the first ones. */
+  readonly costs?: readonly Cost[]
+  /** The error between two clocks, ms; a difference of times within it is undecided. */
+  readonly boundMs?: number
+}
+
+/** With levels of the factors. */
+type Cost = {
+  readonly session: number
+  readonly cpuMs: number
+  readonly rssBytes: number
+} & { readonly [column: string]: Level }
+
+export type Found = ReturnType<typeof analyseStudy>
+export type FigureRow = Found['figures'][number]
+export type StudyComparison = Found['comparisons'][number]
+
+/** Levels by the factor's name. */
+type Place = Readonly<Record<string, Level>>
+
+/** Deterministic; figures have at most six significant digits. */
+export function analyseStudy(design: Design, measured: Measured) {
+  const { samples: all, levels, baseline } = measured
+  const [factor, ...others] = design.factors
+  const samples = atOthers(all as readonly (Row & { readonly receiver: number })[])
+  const cells = cellsOf(design, levels, all)
+  const own = samples === all ? [] : echoesIn(all as typeof samples)
+  const places = placesOf(others, levels)
+  const pairs =
+    baseline === null
+      ? []
+      : (design.pairs?.(levels[factor.name] ?? [], baseline) ??
+        (levels[factor.name] ?? [])
+          .filter((level) => level !== baseline)
+          .map((level): Pair => [level, baseline]))
+  const contrasts = design.measures.flatMap((measure) =>
+    places.flatMap((place) =>
+      pairs.flatMap((pair) => contrast({ design, measured, samples, measure, place, pair }) ?? []),
+    ),
+  )
+  const corrected = holm(contrasts.flatMap(({ p }) => p ?? []))
+  let tests = 0
+  return {
+    question: design.question,
+    sessions: sessionsIn(all),
+    baseline,
+    levels,
+    figures: figuresOf(design, cells, samples),
+    echoes: figuresOf(design, own.length === 0 ? [] : cells, own),
+    comparisons: contrasts.map((one) => ({
+      ...one,
+      ...decide(one, one.p === null ? null : (corrected[tests++] ?? 1)),
+    })),
+    costs: costsOf(design, measured),
+  }
+}
+
+/** Over all sessions: processor time in all, and the highest resident memory. */
+function costsOf(design: Design, { costs = [], samples, levels }: Measured) {
+  const [first] = costs
+  if (!first) return []
+  const factors = design.factors.filter(({ name }) => name in first)
+  return placesOf(factors, levels).flatMap((place) => {
+    const own = costs.filter(isAt(place))
+    if (own.length === 0) return []
+    const received = valuesOf(samples.filter(isAt(place)), design.measures[0]).length
+    const cpuMs = own.reduce((sum, one) => sum + one.cpuMs, 0)
+    return [
+      {
+        mode: nameOf(factors, place),
+        at: place,
+        serverCpuMs: significant(cpuMs),
+        serverCpuMicrosPerSample: significant((1000 * cpuMs) / received),
+        serverRssBytes: significant(Math.max(...own.map(({ rssBytes }) => rssBytes))),
+      },
+    ]
+  })
+}
+
+/** Combinations of the levels; one without any factor. */
+function placesOf(factors: readonly Factor[], levels: Measured['levels']): readonly Place[] {
+  return factors.reduce<readonly Place[]>(
+    (places, { name }) =>
+      places.flatMap((place) => (levels[name] ?? []).map((level) => ({ ...place, [name]: level }))),
+    [{}],
+  )
+}
+
+/** The places that were measured, in order, the last factor changing first. */
+function cellsOf({ factors }: Design, levels: Measured['levels'], samples: readonly Row[]) {
+  const there = new Set(samples.map((row) => keyOf(factors, row)))
+  return placesOf(factors, levels).filter((place) => there.has(keyOf(factors, place)))
+}
+
+const keyOf = (factors: readonly Factor[], row: Place | Row) =>
+  JSON.stringify(factors.map(({ name }) => row[name]))
+
+const isAt = (place: Place) => (row: Place | Row) =>
+  Object.entries(place).every(([name, level]) => row[name] === level)
+
+/** Such as `sse/2, 10 kB`: the row's name in budgets. */
+const nameOf = (factors: readonly Factor[], place: Place) =>
+  factors
+    .map(({ name, label = String }, at) => (at === 0 ? String(place[name]) : label(place[name] ?? '')))
+    .join(', ')
+
+const valuesOf = (rows: readonly Row[], { name }: Measure) =>
+  rows.flatMap((row) => {
+    const value = row[name]
+    return typeof value === 'number' ? [value] : []
+  })
+
+/** One row for each cell and measure. */
+function figuresOf({ factors, measures }: Design, cells: readonly Place[], samples: readonly Row[]) {
+  const byCell = Map.groupBy(samples, (row) => keyOf(factors, row))
+  return measures.flatMap((measure, place) =>
+    cells.map((cell) => {
+      const rows = byCell.get(keyOf(factors, cell)) ?? []
+      const values = valuesOf(rows, measure)
+      const figures = values.length === 0 ? undefined : summarise(values)
+      const of = (name: Exclude<keyof NonNullable<typeof figures>, 'n'>) =>
+        significant(figures?.[name] ?? Number.NaN)
+      const mode = nameOf(factors, cell)
+      return {
+        mode: place === 0 ? mode : `${mode}: ${measure.name}`,
+        at: cell,
+        measure: measure.name,
+        n: values.length,
+        expected: rows.length,
+        lost: rows.length - values.length,
+        duplicated: rows.filter(({ copies = 1 }) => copies > 1).length,
+        reordered: rows.filter(({ reordered }) => reordered).length,
+        mean: of('mean'),
+        sd: of('sd'),
+        p50: of('p50'),
+        p95: of('p95'),
+        p99: of('p99'),
+        min: of('min'),
+        max: of('max'),
+        /** In order of the sessions; null if nothing arrived in one. */
+        sessions: bySession(rows).map(([, inSession]) =>
+          significant(sessionValue(inSession, measure) ?? Number.NaN),
+        ),
+      }
+    }),
+  )
+}
+
+/** Null if nothing arrived. A message counts once, with its mean over the windows. */
+function sessionValue(rows: readonly Row[], measure: Measure): number | null {
+  const values = valuesOf(rows, measure)
+  if (values.length === 0 || (measure.needsAll && values.length < rows.length)) return null
+  if (measure.by === 'median') return median(values)
+  if (rows.every(({ id }) => id === undefined)) return mean(values)
+  const messages = Map.groupBy(rows, ({ id }) => id)
+  return mean(
+    [...messages.values()].flatMap((message) => {
+      const times = valuesOf(message, measure)
+      return times.length === 0 ? [] : [mean(times)]
+    }),
+  )
+}
+
+interface Contrasted {
+  readonly design: Design
+  readonly measured: Measured
+  readonly samples: readonly Row[]
+  readonly measure: Measure
+  /** Of the other factors. */
+  readonly place: Place
+  readonly pair: Pair
+}
+
+/**
+ * The unit is the session: each that measured both gives one ratio. Ratios are pooled by their
+ * logarithms (Student's t). Undefined if no session measured both.
+ */
+function contrast({ design: { factors }, measured, samples, measure, place, pair }: Contrasted) {
+  const [{ name }, ...others] = factors
+  const [level, against] = pair
+  const at = (one: Level) => bySession(samples.filter(isAt({ ...place, [name]: one })))
+  const bases = new Map(at(against).map(([session, rows]) => [session, sessionValue(rows, measure)]))
+  const sessions = at(level).flatMap(([session, rows]) => {
+    const own = sessionValue(rows, measure)
+    const base = bases.get(session)
+    // If clocks differ, a time may be below 0, which has no ratio.
+    if (own === null || base == null || !(own / base > 0 && own / base < Infinity)) return []
+    return [{ session, ratio: own / base, difference: own - base }]
+  })
+  if (sessions.length === 0) return undefined
+  const ratios = sessions.map(({ ratio }) => ratio)
+  const pooled = sessions.length < 2 ? null : meanOfRatios(ratios)
+  const differences = sessions.map(({ difference }) => difference)
+  const apart = sessions.length < 2 ? null : meanOfClusters(differences)
+  return {
+    mode: nameOf([factors[0], ...others], { ...place, [name]: level }),
+    baseline: String(against),
+    at: { ...place, [name]: level },
+    measure: measure.name,
+    ratio: rounded(pooled?.ratio ?? ratios[0] ?? Number.NaN),
+    ratioCi95: pooled && roundedInterval(pooled.interval),
+    difference: rounded(mean(differences)),
+    differenceCi95: apart && roundedInterval(apart.interval),
+    p: pooled?.p ?? null,
+    matters: measure.mattersPercent === undefined ? null : measure.mattersPercent / 100,
+    boundMs: measure.unit === 'ms' ? (measured.boundMs ?? 0) : 0,
+    sessions: sessions.map(({ session, ratio }) => ({ session, ratio: rounded(ratio) })),
+  }
+}
+
+type Contrast = NonNullable<ReturnType<typeof contrast>>
+
+/** `lower`: the ratio is below 1. */
+function decide({ ratio, ratioCi95, difference, matters, boundMs }: Contrast, p: number | null) {
+  if (ratioCi95 === null || p === null) return { pCorrected: null, verdict: 'undecided' as const }
+  const [low, high] = ratioCi95
+  const isOpen = p > 0.05 || (low <= 1 && high >= 1) || Math.abs(difference) <= boundMs
+  const isAlike = matters !== null && low > 1 / (1 + matters) && high < 1 + matters
+  const verdict = ratio < 1 ? ('lower' as const) : ('higher' as const)
+  return {
+    pCorrected: p,
+    verdict: isOpen ? (isAlike ? ('alike' as const) : ('undecided' as const)) : verdict,
+  }
+}

@@ -1,0 +1,444 @@
+// The report of any study: its finding, tables, plots and counts, from what it declares.
+
+import { isFaulty, totals } from '../lab/samples.ts'
+import type { Design, Factor, FigureRow, Found, Level, Measure, Row, StudyComparison } from '../lab/study.ts'
+import { distribution, intervals } from './charts.ts'
+import { lines } from './line-charts.ts'
+import {
+  capital,
+  count,
+  type Figure,
+  figure,
+  interval,
+  listed,
+  lostSection,
+  lowered,
+  megabytes,
+  nothing,
+  probability,
+  ratioWords,
+  type Section,
+  spread,
+  type Table,
+  table,
+  text,
+} from './section.ts'
+
+/** What is wrong first, then each comparison; without any, the means. */
+export function findingOfStudy(design: Design, found: Found): string {
+  const [measure] = design.measures
+  const faults = faultWords(design, found)
+  const compared = found.comparisons.filter((one) => one.measure === measure.name)
+  const words = compared.length === 0 ? meansWords(design, found) : comparedWords(design, compared)
+  return [...faults, ...words].join(' ')
+}
+
+/** For the terminal. */
+export const briefTable = (design: Design, found: Found): Table =>
+  figuresTable(design, found, design.measures[0])
+
+export function studySections(design: Design, found: Found, samples: readonly Row[]): readonly Section[] {
+  const { notes, measures, factors } = design
+  const naming = factors.map((factor) => [factor.title, ({ at }: FigureRow) => labelAt(factor, at)] as const)
+  const [first] = measures
+  const all = found.figures
+    .filter(({ measure }) => measure === first.name)
+    .map((row) => {
+      const echo = found.echoes.find(({ measure, mode }) => measure === row.measure && mode === row.mode)
+      return echo ? { ...row, ...totals([row, echo]) } : row
+    })
+  return [
+    ...measures.map((measure, place) => ({
+      title: measure.title,
+      ...figureFor(design, found, measure, samples),
+      tables: tablesOf(design, found, measure),
+      paragraphs: place === 0 ? notes(found) : [],
+    })),
+    ...comparisonSections(design, found),
+    ...echoSections(design, found),
+    lostSection(all, naming, { caption: 'Samples that did not arrive once and in order, at all windows' }),
+    everySection(design, found),
+    ...costSections(design, found),
+  ]
+}
+
+const labelAt = ({ name, label = String }: Factor, at: FigureRow['at']) => label(at[name] ?? '')
+
+const spokenAt = (factor: Factor, level: Level) => (factor.spoken ?? factor.label ?? String)(level)
+
+/** `WebSocket at 10 kB lost 3 of 1,000 samples.` */
+function faultWords({ factors, measures: [measure] }: Design, { figures, echoes }: Found): readonly string[] {
+  const [subject, ...others] = factors
+  return [...figures, ...echoes]
+    .filter((row) => row.measure === measure.name && isFaulty(row))
+    .map(({ at, lost, expected, duplicated, reordered }) => {
+      const words = [
+        lost > 0 && `lost ${lost === expected ? 'all' : `${count(lost)} of`} ${count(expected)} samples`,
+        duplicated > 0 && `repeated ${count(duplicated)}`,
+        reordered > 0 && `reordered ${count(reordered)}`,
+      ].filter((one) => one !== false)
+      const who = [capital(spokenAt(subject, at[subject.name] ?? '')), placeWords(others, at)]
+      return `${who.filter(Boolean).join(' ')} ${listed(words)}.`
+    })
+}
+
+function meansWords({ factors, measures: [measure] }: Design, { figures }: Found): readonly string[] {
+  const known = figures.filter((row) => row.measure === measure.name && row.mean !== null)
+  if (known.length === 0) return [`No ${lowered(measure.title)} was measured.`]
+  const [subject, ...others] = factors
+  const words = known.map(({ at, mean }) =>
+    [spokenAt(subject, at[subject.name] ?? ''), placeWords(others, at), `${figure(mean)} ${measure.unit}`]
+      .filter(Boolean)
+      .join(' '),
+  )
+  return [`${measure.title} on average: ${words.join('; ')}.`]
+}
+
+/**
+ * A sentence for each pair. Of several places, the two ends of a number, or where the ratio is least
+ * and greatest.
+ */
+function comparedWords(design: Design, compared: readonly StudyComparison[]): readonly string[] {
+  const [subject, ...others] = design.factors
+  const [measure] = design.measures
+  const isNumber =
+    others.length === 1 && compared.every(({ at }) => typeof at[others[0]?.name ?? ''] === 'number')
+  const [verb, asMuch] = measure.unit === 'ms' ? ['took', 'as long as'] : ['had', 'as much as']
+  const pairs = Map.groupBy(compared, ({ at, baseline }) => `${at[subject.name]} ${baseline}`)
+  return [...pairs.values()].map((own) => {
+    const ordered = isNumber ? own : own.toSorted((one, other) => one.ratio - other.ratio)
+    const ends = [...new Set([ordered[0], ordered.at(-1)])].filter((end) => end !== undefined)
+    const words = ends.map((end, place) => {
+      const against = place === 0 ? ` ${asMuch} ${spokenAt(subject, end.baseline)}` : ''
+      const sure = end.ratioCi95
+        ? `${place === 0 ? '95 % interval ' : ''}${interval(end.ratioCi95)}${doubt(end)}`
+        : 'in one session'
+      const where = ends.length === 1 ? '' : ` ${placeWords(others, end.at)}`
+      return `${figure(end.ratio)} times${against}${where} (${sure})`
+    })
+    const name = spokenAt(subject, own[0]?.at[subject.name] ?? '')
+    return `${capital(name)} ${verb} ${isNumber ? listed(words) : words.join(' up to ')}.`
+  })
+}
+
+const placeWords = (factors: readonly Factor[], at: FigureRow['at']) =>
+  factors
+    .map((factor) => {
+      const level = at[factor.name] ?? ''
+      return factor.spoken ? factor.spoken(level) : `at ${labelAt(factor, at)}`
+    })
+    .join(' ')
+
+const doubt = ({ verdict }: StudyComparison) =>
+  verdict === 'undecided' ? ', undecided' : verdict === 'alike' ? ', alike' : ''
+
+/** Every sample if there are few cells, lines over a number, else the ratios. */
+function figureFor(
+  design: Design,
+  found: Found,
+  measure: Measure,
+  samples: readonly Row[],
+): { readonly figure?: Figure } {
+  const [subject, ...others] = design.factors
+  const rows = found.figures.filter((row) => row.measure === measure.name)
+  const [other] = others
+  const levels = found.levels[other?.name ?? ''] ?? []
+  if (other && others.length === 1 && levels.length > 1 && levels.every((level) => typeof level === 'number'))
+    return { figure: linesOver(subject, other, measure, rows, levels as readonly number[]) }
+  if (rows.length <= mostClouds) return { figure: clouds(design, measure, rows, samples) }
+  const compared = found.comparisons.filter((one) => one.measure === measure.name && one.ratioCi95)
+  return compared.length === 0 ? {} : { figure: ratiosOf(design, measure, compared) }
+}
+
+/** More rows of samples are no figure to look at. */
+const mostClouds = 12
+
+function linesOver(
+  subject: Factor,
+  other: Factor,
+  measure: Measure,
+  rows: readonly FigureRow[],
+  levels: readonly number[],
+): Figure {
+  const by = measure.by === 'median' ? 'p50' : 'mean'
+  const subjects = [...new Set(rows.map(({ at }) => at[subject.name] ?? ''))]
+  const series = subjects.map((level, colour) => ({
+    label: (subject.label ?? String)(level),
+    isDashed: false,
+    colour,
+    points: rows
+      .filter(({ at }) => at[subject.name] === level)
+      .map(({ at, [by]: y, n }) => ({
+        x: Number(at[other.name]),
+        y,
+        mark: n === 0 ? ('failed' as const) : ('filled' as const),
+      })),
+  }))
+  const figureOf = by === 'p50' ? 'Median' : 'Mean'
+  const failed = rows.some(({ n }) => n === 0)
+    ? ' A cross at the top, and a gap in the line: nothing arrived.'
+    : ''
+  return {
+    caption: `${figureOf} ${lowered(measure.title)} in ${measure.unit} by ${lowered(other.title)}; both axes are logarithmic.${failed}`,
+    description: `${figureOf} ${lowered(measure.title)} by ${lowered(other.title)} for ${series.map(({ label }) => label).join('; ')}. The table below gives the same in figures.`,
+    draw: (width) =>
+      lines([{ title: '', series }], {
+        width,
+        axis: lowered(other.title),
+        ticks: levels,
+        tickFormat: other.label ?? String,
+      }),
+  }
+}
+
+function clouds(
+  { factors }: Design,
+  measure: Measure,
+  rows: readonly FigureRow[],
+  samples: readonly Row[],
+): Figure {
+  const label = ({ at }: FigureRow) => factors.map((factor) => labelAt(factor, at)).join('; ')
+  const drawn = rows.map((row) => ({
+    label: label(row),
+    colour: 'var(--accent)',
+    values: samples.flatMap((sample) => {
+      const value = sample[measure.name]
+      const isOwn = Object.entries(row.at).every(([name, level]) => sample[name] === level)
+      return isOwn && typeof value === 'number' ? [{ ms: value }] : []
+    }),
+  }))
+  return {
+    caption: `${measure.title} of every sample, in ${measure.unit}, not truncated. A dot is one sample; its height only separates it from others. Below the dots: the middle half (thick), the 5th to the 95th percentile (thin) and the median (vertical line, with its figure).`,
+    description: `Distribution of ${lowered(measure.title)} for ${rows.map(label).join('; ')}. The table below gives the same in figures.`,
+    draw: (width) => distribution(drawn, width),
+  }
+}
+
+function ratiosOf({ factors }: Design, measure: Measure, compared: readonly StudyComparison[]): Figure {
+  const [subject] = factors
+  const rows = compared.flatMap(({ at, baseline, ratio, ratioCi95, verdict, sessions }) =>
+    ratioCi95 === null
+      ? []
+      : [
+          {
+            label: `${factors.map((factor) => labelAt(factor, at)).join('; ')} / ${(subject.label ?? String)(baseline)}`,
+            point: ratio,
+            interval: ratioCi95,
+            isDecided: verdict !== 'undecided',
+            outcome: verdict,
+            sessions: sessions.map((one) => one.ratio),
+          },
+        ],
+  )
+  return {
+    caption:
+      'Ratio to the other, with the 95 % interval. Filled: decided; hollow: undecided. Small ticks: the ratio in each session.',
+    description: rows
+      .map((row) => `${row.label}: ${figure(row.point)}, ${interval(row.interval)}, ${row.outcome}`)
+      .join('; '),
+    draw: (width) =>
+      intervals(rows, {
+        width,
+        axis: `← less   ratio of ${lowered(measure.title)}   more →`,
+        references: [1],
+      }),
+  }
+}
+
+/** With one other factor, a row for each subject and a column for each of its levels. */
+function tablesOf(design: Design, found: Found, measure: Measure): readonly Table[] {
+  const [, ...others] = design.factors
+  const [other] = others
+  if (!other || others.length > 1 || (found.levels[other.name] ?? []).length < 2)
+    return [figuresTable(design, found, measure)]
+  const by = measure.by === 'median' ? 'p50' : 'mean'
+  const caption = `${by === 'p50' ? 'Median' : 'Mean'} in ${measure.unit}`
+  const own = found.figures.filter((row) => row.measure === measure.name)
+  const compared = found.comparisons.filter((row) => row.measure === measure.name)
+  const against = [...new Set(compared.map(({ baseline }) => baseline))]
+  return [
+    grid(design, found, other, caption, own, (row) => row[by]),
+    ...against.map((baseline) =>
+      grid(
+        design,
+        found,
+        other,
+        `Times that of ${spokenAt(design.factors[0], baseline)}${compared.some(({ ratioCi95 }) => ratioCi95) ? ', with the 95 % interval' : ''}`,
+        compared.filter((row) => row.baseline === baseline),
+        ({ ratio, ratioCi95 }) => ratioWords(ratio, ratioCi95),
+      ),
+    ),
+  ]
+}
+
+function grid<Cell extends Pick<FigureRow, 'at'>>(
+  { factors: [subject] }: Design,
+  { levels }: Found,
+  other: Factor,
+  caption: string,
+  cells: readonly Cell[],
+  cellOf: (cell: Cell) => string | number | null,
+): Table {
+  const across = levels[other.name] ?? []
+  const down = (levels[subject.name] ?? []).filter((level) =>
+    cells.some(({ at }) => at[subject.name] === level),
+  )
+  return table(
+    caption,
+    [subject.title, ...across.map((level) => (other.label ?? String)(level))],
+    down.map((level) => [
+      (subject.label ?? String)(level),
+      ...across.map((column) => {
+        const cell = cells.find(({ at }) => at[subject.name] === level && at[other.name] === column)
+        return cell ? cellOf(cell) : nothing
+      }),
+    ]),
+  )
+}
+
+/** A row for each cell. */
+function figuresTable({ factors }: Design, found: Found, measure: Measure): Table {
+  const [subject, ...others] = factors
+  const compared = found.comparisons.filter((row) => row.measure === measure.name)
+  const ratioAt = (row: FigureRow) =>
+    compared
+      .filter(({ at }) => factors.every(({ name }) => at[name] === row.at[name]))
+      .map(({ ratio, ratioCi95, baseline }) => {
+        const isUsual = baseline === String(found.baseline)
+        return `${ratioWords(ratio, ratioCi95)}${isUsual ? '' : ` / ${(subject.label ?? String)(baseline)}`}`
+      })
+      .join('; ')
+  return table(
+    `${measure.title} in ${measure.unit}`,
+    [
+      text(subject.title),
+      ...others.map(({ title }) => text(title)),
+      ...['Mean ± sd', 'Median', 'p95'],
+      ...(compared.length > 0 ? ['Ratio'] : []),
+      'Received',
+    ],
+    found.figures
+      .filter((row) => row.measure === measure.name)
+      .map((row) => [
+        row.at[subject.name] === found.baseline
+          ? `${labelAt(subject, row.at)} (baseline)`
+          : labelAt(subject, row.at),
+        ...others.map((factor) => labelAt(factor, row.at)),
+        ...[spread(row.mean, row.sd), row.p50, row.p95],
+        ...(compared.length > 0 ? [ratioAt(row) || nothing] : []),
+        `${count(row.n)} of ${count(row.expected)}`,
+      ]),
+  )
+}
+
+function comparisonSections(
+  { factors, measures }: Design,
+  { comparisons, sessions }: Found,
+): readonly Section[] {
+  const [subject, ...others] = factors
+  if (comparisons.length === 0) return []
+  const p = (value: number | null) => (value === null ? nothing : probability(value))
+  const tables = measures.flatMap((measure) => {
+    const own = comparisons.filter((one) => one.measure === measure.name)
+    if (own.length === 0) return []
+    return [
+      table(
+        `${measure.title}: ratio and difference in ${measure.unit}, over sessions`,
+        [
+          text(`${subject.title} / against`),
+          ...others.map(({ title }) => text(title)),
+          ...['Ratio', '95 % interval', 'Difference', text('Verdict'), 'p', 'p corrected', 'Sessions'],
+        ],
+        own.map((one) => [
+          `${labelAt(subject, one.at)} / ${(subject.label ?? String)(one.baseline)}`,
+          ...others.map((factor) => labelAt(factor, one.at)),
+          ...[one.ratio, one.ratioCi95 ? interval(one.ratioCi95) : nothing, one.difference],
+          ...[verdictIn(measure, one), p(one.p), p(one.pCorrected), count(one.sessions.length)],
+        ]),
+      ),
+    ]
+  })
+  const how =
+    sessions < 2
+      ? 'One session gives no interval: how far sessions differ is unknown.'
+      : 'Each session starts everything afresh and gives one ratio. Student’s t, two-sided, over the logarithms of the ratios; p is corrected for all comparisons of the run (Holm), each interval is for its comparison alone. Undecided: the corrected p is above 0.05, the interval contains 1, or the difference is within the clocks’ error.'
+  return [{ title: 'Comparisons', tables, paragraphs: [how] }]
+}
+
+/** `faster` for less time. */
+function verdictIn({ unit }: Measure, { verdict }: StudyComparison): string {
+  if (unit !== 'ms') return verdict
+  return { lower: 'faster', higher: 'slower', alike: 'alike', undecided: 'undecided' }[verdict]
+}
+
+function echoSections({ factors, measures }: Design, { echoes }: Found): readonly Section[] {
+  if (echoes.length === 0) return []
+  const tables = measures.map((measure) =>
+    table(
+      `${measure.title} to the window that sends, in ${measure.unit}`,
+      [...factors.map(({ title }) => text(title)), 'Mean ± sd', 'Median', 'p95', 'Received', 'Expected'],
+      echoes
+        .filter((row) => row.measure === measure.name)
+        .map((row) => [
+          ...factors.map((factor) => labelAt(factor, row.at)),
+          ...[spread(row.mean, row.sd), row.p50, row.p95, count(row.n), count(row.expected)],
+        ]),
+    ),
+  )
+  const what =
+    'The server sends a message to the window that it came from, too, as the confirmation that it is stored. Every other figure of this report is of the other windows.'
+  return [{ title: 'The sender’s own echo', tables, paragraphs: [what] }]
+}
+
+function everySection({ factors, measures }: Design, { figures, sessions }: Found): Section {
+  const names = factors.map(({ title }) => text(title))
+  const labels = ({ at }: FigureRow) => factors.map((factor) => labelAt(factor, at))
+  const numbered = Array.from({ length: sessions }, (_, place) => `Session ${place + 1}`)
+  const tables = measures.flatMap((measure) => {
+    const own = figures.filter((row) => row.measure === measure.name)
+    const all = table(
+      `${measure.title} over all sessions, in ${measure.unit}`,
+      [...names, 'Mean ± sd', 'Median', 'p95', 'p99', 'Max.', 'Received', 'Expected'],
+      own.map((row) => [
+        ...[...labels(row), spread(row.mean, row.sd), row.p50, row.p95, row.p99, row.max],
+        ...[count(row.n), count(row.expected)],
+      ]),
+    )
+    const each = table(
+      `${measure.by === 'median' ? 'Median' : 'Mean'} in each session, in ${measure.unit}`,
+      [...names, ...numbered],
+      own.map((row) => [...labels(row), ...numbered.map((_, place) => row.sessions[place])]),
+    )
+    return sessions > 1 ? [all, each] : [all]
+  })
+  return {
+    title: 'Every figure, and every session',
+    tables,
+    paragraphs: ['Figures are of samples that arrived, even if others were lost.'],
+  }
+}
+
+function costSections({ factors: all }: Design, { costs }: Found): readonly Section[] {
+  const [first] = costs
+  if (!first) return []
+  const factors = all.filter(({ name }) => name in first.at)
+  const columns = ['CPU, ms', 'CPU per message and window, µs', 'Memory']
+  return [
+    {
+      title: 'Server use',
+      tables: [
+        table(
+          'Processor time over all sessions, and the highest resident memory',
+          [...factors.map(({ title }) => text(title)), ...columns],
+          costs.map((cost) => [
+            ...factors.map((factor) => labelAt(factor, cost.at)),
+            ...[cost.serverCpuMs, cost.serverCpuMicrosPerSample, megabytes(cost.serverRssBytes)],
+          ]),
+        ),
+      ],
+      paragraphs: [
+        'Memory is that of the whole server process: a later turn can inherit what an earlier one used.',
+      ],
+    },
+  ]
+}
