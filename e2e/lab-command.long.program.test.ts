@@ -8,7 +8,7 @@ import { temporaryFolder } from '../server/folder-testing.ts'
 import { startLab } from './lab/testing.ts'
 
 const names = [
-  ...['capacity', 'keystrokes', 'payload', 'pubsub', 'resilience', 'windcomm', 'windows'],
+  ...['capacity', 'conditions', 'keystrokes', 'payload', 'pubsub', 'resilience', 'windcomm', 'windows'],
   ...['fanout', 'message', 'crowd', 'scaling', 'frames', 'transfer', 'stages', 'editor'],
 ]
 const few = ['--frames', '50', '--rounds', '1']

@@ -16,6 +16,10 @@ const scenarios: Readonly<Record<string, Entry>> = {
     'opens windows that ping at a steady rate, and records CPU and memory of every process',
     async () => (await import('./scenarios/capacity.ts')).capacity,
   ],
+  conditions: [
+    'times keys in each mode under one condition after another, such as another host or no keep-alive',
+    async () => (await import('./scenarios/conditions.ts')).conditions,
+  ],
   keystrokes: [
     'types 200 keys into one of five windows and times each to every window, mode by mode',
     async () => (await import('./scenarios/keystrokes.ts')).keystrokes,

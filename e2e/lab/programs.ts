@@ -17,6 +17,8 @@ export const programs = {
   server: program('server/main'),
   /** Imported by a server before its own program. */
   stageStamps: program('e2e/lab/stage-stamps'),
+  /** Likewise; its query says which. */
+  serverConditions: program('e2e/lab/server-conditions'),
   adapter: program('e2e/peers/adapter-process'),
   relays: program('e2e/peers/relays'),
   pongServers: program('e2e/peers/pong-servers'),

@@ -86,6 +86,14 @@ interface Place {
   readonly origins: readonly string[]
 }
 
+/** How its process is started. */
+interface How {
+  /** Modules that it loads first, by URL. */
+  readonly imports?: readonly string[]
+  /** In front of the program and its arguments. */
+  readonly through?: readonly string[]
+}
+
 interface NetworkOptions {
   /** Servers are reached over each. */
   readonly profile: readonly string[]
@@ -151,6 +159,7 @@ export class Testbed {
   async startServer(
     settings: Settings,
     place?: Place | null,
+    how: How = {},
   ): Promise<readonly [MeasuredServer, ...MeasuredServer[]]> {
     const far = await this.#farHost()
     const addresses = far?.paths.map(({ address }) => address) ?? []
@@ -169,8 +178,13 @@ export class Testbed {
       ...((place || far) && { access: 'open' }),
       ...(allowed.length > 0 && { 'allowed-origins': allowed.join(',') }),
     })
-    const where = far ? startingOn(far) : { host: place?.host }
-    const started = await startServerProcess(programs.server, flags, { stages: true, ...where })
+    const { through, ...where } = far ? startingOn(far) : { host: place?.host, through: [] }
+    const started = await startServerProcess(programs.server, flags, {
+      stages: true,
+      imports: how.imports ?? [],
+      through: [...through, ...(how.through ?? [])],
+      ...where,
+    })
     this.#opened.defer(started.close)
     const [first = started.origin, ...others] = origins
     return [{ ...started, origin: first }, ...others.map((origin) => ({ ...started, origin }))]

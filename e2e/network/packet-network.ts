@@ -64,7 +64,7 @@ export function enterNamespace(what: string): void {
     [
       'sh',
       '-c',
-      'exec unshare --net "$0" "$@"',
+      `exec unshare --net sh -c 'ip link set lo up && exec "$0" "$@"' "$0" "$@"`,
       process.execPath,
       ...process.execArgv,
       ...process.argv.slice(1),
@@ -126,7 +126,6 @@ export class PacketNetwork {
     const { pid } = this.#relay
     const devices = ['control', 'type', 'veth', 'peer', 'name', 'control', 'netns', `${pid}`]
     await execute('ip', ['link', 'add', ...devices])
-    await this.#configure('near', 'ip', 'link', 'set', 'lo', 'up')
     await this.#configure('far', 'ip', 'link', 'set', 'lo', 'up')
     for (const end of ['near', 'far'] as const) {
       // A device gets an address for IPv6 seconds later, at which Chromium aborts its requests.

@@ -117,7 +117,8 @@ function comparedWords(design: Design, compared: readonly StudyComparison[]): re
       return `${figure(end.ratio)} times${against}${where} (${sure})`
     })
     const name = spokenAt(subject, own[0]?.at[subject.name] ?? '')
-    return `${capital(name)} ${verb} ${isNumber ? listed(words) : words.join(' up to ')}.`
+    const between = isNumber || words.length === 1 ? '' : 'between '
+    return `${capital(name)} ${verb} ${between}${listed(words)}.`
   })
 }
 

@@ -7,10 +7,12 @@ import type { Circumstances } from '../lab/run-environment.ts'
 import { fileOf, filesOf } from '../lab/testing.ts'
 import { parsed } from '../report/dom.ts'
 import { capacity } from './capacity.ts'
+import { conditions } from './conditions.ts'
 import { keystrokes } from './keystrokes.ts'
 import { payload } from './payload.ts'
 import {
   madeCapacityRun,
+  madeConditionsRun,
   madePayloadRun,
   madeRun,
   madeWindowsRun,
@@ -97,6 +99,11 @@ checkReports(
   payload,
   madePayloadRun(),
   ...[{ lost: 1 }, { sessions: 1 }, { modes: ['sse/2'], sizes: [10] }].map(madePayloadRun),
+)
+checkReports(
+  conditions,
+  madeConditionsRun(),
+  ...[{ lost: 1 }, { sessions: 1 }, { conditions: ['usual'] }].map(madeConditionsRun),
 )
 checkReports(
   windows,

@@ -4,6 +4,7 @@ import { modeNamed } from '../../server/wire/modes.ts'
 import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
 import type { Environment } from '../lab/run-environment.ts'
 import type { Sample } from '../lab/samples.ts'
+import type { Level } from '../lab/study.ts'
 import type { StudyRun } from '../lab/study-experiment.ts'
 import { transmissionRow } from '../lab/study-parts.ts'
 import { optionsOf } from '../lab/testing.ts'
@@ -40,36 +41,59 @@ function madeEnvironment(server: string): Environment {
 /** For Crosswind's own modes. */
 const isByXhr = (mode: string) => modeNamed(mode)?.uplink === 'xhr'
 
-/** Deterministic. `medianOf`: transmission time by mode and size, ms. */
-export function madePayloadRun({
-  modes = ['sse/2', 'websocket/1.1'],
-  sizes = [10, 1000, 100_000, 1_000_000],
-  sessions = 3,
-  lost = 0,
-  medianOf = (mode: string, bytes: number) => (isByXhr(mode) ? 4 : 2) + bytes / 20_000,
-} = {}): StudyRun {
+interface StudyMaking<At extends Level> {
+  readonly modes?: readonly string[]
+  readonly sessions?: number
+  /** Share of the samples. */
+  readonly lost?: number
+  /** Transmission time by mode and level, ms. */
+  readonly medianOf: (mode: string, level: At) => number
+}
+
+/** By mode, the last one the baseline, and one other factor. Deterministic. */
+function madeStudyRun<At extends Level>(
+  factor: string,
+  levels: readonly At[],
+  { modes = ['sse/2', 'websocket/1.1'], sessions = 3, lost = 0, medianOf }: StudyMaking<At>,
+): StudyRun {
   const random = createSeededRandom(1)
   const samples = modes.flatMap((mode) =>
-    sizes.flatMap((bytes) => {
-      const behaviour = { mode, medianMs: medianOf(mode, bytes), lost }
+    levels.flatMap((level) => {
+      const behaviour = { mode, medianMs: medianOf(mode, level), lost }
       return Array.from({ length: sessions * 20 }, (_, place) => {
         const where = { session: (place % sessions) + 1, key: Math.floor(place / sessions) + 1 }
         return message(behaviour, { ...where, block: 1, windows: 3 }, random)
       })
         .flat()
-        .map((sample) => transmissionRow({ ...sample, id: `${sample.id}-${bytes}` }, { bytes }))
+        .map((sample) => transmissionRow({ ...sample, id: `${sample.id}-${level}` }, { [factor]: level }))
     }),
   )
   return {
     ...circumstances(true),
-    command: 'npm run lab -- payload',
-    parameters: { sizes: sizes.join(', '), windows: 3, sessions },
-    levels: { mode: modes, bytes: sizes },
+    parameters: { [factor]: levels.join(', '), windows: 3, sessions },
+    levels: { mode: modes, [factor]: levels },
     samples,
     baseline: modes.at(-1) ?? '',
     boundMs: 0.2,
     costs: modes.map((mode) => ({ mode, session: 1, cpuMs: 900, rssBytes: 1e8 })),
   }
+}
+
+export function madePayloadRun({
+  sizes = [10, 1000, 100_000, 1_000_000],
+  medianOf = (mode, bytes) => (isByXhr(mode) ? 4 : 2) + bytes / 20_000,
+  ...others
+}: Partial<StudyMaking<number>> & { readonly sizes?: readonly number[] } = {}): StudyRun {
+  return madeStudyRun('bytes', sizes, { ...others, medianOf })
+}
+
+export function madeConditionsRun({
+  conditions = ['usual', 'hosts', 'hosts+no-keep-alive', 'slow-server'],
+  medianOf = (mode, condition) => (isByXhr(mode) ? 4 : 2) * (condition === 'usual' ? 1 : 3),
+  ...others
+}: Partial<StudyMaking<string>> & { readonly conditions?: readonly string[] } = {}): StudyRun {
+  const modes = ['sse/2', 'sse/1.1', 'websocket/1.1']
+  return madeStudyRun('condition', conditions, { modes, ...others, medianOf })
 }
 
 export interface WindowsMaking {
