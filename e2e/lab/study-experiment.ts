@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { z } from 'zod'
 import { csv } from '../report/render.ts'
 import { type Section, several } from '../report/section.ts'
-import { briefTable, findingOfStudy, studySections } from '../report/study-report.ts'
+import { findingOfStudy } from '../report/study-finding.ts'
+import { briefTable, studySections } from '../report/study-report.ts'
 import { defineExperiment, type Experiment, type Summary } from './experiment.ts'
 import { circumstances, readSummary, readText, withoutNulls } from './reread.ts'
 import type { Circumstances, Network } from './run-environment.ts'
@@ -51,7 +52,7 @@ export function defineStudy<Shape extends z.ZodRawShape, Options>({
         ...others,
         boundMs,
         ...found,
-        finding: `${where}${findingOfStudy(design, found)}`,
+        finding: `${where}${findingOfStudy(design, run, found)}`,
       }
     },
 

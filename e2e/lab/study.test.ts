@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { analyseStudy, type Design, type Measured, type Row } from './study.ts'
+import { analyseStudy, type Design, isDecided, type Measured, type Row, sessionsNeeded } from './study.ts'
 
 const design: Design = {
   question: 'Which drink cools faster?',
@@ -10,7 +10,7 @@ const design: Design = {
     { name: 'drink', title: 'Drink' },
     { name: 'cups', title: 'Cups' },
   ],
-  measures: [{ name: 'coolingMs', title: 'Cooling', unit: 'ms', better: 'less', mattersPercent: 10 }],
+  measures: [{ name: 'coolingMs', title: 'Cooling', unit: 'ms', better: 'less' }],
   notes: () => [],
 }
 
@@ -51,7 +51,7 @@ test('a level is compared with the baseline where the other factors are the same
       ['coffee, 2', 'tea', 'higher'],
     ],
   )
-  assert.deepEqual(comparisons[1]?.sessions[0], { session: 1, ratio: 1.99502 })
+  assert.deepEqual([comparisons[1]?.sessions[0]?.session, comparisons[1]?.sessions[0]?.ratio], [1, 1.99502])
   for (const { ratio, ratioCi95, p, pCorrected } of comparisons) {
     assert.ok(ratio > 1.9 && ratio < 2 && ratioCi95 && ratioCi95[0] < ratio && ratio < ratioCi95[1])
     assert.ok(p !== null && pCorrected !== null && pCorrected >= p)
@@ -70,7 +70,19 @@ test('a difference within the clocks’ error, or with an interval around 1, is 
 
 test('an interval within the difference that matters is alike', () => {
   const near = made((drink, _, session) => (drink === 'tea' ? 10 : 10 + (session % 2 === 0 ? 0.3 : -0.3)))
-  assert.equal(analyseStudy(design, near).comparisons[0]?.verdict, 'alike')
+  const verdictOf = (measured: Measured) => analyseStudy(design, measured).comparisons[0]?.verdict
+  assert.equal(verdictOf({ ...near, matters: { amount: 10, isPercent: true } }), 'alike')
+  assert.equal(verdictOf({ ...near, matters: { amount: 1, isPercent: false } }), 'alike')
+  assert.equal(verdictOf({ ...near, matters: { amount: 1, isPercent: true } }), 'undecided')
+  assert.equal(verdictOf(near), 'undecided')
+})
+
+test('a run is decided once every interval is as narrow as what matters; else it says how many sessions are missing', () => {
+  const near = made((drink, _, session) => (drink === 'tea' ? 10 : 10 + (session % 2 === 0 ? 0.3 : -0.3)))
+  const coarse = analyseStudy(design, { ...near, matters: { amount: 10, isPercent: true } })
+  assert.ok(isDecided(coarse) && sessionsNeeded(coarse.comparisons, coarse.sessions) === 5)
+  const fine = analyseStudy(design, { ...near, matters: { amount: 1, isPercent: true } })
+  assert.ok(!isDecided(fine) && sessionsNeeded(fine.comparisons, fine.sessions) > 5)
 })
 
 test('what did not arrive is counted, has no time, and a session without any gives no ratio', () => {

@@ -2,7 +2,17 @@
 
 import { holm, mean, meanOfClusters, meanOfRatios } from '../../server/wire/t-test.ts'
 import { atOthers, bySession, echoesIn, sessionsIn } from './samples.ts'
-import { median, rounded, roundedInterval, significant, summarise } from './statistics.ts'
+import {
+  ascending,
+  clustersFor,
+  median,
+  quantile,
+  rounded,
+  roundedInterval,
+  sessionRatio,
+  significant,
+  summarise,
+} from './statistics.ts'
 
 export type Level = string | number
 
@@ -26,8 +36,6 @@ export interface Measure {
   readonly better: 'less' | 'more'
   /** What sessions are compared by; default: the mean. */
   readonly by?: 'mean' | 'median'
-  /** The smallest difference that matters, in percent of what is compared with. */
-  readonly mattersPercent?: number
   /** Sessions in which something did not arrive are not compared. */
   readonly needsAll?: boolean
 }
@@ -71,6 +79,14 @@ export interface Measured {
   readonly costs?: readonly Cost[]
   /** The error between two clocks, ms; a difference of times within it is undecided. */
   readonly boundMs?: number
+  /** The smallest difference of the first measure that matters: absent, none is alike. */
+  readonly matters?: Matters
+}
+
+/** In the measure's unit, or in percent of what is compared with. */
+export interface Matters {
+  readonly amount: number
+  readonly isPercent: boolean
 }
 
 /** With levels of the factors. */
@@ -102,11 +118,10 @@ export function analyseStudy(design: Design, measured: Measured) {
         (levels[factor.name] ?? [])
           .filter((level) => level !== baseline)
           .map((level): Pair => [level, baseline]))
-  const contrasts = design.measures.flatMap((measure) =>
-    places.flatMap((place) =>
-      pairs.flatMap((pair) => contrast({ design, measured, samples, measure, place, pair }) ?? []),
-    ),
+  const asked = design.measures.flatMap((measure) =>
+    places.flatMap((place) => pairs.map((pair) => ({ design, measured, samples, measure, place, pair }))),
   )
+  const contrasts = asked.flatMap((one) => contrast(one) ?? [])
   const corrected = holm(contrasts.flatMap(({ p }) => p ?? []))
   let tests = 0
   return {
@@ -122,6 +137,39 @@ export function analyseStudy(design: Design, measured: Measured) {
     })),
     costs: costsOf(design, measured),
   }
+}
+
+/**
+ * Whether every interval is at most as wide as the smallest difference that matters: it then
+ * excludes 1, or lies within that difference. A rule by the width alone, not by the verdict, keeps
+ * the intervals valid although they are checked after each session (Y. S. Chow and H. Robbins, "On
+ * the Asymptotic Theory of Fixed-Width Sequential Confidence Intervals", Ann. Math. Statist. 36,
+ * 1965).
+ */
+export const isDecided = ({ comparisons }: Pick<Found, 'comparisons'>): boolean =>
+  comparisons.every((one) => one.ratioCi95 !== null && widthInMatters(one) <= 1)
+
+/**
+ * The total number of sessions after which every interval would be at most as wide as this share of
+ * what is compared with, default what matters, if they differ as these do.
+ */
+export function sessionsNeeded(
+  comparisons: readonly StudyComparison[],
+  sessions: number,
+  share: number | null = null,
+): number {
+  const widest = Math.max(1, ...comparisons.map((one) => widthInMatters(one, share ?? one.matters)))
+  return clustersFor(sessions, 1 / widest)
+}
+
+/**
+ * Width on the logarithmic scale, where the distance from a ratio of 1 to the smallest that matters
+ * is one.
+ */
+function widthInMatters({ ratioCi95, matters }: StudyComparison, share: number | null = matters): number {
+  return share === null || ratioCi95 === null
+    ? 0
+    : Math.log(ratioCi95[1] / ratioCi95[0]) / Math.log(1 + share)
 }
 
 /** Over all sessions: processor time in all, and the highest resident memory. */
@@ -241,28 +289,53 @@ interface Contrasted {
 }
 
 /**
- * The unit is the session: each that measured both gives one ratio. Ratios are pooled by their
- * logarithms (Student's t). Undefined if no session measured both.
+ * The unit is the session: samples of one session resemble each other more than those of different
+ * ones. Each that measured both gives one ratio, and ratios are pooled by their logarithms
+ * (Student's t): where a machine's speed changes from run to run, a ratio holds and a difference
+ * does not (docs/measuring.md, "Check the intervals"). Undefined if no session measured both.
  */
-function contrast({ design: { factors }, measured, samples, measure, place, pair }: Contrasted) {
-  const [{ name }, ...others] = factors
+export function contrast({
+  design: { factors, measures },
+  measured,
+  samples,
+  measure,
+  place,
+  pair,
+}: Contrasted) {
+  const [{ name }] = factors
   const [level, against] = pair
   const at = (one: Level) => bySession(samples.filter(isAt({ ...place, [name]: one })))
-  const bases = new Map(at(against).map(([session, rows]) => [session, sessionValue(rows, measure)]))
+  const bases = new Map(at(against))
   const sessions = at(level).flatMap(([session, rows]) => {
+    const others = bases.get(session) ?? []
     const own = sessionValue(rows, measure)
-    const base = bases.get(session)
+    const base = sessionValue(others, measure)
     // If clocks differ, a time may be below 0, which has no ratio.
-    if (own === null || base == null || !(own / base > 0 && own / base < Infinity)) return []
-    return [{ session, ratio: own / base, difference: own - base }]
+    if (own === null || base === null || !(own / base > 0 && own / base < Infinity)) return []
+    const [values, baseValues] = [valuesOf(rows, measure), valuesOf(others, measure)].map(ascending)
+    const ratioAt = (share: number) => quantile(values ?? [], share) / quantile(baseValues ?? [], share)
+    return [
+      {
+        session,
+        ratio: own / base,
+        difference: own - base,
+        base,
+        medianRatio: ratioAt(0.5),
+        p95Ratio: ratioAt(0.95),
+      },
+    ]
   })
   if (sessions.length === 0) return undefined
   const ratios = sessions.map(({ ratio }) => ratio)
   const pooled = sessions.length < 2 ? null : meanOfRatios(ratios)
   const differences = sessions.map(({ difference }) => difference)
   const apart = sessions.length < 2 ? null : meanOfClusters(differences)
+  const pooledOf = (name: 'medianRatio' | 'p95Ratio') =>
+    sessionRatio(sessions.map((one) => one[name]).filter((one) => one > 0 && one < Infinity))
+  const medians = pooledOf('medianRatio')
+  const p95s = pooledOf('p95Ratio')
   return {
-    mode: nameOf([factors[0], ...others], { ...place, [name]: level }),
+    mode: nameOf(factors, { ...place, [name]: level }),
     baseline: String(against),
     at: { ...place, [name]: level },
     measure: measure.name,
@@ -270,11 +343,33 @@ function contrast({ design: { factors }, measured, samples, measure, place, pair
     ratioCi95: pooled && roundedInterval(pooled.interval),
     difference: rounded(mean(differences)),
     differenceCi95: apart && roundedInterval(apart.interval),
+    medianRatio: medians.ratio,
+    medianRatioCi95: medians.ratioCi95,
+    p95Ratio: p95s.ratio,
+    p95RatioCi95: p95s.ratioCi95,
     p: pooled?.p ?? null,
-    matters: measure.mattersPercent === undefined ? null : measure.mattersPercent / 100,
+    matters:
+      measure === measures[0] ? mattersIn(measured.matters, mean(sessions.map(({ base }) => base))) : null,
     boundMs: measure.unit === 'ms' ? (measured.boundMs ?? 0) : 0,
-    sessions: sessions.map(({ session, ratio }) => ({ session, ratio: rounded(ratio) })),
+    sessions: sessions.map(({ session, ratio, medianRatio, difference }) => ({
+      session,
+      ratio: rounded(ratio),
+      medianRatio: significant(medianRatio),
+      difference: rounded(difference),
+    })),
   }
+}
+
+/** Of two levels, by the first measure; `place`: the levels of the other factors. */
+export function contrastOf(design: Design, measured: Measured, pair: Pair, place: Place) {
+  const samples = atOthers(measured.samples as readonly (Row & { readonly receiver: number })[])
+  return contrast({ design, measured, samples, measure: design.measures[0], place, pair })
+}
+
+/** As a share of what is compared with; null if nothing is said to matter. */
+function mattersIn(matters: Matters | undefined, base: number): number | null {
+  if (!matters) return null
+  return matters.isPercent ? matters.amount / 100 : matters.amount / base
 }
 
 type Contrast = NonNullable<ReturnType<typeof contrast>>

@@ -1,16 +1,14 @@
 // The report of any study: its finding, tables, plots and counts, from what it declares.
 
-import { isFaulty, totals } from '../lab/samples.ts'
-import type { Design, Factor, FigureRow, Found, Level, Measure, Row, StudyComparison } from '../lab/study.ts'
+import { totals } from '../lab/samples.ts'
+import type { Design, Factor, FigureRow, Found, Measure, Row, StudyComparison } from '../lab/study.ts'
 import { distribution, intervals } from './charts.ts'
 import { lines } from './line-charts.ts'
 import {
-  capital,
   count,
   type Figure,
   figure,
   interval,
-  listed,
   lostSection,
   lowered,
   megabytes,
@@ -23,15 +21,7 @@ import {
   table,
   text,
 } from './section.ts'
-
-/** What is wrong first, then each comparison; without any, the means. */
-export function findingOfStudy(design: Design, found: Found): string {
-  const [measure] = design.measures
-  const faults = faultWords(design, found)
-  const compared = found.comparisons.filter((one) => one.measure === measure.name)
-  const words = compared.length === 0 ? meansWords(design, found) : comparedWords(design, compared)
-  return [...faults, ...words].join(' ')
-}
+import { labelAt, spokenAt } from './study-finding.ts'
 
 /** For the terminal. */
 export const briefTable = (design: Design, found: Found): Table =>
@@ -61,77 +51,6 @@ export function studySections(design: Design, found: Found, samples: readonly Ro
     ...costSections(design, found),
   ]
 }
-
-const labelAt = ({ name, label = String }: Factor, at: FigureRow['at']) => label(at[name] ?? '')
-
-const spokenAt = (factor: Factor, level: Level) => (factor.spoken ?? factor.label ?? String)(level)
-
-/** `WebSocket at 10 kB lost 3 of 1,000 samples.` */
-function faultWords({ factors, measures: [measure] }: Design, { figures, echoes }: Found): readonly string[] {
-  const [subject, ...others] = factors
-  return [...figures, ...echoes]
-    .filter((row) => row.measure === measure.name && isFaulty(row))
-    .map(({ at, lost, expected, duplicated, reordered }) => {
-      const words = [
-        lost > 0 && `lost ${lost === expected ? 'all' : `${count(lost)} of`} ${count(expected)} samples`,
-        duplicated > 0 && `repeated ${count(duplicated)}`,
-        reordered > 0 && `reordered ${count(reordered)}`,
-      ].filter((one) => one !== false)
-      const who = [capital(spokenAt(subject, at[subject.name] ?? '')), placeWords(others, at)]
-      return `${who.filter(Boolean).join(' ')} ${listed(words)}.`
-    })
-}
-
-function meansWords({ factors, measures: [measure] }: Design, { figures }: Found): readonly string[] {
-  const known = figures.filter((row) => row.measure === measure.name && row.mean !== null)
-  if (known.length === 0) return [`No ${lowered(measure.title)} was measured.`]
-  const [subject, ...others] = factors
-  const words = known.map(({ at, mean }) =>
-    [spokenAt(subject, at[subject.name] ?? ''), placeWords(others, at), `${figure(mean)} ${measure.unit}`]
-      .filter(Boolean)
-      .join(' '),
-  )
-  return [`${measure.title} on average: ${words.join('; ')}.`]
-}
-
-/**
- * A sentence for each pair. Of several places, the two ends of a number, or where the ratio is least
- * and greatest.
- */
-function comparedWords(design: Design, compared: readonly StudyComparison[]): readonly string[] {
-  const [subject, ...others] = design.factors
-  const [measure] = design.measures
-  const isNumber =
-    others.length === 1 && compared.every(({ at }) => typeof at[others[0]?.name ?? ''] === 'number')
-  const [verb, asMuch] = measure.unit === 'ms' ? ['took', 'as long as'] : ['had', 'as much as']
-  const pairs = Map.groupBy(compared, ({ at, baseline }) => `${at[subject.name]} ${baseline}`)
-  return [...pairs.values()].map((own) => {
-    const ordered = isNumber ? own : own.toSorted((one, other) => one.ratio - other.ratio)
-    const ends = [...new Set([ordered[0], ordered.at(-1)])].filter((end) => end !== undefined)
-    const words = ends.map((end, place) => {
-      const against = place === 0 ? ` ${asMuch} ${spokenAt(subject, end.baseline)}` : ''
-      const sure = end.ratioCi95
-        ? `${place === 0 ? '95 % interval ' : ''}${interval(end.ratioCi95)}${doubt(end)}`
-        : 'in one session'
-      const where = ends.length === 1 ? '' : ` ${placeWords(others, end.at)}`
-      return `${figure(end.ratio)} times${against}${where} (${sure})`
-    })
-    const name = spokenAt(subject, own[0]?.at[subject.name] ?? '')
-    const between = isNumber || words.length === 1 ? '' : 'between '
-    return `${capital(name)} ${verb} ${between}${listed(words)}.`
-  })
-}
-
-const placeWords = (factors: readonly Factor[], at: FigureRow['at']) =>
-  factors
-    .map((factor) => {
-      const level = at[factor.name] ?? ''
-      return factor.spoken ? factor.spoken(level) : `at ${labelAt(factor, at)}`
-    })
-    .join(' ')
-
-const doubt = ({ verdict }: StudyComparison) =>
-  verdict === 'undecided' ? ', undecided' : verdict === 'alike' ? ', alike' : ''
 
 /** Every sample if there are few cells, lines over a number, else the ratios. */
 function figureFor(

@@ -1,0 +1,210 @@
+// The finding of any study: what went wrong, which level is fastest or least, and by how much.
+
+import { isFaulty } from '../lab/samples.ts'
+import {
+  contrastOf,
+  type Design,
+  type Factor,
+  type FigureRow,
+  type Found,
+  type Level,
+  type Measured,
+  type StudyComparison,
+  sessionsNeeded,
+} from '../lab/study.ts'
+import { capital, count, figure, interval, listed, lowered } from './section.ts'
+
+/** What is wrong first, then the verdict; without comparisons, the means. */
+export function findingOfStudy(design: Design, measured: Measured, found: Found): string {
+  const [measure] = design.measures
+  const compared = found.comparisons.filter((one) => one.measure === measure.name)
+  const places = new Set(found.figures.map(({ at }) => placeWords(design.factors.slice(1), at)))
+  const words =
+    places.size > 1 && compared.length > 0
+      ? everywhereWords(design, compared)
+      : verdictWords(design, measured, found)
+  return [...faultWords(design, found), ...words].join(' ')
+}
+
+export const labelAt = ({ name, label = String }: Factor, at: FigureRow['at']) => label(at[name] ?? '')
+
+export const spokenAt = (factor: Factor, level: Level) => (factor.spoken ?? factor.label ?? String)(level)
+
+/** `at 10 kB`; empty without other factors. */
+const placeWords = (factors: readonly Factor[], at: FigureRow['at']) =>
+  factors
+    .map((factor) => {
+      const level = at[factor.name] ?? ''
+      return factor.spoken ? factor.spoken(level) : `at ${labelAt(factor, at)}`
+    })
+    .join(' ')
+
+/** `WebSocket at 10 kB lost 3 of 1,000 samples.` */
+function faultWords({ factors, measures: [measure] }: Design, { figures, echoes }: Found): readonly string[] {
+  const [subject, ...others] = factors
+  const own = (rows: readonly FigureRow[]) => rows.filter((row) => row.measure === measure.name)
+  const all = own(figures).map((row) => {
+    const echo = own(echoes).find(({ mode }) => mode === row.mode)
+    return echo
+      ? {
+          ...row,
+          lost: row.lost + echo.lost,
+          expected: row.expected + echo.expected,
+          duplicated: row.duplicated + echo.duplicated,
+          reordered: row.reordered + echo.reordered,
+        }
+      : row
+  })
+  return all.filter(isFaulty).map(({ at, lost, expected, duplicated, reordered }) => {
+    const words = [
+      lost > 0 && `lost ${lost === expected ? 'all' : `${count(lost)} of`} ${count(expected)} samples`,
+      duplicated > 0 && `repeated ${count(duplicated)}`,
+      reordered > 0 && `reordered ${count(reordered)}`,
+    ].filter((one) => one !== false)
+    const who = [capital(spokenAt(subject, at[subject.name] ?? '')), placeWords(others, at)]
+    return `${who.filter(Boolean).join(' ')} ${listed(words)}.`
+  })
+}
+
+/**
+ * A sentence for each pair. Of several places, the two ends of a number, or where the ratio is least
+ * and greatest.
+ */
+function everywhereWords(design: Design, compared: readonly StudyComparison[]): readonly string[] {
+  const [subject, ...others] = design.factors
+  const [measure] = design.measures
+  const isNumber =
+    others.length === 1 && compared.every(({ at }) => typeof at[others[0]?.name ?? ''] === 'number')
+  const [verb, asMuch] = measure.unit === 'ms' ? ['took', 'as long as'] : ['had', 'as much as']
+  const pairs = Map.groupBy(compared, ({ at, baseline }) => `${at[subject.name]} ${baseline}`)
+  return [...pairs.values()].map((own) => {
+    const ordered = isNumber ? own : own.toSorted((one, other) => one.ratio - other.ratio)
+    const ends = [...new Set([ordered[0], ordered.at(-1)])].filter((end) => end !== undefined)
+    const words = ends.map((end, place) => {
+      const against = place === 0 ? ` ${asMuch} ${spokenAt(subject, end.baseline)}` : ''
+      const sure = end.ratioCi95
+        ? `${place === 0 ? '95 % interval ' : ''}${ratioEnds(end.ratioCi95)}${doubt(end)}`
+        : 'in one session'
+      const where = ends.length === 1 ? '' : ` ${placeWords(others, end.at)}`
+      return `${ratioFigure(end.ratio)} times${against}${where} (${sure})`
+    })
+    const name = spokenAt(subject, own[0]?.at[subject.name] ?? '')
+    const between = isNumber || words.length === 1 ? '' : 'between '
+    return `${capital(name)} ${verb} ${between}${listed(words)}.`
+  })
+}
+
+const doubt = ({ verdict }: StudyComparison) =>
+  verdict === 'undecided' ? ', undecided' : verdict === 'alike' ? ', alike' : ''
+
+/** At one place: every level, the best first. */
+function verdictWords(design: Design, measured: Measured, found: Found): readonly string[] {
+  const [subject] = design.factors
+  const [measure] = design.measures
+  const isTime = measure.unit === 'ms'
+  const isLess = measure.better === 'less'
+  const rows = found.figures
+    .filter((row) => row.measure === measure.name)
+    .flatMap((row) => {
+      const value = measure.by === 'median' ? row.p50 : row.mean
+      return value === null ? [] : [{ level: row.at[subject.name] ?? '', value }]
+    })
+    .toSorted((one, other) => (isLess ? one.value - other.value : other.value - one.value))
+  const { [subject.name]: _, ...place } = found.figures[0]?.at ?? {}
+  const name = ({ level }: (typeof rows)[number]) => spokenAt(subject, level)
+  const amount = ({ value }: (typeof rows)[number]) => `${figure(value)} ${measure.unit}`
+  const average = measure.by === 'median' ? 'in the median' : 'on average'
+  const verb = isTime ? 'took' : 'had'
+  const [best, ...others] = rows
+  if (!best) return [`No ${lowered(measure.title)} was measured.`]
+  if (others.length === 0) return [`${capital(name(best))} ${verb} ${amount(best)} ${average}.`]
+  if (found.sessions < 2 || found.comparisons.length === 0) {
+    const why = found.sessions < 2 ? ': one session cannot show how far sessions differ' : ''
+    return [
+      `Undecided${why}. ${capital(average)} ${listed(rows.map((row) => `${name(row)} ${amount(row)}`))}.`,
+    ]
+  }
+  const judged = others.map((other) => {
+    const pair = contrastOf(design, measured, [other.level, best.level], place)
+    return { ...other, pair, outcome: outcomeOf(subject, found, best.level, other.level, pair) }
+  })
+  const of = (one: (typeof judged)[number]['outcome']) => judged.filter(({ outcome }) => outcome === one)
+  const open = of('undecided')
+  const alike = of('alike')
+  const apart = of('apart')
+  let level = '95 % interval '
+  const longer = (list: typeof judged) =>
+    listed(
+      list.map((one, place) => {
+        const [does, asMuch] = place === 0 ? [` ${verb}`, isTime ? ' as long' : ' as much'] : ['', '']
+        if (!one.pair?.ratioCi95) return `${name(one)}${does} ${amount(one)}`
+        const words = `${name(one)}${does} ${ratioFigure(one.pair.ratio)} times${asMuch} (${level}${ratioEnds(one.pair.ratioCi95)})`
+        level = ''
+        return words
+      }),
+    )
+  const near = [...open, ...alike]
+  const rivals = [best, ...near].map(name)
+  const [more, most] = isTime ? ['faster', 'fastest'] : isLess ? ['lower', 'lowest'] : ['higher', 'highest']
+  const rest = apart.length > 0 ? () => [`${capital(longer(apart))}.`] : () => []
+  const first = `${name(best)} ${verb} ${amount(best)} ${average}`
+  if (open.length > 0) {
+    const whether =
+      apart.length === 0 && rivals.length > 2
+        ? `which ${lowered(subject.title)} is ${most}`
+        : `whether ${listed(rivals, 'disjunction')} is ${rivals.length > 2 ? most : more}`
+    return [`Undecided ${whether}: ${first}, ${longer(near)}.`, ...rest()]
+  }
+  if (alike.length > 0)
+    return [`No difference that matters between ${listed(rivals)}: ${first}, ${longer(near)}.`, ...rest()]
+  const rank = others.length > 1 ? `the ${most} of ${rows.length} ${lowered(subject.title)}s` : more
+  return [`${capital(name(best))} was ${rank}. It ${verb} ${amount(best)} ${average}; ${longer(apart)}.`]
+}
+
+/**
+ * Of the best level against another. Between two that are not the baseline, the interval decides: a
+ * level is called the best only if it is better than each other, so no correction for their number
+ * is needed (R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling",
+ * Technometrics 24, 1982).
+ */
+function outcomeOf(
+  { name }: Factor,
+  { baseline, comparisons }: Found,
+  best: Level,
+  other: Level,
+  pair: ReturnType<typeof contrastOf>,
+): 'apart' | 'alike' | 'undecided' {
+  const level = best === baseline ? other : other === baseline ? best : null
+  const one = comparisons.find(
+    ({ at, baseline: against }) => at[name] === level && against === String(baseline),
+  )
+  if (level !== null) {
+    if (one?.verdict === 'alike') return 'alike'
+    return one?.verdict === 'higher' || one?.verdict === 'lower' ? 'apart' : 'undecided'
+  }
+  const [low = 0, high = 0] = pair?.ratioCi95 ?? []
+  const isWithin = pair === undefined || Math.abs(pair.difference) <= pair.boundMs
+  return !isWithin && (low > 1 || high < 1) ? 'apart' : 'undecided'
+}
+
+/** What the run could not decide of its first measure, and how many sessions would; null for nothing. */
+export function sessionsToDecide(found: Found): number | null {
+  const open = found.comparisons.filter(
+    ({ verdict, measure }) => verdict === 'undecided' && measure === found.comparisons[0]?.measure,
+  )
+  if (open.length === 0 || found.sessions < 2) return null
+  return Math.max(
+    ...open.map((one) =>
+      sessionsNeeded([one], found.sessions, Math.max(leastShare, Math.max(one.ratio, 1 / one.ratio) - 1)),
+    ),
+  )
+}
+
+/** Smaller differences are not worth more sessions. */
+const leastShare = 0.05
+
+/** Two decimals below 10, since the range from 1.0 to 1.1 matters. */
+const ratioFigure = (value: number) => (value < 10 ? value.toFixed(2) : figure(value))
+
+const ratioEnds = ([low, high]: readonly [number, number]) =>
+  low < 10 && high < 10 ? `${ratioFigure(low)} to ${ratioFigure(high)}` : interval([low, high])

@@ -1,0 +1,112 @@
+// The finding and the report of a toy study, which needs no file for either.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { analyseStudy, type Design, type Measured, type Row } from '../lab/study.ts'
+import { reportFiles } from './render.ts'
+import { findingOfStudy, sessionsToDecide } from './study-finding.ts'
+import { briefTable, studySections } from './study-report.ts'
+
+const design: Design = {
+  question: 'Which drink cools faster?',
+  factors: [{ name: 'drink', title: 'Drink' }],
+  measures: [{ name: 'coolingMs', title: 'Cooling', unit: 'ms', better: 'less' }],
+  notes: () => ['Cups were of one size.'],
+}
+
+/** `timeOf`: by drink and session, ms; null if it never cooled. */
+function made(timeOf: Readonly<Record<string, (session: number) => number | null>>, sessions = 5): Measured {
+  const drinks = Object.keys(timeOf)
+  const samples = Array.from({ length: sessions }, (_, place) => place + 1).flatMap((session) =>
+    drinks.map((drink): Row => ({ drink, session, coolingMs: timeOf[drink]?.(session) ?? null })),
+  )
+  return { levels: { drink: drinks }, baseline: drinks[0] ?? null, samples }
+}
+
+const near = (ms: number) => (session: number) => ms + session / 100
+const jumping = (ms: number) => (session: number) => ms * (session % 2 === 0 ? 0.5 : 2)
+
+const findingOf = (measured: Measured, of = design) =>
+  findingOfStudy(of, measured, analyseStudy(of, measured))
+
+test('the fastest is named first, then every other with its ratio and interval', () => {
+  assert.match(
+    findingOf(made({ tea: near(10), coffee: near(20), soup: near(35) })),
+    /^Tea was the fastest of 3 drinks\. It took 10\.0 ms on average; coffee took 2\.00 times as long \(95 % interval 2\.00 to 2\.00\) and soup 3\.49 times \(3\.49 to 3\.50\)\.$/,
+  )
+  assert.match(findingOf(made({ tea: near(20), coffee: near(10) })), /^Coffee was faster\. It took 10\.0 ms/)
+})
+
+test('undecided is said of two and of many, and the rest is still told', () => {
+  const two = findingOf(made({ tea: near(10), coffee: jumping(10) }))
+  assert.match(two, /^Undecided whether tea or coffee is faster: tea took /)
+  const all = findingOf(made({ tea: near(10), coffee: jumping(10), soup: jumping(10) }))
+  assert.match(all, /^Undecided which drink is fastest: /)
+  const rest = findingOf(made({ tea: near(10), coffee: jumping(10), soup: near(90) }))
+  assert.match(rest, /^Undecided whether .* is faster: .* Soup took 8\.\d+ times as long \(/)
+})
+
+test('one session decides nothing, one level is only described, and nothing is no finding', () => {
+  assert.match(
+    findingOf(made({ tea: near(10), coffee: near(20) }, 1)),
+    /^Undecided: one session cannot show how far sessions differ\. On average tea 10\.0 ms and coffee 20\.0 ms\.$/,
+  )
+  assert.equal(findingOf(made({ tea: near(10) })), 'Tea took 10.0 ms on average.')
+  assert.equal(findingOf(made({})), 'No cooling was measured.')
+})
+
+test('what is lost comes first, and if nothing arrived that is the finding', () => {
+  const lost = made({ tea: near(10), coffee: (session) => (session < 3 ? null : 20) })
+  assert.match(findingOf(lost), /^Coffee lost 2 of 5 samples\. Tea was faster\. /)
+  assert.equal(
+    findingOf(made({ tea: () => null, coffee: () => null })),
+    'Tea lost all 5 samples. Coffee lost all 5 samples. No cooling was measured.',
+  )
+})
+
+test('a difference that does not matter is said to be none', () => {
+  const measured: Measured = {
+    ...made({ tea: near(10), coffee: (session) => 10 + (session % 2 === 0 ? 0.2 : -0.1) }),
+    matters: { amount: 10, isPercent: true },
+  }
+  assert.match(findingOf(measured), /^No difference that matters between (tea and coffee|coffee and tea): /)
+})
+
+test('of a measure that is no time, more may be better', () => {
+  const rate = { name: 'coolingMs', title: 'Sips', unit: 'sips', better: 'more' } as const
+  assert.match(
+    findingOf(made({ tea: near(10), coffee: near(20) }), { ...design, measures: [rate] }),
+    /^Coffee was higher\. It had 20\.0 sips on average; tea had 0\.50 times as much \(/,
+  )
+})
+
+test('an undecided run says how many sessions would decide it', () => {
+  const open = analyseStudy(design, made({ tea: near(10), coffee: (session) => 10 + (session % 2 === 0 ? -1 : 1.2) }))
+  assert.ok((sessionsToDecide(open) ?? 0) > 5)
+  assert.equal(sessionsToDecide(analyseStudy(design, made({ tea: near(10), coffee: near(20) }))), null)
+})
+
+test('the report has the plot of every sample, the table with ratios, and the notes', () => {
+  const measured = made({ tea: near(10), coffee: near(20) })
+  const found = analyseStudy(design, measured)
+  const files = reportFiles(
+    {
+      title: design.question,
+      subtitle: '',
+      finding: findingOfStudy(design, measured, found),
+      sections: studySections(design, found, measured.samples),
+    },
+    found,
+  )
+  const text = files['report.md'] ?? ''
+  assert.match(text, /Cooling in ms\n\n\| Drink \| Mean ± sd \| Median \| p95 \| Ratio \| Received \|/)
+  assert.match(text, /\| coffee \| 20\.0 ± 0\.02 \| 20\.0 \| 20\.0 \| 2\.00 \(2\.00 to 2\.00\) \| 5 of 5 \|/)
+  assert.match(text, /Cups were of one size\./)
+  assert.match(text, /\| coffee \/ tea \| 2\.00 \| 2\.00 to 2\.00 \| 10\.0 \| slower \|/)
+  assert.match(text, /Of 10 samples none was lost/)
+  assert.match(files['figures/cooling.svg'] ?? '', /coffee/)
+  assert.deepEqual(
+    briefTable(design, found).rows.map(([drink]) => drink),
+    ['tea (baseline)', 'coffee'],
+  )
+})
