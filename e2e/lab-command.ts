@@ -24,6 +24,10 @@ const scenarios: Readonly<Record<string, Entry>> = {
     'types 200 keys into one of five windows and times each to every window, mode by mode',
     async () => (await import('./scenarios/keystrokes.ts')).keystrokes,
   ],
+  outages: [
+    'counts what cut connections, restarts and kills lose, with and without brokers',
+    async () => (await import('./scenarios/outages.ts')).outages,
+  ],
   payload: ['times messages of 10 B to 1 MB', async () => (await import('./scenarios/payload.ts')).payload],
   pubsub: [
     'times one message each from 50 to 10,000 users at once, with and without brokers',

@@ -7,7 +7,8 @@ import { reset } from './reset.ts'
 
 export type CuttingProxy = Awaited<ReturnType<typeof startProxy>>
 
-export async function startProxy(targetPort: number) {
+export async function startProxy(firstPort: number) {
+  let targetPort = firstPort
   const pairs = new Set<readonly [Socket, Socket]>()
   const stranded = new WeakSet<Socket>()
   let isHolding = false
@@ -37,6 +38,10 @@ export async function startProxy(targetPort: number) {
 
   return {
     port,
+    /** New connections go to this port. */
+    aim(newPort: number) {
+      targetPort = newPort
+    },
     cut,
     /** Cuts the clients' side alone: for the server the connections go on, silent. */
     strand() {
