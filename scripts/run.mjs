@@ -59,6 +59,7 @@ const commands = {
 const withoutBrowser = [
   'pubsub',
   'capacity',
+  'outages',
   'fanout',
   'message',
   'crowd',
@@ -71,7 +72,7 @@ const withoutBrowser = [
 function launchLab(words) {
   const needsPage = !wantsHelp(words) && !['frames', 'transfer'].includes(words[0])
   const needsBrowser = needsPage && !withoutBrowser.includes(words[0])
-  const brokers = needsPage && words[0] === 'pubsub' ? brokersIn(words) : []
+  const brokers = needsPage && ['pubsub', 'outages'].includes(words[0]) ? brokersIn(words) : []
   return launchProgram(['e2e/lab-command.ts', ...words], { needsPage, needsBrowser, brokers })
 }
 
