@@ -3,7 +3,7 @@
 import type { Circumstances, Network, Packets } from '../lab/run-environment.ts'
 import { type Counts, isFaulty, type summariseSamples, totals } from '../lab/samples.ts'
 import type { Middle } from '../lab/statistics.ts'
-import { textTable } from '../lab/terminal-output.ts'
+import { shortened, textTable } from '../lab/terminal-output.ts'
 
 export interface Report {
   readonly title: string
@@ -88,6 +88,32 @@ export function tableText({ caption, columns, rows }: Table): string {
     ({ title }, place) => [title, (row: readonly string[]) => row[place] ?? ''] as const,
   )
   return `  ${caption}\n${textTable(cells, rows, left < 0 ? columns.length : left)}`
+}
+
+/** Between two columns, in characters. */
+const columnGap = 2
+
+/**
+ * Without the last columns that do not fit into `characters`. The first two stay; if they do not
+ * fit, the names in the first are shortened.
+ */
+export function fitted({ caption, columns, rows }: Table, characters: number): Table {
+  const widths = columns.map(({ title }, place) =>
+    rows.reduce((most, row) => Math.max(most, row[place]?.length ?? 0), title.length),
+  )
+  const [first = 0, second = 0] = widths
+  let used = first
+  const room = widths.findIndex((width, place) => {
+    if (place > 0) used += columnGap + width
+    return place > 1 && used > characters
+  })
+  const kept = room < 0 ? columns.length : room
+  const longest = Math.max(1, kept > 2 ? first : characters - columnGap - second)
+  return {
+    caption,
+    columns: columns.slice(0, kept),
+    rows: rows.map(([name = '', ...cells]) => [shortened(name, longest), ...cells.slice(0, kept - 1)]),
+  }
 }
 
 /** Such as `1.2 to 1.6`; one figure if both ends are the same. */
