@@ -256,10 +256,10 @@ export class Lab {
   }
 
   /** Changes the live table on a terminal; elsewhere says `sentence`. */
-  took(turn: Turn, sentence: string): void {
+  took(turn: Turn, sentence?: string): void {
     this.#standings?.add(this.#whole + 1, turn)
     if (this.progress.isTerminal) this.#showState()
-    else this.say(sentence)
+    else if (sentence !== undefined) this.say(sentence)
   }
 
   #showState(): void {

@@ -58,7 +58,7 @@ test('the group of the last turn is shown alone, with subjects that nobody annou
   standings.add(1, { ...turn('websocket/1.1', 1), group: '10 B' })
   standings.add(1, { ...turn('bare:sse/2', 3), group: '1 MB' })
   const { caption, rows } = standings.table
-  assert.equal(caption, '1 MB: Time, so far')
+  assert.equal(caption, 'Time, 1 MB, so far')
   assert.deepEqual(
     rows.map(([name, mean]) => [name, mean]),
     [

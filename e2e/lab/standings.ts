@@ -89,7 +89,7 @@ export class Standings {
         values.length === 0 ? null : median(values),
       ]
     })
-    const about = `${group === undefined ? '' : `${group}: `}${caption}, so far`
+    const about = `${caption}${group === undefined ? '' : `, ${group}`}, so far`
     return table(about, [title, 'Mean', 'Ratio', '95 % interval', 'Received', 'Median'], rows)
   }
 

@@ -43,6 +43,7 @@ import {
   totals,
   transmissionMs,
 } from '../lab/samples.ts'
+import { turnOf } from '../lab/standings.ts'
 import { median, sessionRatio, significant } from '../lab/statistics.ts'
 import {
   describeNetworks,
@@ -130,6 +131,8 @@ export const payload = defineExperiment({
     lab.say(
       `${messages} messages of each of ${sizes.map(sizeOf).join(', ')} for each of ${modes.join(', ')} in each of ${several(sessions, 'session')}, ${count} windows; --seed ${options.seed}.`,
     )
+    const compared = { caption: 'Transmission time in milliseconds', subjects: modes }
+    lab.compare({ ...compared, baselineOf: () => options.baseline })
     const random = createSeededRandom(options.seed)
     const largest = Math.max(usualMessageBytes, ...sizes.map((bytes) => bytes + envelopeBytes))
     const settings = {
@@ -166,7 +169,8 @@ export const payload = defineExperiment({
             )
           const samples = turn.samples.map((sample) => ({ ...sample, bytes }))
           turns.push({ bounds: turn.boundMs, samples, use: { mode: name, ...turn.use } })
-          lab.say(
+          lab.took(
+            turnOf(name, atOthers(turn.samples), sizeOf(bytes)),
             `${`${session}  ${name}`.padEnd(20)} ${sizeOf(bytes).padStart(7)}  ${outcomeWords(turn.samples)}`,
           )
         }
