@@ -516,16 +516,19 @@ export function experimentFiles(
   const lossy = networks.flatMap(({ profile, packets }) => (packets ? [{ name: profile, ...packets }] : []))
   const cut = stopped ? `; ${stopWords(stopped)}` : ''
   const again = analysedBy === undefined ? '' : `; figures worked out again by commit ${analysedBy}`
+  const [answer, ...others] = sections
   const report = {
     title: `Crosswind lab: ${title}${overWords(networks)}`,
     subtitle: `${moment(startedAt)}, commit ${environment.commit}${subtitle ?? ''}${again}${cut}`,
     finding,
     remarks,
     sections: [
+      ...(answer ? [answer] : []),
       ...(lossy.length > 0 ? [packetsSection(lossy)] : []),
-      ...sections,
+      ...others,
       {
         title: 'How it was measured',
+        isMethod: true,
         paragraphs: [
           ...method,
           ...(standstills === 0

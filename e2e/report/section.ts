@@ -10,7 +10,10 @@ export interface Report {
   readonly subtitle: string
   readonly finding: string
   readonly remarks?: readonly string[]
-  /** The first is the answer: its table follows the finding. */
+  /**
+   * The first is the answer. One figure follows the finding, then the answer’s first table;
+   * everything else is folded.
+   */
   readonly sections: readonly Section[]
 }
 
@@ -23,6 +26,10 @@ export interface Section {
   readonly tables?: readonly Table[]
   readonly paragraphs?: readonly string[]
   readonly command?: string
+  /** Its figure follows the finding; default: the report’s first one. */
+  readonly isLead?: boolean
+  /** How the run was made and what is doubtful about it. */
+  readonly isMethod?: boolean
 }
 
 export interface Figure {
@@ -209,7 +216,7 @@ export function runAgainSection(
     rows: Object.entries(values).map((row) => row.map(String)),
   })
   const tables = [pairs('Parameters', 'Parameter', parameters), pairs('Environment', 'What', circumstances)]
-  return { title: 'Run it again', command, tables, paragraphs }
+  return { title: 'Run it again', isMethod: true, command, tables, paragraphs }
 }
 
 /** Title and cell of the columns that name a row. */

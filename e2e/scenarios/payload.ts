@@ -154,6 +154,7 @@ export const payload = defineExperiment({
         await showPages(windows, address, { text: '', forgets: false })
         for (const bytes of shuffled(sizes, random)) {
           lab.signal.throwIfAborted()
+          lab.step(`${name}  ${sizeOf(bytes)}`)
           const send = (times: number) =>
             sendProbes(
               windows,
@@ -540,6 +541,7 @@ function costSection({ modes }: Summary): Section {
 function doubtsSection({ clock, environment, sessions }: Summary): Section {
   return {
     title: 'Doubts',
+    isMethod: true,
     paragraphs: [
       `Server, browser and lab shared one machine with ${environment.cores} cores; ${loadWords({ environment })}. Over loopback, bytes travel as fast as memory: the time that grows with the size is encoding, encryption, storing and parsing. A network adds its own time per byte; --profile simulates one.`,
       sessionsWords(sessions),

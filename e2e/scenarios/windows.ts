@@ -138,6 +138,7 @@ export const windows = defineExperiment({
         for (const windows of counts.filter((windows) => windows >= number))
           for (const system of shuffled(systems, random)) {
             lab.signal.throwIfAborted()
+            lab.step(`${system.name}  ${several(windows, 'window')} in ${several(number, 'browser')}`)
             const one = await measureCell(options, system, { session, windows, browsers: number }, lab.signal)
             cells.push(one)
             lab.took(turnOfCell(one.cell), cellWords(one.cell))
