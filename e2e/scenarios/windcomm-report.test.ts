@@ -14,13 +14,13 @@ const pageOf = (run: WindRun) => parsed(fileOf(windcomm, run, 'report.html'))
 
 const textOf = (run: WindRun) => pageOf(run).querySelector('main')?.textContent ?? ''
 
-test('the finding comes first, then the means, then whether the paper holds', () => {
+test('the means are the answer, beside their figure, then comes whether the paper holds', () => {
   const run = madeWindRun(small)
   const page = pageOf(run)
   assert.match(page.querySelector('h1')?.textContent ?? '', /over simulated networks$/)
   assert.deepEqual(
-    [...page.querySelectorAll('h2')].slice(0, 2).map(({ textContent }) => textContent),
-    ['Mean times, here and in the paper', 'Does the paper hold here?'],
+    [...page.querySelectorAll('h2, h3')].slice(0, 4).map(({ textContent }) => textContent),
+    ['Table 1, side by side', 'Mean times, here and in the paper', 'In detail', 'Does the paper hold here?'],
   )
   assert.equal(page.querySelector('thead th:nth-child(2)')?.textContent, 'Here')
   const verdicts = [...page.querySelectorAll('#does-the-paper-hold-here tbody tr')].map(
