@@ -168,7 +168,9 @@ async function run([name, ...flags]: readonly string[]): Promise<void> {
   const command = [lab, name, ...flags].join(' ')
   const signal = stoppable()
   const { folder, summary, text, isFailure } = await runExperiment(experiment, options, command, signal)
-  const paragraphs = [summary.finding, ...(summary.remarks ?? [])].map((words) => paragraph(words))
+  const paragraphs = [summary.finding, ...(summary.remarks ?? [])].map((words) =>
+    paragraph(words, process.stdout.columns),
+  )
   const parts = [...paragraphs, text, folder === null ? '' : `  ${reportAddress(folder)}`]
   console.log(`\n${parts.filter(Boolean).join('\n\n')}\n`)
   process.exitCode = signal.aborted ? 130 : isFailure ? 1 : 0

@@ -164,7 +164,7 @@ export function distribution(rows: readonly Row<unknown>[], width: number, unit 
   const axis = timeAxis(timesIn(rows))
   return svg({
     width,
-    ...inRows(rows.length, 104),
+    ...inRows(rows.length, Math.min(104, Math.max(62, 520 / rows.length))),
     x: { ...axis, grid: true, label: unit, labelAnchor: 'right' },
     marks: rows.flatMap(({ label, colour, values }, row) => {
       const name = Plot.text([values.length === 0 ? `${label}: nothing arrived` : label], {

@@ -13,6 +13,7 @@ import { requireMode, requireModes, requireRoom, usualBaseline } from '../lab/mo
 import { pin } from '../lab/process-recorder.ts'
 import { programs } from '../lab/programs.ts'
 import { atOthers, outcomeWords } from '../lab/samples.ts'
+import { turnOf } from '../lab/standings.ts'
 import type { Design, Found, Level } from '../lab/study.ts'
 import { defineStudy } from '../lab/study-experiment.ts'
 import { modeFactor, transmission, transmissionRow } from '../lab/study-parts.ts'
@@ -172,6 +173,8 @@ export const conditions = defineStudy({
     lab.say(
       `${several(list.length, 'condition')}, ${modes.join(', ')}: ${several(sessions, 'session')}, ${several(keys, 'key')} each, ${several(windows, 'window')}; --seed ${options.seed}.`,
     )
+    const caption = 'Transmission time in milliseconds'
+    lab.compare({ caption, subjects: modes, baselineOf: () => options.baseline })
     const random = createSeededRandom(options.seed)
     const measured = await lab.sessions(sessions, async (session) => {
       const turns = []
@@ -246,7 +249,11 @@ export const conditions = defineStudy({
         )
         if (sent !== keys)
           throw new Error(`${mode}, ${name}: ${keys} keys were typed, the page sent ${sent} messages.`)
-        lab.say(`${`${session}  ${name}`.padEnd(24)} ${mode.padEnd(14)} ${outcomeWords(atOthers(samples))}`)
+        const others = atOthers(samples)
+        lab.took(
+          turnOf(mode, others, conditionOf(name).label),
+          `${`${session}  ${name}`.padEnd(24)} ${mode.padEnd(14)} ${outcomeWords(others)}`,
+        )
         turns.push({
           boundMs,
           version: browser.version,

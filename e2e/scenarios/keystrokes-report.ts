@@ -236,7 +236,7 @@ function sampleSections({ modes, samples, networks }: Run): readonly [Section, S
     draw: (width: number) => timeline(rows, width),
   }
   return [
-    { title: 'Every sample', figure: byTime },
+    { title: 'Every sample', isLead: true, figure: byTime },
     { title: 'How many arrive within a time', figure: byShare },
     { title: 'Through the run', figure: byKey },
   ]
@@ -358,6 +358,7 @@ function doubtsSection({ clock, drifts, modes, sessions }: Summary): Section {
       : `${count(lost)} of ${count(expected)} samples were, and are in no mean. If the slow ones were lost, the means are too low.`
   return {
     title: 'Doubts',
+    isMethod: true,
     paragraphs: [
       `Clock: two windows’ stamps may differ by up to ${figure(clock.boundMs)} ms, and so may every time and every difference. A difference no larger than that is called undecided.`,
       `Drift: ${drifted}`,

@@ -21,7 +21,7 @@ import { compare, isDecided, sessionsNeeded, type Until } from '../lab/compariso
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment, type Lab } from '../lab/experiment.ts'
 import { flag, headed, names, seed, whole, words, wordsOnce } from '../lab/flags.ts'
-import { requireModes, requireRoom, usualBaseline, variantOf } from '../lab/mode-names.ts'
+import { requireModes, requireRoom, usualBaseline, variantOf, withoutVariant } from '../lab/mode-names.ts'
 import { Participants, participantFlags } from '../lab/participants.ts'
 import {
   circumstances,
@@ -38,6 +38,7 @@ import type { Circumstances } from '../lab/run-environment.ts'
 import { RunPeers } from '../lab/run-peers.ts'
 import { atOthers, outcomeWords, type Sample, summariseSamples, transmissionMs } from '../lab/samples.ts'
 import { joinServer, type MeasuredServer } from '../lab/server-process.ts'
+import { turnOf } from '../lab/standings.ts'
 import {
   describeNetworks,
   describePlace,
@@ -218,6 +219,17 @@ export const keystrokes = defineExperiment({
     await using opened = new AsyncDisposableStack()
     const participants = await Participants.gather(options, lab, opened)
     lab.say(planWords(options, participants))
+    const own = modes.flatMap((mode) => variants.map((variant) => nameWith(mode, variant)))
+    const baseline = nameWith(
+      options.baseline,
+      variants.find((variant) => variant === 'mirror'),
+    )
+    lab.compare({
+      caption: 'Transmission time in milliseconds',
+      subjects: own,
+      baselineOf: (name) =>
+        options.profile.length > 1 ? nameWith(withoutVariant(name), options.profile[0]) : baseline,
+    })
     const { mergeMs } =
       options.server === undefined ? { mergeMs: ownMergeMs } : await joinServer(options.server)
     const random = createSeededRandom(options.seed)
@@ -268,10 +280,7 @@ export const keystrokes = defineExperiment({
     function runOf(found: readonly Session[]): Run {
       const samples = found.flatMap(({ samples }) => samples)
       const measured = new Set(samples.map(({ mode }) => mode))
-      const names = [
-        ...modes.flatMap((mode) => variants.map((variant) => nameWith(mode, variant))),
-        ...peers.systems.filter((name) => measured.has(name)),
-      ]
+      const names = [...own, ...peers.systems.filter((name) => measured.has(name))]
       const { command, ...circumstances } = lab.circumstances({
         browser: found[0]?.version ?? '',
         server:
@@ -291,10 +300,7 @@ export const keystrokes = defineExperiment({
         ),
         ...(options.peers.length > 0 && { peers: peers.facts, endedPeers: peers.ended }),
         modes: names,
-        baseline: nameWith(
-          options.baseline,
-          variants.find((variant) => variant === 'mirror'),
-        ),
+        baseline,
         samples,
         serverUse: spentByMode(
           names,
@@ -531,7 +537,7 @@ async function measureSession(
     `${what}-${run}-${name.replaceAll(/[^a-z0-9.]/g, '-')}`
   // Otherwise the first mode would pay for code not yet compiled in server and browser.
   if (warmup > 0) {
-    lab.say(`Session ${session} of ${sessions}: warming up every mode.`)
+    lab.announce(`Session ${session} of ${sessions}: warming up every mode.`)
     participants.say('Warming up')
     for (const system of warmed) {
       lab.signal.throwIfAborted()
@@ -586,7 +592,10 @@ async function measureSession(
       samples.push(...taken.samples)
       uses.push({ mode: system.name, ...taken.use })
       boundMs = Math.max(boundMs, taken.boundMs)
-      lab.say(`${label}  ${outcomeWords(atOthers(taken.samples))}`)
+      lab.took(
+        turnOf(system.name, atOthers(taken.samples)),
+        `${label}  ${outcomeWords(atOthers(taken.samples))}`,
+      )
     }
   }
   // A browser has few HTTP/1.1 connections to a server.

@@ -98,6 +98,8 @@ export const outages = defineStudy({
     lab.say(
       `${several(users, 'user')}, brokers ${list.join(', ')}, faults ${each.join(', ')}: ${several(sessions, 'session')}; --seed ${options.seed}.`,
     )
+    const caption = 'Messages lost, in percent'
+    lab.compare({ title: 'Broker', caption, subjects: list, baselineOf: () => undefined })
     const random = createSeededRandom(options.seed)
     const measured = await lab.sessions(sessions, async (session) => {
       const rows: Row[] = []
@@ -118,7 +120,9 @@ export const outages = defineStudy({
             lostPercent: share(found.lost),
             twicePercent: share(found.twice),
           })
-          lab.say(
+          const turn = { subject: broker, group: faults[fault].label, values: [share(found.lost)] }
+          lab.took(
+            { ...turn, received: found.sent - found.lost, expected: found.sent },
             `${`${session}  ${broker}`.padEnd(14)} ${fault.padEnd(8)} ${found.lost} of ${found.sent} lost, ${found.twice} twice`,
           )
         }

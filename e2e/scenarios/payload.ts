@@ -6,7 +6,8 @@ import { openWindows, sendProbes, showPages } from '../browser/typing.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { flag, headed, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode, requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
-import { outcomeWords } from '../lab/samples.ts'
+import { atOthers, outcomeWords } from '../lab/samples.ts'
+import { turnOf } from '../lab/standings.ts'
 import { defineStudy } from '../lab/study-experiment.ts'
 import { modeFactor, transmission, transmissionRow } from '../lab/study-parts.ts'
 import {
@@ -73,6 +74,8 @@ export const payload = defineStudy({
     lab.say(
       `${messages} messages of each of ${sizes.map(sizeOf).join(', ')} for each of ${modes.join(', ')} in each of ${several(sessions, 'session')}, ${count} windows; --seed ${options.seed}.`,
     )
+    const compared = { caption: 'Transmission time in milliseconds', subjects: modes }
+    lab.compare({ ...compared, baselineOf: () => options.baseline })
     const random = createSeededRandom(options.seed)
     const largest = Math.max(usualMessageBytes, ...sizes.map((bytes) => bytes + envelopeBytes))
     const settings = {
@@ -94,6 +97,7 @@ export const payload = defineStudy({
         await showPages(windows, address, { text: '', forgets: false })
         for (const bytes of shuffled(sizes, random)) {
           lab.signal.throwIfAborted()
+          lab.step(`${name}  ${sizeOf(bytes)}`)
           const send = (times: number) =>
             sendProbes(
               windows,
@@ -112,7 +116,8 @@ export const payload = defineStudy({
             cost: { mode: name, bytes, session, ...turn.use },
             samples: turn.samples.map((sample) => transmissionRow(sample, { bytes })),
           })
-          lab.say(
+          lab.took(
+            turnOf(name, atOthers(turn.samples), sizeOf(bytes)),
             `${`${session}  ${name}`.padEnd(20)} ${sizeOf(bytes).padStart(7)}  ${outcomeWords(turn.samples)}`,
           )
         }

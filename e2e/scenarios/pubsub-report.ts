@@ -275,6 +275,7 @@ function doubtsSection({ environment, groups, sessions }: Summary): Section {
   const busy = groups.filter(({ clientCpuShare }) => (clientCpuShare ?? 0) > busyShare)
   return {
     title: 'Doubts',
+    isMethod: true,
     paragraphs: [
       `Users, server and broker shared one machine with ${environment.cores} cores, over loopback; ${loadWords({ environment })}. A broker on a separate machine costs network time and saves this machine’s.`,
       busy.length === 0

@@ -37,6 +37,7 @@ export function networksSection(summary: WindSummary): Section {
   const kilobytes = (bytes: number) => count(Math.round(bytes / 1000))
   return {
     title: 'The networks',
+    isMethod: true,
     tables: [
       tableOf<(typeof ways)[number]>(
         'Profiles as run, each direction; milliseconds',
@@ -92,6 +93,7 @@ export function clocksSection({ clock }: WindSummary): Section {
     one ? `${signed(one.offsetMs)} ± ${figure(one.boundMs)}` : nothing
   return {
     title: 'Clocks',
+    isMethod: true,
     tables: [
       tableOf<Clock>(
         'Clocks against the server’s, in milliseconds',
@@ -132,6 +134,7 @@ export function doubtsSection(summary: WindSummary): Section {
   const all = count(readings * cells.length)
   return {
     title: 'Doubts',
+    isMethod: true,
     paragraphs: [
       lossyNetworks(summary).length > 0
         ? 'Simulation: no packet left this machine.'

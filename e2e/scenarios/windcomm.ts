@@ -6,9 +6,10 @@ import { paperBoundMs } from '../lab/clock.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { flag, seed, whole, wordsOnce } from '../lab/flags.ts'
-import { requireModes } from '../lab/mode-names.ts'
+import { requireModes, variantOf } from '../lab/mode-names.ts'
 import { deliveryColumns, number, readSummary, readText, rowsIn } from '../lab/reread.ts'
 import { hasArrived, isFaulty } from '../lab/samples.ts'
+import type { Turn } from '../lab/standings.ts'
 import { profileName } from '../lab/testbed.ts'
 import { profiles, readProfile, scaled } from '../network/profiles.ts'
 import { csv, csvTime } from '../report/render.ts'
@@ -118,9 +119,18 @@ export const windcomm = defineExperiment({
       })
     const polling = { holdMs, intervalMs }
     const plan = { modes: requireModes(modes), readings, rateHz, polling, seed, mostErrorMs }
-    const found = await lab.sessions(options.sessions, (session) =>
-      measureWind({ ...plan, sites: sitesIn(session) }, lab),
-    )
+    // A single session has nothing to show before it ends.
+    if (options.sessions > 1)
+      lab.compare({
+        caption: 'One way in milliseconds',
+        subjects: options.sites.flatMap((site) => modes.map((mode) => `${mode} ${site}`)),
+        baselineOf: (subject) => `${baseline} ${variantOf(subject)}`,
+      })
+    const found = await lab.sessions(options.sessions, async (session) => {
+      const measured = await measureWind({ ...plan, sites: sitesIn(session) }, lab)
+      for (const turn of turnsIn(measured.samples)) lab.took(turn)
+      return measured
+    })
     lab.say('All readings are in; analysing them.')
     const circumstances = lab.circumstances({
       browser: found[0]?.browser ?? 'none',
@@ -164,6 +174,13 @@ export const windcomm = defineExperiment({
     isFailure: summary.cells.some(isFaulty),
   }),
 })
+
+/** One for each method at each site. */
+const turnsIn = (samples: readonly WindSample[]): readonly Turn[] =>
+  [...Map.groupBy(samples, ({ mode, site }) => `${mode} ${site}`)].map(([subject, own]) => {
+    const values = own.filter(hasArrived).map(latencyMs)
+    return { subject, values, received: values.length, expected: own.length }
+  })
 
 type Measured = Awaited<ReturnType<typeof measureWind>>
 

@@ -278,6 +278,7 @@ function doubtsSection(summary: Summary): Section {
   const changed = cells.reduce((sum, cell) => sum + cell.switched, 0)
   return {
     title: 'Doubts',
+    isMethod: true,
     paragraphs: [
       ...machineWords(summary),
       `Server, browsers and lab shared one machine with ${environment.cores} cores; ${loadWords({ environment })}. Windows of one user on one machine share it too, but a remote server would leave them more.`,

@@ -32,7 +32,8 @@ import {
   withoutNulls,
 } from '../lab/reread.ts'
 import { processorTimes } from '../lab/run-environment.ts'
-import { outcomeWords } from '../lab/samples.ts'
+import { atOthers, outcomeWords } from '../lab/samples.ts'
+import { type Turn, turnOf } from '../lab/standings.ts'
 import {
   describeNetworks,
   describePlace,
@@ -109,6 +110,12 @@ export const windows = defineExperiment({
     lab.say(
       `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${several(sessions, 'session')}; --seed ${seed}.`,
     )
+    const { baseline } = options
+    lab.compare({
+      caption: 'Transmission time in milliseconds',
+      subjects,
+      baselineOf: () => baseline ?? undefined,
+    })
     const random = createSeededRandom(seed)
     // Each cell has its own browsers, so that none inherits another's connections.
     const measured = await lab.sessions(sessions, async (session, opened) => {
@@ -131,9 +138,10 @@ export const windows = defineExperiment({
         for (const windows of counts.filter((windows) => windows >= number))
           for (const system of shuffled(systems, random)) {
             lab.signal.throwIfAborted()
+            lab.step(`${system.name}  ${several(windows, 'window')} in ${several(number, 'browser')}`)
             const one = await measureCell(options, system, { session, windows, browsers: number }, lab.signal)
             cells.push(one)
-            lab.say(cellWords(one.cell))
+            lab.took(turnOfCell(one.cell), cellWords(one.cell))
           }
       return { cells, networkUses: await testbed.networkUses() }
     })
@@ -344,6 +352,12 @@ async function measureCell(
     machineBusy,
   }
   return { cell, boundMs, version }
+}
+
+function turnOfCell({ subject, windows, browsers, keys, samples }: Cell): Turn {
+  const group = `${several(windows, 'window')} in ${several(browsers, 'browser')}`
+  // Windows that did not open have no samples.
+  return { ...turnOf(subject, atOthers(samples), group), expected: keys * Math.max(1, windows - 1) }
 }
 
 function cellWords({ subject, session, windows, browsers, states, keys, samples }: Cell): string {
