@@ -117,10 +117,13 @@ export class Machines {
     this.#listener = listener
   }
 
-  /** One for each of `browsers`. */
-  async startBrowsers(opened: AsyncDisposableStack, headed = false): Promise<readonly Browser[]> {
+  /** One for each of `browsers`; without `isHere` not on this machine. */
+  async startBrowsers(
+    opened: AsyncDisposableStack,
+    { headed = false, isHere = true } = {},
+  ): Promise<readonly Browser[]> {
     const browsers: Browser[] = []
-    for (const remote of [undefined, ...this.#remote]) {
+    for (const remote of [...(isHere ? [undefined] : []), ...this.#remote]) {
       const browser = await startBrowser({ headed, remote })
       opened.defer(browser.quit)
       browsers.push(browser)

@@ -427,7 +427,7 @@ async function openRig(
   // Server and browser compile the same code over every network.
   const [network] = options.profile
   const warmed = systems.filter(({ name }) => options.profile.length < 2 || variantOf(name) === network)
-  const browsers = await machines.startBrowsers(opened, options.headed)
+  const browsers = await machines.startBrowsers(opened, { headed: options.headed })
   return { testbed, systems, warmed, browsers, peers }
 }
 

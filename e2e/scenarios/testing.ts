@@ -13,7 +13,7 @@ import type { Run } from './keystrokes-report.ts'
 import type { payload } from './payload.ts'
 import { methodOf, methods, modeOf, modesBeside, predict } from './windcomm-paper.ts'
 import type { WindRun } from './windcomm-summary.ts'
-import type { ComparedClock, LinkUse, Reading, Site, WindSample } from './windcomm-testbed.ts'
+import type { ComparedClock, LinkUse, Reading, SimulatedSite, Site, WindSample } from './windcomm-testbed.ts'
 import {
   modeOf as modeOfSubject,
   type Cell as WindowsCell,
@@ -324,7 +324,7 @@ export function madeWindRun(making: WindMaking = {}): WindRun {
   const { modes = [...methods.map((method) => modeOf[method]), ...modesBeside] } = making
   const pace = { rateHz: 4 * faster, holdMs: 300 / faster, intervalMs: 150 / faster, faster }
   const readings = readingsAt(count, pace.rateHz)
-  const sites = names.map((name, place): Site => {
+  const sites = names.map((name, place): SimulatedSite => {
     const profile = scaled(profiles[name], faster)
     return { name, profile, seed: seed + place, windows: place === 0 ? 'browser' : 'client' }
   })
@@ -359,7 +359,7 @@ type WindDrawing = WindMaking & {
 }
 
 function madeSamples(
-  { name: site, profile, seed }: Site,
+  { name: site, profile, seed }: SimulatedSite,
   modes: readonly string[],
   readings: readonly Reading[],
   making: WindDrawing,

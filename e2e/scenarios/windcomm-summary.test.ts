@@ -100,7 +100,8 @@ test('the formulas are set beside the measurements, with the deviation', () => {
   near(polling?.deviation, 270 / 275 - 1)
   const websocket = nagaoka?.methods[0]
   assert.equal(websocket?.deviation, null)
-  assert.ok(websocket.model.meanMs > websocket.modelWithoutStalls.meanMs)
+  const { model, modelWithoutStalls } = websocket
+  assert.ok(model && modelWithoutStalls && model.meanMs > modelWithoutStalls.meanMs)
 })
 
 test('beyond M/2, long polling is expected to take 3ν/2, and 2ν at worst', () => {

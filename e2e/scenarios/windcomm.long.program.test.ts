@@ -10,7 +10,7 @@ import { optionsOf, startLab, testRefusals } from '../lab/testing.ts'
 import { whyNoPackets } from '../network/packet-network.ts'
 import { readCompressed } from '../report/render.ts'
 import { windcomm } from './windcomm.ts'
-import type { WindSummary } from './windcomm-summary.ts'
+import { simulatedIn, type WindSummary } from './windcomm-summary.ts'
 
 const folder = temporaryFolder()
 
@@ -38,7 +38,7 @@ test('thirty readings reach twelve windows once and in order, and the report is 
   )
   assert.deepEqual([summary.rateHz, summary.holdMs, summary.intervalMs, summary.faster], [40, 30, 15, 10])
   assert.deepEqual(
-    summary.sites.map(({ seed }) => seed),
+    simulatedIn(summary.sites).map(({ seed }) => seed),
     [7, 8],
   )
   assert.match(summary.command, /^npm run lab -- windcomm --sites edmonton,nagaoka /)
@@ -125,6 +125,7 @@ test('without flags it is the paper’s experiment, with the browser at the firs
     intervalMs: 150,
     faster: 1,
     sessions: 1,
+    machines: null,
     browsersAt: 'edmonton',
     mostErrorMs: 2,
   })
