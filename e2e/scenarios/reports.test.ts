@@ -11,6 +11,7 @@ import { keystrokes } from './keystrokes.ts'
 import { payload } from './payload.ts'
 import {
   madeCapacityRun,
+  madeMachineRun,
   madePayloadRun,
   madeRun,
   madeWindowsRun,
@@ -127,6 +128,8 @@ checkReports(
   madeWindRun({ ...wind, sites: ['lan'], modes: ['websocket/1.1'] }),
   madeWindRun({ ...wind, lost: 0.5, duplicated: 0.3, reordered: 0.3 }),
   madeWindRun({ ...wind, readings: 1 }),
+  madeMachineRun({ readings: 30, sessions: 2, missed: [2] }),
+  madeMachineRun({ readings: 30, missed: [1] }),
 )
 
 test('hostile names and ids in the samples also stay text', () => {

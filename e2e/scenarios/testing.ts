@@ -13,7 +13,15 @@ import type { Run } from './keystrokes-report.ts'
 import type { payload } from './payload.ts'
 import { methodOf, methods, modeOf, modesBeside, predict } from './windcomm-paper.ts'
 import type { WindRun } from './windcomm-summary.ts'
-import type { ComparedClock, LinkUse, Reading, SimulatedSite, Site, WindSample } from './windcomm-testbed.ts'
+import type {
+  ComparedClock,
+  LinkUse,
+  MachineSite,
+  Reading,
+  SimulatedSite,
+  Site,
+  WindSample,
+} from './windcomm-testbed.ts'
 import {
   modeOf as modeOfSubject,
   type Cell as WindowsCell,
@@ -343,6 +351,39 @@ export function madeWindRun(making: WindMaking = {}): WindRun {
     links: sites.flatMap(({ name: site }) => modes.map((mode): LinkUse => ({ site, mode, ...linkFigures }))),
     serverCpuMs: 4321,
   }
+}
+
+/**
+ * As `madeWindRun`, with windows of this machine and of a joined device, whose clock may be off by 3 ms. `missed`: the
+ * sessions without the device.
+ */
+export function madeMachineRun({
+  missed = [],
+  ...making
+}: WindMaking & { readonly missed?: readonly number[] } = {}) {
+  const run = madeWindRun({ ...making, sites: ['lan', 'wan'] })
+  const here: MachineSite = { name: 'here', profile: null, windows: 'browser', machine: 'this machine' }
+  const device: MachineSite = { ...here, name: 'device 1', machine: 'Chrome 156 on Android' }
+  const clocks = [here, device].flatMap(({ name }) =>
+    run.modes.map((mode): ComparedClock => {
+      const errorMs = name === 'here' ? 0.3 : 3
+      return { name: `${name}, ${mode}`, offsetMs: 40, boundMs: errorMs, errorMs, withinMs: 0.02 }
+    }),
+  )
+  const size = run.readings.length / run.sessions
+  const made: WindRun = {
+    ...run,
+    sites: [here, device],
+    samples: run.samples
+      .map((sample) => ({ ...sample, site: sample.site === 'lan' ? here.name : device.name }))
+      .filter(({ site, place }) => site === here.name || !missed.includes(Math.ceil(place / size))),
+    ...(missed.length > 0 && {
+      missed: missed.map((session) => ({ site: device.name, session, why: 'was hidden' })),
+    }),
+    clock: { before: clocks, after: clocks },
+    links: [],
+  }
+  return made
 }
 
 function readingsAt(count: number, rateHz: number): readonly Reading[] {

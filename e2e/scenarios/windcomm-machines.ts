@@ -100,7 +100,7 @@ export function readMachines(given: Given) {
     hold !== undefined && '--hold',
     interval !== undefined && '--interval',
   ])
-  refuse(server === undefined ? [] : ['--server'], 'a running server has its own sensor and its own pace', [
+  refuse(server === undefined ? [] : ['--server'], 'a running server has its own sensor and pace', [
     ...ofSensor,
     ...ofPace,
   ])
@@ -203,7 +203,7 @@ export function machineSites(
     (machine, place): MachineSite =>
       place === 0
         ? { name: 'here', profile: null, windows: here, machine }
-        : { name: machine, profile: null, windows: 'browser', machine: 'another machine, by WebDriver' },
+        : { name: machine, profile: null, windows: 'browser', machine: 'one with a WebDriver' },
   )
   const joined = devices.map(
     ({ name, agent }): MachineSite => ({ name, profile: null, windows: 'browser', machine: agent }),

@@ -9,7 +9,6 @@ import {
   count,
   figure,
   interval,
-  listed,
   nothing,
   type Section,
   several,
@@ -91,6 +90,7 @@ export function networksSection(summary: WindSummary): Section {
 
 export function machinesSection({ sites, modes, missed = [], environment }: WindSummary): Section {
   const machines = machinesIn(sites)
+  const hasBrowser = machines.some(({ windows }) => windows === 'browser')
   const isJoined = machines.some(({ name }) => name.startsWith('device '))
   return {
     title: 'The machines',
@@ -107,7 +107,7 @@ export function machinesSection({ sites, modes, missed = [], environment }: Wind
     ],
     paragraphs: [
       `The server: ${environment.server}. Its windows reach it over the network that there is: nothing is simulated.`,
-      `Each site has ${several(modes.length, 'window')}, one for each method, all at once.${modes.some((mode) => requireMode(mode).http === '2') ? ' Those over HTTP/2 share one connection in a browser.' : ''}${isJoined ? ' Those of a joined device are frames of one page, which take turns on one thread: a method that arrives with others may wait for them.' : ''}`,
+      `Each site has ${several(modes.length, 'window')}, one for each method, all at once.${hasBrowser && modes.some((mode) => requireMode(mode).http === '2') ? ' Those over HTTP/2 share one connection in a browser.' : ''}${isJoined ? ' Those of a joined device are frames of one page, which take turns on one thread: a method that arrives with others may wait for them.' : ''}`,
       ...missed.map(
         ({ site, session, why }) =>
           `${capital(site)} ${why} in session ${session}: what it received then is excluded from every figure.`,
@@ -201,9 +201,12 @@ export function method({ cells, warmUpReadings, readings, serverCpuMs, serialLin
 
 function machineClockWords(summary: WindSummary): string {
   const clocks = machineClocks(summary)
-  const off = clocks.map(({ name, errorMs }) => `${figure(errorMs)} ms ${atSites([name])}`)
+  const off = clocks.map(({ name, errorMs }) => {
+    const { oneWayMs = null } = summary.predictions.find(({ site }) => site === name) ?? {}
+    return `${figure(errorMs)} ms ${atSites([name])}, where WebSocket’s mean is ${figure(oneWayMs)} ms`
+  })
   const between = Math.max(0, ...clocks.map(({ betweenMs }) => betweenMs))
-  return `Clock: all times of a site may be too long or too short by the same amount, at most ${listed(off)}, and ratios to WebSocket’s mean are off accordingly. Differences between the methods at a site are off by at most ${figure(between)} ms; one that the clocks could cause is left open.`
+  return `Clock: all times of a site may be too long or too short by the same amount, and ratios to WebSocket’s mean are off accordingly. That amount is at most ${off.join('; ')}. Differences between the methods at a site are off by at most ${figure(between)} ms; one that the clocks could cause is left open.`
 }
 
 export function doubtsSection(summary: WindSummary): Section {

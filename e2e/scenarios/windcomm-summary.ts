@@ -477,12 +477,11 @@ function ratioWords(cells: readonly CellSummary[], sites: readonly string[]) {
   return { at: atSites(sites), words }
 }
 
-/** `at Lund and Nagaoka`, `here and at Device 1`. */
-export function atSites(sites: readonly string[]): string {
-  const others = sites.filter((site) => site !== 'here').map(capital)
-  const parts = [sites.includes('here') && 'here', others.length > 0 && `at ${listed(others)}`]
-  return parts.filter(Boolean).join(' and ')
-}
+/** `at Lund and Nagaoka`; `here, at WebDriver 1 and at Device 1`. */
+export const atSites = (sites: readonly string[]): string =>
+  sites.includes('here')
+    ? listed(sites.map((site) => (site === 'here' ? site : `at ${capital(site)}`)))
+    : `at ${listed(sites.map(capital))}`
 
 /** As printed; null without tests. */
 function paperRatios(site: string, method: Method): readonly [number, number] | null {
