@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isFaulty } from '../lab/samples.ts'
-import { madeWindRun, type WindMaking } from './testing.ts'
+import { madeMachineRun, madeWindRun, type WindMaking } from './testing.ts'
 import { analyse, pointsWords, type WindRun, type WindSummary } from './windcomm-summary.ts'
 
 /** Known means: WebSocket 100 ± 1, alternating; the others are multiples of that. */
@@ -75,6 +75,21 @@ test('the paper’s three tests and the additional ones, each with its differenc
   near(sse?.differenceMs, 0.1)
   assert.deepEqual([sse?.verdict, sse?.doubt], ['undecided', 'chance'])
   assert.ok((sse?.welch.pCorrected ?? 0) >= (sse?.welch.p ?? 1))
+})
+
+test('between the windows of a machine, its error against the server’s clock leaves nothing open', () => {
+  const latencyOf = (_: string, mode: string, place: number) =>
+    (mode === 'polling/1.1' ? 6 : 5) + (place % 2) / 10
+  const { tests } = analyse(
+    madeMachineRun({ readings: 100, latencyOf, modes: ['websocket/1.1', 'polling/1.1'] }),
+  )
+  assert.deepEqual(
+    tests.map(({ site, clockMs, verdict }) => [site, clockMs, verdict]),
+    [
+      ['here', 0.04, 'slower'],
+      ['device 1', 0.04, 'slower'],
+    ],
+  )
 })
 
 test('between pages, a difference within their clocks’ error stays open', () => {
