@@ -423,7 +423,9 @@ function findingOf(
   const pace = run.faster === 1 ? '' : `${run.faster} times as fast as asked for: `
   const found =
     groups.length === 0
-      ? 'there is no WebSocket time to compare with'
+      ? predictions.some(({ oneWayMs }) => oneWayMs !== null)
+        ? 'neither long polling nor polling was compared with WebSocket'
+        : 'there is no WebSocket time to compare with'
       : groups.map(({ at, words }, place) => `${at} ${words(place === 0)}`).join('; ')
   const networks = simulatedIn(run.sites).length > 0 ? 'over simulated networks, ' : ''
   const verdict = `${capital(`${pace}${networks}${found}.`)} ${countWords(checks)}`

@@ -507,6 +507,7 @@ export async function measureWind(
   const missed = [
     ...new Map(windows.map(({ site, missed }) => [site, missed?.() ?? null])).entries(),
   ].flatMap(([site, why]) => (why === null ? [] : [{ site, why }]))
+  for (const { site, why } of missed) progress.say(`Without ${site}, which ${why}.`)
   const isThere = ({ site }: { readonly site: string }) => missed.every((one) => one.site !== site)
   const serverCpuMs = usedAfter.cpuMs - usedBefore.cpuMs
   return {
