@@ -1,7 +1,6 @@
 // How a WindComm run was measured, for its report: networks, clocks, method, doubts.
 
 import { paperBoundMs } from '../lab/clock.ts'
-import { requireMode } from '../lab/mode-names.ts'
 import { totals } from '../lab/samples.ts'
 import { describePackets } from '../lab/testbed.ts'
 import {
@@ -107,7 +106,7 @@ export function machinesSection({ sites, modes, missed = [], environment }: Wind
     ],
     paragraphs: [
       `The server: ${environment.server}. Its windows reach it over the network that there is: nothing is simulated.`,
-      `Each site has ${several(modes.length, 'window')}, one for each method, all at once.${hasBrowser && modes.some((mode) => requireMode(mode).http === '2') ? ' Those over HTTP/2 share one connection in a browser.' : ''}${isJoined ? ' Those of a joined device are frames of one page, which take turns on one thread: a method that arrives with others may wait for them.' : ''}`,
+      `Each site has ${several(modes.length, 'window')}, one for each method, all at once.${hasBrowser ? ' In a browser, those over HTTP/2 share one connection.' : ''}${isJoined ? ' Those of a joined device are frames of one page, which take turns on one thread: a method that arrives with others may wait for them.' : ''}`,
       ...missed.map(
         ({ site, session, why }) =>
           `${capital(site)} ${why} in session ${session}: what it received then is excluded from every figure.`,
