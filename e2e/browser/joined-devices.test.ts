@@ -125,6 +125,27 @@ test('a device joins, opens a page, runs a function and returns its result', asy
   assert.equal(device.missed, null)
 })
 
+test('several windows of a device are frames of its page; opening the first begins a turn for all', async (t) => {
+  const opened = await openListener(t)
+  const { device, replying } = await begin(opened)
+  const [first, second] = device.frames(2)
+  assert.ok(first && second)
+  const framed = async (asked: Promise<unknown>, result?: unknown, visible?: object) => {
+    const [{ frame }] = await Promise.all([replying(result, visible), asked])
+    return frame
+  }
+  assert.deepEqual([await framed(first.open(page)), await framed(second.open(page))], [0, 1])
+  const count = { sent: 0, received: 7 }
+  assert.equal(await framed(second.run(receiverFunctions.countStamps), count, { hides: 1 }), 1)
+  assert.equal(device.missed, 'was hidden')
+  // Without an instruction.
+  await second.open(page)
+  assert.equal(await first.run(receiverFunctions.isLinked), true)
+  assert.equal(device.missed, 'was hidden')
+  assert.equal(await framed(first.open(page), undefined, { hides: 1 }), 0)
+  assert.equal(device.missed, null)
+})
+
 test("the lab's words appear on every device, including the end", async (t) => {
   const opened = await openListener(t)
   const { id } = await begin(opened)

@@ -53,9 +53,13 @@ interface Status {
   readonly words: string
 }
 
-type Order =
+type Order = (
   | { readonly what: 'open'; readonly path: string }
   | { readonly what: 'run'; readonly name: string; readonly args: readonly unknown[] }
+) & {
+  /** Of the frames on its page, from 0. */
+  readonly frame: number
+}
 
 const finite = z.number()
 const name = z.string().max(200)
@@ -93,12 +97,17 @@ const answering: {
   >
 } = {
   isLinked: { schema: z.boolean(), missed: true },
+  readLink: { schema: z.object({ state: name.optional(), mode: name.optional() }), missed: {} },
   showsText: { schema: z.boolean(), missed: true },
   editorShows: { schema: z.boolean(), missed: true },
   countStamps: { schema: z.object({ sent: finite, received: finite }), missed: { sent: 0, received: 0 } },
   hasAll: { schema: z.boolean(), missed: true },
   readStamps: { schema: stamps, missed: { sent: [], received: [] } },
   exchangeClocks: { schema: z.array(exchange).min(1).max(1000), missed: [noExchange] },
+  readTickOffset: {
+    schema: z.object({ offsetMs: finite, boundMs: finite }),
+    missed: { offsetMs: 0, boundMs: 0 },
+  },
 }
 
 /** How often the page was hidden since it joined, and whether it is now. */
@@ -119,7 +128,7 @@ const answer = z.object({
 
 /**
  * A window of a measurement controlled through its own page, which fetches instructions and posts
- * results.
+ * results. It carries out one at a time.
  */
 export class JoinedDevice implements RecordingWindow {
   readonly id = randomUUID()
@@ -171,33 +180,67 @@ export class JoinedDevice implements RecordingWindow {
   }
 
   async open(address: string): Promise<void> {
-    const { origin, pathname, search } = new URL(address)
-    this.#lab.measures(origin)
     // A device that was away or hidden takes part again.
     this.#missed = this.isHere() ? null : 'went away'
     if (this.#missed !== null) return
-    await this.#ask({ what: 'open', path: `${pathname}${search}` })
+    await this.#open(0, address)
     this.#hidesBefore = this.#seen.hides
   }
 
-  async run<Result, Arguments extends readonly unknown[]>(
+  run<Result, Arguments extends readonly unknown[]>(
     script: (...args: Arguments) => Result | Promise<Result>,
     ...args: Arguments
+  ): Promise<Result> {
+    return this.#run(0, script, args)
+  }
+
+  /**
+   * This many windows, as frames beside each other on its page. They miss a turn together; opening
+   * the first begins one.
+   */
+  frames(count: number): readonly (RecordingWindow & Pick<JoinedDevice, 'miss'>)[] {
+    const others = Array.from({ length: count - 1 }, (_, place) => {
+      const frame = place + 1
+      const beside: RecordingWindow & Pick<JoinedDevice, 'miss'> = {
+        open: async (address) => (this.#missed === null ? this.#open(frame, address) : undefined),
+        run: (script, ...args) => this.#run(frame, script, args),
+        close: () => this.#leave(frame),
+        miss: (why) => this.miss(why),
+      }
+      return beside
+    })
+    return [this, ...others]
+  }
+
+  async #open(frame: number, address: string): Promise<void> {
+    const { origin, pathname, search } = new URL(address)
+    this.#lab.measures(origin)
+    await this.#ask({ what: 'open', path: `${pathname}${search}`, frame })
+  }
+
+  async #run<Result, Arguments extends readonly unknown[]>(
+    frame: number,
+    script: (...args: Arguments) => Result | Promise<Result>,
+    args: Arguments,
   ): Promise<Result> {
     const found = Object.entries(receiverFunctions).find(([, known]) => known === (script as unknown))
     if (!found) throw new Error(`A joined device does not run ${script.name}.`)
     const [name] = found as [keyof typeof answering, unknown]
     const { schema, missed } = answering[name]
     if (this.#missed !== null) return missed as Result
-    const parsed = schema.safeParse(await this.#ask({ what: 'run', name, args }))
+    const parsed = schema.safeParse(await this.#ask({ what: 'run', name, args, frame }))
     if (!parsed.success) this.miss('gave an answer that was not understood')
     else if (this.#seen.isHidden || this.#seen.hides !== this.#hidesBefore) this.miss('was hidden')
     return (this.#missed === null ? parsed.data : missed) as Result
   }
 
   /** Leaves the measured page; the device stays joined. */
-  async close(): Promise<void> {
-    if (this.isHere()) await this.#ask({ what: 'open', path: 'about:blank' })
+  close(): Promise<void> {
+    return this.#leave(0)
+  }
+
+  async #leave(frame: number): Promise<void> {
+    if (this.isHere()) await this.#ask({ what: 'open', path: 'about:blank', frame })
   }
 
   /** Undefined if it does not answer in time, or reports an error. */

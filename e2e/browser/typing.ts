@@ -401,17 +401,25 @@ function publishProbe(bytes: number): boolean {
   return (globalThis as Page).crosswind?.probe(bytes) ?? false
 }
 
+/** Nothing until the app runs: then this global is the element with that id. */
+export function readLink(): { readonly state?: string | undefined; readonly mode?: string | undefined } {
+  const { view } = (globalThis as Page).crosswind ?? {}
+  if (typeof view !== 'function') return {}
+  const { state, mode } = view().link
+  return { state, mode }
+}
+
 function countStamps() {
   const stamps = (globalThis as Page).crosswind?.take()
   return { sent: stamps?.sent.length ?? 0, received: stamps?.received.length ?? 0 }
 }
 
-function readStamps(sentFrom: number, receivedFrom: number) {
+export function readStamps(sentFrom: number, receivedFrom: number) {
   const stamps = (globalThis as Page).crosswind?.take()
   return { sent: stamps?.sent.slice(sentFrom) ?? [], received: stamps?.received.slice(receivedFrom) ?? [] }
 }
 
-function hasAll(ids: readonly string[], from: number): boolean {
+export function hasAll(ids: readonly string[], from: number): boolean {
   const received = (globalThis as Page).crosswind?.take().received.slice(from) ?? []
   const known = new Set(received.map(({ id }) => id))
   return ids.every((id) => known.has(id))
@@ -469,10 +477,12 @@ export async function exchangeClocks(times: number, origin: string): Promise<Exc
 /** Functions that a receiving window runs: a joined device loads them with its page. */
 export const receiverFunctions = {
   isLinked,
+  readLink,
   showsText,
   editorShows,
   countStamps,
   hasAll,
   readStamps,
   exchangeClocks,
+  readTickOffset,
 }

@@ -169,8 +169,12 @@ function sendBody(to: NodeJS.WritableStream, body: HttpRequest['body']): void {
   else body.pipe(to)
 }
 
-/** Rejects if the connection ends or the server refuses. */
-export async function exchangeWithServer(origin: string, ca: string, times: number): Promise<Exchange[]> {
+/** `ca`: see `connectHttp`. Rejects if the connection ends or the server refuses. */
+export async function exchangeWithServer(
+  origin: string,
+  ca: string | null,
+  times: number,
+): Promise<Exchange[]> {
   const http = connectHttp('1.1', origin, ca)
 
   async function exchange(): Promise<Exchange> {

@@ -14,7 +14,7 @@ import { ensureCertificate, machineAddresses, machineNames } from '../../certs/c
 import { serverEnvironment, serverFlags } from '../../scripts/child-process.mjs'
 import type { Figures } from '../../server/process.ts'
 import { originFor } from '../../server/security/access.ts'
-import type { EditorName } from '../../server/wire/messages.ts'
+import type { PageSettings } from '../../server/wire/messages.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import { programs } from './programs.ts'
 import type { StampsById } from './stage-stamps.ts'
@@ -120,23 +120,19 @@ function originOf(host: string, ports: Ports): Readonly<Record<HttpVersion, stri
   return { '2': `${host}:${ports['2']}`, '1.1': `${host}:${ports['1.1']}` }
 }
 
-interface JoinedServer extends MeasuredServer {
-  readonly editor: EditorName
-  /** How long a page of the shared editor gathers keys into one message. */
-  readonly mergeMs: number
-}
+type JoinedServer = MeasuredServer & Pick<PageSettings, 'editor' | 'mergeMs' | 'polling' | 'hasSensor'>
 
 /** By the address of its HTTP/2 port. Rejects if no Crosswind server answers. */
 export async function joinServer(address: string): Promise<JoinedServer> {
   const { protocol, hostname, origin: given } = new URL(address)
-  const { ports, editor, mergeMs } = await getJson<
-    { ports: Ports } & Pick<JoinedServer, 'editor' | 'mergeMs'>
-  >(`${given}/api/settings`)
+  const { ports, editor, mergeMs, polling, hasSensor } = await getJson<PageSettings>(`${given}/api/settings`)
   const origin = originOf(`${protocol}//${hostname}`, ports)
   return {
     origin,
     editor,
     mergeMs,
+    polling,
+    hasSensor,
     figures: () => getJson<Figures>(`${origin['1.1']}/api/figures`),
     stages: async () => ({}),
     close: async () => undefined,

@@ -70,16 +70,15 @@ export function table(
   return { caption, columns: columns.map(columnOf), rows: rows.map((row) => row.map(cellOf)) }
 }
 
-/** Titles with their cells, as in a CSV table; the first column is text. */
-export function tableOf<Item>(
-  caption: string,
-  columns: readonly (readonly [
-    title: string,
-    cell: (item: Item) => string | number | null | undefined,
-    kind?: 'text',
-  ])[],
-  items: readonly Item[],
-): Table {
+/** Titles with their cells. */
+export type Columns<Item> = readonly (readonly [
+  title: string,
+  cell: (item: Item) => string | number | null | undefined,
+  kind?: 'text',
+])[]
+
+/** As in a CSV table; the first column is text. */
+export function tableOf<Item>(caption: string, columns: Columns<Item>, items: readonly Item[]): Table {
   const titles = columns.map(([title, , kind]) => (kind ? text(title) : title))
   return table(
     caption,

@@ -7,7 +7,6 @@ import { isLoopback } from '../../server/security/access.ts'
 import { type EditorName, editorNames } from '../../server/wire/messages.ts'
 import { mean } from '../../server/wire/t-test.ts'
 import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
-import { type Browser, startBrowser } from '../browser/browser.ts'
 import {
   fillPages,
   readFailure,
@@ -21,8 +20,9 @@ import { compare, isDecided, sessionsNeeded, type Until } from '../lab/compariso
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment, type Lab } from '../lab/experiment.ts'
 import { flag, headed, names, seed, whole, words, wordsOnce } from '../lab/flags.ts'
+import { Machines, machineFlags, refuseMachines, withoutHost } from '../lab/machines.ts'
 import { requireModes, requireRoom, usualBaseline, variantOf, withoutVariant } from '../lab/mode-names.ts'
-import { Participants, participantFlags } from '../lab/participants.ts'
+import { Participants } from '../lab/participants.ts'
 import {
   circumstances,
   deliveryColumns,
@@ -128,13 +128,12 @@ export const keystrokes = defineExperiment({
       'LIST',
       `also measures the same editor over other systems, taking turns with the modes: ${peerWords}`,
     ),
-    server: flag(
-      z.url({ protocol: /^https$/, error: 'must be an https address, https://host:8443' }).optional(),
-      'URL',
-      'a running server',
-      'one started for the run',
-    ),
-    ...participantFlags,
+    windows: flag(whole(1, 50).default(usual.windows), 'N', 'simultaneously open windows'),
+    ...machineFlags({
+      remote: 'a share of the windows',
+      join: 'each is an additional window',
+      ports: 'of five with two editors',
+    }),
     profile: profilesFlag,
     sensor: flag(
       z.enum(['none', 'simulated']).default('none'),
@@ -164,17 +163,10 @@ export const keystrokes = defineExperiment({
       profile.length > 0 && (isElsewhere || server !== undefined),
       'a profile is simulated on this machine: leave out --server, --remote, --join and --host, or --profile',
     )
-    refuse(
-      server !== undefined && (join > 0 || host !== undefined),
-      'the lab starts the server that devices join: leave out --server, or --join and --host',
-    )
+    refuseMachines(given)
     refuse(
       peers.length > 0 && isElsewhere,
       'peers run on this machine: leave out --peers, or --remote, --join and --host',
-    )
-    refuse(
-      (given['tls-cert-file'] === undefined) !== (given['tls-key-file'] === undefined),
-      '--tls-cert-file and --tls-key-file belong together',
     )
     const near = peers.find(({ address }) => address === undefined)
     refuse(
@@ -217,8 +209,9 @@ export const keystrokes = defineExperiment({
     const variants = variantsOf(options)
     const peers = new RunPeers(options.peers, lab)
     await using opened = new AsyncDisposableStack()
-    const participants = await Participants.gather(options, lab, opened)
-    lab.say(planWords(options, participants))
+    const machines = await Machines.gather(options, lab, opened)
+    const participants = new Participants(options.windows, machines)
+    lab.say(planWords(options, machines))
     const own = modes.flatMap((mode) => variants.map((variant) => nameWith(mode, variant)))
     const baseline = nameWith(
       options.baseline,
@@ -253,9 +246,9 @@ export const keystrokes = defineExperiment({
     const found = await lab.sessions(
       sessions,
       async (session, opened) => {
-        const rig = await openRig(options, participants, opened, session, peers)
+        const rig = await openRig(options, machines, opened, session, peers)
         const systems = shuffled(rig.systems, random)
-        return measureSession(options, { ...rig, systems }, session, participants, lab)
+        return measureSession(options, { ...rig, systems }, session, { machines, participants }, lab)
       },
       goesOn,
     )
@@ -263,13 +256,13 @@ export const keystrokes = defineExperiment({
     if (options.growing && !lab.isStopped)
       await lab.sessions(1, async (_, opened) => {
         const alone = { ...options, peers: [] }
-        const { systems, browsers } = await openRig(alone, participants, opened, 1, new RunPeers([], lab))
+        const { systems, browsers } = await openRig(alone, machines, opened, 1, new RunPeers([], lab))
         const both = systems.filter(({ mode, forgets }) => mode.name === options.baseline && !forgets)
         const windows = await participants.open(browsers)
-        grown.push(...(await measureGrowing(both, windows, participants, options.warmup, lab)))
+        grown.push(...(await measureGrowing(both, windows, { machines, participants }, options.warmup, lab)))
         for (const window of windows) await window.close()
       })
-    await participants.end()
+    await machines.end()
     return {
       ...runOf(found),
       ...(until && { until: { matters, outcome } }),
@@ -285,15 +278,14 @@ export const keystrokes = defineExperiment({
         browser: found[0]?.version ?? '',
         server:
           options.server ??
-          (participants.reach
+          (machines.reach
             ? 'a process of its own on this machine, over its network address'
             : describePlace(options.profile)),
-        parameters: { ...parametersOf(options, participants), mergeMs },
+        parameters: { ...parametersOf(options, machines), mergeMs },
       })
       return {
         ...circumstances,
-        // Reports are published: without this machine's name.
-        command: command.replaceAll(/(--(?:host|listen)[ =])\S+/g, '$1HOST'),
+        command: withoutHost(command),
         ...describeNetworks(
           options.profile,
           found.map(({ networkUses }) => networkUses),
@@ -307,10 +299,10 @@ export const keystrokes = defineExperiment({
           found.flatMap(({ uses }) => uses),
         ),
         clock: {
-          method: participants.method,
+          method: machines.method,
           boundMs: Math.max(...found.map(({ boundMs }) => boundMs)),
         },
-        ...(participants.method === 'server exchange' && { windows: participants.windows }),
+        ...(machines.method === 'server exchange' && { windows: participants.windows }),
       }
     }
   },
@@ -376,7 +368,7 @@ async function reread(folder: string): Promise<Run> {
 
 type Options = ReturnType<typeof keystrokes.options>
 
-function planWords(options: Options, { devices }: Participants) {
+function planWords(options: Options, { devices }: Machines) {
   const { modes, editors, peers, sessions, until, keys, windows, seed } = options
   const beside = peers.map((peer) => peerLabel(nameOfPeer(peer))).join(', ')
   const what = [
@@ -388,7 +380,7 @@ function planWords(options: Options, { devices }: Participants) {
   return `${what.filter(Boolean).join(' ')}: ${until ? 'at least ' : ''}${several(sessions, 'session')}, ${several(keys, 'key')} for each mode in a session, ${several(windows, 'window')}${joined}. Seed ${seed}.`
 }
 
-function parametersOf(options: Options, { devices }: Participants): Circumstances['parameters'] {
+function parametersOf(options: Options, { devices }: Machines): Circumstances['parameters'] {
   const { editors, windows, sessions, keys, blocks, warmup, interval, sensor, seed, until, matters } = options
   const { limit, profile, headed, remote } = options
   return {
@@ -419,7 +411,7 @@ const nameWith = (mode: string, variant: string | undefined) =>
 /** Servers and browsers of a session; a server given by `--server` keeps running. */
 async function openRig(
   options: Options,
-  participants: Participants,
+  machines: Machines,
   opened: AsyncDisposableStack,
   session: number,
   peers: RunPeers,
@@ -428,7 +420,7 @@ async function openRig(
   const systems: System[] = []
   for (const [place, editor] of options.editors.entries()) {
     // The same one over each network.
-    const servers = await openServer(options, participants, testbed, editor, place)
+    const servers = await openServer(options, machines, testbed, editor, place)
     for (const [over, server] of servers.entries()) {
       const variant = variantsOf(options)[place + over]
       for (const mode of requireModes(options.modes))
@@ -441,12 +433,7 @@ async function openRig(
   // Server and browser compile the same code over every network.
   const [network] = options.profile
   const warmed = systems.filter(({ name }) => options.profile.length < 2 || variantOf(name) === network)
-  const browsers: Browser[] = []
-  for (const address of [undefined, ...remote]) {
-    const browser = await startBrowser({ headed: options.headed, remote: address })
-    opened.defer(browser.quit)
-    browsers.push(browser)
-  }
+  const browsers = await machines.startBrowsers(opened, { headed: options.headed })
   return { testbed, systems, warmed, browsers, peers }
 }
 
@@ -455,14 +442,14 @@ const ownMergeMs = 0
 
 async function openServer(
   { server, sensor }: Options,
-  participants: Participants,
+  machines: Machines,
   testbed: Testbed,
   editor: EditorName,
   place: number,
 ): Promise<readonly MeasuredServer[]> {
   if (server === undefined) {
     const settings = { 'sensor-source': sensor, share: 'none', editor, 'merge-ms': ownMergeMs }
-    return testbed.startServer(settings, await participants.placeOf(place))
+    return testbed.startServer(settings, await machines.placeOf(place))
   }
   const joined = await joinServer(server)
   if (joined.editor === editor) return [joined]
@@ -518,6 +505,12 @@ const firstWarmupIntervalMs = 20
 /** TCP doubles its timeout each time that the same packet is lost again. */
 const resentWithinMs = 30_000
 
+/** Who takes part. */
+interface Taking {
+  readonly machines: Machines
+  readonly participants: Participants
+}
+
 type Session = Awaited<ReturnType<typeof measureSession>>
 
 /**
@@ -528,7 +521,7 @@ async function measureSession(
   { sessions, keys, blocks, warmup, interval, until, profile }: Options,
   { testbed, systems, warmed, browsers, peers }: Awaited<ReturnType<typeof openRig>>,
   session: number,
-  participants: Participants,
+  { machines, participants }: Taking,
   lab: Lab,
 ) {
   const run = randomUUID().slice(0, 8)
@@ -538,7 +531,7 @@ async function measureSession(
   // Otherwise the first mode would pay for code not yet compiled in server and browser.
   if (warmup > 0) {
     lab.announce(`Session ${session} of ${sessions}: warming up every mode.`)
-    participants.say('Warming up')
+    machines.say('Warming up')
     for (const system of warmed) {
       lab.signal.throwIfAborted()
       await peers.measure(system, session, async () => {
@@ -564,7 +557,7 @@ async function measureSession(
       lab.signal.throwIfAborted()
       const label = `${system.name.padEnd(labelWidth)} block ${block}/${blocks}`
       turn += 1
-      participants.say(`Measuring turn ${turn}${until ? '' : ` of ${turns}`}`)
+      machines.say(`Measuring turn ${turn}${until ? '' : ` of ${turns}`}`)
       const taken = await peers.measure(system, session, async () => {
         const { forgets } = system
         const shown = { text: textBetween(1, firstKey), forgets }
@@ -572,11 +565,11 @@ async function measureSession(
         await testbed.withoutLoss(() => showPages(windows, address, shown))
         await warmUp(windows, warmup, interval)
         const showKey = (typed: number) => lab.step(`${label}  ${barOf(typed, text.length)}`)
-        const { method, isPresent } = participants
+        const { isPresent } = participants
         const turn = await timeTurn(
           windows,
           system,
-          { session, block, firstKey, method },
+          { session, block, firstKey, method: machines.method },
           async () => {
             const marks = await typeKeys(windows, [...text], interval, showKey, lab.signal)
             return stampsOf(windows, marks, profile.length > 0 ? resentWithinMs : undefined)
@@ -629,7 +622,7 @@ async function requireWhole(
 async function measureGrowing(
   systems: readonly System[],
   windows: Awaited<ReturnType<Participants['open']>>,
-  participants: Participants,
+  { machines, participants }: Taking,
   warmupKeys: number,
   lab: Lab,
 ): Promise<readonly GrownDocument[]> {
@@ -644,13 +637,14 @@ async function measureGrowing(
       for (const system of turn % 2 === 0 ? systems.toReversed() : systems) {
         lab.signal.throwIfAborted()
         const { name, editor } = system
-        participants.say(`Measuring a document of ${characters} characters`)
+        machines.say(`Measuring a document of ${characters} characters`)
         const channel = `grow-${run}-${editor}-${characters}-${turn}`
         await showPages(windows, recordingAddress(system, channel), { text: '', forgets: false })
         await fillPages(windows, paragraphs, editor)
         await warmUp(windows, warmupKeys, intervalMs)
-        const { method, isPresent } = participants
-        const place = { session: 1, block: turn, firstKey: (turn - 1) * keysInTurn + 1, method }
+        const { isPresent } = participants
+        const firstKey = (turn - 1) * keysInTurn + 1
+        const place = { session: 1, block: turn, firstKey, method: machines.method }
         const taken = await timeTurn(
           windows,
           system,

@@ -13,6 +13,7 @@ import { payload } from './payload.ts'
 import {
   madeCapacityRun,
   madeConditionsRun,
+  madeMachineRun,
   madePayloadRun,
   madeRun,
   madeWindowsRun,
@@ -135,6 +136,8 @@ checkReports(
   madeWindRun({ ...wind, sites: ['lan'], modes: ['websocket/1.1'] }),
   madeWindRun({ ...wind, lost: 0.5, duplicated: 0.3, reordered: 0.3 }),
   madeWindRun({ ...wind, readings: 1 }),
+  madeMachineRun({ readings: 30, sessions: 2, missed: [2] }),
+  madeMachineRun({ readings: 30, missed: [1] }),
 )
 
 test('hostile names and ids in the samples also stay text', () => {

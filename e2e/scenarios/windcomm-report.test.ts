@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileOf, filesOf } from '../lab/testing.ts'
 import { parsed } from '../report/dom.ts'
-import { madeWindRun, type WindMaking } from './testing.ts'
+import { madeMachineRun, madeWindRun, type WindMaking } from './testing.ts'
 import { windcomm } from './windcomm.ts'
 import { analyse, type WindRun } from './windcomm-summary.ts'
 
@@ -54,6 +54,23 @@ test('the limitations name the simulation, clock, drift, dependence and loss', (
     doubts(madeWindRun({ ...small, lost: 1 })),
     /Drift: too few.*nothing arrived.*Lost: 360 of 360 /s,
   )
+})
+
+test('on real machines there is no model and no point of the paper; each clock is among the doubts', () => {
+  const report = fileOf(windcomm, madeMachineRun({ readings: 30, sessions: 2, missed: [2] }))
+  assert.match(
+    report,
+    /^# Crosswind lab: windcomm on real machines\n\n\*\*Here and at Device 1 long polling took/,
+  )
+  assert.doesNotMatch(report, /imulated network|Does the paper hold|\| Model \||Simulation:/)
+  assert.match(report, /\| Device 1 \| Chrome 156 on Android \| browser \|/)
+  assert.match(report, /Device 1 was hidden in session 2: what it received then is excluded/)
+  assert.match(report, /\| Device 1 \| \+40\.0 \| ± 3\.00 \| ± 0\.04 \|/)
+  assert.match(
+    report,
+    /Clock: .* at most 0\.30 ms here, where WebSocket’s mean is [\d.]+ ms; 3\.00 ms at Device 1, where .* off by at most 0\.04 ms/,
+  )
+  assert.match(report, /Lost: none of 270 deliveries was/)
 })
 
 test('several sessions are listed beside the paper', () => {
