@@ -44,7 +44,7 @@ import {
   predict,
   span,
 } from './windcomm-paper.ts'
-import type { LinkUse, Reading, RunClock, Site, WindSample } from './windcomm-testbed.ts'
+import type { LinkUse, Reading, RunClock, Site, SiteBytes, WindSample } from './windcomm-testbed.ts'
 
 export interface WindRun extends Circumstances {
   /** Pace as run, after scaling. */
@@ -62,6 +62,8 @@ export interface WindRun extends Circumstances {
   readonly samples: readonly WindSample[]
   readonly clock: RunClock
   readonly links: readonly LinkUse[]
+  /** Of the first session; absent in older runs. */
+  readonly bytes?: readonly SiteBytes[]
   /** Up to the last late arrival. */
   readonly serverCpuMs: number
 }

@@ -18,7 +18,8 @@ import { programs } from '../lab/programs.ts'
 import { type Delivery, matchDeliveries } from '../lab/samples.ts'
 import { findFreePorts, makeServerFolder, startServerProcess } from '../lab/server-process.ts'
 import { everywhere } from '../lab/testbed.ts'
-import { type LinkFigures, lateBetween, startLink } from '../network/delay-link.ts'
+import { layersOf, type WireBytes } from '../lab/wire-bytes.ts'
+import { type Link, type LinkFigures, lateBetween, startLink } from '../network/delay-link.ts'
 import { PacketNetwork } from '../network/packet-network.ts'
 import type { PathFigures, WayFigures } from '../network/packet-relay.ts'
 import type { Profile } from '../network/profiles.ts'
@@ -184,6 +185,8 @@ async function openTestbed({ sites, modes, rateHz, polling }: Plan, opened: Asyn
       const packets = (await network?.figures()) ?? []
       return links.map(({ site, mode, figures }) => ({ site, mode, ...figures(packets) }))
     },
+    /** Of the links that carry no packets. */
+    tlsFigures: () => links.flatMap(({ site, mode, tls }) => (tls ? [{ site, mode, ...tls() }] : [])),
   }
 }
 
@@ -194,11 +197,16 @@ async function openPath(
   { profile, seed, port }: Pick<Site, 'profile' | 'seed'> & { readonly port: number },
   network: PacketNetwork | null,
   opened: AsyncDisposableStack,
-): Promise<{ origin: string; figures: (packets: readonly PathFigures[]) => PathUse }> {
+): Promise<{
+  origin: string
+  figures: (packets: readonly PathFigures[]) => PathUse
+  tls: Link['tlsFigures'] | null
+}> {
   if (network && profile.loss) {
     const { number, address } = await network.addPath(profile, seed)
     return {
       origin: `https://${address}:${port}`,
+      tls: null,
       figures(paths) {
         const path = paths.find((one) => one.number === number)
         if (!path) throw new Error(`There is no path ${number}.`)
@@ -212,7 +220,11 @@ async function openPath(
   const target = { targetPort: port, ...(network && { targetHost: network.control }) }
   const link = await startLink({ ...target, profile, random })
   opened.defer(() => link.close())
-  return { origin: `https://localhost:${link.port}`, figures: () => link.figures() }
+  return {
+    origin: `https://localhost:${link.port}`,
+    figures: () => link.figures(),
+    tls: () => link.tlsFigures(),
+  }
 }
 
 type ListeningWindow = Pick<Page, 'site' | 'mode' | 'link' | 'receipts'>
@@ -283,15 +295,22 @@ type ReferenceClient = ReturnType<typeof openReferenceClient>
 function openReferenceClient(testbed: Testbed) {
   /** In the log's order. */
   const readings: Reading[] = []
+  const sizes: { bytes: number; bodyBytes: number }[] = []
   const link = openLink(testbed, {
     channel: 'windcomm-reference',
     mode: requireMode(baseline),
     originFor: (http) => testbed.server.origin[http],
     random: createSeededRandom(1),
-    onReading: ({ id, seq, at, acceptedAt }) => void readings.push({ id, seq, at, acceptedAt }),
+    onReading(reading) {
+      const { id, seq, at, acceptedAt, body } = reading
+      readings.push({ id, seq, at, acceptedAt })
+      sizes.push({ bytes: jsonBytes(reading), bodyBytes: jsonBytes(body) })
+    },
   })
-  return { link, readings }
+  return { link, readings, sizes }
 }
+
+const jsonBytes = (value: object) => Buffer.byteLength(JSON.stringify(value))
 
 interface LinkOpening {
   readonly channel: string
@@ -355,6 +374,7 @@ export async function measureWind(plan: Plan, { signal, progress }: Lab) {
   const first = await warmUp(windows, reference, signal)
   const usedBefore = await testbed.server.figures()
   const linksBefore = await testbed.linkFigures()
+  const tlsBefore = testbed.tlsFigures()
   const timer = setInterval(() => {
     progress.update(`${reference.readings.length - first} of ${plan.readings} readings`)
   }, progressEveryMs)
@@ -373,11 +393,45 @@ export async function measureWind(plan: Plan, { signal, progress }: Lab) {
     ...after,
     lateMs: lateBetween(linksBefore[place] ?? after, after),
   }))
+  const bytes = bytesOf(plan.sites, tlsBefore, testbed.tlsFigures(), reference.sizes.slice(first))
   const usedAfter = await testbed.server.figures()
   const after = await compareClocks('after')
   const received = await Promise.all(windows.map((window) => samplesOf(window, readings)))
   const serverCpuMs = usedAfter.cpuMs - usedBefore.cpuMs
-  return { readings, samples: received.flat(), clock: { before, after }, links, serverCpuMs, browser }
+  const clock = { before, after }
+  return { readings, samples: received.flat(), clock, links, bytes, serverCpuMs, browser }
+}
+
+export interface SiteBytes extends WireBytes {
+  readonly site: string
+}
+
+type LinkTls = ReturnType<Testbed['tlsFigures']>
+
+/**
+ * Of the browsers' windows, or without any of all. A link over which a connection was opened is
+ * left out: its handshake would count.
+ */
+function bytesOf(
+  sites: readonly Site[],
+  before: LinkTls,
+  after: LinkTls,
+  sizes: ReferenceClient['sizes'],
+): readonly SiteBytes[] {
+  const withBrowser = sites.filter(({ windows }) => windows === 'browser')
+  const counted = (withBrowser.length > 0 ? withBrowser : sites).map(({ name }) => name)
+  return after.flatMap(({ site, mode, opened, up, down }, place) => {
+    const start = before[place]
+    if (start?.opened !== opened || !counted.includes(site)) return []
+    return {
+      site,
+      mode,
+      up: null,
+      back: null,
+      down: layersOf(start.down, down, sizes, sizes.length),
+      asked: layersOf(start.up, up, [], sizes.length),
+    }
+  })
 }
 
 async function samplesOf(window: ListeningWindow, readings: readonly Reading[]) {

@@ -170,7 +170,7 @@ type Measured = Awaited<ReturnType<typeof measureWind>>
 /** Readings are numbered on, from session to session. */
 function joinSessions(
   found: readonly Measured[],
-): Pick<WindRun, 'sessions' | 'readings' | 'samples' | 'clock' | 'links' | 'serverCpuMs'> {
+): Pick<WindRun, 'sessions' | 'readings' | 'samples' | 'clock' | 'links' | 'bytes' | 'serverCpuMs'> {
   const worst = (when: 'before' | 'after') =>
     [
       ...Map.groupBy(
@@ -192,6 +192,7 @@ function joinSessions(
     links: found.flatMap(({ links }, place) =>
       links.map((link) => ({ ...link, ...(found.length > 1 && { session: place + 1 }) })),
     ),
+    bytes: found[0]?.bytes ?? [],
     serverCpuMs: found.reduce((sum, { serverCpuMs }) => sum + serverCpuMs, 0),
   }
 }
