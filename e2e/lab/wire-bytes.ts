@@ -7,7 +7,7 @@ import { type RecordingWindow, readStates, restClocks, showPages, type stampsOf 
 import { type Link, startLink } from '../network/delay-link.ts'
 import { profiles } from '../network/profiles.ts'
 import type { TlsFigures } from '../network/tls-records.ts'
-import { type Naming, type Section, table } from '../report/section.ts'
+import { type Naming, type Section, table, text } from '../report/section.ts'
 import { labelOf } from './mode-names.ts'
 import { median, rounded } from './statistics.ts'
 import type { System } from './testbed.ts'
@@ -41,14 +41,14 @@ export interface WireBytes {
 }
 
 const tables = [
-  { way: 'up', caption: 'What the window that sends sends' },
-  { way: 'down', caption: 'What each other window receives' },
-  { way: 'back', caption: 'What the window that sends receives: the answer, and its own message' },
-  { way: 'asked', caption: 'What each other window sends: polls, and acknowledgements of HTTP/2' },
+  { way: 'up', caption: 'From the window that sends' },
+  { way: 'down', caption: 'To each window that only receives' },
+  { way: 'back', caption: 'To the window that sends: the answer, and its own message' },
+  { way: 'asked', caption: 'From each window that only receives: polls, and acknowledgements of HTTP/2' },
 ] as const
 
 /** `what`: such as `keys, 50 ms apart`. */
-export const countedWords = (what: string) =>
+export const countedWords = (what: string, messages = usualMessages) =>
   `Counted at the end of the first session, in turns whose times are in no figure, by a relay that reads the headers of the TLS records: ${messages} ${what}. A message was alone on the wire, and the figures are medians over them, so that heartbeats do not count; where windows poll they are medians over ${pollRounds} turns of ${messages}, with all polls from the first message to the last. Handshakes and the loading of pages do not count.`
 
 /**
@@ -71,7 +71,9 @@ export function wireSections<Row extends WireBytes>(
       return [[...naming.map(([, cell]) => cell(row)), payload, envelope, framing, tls, total, records]]
     })
     if (cells.length === 0) return []
-    return [table(`${caption}, in bytes per message`, [...naming.map(([name]) => name), ...columns], cells)]
+    return [
+      table(`${caption}, in bytes per message`, [...naming.map(([name]) => text(name)), ...columns], cells),
+    ]
   })
   return [
     {
@@ -79,7 +81,7 @@ export function wireSections<Row extends WireBytes>(
       tables: shown,
       paragraphs: [
         words,
-        'The payload is the message’s body as JSON, and the envelope is the rest of that JSON: id, channel, sender, times and number. Frames and headers are everything else that TLS encrypts: request and status lines, headers (compressed in HTTP/2), the frames of HTTP/2 and WebSocket, the field names of SSE, and what a transport wraps around a message. TLS adds 22 bytes to each record, by the cipher suites negotiated here: a header of 5, the content type and a tag of 16 (RFC 8446, 5.2). A mode that is not in a table sent nothing there. TCP and IP headers are not counted.',
+        'The payload is the message’s body as JSON, and the envelope is the rest of that JSON: id, channel, sender, times and number. Frames and headers are everything else that TLS encrypts: request and status lines, headers (compressed in HTTP/2), the frames of HTTP/2 and WebSocket, the field names of SSE, and what a transport wraps around a message. TLS adds 22 bytes to each record, by the cipher suites negotiated here: a header of 5, the content type and a tag of 16 (RFC 8446, 5.2). Windows of one browser share a connection over HTTP/2, and then its records. A mode that is not in a table sent nothing there. TCP and IP headers are not counted.',
       ],
     },
   ]
@@ -88,27 +90,31 @@ export function wireSections<Row extends WireBytes>(
 export interface Counting {
   /** Of the page, at the system's own origin. */
   readonly address: string
-  /** Sends from the first window, and resolves when all have received. */
-  readonly send: (messages: number) => ReturnType<typeof stampsOf>
+  /** Each is counted by itself. They send from the first window, and resolve when all have received. */
+  readonly sends: readonly Send[]
+  /** Counted for each; default: `usualMessages`. */
+  readonly messages?: number
 }
 
-const messages = 20
+type Send = (messages: number) => ReturnType<typeof stampsOf>
+
+const usualMessages = 20
 
 const warmupMessages = 5
 /** Without push, what a poll costs is shared by the messages that it brings: a round has all of them. */
 const pollRounds = 3
 
 /**
- * By system, in order. One that cannot be counted is left out, and the run says why: its times are
- * not affected.
+ * By system and send, in order. A system that cannot be counted is left out, and the run says why:
+ * its times are not affected.
  */
 export async function countModes<One extends Counted>(
   windows: readonly RecordingWindow[],
   systems: readonly One[],
   countingOf: (system: One) => Counting,
   { say, signal }: { readonly say: (sentence: string) => void; readonly signal: AbortSignal },
-): Promise<readonly WireBytes[]> {
-  const counted: WireBytes[] = []
+): Promise<readonly (readonly WireBytes[])[]> {
+  const counted: WireBytes[][] = []
   for (const system of systems) {
     signal.throwIfAborted()
     try {
@@ -133,8 +139,8 @@ type Counted = Pick<System, 'name' | 'mode' | 'forgets'>
 async function countWireBytes(
   windows: readonly RecordingWindow[],
   { name, mode, forgets }: Counted,
-  { address, send }: Counting,
-): Promise<WireBytes> {
+  { address, sends, messages = usualMessages }: Counting,
+): Promise<WireBytes[]> {
   const others = windows.length - 1
   if (others < 1) throw new Error('Bytes are counted with at least two windows.')
   await using opened = new AsyncDisposableStack()
@@ -146,7 +152,7 @@ async function countWireBytes(
     if (used !== null && used !== mode.name) throw new Error(`${name}: a window uses ${used}.`)
   await restClocks(windows)
 
-  async function sendRound(size: number) {
+  async function sendRound(send: Send, size: number) {
     const before = [near.link.tlsFigures(), far.link.tlsFigures()] as const
     const { sent, received } = await send(size)
     await silence([near.link, far.link])
@@ -167,20 +173,32 @@ async function countWireBytes(
     }
   }
 
-  await sendRound(warmupMessages)
-  const sizes = mode.isPush
-    ? Array.from({ length: messages }, () => 1)
-    : Array.from({ length: pollRounds }, () => messages)
-  const rounds: Awaited<ReturnType<typeof sendRound>>[] = []
-  for (const size of sizes) rounds.push(await sendRound(size))
-  // A connection that opened in between would add its handshake.
-  const settled = rounds.filter((round) => round.opened === 0)
-  if (settled.length < rounds.length / 2)
-    throw new Error(
-      `${name}: connections opened during ${rounds.length - settled.length} of ${rounds.length} rounds.`,
-    )
-  const middle = (way: 'up' | 'down' | 'back' | 'asked') => medianLayers(settled.map((round) => round[way]))
-  return { mode: name, up: middle('up'), down: middle('down'), back: middle('back'), asked: middle('asked') }
+  async function count(send: Send): Promise<WireBytes> {
+    await sendRound(send, Math.min(warmupMessages, messages))
+    const sizes = mode.isPush
+      ? Array.from({ length: messages }, () => 1)
+      : Array.from({ length: pollRounds }, () => messages)
+    const rounds: Awaited<ReturnType<typeof sendRound>>[] = []
+    for (const size of sizes) rounds.push(await sendRound(send, size))
+    // A connection that opened in between would add its handshake.
+    const settled = rounds.filter((round) => round.opened === 0)
+    if (settled.length < rounds.length / 2)
+      throw new Error(
+        `${name}: connections opened during ${rounds.length - settled.length} of ${rounds.length} rounds.`,
+      )
+    const middle = (way: 'up' | 'down' | 'back' | 'asked') => medianLayers(settled.map((round) => round[way]))
+    return {
+      mode: name,
+      up: middle('up'),
+      down: middle('down'),
+      back: middle('back'),
+      asked: middle('asked'),
+    }
+  }
+
+  const counted: WireBytes[] = []
+  for (const send of sends) counted.push(await count(send))
+  return counted
 }
 
 /** The page's address through a relay to its server. */
@@ -227,12 +245,12 @@ export function layersOf(
   const payload = messages.length === 0 ? 0 : mean(messages.map(({ bodyBytes }) => bodyBytes))
   const json = messages.length === 0 ? 0 : mean(messages.map(({ bytes }) => bytes))
   return {
-    payload,
-    envelope: json - payload,
-    framing: total - tls - json,
-    tls,
-    total,
-    records: (after.records - before.records) / shares,
+    payload: rounded(payload),
+    envelope: rounded(json - payload),
+    framing: rounded(total - tls - json),
+    tls: rounded(tls),
+    total: rounded(total),
+    records: rounded((after.records - before.records) / shares),
   }
 }
 

@@ -600,14 +600,14 @@ async function measureSession(
   }
   const counting = (system: System) => ({
     address: recordingAddress(system, channelOf('bytes', system)),
-    send: async (messages: number) =>
-      stampsOf(windows, await typeKeys(windows, [...textBetween(1, messages + 1)], interval)),
+    sends: [
+      async (messages: number) =>
+        stampsOf(windows, await typeKeys(windows, [...textBetween(1, messages + 1)], interval)),
+    ],
   })
   const isCounted = (system: System) => !peers.hasEnded(system) && !system.peer?.isSpoiled
-  const bytes =
-    session === 1 && countsBytes(options)
-      ? await countModes(windows, systems.filter(isCounted), counting, lab)
-      : []
+  const counted = session === 1 && countsBytes(options) ? systems.filter(isCounted) : []
+  const bytes = (await countModes(windows, counted, counting, lab)).flat()
   // A browser has few HTTP/1.1 connections to a server.
   for (const window of windows) await window.close()
   const version = browsers.map((browser) => browser.version).join(', ')

@@ -6,7 +6,7 @@ import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
 import { startBrowser } from '../browser/browser.ts'
 import { openWindows, sendProbes, showPages } from '../browser/typing.ts'
 import type { Plan } from '../lab/estimate.ts'
-import { defineExperiment } from '../lab/experiment.ts'
+import { defineExperiment, type Lab } from '../lab/experiment.ts'
 import { flag, headed, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
 import {
   labelOf,
@@ -43,6 +43,7 @@ import {
   totals,
   transmissionMs,
 } from '../lab/samples.ts'
+import type { MeasuredServer } from '../lab/server-process.ts'
 import { median, sessionRatio, significant } from '../lab/statistics.ts'
 import {
   describeNetworks,
@@ -55,6 +56,7 @@ import {
   timeTurn,
   type Use,
 } from '../lab/testbed.ts'
+import { countedWords, countModes, type WireBytes, wireSections } from '../lab/wire-bytes.ts'
 import { lines } from '../report/line-charts.ts'
 import { csv, csvTime } from '../report/render.ts'
 import {
@@ -77,6 +79,11 @@ interface PayloadSample extends Sample {
   readonly bytes: number
 }
 
+interface SizeBytes extends WireBytes {
+  /** Size of the text in the message. */
+  readonly bytes: number
+}
+
 export interface Run extends Circumstances {
   readonly modes: readonly string[]
   readonly baseline: string
@@ -84,6 +91,8 @@ export interface Run extends Circumstances {
   readonly samples: readonly PayloadSample[]
   readonly serverUse: Readonly<Record<string, Use>>
   readonly waitMs: number
+  /** Absent if they were not counted. */
+  readonly wire?: readonly SizeBytes[]
   readonly clock: RunClock
   readonly network?: Network
 }
@@ -171,7 +180,9 @@ export const payload = defineExperiment({
           )
         }
       }
-      return { turns, networkUses: await testbed.networkUses(), version: browser.version }
+      const wire =
+        session === 1 && countsBytes(options) ? await countSizes(windows, server, options, lab) : []
+      return { turns, wire, networkUses: await testbed.networkUses(), version: browser.version }
     })
     const turns = measured.flatMap((session) => session.turns)
     const { windows, seed, headed } = options
@@ -196,6 +207,7 @@ export const payload = defineExperiment({
       baseline: options.baseline,
       sizes,
       waitMs: wait * 1000,
+      ...(countsBytes(options) && { wire: measured[0]?.wire ?? [] }),
       samples: turns.flatMap(({ samples }) => samples),
       serverUse: spentByMode(
         modes,
@@ -221,6 +233,9 @@ export const payload = defineExperiment({
         paragraphs: [`Lost: not received within ${summary.waitMs / 1000} s.`],
       }),
       everySessionSection(atAllWindows(summary.sizes, summary.echoes), naming, summary.sessions),
+      ...wireSections(summary.wire, countedWords('messages of each size', countedMessages), [
+        ['Size of the text', ({ bytes }) => sizeOf(bytes)],
+      ]),
       costSection(summary),
       doubtsSection(summary),
     ],
@@ -266,12 +281,38 @@ async function reread(folder: string): Promise<Run> {
   const summary = await readSummary<Known>(folder, 'payload')
   const path = join(folder, 'samples.csv.gz')
   return {
-    ...withoutNulls(summary, [...circumstances, 'baseline', 'clock', 'waitMs', 'network']),
+    ...withoutNulls(summary, [...circumstances, 'baseline', 'clock', 'waitMs', 'network', 'wire']),
     modes: summary.modes.map(({ mode }) => mode),
     sizes: String(summary.parameters.sizes).split(', ').map(Number),
     samples: rowsIn(path, await readText(path), sampleRow),
     serverUse: serverUseOf(summary.modes),
   }
+}
+
+/** Over no simulated network. */
+const countsBytes = ({ profile, windows }: Options) => profile.length === 0 && windows > 1
+
+const countedMessages = 5
+
+async function countSizes(
+  windows: Awaited<ReturnType<typeof openWindows>>,
+  server: MeasuredServer,
+  { modes, sizes, interval, wait }: Options,
+  lab: Lab,
+): Promise<readonly SizeBytes[]> {
+  const systems = requireModes(modes).map((mode) => ({ name: mode.name, mode, server, forgets: false }))
+  const limits = { intervalMs: interval, receivedWithinMs: wait * 1000 }
+  const counted = await countModes(
+    windows,
+    systems,
+    (system) => ({
+      address: `${recordingAddress(system, 'payload')}&probes`,
+      sends: sizes.map((bytes) => (times) => sendProbes(windows, { bytes, times, ...limits }, lab.signal)),
+      messages: countedMessages,
+    }),
+    lab,
+  )
+  return counted.flatMap((rows) => rows.map((row, place) => ({ ...row, bytes: sizes[place] ?? 0 })))
 }
 
 const startMs = 5000
@@ -280,8 +321,13 @@ const pageMs = 1500
 const messageMs = 60
 
 /** On two idle cores. */
-function sessionMs({ modes, sizes, messages, warmup, interval }: Options): number {
-  return startMs + modes.length * (pageMs + sizes.length * (messages + warmup) * (interval + messageMs))
+function sessionMs(options: Options): number {
+  const { modes, sizes, sessions, messages, warmup, interval } = options
+  const countedMs = sizes.length * 2 * countedMessages * (2 * interval + messageMs)
+  const bytesMs = countsBytes(options) ? (modes.length * (pageMs + countedMs)) / sessions : 0
+  return (
+    bytesMs + startMs + modes.length * (pageMs + sizes.length * (messages + warmup) * (interval + messageMs))
+  )
 }
 
 type Options = ReturnType<typeof payload.options>
