@@ -48,8 +48,8 @@ const tables = [
 ] as const
 
 /** `what`: such as `keys, 50 ms apart`. */
-export const countedWords = (what: string, messages = usualMessages) =>
-  `Counted at the end of the first session, in turns whose times are in no figure, by a relay that reads the headers of the TLS records: ${messages} ${what}. A message was alone on the wire, and the figures are medians over them, so that heartbeats do not count; where windows poll they are medians over ${pollRounds} turns of ${messages}, with all polls from the first message to the last. Handshakes and the loading of pages do not count.`
+export const countedWords = (what: string, { pushed, polled } = usualNumbers) =>
+  `Counted at the end of the first session, in turns whose times are in no figure, by a relay that reads the headers of the TLS records: ${what}. The figures are medians over ${pushed} messages, each alone on the wire, so that heartbeats do not count; where windows poll, over ${pollRounds} times ${polled} messages, with all polls from the first to the last. Handshakes and the loading of pages do not count.`
 
 /**
  * Empty without figures, as in older reports. `words`: how they were counted. `more`: names a row,
@@ -92,15 +92,16 @@ export interface Counting {
   readonly address: string
   /** Each is counted by itself. They send from the first window, and resolve when all have received. */
   readonly sends: readonly Send[]
-  /** Counted for each; default: `usualMessages`. */
-  readonly messages?: number
+  /** Default: `usualNumbers`. */
+  readonly numbers?: typeof usualNumbers
 }
 
 type Send = (messages: number) => ReturnType<typeof stampsOf>
 
-const usualMessages = 20
+/** Messages that are counted for each send: one by one, or without push those of a round. */
+const usualNumbers: { readonly pushed: number; readonly polled: number } = { pushed: 10, polled: 20 }
 
-const warmupMessages = 5
+const warmupMessages = 3
 /** Without push, what a poll costs is shared by the messages that it brings: a round has all of them. */
 const pollRounds = 3
 
@@ -139,7 +140,7 @@ type Counted = Pick<System, 'name' | 'mode' | 'forgets'>
 async function countWireBytes(
   windows: readonly RecordingWindow[],
   { name, mode, forgets }: Counted,
-  { address, sends, messages = usualMessages }: Counting,
+  { address, sends, numbers: { pushed, polled } = usualNumbers }: Counting,
 ): Promise<WireBytes[]> {
   const others = windows.length - 1
   if (others < 1) throw new Error('Bytes are counted with at least two windows.')
@@ -174,10 +175,10 @@ async function countWireBytes(
   }
 
   async function count(send: Send): Promise<WireBytes> {
-    await sendRound(send, Math.min(warmupMessages, messages))
+    await sendRound(send, warmupMessages)
     const sizes = mode.isPush
-      ? Array.from({ length: messages }, () => 1)
-      : Array.from({ length: pollRounds }, () => messages)
+      ? Array.from({ length: pushed }, () => 1)
+      : Array.from({ length: pollRounds }, () => polled)
     const rounds: Awaited<ReturnType<typeof sendRound>>[] = []
     for (const size of sizes) rounds.push(await sendRound(send, size))
     // A connection that opened in between would add its handshake.

@@ -233,7 +233,7 @@ export const payload = defineExperiment({
         paragraphs: [`Lost: not received within ${summary.waitMs / 1000} s.`],
       }),
       everySessionSection(atAllWindows(summary.sizes, summary.echoes), naming, summary.sessions),
-      ...wireSections(summary.wire, countedWords('messages of each size', countedMessages), [
+      ...wireSections(summary.wire, countedWords('messages of each size', counted), [
         ['Size of the text', ({ bytes }) => sizeOf(bytes)],
       ]),
       costSection(summary),
@@ -292,7 +292,7 @@ async function reread(folder: string): Promise<Run> {
 /** Over no simulated network. */
 const countsBytes = ({ profile, windows }: Options) => profile.length === 0 && windows > 1
 
-const countedMessages = 5
+const counted = { pushed: 5, polled: 5 }
 
 async function countSizes(
   windows: Awaited<ReturnType<typeof openWindows>>,
@@ -302,17 +302,17 @@ async function countSizes(
 ): Promise<readonly SizeBytes[]> {
   const systems = requireModes(modes).map((mode) => ({ name: mode.name, mode, server, forgets: false }))
   const limits = { intervalMs: interval, receivedWithinMs: wait * 1000 }
-  const counted = await countModes(
+  const found = await countModes(
     windows,
     systems,
     (system) => ({
       address: `${recordingAddress(system, 'payload')}&probes`,
       sends: sizes.map((bytes) => (times) => sendProbes(windows, { bytes, times, ...limits }, lab.signal)),
-      messages: countedMessages,
+      numbers: counted,
     }),
     lab,
   )
-  return counted.flatMap((rows) => rows.map((row, place) => ({ ...row, bytes: sizes[place] ?? 0 })))
+  return found.flatMap((rows) => rows.map((row, place) => ({ ...row, bytes: sizes[place] ?? 0 })))
 }
 
 const startMs = 5000
@@ -323,7 +323,7 @@ const messageMs = 60
 /** On two idle cores. */
 function sessionMs(options: Options): number {
   const { modes, sizes, sessions, messages, warmup, interval } = options
-  const countedMs = sizes.length * 2 * countedMessages * (2 * interval + messageMs)
+  const countedMs = sizes.length * 2 * counted.pushed * (2 * interval + messageMs)
   const bytesMs = countsBytes(options) ? (modes.length * (pageMs + countedMs)) / sessions : 0
   return (
     bytesMs + startMs + modes.length * (pageMs + sizes.length * (messages + warmup) * (interval + messageMs))
