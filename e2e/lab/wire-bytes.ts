@@ -12,7 +12,7 @@ import { labelOf } from './mode-names.ts'
 import { median, rounded } from './statistics.ts'
 import type { System } from './testbed.ts'
 
-/** Bytes per message, which add up to `total`. */
+/** Bytes per message, which add up to `total`; their medians do within a byte or two. */
 export interface Layers {
   /** The message's `body` as JSON: what the application gave. */
   readonly payload: number
@@ -122,7 +122,7 @@ export async function countModes<One extends Counted>(
       counted.push(await countWireBytes(windows, system, countingOf(system)))
     } catch (error) {
       signal.throwIfAborted()
-      say(`No bytes were counted. ${error instanceof Error ? error.message : error}`)
+      say(`Bytes were not counted. ${error instanceof Error ? error.message : error}`)
     }
   }
   return counted
@@ -135,7 +135,8 @@ type Counted = Pick<System, 'name' | 'mode' | 'forgets'>
  * through one relay to it and another to the rest, so that neither shares a connection with the
  * other. Handshakes and the loading of pages have passed before. The figures are medians over the
  * messages, each alone on the wire, in which a heartbeat does not show; without push over three
- * rounds of them. Rejects if a message is lost, a window uses another mode, or TLS is not 1.3.
+ * rounds of them. Rejects if a message is lost, a window uses another mode, TLS is not 1.3, or fewer
+ * bytes pass than the messages have.
  */
 async function countWireBytes(
   windows: readonly RecordingWindow[],
@@ -188,13 +189,17 @@ async function countWireBytes(
         `${name}: connections opened during ${rounds.length - settled.length} of ${rounds.length} rounds.`,
       )
     const middle = (way: 'up' | 'down' | 'back' | 'asked') => medianLayers(settled.map((round) => round[way]))
-    return {
-      mode: name,
+    const layers = {
       up: middle('up'),
       down: middle('down'),
       back: middle('back'),
       asked: middle('asked'),
     }
+    if (layers.up.framing < 0 || layers.down.framing < 0)
+      throw new Error(
+        `${name}: fewer bytes passed than its messages have; they are compressed, or do not go to the page’s server.`,
+      )
+    return { mode: name, ...layers }
   }
 
   const counted: WireBytes[] = []
