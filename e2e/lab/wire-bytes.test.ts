@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { countedWords, layersOf, type WireBytes, wireSections } from './wire-bytes.ts'
+import { Lab } from './experiment.ts'
+import { requireMode } from './mode-names.ts'
+import { countedWords, countModes, layersOf, type WireBytes, wireSections } from './wire-bytes.ts'
 
 const none = { records: 0, bytes: 0, overheadBytes: 0 }
 
@@ -58,4 +60,12 @@ test('a direction of which nothing is known has no table, and a report without f
   )
   assert.deepEqual(wireSections(undefined, ''), [])
   assert.deepEqual(wireSections([], ''), [])
+})
+
+test('a system that cannot be counted is left out, and the run says why', async (t) => {
+  const lab = new Lab('', new AbortController().signal, null, {})
+  const say = t.mock.method(lab.progress, 'say', () => undefined)
+  const system = { name: 'sse/2', mode: requireMode('sse/2'), forgets: false }
+  assert.deepEqual(await countModes([], [system], () => ({ address: '', sends: [] }), lab), [])
+  assert.match(String(say.mock.calls[0]?.arguments[0]), /^Bytes were not counted\. .*two windows\.$/)
 })

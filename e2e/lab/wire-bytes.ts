@@ -8,6 +8,7 @@ import { type Link, startLink } from '../network/delay-link.ts'
 import { profiles } from '../network/profiles.ts'
 import type { TlsFigures } from '../network/tls-records.ts'
 import { type Naming, type Section, table, text } from '../report/section.ts'
+import type { Lab } from './experiment.ts'
 import { labelOf } from './mode-names.ts'
 import { median, rounded } from './statistics.ts'
 import type { System } from './testbed.ts'
@@ -113,16 +114,16 @@ export async function countModes<One extends Counted>(
   windows: readonly RecordingWindow[],
   systems: readonly One[],
   countingOf: (system: One) => Counting,
-  { say, signal }: { readonly say: (sentence: string) => void; readonly signal: AbortSignal },
+  lab: Pick<Lab, 'say' | 'signal'>,
 ): Promise<readonly (readonly WireBytes[])[]> {
   const counted: WireBytes[][] = []
   for (const system of systems) {
-    signal.throwIfAborted()
+    lab.signal.throwIfAborted()
     try {
       counted.push(await countWireBytes(windows, system, countingOf(system)))
     } catch (error) {
-      signal.throwIfAborted()
-      say(`Bytes were not counted. ${error instanceof Error ? error.message : error}`)
+      lab.signal.throwIfAborted()
+      lab.say(`Bytes were not counted. ${error instanceof Error ? error.message : error}`)
     }
   }
   return counted
