@@ -63,7 +63,13 @@ type Order = (
 
 const finite = z.number()
 const name = z.string().max(200)
-const sentStamp = z.object({ id: name, sentAt: finite, inputAt: finite.nullable(), bytes: finite })
+const sentStamp = z.object({
+  id: name,
+  sentAt: finite,
+  inputAt: finite.nullable(),
+  bytes: finite,
+  bodyBytes: finite,
+})
 const receivedStamp = z.object({
   id: name,
   kind: name,
@@ -73,6 +79,7 @@ const receivedStamp = z.object({
   appliedAt: finite.nullable(),
   paintedAt: finite.nullable(),
   bytes: finite,
+  bodyBytes: finite,
 })
 const stamps: z.ZodType<{ sent: SentStamp[]; received: ReceivedStamp[] }> = z.object({
   sent: z.array(sentStamp).max(50_000),

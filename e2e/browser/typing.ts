@@ -40,14 +40,16 @@ export async function openWindows(browsers: readonly Browser[], count: number): 
   return windows
 }
 
+/** `addresses`: the same for all, or one for each. */
 export async function showPages(
   windows: readonly RecordingWindow[],
-  address: string,
+  addresses: string | readonly string[],
   { text, forgets }: { readonly text: string; readonly forgets: boolean },
 ): Promise<void> {
-  const where = `A window at ${address}`
-  for (const window of windows) await window.open(address)
-  for (const window of windows) {
+  const addressOf = (place: number) => (typeof addresses === 'string' ? addresses : (addresses[place] ?? ''))
+  for (const [place, window] of windows.entries()) await window.open(addressOf(place))
+  for (const [place, window] of windows.entries()) {
+    const where = `A window at ${addressOf(place)}`
     const opens = async () => {
       if (await window.run(isLinked)) return true
       const why = forgets ? await window.run(readFailure) : null
@@ -110,10 +112,15 @@ export async function openPatiently(
 }
 
 /** States of windows whose pages have loaded. */
-export async function readStates(windows: readonly BrowserWindow[]): Promise<WindowState[]> {
+export async function readStates(windows: readonly RecordingWindow[]): Promise<WindowState[]> {
   const states: WindowState[] = []
   for (const window of windows) states.push(await window.run(readState))
   return states
+}
+
+/** Pages that are not Crosswind's have no exchanges of clocks. */
+export async function restClocks(windows: readonly RecordingWindow[]): Promise<void> {
+  for (const window of windows) await window.run(restClock)
 }
 
 async function untilOrMissed(
@@ -407,6 +414,11 @@ export function readLink(): { readonly state?: string | undefined; readonly mode
   if (typeof view !== 'function') return {}
   const { state, mode } = view().link
   return { state, mode }
+}
+
+function restClock(): void {
+  const { restClock: rest }: Partial<LabDoor> = (globalThis as Page).crosswind ?? {}
+  rest?.()
 }
 
 function countStamps() {

@@ -10,9 +10,15 @@ import { defineExperiment, type Experiment, type Summary } from './experiment.ts
 import { circumstances, readSummary, readText, withoutNulls } from './reread.ts'
 import type { Circumstances, Network } from './run-environment.ts'
 import { analyseStudy, type Design, type Found, type Level, type Measured, type Row } from './study.ts'
+import { type WireBytes, wireSections } from './wire-bytes.ts'
+
+/** With levels of the factors besides the mode. */
+export type StudyBytes = WireBytes & { readonly [factor: string]: unknown }
 
 /** A finished run. */
 export interface StudyRun extends Circumstances, Measured {
+  /** Absent if they were not counted. */
+  readonly wire?: readonly StudyBytes[]
   readonly network?: Network
   readonly networks?: readonly Network[]
 }
@@ -25,6 +31,8 @@ interface Study<Shape extends z.ZodRawShape, Options>
     'name' | 'about' | 'notes' | 'flags' | 'quick' | 'isBench' | 'options' | 'plan' | 'networks'
   > {
   readonly design: Design
+  /** How the bytes on the wire were counted, if they were. */
+  readonly wireWords?: string
   /** This run's clocks, versions and numbers, for the report's last section. */
   readonly method?: (summary: StudySummary) => readonly string[]
   /** Sections that no study has in common, after the first. */
@@ -36,6 +44,7 @@ const samplesFile = 'samples.csv.gz'
 
 export function defineStudy<Shape extends z.ZodRawShape, Options>({
   design,
+  wireWords = '',
   method = () => [],
   sections = () => [],
   ...scenario
@@ -60,7 +69,12 @@ export function defineStudy<Shape extends z.ZodRawShape, Options>({
       const [first, ...others] = studySections(design, summary, run.samples)
       return {
         title: design.question,
-        sections: [...(first ? [first] : []), ...sections(summary), ...others],
+        sections: [
+          ...(first ? [first] : []),
+          ...sections(summary),
+          ...others,
+          ...wireSections(run.wire, wireWords, wireNaming(design)),
+        ],
         tables: [briefTable(design, summary)],
         method: [...methodWords(summary), ...method(summary)],
         data: { [samplesFile]: samplesCsv(run.samples) },
@@ -70,6 +84,11 @@ export function defineStudy<Shape extends z.ZodRawShape, Options>({
     reread: (folder) => rereadStudy(folder, scenario.name),
   })
 }
+
+const wireNaming = ({ factors: [, ...others] }: Design) =>
+  others.map(
+    ({ name, title, label = String }) => [title, (row: StudyBytes) => label(row[name] as Level)] as const,
+  )
 
 function methodWords({ sessions, boundMs }: StudySummary): readonly string[] {
   const clock =
@@ -86,11 +105,11 @@ function samplesCsv(samples: readonly Row[]): string {
 }
 
 async function rereadStudy(folder: string, name: string): Promise<StudyRun> {
-  type Known = Omit<StudySummary, 'network' | 'networks'> & Pick<StudyRun, 'network' | 'networks'>
+  type Known = Omit<StudySummary, 'network' | 'networks'> & Pick<StudyRun, 'network' | 'networks' | 'wire'>
   const summary = await readSummary<Known>(folder, name)
   const samples = readRows(await readText(join(folder, samplesFile)))
   return {
-    ...withoutNulls(summary, [...circumstances, 'network', 'networks']),
+    ...withoutNulls(summary, [...circumstances, 'network', 'networks', 'wire']),
     levels: summary.levels,
     baseline: summary.baseline,
     samples,

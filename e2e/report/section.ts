@@ -219,7 +219,7 @@ export function runAgainSection(
 }
 
 /** Title and cell of the columns that name a row. */
-type Naming<Row> = readonly (readonly [title: string, cell: (row: Row) => string])[]
+export type Naming<Row> = readonly (readonly [title: string, cell: (row: Row) => string])[]
 
 /** One sentence about all samples if nothing went wrong, else a row for each faulty group. */
 export function lostSection<Row extends Counts>(

@@ -50,6 +50,7 @@ import {
   timeTurn,
   type Use,
 } from '../lab/testbed.ts'
+import { countModes } from '../lab/wire-bytes.ts'
 import { readProfile } from '../network/profiles.ts'
 import {
   bareModes,
@@ -291,6 +292,9 @@ export const keystrokes = defineExperiment({
           found.map(({ networkUses }) => networkUses),
         ),
         ...(options.peers.length > 0 && { peers: peers.facts, endedPeers: peers.ended }),
+        ...(countsBytes(options) && {
+          bytes: names.flatMap((name) => found[0]?.bytes.filter(({ mode }) => mode === name) ?? []),
+        }),
         modes: names,
         baseline,
         samples,
@@ -359,7 +363,7 @@ async function reread(folder: string): Promise<Run> {
   const path = join(folder, 'samples.csv.gz')
   return {
     ...withoutNulls(summary, [...circumstances, 'baseline', 'clock', 'until', 'quick', 'network']),
-    ...withoutNulls(summary, ['networks', 'peers', 'endedPeers', 'windows']),
+    ...withoutNulls(summary, ['networks', 'peers', 'endedPeers', 'windows', 'bytes']),
     modes: summary.modes.map(({ mode }) => mode),
     samples: rowsIn(path, await readText(path), sampleRow),
     serverUse: serverUseOf(summary.modes),
@@ -478,6 +482,9 @@ const systemsOf = ({ modes, editors, peers, profile }: Options) =>
   Math.max(1, profile.length) * editors.length * modes.length +
   peers.reduce((sum, { name }) => sum + (isBare(name) ? imitatedModes(bareModes, modes).length : 1), 0)
 
+/** Of a system's bytes, besides its pages. */
+const countingMs = 5000
+
 const rigMs = ({ editors, peers, remote }: Options) =>
   (editors.length + peers.length) * startMs + (1 + remote.length) * browserMs
 
@@ -485,7 +492,8 @@ function sessionMs(options: Options): number {
   const { keys, blocks, warmup, interval, profile } = options
   const firstMs = warmup === 0 ? 0 : pagesMs(options) + 2 * firstWarmupKeys * firstWarmupIntervalMs
   const turnsMs = blocks * (pagesMs(options) + 2 * warmup * interval) + keys * interval
-  return rigMs(options) + systemsOf(options) * (firstMs / Math.max(1, profile.length) + turnsMs)
+  const bytesMs = countsBytes(options) ? (pagesMs(options) + countingMs) / options.sessions : 0
+  return rigMs(options) + systemsOf(options) * (firstMs / Math.max(1, profile.length) + turnsMs + bytesMs)
 }
 
 const wholeMs = (options: Options) => options.sessions * sessionMs(options) + growingMs(options)
@@ -518,12 +526,13 @@ type Session = Awaited<ReturnType<typeof measureSession>>
  * message per key; if it is a peer's, that peer ends instead, without samples of this session.
  */
 async function measureSession(
-  { sessions, keys, blocks, warmup, interval, until, profile }: Options,
+  options: Options,
   { testbed, systems, warmed, browsers, peers }: Awaited<ReturnType<typeof openRig>>,
   session: number,
   { machines, participants }: Taking,
   lab: Lab,
 ) {
+  const { sessions, keys, blocks, warmup, interval, until, profile } = options
   const run = randomUUID().slice(0, 8)
   const windows = await participants.open(browsers)
   const channelOf = (what: string, { name }: System) =>
@@ -591,6 +600,16 @@ async function measureSession(
       )
     }
   }
+  const counting = (system: System) => ({
+    address: recordingAddress(system, channelOf('bytes', system)),
+    sends: [
+      async (messages: number) =>
+        stampsOf(windows, await typeKeys(windows, [...textBetween(1, messages + 1)], interval)),
+    ],
+  })
+  const isCounted = (system: System) => !peers.hasEnded(system) && !system.peer?.isSpoiled
+  const counted = session === 1 && countsBytes(options) ? systems.filter(isCounted) : []
+  const bytes = (await countModes(windows, counted, counting, lab)).flat()
   // A browser has few HTTP/1.1 connections to a server.
   for (const window of windows) await window.close()
   const version = browsers.map((browser) => browser.version).join(', ')
@@ -598,8 +617,12 @@ async function measureSession(
   const ofThem = <One extends { readonly mode: string }>(all: readonly One[]) =>
     all.filter(({ mode }) => left.has(mode))
   const networkUses = await testbed.networkUses()
-  return { samples: ofThem(samples), uses: ofThem(uses), boundMs, version, networkUses }
+  return { samples: ofThem(samples), uses: ofThem(uses), bytes, boundMs, version, networkUses }
 }
+
+/** Of what runs on this machine, over no simulated network. */
+const countsBytes = ({ server, remote, join, host, profile, windows }: Options) =>
+  server === undefined && remote.length + join + profile.length === 0 && host === undefined && windows > 1
 
 /** A system that loses or repeats messages cannot be compared by the times of the others. */
 async function requireWhole(

@@ -268,6 +268,7 @@ export async function openMachines(
     figures: server.figures,
     isUndisturbed: plan.server === undefined,
     linkFigures: async () => [],
+    tlsFigures: () => [],
     compareClocks: () => clocks.compare(),
     offsetMs: (window) => clocks.offsetMs(window),
   }

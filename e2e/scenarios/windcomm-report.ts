@@ -1,6 +1,7 @@
 // Report of a WindComm run: its sections, tables and what they find.
 
 import { totals } from '../lab/samples.ts'
+import { wireSections } from '../lab/wire-bytes.ts'
 import {
   type Columns,
   capital,
@@ -59,6 +60,11 @@ export function sectionsOf(run: WindRun, summary: WindSummary): readonly Section
     ...run.sites.flatMap((site) => siteSections(run, site)),
     ...(means ? [cells] : []),
     differencesSection(summary),
+    ...wireSections(
+      summary.bytes,
+      'Counted at the simulated networks during the first session, where the windows are of a browser if any are: all that passed while the readings were measured, per reading. It includes every poll, and heartbeats and comparisons of clocks, of which each window has about four a minute. A mode for which a connection was opened meanwhile is left out.',
+      [['Site', ({ site }) => capital(site)]],
+    ),
     simulatedIn(summary.sites).length > 0 ? networksSection(summary) : machinesSection(summary),
     clocksSection(summary),
     doubtsSection(summary),

@@ -52,6 +52,7 @@ import type {
   RunClock,
   SimulatedSite,
   Site,
+  SiteBytes,
   WindSample,
 } from './windcomm-testbed.ts'
 
@@ -73,6 +74,8 @@ export interface WindRun extends Circumstances {
   readonly samples: readonly WindSample[]
   readonly clock: RunClock
   readonly links: readonly LinkUse[]
+  /** Of the first session; absent in older runs. */
+  readonly bytes?: readonly SiteBytes[]
   /** Up to the last late arrival. */
   readonly serverCpuMs: number
 }

@@ -33,7 +33,8 @@ import {
   startServerProcess,
 } from '../lab/server-process.ts'
 import { everywhere } from '../lab/testbed.ts'
-import { type LinkFigures, lateBetween, startLink } from '../network/delay-link.ts'
+import { layersOf, type WireBytes } from '../lab/wire-bytes.ts'
+import { type Link, type LinkFigures, lateBetween, startLink } from '../network/delay-link.ts'
 import { PacketNetwork } from '../network/packet-network.ts'
 import type { PathFigures, WayFigures } from '../network/packet-relay.ts'
 import type { Profile } from '../network/profiles.ts'
@@ -171,6 +172,8 @@ export interface Testbed {
   /** Nothing but the sensor writes to the server's log. */
   readonly isUndisturbed: boolean
   readonly linkFigures: () => Promise<readonly Omit<LinkUse, 'lateMs'>[]>
+  /** Of the simulated links to the browsers' windows, or without any to all; not of those that carry packets. */
+  readonly tlsFigures: () => readonly LinkTls[]
   /** Rejects if comparisons contradict each other. */
   readonly compareClocks: (when: 'before' | 'after') => Promise<readonly ComparedClock[]>
   /** To add to a window's stamps, once its clock was compared before and after. */
@@ -249,6 +252,8 @@ export async function openSimulated(
     if (!found) throw new Error(`There is no link for ${mode} at ${site}.`)
     return found.origin
   }
+  const withBrowser = sites.filter(({ windows }) => windows === 'browser')
+  const counted = (withBrowser.length > 0 ? withBrowser : sites).map(({ name }) => name)
   const pages: Page[] = []
   const clients: ListeningWindow[] = []
   const random = createSeededRandom(seed)
@@ -280,6 +285,10 @@ export async function openSimulated(
     },
     compareClocks: clockComparer(server.origin['1.1'], folder.ca, pages),
     offsetMs: () => 0,
+    tlsFigures: () =>
+      links.flatMap(({ site, mode, tls }) =>
+        tls && counted.includes(site) ? [{ site, mode, ...tls() }] : [],
+      ),
   }
 }
 
@@ -298,11 +307,16 @@ async function openPath(
   { profile, seed, port }: Pick<SimulatedSite, 'profile' | 'seed'> & { readonly port: number },
   network: PacketNetwork | null,
   opened: AsyncDisposableStack,
-): Promise<{ origin: string; figures: (packets: readonly PathFigures[]) => PathUse }> {
+): Promise<{
+  origin: string
+  figures: (packets: readonly PathFigures[]) => PathUse
+  tls: Link['tlsFigures'] | null
+}> {
   if (network && profile.loss) {
     const { number, address } = await network.addPath(profile, seed)
     return {
       origin: `https://${address}:${port}`,
+      tls: null,
       figures(paths) {
         const path = paths.find((one) => one.number === number)
         if (!path) throw new Error(`There is no path ${number}.`)
@@ -316,7 +330,11 @@ async function openPath(
   const target = { targetPort: port, ...(network && { targetHost: network.control }) }
   const link = await startLink({ ...target, profile, random })
   opened.defer(() => link.close())
-  return { origin: `https://localhost:${link.port}`, figures: () => link.figures() }
+  return {
+    origin: `https://localhost:${link.port}`,
+    figures: () => link.figures(),
+    tls: () => link.tlsFigures(),
+  }
 }
 
 export interface ListeningWindow {
@@ -407,15 +425,22 @@ type ReferenceClient = ReturnType<typeof openReferenceClient>
 export function openReferenceClient(access: Access, origin: MeasuredServer['origin']) {
   /** In the log's order. */
   const readings: Reading[] = []
+  const sizes: { bytes: number; bodyBytes: number }[] = []
   const link = openLink(access, {
     channel: 'windcomm-reference',
     mode: requireMode(baseline),
     originFor: (http) => origin[http],
     random: createSeededRandom(1),
-    onReading: ({ id, seq, at, acceptedAt }) => void readings.push({ id, seq, at, acceptedAt }),
+    onReading(reading) {
+      const { id, seq, at, acceptedAt, body } = reading
+      readings.push({ id, seq, at, acceptedAt })
+      sizes.push({ bytes: jsonBytes(reading), bodyBytes: jsonBytes(body) })
+    },
   })
-  return { link, readings }
+  return { link, readings, sizes }
 }
+
+const jsonBytes = (value: object) => Buffer.byteLength(JSON.stringify(value))
 
 interface LinkOpening {
   readonly channel: string
@@ -480,6 +505,7 @@ export async function measureWind(
   const first = await warmUp(windows, reference, signal)
   const usedBefore = await testbed.figures()
   const linksBefore = await testbed.linkFigures()
+  const tlsBefore = testbed.tlsFigures()
   const timer = setInterval(() => {
     progress.update(`${reference.readings.length - first} of ${wanted} readings`)
   }, progressEveryMs)
@@ -498,6 +524,7 @@ export async function measureWind(
     ...after,
     lateMs: lateBetween(linksBefore[place] ?? after, after),
   }))
+  const bytes = bytesOf(tlsBefore, testbed.tlsFigures(), reference.sizes.slice(first))
   const usedAfter = await testbed.figures()
   const after = await testbed.compareClocks('after')
   refuseWrongClocks(after, mostErrorMs, 'after')
@@ -516,9 +543,36 @@ export async function measureWind(
     missed,
     clock: { before, after },
     links,
+    bytes,
     serverCpuMs,
     browser,
   }
+}
+
+export interface SiteBytes extends WireBytes {
+  readonly site: string
+}
+
+type LinkTls = ReturnType<Link['tlsFigures']> & { readonly site: string; readonly mode: string }
+
+/** A link over which a connection was opened is left out: its handshake would count. */
+function bytesOf(
+  before: readonly LinkTls[],
+  after: readonly LinkTls[],
+  sizes: ReferenceClient['sizes'],
+): readonly SiteBytes[] {
+  return after.flatMap(({ site, mode, opened, up, down }, place) => {
+    const start = before[place]
+    if (start?.opened !== opened) return []
+    return {
+      site,
+      mode,
+      up: null,
+      back: null,
+      down: layersOf(start.down, down, sizes, sizes.length),
+      asked: layersOf(start.up, up, [], sizes.length),
+    }
+  })
 }
 
 /** Empty if its site is left out. */

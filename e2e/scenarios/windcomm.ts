@@ -269,7 +269,10 @@ type Measured = Awaited<ReturnType<typeof measureWind>>
 /** Readings are numbered on, from session to session. */
 function joinSessions(
   found: readonly Measured[],
-): Pick<WindRun, 'sessions' | 'missed' | 'readings' | 'samples' | 'clock' | 'links' | 'serverCpuMs'> {
+): Pick<
+  WindRun,
+  'sessions' | 'missed' | 'readings' | 'samples' | 'clock' | 'links' | 'bytes' | 'serverCpuMs'
+> {
   const worst = (when: 'before' | 'after') =>
     [
       ...Map.groupBy(
@@ -293,6 +296,7 @@ function joinSessions(
     links: found.flatMap(({ links }, place) =>
       links.map((link) => ({ ...link, ...(found.length > 1 && { session: place + 1 }) })),
     ),
+    bytes: found[0]?.bytes ?? [],
     serverCpuMs: found.reduce((sum, { serverCpuMs }) => sum + serverCpuMs, 0),
   }
 }

@@ -18,6 +18,7 @@ import {
 } from '../lab/samples.ts'
 import { sessionRatio, significant } from '../lab/statistics.ts'
 import type { RunClock } from '../lab/testbed.ts'
+import { countedWords, type WireBytes, wireSections } from '../lab/wire-bytes.ts'
 import { type LinePoint, lines } from '../report/line-charts.ts'
 import { csv, csvTime } from '../report/render.ts'
 import {
@@ -71,12 +72,21 @@ export function windowsCsv({ cells }: Run): string {
   return csv(['mode', 'session', 'windows', 'browsers', 'window', 'shown', 'open', 'modeUsed', 'fall'], rows)
 }
 
+/** Whose bytes are counted: one types. */
+export const countedWindows = 3
+
 export const sectionsOf = (summary: Summary): readonly Section[] => [
   timesSection(summary),
   openedSection(summary),
   ...lostSections(summary),
   ...paperSections(summary),
   everySessionSection(summary.cells, namingIn(summary), summary.sessions),
+  ...wireSections(
+    summary.bytes,
+    countedWords(
+      `keys in an empty document, ${summary.parameters.interval} ms apart, with ${countedWindows} windows`,
+    ),
+  ),
   costSection(summary),
   doubtsSection(summary),
 ]
@@ -346,6 +356,8 @@ export interface Run extends Circumstances {
   /** Limit for a window to open, and for the last key to arrive. */
   readonly patienceMs: number
   readonly waitMs: number
+  /** Absent if they were not counted. */
+  readonly bytes?: readonly WireBytes[]
   readonly clock: RunClock
   readonly network?: Network
 }

@@ -17,7 +17,7 @@ import {
   warmUp,
 } from '../browser/typing.ts'
 import type { Plan } from '../lab/estimate.ts'
-import { defineExperiment } from '../lab/experiment.ts'
+import { defineExperiment, type Lab } from '../lab/experiment.ts'
 import { flag, headed, names, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode, requireModes, usualBaseline } from '../lab/mode-names.ts'
 import {
@@ -43,9 +43,18 @@ import {
   Testbed,
   timeTurn,
 } from '../lab/testbed.ts'
+import { countModes } from '../lab/wire-bytes.ts'
 import { bareModes, imitatedModes, readPeers } from '../peers/peers.ts'
 import { figure, several } from '../report/section.ts'
-import { analyse, type Cell, type Run, samplesCsv, sectionsOf, windowsCsv } from './windows-report.ts'
+import {
+  analyse,
+  type Cell,
+  countedWindows,
+  type Run,
+  samplesCsv,
+  sectionsOf,
+  windowsCsv,
+} from './windows-report.ts'
 
 /** Wide enough for differences of milliseconds; many windows are compared one after the other. */
 const clockEnoughMs = 0.1
@@ -143,7 +152,8 @@ export const windows = defineExperiment({
             cells.push(one)
             lab.took(turnOfCell(one.cell), cellWords(one.cell))
           }
-      return { cells, networkUses: await testbed.networkUses() }
+      const bytes = session === 1 && countsBytes(options) ? await countKeys(systems, options, lab) : []
+      return { cells, bytes, networkUses: await testbed.networkUses() }
     })
     const cells = measured.flatMap((session) => session.cells)
     return {
@@ -170,6 +180,7 @@ export const windows = defineExperiment({
       cells: cells.map(({ cell }) => cell),
       patienceMs: patience * 1000,
       waitMs: wait * 1000,
+      ...(countsBytes(options) && { bytes: measured[0]?.bytes ?? [] }),
       clock: { method: 'one machine', boundMs: Math.max(...cells.map(({ boundMs }) => boundMs)) },
       ...describeNetworks(
         profile,
@@ -257,7 +268,7 @@ async function reread(folder: string): Promise<Run> {
     }
   })
   return {
-    ...withoutNulls(summary, [...circumstances, 'patienceMs', 'waitMs', 'clock', 'network']),
+    ...withoutNulls(summary, [...circumstances, 'patienceMs', 'waitMs', 'clock', 'network', 'bytes']),
     baseline: summary.baseline,
     subjects: [...new Set(summary.cells.map(({ subject }) => subject))],
     cells,
@@ -281,6 +292,8 @@ function subjectsOf(options: Options): readonly string[] {
 const openingMs = 450
 const cellMs = 2500
 const browserMs = 1200
+/** Of a mode's bytes. */
+const countingMs = 10_000
 
 /** On two idle cores. */
 function sessionMs(options: Options): number {
@@ -297,7 +310,29 @@ function sessionMs(options: Options): number {
         return subjectsOf(options).length * (opening + typing) + peers.length * limited * stuck
       }),
   )
-  return cells.reduce((sum, ms) => sum + ms, 0)
+  const counting = subjectsOf(options).length * countingMs
+  const bytesMs = countsBytes(options) ? (browserMs + counting) / options.sessions : 0
+  return cells.reduce((sum, ms) => sum + ms, bytesMs)
+}
+
+/** Over no simulated network. */
+const countsBytes = ({ profile }: Options) => profile.length === 0
+
+/** In a browser of its own. */
+async function countKeys(systems: readonly System[], { interval, wait, headed }: Options, lab: Lab) {
+  await using opened = new AsyncDisposableStack()
+  const browser = await startBrowser({ headed })
+  opened.defer(browser.quit)
+  const open = await openWindows([browser], countedWindows)
+  const type = async (keys: number) => {
+    const marks = await typeKeys(open, [...textBetween(1, keys + 1)], interval, undefined, lab.signal)
+    return stampsOf(open, marks, wait * 1000)
+  }
+  const counting = (system: System) => ({
+    address: recordingAddress(system, `bytes-${randomUUID().slice(0, 8)}`),
+    sends: [type],
+  })
+  return (await countModes(open, systems, counting, lab)).flat()
 }
 
 async function measureCell(
