@@ -41,10 +41,12 @@ export default [
     },
     transform: { target: 'es2023' },
   },
-  // One file each, for pages without a bundler and for workers.
+  // One file each, for pages without a bundler and for workers; and what must not lengthen the others.
   ...[
     ['client/connect.ts', 'client/dist/browser.js'],
     ['client/shared-worker.ts', 'client/dist/shared-worker.js'],
+    ['client/wire.ts', 'client/dist/wire.js'],
+    ['client/statistics.ts', 'client/dist/statistics.js'],
   ].map(([input, file]) => ({
     ...common,
     input,

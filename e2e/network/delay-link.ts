@@ -3,8 +3,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, Socket } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
+import type { Random, Timers } from '../../client/wire.ts'
 import { processTimers } from '../../server/process.ts'
-import type { Random, Timers } from '../../server/wire/time.ts'
 import { createPaths, type Path, type Profile } from './profiles.ts'
 import { reset } from './reset.ts'
 

@@ -2,8 +2,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
+import { connections, type HttpVersion } from '../../client/wire.ts'
 import { defaultConfig } from '../../server/config/schema.ts'
-import { connections, type HttpVersion } from '../../server/wire/modes.ts'
 import { flag, names, numbers, whole, wordsOnce } from '../lab/flags.ts'
 import { labelOf, requireMode } from '../lab/mode-names.ts'
 import { type ProcessRecord, ProcessRecorder, pin } from '../lab/process-recorder.ts'

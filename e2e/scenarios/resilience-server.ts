@@ -1,10 +1,9 @@
 // Servers under test, one or several: stopped, killed and restarted on the same ports and log.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import type { HttpVersion, Message, PollAnswer } from '../../client/wire.ts'
 import { startNatsServer } from '../../server/log/nats-testing.ts'
 import type { OutputCode } from '../../server/output.ts'
-import type { Message, PollAnswer } from '../../server/wire/messages.ts'
-import type { HttpVersion } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { childrenOf } from '../lab/process-recorder.ts'
 import { programs } from '../lab/programs.ts'

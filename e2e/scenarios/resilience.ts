@@ -2,10 +2,9 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
+import { modes as allModes, type HttpVersion, type Message } from '../../client/wire.ts'
 import { linesIn } from '../../server/document/document-reader.ts'
 import { textOf } from '../../server/document/rich-text.ts'
-import type { Message } from '../../server/wire/messages.ts'
-import { modes as allModes, type HttpVersion } from '../../server/wire/modes.ts'
 import type { LabDoor } from '../../web/lab.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { defineExperiment, type Experiment, type Lab } from '../lab/experiment.ts'
