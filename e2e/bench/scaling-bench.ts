@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { createSeededRandom, type Mode } from '../../client/wire.ts'
-import { startNatsServer } from '../../server/log/nats-testing.ts'
+import { startNatsServer } from '../../scripts/nats-server.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { flag, whole } from '../lab/flags.ts'

@@ -18,7 +18,7 @@ import {
   roundTripMs,
   type Timers,
 } from '../../client/wire.ts'
-import { processTimers } from '../../server/process.ts'
+import { processTimers } from '../../scripts/process.ts'
 import {
   choiceReason,
   choices,

@@ -12,7 +12,7 @@ import {
   type WebTransport,
 } from '../../client/engine.ts'
 import { type HttpVersion, modes, type TransportName, transportNames } from '../../client/wire.ts'
-import { processTimers } from '../../server/process.ts'
+import { processTimers } from '../../scripts/process.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 
 export type LinkOpening = Omit<Opening, 'base'> & { readonly origin: string }

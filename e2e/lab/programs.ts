@@ -15,6 +15,7 @@ export function commandOf(name: 'lab' | 'doctor' | 'conformance' | 'report'): st
 
 export const programs = {
   server: program('server/main'),
+  backup: program('server/backup'),
   /** Imported by a server before its own program. */
   stageStamps: program('e2e/lab/stage-stamps'),
   adapter: program('e2e/peers/adapter-process'),

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { createSeededRandom, type EditorName, type Mode } from '../../client/wire.ts'
-import type { Figures } from '../../server/process.ts'
+import type { Figures } from '../../scripts/process.ts'
 import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import { type RecordingWindow, readClocks } from '../browser/typing.ts'
 import { type Link, meanLateness, startLink } from '../network/delay-link.ts'

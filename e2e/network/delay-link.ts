@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, Socket } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
 import type { Random, Timers } from '../../client/wire.ts'
-import { processTimers } from '../../server/process.ts'
+import { processTimers } from '../../scripts/process.ts'
 import { createPaths, type Path, type Profile } from './profiles.ts'
 import { reset } from './reset.ts'
 

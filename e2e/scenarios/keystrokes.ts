@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { mean } from '../../client/statistics.ts'
 import { createSeededRandom, type EditorName, editorNames, shuffled } from '../../client/wire.ts'
-import { isLoopback } from '../../server/security/access.ts'
+import { isLoopback } from '../../scripts/addresses.ts'
 import { type Browser, startBrowser } from '../browser/browser.ts'
 import {
   fillPages,
