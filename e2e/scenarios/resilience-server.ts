@@ -337,7 +337,7 @@ export async function readLog(
   }
 }
 
-/** The document's text, as the server has it. */
+/** The document's text, as the server has it, without the line feed that ends its last line. */
 export async function readDocument(
   { origin, ca }: Pick<RestartingServer, 'origin' | 'ca'>,
   channel: string,
@@ -347,7 +347,7 @@ export async function readDocument(
     const { status, body } = await http.ask({ path: `/api/documents/${channel}` })
     const text = await textOf(body)
     if (status !== 200) throw new Error(`The document could not be read: ${status} ${text.slice(0, 200)}`)
-    return text
+    return text.replace(/\n$/, '')
   } finally {
     http.close()
   }
