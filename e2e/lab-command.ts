@@ -1,7 +1,7 @@
 // Entry point of the lab, doctor, conformance suite and report: `npm run lab -- NAME [flags]`.
 
-import { suggestion } from '../server/config/suggestion.ts'
-import { leaveWhenDone, whenReaderIsGone } from '../server/process.ts'
+import { leaveWhenDone, whenReaderIsGone } from '../scripts/process.ts'
+import { suggestion } from '../scripts/suggestion.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
 import { type Experiment, helpOf, paragraph, readOptions, runExperiment } from './lab/experiment.ts'
 import { commandOf } from './lab/programs.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { modeNamed } from '../../server/wire/modes.ts'
+import { modeNamed } from '../../client/wire.ts'
 import { readOptions } from '../lab/experiment.ts'
 import { crowd, crowdRow, requireConnections } from './crowd-bench.ts'
 

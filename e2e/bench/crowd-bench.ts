@@ -1,7 +1,7 @@
 // `crowd`: many windows at one server process, in one long turn.
 
-import type { Figures } from '../../server/process.ts'
-import { connections, type Mode } from '../../server/wire/modes.ts'
+import { connections, type Mode } from '../../client/wire.ts'
+import type { Figures } from '../../scripts/process.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { flag, whole } from '../lab/flags.ts'
 import type { Circumstances } from '../lab/run-environment.ts'

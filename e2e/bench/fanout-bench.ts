@@ -1,6 +1,6 @@
 // `fanout` and `message`: one window writes, all receive; modes and relays take turns.
 
-import { connections, type HttpVersion } from '../../server/wire/modes.ts'
+import { connections, type HttpVersion } from '../../client/wire.ts'
 import { defineExperiment, type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, names, numbers, whole } from '../lab/flags.ts'
 import type { Circumstances } from '../lab/run-environment.ts'

@@ -2,8 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Fall } from '../../client/engine.ts'
-import type { Exchange } from '../../server/wire/clock-estimate.ts'
-import type { EditorName } from '../../server/wire/messages.ts'
+import type { EditorName, Exchange } from '../../client/wire.ts'
 import type { LabDoor, ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import {
   type CheckedClock,

@@ -9,8 +9,7 @@ import { text as textOf } from 'node:stream/consumers'
 import type { ConnectionOptions } from 'node:tls'
 import { WebSocket } from 'ws'
 import { now } from '../../client/engine.ts'
-import type { Exchange } from '../../server/wire/clock-estimate.ts'
-import type { HttpVersion } from '../../server/wire/modes.ts'
+import type { Exchange, HttpVersion } from '../../client/wire.ts'
 
 export { textOf }
 

@@ -1,6 +1,6 @@
 // Servers under test: a child process with its own ports and folder, or a remote server.
 
-import { fork } from 'node:child_process'
+import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import https from 'node:https'
@@ -10,12 +10,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { ensureCertificate, machineAddresses, machineNames } from '../../certs/certificate.ts'
+import type { HttpVersion, PageSettings } from '../../client/wire.ts'
+import { originFor } from '../../scripts/addresses.ts'
 import { serverEnvironment, serverFlags } from '../../scripts/child-process.mjs'
-import type { Figures } from '../../server/process.ts'
-import { originFor } from '../../server/security/access.ts'
-import type { PageSettings } from '../../server/wire/messages.ts'
-import type { HttpVersion } from '../../server/wire/modes.ts'
+import type { Figures } from '../../scripts/process.ts'
 import { programs } from './programs.ts'
 import type { StampsById } from './stage-stamps.ts'
 
@@ -114,6 +114,11 @@ export async function startServerProcess(
     /** Tail of its standard error. */
     errors: () => errors,
   }
+}
+
+/** `npm run backup` or `npm run restore`, without npm. Rejects with what it printed. */
+export async function runBackup(name: 'backup' | 'restore', ...args: readonly string[]): Promise<void> {
+  await promisify(execFile)(process.execPath, [...process.execArgv, programs.backup, name, ...args])
 }
 
 function originOf(host: string, ports: Ports): Readonly<Record<HttpVersion, string>> {

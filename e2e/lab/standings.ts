@@ -1,6 +1,6 @@
 // What a run has found so far, for its live table: a row a subject.
 
-import { mean, meanOfRatios } from '../../server/wire/t-test.ts'
+import { mean, meanOfRatios } from '../../client/statistics.ts'
 import { count, interval, type Table, table } from '../report/section.ts'
 import { labelOf } from './mode-names.ts'
 import { type Sample, timesOf } from './samples.ts'

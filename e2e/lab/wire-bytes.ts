@@ -1,8 +1,8 @@
 // The bytes of a message on the wire, by layer: its payload, its envelope, frames and headers, TLS.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { mean } from '../../server/wire/t-test.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { mean } from '../../client/statistics.ts'
+import { createSeededRandom } from '../../client/wire.ts'
 import { type RecordingWindow, readStates, restClocks, showPages, type stampsOf } from '../browser/typing.ts'
 import { type Link, startLink } from '../network/delay-link.ts'
 import { profiles } from '../network/profiles.ts'

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { openPort } from '../../server/port-testing.ts'
+import { openPort } from '../../scripts/open-port.ts'
 import { reset } from './reset.ts'
 
 export type CuttingProxy = Awaited<ReturnType<typeof startProxy>>

@@ -1,7 +1,7 @@
 // Draws charts as SVG with Observable Plot, without a browser, in the page's colours.
 
 import * as Plot from '@observablehq/plot'
-import type { Interval } from '../../server/wire/t-test.ts'
+import type { Interval } from '../../client/statistics.ts'
 import { ascending, quantile } from '../lab/statistics.ts'
 import { window } from './dom.ts'
 import { figure } from './section.ts'

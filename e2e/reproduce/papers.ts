@@ -1,6 +1,6 @@
 // Four papers as data: their figures, the runs that measure the same, and what counts as agreement.
 
-import type { Interval } from '../../server/wire/t-test.ts'
+import type { Interval } from '../../client/statistics.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { middleOf, sessionRatio, shareInterval } from '../lab/statistics.ts'
 import { capital, count, figure, listed, range } from '../report/section.ts'

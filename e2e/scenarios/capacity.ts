@@ -1,6 +1,6 @@
 // Ramps of pinging windows, as in the SocketCluster thesis of 2014; modes and peers take turns.
 
-import { createSeededRandom, type Random, shuffled } from '../../server/wire/time.ts'
+import { createSeededRandom, type Random, shuffled } from '../../client/wire.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { flag, seed, whole } from '../lab/flags.ts'

@@ -1,7 +1,7 @@
 // Analyses the samples of a `keystrokes` run and reports them: figures, comparisons, the finding.
 
-import type { EditorName } from '../../server/wire/messages.ts'
-import { mean, standardDeviation } from '../../server/wire/t-test.ts'
+import { mean, standardDeviation } from '../../client/statistics.ts'
+import type { EditorName } from '../../client/wire.ts'
 import {
   compare,
   comparisonsSection,

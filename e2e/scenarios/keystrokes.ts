@@ -3,10 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { isLoopback } from '../../server/security/access.ts'
-import { type EditorName, editorNames } from '../../server/wire/messages.ts'
-import { mean } from '../../server/wire/t-test.ts'
-import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
+import { mean } from '../../client/statistics.ts'
+import { createSeededRandom, type EditorName, editorNames, shuffled } from '../../client/wire.ts'
+import { isLoopback } from '../../scripts/addresses.ts'
 import {
   fillPages,
   readFailure,

@@ -1,9 +1,9 @@
 // What a queue is for: messages of the 2015 study's users while connections and servers end.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { natsServerVersion, startNatsServer } from '../../server/log/nats-testing.ts'
-import { sqsServerVersion, startSqsServer } from '../../server/log/sqs-testing.ts'
-import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
+import { createSeededRandom, shuffled } from '../../client/wire.ts'
+import { natsServerVersion, startNatsServer } from '../../scripts/nats-server.ts'
+import { sqsServerVersion, startSqsServer } from '../../scripts/sqs-server.ts'
 import { flag, names, seed, whole } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { programs } from '../lab/programs.ts'

@@ -1,6 +1,6 @@
 // Messages of 10 B to 1 MB from one window to all, size by size, in sessions.
 
-import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
+import { createSeededRandom, shuffled } from '../../client/wire.ts'
 import { startBrowser } from '../browser/browser.ts'
 import { openWindows, sendProbes, showPages } from '../browser/typing.ts'
 import type { Plan } from '../lab/estimate.ts'

@@ -1,6 +1,6 @@
 // Analyses the iterations of a `pubsub` run: latencies with each broker, beside the paper’s.
 
-import { mean, standardDeviation } from '../../server/wire/t-test.ts'
+import { mean, standardDeviation } from '../../client/statistics.ts'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { bySession, sessionsIn } from '../lab/samples.ts'

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 import { z } from 'zod'
-import { natsServerVersion, startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
-import { sqsServerVersion, startSqsServer, startThief, type TestSqs } from '../../server/log/sqs-testing.ts'
+import { natsServerVersion, startNatsServer, type TestNats } from '../../scripts/nats-server.ts'
+import { sqsServerVersion, startSqsServer, startThief, type TestSqs } from '../../scripts/sqs-server.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment, type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, names, numbers, whole, wordsOnce } from '../lab/flags.ts'

@@ -1,7 +1,6 @@
 // Made-up runs with known properties, for tests.
 
-import { modeNamed } from '../../server/wire/modes.ts'
-import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
+import { createSeededRandom, drawNormal, modeNamed, type Random } from '../../client/wire.ts'
 import type { Environment } from '../lab/run-environment.ts'
 import type { Sample } from '../lab/samples.ts'
 import type { Level } from '../lab/study.ts'

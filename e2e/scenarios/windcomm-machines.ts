@@ -1,11 +1,7 @@
 // A WindComm run on real machines: a server with its own sensor, windows that reach it directly.
 
 import { z } from 'zod'
-import { configKeys } from '../../server/config/schema.ts'
-import { type ClockReading, combine } from '../../server/wire/clock-estimate.ts'
-import type { Polling } from '../../server/wire/messages.ts'
-import type { Mode } from '../../server/wire/modes.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { type ClockReading, combine, createSeededRandom, type Mode, type Polling } from '../../client/wire.ts'
 import { readClocks } from '../browser/typing.ts'
 import type { Lab } from '../lab/experiment.ts'
 import { flag } from '../lab/flags.ts'
@@ -19,7 +15,7 @@ import {
   makeServerFolder,
   startServerProcess,
 } from '../lab/server-process.ts'
-import { listed, lowered } from '../report/section.ts'
+import { listed } from '../report/section.ts'
 import { paperPace } from './windcomm-paper.ts'
 import {
   type Access,
@@ -38,22 +34,16 @@ import {
   type Testbed,
 } from './windcomm-testbed.ts'
 
-/** A setting of the server, by its own name, values and meaning. */
-function ofServer(key: string, value: string) {
-  const setting = configKeys.find((one) => one.key === key)
-  if (!setting) throw new Error(`There is no setting ${key}.`)
-  const { schema, fromText, allowed, meaning, initial } = setting
-  const isAllowed = (text: string) => schema.safeParse(fromText(text)).success
-  const text = z.string().min(1).refine(isAllowed, `must be one of ${allowed}`).optional()
-  return flag(text, value, lowered(meaning), initial === null ? undefined : String(initial))
-}
+/** The server's settings of the port; it refuses a wrong value. */
+const portSetting = (value: string, meaning: string, initial?: string) =>
+  flag(z.string().min(1).optional(), value, meaning, initial)
 
 const portFlags = {
-  'sensor-path': ofServer('sensor.path', 'FILE'),
-  'sensor-baud-rate': ofServer('sensor.baudRate', 'N'),
-  'sensor-parity': ofServer('sensor.parity', 'NAME'),
-  'sensor-mode': ofServer('sensor.mode', 'NAME'),
-  'sensor-node': ofServer('sensor.node', 'LETTER'),
+  'sensor-path': portSetting('FILE', 'serial port of the WindSonic, such as /dev/ttyUSB0'),
+  'sensor-baud-rate': portSetting('N', 'bit rate of the serial port', '9600'),
+  'sensor-parity': portSetting('NAME', 'parity of the serial port, with 8 data bits', 'none'),
+  'sensor-mode': portSetting('NAME', 'continuous, or polled', 'continuous'),
+  'sensor-node': portSetting('LETTER', 'the sensor that a poll asks, A to Z', 'Q'),
 }
 
 const portNames = Object.keys(portFlags) as readonly (keyof typeof portFlags)[]

@@ -1,6 +1,6 @@
 // The 2012 WindComm paper: its methods, formulas and measurements, and a model of its methods.
 
-import { createSeededRandom, type Random } from '../../server/wire/time.ts'
+import { createSeededRandom, type Random } from '../../client/wire.ts'
 import { labelOf } from '../lab/mode-names.ts'
 import { createPaths, type Paths, type Profile } from '../network/profiles.ts'
 import { capital, range } from '../report/section.ts'

@@ -1,7 +1,7 @@
 // Summary of a WindComm run: cells, tests, predictions, agreement with the paper, and the finding.
 
-import { holm, type Interval, mean, standardDeviation } from '../../server/wire/t-test.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { holm, type Interval, mean, standardDeviation } from '../../client/statistics.ts'
+import { createSeededRandom } from '../../client/wire.ts'
 import { boundBetween, paperBoundMs } from '../lab/clock.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { hasArrived, isFaulty, summariseSamples } from '../lab/samples.ts'

@@ -2,10 +2,16 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LinkState } from '../../client/engine.ts'
-import type { Figures } from '../../server/process.ts'
-import { isKind, type Message, type Polling } from '../../server/wire/messages.ts'
-import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
-import { createSeededRandom, type Random } from '../../server/wire/time.ts'
+import {
+  createSeededRandom,
+  type HttpVersion,
+  isKind,
+  type Message,
+  type Mode,
+  type Polling,
+  type Random,
+} from '../../client/wire.ts'
+import type { Figures } from '../../scripts/process.ts'
 import { type Browser, startBrowser } from '../browser/browser.ts'
 import {
   compareClock,

@@ -93,6 +93,5 @@ testRefusals(windcomm, [
     '--sensor serial --sensor-path a --rate 2',
     /at its own rate unless it is polled: leave out --rate, or add --sensor-mode polled\./,
   ],
-  ['--sensor serial --sensor-path a --sensor-baud-rate 9601', /--sensor-baud-rate is "9601": .* 9600, 19200/],
   ['--join 1 --browsers-at lund', /--browsers-at is "lund": on real machines it is here, or none/],
 ])

@@ -1,7 +1,7 @@
 // Analyses the cells of a `windows` run and reports them: how many windows each mode carries.
 
-import { connections, type Mode, modeNamed } from '../../server/wire/modes.ts'
-import { mean } from '../../server/wire/t-test.ts'
+import { mean } from '../../client/statistics.ts'
+import { connections, type Mode, modeNamed } from '../../client/wire.ts'
 import type { WindowState } from '../browser/typing.ts'
 import { imitatedBy, isPeer, labelOf, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
 import type { Circumstances, Network } from '../lab/run-environment.ts'

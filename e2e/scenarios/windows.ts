@@ -3,8 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { shareNames } from '../../server/wire/modes.ts'
-import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
+import { createSeededRandom, shareNames, shuffled } from '../../client/wire.ts'
 import { startBrowser } from '../browser/browser.ts'
 import {
   openPatiently,
