@@ -89,7 +89,7 @@ const design: Design = {
   ],
   measures: [transmission],
   pairs: (modes, baseline) => [
-    ...modes.filter((mode) => mode !== baseline).map((mode) => [mode, baseline] as const),
+    ...modes.flatMap((mode) => (baseline === null || mode === baseline ? [] : [[mode, baseline] as const])),
     ...(modes.includes('sse/2') && modes.includes('sse/1.1') ? [['sse/2', 'sse/1.1'] as const] : []),
   ],
   notes: (found) => [
