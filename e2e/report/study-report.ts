@@ -257,13 +257,19 @@ function ratiosOf({ factors }: Design, measure: Measure, compared: readonly Stud
       .map((row) => `${row.label}: ${figure(row.point)}, ${interval(row.interval)}, ${row.outcome}`)
       .join('; '),
     draw: (width) =>
-      intervals(rows, {
-        width,
-        axis: `← less   ratio of ${lowered(measure.title)}   more →`,
-        references: [1],
-      }),
+      intervals(
+        rows.map((row) => (width < 500 ? { ...row, label: inTwoLines(row.label) } : row)),
+        {
+          width,
+          axis: `← less   ratio of ${lowered(measure.title)}   more →`,
+          references: [1],
+        },
+      ),
   }
 }
+
+/** Longer than a narrow figure is wide. */
+const inTwoLines = (label: string) => (label.length > 40 ? label.replace(' / ', ' /\n') : label)
 
 /** With one other factor, a row for each subject and a column for each of its levels. */
 function tablesOf(design: Design, found: Found, measure: Measure): readonly Table[] {

@@ -7,9 +7,10 @@ import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type Experiment, experimentFiles, type Summary, again as workedOutAgain } from '../lab/experiment.ts'
 import { filesOf } from '../lab/testing.ts'
 import { writeFolder } from '../report/render.ts'
+import { capacity } from './capacity.ts'
 import { keystrokes } from './keystrokes.ts'
 import { payload } from './payload.ts'
-import { madePayloadRun, madeRun, madeWindowsRun } from './testing.ts'
+import { madeCapacityRun, madePayloadRun, madeRun, madeWindowsRun } from './testing.ts'
 import { windows } from './windows.ts'
 
 const small = { sessions: 2, keys: 10, blocks: 2, windows: 3 }
@@ -40,6 +41,7 @@ function inMicros(run: ReturnType<typeof madeRun>) {
 
 for (const [name, run] of [
   ['keystrokes', (t: TestContext) => again(t, keystrokes, inMicros(madeRun(small)))],
+  ['capacity', (t: TestContext) => again(t, capacity, madeCapacityRun({ flags: ['--sessions', '2'] }))],
   ['payload', (t: TestContext) => again(t, payload, madePayloadRun())],
   ['windows', (t: TestContext) => again(t, windows, madeWindowsRun())],
 ] as const)
