@@ -175,6 +175,8 @@ test('a measure that is only described is in one table, and in no comparison', (
     ],
   )
   assert.ok(!sections.some(({ title }) => title === 'Sugar'))
+  const without = studySections(weighed, analyseStudy(weighed, twice), twice.samples)
+  assert.ok(!without.some(({ title }) => title === 'Also measured'))
 })
 
 test('of samples that are no messages none is lost', () => {

@@ -160,12 +160,12 @@ function besideBox({ type, domain }: ReturnType<typeof timeAxis>, width: number)
 }
 
 /** Dots above a box, one row per mode, on one axis. */
-export function distribution(rows: readonly Row<unknown>[], width: number): string {
+export function distribution(rows: readonly Row<unknown>[], width: number, unit = 'ms'): string {
   const axis = timeAxis(timesIn(rows))
   return svg({
     width,
     ...inRows(rows.length, 104),
-    x: { ...axis, grid: true, label: 'ms', labelAnchor: 'right' },
+    x: { ...axis, grid: true, label: unit, labelAnchor: 'right' },
     marks: rows.flatMap(({ label, colour, values }, row) => {
       const name = Plot.text([values.length === 0 ? `${label}: nothing arrived` : label], {
         y: [row + cloudPlaces.label],

@@ -49,7 +49,7 @@ export function studySections(design: Design, found: Found, samples: readonly Ro
       return echo ? { ...row, ...totals([row, echo]) } : row
     })
   return [
-    ...measures.filter(isInFull).map((measure, place) => ({
+    ...inFull(design, found).map((measure, place) => ({
       title: measure.title,
       ...figureFor(design, found, measure, samples),
       tables: tablesOf(design, found, measure),
@@ -71,6 +71,12 @@ export function studySections(design: Design, found: Found, samples: readonly Ro
 }
 
 const isInFull = ({ isCompared }: Measure) => isCompared !== false
+
+/** The first, and the others that were measured. */
+const inFull = (design: Design, found: Found) =>
+  design.measures
+    .filter(isInFull)
+    .filter((measure, place) => place === 0 || figuresIn(design, found, measure).length > 0)
 
 /** Of what is no message only what was measured. */
 const figuresIn = ({ areMessages = true }: Design, { figures }: Found, { name }: Measure) =>
@@ -165,8 +171,10 @@ function figureFor(
   const levels = found.levels[other?.name ?? ''] ?? []
   if (other && others.length === 1 && levels.length > 1 && levels.every((level) => typeof level === 'number'))
     return { figure: linesOver(subject, other, measure, rows, levels as readonly number[]) }
-  if (rows.length <= mostClouds) return { figure: clouds(design, measure, rows, samples) }
   const compared = found.comparisons.filter((one) => one.measure === measure.name && one.ratioCi95)
+  // A few values of each cell are no cloud.
+  const hasClouds = rows.length <= mostClouds && (design.areMessages !== false || compared.length === 0)
+  if (hasClouds) return { figure: clouds(design, measure, rows, samples) }
   return compared.length === 0 ? {} : { figure: ratiosOf(design, measure, compared) }
 }
 
@@ -230,7 +238,7 @@ function clouds(
   return {
     caption: `${measure.title} of every sample, in ${measure.unit}, not truncated. A dot is one sample; its height only separates it from others. Below the dots: the middle half (thick), the 5th to the 95th percentile (thin) and the median (vertical line, with its figure).`,
     description: `Distribution of ${lowered(measure.title)} for ${rows.map(label).join('; ')}. The table below gives the same in figures.`,
-    draw: (width) => distribution(drawn, width),
+    draw: (width) => distribution(drawn, width, measure.unit),
   }
 }
 
@@ -365,7 +373,9 @@ function figuresTable(design: Design, found: Found, measure: Measure): Table {
 /** A row for each cell and a column for each measure that is not compared. */
 function describedSections(design: Design, found: Found): readonly Section[] {
   const { factors, measures } = design
-  const described = measures.filter((measure) => !isInFull(measure))
+  const described = measures.filter(
+    (measure) => !isInFull(measure) && found.figures.some((row) => row.measure === measure.name && row.n > 0),
+  )
   const [first] = described
   if (!first) return []
   const cells = found.figures.filter(({ measure }) => measure === first.name).map(({ at }) => at)
@@ -454,12 +464,12 @@ function echoSections({ factors, measures }: Design, { echoes }: Found): readonl
 }
 
 function everySection(design: Design, found: Found): Section {
-  const { factors, measures, areMessages = true } = design
+  const { factors, areMessages = true } = design
   const { sessions } = found
   const names = factors.map(({ title }) => text(title))
   const labels = ({ at }: FigureRow) => factors.map((factor) => labelAt(factor, at))
   const numbered = Array.from({ length: sessions }, (_, place) => `Session ${place + 1}`)
-  const tables = measures.filter(isInFull).flatMap((measure) => {
+  const tables = inFull(design, found).flatMap((measure) => {
     const own = figuresIn(design, found, measure)
     const all = table(
       `${measure.title} over all sessions, in ${measure.unit}`,

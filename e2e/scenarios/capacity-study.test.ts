@@ -97,7 +97,7 @@ test('if the clients were the bottleneck, by processor time or lateness, the fin
   assert.equal(limited.ramps[0]?.limitedBy, 'their processor time')
   assert.match(
     limited.finding,
-    /The clients were the bottleneck in most: WebSocket, 1,000 windows, which says nothing/,
+    /The clients were the bottleneck in “most: WebSocket, 1,000 windows”, which says nothing/,
   )
   const free = madeCapacityRun(making)
   assert.doesNotMatch(capacity.analyse(free).finding, /bottleneck/)

@@ -260,7 +260,7 @@ export function findingOf(found: Found & OwnFigures): readonly string[] {
   const words = [...most, compared, carried.length > 0 && `${carried.join('; ')}.`].filter(Boolean)
   const doubts =
     limited.length > 0 &&
-    `The clients were the bottleneck in ${listed(limited.map(({ mode }) => mode))}, which says nothing against the server.`
+    `The clients were the bottleneck in ${listed(limited.map(({ mode }) => `“${mode}”`))}, which says nothing against the server.`
   return [...(words.length > 0 ? words : [totalWords(ramps)]), doubts].filter(
     (one) => typeof one === 'string',
   )
