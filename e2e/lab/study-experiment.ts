@@ -101,9 +101,9 @@ async function rereadStudy(folder: string, name: string): Promise<StudyRun> {
   type Known = Omit<StudySummary, 'network' | 'networks'> & Pick<StudyRun, 'network' | 'networks'>
   const summary = await readSummary<Known>(folder, name)
   const samples = readRows(await readText(join(folder, samplesFile)))
-  const files = (await readdir(folder)).filter(
-    (file) => /\.(?:csv|csv\.gz|txt)$/.test(file) && file !== samplesFile,
-  )
+  const files = (await readdir(folder))
+    .filter((file) => /\.(?:csv|csv\.gz|txt)$/.test(file) && file !== samplesFile)
+    .toSorted()
   const texts = files.map(async (file) => [file, await readText(join(folder, file))])
   return {
     ...withoutNulls(summary, [...circumstances, 'network', 'networks']),

@@ -160,7 +160,7 @@ const weighed: Design = {
 }
 
 test('a measure that is only described is in one table, and in no comparison', () => {
-  const samples = twice.samples.map((row) => ({ ...row, grams: row.drink === 'tea' ? row.session : null }))
+  const samples = twice.samples.map((row) => ({ ...row, grams: row.drink === 'tea' ? row.session : 9 }))
   const found = analyseStudy(weighed, { ...twice, samples })
   assert.deepEqual([...new Set(found.comparisons.map(({ measure }) => measure))], ['coolingMs'])
   const sections = studySections(weighed, found, samples)
@@ -170,8 +170,8 @@ test('a measure that is only described is in one table, and in no comparison', (
     [
       ['tea', '1', '3.00'],
       ['tea', '2', '3.00'],
-      ['coffee', '1', '–'],
-      ['coffee', '2', '–'],
+      ['coffee', '1', '9.00'],
+      ['coffee', '2', '9.00'],
     ],
   )
   assert.ok(!sections.some(({ title }) => title === 'Sugar'))

@@ -43,8 +43,8 @@ export function filesOf(ramps: readonly RampRecord[]): Readonly<Record<string, s
     .filter(({ serverErrors }) => serverErrors !== '')
     .map((ramp) => `${rampName(ramp)}, session ${ramp.session}\n${ramp.serverErrors}`)
   return {
-    [secondsFile]: csv(Object.keys(seconds[0] ?? {}) as (keyof (typeof seconds)[number])[], seconds),
     [processesFile]: csv(Object.keys(processes[0] ?? {}) as (keyof (typeof processes)[number])[], processes),
+    [secondsFile]: csv(Object.keys(seconds[0] ?? {}) as (keyof (typeof seconds)[number])[], seconds),
     ...(errors.length > 0 && { 'server-errors.txt': errors.join('\n') }),
   }
 }

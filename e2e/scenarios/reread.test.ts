@@ -47,6 +47,7 @@ for (const [name, run] of [
 ] as const)
   test(`${name}: the same samples and the same finding, by another commit`, async (t) => {
     const { files, filesAgain } = await run(t)
+    assert.deepEqual(Object.keys(filesAgain), Object.keys(files))
     assert.equal(filesAgain['samples.csv.gz'], files['samples.csv.gz'])
     const [before, after] = [files, filesAgain].map((all) => JSON.parse(all['summary.json'] ?? ''))
     assert.equal(after.finding, before.finding)
