@@ -34,6 +34,7 @@ const drawn: Readonly<Record<string, (name: string) => Promise<Files> | Files>> 
   'made-windcomm': () => filesOf(windcomm, madeWindRun({ readings: 100 })),
   'made-windows': () => filesOf(windows, madeWindowsRun()),
   'made-capacity': () => filesOf(capacity, madeCapacityRun({ flags: ['--sessions', '2'] })),
+  'reference-capacity-2400': drawnAgain(capacity),
   'compared-keystrokes': compareKeystrokes,
 }
 

@@ -1,5 +1,6 @@
 // A scenario that is a study: it declares and measures; summary, report, CSV and --from are made from that.
 
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { z } from 'zod'
 import { csv } from '../report/render.ts'
@@ -19,13 +20,15 @@ export type StudyBytes = WireBytes & { readonly [factor: string]: unknown }
 export interface StudyRun extends Circumstances, Measured {
   /** Absent if they were not counted. */
   readonly wire?: readonly StudyBytes[]
+  /** Further CSV and text files of the report, by name. */
+  readonly files?: Readonly<Record<string, string>>
   readonly network?: Network
   readonly networks?: readonly Network[]
 }
 
-type StudySummary = Summary & Found & { readonly scenario: string; readonly boundMs: number | null }
+export type StudySummary = Summary & Found & { readonly scenario: string; readonly boundMs: number | null }
 
-interface Study<Shape extends z.ZodRawShape, Options>
+interface Study<Shape extends z.ZodRawShape, Options, Own extends object>
   extends Pick<
     Experiment<Shape, Options>,
     'name' | 'about' | 'notes' | 'flags' | 'quick' | 'isBench' | 'options' | 'plan' | 'networks'
@@ -33,35 +36,44 @@ interface Study<Shape extends z.ZodRawShape, Options>
   readonly design: Design
   /** How the bytes on the wire were counted, if they were. */
   readonly wireWords?: string
+  /** What only this scenario finds in its samples: further parts of summary.json. */
+  readonly own?: (samples: readonly Row[]) => Own
+  /** In place of a sentence for each comparison. */
+  readonly finding?: (found: Found & Own) => readonly string[]
+  /** Besides a broken sample. */
+  readonly isFailure?: (summary: StudySummary & Own) => boolean
   /** This run's clocks, versions and numbers, for the report's last section. */
-  readonly method?: (summary: StudySummary) => readonly string[]
+  readonly method?: (summary: StudySummary & Own) => readonly string[]
   /** Sections that no study has in common, after the first. */
-  readonly sections?: (summary: StudySummary) => readonly Section[]
+  readonly sections?: (summary: StudySummary & Own, run: StudyRun) => readonly Section[]
   measure: (...given: Parameters<Experiment<Shape, Options>['measure']>) => Promise<StudyRun>
 }
 
 const samplesFile = 'samples.csv.gz'
 
-export function defineStudy<Shape extends z.ZodRawShape, Options>({
+export function defineStudy<Shape extends z.ZodRawShape, Options, Own extends object = object>({
   design,
   wireWords = '',
+  own = () => ({}) as Own,
+  finding,
+  isFailure = () => false,
   method = () => [],
   sections = () => [],
   ...scenario
-}: Study<Shape, Options>): Experiment<Shape, Options, StudyRun, StudySummary> {
+}: Study<Shape, Options, Own>): Experiment<Shape, Options, StudyRun, StudySummary & Own> {
   return defineExperiment({
     ...scenario,
 
-    analyse(run): StudySummary {
-      const { samples: _, costs: __, levels: ___, baseline: ____, boundMs = null, ...others } = run
-      const found = analyseStudy(design, run)
+    analyse(run) {
+      const { samples, costs: _, levels: __, baseline: ___, files: ____, boundMs = null, ...others } = run
+      const found = { ...analyseStudy(design, run), ...own(samples) }
       const where = run.network ? `Over the simulated network “${run.network.profile}”: ` : ''
       return {
         scenario: scenario.name,
         ...others,
         boundMs,
         ...found,
-        finding: `${where}${findingOfStudy(design, run, found)}`,
+        finding: `${where}${findingOfStudy(design, run, found, finding?.(found))}`,
       }
     },
 
@@ -71,13 +83,14 @@ export function defineStudy<Shape extends z.ZodRawShape, Options>({
         title: design.question,
         sections: [
           ...(first ? [first] : []),
-          ...sections(summary),
+          ...sections(summary, run),
           ...others,
           ...wireSections(run.wire, wireWords, wireNaming(design)),
         ],
         tables: [briefTable(design, summary)],
         method: [...methodWords(summary), ...method(summary)],
-        data: { [samplesFile]: samplesCsv(run.samples) },
+        data: { [samplesFile]: samplesCsv(run.samples), ...run.files },
+        isFailure: (summary.broken ?? []).length > 0 || isFailure(summary),
       }
     },
 
@@ -108,8 +121,13 @@ async function rereadStudy(folder: string, name: string): Promise<StudyRun> {
   type Known = Omit<StudySummary, 'network' | 'networks'> & Pick<StudyRun, 'network' | 'networks' | 'wire'>
   const summary = await readSummary<Known>(folder, name)
   const samples = readRows(await readText(join(folder, samplesFile)))
+  const files = (await readdir(folder))
+    .filter((file) => /\.(?:csv|csv\.gz|txt)$/.test(file) && file !== samplesFile)
+    .toSorted()
+  const texts = files.map(async (file) => [file, await readText(join(folder, file))])
   return {
     ...withoutNulls(summary, [...circumstances, 'network', 'networks', 'wire']),
+    ...(files.length > 0 && { files: Object.fromEntries(await Promise.all(texts)) }),
     levels: summary.levels,
     baseline: summary.baseline,
     samples,
@@ -133,9 +151,17 @@ export function readRows(text: string): readonly Row[] {
     .split(',')
     .map((column) => column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
   return lines.map((line) => {
-    const cells = line.split(',')
+    const cells = cellsIn(line)
     return Object.fromEntries(keys.map((key, place) => [key, cellOf(key, cells[place] ?? '')])) as Row
   })
+}
+
+/** A cell with a comma is in quotes, and a quote in it doubled (RFC 4180). */
+function cellsIn(line: string): readonly string[] {
+  if (!line.includes('"')) return line.split(',')
+  return Array.from(line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g), ([, quoted, plain = '']) =>
+    quoted === undefined ? plain : quoted.replaceAll('""', '"'),
+  )
 }
 
 function cellOf(key: string, cell: string): Level | boolean | null {

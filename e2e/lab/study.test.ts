@@ -2,7 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { findingOfStudy } from '../report/study-finding.ts'
+import { studySections } from '../report/study-report.ts'
 import { analyseStudy, type Design, isDecided, type Measured, type Row, sessionsNeeded } from './study.ts'
+import { readRows } from './study-experiment.ts'
 
 const design: Design = {
   question: 'Which drink cools faster?',
@@ -144,4 +147,85 @@ test('pairs of other levels may be compared', () => {
       ['tea, 2', 'coffee', 'lower'],
     ],
   )
+})
+
+test('a broken sample is in no figure, its session stays empty, and the finding begins with it', () => {
+  const samples = twice.samples.map((row) =>
+    row.session === 2 && row.drink === 'coffee' ? { ...row, broken: 'A cup broke.' } : row,
+  )
+  const found = analyseStudy(design, { ...twice, samples })
+  const coffee = found.figures.find(({ mode }) => mode === 'coffee, 1')
+  assert.deepEqual([coffee?.n, coffee?.expected, coffee?.sessions], [4, 4, [20.1, null, 20.3, 20.4, 20.5]])
+  assert.deepEqual(
+    found.comparisons[0]?.sessions.map(({ session }) => session),
+    [1, 3, 4, 5],
+  )
+  assert.match(
+    findingOfStudy(design, { ...twice, samples }, found),
+    /^A cup broke\. A cup broke\. Coffee took/,
+  )
+})
+
+const weighed: Design = {
+  ...design,
+  areMessages: false,
+  measures: [
+    ...design.measures,
+    { name: 'grams', title: 'Sugar', unit: 'g', better: 'less', isCompared: false },
+  ],
+}
+
+test('a measure that is only described is in one table, and in no comparison', () => {
+  const samples = twice.samples.map((row) => ({ ...row, grams: row.drink === 'tea' ? row.session : 9 }))
+  const found = analyseStudy(weighed, { ...twice, samples })
+  assert.deepEqual([...new Set(found.comparisons.map(({ measure }) => measure))], ['coolingMs'])
+  const sections = studySections(weighed, found, samples)
+  const described = sections.find(({ title }) => title === 'Also measured')
+  assert.deepEqual(
+    described?.tables?.flatMap(({ rows }) => rows),
+    [
+      ['tea', '1', '3.00'],
+      ['tea', '2', '3.00'],
+      ['coffee', '1', '9.00'],
+      ['coffee', '2', '9.00'],
+    ],
+  )
+  assert.ok(!sections.some(({ title }) => title === 'Sugar'))
+  const without = studySections(weighed, analyseStudy(weighed, twice), twice.samples)
+  assert.ok(!without.some(({ title }) => title === 'Also measured'))
+})
+
+test('of samples that are no messages none is lost', () => {
+  const never = made((drink, cups) => (drink === 'coffee' ? null : 10 * cups))
+  const found = analyseStudy(weighed, never)
+  assert.match(findingOfStudy(design, never, found), /lost all 5 samples/)
+  assert.doesNotMatch(findingOfStudy(weighed, never, found), /lost/)
+  const titles = studySections(weighed, found, never.samples).map(({ title }) => title)
+  assert.ok(!titles.includes('Lost, duplicated, reordered'))
+})
+
+test('the finding may be the scenario’s own sentences', () => {
+  assert.equal(findingOfStudy(design, twice, analyseStudy(design, twice), ['Drink water.']), 'Drink water.')
+})
+
+test('pairs may rest on columns that are no factors', () => {
+  const samples = twice.samples.map((row) => ({ ...row, isHot: row.drink === 'tea' }))
+  const hotter: Design = {
+    ...design,
+    pairs: (levels, _, rows) => {
+      const hot = levels.filter((level) => rows.some(({ drink, isHot }) => drink === level && isHot))
+      return levels.flatMap((level) => hot.filter((one) => one !== level).map((one) => [level, one] as const))
+    },
+  }
+  assert.deepEqual(
+    analyseStudy(hotter, { ...twice, baseline: null, samples }).comparisons.map(({ mode }) => mode),
+    ['coffee, 1', 'coffee, 2'],
+  )
+})
+
+test('cells of a samples file may have commas and quotes', () => {
+  assert.deepEqual(readRows('drink,session,why_not\n"tea, ""green""",2,\n,3,true\n'), [
+    { drink: 'tea, "green"', session: 2, whyNot: null },
+    { drink: null, session: 3, whyNot: true },
+  ])
 })

@@ -1,7 +1,7 @@
 // A scenario's samples as data: factors, measures and sessions; one analysis for all scenarios.
 
 import { holm, mean, meanOfClusters, meanOfRatios } from '../../client/statistics.ts'
-import { atOthers, bySession, echoesIn, sessionsIn } from './samples.ts'
+import { atOthers, bySession, echoesIn } from './samples.ts'
 import {
   ascending,
   clustersFor,
@@ -38,6 +38,8 @@ export interface Measure {
   readonly by?: 'mean' | 'median'
   /** Sessions in which something did not arrive are not compared. */
   readonly needsAll?: boolean
+  /** False: only described, in one table with the others of this kind. */
+  readonly isCompared?: boolean
 }
 
 /** What a scenario declares. */
@@ -48,8 +50,14 @@ export interface Design {
   readonly factors: readonly [Factor, ...Factor[]]
   /** The first answers the question. */
   readonly measures: readonly [Measure, ...Measure[]]
+  /** False: a sample is a value of its own; null is then "not measured", not a message that was lost. */
+  readonly areMessages?: boolean
   /** What is compared with what; default: every level of the first factor with the baseline. */
-  readonly pairs?: (levels: readonly Level[], baseline: Level) => readonly Pair[]
+  readonly pairs?: (
+    levels: readonly Level[],
+    baseline: Level | null,
+    samples: readonly Row[],
+  ) => readonly Pair[]
   /** What a sample is, and what only this scenario can say of its figures. */
   readonly notes: (found: Found) => readonly string[]
 }
@@ -59,7 +67,7 @@ type Pair = readonly [level: Level, against: Level]
 /**
  * One row for each factor's level, session and measured value. `id`: samples of one message count
  * as one. `receiver` 1: the window that sent it, whose samples are summarised apart if there are
- * others.
+ * others. `broken`: a sentence that says why the row is in no figure.
  */
 export type Row = {
   readonly session: number
@@ -67,12 +75,13 @@ export type Row = {
   readonly receiver?: number
   readonly copies?: number
   readonly reordered?: boolean
+  readonly broken?: string | null
 } & { readonly [column: string]: Level | boolean | null | undefined }
 
 export interface Measured {
   /** In order; by the factor's name. */
   readonly levels: Readonly<Record<string, readonly Level[]>>
-  /** Of the first factor; null: nothing is compared. */
+  /** Of the first factor; null: nothing is compared, unless the design has pairs. */
   readonly baseline: Level | null
   readonly samples: readonly Row[]
   /** What the server needed in a session, by all factors or the first ones. */
@@ -107,18 +116,19 @@ type Place = Readonly<Record<string, Level>>
 export function analyseStudy(design: Design, measured: Measured) {
   const { samples: all, levels, baseline } = measured
   const [factor, ...others] = design.factors
-  const samples = atOthers(all as readonly (Row & { readonly receiver: number })[])
+  const broken = all.flatMap((row) => row.broken ?? [])
+  const whole = all.filter((row) => !row.broken) as readonly (Row & { readonly receiver: number })[]
+  const samples = atOthers(whole)
   const cells = cellsOf(design, levels, all)
-  const own = samples === all ? [] : echoesIn(all as typeof samples)
+  const own = samples === whole ? [] : echoesIn(whole)
+  const numbers = bySession(all).map(([session]) => session)
   const places = placesOf(others, levels)
+  const subjects = levels[factor.name] ?? []
   const pairs =
-    baseline === null
-      ? []
-      : (design.pairs?.(levels[factor.name] ?? [], baseline) ??
-        (levels[factor.name] ?? [])
-          .filter((level) => level !== baseline)
-          .map((level): Pair => [level, baseline]))
-  const asked = design.measures.flatMap((measure) =>
+    design.pairs?.(subjects, baseline, all) ??
+    subjects.flatMap((level): Pair[] => (baseline === null || level === baseline ? [] : [[level, baseline]]))
+  const compared = design.measures.filter(({ isCompared }) => isCompared !== false)
+  const asked = compared.flatMap((measure) =>
     places.flatMap((place) => pairs.map((pair) => ({ design, measured, samples, measure, place, pair }))),
   )
   const contrasts = asked.flatMap((one) => contrast(one) ?? [])
@@ -126,16 +136,17 @@ export function analyseStudy(design: Design, measured: Measured) {
   let tests = 0
   return {
     question: design.question,
-    sessions: sessionsIn(all),
+    sessions: numbers.length,
     baseline,
     levels,
-    figures: figuresOf(design, cells, samples),
-    echoes: figuresOf(design, own.length === 0 ? [] : cells, own),
+    figures: figuresOf(design, cells, samples, numbers),
+    echoes: figuresOf(design, own.length === 0 ? [] : cells, own, numbers),
     comparisons: contrasts.map((one) => ({
       ...one,
       ...decide(one, one.p === null ? null : (corrected[tests++] ?? 1)),
     })),
     costs: costsOf(design, measured),
+    ...(broken.length > 0 && { broken }),
   }
 }
 
@@ -228,7 +239,12 @@ const valuesOf = (rows: readonly Row[], { name }: Measure) =>
   })
 
 /** One row for each cell and measure. */
-function figuresOf({ factors, measures }: Design, cells: readonly Place[], samples: readonly Row[]) {
+function figuresOf(
+  { factors, measures }: Design,
+  cells: readonly Place[],
+  samples: readonly Row[],
+  sessions: readonly number[],
+) {
   const byCell = Map.groupBy(samples, (row) => keyOf(factors, row))
   return measures.flatMap((measure, place) =>
     cells.map((cell) => {
@@ -254,10 +270,11 @@ function figuresOf({ factors, measures }: Design, cells: readonly Place[], sampl
         p99: of('p99'),
         min: of('min'),
         max: of('max'),
-        /** In order of the sessions; null if nothing arrived in one. */
-        sessions: bySession(rows).map(([, inSession]) =>
-          significant(sessionValue(inSession, measure) ?? Number.NaN),
-        ),
+        /** Of each session of the run, in order; null if nothing arrived in one. */
+        sessions: sessions.map((session) => {
+          const own = rows.filter((row) => row.session === session)
+          return significant(sessionValue(own, measure) ?? Number.NaN)
+        }),
       }
     }),
   )

@@ -14,8 +14,13 @@ import {
 } from '../lab/study.ts'
 import { capital, count, figure, interval, listed, lowered } from './section.ts'
 
-/** What is wrong first, then the verdict; without comparisons, the means. */
-export function findingOfStudy(design: Design, measured: Measured, found: Found): string {
+/** What is wrong first, then the verdict; without comparisons, the means. `own`: sentences in their place. */
+export function findingOfStudy(
+  design: Design,
+  measured: Measured,
+  found: Found,
+  own?: readonly string[],
+): string {
   const [measure] = design.measures
   const compared = found.comparisons.filter((one) => one.measure === measure.name)
   const places = new Set(found.figures.map(({ at }) => placeWords(design.factors.slice(1), at)))
@@ -25,7 +30,7 @@ export function findingOfStudy(design: Design, measured: Measured, found: Found)
       : compared.length > 0
         ? everywhereWords(design, compared)
         : averagesWords(design, found)
-  return [...faultWords(design, found), ...words].join(' ')
+  return [...(found.broken ?? []), ...faultWords(design, found), ...(own ?? words)].join(' ')
 }
 
 export const labelAt = ({ name, label = String }: Factor, at: FigureRow['at']) => label(at[name] ?? '')
@@ -42,7 +47,11 @@ const placeWords = (factors: readonly Factor[], at: FigureRow['at']) =>
     .join(' ')
 
 /** `WebSocket at 10 kB lost 3 of 1,000 samples.` */
-function faultWords({ factors, measures: [measure] }: Design, { figures, echoes }: Found): readonly string[] {
+function faultWords(
+  { factors, measures: [measure], areMessages = true }: Design,
+  { figures, echoes }: Found,
+): readonly string[] {
+  if (!areMessages) return []
   const [subject, ...others] = factors
   const own = (rows: readonly FigureRow[]) => rows.filter((row) => row.measure === measure.name)
   const all = own(figures).map((row) => {
@@ -112,7 +121,8 @@ function averagesWords({ factors, measures: [measure] }: Design, { figures }: Fo
     : [`${measure.title} on average: ${words.join('; ')}.`]
 }
 
-const doubt = ({ verdict }: StudyComparison) =>
+/** To follow an interval. */
+export const doubt = ({ verdict }: Pick<StudyComparison, 'verdict'>) =>
   verdict === 'undecided' ? ', undecided' : verdict === 'alike' ? ', alike' : ''
 
 /** At one place: every level, the best first. */

@@ -14,6 +14,7 @@ import {
   megabytes,
   nothing,
   probability,
+  range,
   ratioWords,
   type Section,
   spread,
@@ -28,7 +29,7 @@ export const briefTable = (design: Design, found: Found): Table =>
   figuresTable(design, found, design.measures[0])
 
 export function studySections(design: Design, found: Found, samples: readonly Row[]): readonly Section[] {
-  const { notes, measures, factors } = design
+  const { notes, measures, factors, areMessages = true } = design
   const naming = factors.map((factor) => [factor.title, ({ at }: FigureRow) => labelAt(factor, at)] as const)
   const [first] = measures
   const all = found.figures
@@ -38,19 +39,38 @@ export function studySections(design: Design, found: Found, samples: readonly Ro
       return echo ? { ...row, ...totals([row, echo]) } : row
     })
   return [
-    ...measures.map((measure, place) => ({
+    ...inFull(design, found).map((measure, place) => ({
       title: measure.title,
       ...figureFor(design, found, measure, samples),
       tables: tablesOf(design, found, measure),
       paragraphs: place === 0 ? notes(found) : [],
     })),
     ...comparisonSections(design, found),
+    ...describedSections(design, found),
     ...echoSections(design, found),
-    lostSection(all, naming, { caption: 'Samples that did not arrive once and in order, at all windows' }),
+    ...(areMessages
+      ? [
+          lostSection(all, naming, {
+            caption: 'Samples that did not arrive once and in order, at all windows',
+          }),
+        ]
+      : []),
     everySection(design, found),
     ...costSections(design, found),
   ]
 }
+
+const isInFull = ({ isCompared }: Measure) => isCompared !== false
+
+/** The first, and the others that were measured. */
+const inFull = (design: Design, found: Found) =>
+  design.measures
+    .filter(isInFull)
+    .filter((measure, place) => place === 0 || figuresIn(design, found, measure).length > 0)
+
+/** Of what is no message only what was measured. */
+const figuresIn = ({ areMessages = true }: Design, { figures }: Found, { name }: Measure) =>
+  figures.filter(({ measure, n }) => measure === name && (areMessages || n > 0))
 
 /** Every sample if there are few cells, lines over a number, else the ratios. */
 function figureFor(
@@ -60,13 +80,15 @@ function figureFor(
   samples: readonly Row[],
 ): { readonly figure?: Figure } {
   const [subject, ...others] = design.factors
-  const rows = found.figures.filter((row) => row.measure === measure.name)
+  const rows = figuresIn(design, found, measure)
   const [other] = others
   const levels = found.levels[other?.name ?? ''] ?? []
   if (other && others.length === 1 && levels.length > 1 && levels.every((level) => typeof level === 'number'))
     return { figure: linesOver(subject, other, measure, rows, levels as readonly number[]) }
-  if (rows.length <= mostClouds) return { figure: clouds(design, measure, rows, samples) }
   const compared = found.comparisons.filter((one) => one.measure === measure.name && one.ratioCi95)
+  // A few values of each cell are no cloud.
+  const hasClouds = rows.length <= mostClouds && (design.areMessages !== false || compared.length === 0)
+  if (hasClouds) return { figure: clouds(design, measure, rows, samples) }
   return compared.length === 0 ? {} : { figure: ratiosOf(design, measure, compared) }
 }
 
@@ -157,13 +179,19 @@ function ratiosOf({ factors }: Design, measure: Measure, compared: readonly Stud
       .map((row) => `${row.label}: ${figure(row.point)}, ${interval(row.interval)}, ${row.outcome}`)
       .join('; '),
     draw: (width) =>
-      intervals(rows, {
-        width,
-        axis: `← less   ratio of ${lowered(measure.title)}   more →`,
-        references: [1],
-      }),
+      intervals(
+        rows.map((row) => (width < 500 ? { ...row, label: inTwoLines(row.label) } : row)),
+        {
+          width,
+          axis: `← less   ratio of ${lowered(measure.title)}   more →`,
+          references: [1],
+        },
+      ),
   }
 }
+
+/** Longer than a narrow figure is wide. */
+const inTwoLines = (label: string) => (label.length > 40 ? label.replace(' / ', ' /\n') : label)
 
 /** With one other factor, a row for each subject and a column for each of its levels. */
 function tablesOf(design: Design, found: Found, measure: Measure): readonly Table[] {
@@ -216,13 +244,20 @@ function grid<Cell extends Pick<FigureRow, 'at'>>(
   )
 }
 
+/** Of more comparisons of one level the table would be too wide; all are in that of the comparisons. */
+const mostRatios = 2
+
 /** A row for each cell. */
-function figuresTable({ factors }: Design, found: Found, measure: Measure): Table {
+function figuresTable(design: Design, found: Found, measure: Measure): Table {
+  const { factors, areMessages = true } = design
   const [subject, ...others] = factors
   const compared = found.comparisons.filter((row) => row.measure === measure.name)
+  const comparedAt = (row: FigureRow) =>
+    compared.filter(({ at }) => factors.every(({ name }) => at[name] === row.at[name]))
+  const rows = figuresIn(design, found, measure)
+  const hasRatios = compared.length > 0 && rows.every((row) => comparedAt(row).length <= mostRatios)
   const ratioAt = (row: FigureRow) =>
-    compared
-      .filter(({ at }) => factors.every(({ name }) => at[name] === row.at[name]))
+    comparedAt(row)
       .map(({ ratio, ratioCi95, baseline }) => {
         const isUsual = baseline === String(found.baseline)
         return `${ratioWords(ratio, ratioCi95)}${isUsual ? '' : ` / ${(subject.label ?? String)(baseline)}`}`
@@ -233,22 +268,54 @@ function figuresTable({ factors }: Design, found: Found, measure: Measure): Tabl
     [
       text(subject.title),
       ...others.map(({ title }) => text(title)),
-      ...['Mean ± sd', 'Median', 'p95'],
-      ...(compared.length > 0 ? ['Ratio'] : []),
-      'Received',
+      ...['Mean ± sd', 'Median', areMessages ? 'p95' : 'Range'],
+      ...(hasRatios ? ['Ratio'] : []),
+      areMessages ? 'Received' : 'Samples',
     ],
-    found.figures
-      .filter((row) => row.measure === measure.name)
-      .map((row) => [
-        row.at[subject.name] === found.baseline
-          ? `${labelAt(subject, row.at)} (baseline)`
-          : labelAt(subject, row.at),
-        ...others.map((factor) => labelAt(factor, row.at)),
-        ...[spread(row.mean, row.sd), row.p50, row.p95],
-        ...(compared.length > 0 ? [ratioAt(row) || nothing] : []),
-        `${count(row.n)} of ${count(row.expected)}`,
-      ]),
+    rows.map((row) => [
+      row.at[subject.name] === found.baseline
+        ? `${labelAt(subject, row.at)} (baseline)`
+        : labelAt(subject, row.at),
+      ...others.map((factor) => labelAt(factor, row.at)),
+      ...[spread(row.mean, row.sd), row.p50, areMessages ? row.p95 : range([row.min ?? 0, row.max ?? 0])],
+      ...(hasRatios ? [ratioAt(row) || nothing] : []),
+      areMessages ? `${count(row.n)} of ${count(row.expected)}` : count(row.n),
+    ]),
   )
+}
+
+/** A row for each cell and a column for each measure that is not compared. */
+function describedSections(design: Design, found: Found): readonly Section[] {
+  const { factors, measures } = design
+  const described = measures.filter(
+    (measure) => !isInFull(measure) && found.figures.some((row) => row.measure === measure.name && row.n > 0),
+  )
+  const [first] = described
+  if (!first) return []
+  const cells = found.figures.filter(({ measure }) => measure === first.name).map(({ at }) => at)
+  const medianOf = ({ name }: Measure, cell: FigureRow['at']) =>
+    found.figures.find(
+      ({ at, measure }) =>
+        measure === name && factors.every((factor) => at[factor.name] === cell[factor.name]),
+    )?.p50
+  return [
+    {
+      title: 'Also measured',
+      tables: [
+        table(
+          'Medians',
+          [
+            ...factors.map(({ title }) => text(title)),
+            ...described.map(({ title, unit }) => `${title}, ${unit}`),
+          ],
+          cells.map((cell) => [
+            ...factors.map((factor) => labelAt(factor, cell)),
+            ...described.map((measure) => medianOf(measure, cell)),
+          ]),
+        ),
+      ],
+    },
+  ]
 }
 
 function comparisonSections(
@@ -310,12 +377,14 @@ function echoSections({ factors, measures }: Design, { echoes }: Found): readonl
   return [{ title: 'The sender’s own echo', tables, paragraphs: [what] }]
 }
 
-function everySection({ factors, measures }: Design, { figures, sessions }: Found): Section {
+function everySection(design: Design, found: Found): Section {
+  const { factors, areMessages = true } = design
+  const { sessions } = found
   const names = factors.map(({ title }) => text(title))
   const labels = ({ at }: FigureRow) => factors.map((factor) => labelAt(factor, at))
   const numbered = Array.from({ length: sessions }, (_, place) => `Session ${place + 1}`)
-  const tables = measures.flatMap((measure) => {
-    const own = figures.filter((row) => row.measure === measure.name)
+  const tables = inFull(design, found).flatMap((measure) => {
+    const own = figuresIn(design, found, measure)
     const all = table(
       `${measure.title} over all sessions, in ${measure.unit}`,
       [...names, 'Mean ± sd', 'Median', 'p95', 'p99', 'Max.', 'Received', 'Expected'],
@@ -324,17 +393,21 @@ function everySection({ factors, measures }: Design, { figures, sessions }: Foun
         ...[count(row.n), count(row.expected)],
       ]),
     )
+    const by = measure.by === 'median' ? 'Median' : 'Mean'
     const each = table(
-      `${measure.by === 'median' ? 'Median' : 'Mean'} in each session, in ${measure.unit}`,
+      areMessages
+        ? `${by} in each session, in ${measure.unit}`
+        : `${measure.title} in each session, in ${measure.unit}`,
       [...names, ...numbered],
       own.map((row) => [...labels(row), ...numbered.map((_, place) => row.sessions[place])]),
     )
+    if (!areMessages) return [each]
     return sessions > 1 ? [all, each] : [all]
   })
   return {
     title: 'Every figure, and every session',
     tables,
-    paragraphs: ['Figures are of samples that arrived, even if others were lost.'],
+    paragraphs: areMessages ? ['Figures are of samples that arrived, even if others were lost.'] : [],
   }
 }
 

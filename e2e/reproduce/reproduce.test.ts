@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../server/folder-testing.ts'
 import { Estimate } from '../lab/estimate.ts'
 import { type Experiment, readOptions } from '../lab/experiment.ts'
 import { capacity } from '../scenarios/capacity.ts'
-import type { Summary as CapacitySummary } from '../scenarios/capacity-summary.ts'
+import type { CapacitySummary } from '../scenarios/capacity-study.ts'
 import { keystrokes } from '../scenarios/keystrokes.ts'
 import type { Summary as KeystrokesSummary } from '../scenarios/keystrokes-report.ts'
 import { pubsub } from '../scenarios/pubsub.ts'
@@ -94,14 +94,14 @@ test('a maximum that the run did not reach decides nothing', () => {
       ramps: [...others, ...changes.map((change) => ({ ...first, ...change }))],
     } as never)
   const whole = (windows: number) => ({ windows, opened: windows, failed: 0, dropped: 0, missing: 0 })
-  const failed = { ...whole(26_000), opened: 25_900, failed: 100, limitedBy: null, reasons: { reset: 100 } }
+  const failed = { ...whole(26_000), opened: 25_900, failed: 100, limitedBy: null, reasons: 'reset 100' }
   const words = 'of 26,000 windows 100 failed, reset 100, and 0 pings were not answered'
   for (const [ramps, ...expected] of [
     [[whole(25_000)], 'undecided', 25_000, 'more were not tried'],
     [[whole(25_000), whole(37_500)], 'differs', 37_500, 'more were not tried'],
     [[whole(24_000), failed], 'agrees', 24_000, words],
     [
-      [whole(24_000), { ...failed, reasons: { EMFILE: 100 } }],
+      [whole(24_000), { ...failed, reasons: 'EMFILE 100' }],
       'undecided',
       24_000,
       `the clients’ limit: ${words.replace('reset', 'EMFILE')}`,

@@ -15,6 +15,7 @@ import { createSharedClock, type LoadProcess, startLoadProcess } from '../load/l
 import { serverDefaults, startMode } from '../load/load-server.ts'
 import { type RampSecond, type RampTally, rampMs } from '../load/ramp.ts'
 import { peerLabel } from '../peers/peers.ts'
+import { count, several, sizeOf } from '../report/section.ts'
 
 const experimentNames = [
   'clients',
@@ -150,6 +151,23 @@ const manyTimes = 4
  */
 const sharedPeriodMs = 60_000
 const sharedPerBrowser = 10
+
+/** What distinguishes a ramp from the others in its experiment. */
+export function variantOf({ experiment, subject, workers, clients, windows, ...others }: RampSetup): string {
+  const { meanPeriodMs, perBrowser, fileBytes } = others
+  const label = subjectLabel(subject)
+  const variants: Readonly<Record<ExperimentName, string>> = {
+    clients: several(clients, 'load process', 'load processes'),
+    comparison: perBrowser > 1 ? `${label}, ${perBrowser} to a session` : label,
+    switching: `${several(workers === 1 ? 1 : workers + 1, 'process', 'processes')} on one core`,
+    workers: `${label}, ${several(workers, 'worker')}`,
+    period: `mean period ${meanPeriodMs / 1000} s`,
+    connections: `${count(windows)} windows`,
+    size: `${label}, ${sizeOf(fileBytes)}`,
+    most: `${label}, ${count(windows)} windows`,
+  }
+  return variants[experiment]
+}
 
 /** Every ramp of one session, by experiment. */
 export function rampsOf(options: RampOptions): RampSetup[] {

@@ -2,13 +2,13 @@
 
 import { createSeededRandom, type Random, shuffled } from '../../client/wire.ts'
 import type { Plan } from '../lab/estimate.ts'
-import { defineExperiment } from '../lab/experiment.ts'
 import { flag, seed, whole } from '../lab/flags.ts'
 import { requireModes } from '../lab/mode-names.ts'
 import { requireProc } from '../lab/process-recorder.ts'
 import type { Turn } from '../lab/standings.ts'
+import { defineStudy } from '../lab/study-experiment.ts'
 import { rampMs } from '../load/ramp.ts'
-import { count, figure, several } from '../report/section.ts'
+import { count, figure, loadWords, several } from '../report/section.ts'
 import {
   type ExperimentName,
   lostNothing,
@@ -19,8 +19,18 @@ import {
   rampFlags,
   rampsOf,
 } from './capacity-ramps.ts'
-import { report } from './capacity-report.ts'
-import { analyse, cpuBetween, type Run, variantOf } from './capacity-summary.ts'
+import { filesOf, sectionsOf } from './capacity-report.ts'
+import {
+  type CapacitySummary,
+  clientBounds,
+  design,
+  failuresOf,
+  findingOf,
+  ownFigures,
+  type RampRow,
+  rampName,
+  rampRow,
+} from './capacity-study.ts'
 
 /** The others, which ratios and speed-ups are computed from, run in every session. */
 const mostTurns: Readonly<Partial<Record<ExperimentName, number>>> = {
@@ -46,7 +56,7 @@ export function turnsOf(setups: readonly RampSetup[], sessions: number, random: 
 /** For a server and load processes to start and end. */
 const aroundMs = 3500
 
-export const capacity = defineExperiment({
+export const capacity = defineStudy({
   name: 'capacity',
   about: `Repeats the experiments of the 2014 SocketCluster thesis: windows open at a steady rate, each pings at its own random\n    period, and the server answers. Records processor time and memory of every process each second. Each ramp has its own server\n    and load processes; modes and peers take turns in changing order. Needs Linux. Exits with status 1 if a\n    window failed or was dropped, but in the experiment switching, and with --most-limit after the first ramp of most.`,
   flags: {
@@ -64,6 +74,18 @@ export const capacity = defineExperiment({
     return given
   },
 
+  design,
+
+  own: ownFigures,
+
+  finding: findingOf,
+
+  isFailure: (summary) => failuresOf(summary).length > 0,
+
+  sections: sectionsOf,
+
+  method: methodOf,
+
   plan(options): Plan {
     const turns = turnsOf(rampsOf(options), options.sessions, createSeededRandom(options.seed))
     const wholeMs = (setup: RampSetup): number => {
@@ -73,14 +95,14 @@ export const capacity = defineExperiment({
     return { sessionMs: turns.map((turn) => turn.reduce((sum, setup) => sum + wholeMs(setup), 0)) }
   },
 
-  async measure(options, lab): Promise<Run> {
+  async measure(options, lab) {
     requireProc()
     const { sessions, seed, clients, rate, seconds, hold, period, experiments } = options
     const setups = rampsOf(options)
     if (setups.length === 0) throw new Error('--experiments, --modes and --peers leave no ramp.')
     const turns = turnsOf(setups, sessions, createSeededRandom(seed))
     lab.say(`${turns.flat().length} ramps in ${several(sessions, 'session')}; --seed ${seed}.`)
-    const compared = setups.filter(({ experiment }) => experiment === 'comparison').map(variantOf)
+    const compared = setups.filter(({ experiment }) => experiment === 'comparison').map(rampName)
     lab.compare({
       title: 'Ramp',
       caption: 'Server CPU in seconds',
@@ -91,7 +113,7 @@ export const capacity = defineExperiment({
       const ramps: { readonly setup: RampSetup; readonly ramp: RampRecord }[] = []
       for (const [turn, setup] of (turns[session - 1] ?? []).entries()) {
         lab.signal.throwIfAborted()
-        const name = `${setup.experiment}: ${variantOf(setup)}`
+        const name = rampName(setup)
         lab.step(`${session}  ${name}`)
         for (let next: RampSetup | null = setup; next; ) {
           const ramp: RampRecord = await measureRamp(
@@ -101,7 +123,8 @@ export const capacity = defineExperiment({
           ).catch((cause) => {
             throw new Error(`${name}: ${cause instanceof Error ? cause.message : cause}`, { cause })
           })
-          lab.took(turnOfRamp(ramp), lineOf(ramp))
+          const row = rampRow(ramp)
+          lab.took(turnOfRamp(row), lineOf(row))
           ramps.push({ setup, ramp })
           next = lostNothing(ramp) ? nextOf(next, options) : null
         }
@@ -123,34 +146,50 @@ export const capacity = defineExperiment({
           experiments: experiments.join(', '),
         },
       }),
-      seed,
-      sessions: measured.length,
-      // In the table's order, not that of the turns.
-      ramps: setups.flatMap((setup) =>
-        measured.flat().flatMap((one) => (one.setup === setup ? [one.ramp] : [])),
+      ...runOf(
+        // In the table's order, not that of the turns.
+        setups.flatMap((setup) => measured.flat().flatMap((one) => (one.setup === setup ? [one.ramp] : []))),
       ),
     }
   },
-
-  analyse,
-
-  report,
 })
 
-const serverCpuMs = ({ server, endMs }: RampRecord) =>
-  server.reduce((sum, process) => sum + cpuBetween(process, 0, endMs), 0)
-
-function turnOfRamp(ramp: RampRecord): Turn {
-  const { due, missing } = ramp.counts
-  const values = [serverCpuMs(ramp) / 1000]
-  return { subject: variantOf(ramp), group: ramp.experiment, values, received: due - missing, expected: due }
+function turnOfRamp({ ramp, experiment, due, missing, serverCpuMs }: RampRow): Turn {
+  return {
+    subject: ramp,
+    group: experiment,
+    values: [serverCpuMs / 1000],
+    received: due - missing,
+    expected: due,
+  }
 }
 
-function lineOf(ramp: RampRecord): string {
-  const { session, counts, windows, roundTripMs } = ramp
-  const name = `${session}  ${ramp.experiment}: ${variantOf(ramp)}`.padEnd(52)
-  const lost = counts.failed + counts.dropped + counts.missing
-  const trouble =
-    lost === 0 ? '' : `, ${counts.failed} failed, ${counts.dropped} dropped, ${counts.missing} pings missing`
-  return `${name} ${count(counts.opened)} of ${count(windows)} open, server CPU ${figure(serverCpuMs(ramp) / 1000)} s, round trip ${figure(roundTripMs.p50)} ms${trouble}`
+/** `ramps`: in the order of the tables. */
+export function runOf(ramps: readonly RampRecord[]) {
+  const samples = ramps.map(rampRow)
+  return {
+    levels: { ramp: [...new Set(samples.map(({ ramp }) => ramp))] },
+    baseline: null,
+    samples,
+    files: filesOf(ramps),
+  }
+}
+
+function methodOf({ ramps, environment }: CapacitySummary): readonly string[] {
+  const limited = ramps.some(({ limitedSessions }) => limitedSessions > 0)
+  return [
+    `Server and clients shared one machine with ${environment.cores} cores; ${loadWords({ environment })}.`,
+    ...(limited
+      ? []
+      : [
+          `In no ramp were the clients the bottleneck: no load process used more than ${100 * clientBounds.share} % of a core in the second half of a ramp, and 99 % of its openings and pings were at most ${clientBounds.latenessP99Ms} ms late.`,
+        ]),
+  ]
+}
+
+function lineOf(row: RampRow): string {
+  const { ramp, session, opened, failed, dropped, missing, windows, serverCpuMs, roundTripP50Ms } = row
+  const lost = failed + dropped + missing
+  const trouble = lost === 0 ? '' : `, ${failed} failed, ${dropped} dropped, ${missing} pings missing`
+  return `${`${session}  ${ramp}`.padEnd(52)} ${count(opened)} of ${count(windows)} open, server CPU ${figure(serverCpuMs / 1000)} s, round trip ${figure(roundTripP50Ms)} ms${trouble}`
 }

@@ -93,7 +93,7 @@ const design: Design = {
   ],
   measures: [transmission],
   pairs: (modes, baseline) => [
-    ...modes.filter((mode) => mode !== baseline).map((mode) => [mode, baseline] as const),
+    ...modes.flatMap((mode) => (baseline === null || mode === baseline ? [] : [[mode, baseline] as const])),
     // The same transport over another version of HTTP.
     ...modes.flatMap((mode, place) =>
       modes

@@ -7,9 +7,10 @@ import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type Experiment, experimentFiles, type Summary, again as workedOutAgain } from '../lab/experiment.ts'
 import { filesOf } from '../lab/testing.ts'
 import { writeFolder } from '../report/render.ts'
+import { capacity } from './capacity.ts'
 import { keystrokes } from './keystrokes.ts'
 import { payload } from './payload.ts'
-import { madePayloadRun, madeRun, madeWindowsRun } from './testing.ts'
+import { madeCapacityRun, madePayloadRun, madeRun, madeWindowsRun } from './testing.ts'
 import { windows } from './windows.ts'
 
 const small = { sessions: 2, keys: 10, blocks: 2, windows: 3 }
@@ -40,11 +41,13 @@ function inMicros(run: ReturnType<typeof madeRun>) {
 
 for (const [name, run] of [
   ['keystrokes', (t: TestContext) => again(t, keystrokes, inMicros(madeRun(small)))],
+  ['capacity', (t: TestContext) => again(t, capacity, madeCapacityRun({ flags: ['--sessions', '2'] }))],
   ['payload', (t: TestContext) => again(t, payload, madePayloadRun())],
   ['windows', (t: TestContext) => again(t, windows, madeWindowsRun())],
 ] as const)
   test(`${name}: the same samples and the same finding, by another commit`, async (t) => {
     const { files, filesAgain } = await run(t)
+    assert.deepEqual(Object.keys(filesAgain), Object.keys(files))
     assert.equal(filesAgain['samples.csv.gz'], files['samples.csv.gz'])
     const [before, after] = [files, filesAgain].map((all) => JSON.parse(all['summary.json'] ?? ''))
     assert.equal(after.finding, before.finding)

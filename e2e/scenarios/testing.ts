@@ -8,9 +8,8 @@ import type { StudyRun } from '../lab/study-experiment.ts'
 import { transmissionRow } from '../lab/study-parts.ts'
 import { optionsOf } from '../lab/testing.ts'
 import { type ProfileName, profiles, scaled } from '../network/profiles.ts'
-import { capacity } from './capacity.ts'
+import { capacity, runOf } from './capacity.ts'
 import { type RampRecord, type RampSetup, rampsOf } from './capacity-ramps.ts'
-import type { Run as CapacityRun } from './capacity-summary.ts'
 import type { Run } from './keystrokes-report.ts'
 import { methodOf, methods, modeOf, modesBeside, predict } from './windcomm-paper.ts'
 import type { WindRun } from './windcomm-summary.ts'
@@ -498,17 +497,29 @@ export interface CapacityMaking {
 }
 
 /** Every ramp of the flags, with the given CPU and losses. */
-export function madeCapacityRun({
+export const madeCapacityRun = (making: CapacityMaking = {}) => madeCapacityRunOf(madeRamps(making))
+
+export const madeCapacityRunOf = (ramps: readonly RampRecord[]): StudyRun => ({
+  ...runOf(ramps),
+  command: 'npm run lab -- capacity',
+  parameters: { clients: 2, rate: 40 },
+  startedAt: '2026-11-02T08:00:00.000Z',
+  finishedAt: '2026-11-02T08:40:00.000Z',
+  environment: madeEnvironment('processes of its own on this machine'),
+})
+
+/** By setup, each in all sessions. */
+export function madeRamps({
   flags = [],
   cpuMs = () => ({ server: 1000 }),
   clientShare = () => 0.3,
   lost = () => ({}),
-}: CapacityMaking = {}): CapacityRun {
+}: CapacityMaking): readonly RampRecord[] {
   const options = optionsOf(capacity, '--seed', '1', ...flags)
   const setups = rampsOf(options)
   const sessions = Array.from({ length: options.sessions }, (_, place) => place + 1)
-  const ramps = sessions.flatMap((session) =>
-    setups.map((setup, place): RampRecord => {
+  return setups.flatMap((setup, place) =>
+    sessions.map((session): RampRecord => {
       const endMs = (setup.windows * 1000) / setup.windowsPerSecond + setup.holdSeconds * 1000
       const seconds = endMs / 1000
       const counts = {
@@ -562,14 +573,4 @@ export function madeCapacityRun({
       }
     }),
   )
-  return {
-    command: 'npm run lab -- capacity',
-    seed: 1,
-    sessions: options.sessions,
-    ramps,
-    parameters: { clients: options.clients, rate: options.rate },
-    startedAt: '2026-11-02T08:00:00.000Z',
-    finishedAt: '2026-11-02T08:40:00.000Z',
-    environment: madeEnvironment('processes of its own on this machine'),
-  }
 }
