@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import { csv } from '../report/render.ts'
 import { type Section, several } from '../report/section.ts'
 import { findingOfStudy } from '../report/study-finding.ts'
-import { briefTable, studySections } from '../report/study-report.ts'
+import { briefTables, studySections } from '../report/study-report.ts'
 import { defineExperiment, type Experiment, type Summary } from './experiment.ts'
 import { circumstances, readSummary, readText, withoutNulls } from './reread.ts'
 import type { Circumstances, Network } from './run-environment.ts'
@@ -15,6 +15,8 @@ import { analyseStudy, type Design, type Found, type Level, type Measured, type 
 export interface StudyRun extends Circumstances, Measured {
   readonly network?: Network
   readonly networks?: readonly Network[]
+  /** Sentences on what else happened or was measured; they follow the finding. */
+  readonly observations?: readonly string[]
 }
 
 type StudySummary = Summary & Found & { readonly scenario: string; readonly boundMs: number | null }
@@ -29,6 +31,8 @@ interface Study<Shape extends z.ZodRawShape, Options>
   readonly method?: (summary: StudySummary) => readonly string[]
   /** Sections that no study has in common, after the first. */
   readonly sections?: (summary: StudySummary) => readonly Section[]
+  /** A promise of the study was broken. */
+  readonly isFailure?: (summary: StudySummary) => boolean
   measure: (...given: Parameters<Experiment<Shape, Options>['measure']>) => Promise<StudyRun>
 }
 
@@ -38,6 +42,7 @@ export function defineStudy<Shape extends z.ZodRawShape, Options>({
   design,
   method = () => [],
   sections = () => [],
+  isFailure = () => false,
   ...scenario
 }: Study<Shape, Options>): Experiment<Shape, Options, StudyRun, StudySummary> {
   return defineExperiment({
@@ -46,6 +51,7 @@ export function defineStudy<Shape extends z.ZodRawShape, Options>({
     analyse(run): StudySummary {
       const { samples: _, costs: __, levels: ___, baseline: ____, boundMs = null, ...others } = run
       const found = analyseStudy(design, run)
+      const remarks = [...(run.observations ?? []), ...(design.remarks?.(found) ?? [])]
       const where = run.network ? `Over the simulated network “${run.network.profile}”: ` : ''
       return {
         scenario: scenario.name,
@@ -53,6 +59,7 @@ export function defineStudy<Shape extends z.ZodRawShape, Options>({
         boundMs,
         ...found,
         finding: `${where}${findingOfStudy(design, run, found)}`,
+        ...(remarks.length > 0 && { remarks }),
       }
     },
 
@@ -61,9 +68,10 @@ export function defineStudy<Shape extends z.ZodRawShape, Options>({
       return {
         title: design.question,
         sections: [...(first ? [first] : []), ...sections(summary), ...others],
-        tables: [briefTable(design, summary)],
+        tables: briefTables(design, summary),
         method: [...methodWords(summary), ...method(summary)],
         data: { [samplesFile]: samplesCsv(run.samples) },
+        isFailure: isFailure(summary),
       }
     },
 
@@ -85,12 +93,15 @@ function samplesCsv(samples: readonly Row[]): string {
   return csv<Row>(columns, samples)
 }
 
+const kept = ['network', 'networks', 'observations'] as const
+
 async function rereadStudy(folder: string, name: string): Promise<StudyRun> {
-  type Known = Omit<StudySummary, 'network' | 'networks'> & Pick<StudyRun, 'network' | 'networks'>
+  type Kept = (typeof kept)[number]
+  type Known = Omit<StudySummary, Kept> & Pick<StudyRun, Kept>
   const summary = await readSummary<Known>(folder, name)
   const samples = readRows(await readText(join(folder, samplesFile)))
   return {
-    ...withoutNulls(summary, [...circumstances, 'network', 'networks']),
+    ...withoutNulls(summary, [...circumstances, ...kept]),
     levels: summary.levels,
     baseline: summary.baseline,
     samples,

@@ -1,7 +1,7 @@
 // A scenario's samples as data: factors, measures and sessions; one analysis for all scenarios.
 
 import { holm, mean, meanOfClusters, meanOfRatios } from '../../server/wire/t-test.ts'
-import { atOthers, bySession, echoesIn, sessionsIn } from './samples.ts'
+import { atOthers, bySession, type Counts, echoesIn, sessionsIn, totals } from './samples.ts'
 import {
   ascending,
   clustersFor,
@@ -38,7 +38,13 @@ export interface Measure {
   readonly by?: 'mean' | 'median'
   /** Sessions in which something did not arrive are not compared. */
   readonly needsAll?: boolean
+  /** False: it explains the others, and is only in the tables; default: true. */
+  readonly isCompared?: boolean
 }
+
+export const isTime = ({ unit }: Measure) => unit === 'ms' || unit === 'µs'
+
+export const comparedOf = ({ measures }: Design) => measures.filter(({ isCompared = true }) => isCompared)
 
 /** What a scenario declares. */
 export interface Design {
@@ -52,6 +58,8 @@ export interface Design {
   readonly pairs?: (levels: readonly Level[], baseline: Level) => readonly Pair[]
   /** What a sample is, and what only this scenario can say of its figures. */
   readonly notes: (found: Found) => readonly string[]
+  /** Sentences that follow the finding. */
+  readonly remarks?: (found: Found) => readonly string[]
 }
 
 type Pair = readonly [level: Level, against: Level]
@@ -59,14 +67,17 @@ type Pair = readonly [level: Level, against: Level]
 /**
  * One row for each factor's level, session and measured value. `id`: samples of one message count
  * as one. `receiver` 1: the window that sent it, whose samples are summarised apart if there are
- * others.
+ * others. `expected`: a row that stands for this many samples, with figures of all that arrived.
  */
 export type Row = {
   readonly session: number
   readonly id?: string
   readonly receiver?: number
   readonly copies?: number
-  readonly reordered?: boolean
+  readonly reordered?: boolean | number
+  readonly expected?: number
+  readonly lost?: number
+  readonly duplicated?: number
 } & { readonly [column: string]: Level | boolean | null | undefined }
 
 export interface Measured {
@@ -118,7 +129,7 @@ export function analyseStudy(design: Design, measured: Measured) {
         (levels[factor.name] ?? [])
           .filter((level) => level !== baseline)
           .map((level): Pair => [level, baseline]))
-  const asked = design.measures.flatMap((measure) =>
+  const asked = comparedOf(design).flatMap((measure) =>
     places.flatMap((place) => pairs.map((pair) => ({ design, measured, samples, measure, place, pair }))),
   )
   const contrasts = asked.flatMap((one) => contrast(one) ?? [])
@@ -238,15 +249,13 @@ function figuresOf({ factors, measures }: Design, cells: readonly Place[], sampl
       const of = (name: Exclude<keyof NonNullable<typeof figures>, 'n'>) =>
         significant(figures?.[name] ?? Number.NaN)
       const mode = nameOf(factors, cell)
+      const counts = totals(rows.map((row) => countsOf(row, measure)))
       return {
         mode: place === 0 ? mode : `${mode}: ${measure.name}`,
         at: cell,
         measure: measure.name,
-        n: values.length,
-        expected: rows.length,
-        lost: rows.length - values.length,
-        duplicated: rows.filter(({ copies = 1 }) => copies > 1).length,
-        reordered: rows.filter(({ reordered }) => reordered).length,
+        n: counts.expected - counts.lost,
+        ...counts,
         mean: of('mean'),
         sd: of('sd'),
         p50: of('p50'),
@@ -261,6 +270,12 @@ function figuresOf({ factors, measures }: Design, cells: readonly Place[], sampl
       }
     }),
   )
+}
+
+function countsOf(row: Row, { name }: Measure): Counts {
+  const { copies = 1, reordered = 0, expected = 1 } = row
+  const { lost = typeof row[name] === 'number' ? 0 : expected, duplicated = copies > 1 ? 1 : 0 } = row
+  return { expected, lost, duplicated, reordered: Number(reordered) }
 }
 
 /** Null if nothing arrived. A message counts once, with its mean over the windows. */

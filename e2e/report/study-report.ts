@@ -1,7 +1,17 @@
 // The report of any study: its finding, tables, plots and counts, from what it declares.
 
 import { totals } from '../lab/samples.ts'
-import type { Design, Factor, FigureRow, Found, Measure, Row, StudyComparison } from '../lab/study.ts'
+import {
+  comparedOf,
+  type Design,
+  type Factor,
+  type FigureRow,
+  type Found,
+  isTime,
+  type Measure,
+  type Row,
+  type StudyComparison,
+} from '../lab/study.ts'
 import { distribution, intervals } from './charts.ts'
 import { lines } from './line-charts.ts'
 import {
@@ -24,13 +34,15 @@ import {
 import { labelAt, spokenAt } from './study-finding.ts'
 
 /** For the terminal. */
-export const briefTable = (design: Design, found: Found): Table =>
-  figuresTable(design, found, design.measures[0])
+export const briefTables = (design: Design, found: Found): readonly Table[] => [
+  figuresTable(design, found, design.measures[0]),
+  ...(design.measures.length > 1 ? [otherMeasuresTable(design, found)] : []),
+]
 
 export function studySections(design: Design, found: Found, samples: readonly Row[]): readonly Section[] {
-  const { notes, measures, factors } = design
+  const { notes, factors } = design
   const naming = factors.map((factor) => [factor.title, ({ at }: FigureRow) => labelAt(factor, at)] as const)
-  const [first] = measures
+  const [first] = design.measures
   const all = found.figures
     .filter(({ measure }) => measure === first.name)
     .map((row) => {
@@ -38,7 +50,7 @@ export function studySections(design: Design, found: Found, samples: readonly Ro
       return echo ? { ...row, ...totals([row, echo]) } : row
     })
   return [
-    ...measures.map((measure, place) => ({
+    ...comparedOf(design).map((measure, place) => ({
       title: measure.title,
       ...figureFor(design, found, measure, samples),
       tables: tablesOf(design, found, measure),
@@ -251,6 +263,19 @@ function figuresTable({ factors }: Design, found: Found, measure: Measure): Tabl
   )
 }
 
+/** A row for each cell, a column for each measure after the first. */
+function otherMeasuresTable({ factors, measures: [, ...measures] }: Design, { figures }: Found): Table {
+  const rows = [...Map.groupBy(figures, ({ at }) => JSON.stringify(at)).values()]
+  return table(
+    'Mean over all sessions',
+    [...factors.map(({ title }) => text(title)), ...measures.map(({ title, unit }) => `${title}, ${unit}`)],
+    rows.map((own) => [
+      ...factors.map((factor) => labelAt(factor, own[0]?.at ?? {})),
+      ...measures.map(({ name }) => own.find(({ measure }) => measure === name)?.mean),
+    ]),
+  )
+}
+
 function comparisonSections(
   { factors, measures }: Design,
   { comparisons, sessions }: Found,
@@ -286,8 +311,8 @@ function comparisonSections(
 }
 
 /** `faster` for less time. */
-function verdictIn({ unit }: Measure, { verdict }: StudyComparison): string {
-  if (unit !== 'ms') return verdict
+function verdictIn(measure: Measure, { verdict }: StudyComparison): string {
+  if (!isTime(measure)) return verdict
   return { lower: 'faster', higher: 'slower', alike: 'alike', undecided: 'undecided' }[verdict]
 }
 
