@@ -9,7 +9,7 @@ import { startLab } from './lab/testing.ts'
 
 const names = [
   ...['capacity', 'conditions', 'keystrokes', 'payload', 'pubsub', 'resilience', 'windcomm', 'windows'],
-  ...['fanout', 'message', 'crowd', 'scaling', 'frames', 'transfer', 'stages', 'editor'],
+  ...['fanout', 'message', 'scaling', 'frames', 'transfer', 'stages', 'editor'],
 ]
 const few = ['--frames', '50', '--rounds', '1']
 

@@ -45,16 +45,12 @@ const scenarios: Readonly<Record<string, Entry>> = {
 
 const benches: Readonly<Record<string, Entry>> = {
   fanout: [
-    'server processor time per delivered message, for each mode and for bare relays',
+    'server processor time per delivered message, memory and latency, for each mode and for bare relays',
     async () => (await import('./bench/fanout-bench.ts')).fanout,
   ],
   message: [
     'what one message costs the server, compared with bare relays',
     async () => (await import('./bench/fanout-bench.ts')).message,
-  ],
-  crowd: [
-    'memory, load and latency with ten thousand windows at one server process',
-    async () => (await import('./bench/crowd-bench.ts')).crowd,
   ],
   scaling: [
     'what a million windows need, computed from measured costs, and a check of the model',

@@ -56,17 +56,7 @@ const commands = {
 }
 
 /** Scenarios that use load clients and no browser. */
-const withoutBrowser = [
-  'pubsub',
-  'capacity',
-  'fanout',
-  'message',
-  'crowd',
-  'scaling',
-  'stages',
-  'frames',
-  'transfer',
-]
+const withoutBrowser = ['pubsub', 'capacity', 'fanout', 'message', 'scaling', 'stages', 'frames', 'transfer']
 
 function launchLab(words) {
   const needsPage = !wantsHelp(words) && !['frames', 'transfer'].includes(words[0])
