@@ -69,11 +69,12 @@ const benches: Readonly<Record<string, Entry>> = {
     async () => (await import('./bench/stages-bench.ts')).stages,
   ],
   editor: [
-    'what a keystroke costs both editors in Chromium, and opening a document with a long history',
-    async (flags) =>
-      flags.some((word) => /^--edits(=|$)/.test(word))
-        ? (await import('./bench/opening-bench.ts')).opening
-        : (await import('./bench/editor-bench.ts')).editor,
+    'what a keystroke costs both editors in Chromium',
+    async () => (await import('./bench/editor-bench.ts')).editor,
+  ],
+  opening: [
+    'opening a document with a long history in Chromium',
+    async () => (await import('./bench/opening-bench.ts')).opening,
   ],
 }
 
