@@ -72,7 +72,7 @@ test('each is compared with ws, and with http2 of as many windows to a browser',
 
 test('a saturated process is named in one sentence', () => {
   assert.deepEqual(fanoutDesign.remarks?.(found), [
-    'The load clients were saturated, so that the latency is theirs, in SSE + XHR over HTTP/2 with 10 to a browser and http2 with 1 to a browser.',
+    'The load clients were saturated, so that the latency is theirs, in SSE + XHR over HTTP/2 with 10 to a browser and the relay http2 with 1 to a browser.',
   ])
 })
 

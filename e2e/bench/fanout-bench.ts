@@ -32,7 +32,7 @@ const system: Factor = {
   name: 'mode',
   title: 'System',
   label: (level) => withSharing(level, labelOf, ', '),
-  spoken: (level) => withSharing(level, spokenName, ' with '),
+  spoken: (level) => withSharing(level, spokenSystem, ' with '),
 }
 
 const levelOf = (name: string, sharing: number | null) => (sharing === null ? name : `${name} x${sharing}`)
@@ -41,6 +41,8 @@ function withSharing(level: Level, nameOf: (name: string) => string, joint: stri
   const [name = '', sharing] = String(level).split(' x')
   return sharing === undefined ? nameOf(name) : `${nameOf(name)}${joint}${sharing} to a browser`
 }
+
+const spokenSystem = (name: string) => (name in relayClients ? `the relay ${name}` : spokenName(name))
 
 const load: Factor = { name: 'rate', title: 'Messages a second', spoken: (rate) => `at ${rate} a second` }
 
@@ -77,7 +79,7 @@ export const fanoutDesign: Design = {
   ],
   pairs: againstRelays,
   notes: () => [
-    'A sample is one delivery, a message at one window, but for figures it is one round: the server’s processor time in it, over the deliveries, and the quantiles of its latencies. Latency counts from the time when the message was due. Memory is resident, at the first joining of all windows, over their number.',
+    'A sample is one delivery, a message at one window, but for figures it is one round: the server’s processor time in it, over the deliveries, and the quantiles of its latencies. Latency counts from the time when the message was due. Memory is resident, at the first joining of all windows, over their number, if they are a hundred or more.',
   ],
   remarks: (found) => [
     ...saturated(found, serverShare, 'The server was saturated'),
@@ -99,7 +101,7 @@ function againstRelays(levels: readonly Level[]) {
 /** One sentence, or none. */
 function saturated({ figures }: Found, { name }: Measure, what: string): readonly string[] {
   const busy = figures.filter(({ measure, max }) => measure === name && (max ?? 0) >= busyPercent)
-  const where = new Set(busy.map(({ at }) => withSharing(at[system.name] ?? '', spokenName, ' with ')))
+  const where = new Set(busy.map(({ at }) => withSharing(at[system.name] ?? '', spokenSystem, ' with ')))
   return busy.length === 0 ? [] : [`${what} in ${listed([...where])}.`]
 }
 
@@ -218,6 +220,9 @@ interface Subject {
   readonly server: LoadServer
 }
 
+/** Fewer need less memory than the server’s first messages. */
+const leastForMemory = 100
+
 async function measureSession(
   options: FanoutOptions,
   session: number,
@@ -231,7 +236,7 @@ async function measureSession(
   // Runs an uncounted turn: the first messages run uncompiled code, and servers outlive a session.
   const isFirst = ({ server, perBrowser }: Subject, place: number) =>
     subjects.findIndex((one) => one.server === server && one.perBrowser === perBrowser) === place
-  const memories = new Map<LoadServer, Subject & { readonly kilobytes: number }>()
+  const memories = new Map<LoadServer, Subject & { readonly kilobytes: number | null }>()
   for (const subject of subjects.filter(isFirst)) {
     step(`warming up  ${subject.level}`)
     const { server } = subject
@@ -239,9 +244,9 @@ async function measureSession(
     const messages = Math.max(subject.rate, Math.ceil(warmUpDeliveries / windows))
     const empty = await server.figures()
     const turn = await takeRound({ ...subject, rate }, loads, options, 'warmup', messages, lab.signal)
-    const kilobytes = (turn.before.rssBytes - empty.rssBytes) / windows / 1000
+    const kilobytes = significant((turn.before.rssBytes - empty.rssBytes) / windows / 1000)
     // A later one inherits what the first used.
-    if (!memories.has(server)) memories.set(server, { ...subject, kilobytes })
+    if (windows >= leastForMemory && !memories.has(server)) memories.set(server, { ...subject, kilobytes })
   }
   const taken = []
   for (const [round, order] of turnsOf(subjects, rounds).entries())
