@@ -2,12 +2,12 @@
 
 import { cpSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { programs } from './e2e/lab/programs.ts'
+import { ownPrograms } from './e2e/lab/programs.ts'
 import { commitNow } from './e2e/lab/run-environment.ts'
 
 const lab = 'e2e/dist'
 
-/** Fails if the lab imports a package that its own package does not name as this repository does. */
+/** Fails unless the lab's own package names what the lab imports, as this repository does, and no more. */
 function requirePackages(names) {
   const [own, ours] = ['e2e/package.json', 'package.json'].map((file) => {
     const { dependencies, devDependencies, peerDependencies } = JSON.parse(readFileSync(file, 'utf8'))
@@ -15,7 +15,13 @@ function requirePackages(names) {
   })
   const wrong = names.find((name) => ours[name] !== own[name])
   if (wrong) throw new Error(`e2e/package.json needs "${wrong}": "${ours[wrong]}", as package.json has it.`)
+  const unused = Object.keys(own).find((name) => !names.includes(name))
+  if (unused) throw new Error(`e2e/package.json names "${unused}", which the lab does not import.`)
 }
+
+/** Benches that import the server, which is not in the package, or such a bench. */
+const needsServer = /\/e2e\/bench\/(editor|frames|opening)-bench\.ts$/
+const withoutServer = "throw new Error('This bench takes a clone of the repository, whose server it times.')"
 
 const packageOf = (id) => id.match(/^(?:@[^/]+\/)?[^/]+/)[0]
 
@@ -41,10 +47,12 @@ export default [
     },
     transform: { target: 'es2023' },
   },
-  // One file each, for pages without a bundler and for workers.
+  // One file each, for pages without a bundler and for workers; and what must not lengthen the others.
   ...[
     ['client/connect.ts', 'client/dist/browser.js'],
     ['client/shared-worker.ts', 'client/dist/shared-worker.js'],
+    ['client/wire.ts', 'client/dist/wire.js'],
+    ['client/statistics.ts', 'client/dist/statistics.js'],
   ].map(([input, file]) => ({
     ...common,
     input,
@@ -78,7 +86,7 @@ export default [
     external: /^[^./]/,
     // File by file, because the lab starts programs and reads pages by their place.
     input: [
-      ...['e2e/crosswind-lab.mjs', 'server/document/document-tasks.ts', ...Object.values(programs)],
+      ...['e2e/crosswind-lab.mjs', ...Object.values(ownPrograms)],
       ...globSync('e2e/peers/adapters/*.ts'),
     ],
     platform: 'node',
@@ -86,12 +94,13 @@ export default [
     plugins: [
       {
         name: 'lab',
+        load: (id) => (needsServer.test(id) ? withoutServer : null),
         generateBundle(_, bundle) {
           const all = Object.values(bundle).flatMap((file) => [...file.imports, ...file.dynamicImports])
           requirePackages(all.filter((id) => !id.startsWith('node:') && !(id in bundle)).map(packageOf))
         },
         writeBundle() {
-          for (const path of ['web/dist', ...globSync('e2e/{browser,network,peers}/*.{css,html,js,py}')])
+          for (const path of globSync('e2e/{browser,network,peers}/*.{css,html,js,py}'))
             cpSync(path, join(lab, path), { recursive: true })
         },
       },

@@ -8,7 +8,17 @@ import { temporaryFolder } from '../server/folder-testing.ts'
 import { startLab } from './lab/testing.ts'
 
 const names = [
-  ...['capacity', 'conditions', 'keystrokes', 'payload', 'pubsub', 'resilience', 'windcomm', 'windows'],
+  ...[
+    'capacity',
+    'conditions',
+    'keystrokes',
+    'outages',
+    'payload',
+    'pubsub',
+    'resilience',
+    'windcomm',
+    'windows',
+  ],
   ...['fanout', 'message', 'scaling', 'frames', 'transfer', 'stages', 'editor', 'opening'],
 ]
 const few = ['--frames', '50', '--rounds', '1']

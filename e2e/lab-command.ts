@@ -1,7 +1,7 @@
 // Entry point of the lab, doctor, conformance suite and report: `npm run lab -- NAME [flags]`.
 
-import { suggestion } from '../server/config/suggestion.ts'
-import { leaveWhenDone, whenReaderIsGone } from '../server/process.ts'
+import { leaveWhenDone, whenReaderIsGone } from '../scripts/process.ts'
+import { suggestion } from '../scripts/suggestion.ts'
 import { brokenBounds, readBudget } from './lab/budget.ts'
 import { type Experiment, helpOf, paragraph, readOptions, runExperiment } from './lab/experiment.ts'
 import { commandOf } from './lab/programs.ts'
@@ -23,6 +23,10 @@ const scenarios: Readonly<Record<string, Entry>> = {
   keystrokes: [
     'types 200 keys into one of five windows and times each to every window, mode by mode',
     async () => (await import('./scenarios/keystrokes.ts')).keystrokes,
+  ],
+  outages: [
+    'counts what cut connections, restarts and kills lose, with and without brokers',
+    async () => (await import('./scenarios/outages.ts')).outages,
   ],
   payload: ['times messages of 10 B to 1 MB', async () => (await import('./scenarios/payload.ts')).payload],
   pubsub: [
@@ -161,7 +165,9 @@ async function run([name, ...flags]: readonly string[]): Promise<void> {
   const command = [lab, name, ...flags].join(' ')
   const signal = stoppable()
   const { folder, summary, text, isFailure } = await runExperiment(experiment, options, command, signal)
-  const paragraphs = [summary.finding, ...(summary.remarks ?? [])].map((words) => paragraph(words))
+  const paragraphs = [summary.finding, ...(summary.remarks ?? [])].map((words) =>
+    paragraph(words, process.stdout.columns),
+  )
   const parts = [...paragraphs, text, folder === null ? '' : `  ${reportAddress(folder)}`]
   console.log(`\n${parts.filter(Boolean).join('\n\n')}\n`)
   process.exitCode = signal.aborted ? 130 : isFailure ? 1 : 0

@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, runTool, step, tool } from './child-process.mjs'
-import { ensureBuilt, ensureInstalled } from './preparation.mjs'
+import { ensureInstalled } from './preparation.mjs'
 
 /** The folder of each package. The lab has no types, because nobody imports it. */
 const packages = { client: 'client', server: 'server', lab: 'e2e' }
@@ -12,7 +12,6 @@ const withTypes = ['client', 'server']
 /** Resolves to the tarballs' folder. Throws StepFailure. */
 export async function pack(folder = join(root, 'dist')) {
   await ensureInstalled()
-  await ensureBuilt()
   const sentence = 'The packages could not be built.'
   await step('building the packages', async () => {
     for (const source of Object.values(packages))

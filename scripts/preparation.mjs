@@ -192,7 +192,7 @@ server that speaks the API of SQS, without its last word, the port, in CROSSWIND
   Others   pip install "moto[server]"; CROSSWIND_SQS_PROGRAM="moto_server -H 127.0.0.1 -p"`
 
 /**
- * Ensures the server that `server/log/sqs-testing.ts` starts; installs Debian's Java and Maven if
+ * Ensures the server that `scripts/sqs-server.ts` starts; installs Debian's Java and Maven if
  * permitted. Rejects with advice.
  */
 export async function ensureSqsServer() {

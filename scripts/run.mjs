@@ -56,12 +56,22 @@ const commands = {
 }
 
 /** Scenarios that use load clients and no browser. */
-const withoutBrowser = ['pubsub', 'capacity', 'fanout', 'message', 'scaling', 'stages', 'frames', 'transfer']
+const withoutBrowser = [
+  'pubsub',
+  'capacity',
+  'outages',
+  'fanout',
+  'message',
+  'scaling',
+  'stages',
+  'frames',
+  'transfer',
+]
 
 function launchLab(words) {
   const needsPage = !wantsHelp(words) && !['frames', 'transfer'].includes(words[0])
   const needsBrowser = needsPage && !withoutBrowser.includes(words[0])
-  const brokers = needsPage && words[0] === 'pubsub' ? brokersIn(words) : []
+  const brokers = needsPage && ['pubsub', 'outages'].includes(words[0]) ? brokersIn(words) : []
   return launchProgram(['e2e/lab-command.ts', ...words], { needsPage, needsBrowser, brokers })
 }
 

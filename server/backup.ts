@@ -3,10 +3,10 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import { whenReaderIsGone } from '../scripts/process.ts'
 import { ConfigError, type ConfigSources, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 import { field } from './config/schema.ts'
 import { copyLogFile, isLocked, LogFileError, openLogFile } from './log/sqlite-store.ts'
-import { whenReaderIsGone } from './process.ts'
 
 const folder = field(z.string().min(1).optional(), 'paths of folders')
 

@@ -4,6 +4,8 @@ import { get } from 'node:https'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { isWildcard, originFor } from '../scripts/addresses.ts'
+import { whenReaderIsGone } from '../scripts/process.ts'
 import {
   type Config,
   ConfigError,
@@ -13,15 +15,7 @@ import {
   wantsHelp,
 } from './config/config.ts'
 import { choice, field, quantity } from './config/schema.ts'
-import { whenReaderIsGone } from './process.ts'
-import {
-  invitationLink,
-  isOpenTo,
-  isWildcard,
-  loadKey,
-  makeInvitation,
-  originFor,
-} from './security/access.ts'
+import { invitationLink, isOpenTo, loadKey, makeInvitation } from './security/access.ts'
 import { mostChannels, type Permission } from './security/grants.ts'
 import { isChannelName, mainChannel, mostChannelBytes, probesChannel, windChannel } from './wire/messages.ts'
 

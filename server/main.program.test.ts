@@ -11,8 +11,8 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import tls from 'node:tls'
+import { openPort } from '../scripts/open-port.ts'
 import { temporaryFolder } from './folder-testing.ts'
-import { openPort } from './port-testing.ts'
 
 const root = join(import.meta.dirname, '..')
 const folder = temporaryFolder()

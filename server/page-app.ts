@@ -1,6 +1,7 @@
 // What Crosswind's own page needs of the server beside the transports: routes, documents, reports, assets.
 
 import type Router from '@koa/router'
+import { readFigures } from '../scripts/process.ts'
 import { createApp } from './app.ts'
 import type { Directory } from './document/directory.ts'
 import type { Documents } from './document/document-worker.ts'
@@ -8,7 +9,6 @@ import type { Health } from './health.ts'
 import { pageAdmission } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
 import { type Monitor, mountMonitor } from './monitor.ts'
-import { readFigures } from './process.ts'
 import { mountDocuments } from './routes/documents.ts'
 import { mountPage } from './routes/page.ts'
 import { pageFiles } from './routes/page-files.ts'

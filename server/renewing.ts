@@ -1,7 +1,7 @@
 // Builds anew what depends on a log, whenever another log has replaced it.
 
+import { processTimers } from '../scripts/process.ts'
 import { output } from './output.ts'
-import { processTimers } from './process.ts'
 
 interface Renewable {
   /** See `OpenedLog`. */

@@ -102,19 +102,14 @@ test('the log imports the wire and its storage, and nothing else', () => {
     '@nats-io/transport-node',
     '@aws-sdk/client-sqs',
   ]
-  const inTests = [
-    'node:child_process',
-    'node:events',
-    'node:net',
-    'node:url',
-    'node:readline',
-    'server/process.ts',
-  ]
+  const inTests = ['node:child_process', 'node:events', 'node:net', 'node:url', 'node:readline', 'scripts/']
   const may = ['server/log/', 'server/wire/', ...keeping]
   const isForTests = (found: string) => /^\S*(\.test|-contract|-testing)\.ts /.test(found)
   const foreign = foreignImports('server/log/', may)
   assert.deepEqual(
-    foreign.filter((found) => !isForTests(found) || !inTests.some((name) => found.endsWith(name))),
+    foreign.filter(
+      (found) => !isForTests(found) || !inTests.some((name) => found.includes(` imports ${name}`)),
+    ),
     [],
   )
 })
@@ -159,6 +154,36 @@ test('page, tests and lab import only the client’s doors', () => {
     (found) => !doors.some((door) => found.endsWith(` imports ${door}`)),
   )
   assert.deepEqual(behindTheDoor, [])
+})
+
+/** Started by `lab-command`, or on their own by a scenario, and everything in `e2e/` that they import. */
+function filesOfLab(): ReadonlySet<string> {
+  const found = new Set<string>()
+  const look = (path: string) => {
+    if (!path.startsWith('e2e/') || found.has(path) || timesItsOwn.includes(path)) return
+    found.add(path)
+    for (const next of sources.find((source) => source.path === path)?.imports ?? []) look(next)
+  }
+  for (const path of [
+    ...['e2e/lab-command.ts', 'e2e/reproduce/reproduce.ts', 'e2e/peers/adapter-process.ts'],
+    ...['e2e/peers/relays.ts', 'e2e/peers/pong-servers.ts', 'e2e/network/packet-relay.ts'],
+    ...['e2e/lab/stage-stamps.ts', 'e2e/load/load-process.ts'],
+    ...globSync('e2e/peers/adapters/*.ts', { cwd: root }),
+  ])
+    look(path)
+  return found
+}
+
+/** Benches of functions of the server, in the lab's own process. */
+const timesItsOwn = ['e2e/bench/frames-bench.ts', 'e2e/bench/opening-bench.ts']
+
+test('the lab imports nothing of the server', () => {
+  const lab = filesOfLab()
+  assert.ok(lab.size > 80, `the lab has ${lab.size} files`)
+  assert.deepEqual(
+    importsOf(['server/'], (path) => lab.has(path)),
+    [],
+  )
 })
 
 test('the server imports neither the client, nor the page, nor the tests of both', () => {

@@ -20,20 +20,21 @@ function record() {
 
 /** The size of `message(1)` as JSON; the HTML may be longer. */
 const bytes = JSON.stringify(message(1)).length
+const bodyBytes = JSON.stringify({ html: '' }).length
 
 test('stamps sent messages with the sender’s own time and their size as JSON', () => {
   const { recorder } = record()
   recorder.sent(message(1), 0.5)
   recorder.sent({ ...message(2), body: { html: 'Grüße' } }, null)
   assert.deepEqual(recorder.take().sent, [
-    { id: 'w9-1', sentAt: 1, inputAt: 0.5, bytes },
-    { id: 'w9-2', sentAt: 1, inputAt: null, bytes: bytes + 7 },
+    { id: 'w9-1', sentAt: 1, inputAt: 0.5, bytes, bodyBytes },
+    { id: 'w9-2', sentAt: 1, inputAt: null, bytes: bytes + 7, bodyBytes: bodyBytes + 7 },
   ])
 })
 
 test('stamps each message as received, applied and painted, and leaves out steps that did not happen', () => {
   const { time, recorder, paint } = record()
-  const stamps = { id: 'w9-1', kind: 'edit', seq: 1, acceptedAt: 2, receivedAt: 10, bytes }
+  const stamps = { id: 'w9-1', kind: 'edit', seq: 1, acceptedAt: 2, receivedAt: 10, bytes, bodyBytes }
   recorder.received(message(1), 10)
   assert.deepEqual(recorder.take().received, [{ ...stamps, appliedAt: null, paintedAt: null }])
   time.advance(12)

@@ -1,6 +1,7 @@
 // The lab's access to a page opened with `?record`: message timestamps and `window.crosswind`.
 
-import type { Draft, Message } from '../server/wire/messages.ts'
+import type { Link } from '../client/engine.ts'
+import { type Draft, type Message, probesChannel } from '../server/wire/messages.ts'
 import type { Clock } from '../server/wire/time.ts'
 import type { Store } from './store.ts'
 
@@ -8,8 +9,10 @@ export interface SentStamp {
   id: string
   readonly sentAt: number
   inputAt: number | null
-  /** Size of the message as JSON, UTF-8: over XHR, the body. */
+  /** Size of the message as JSON, UTF-8: over XHR, the body of the request. */
   bytes: number
+  /** Of these, the message's `body`. */
+  bodyBytes: number
 }
 
 export interface ReceivedStamp extends Pick<Message, 'id' | 'kind' | 'seq' | 'acceptedAt'> {
@@ -18,6 +21,8 @@ export interface ReceivedStamp extends Pick<Message, 'id' | 'kind' | 'seq' | 'ac
   paintedAt: number | null
   /** Size of the message as JSON, UTF-8, without the transport's framing. */
   bytes: number
+  /** Of these, the message's `body`. */
+  bodyBytes: number
 }
 
 export type Recorder = ReturnType<typeof createRecorder>
@@ -27,7 +32,7 @@ export function createRecorder(now: Clock, afterPaint = createAfterPaint()) {
   const sent: SentStamp[] = []
   const received: ReceivedStamp[] = []
   /** Measured on request: measuring would cost time while a message is timed. */
-  let unmeasured: { readonly stamp: { bytes: number }; readonly message: Draft }[] = []
+  let unmeasured: { readonly stamp: SentStamp | ReceivedStamp; readonly message: Draft }[] = []
   return {
     /** Called again for each update that is merged into the newest one. */
     sent(message: Draft, inputAt: number | null): void {
@@ -36,7 +41,7 @@ export function createRecorder(now: Clock, afterPaint = createAfterPaint()) {
         newest.inputAt ??= inputAt
         return
       }
-      const stamp = { id: message.id, sentAt: message.at, inputAt, bytes: 0 }
+      const stamp = { id: message.id, sentAt: message.at, inputAt, bytes: 0, bodyBytes: 0 }
       sent.push(stamp)
       unmeasured.push({ stamp, message })
     },
@@ -49,7 +54,17 @@ export function createRecorder(now: Clock, afterPaint = createAfterPaint()) {
     },
     received(message: Message, receivedAt: number): void {
       const { id, kind, seq, acceptedAt } = message
-      const stamp = { id, kind, seq, acceptedAt, receivedAt, appliedAt: null, paintedAt: null, bytes: 0 }
+      const stamp = {
+        id,
+        kind,
+        seq,
+        acceptedAt,
+        receivedAt,
+        appliedAt: null,
+        paintedAt: null,
+        bytes: 0,
+        bodyBytes: 0,
+      }
       received.push(stamp)
       unmeasured.push({ stamp, message })
     },
@@ -62,14 +77,17 @@ export function createRecorder(now: Clock, afterPaint = createAfterPaint()) {
       })
     },
     take() {
-      for (const { stamp, message } of unmeasured) stamp.bytes = bytesOf(message)
+      for (const { stamp, message } of unmeasured) {
+        stamp.bytes = bytesOf(message)
+        stamp.bodyBytes = bytesOf(message.body)
+      }
       unmeasured = []
       return { sent, received }
     },
   }
 }
 
-const bytesOf = (message: Draft) => new TextEncoder().encode(JSON.stringify(message)).length
+const bytesOf = (value: object) => new TextEncoder().encode(JSON.stringify(value)).length
 
 /** In an animation frame, a message port's task runs after the paint. */
 function createAfterPaint(): (run: () => void) => void {
@@ -97,7 +115,7 @@ export function createLabDoor(
   store: Store,
   recorder: Recorder,
   switchMode: (name: string) => void,
-  publishProbe: (body: { readonly text: string }) => Draft | null,
+  link: Pick<Link, 'publish' | 'rest'>,
 ) {
   return {
     view: store.view,
@@ -110,10 +128,12 @@ export function createLabDoor(
      * `?record&probes` only.
      */
     probe(bytes: number): boolean {
-      const draft = publishProbe({ text: 'x'.repeat(bytes) })
+      const draft = link.publish(probesChannel, 'probe', { text: 'x'.repeat(bytes) })
       if (draft) recorder.sent(draft, null)
       return draft !== null
     },
+    /** Stops the exchanges that compare the clocks, for a count of what a message alone sends. */
+    restClock: () => link.rest(),
     /** Overrides part of the view until its next real change. */
     show: store.change,
   }

@@ -3,7 +3,7 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { browserTimers, Link, newName, shareHere, shareTransports } from '../client/engine.ts'
-import { nameUnder, type PageStart, probesChannel } from '../server/wire/messages.ts'
+import { nameUnder, type PageStart } from '../server/wire/messages.ts'
 import { App, loadView } from './App.tsx'
 import { transports } from './axios-http.ts'
 import { EditingSession } from './editing-session.ts'
@@ -84,7 +84,7 @@ function openPage(
       store,
       recorder,
       (name) => actions.switchMode(name),
-      (body) => session.link.publish(probesChannel, 'probe', body),
+      session.link,
     )
   // Not while recording, which needs otherwise idle connections.
   else fillInPast({ store, feed: windFeed, ask: askForPast, now: browserTimers.now })

@@ -189,8 +189,20 @@ declare const byeCodes: {
   readonly expired: 4003;
   readonly replaced: 4004;
 };
+declare const connections: {
+  readonly '2': {
+    readonly alpn: 'h2';
+    readonly isShared: true;
+  };
+  readonly '1.1': {
+    readonly alpn: 'http/1.1';
+    readonly isShared: false;
+  };
+};
+declare const editorNames: readonly ['shared', 'mirror'];
 declare const httpVersions: readonly ['2', '1.1'];
 declare const longPolling: ChosenTransport;
+declare const modes: readonly Mode[];
 declare const newKey: () => string;
 declare const polling: ChosenTransport;
 declare const programs: Platform;
@@ -205,20 +217,65 @@ declare function asClosing(error: unknown): Closing;
 declare function askClock({ base, query, onFrame }: Pick<Opening, 'base' | 'query' | 'onFrame'>, platform?: {
   readonly send: Send;
 }): void;
+declare function combine(before: ClockReading, after: ClockReading): ClockReading;
 declare function connect(url: string | URL, options?: ConnectOptions): Crosswind;
 declare function connectOver(url: string | URL, options: OverOptions): Crosswind;
+declare function createClockEstimate(settings?: ClockEstimateSettings): {
+  take(exchange: Exchange): boolean;
+  at(localNow: number): {
+    offsetMs: number;
+    boundMs: number;
+    driftPpm: number;
+    exchanges: number;
+  } | null;
+  forget: () => undefined;
+};
+declare function createSeededRandom(seed: number): Random;
+declare function criticalT(p: number, degreesOfFreedom: number): number;
 declare function debug(sections: string, write?: (line: string) => void): typeof Link;
+declare function differenceOfMeans(difference: number, { standardError, degreesOfFreedom }: MeanError, level: number): {
+  difference: number;
+  interval: Interval;
+  t: number;
+  degreesOfFreedom: number;
+  p: number;
+};
+declare function documentPath(channel: string): string;
+declare function drawNormal(random: Random): number;
 declare function fingerprintOf(key: string): Promise<string>;
+declare function holm(probabilities: readonly number[]): readonly number[];
+declare function intervalAround(centre: number, { standardError, degreesOfFreedom }: MeanError, level: number): Interval;
+declare function isKind<K extends Kind>(message: Message, kind: K): message is Message<K>;
 declare function keptDrafts({ user, onRefused }: DraftsOptions): Keeping;
 declare function lackingTransports(): Partial<Record<TransportName, string>>;
 declare function limitToSlots(real: Transports, locks?: Pick<LockManager, 'request'> | null): Transports;
+declare function mean(values: readonly number[]): number;
+declare function meanOfClusters(values: readonly number[], level?: number): {
+  difference: number;
+  interval: Interval;
+  t: number;
+  degreesOfFreedom: number;
+  p: number;
+};
+declare function meanOfRatios(ratios: readonly number[], level?: number): {
+  ratio: number;
+  interval: readonly [number, number];
+  p: number;
+};
+declare function modeFor(transport: string, http: string): Mode | undefined;
+declare function modeNamed(name: string): Mode | undefined;
 declare function newName(prefix: string): string;
 declare function now(): number;
 declare function openDraftDatabase(factory: () => IDBFactory, name?: string): DraftDatabase;
 declare function openEventsBy(follow: Follow): Platform['openEvents'];
+declare function parseCursor(text: string | null | undefined): Cursor | null;
+declare function roundTripMs({ sentAt, receivedAt, answeredAt, returnedAt }: Exchange): number;
 declare function shareTransports(real: Transports, share: Share, openWorker?: OpenWorker): Transports;
 declare function sharedConnection({ user, worker }: SharingOptions): Sharing;
+declare function shuffled<Value>(values: readonly Value[], random: Random): Value[];
+declare function standardDeviation(values: readonly number[]): number;
 declare function transportsOver(platform: Platform | undefined, transports: readonly WebTransport[]): Transports;
+declare function twoSidedP(t: number, degreesOfFreedom: number): number;
 declare function watchWakeUps(document: EventTarget & Pick<Document, 'visibilityState'>, window: EventTarget, link: Sleeper): void;
 declare function whenDue({ acceptedAt }: Pick<Message, 'acceptedAt'>, receivedAt: number, offsetMs?: number): number;
 declare namespace connect_d_exports {
@@ -236,10 +293,16 @@ declare namespace engine_d_exports {
 declare namespace share_d_exports {
   export { SharingOptions, sharedConnection };
 }
+declare namespace statistics_d_exports {
+  export { Interval, criticalT, differenceOfMeans, holm, intervalAround, mean, meanOfClusters, meanOfRatios, standardDeviation, twoSidedP };
+}
+declare namespace wire_d_exports {
+  export { AwarenessState, ClockEstimate, ClockReading, DownFrame, Draft, EditorName, Exchange, FrameFormat, HttpVersion, Message, Mode, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, editorNames, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames };
+}
 declare namespace yjs_d_exports {
   export { CrosswindProvider, ProviderOptions };
 }
-export { connect_d_exports as ".", connect_d_exports as "./browser", debug_d_exports as "./debug", drafts_d_exports as "./drafts", engine_d_exports as "./engine", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", yjs_d_exports as "./yjs" };
+export { connect_d_exports as ".", connect_d_exports as "./browser", debug_d_exports as "./debug", drafts_d_exports as "./drafts", engine_d_exports as "./engine", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
 import * as Y from "yjs";
 import { Awareness } from "y-protocols/awareness";
 interface AwarenessFrame<State = unknown> {
@@ -255,6 +318,12 @@ interface AwarenessReport {
   readonly state: unknown;
   readonly window?: string;
   readonly channel?: string;
+}
+interface AwarenessState {
+  readonly client: number;
+  readonly name: string;
+  readonly anchor: string | null;
+  readonly head: string | null;
 }
 interface Axes {
   readonly u: number;
@@ -292,6 +361,13 @@ interface ClockAnswer {
   readonly received: number;
   readonly at: number;
 }
+interface ClockEstimateSettings {
+  readonly mostExchanges?: number;
+  readonly keepMs?: number;
+  readonly mostDriftPpm?: number;
+  readonly wanderPpm?: number;
+  readonly resolutionMs?: number;
+}
 interface ClockReading {
   readonly offsetMs: number;
   readonly boundMs: number;
@@ -315,6 +391,10 @@ interface ConnectionState {
   readonly status: LinkState['state'];
   readonly pending: number;
   readonly reason: string | null;
+}
+interface Cursor {
+  readonly epoch: string;
+  readonly seq: number;
 }
 interface DeletionBody {
   readonly deleted: boolean;
@@ -361,6 +441,12 @@ interface EditBody extends Written {
 }
 interface ErasureBody {
   readonly head: number;
+}
+interface Exchange {
+  readonly sentAt: number;
+  readonly receivedAt: number;
+  readonly answeredAt: number;
+  readonly returnedAt: number;
 }
 interface Follower {
   take(message: Message, cursor: string): void;
@@ -446,6 +532,10 @@ interface LinkState {
   readonly repairs: number;
   readonly clock: ClockReading | null;
 }
+interface MeanError {
+  readonly standardError: number;
+  readonly degreesOfFreedom: number;
+}
 interface Merging {
   readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody;
   readonly pauseMs: number;
@@ -454,6 +544,10 @@ interface Merging {
 interface Message<K extends Kind = Kind> extends Draft<K> {
   readonly seq: number;
   readonly acceptedAt: number;
+}
+interface Mode extends LinkMode {
+  readonly label: string;
+  readonly uplink: 'xhr' | 'streamed' | 'socket';
 }
 interface NamedVersion {
   readonly at: number;
@@ -518,6 +612,10 @@ interface Platform {
   readonly openEvents: (address: string) => Pick<EventSource, 'addEventListener' | 'close'>;
   readonly openSocket: (address: string) => Pick<WebSocket, 'addEventListener' | 'removeEventListener' | 'send' | 'close' | 'readyState'>;
   readonly fetch: (address: string, request: RequestInit) => Promise<Response>;
+}
+interface PollAnswer {
+  readonly cursor: string;
+  readonly frames: readonly DownFrame[];
 }
 interface Polling {
   readonly intervalMs: number;
@@ -685,6 +783,7 @@ interface Written {
 type ByeCode = keyof typeof byeCodes;
 type Cancel = () => void;
 type Clock = () => number;
+type ClockEstimate = ReturnType<typeof createClockEstimate>;
 type DownFrame = Welcome | {
   readonly type: 'message';
   readonly message: Message;
@@ -695,11 +794,13 @@ type DownFrame = Welcome | {
   readonly type: 'heartbeat';
   readonly newest: number;
 } | ClockAnswer;
+type EditorName = (typeof editorNames)[number];
 type EventName = keyof ProviderEvents;
 type Fall = 'blocked' | 'unsupported' | 'flapping' | 'full';
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;
 type FrameFormat = 'polar' | 'uv' | 'nmea' | 'tunnel';
 type HttpVersion = (typeof httpVersions)[number];
+type Interval = readonly [low: number, high: number];
 type Kind = keyof Bodies;
 type LinkOutbox = Pick<Outbox, keyof Outbox>;
 type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => void;

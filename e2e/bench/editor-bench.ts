@@ -1,9 +1,8 @@
 // `editor`: what a keystroke costs sender and receiver, for both editors and growing documents.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { documentPath } from '../../server/wire/document-api.ts'
-import { type EditorName, editorNames } from '../../server/wire/messages.ts'
-import { mean } from '../../server/wire/t-test.ts'
+import { mean } from '../../client/statistics.ts'
+import { documentPath, type EditorName, editorNames } from '../../client/wire.ts'
 import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage } from '../browser/editing.ts'
 import { editorShows, fillEditor, isLinked, placeCaretIn } from '../browser/typing.ts'

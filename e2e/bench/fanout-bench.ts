@@ -1,6 +1,6 @@
 // `fanout` and `message`: one window writes, all receive; modes and relays take turns.
 
-import { connections, type HttpVersion, type Mode } from '../../server/wire/modes.ts'
+import { connections, type HttpVersion, type Mode } from '../../client/wire.ts'
 import { type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, names, numbers, whole } from '../lab/flags.ts'
 import { labelOf, spokenName } from '../lab/mode-names.ts'

@@ -1,14 +1,13 @@
 // `opening`: opens a document with a long history in a cold browser.
 
 import { mkdir } from 'node:fs/promises'
+import { createSeededRandom, documentPath, type Random } from '../../client/wire.ts'
 import { defaultConfig } from '../../server/config/schema.ts'
 import { Ledger } from '../../server/document/ledger.ts'
 import { pageSchema } from '../../server/document/page-schema.ts'
 import { createDocument, documentText, linesOf } from '../../server/document/rich-text.ts'
 import { unlimitedDocuments } from '../../server/document/testing.ts'
 import { openLog } from '../../server/log/open-log.ts'
-import { documentPath } from '../../server/wire/document-api.ts'
-import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage, type PageMemory } from '../browser/editing.ts'
 import { isLinked } from '../browser/typing.ts'

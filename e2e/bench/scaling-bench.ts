@@ -1,9 +1,8 @@
 // `bench scaling`: measures message, delivery and window costs, checks the model, computes plans.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { startNatsServer } from '../../server/log/nats-testing.ts'
-import type { Mode } from '../../server/wire/modes.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { createSeededRandom, type Mode } from '../../client/wire.ts'
+import { startNatsServer } from '../../scripts/nats-server.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { flag, whole } from '../lab/flags.ts'

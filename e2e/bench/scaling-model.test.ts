@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mean } from '../../server/wire/t-test.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { mean } from '../../client/statistics.ts'
+import { createSeededRandom } from '../../client/wire.ts'
 import { type Costs, plan, type SimulatedLoad, simulate } from './scaling-model.ts'
 
 const costs: Costs = {

@@ -1,6 +1,6 @@
 // Derives plans and queue simulations from the costs of a message, a delivery and a window.
 
-import type { Random } from '../../server/wire/time.ts'
+import type { Random } from '../../client/wire.ts'
 
 /** Measured costs of one server process: see `scaling-bench.ts`. */
 export interface Costs {

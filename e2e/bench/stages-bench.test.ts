@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { meanOfClusters } from '../../server/wire/t-test.ts'
+import { meanOfClusters } from '../../client/statistics.ts'
 import { analyseStudy, type Row } from '../lab/study.ts'
 import { stagesDesign } from './stages-bench.ts'
 

@@ -3,7 +3,8 @@
 const part = (id) => document.getElementById(id)
 const words = part('words')
 const detail = part('detail')
-const frame = part('measured')
+/** Of the measured pages: usually one. */
+const frames = [part('measured')]
 const pauseMs = 1000
 const unreachableMs = 30_000
 const idKey = 'crosswind-lab-device'
@@ -51,9 +52,20 @@ const loaded = (element) =>
     element.addEventListener('error', () => reject(new Error('A script did not load.')), { once: true })
   })
 
+function frameAt(place) {
+  while (frames.length <= place) {
+    const frame = frames[0].cloneNode()
+    frame.removeAttribute('id')
+    frame.removeAttribute('src')
+    frames.at(-1).after(frame)
+    frames.push(frame)
+  }
+  return frames[place]
+}
+
 /** The measured page has this origin, so that its recorder is accessible here. */
-async function open(path) {
-  wasHidden = isHidden()
+async function open(frame, path) {
+  if (frame === frames[0]) wasHidden = isHidden()
   show()
   const isLoaded = loaded(frame)
   frame.src = path
@@ -68,9 +80,10 @@ async function open(path) {
 
 async function follow(order) {
   const given = { number: order.number }
+  const frame = frameAt(order.frame)
   try {
     given.result = await (order.what === 'open'
-      ? open(order.path)
+      ? open(frame, order.path)
       : frame.contentWindow.receiver[order.name](...order.args))
   } catch (error) {
     given.error = String(error).slice(0, 1000)
@@ -112,7 +125,7 @@ async function serve() {
       await follow(next.order)
     }
   }
-  frame.src = 'about:blank'
+  for (const frame of frames) frame.src = 'about:blank'
 }
 
 /**

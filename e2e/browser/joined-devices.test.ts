@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import https from 'node:https'
 import { before, type TestContext, test } from 'node:test'
+import type { Timers } from '../../client/wire.ts'
+import { openPort } from '../../scripts/open-port.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
-import { openPort } from '../../server/port-testing.ts'
-import type { Timers } from '../../server/wire/time.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { type CertificateFiles, certificateIn } from '../lab/server-process.ts'
 import { agentOf, DeviceListener } from './joined-devices.ts'
@@ -122,6 +122,27 @@ test('a device joins, opens a page, runs a function and returns its result', asy
   const [run, found] = await Promise.all([replying(counts), device.run(receiverFunctions.countStamps)])
   assert.deepEqual([run.what, run.name, run.args], ['run', 'countStamps', []])
   assert.deepEqual(found, counts)
+  assert.equal(device.missed, null)
+})
+
+test('several windows of a device are frames of its page; opening the first begins a turn for all', async (t) => {
+  const opened = await openListener(t)
+  const { device, replying } = await begin(opened)
+  const [first, second] = device.frames(2)
+  assert.ok(first && second)
+  const framed = async (asked: Promise<unknown>, result?: unknown, visible?: object) => {
+    const [{ frame }] = await Promise.all([replying(result, visible), asked])
+    return frame
+  }
+  assert.deepEqual([await framed(first.open(page)), await framed(second.open(page))], [0, 1])
+  const count = { sent: 0, received: 7 }
+  assert.equal(await framed(second.run(receiverFunctions.countStamps), count, { hides: 1 }), 1)
+  assert.equal(device.missed, 'was hidden')
+  // Without an instruction.
+  await second.open(page)
+  assert.equal(await first.run(receiverFunctions.isLinked), true)
+  assert.equal(device.missed, 'was hidden')
+  assert.equal(await framed(first.open(page), undefined, { hides: 1 }), 0)
   assert.equal(device.missed, null)
 })
 

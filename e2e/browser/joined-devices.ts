@@ -3,19 +3,15 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import Router from '@koa/router'
-import Koa, { type Middleware, type ParameterizedContext } from 'koa'
+import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import { answerErrors } from '../../server/http/refusals.ts'
-import { output } from '../../server/output.ts'
-import { endsWithin, processTimers } from '../../server/process.ts'
-import { originFor } from '../../server/security/access.ts'
-import type { Exchange } from '../../server/wire/clock-estimate.ts'
-import { Refusal } from '../../server/wire/refusal.ts'
-import type { Timers } from '../../server/wire/time.ts'
+import type { Exchange, Timers } from '../../client/wire.ts'
+import { originFor } from '../../scripts/addresses.ts'
+import { endsWithin, processTimers } from '../../scripts/process.ts'
 import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import { connectHttp, type HttpClient, textOf } from '../clients/http-client.ts'
 import { type RecordingWindow, receiverFunctions } from './typing.ts'
@@ -48,18 +44,49 @@ const mostAnswerBytes = 8 * 1024 ** 2
 const mostErrorWords = 200
 const mostPageBytes = 64 * 1024 ** 2
 
+/** A refused request: a code for programs and a sentence for people. */
+class Refusal extends Error {
+  readonly status: number
+  readonly code: string
+
+  constructor(status: number, code: string, sentence: string) {
+    super(sentence)
+    this.status = status
+    this.code = code
+  }
+}
+
+interface Request {
+  readonly query: URLSearchParams
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** Resolves to what is answered as JSON; undefined for 204. */
+type Route = (request: Request) => Promise<unknown>
+
 interface Status {
   readonly phase: 'waiting' | 'measuring' | 'done' | 'ended'
   readonly words: string
 }
 
-type Order =
+type Order = (
   | { readonly what: 'open'; readonly path: string }
   | { readonly what: 'run'; readonly name: string; readonly args: readonly unknown[] }
+) & {
+  /** Of the frames on its page, from 0. */
+  readonly frame: number
+}
 
 const finite = z.number()
 const name = z.string().max(200)
-const sentStamp = z.object({ id: name, sentAt: finite, inputAt: finite.nullable(), bytes: finite })
+const sentStamp = z.object({
+  id: name,
+  sentAt: finite,
+  inputAt: finite.nullable(),
+  bytes: finite,
+  bodyBytes: finite,
+})
 const receivedStamp = z.object({
   id: name,
   kind: name,
@@ -69,6 +96,7 @@ const receivedStamp = z.object({
   appliedAt: finite.nullable(),
   paintedAt: finite.nullable(),
   bytes: finite,
+  bodyBytes: finite,
 })
 const stamps: z.ZodType<{ sent: SentStamp[]; received: ReceivedStamp[] }> = z.object({
   sent: z.array(sentStamp).max(50_000),
@@ -93,12 +121,17 @@ const answering: {
   >
 } = {
   isLinked: { schema: z.boolean(), missed: true },
+  readLink: { schema: z.object({ state: name.optional(), mode: name.optional() }), missed: {} },
   showsText: { schema: z.boolean(), missed: true },
   editorShows: { schema: z.boolean(), missed: true },
   countStamps: { schema: z.object({ sent: finite, received: finite }), missed: { sent: 0, received: 0 } },
   hasAll: { schema: z.boolean(), missed: true },
   readStamps: { schema: stamps, missed: { sent: [], received: [] } },
   exchangeClocks: { schema: z.array(exchange).min(1).max(1000), missed: [noExchange] },
+  readTickOffset: {
+    schema: z.object({ offsetMs: finite, boundMs: finite }),
+    missed: { offsetMs: 0, boundMs: 0 },
+  },
 }
 
 /** How often the page was hidden since it joined, and whether it is now. */
@@ -119,7 +152,7 @@ const answer = z.object({
 
 /**
  * A window of a measurement controlled through its own page, which fetches instructions and posts
- * results.
+ * results. It carries out one at a time.
  */
 export class JoinedDevice implements RecordingWindow {
   readonly id = randomUUID()
@@ -171,33 +204,67 @@ export class JoinedDevice implements RecordingWindow {
   }
 
   async open(address: string): Promise<void> {
-    const { origin, pathname, search } = new URL(address)
-    this.#lab.measures(origin)
     // A device that was away or hidden takes part again.
     this.#missed = this.isHere() ? null : 'went away'
     if (this.#missed !== null) return
-    await this.#ask({ what: 'open', path: `${pathname}${search}` })
+    await this.#open(0, address)
     this.#hidesBefore = this.#seen.hides
   }
 
-  async run<Result, Arguments extends readonly unknown[]>(
+  run<Result, Arguments extends readonly unknown[]>(
     script: (...args: Arguments) => Result | Promise<Result>,
     ...args: Arguments
+  ): Promise<Result> {
+    return this.#run(0, script, args)
+  }
+
+  /**
+   * This many windows, as frames beside each other on its page. They miss a turn together; opening
+   * the first begins one.
+   */
+  frames(count: number): readonly (RecordingWindow & Pick<JoinedDevice, 'miss'>)[] {
+    const others = Array.from({ length: count - 1 }, (_, place) => {
+      const frame = place + 1
+      const beside: RecordingWindow & Pick<JoinedDevice, 'miss'> = {
+        open: async (address) => (this.#missed === null ? this.#open(frame, address) : undefined),
+        run: (script, ...args) => this.#run(frame, script, args),
+        close: () => this.#leave(frame),
+        miss: (why) => this.miss(why),
+      }
+      return beside
+    })
+    return [this, ...others]
+  }
+
+  async #open(frame: number, address: string): Promise<void> {
+    const { origin, pathname, search } = new URL(address)
+    this.#lab.measures(origin)
+    await this.#ask({ what: 'open', path: `${pathname}${search}`, frame })
+  }
+
+  async #run<Result, Arguments extends readonly unknown[]>(
+    frame: number,
+    script: (...args: Arguments) => Result | Promise<Result>,
+    args: Arguments,
   ): Promise<Result> {
     const found = Object.entries(receiverFunctions).find(([, known]) => known === (script as unknown))
     if (!found) throw new Error(`A joined device does not run ${script.name}.`)
     const [name] = found as [keyof typeof answering, unknown]
     const { schema, missed } = answering[name]
     if (this.#missed !== null) return missed as Result
-    const parsed = schema.safeParse(await this.#ask({ what: 'run', name, args }))
+    const parsed = schema.safeParse(await this.#ask({ what: 'run', name, args, frame }))
     if (!parsed.success) this.miss('gave an answer that was not understood')
     else if (this.#seen.isHidden || this.#seen.hides !== this.#hidesBefore) this.miss('was hidden')
     return (this.#missed === null ? parsed.data : missed) as Result
   }
 
   /** Leaves the measured page; the device stays joined. */
-  async close(): Promise<void> {
-    if (this.isHere()) await this.#ask({ what: 'open', path: 'about:blank' })
+  close(): Promise<void> {
+    return this.#leave(0)
+  }
+
+  async #leave(frame: number): Promise<void> {
+    if (this.isHere()) await this.#ask({ what: 'open', path: 'about:blank', frame })
   }
 
   /** Undefined if it does not answer in time, or reports an error. */
@@ -279,7 +346,8 @@ export class DeviceListener {
   readonly link: string
   readonly #settings: Required<ListenerSettings>
   readonly #server: https.Server
-  readonly #pages: Router
+  readonly #files: ReadonlyMap<string, readonly [type: string, text: string]>
+  readonly #routes = this.#allRoutes()
   readonly #upstreams = new Map<string, HttpClient>()
   #devices: JoinedDevice[] = []
   #measured: string | null = null
@@ -315,13 +383,14 @@ export class DeviceListener {
     this.#server = server
     this.origin = originFor(settings.host, (server.address() as AddressInfo).port)
     this.link = `${this.origin}/lab/join`
-    this.#pages = this.#routes(files)
-    const app = new Koa()
-    app.on('error', (error) =>
-      output.incident('request-failed', 'A request of a joined device failed', error),
-    )
-    app.use(answerErrors).use(this.#pages.routes()).use(this.#passOn)
-    server.on('request', app.callback())
+    const [html = '', css = '', js = ''] = files
+    this.#files = new Map([
+      ['/lab/join', ['text/html', html]],
+      ['/lab/join.css', ['text/css', css]],
+      ['/lab/join.js', ['text/javascript', js]],
+      ['/lab/receiver.js', ['text/javascript', receiverScript]],
+    ])
+    server.on('request', (request, response) => void this.#answer(request, response))
     this.#tell()
   }
 
@@ -415,11 +484,15 @@ export class DeviceListener {
     const before = this.#devices.find(({ id }) => id === known)
     if (before) return before
     const { expected, timers, answerWithinMs } = this.#settings
-    if (this.#hasBegun) throw new Refusal('not-found', 'The lab has begun without this device.')
+    if (this.#hasBegun) throw new Refusal(404, 'not-found', 'The lab has begun without this device.')
     // A place is free again when its device leaves.
     this.#devices = this.#devices.filter((device) => device.isHere())
     if (this.#devices.length >= expected)
-      throw new Refusal('too-many-windows', `All ${expected} devices that the lab waits for have joined.`)
+      throw new Refusal(
+        503,
+        'too-many-windows',
+        `All ${expected} devices that the lab waits for have joined.`,
+      )
     const places = Array.from({ length: expected }, (_, place) => `device ${place + 1}`)
     const name = places.find((place) => this.#devices.every((device) => device.name !== place)) ?? ''
     const device = new JoinedDevice(this, { name, agent: agentOf(userAgent), timers, answerWithinMs })
@@ -427,83 +500,106 @@ export class DeviceListener {
     return device
   }
 
-  #device(id: string): JoinedDevice {
+  #device(id: string | null): JoinedDevice {
     const device = this.#devices.find((one) => one.id === id)
-    if (!device) throw new Refusal('not-found', 'The lab has no device with that id; open its link again.')
+    if (!device)
+      throw new Refusal(404, 'not-found', 'The lab has no device with that id; open its link again.')
     return device
   }
 
-  #routes([html = '', css = '', js = '']: readonly string[]): Router {
-    const router = new Router({ prefix: '/lab' })
-    const serve = (path: string, type: string, body: string) =>
-      router.get(path, (ctx) => {
-        ctx.set(pageHeaders)
-        ctx.type = type
-        ctx.body = body
-      })
-    serve('/join', 'html', html)
-    serve('/join.css', 'css', css)
-    serve('/join.js', 'js', js)
-    serve('/receiver.js', 'js', receiverScript)
-    router.post('/devices', async (ctx) => {
-      const { device: known } = parse(joining, await readJson(ctx))
-      const device = this.#join(known, ctx.get('User-Agent'))
-      device.heard({ hides: 0, isHidden: false })
-      this.#tell()
-      this.#onJoined()
-      ctx.body = { device: device.id, name: device.name }
-    })
-    router.get('/instructions', async (ctx) => {
-      const { device: id, seen, ...visible } = parse(asking, { ...ctx.query })
-      const device = this.#device(id)
-      device.heard(visible)
-      this.#onJoined()
-      ctx.set('Cache-Control', 'no-store')
-      ctx.body = await device.next(seen, (run) => ctx.res.once('close', run))
-      if (!this.hasEnded) return
-      ctx.set('Connection', 'close')
-      ctx.res.once('close', () => this.#toTell.delete(device) && this.#toTell.size === 0 && this.#onTold())
-    })
-    router.post('/answers', async (ctx) => {
-      const device = this.#device(String(ctx.query.device))
-      const given = parse(answer, await readJson(ctx))
-      device.heard(given)
-      device.answered(given)
-      ctx.status = 204
-    })
-    router.post('/left', (ctx) => {
-      this.#device(String(ctx.query.device)).left()
-      this.#tell()
-      ctx.status = 204
-    })
-    return router
+  /** Never rejects. */
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await this.#respond(request, response)
+    } catch (error) {
+      // A device that went away needs no answer.
+      if (response.headersSent || response.destroyed) return void response.destroy()
+      const isRefusal = error instanceof Refusal
+      if (!isRefusal) console.error('A request of a joined device failed:', error)
+      const { status, code, message } = isRefusal ? error : failed
+      sendJson(response, { type: 'refused', code, message }, status)
+    }
+  }
+
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = URL.parse(request.url ?? '/', this.origin)
+    if (!url) throw new Refusal(400, 'bad-request', 'The request’s address is not one.')
+    const { pathname, searchParams: query } = url
+    const file = this.#files.get(pathname)
+    if (file && request.method === 'GET') {
+      const [type, text] = file
+      response.writeHead(200, { ...pageHeaders, 'Content-Type': `${type}; charset=utf-8` }).end(text)
+      return
+    }
+    const route = this.#routes[`${request.method} ${pathname}`]
+    if (!route) return this.#passOn(pathname, request, response)
+    const answer = await route({ query, request, response })
+    if (answer === undefined) response.writeHead(204).end()
+    else sendJson(response, answer)
+  }
+
+  #allRoutes(): Readonly<Record<string, Route>> {
+    return {
+      'POST /lab/devices': async ({ request, response }) => {
+        const { device: known } = parse(joining, await readJson(request, response))
+        const device = this.#join(known, request.headers['user-agent'] ?? '')
+        device.heard({ hides: 0, isHidden: false })
+        this.#tell()
+        this.#onJoined()
+        return { device: device.id, name: device.name }
+      },
+      'GET /lab/instructions': async ({ query, response }) => {
+        const { device: id, seen, ...visible } = parse(asking, Object.fromEntries(query))
+        const device = this.#device(id)
+        device.heard(visible)
+        this.#onJoined()
+        const next = await device.next(seen, (run) => response.once('close', run))
+        if (!this.hasEnded) return next
+        response.setHeader('Connection', 'close')
+        response.once('close', () => this.#toTell.delete(device) && this.#toTell.size === 0 && this.#onTold())
+        return next
+      },
+      'POST /lab/answers': async ({ query, request, response }) => {
+        const device = this.#device(query.get('device'))
+        const given = parse(answer, await readJson(request, response))
+        device.heard(given)
+        device.answered(given)
+      },
+      'POST /lab/left': async ({ query }) => {
+        this.#device(query.get('device')).left()
+        this.#tell()
+      },
+    }
   }
 
   /** Proxies the measured page and its files. */
-  #passOn: Middleware = async (ctx) => {
-    const isPage = ctx.path === '/' || ctx.path.startsWith('/d/')
-    if (ctx.method !== 'GET' || !(isPage || /^\/(assets\/|favicon\.)/.test(ctx.path))) return
-    if (this.#measured === null) throw new Refusal('not-found', 'No measurement is running yet.')
+  async #passOn(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const isPage = path === '/' || path.startsWith('/d/')
+    if (request.method !== 'GET' || !(isPage || /^\/(assets\/|favicon\.)/.test(path)))
+      throw new Refusal(404, 'not-found', `There is nothing at ${path.slice(0, mostErrorWords)}.`)
+    if (this.#measured === null) throw new Refusal(404, 'not-found', 'No measurement is running yet.')
+    const accepted = String(request.headers['accept-encoding'] ?? 'identity')
     const { status, headers, body } = await this.#upstream(this.#measured).ask({
-      path: ctx.url,
-      headers: { 'accept-encoding': isPage ? 'identity' : ctx.get('Accept-Encoding') },
+      path: request.url ?? '/',
+      headers: { 'accept-encoding': isPage ? 'identity' : accepted },
     })
-    ctx.status = status
-    for (const name of passedHeaders) if (headers[name] !== undefined) ctx.set(name, headers[name])
-    if (!isPage || status !== 200) {
-      ctx.body = body
-      return
-    }
+    response.statusCode = status
+    for (const name of passedHeaders) if (headers[name] !== undefined) response.setHeader(name, headers[name])
+    if (!isPage || status !== 200) return pipeline(body, response)
     const policy = String(headers['content-security-policy'])
-    ctx.set('Content-Security-Policy', policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'"))
+    response.setHeader(
+      'Content-Security-Policy',
+      policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'"),
+    )
     const page = await textOf(body)
-    if (page.length > mostPageBytes) throw new Refusal('too-large', 'The measured page is too large.')
-    ctx.body = page.replace(settingsElement, (_whole, open: string, json: string, close: string) => {
+    if (page.length > mostPageBytes) throw new Refusal(413, 'too-large', 'The measured page is too large.')
+    const changed = page.replace(settingsElement, (_whole, open: string, json: string, close: string) => {
       const settings = JSON.parse(json)
       // A page from any other port assumes a proxy, and would request its streams here.
       settings.ports.lab = Number(new URL(this.origin).port)
       return `${open}${JSON.stringify(settings).replaceAll('<', '\\u003c')}${close}`
     })
+    response.end(changed)
   }
 
   #upstream(origin: string): HttpClient {
@@ -540,22 +636,29 @@ const receiverScript = `globalThis.receiver = { ${Object.entries(receiverFunctio
  * Throws a `Refusal` (415, 413 or 400). Only JSON, which other sites' pages cannot send without a
  * preflight.
  */
-async function readJson(ctx: ParameterizedContext): Promise<unknown> {
-  if (ctx.request.type !== 'application/json')
-    throw new Refusal('wrong-type', 'A device sends application/json.')
-  ctx.req.setEncoding('utf8')
+async function readJson(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
+    throw new Refusal(415, 'wrong-type', 'A device sends application/json.')
+  request.setEncoding('utf8')
   let text = ''
-  for await (const chunk of ctx.req) {
+  for await (const chunk of request) {
     text += chunk
     if (text.length <= mostAnswerBytes) continue
-    ctx.set('Connection', 'close')
-    throw new Refusal('too-large', `An answer has at most ${mostAnswerBytes} bytes.`)
+    response.setHeader('Connection', 'close')
+    throw new Refusal(413, 'too-large', `An answer has at most ${mostAnswerBytes} bytes.`)
   }
   try {
     return JSON.parse(text)
   } catch {
-    throw new Refusal('not-json', 'The request is not JSON.')
+    throw new Refusal(400, 'not-json', 'The request is not JSON.')
   }
+}
+
+const failed = { status: 500, code: 'internal', message: 'The lab could not answer this request.' }
+
+function sendJson(response: ServerResponse, body: unknown, status = 200): void {
+  const type = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' }
+  response.writeHead(status, type).end(JSON.stringify(body))
 }
 
 /** Throws a `Refusal` (400). */
@@ -563,7 +666,7 @@ function parse<Shape>(schema: z.ZodType<Shape>, given: unknown): Shape {
   const parsed = schema.safeParse(given)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw new Refusal('bad-request', `${issue?.path.join('.') || 'The request'}: ${issue?.message}.`)
+  throw new Refusal(400, 'bad-request', `${issue?.path.join('.') || 'The request'}: ${issue?.message}.`)
 }
 
 /** In order: later names also occur in the strings of earlier browsers. */

@@ -2,8 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Fall } from '../../client/engine.ts'
-import type { Exchange } from '../../server/wire/clock-estimate.ts'
-import type { EditorName } from '../../server/wire/messages.ts'
+import type { EditorName, Exchange } from '../../client/wire.ts'
 import type { LabDoor, ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import {
   type CheckedClock,
@@ -40,14 +39,16 @@ export async function openWindows(browsers: readonly Browser[], count: number): 
   return windows
 }
 
+/** `addresses`: the same for all, or one for each. */
 export async function showPages(
   windows: readonly RecordingWindow[],
-  address: string,
+  addresses: string | readonly string[],
   { text, forgets }: { readonly text: string; readonly forgets: boolean },
 ): Promise<void> {
-  const where = `A window at ${address}`
-  for (const window of windows) await window.open(address)
-  for (const window of windows) {
+  const addressOf = (place: number) => (typeof addresses === 'string' ? addresses : (addresses[place] ?? ''))
+  for (const [place, window] of windows.entries()) await window.open(addressOf(place))
+  for (const [place, window] of windows.entries()) {
+    const where = `A window at ${addressOf(place)}`
     const opens = async () => {
       if (await window.run(isLinked)) return true
       const why = forgets ? await window.run(readFailure) : null
@@ -110,10 +111,15 @@ export async function openPatiently(
 }
 
 /** States of windows whose pages have loaded. */
-export async function readStates(windows: readonly BrowserWindow[]): Promise<WindowState[]> {
+export async function readStates(windows: readonly RecordingWindow[]): Promise<WindowState[]> {
   const states: WindowState[] = []
   for (const window of windows) states.push(await window.run(readState))
   return states
+}
+
+/** Pages that are not Crosswind's have no exchanges of clocks. */
+export async function restClocks(windows: readonly RecordingWindow[]): Promise<void> {
+  for (const window of windows) await window.run(restClock)
 }
 
 async function untilOrMissed(
@@ -401,17 +407,30 @@ function publishProbe(bytes: number): boolean {
   return (globalThis as Page).crosswind?.probe(bytes) ?? false
 }
 
+/** Nothing until the app runs: then this global is the element with that id. */
+export function readLink(): { readonly state?: string | undefined; readonly mode?: string | undefined } {
+  const { view } = (globalThis as Page).crosswind ?? {}
+  if (typeof view !== 'function') return {}
+  const { state, mode } = view().link
+  return { state, mode }
+}
+
+function restClock(): void {
+  const { restClock: rest }: Partial<LabDoor> = (globalThis as Page).crosswind ?? {}
+  rest?.()
+}
+
 function countStamps() {
   const stamps = (globalThis as Page).crosswind?.take()
   return { sent: stamps?.sent.length ?? 0, received: stamps?.received.length ?? 0 }
 }
 
-function readStamps(sentFrom: number, receivedFrom: number) {
+export function readStamps(sentFrom: number, receivedFrom: number) {
   const stamps = (globalThis as Page).crosswind?.take()
   return { sent: stamps?.sent.slice(sentFrom) ?? [], received: stamps?.received.slice(receivedFrom) ?? [] }
 }
 
-function hasAll(ids: readonly string[], from: number): boolean {
+export function hasAll(ids: readonly string[], from: number): boolean {
   const received = (globalThis as Page).crosswind?.take().received.slice(from) ?? []
   const known = new Set(received.map(({ id }) => id))
   return ids.every((id) => known.has(id))
@@ -469,10 +488,12 @@ export async function exchangeClocks(times: number, origin: string): Promise<Exc
 /** Functions that a receiving window runs: a joined device loads them with its page. */
 export const receiverFunctions = {
   isLinked,
+  readLink,
   showsText,
   editorShows,
   countStamps,
   hasAll,
   readStamps,
   exchangeClocks,
+  readTickOffset,
 }

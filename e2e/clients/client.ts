@@ -16,8 +16,7 @@ import {
   type Send,
   transportsByName,
 } from '../../client/engine.ts'
-import type { Draft } from '../../server/wire/messages.ts'
-import type { HttpVersion } from '../../server/wire/modes.ts'
+import type { Draft, HttpVersion } from '../../client/wire.ts'
 import { connectHttp } from './http-client.ts'
 
 export interface NodeOpening extends Omit<Opening, 'base'> {

@@ -9,8 +9,7 @@ import { text as textOf } from 'node:stream/consumers'
 import type { ConnectionOptions } from 'node:tls'
 import { WebSocket } from 'ws'
 import { now } from '../../client/engine.ts'
-import type { Exchange } from '../../server/wire/clock-estimate.ts'
-import type { HttpVersion } from '../../server/wire/modes.ts'
+import type { Exchange, HttpVersion } from '../../client/wire.ts'
 
 export { textOf }
 
@@ -169,8 +168,12 @@ function sendBody(to: NodeJS.WritableStream, body: HttpRequest['body']): void {
   else body.pipe(to)
 }
 
-/** Rejects if the connection ends or the server refuses. */
-export async function exchangeWithServer(origin: string, ca: string, times: number): Promise<Exchange[]> {
+/** `ca`: see `connectHttp`. Rejects if the connection ends or the server refuses. */
+export async function exchangeWithServer(
+  origin: string,
+  ca: string | null,
+  times: number,
+): Promise<Exchange[]> {
   const http = connectHttp('1.1', origin, ca)
 
   async function exchange(): Promise<Exchange> {

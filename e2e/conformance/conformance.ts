@@ -2,8 +2,7 @@
 
 import { describe } from 'node:test'
 import { z } from 'zod'
-import { editorNames } from '../../server/wire/messages.ts'
-import { type Mode, modes } from '../../server/wire/modes.ts'
+import { editorNames, type Mode, modes } from '../../client/wire.ts'
 import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
 import { readFlags } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'

@@ -3,8 +3,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { TestContext } from 'node:test'
 import { type Closing, RefusedError } from '../../client/engine.ts'
-import type { DownFrame, Draft, Refused, Stored } from '../../server/wire/messages.ts'
-import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
+import type { DownFrame, Draft, HttpVersion, Mode, Refused, Stored } from '../../client/wire.ts'
 import { type NodeOpening, type NodeTransport, nameOf, newKey, openTransport } from '../clients/client.ts'
 
 export interface ContractClient extends Omit<NodeTransport, 'send'> {

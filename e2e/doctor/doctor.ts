@@ -8,10 +8,17 @@ import tls from 'node:tls'
 import { urlToHttpOptions } from 'node:url'
 import { z } from 'zod'
 import { type Closing, now } from '../../client/engine.ts'
-import { processTimers } from '../../server/process.ts'
-import { type ClockReading, createClockEstimate, roundTripMs } from '../../server/wire/clock-estimate.ts'
-import { connections, type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
-import type { Timers } from '../../server/wire/time.ts'
+import {
+  type ClockReading,
+  connections,
+  createClockEstimate,
+  type HttpVersion,
+  type Mode,
+  modes,
+  roundTripMs,
+  type Timers,
+} from '../../client/wire.ts'
+import { processTimers } from '../../scripts/process.ts'
 import {
   choiceReason,
   choices,

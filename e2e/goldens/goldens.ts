@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { diff } from 'node:util'
-import { leaveWhenDone, whenReaderIsGone } from '../../server/process.ts'
+import { leaveWhenDone, whenReaderIsGone } from '../../scripts/process.ts'
 import { frozen, type Golden, type Made } from './golden.ts'
 
 /** By the word that selects it, which is the name of its folder. */

@@ -6,9 +6,9 @@ import {
   createClockEstimate,
   type Exchange,
   roundTripMs,
-} from '../../server/wire/clock-estimate.ts'
+} from '../../client/wire.ts'
 
-export { type ClockReading, combine } from '../../server/wire/clock-estimate.ts'
+export { type ClockReading, combine } from '../../client/wire.ts'
 
 /** Largest clock error with which the 2012 paper accepted a test ("Time Synchronization"). */
 export const paperBoundMs = 2

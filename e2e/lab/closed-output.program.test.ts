@@ -47,7 +47,7 @@ test('a server goes on, and stops when it is told to', async (t) => {
 
 test('any other program ends, with the status of a closed pipe', async (t) => {
   const program = `
-    import { whenReaderIsGone } from '${join(root, 'server/process.ts')}'
+    import { whenReaderIsGone } from '${join(root, 'scripts/process.ts')}'
     whenReaderIsGone()
     setInterval(() => console.log('more'), 5)`
   const { code, errors } = await withoutReader(t, ['--input-type=module', '--eval', program])

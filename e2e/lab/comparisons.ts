@@ -1,6 +1,6 @@
 // Compares modes over a run's sessions: ratios, differences, verdicts, and their report section.
 
-import { holm, mean, meanOfClusters, meanOfRatios } from '../../server/wire/t-test.ts'
+import { holm, mean, meanOfClusters, meanOfRatios } from '../../client/statistics.ts'
 import { intervals } from '../report/charts.ts'
 import {
   capital,

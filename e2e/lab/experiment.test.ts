@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import { temporaryFolder } from '../../server/folder-testing.ts'
+import { table } from '../report/section.ts'
 import {
   defineExperiment,
   experimentFiles,
@@ -14,6 +15,7 @@ import {
   Lab,
   readOptions,
   runExperiment,
+  standingLines,
   turnsOf,
 } from './experiment.ts'
 import { flag, whole } from './flags.ts'
@@ -218,4 +220,21 @@ test('each round has every subject once, in another order', () => {
   for (const round of rounds) assert.deepEqual([...round].sort(), ['a', 'b', 'c', 'd'])
   assert.equal(new Set(rounds.map((round) => round.join(''))).size, 4)
   assert.ok(new Set(rounds.map(([first]) => first)).size >= 2)
+})
+
+test('a live table fits into the terminal: neither wider nor higher', () => {
+  const modes = ['sse/2', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1']
+  const whole = table(
+    'Times',
+    ['Mode', 'Mean', 'Median'],
+    modes.map((mode) => [mode, 12, 11]),
+  )
+  assert.equal(standingLines(whole, 80, 6).length, 6)
+  assert.deepEqual(standingLines(whole, 28, 5), [
+    '  Times',
+    '  Mode              Mean',
+    '  sse/2             12.0',
+    '  websocket/1.1     12.0',
+    '  … and 2 more rows',
+  ])
 })

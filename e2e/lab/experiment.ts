@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { reportFiles, reportFolder, requireFree, requireWritable, writeFolder } from '../report/render.ts'
 import {
+  fitted,
   moment,
   networkWords,
   packetsSection,
@@ -26,6 +27,7 @@ import {
   loadNow,
   type Network,
 } from './run-environment.ts'
+import { type Compared, Standings, type Turn } from './standings.ts'
 import { Standstill } from './standstill.ts'
 import { Progress } from './terminal-output.ts'
 
@@ -139,7 +141,11 @@ export function helpOf({
   reread,
   isBench = false,
 }: Experiment): string {
-  const paragraphs = (words: string) => words.split('\n\n').map(paragraph).join('\n\n')
+  const paragraphs = (words: string) =>
+    words
+      .split('\n\n')
+      .map((one) => paragraph(one))
+      .join('\n\n')
   const described = (one: Described) => [
     ...[paragraphs(one.about), flagsHelp(one.flags)],
     ...(one.notes === undefined ? [] : [paragraphs(one.notes)]),
@@ -157,8 +163,8 @@ export function helpOf({
 }
 
 /** For a terminal. */
-export const paragraph = (words: string) =>
-  `  ${wrapped(words.replaceAll(/\s+/g, ' ').trim(), 98).join('\n  ')}`
+export const paragraph = (words: string, columns = 100) =>
+  `  ${wrapped(words.replaceAll(/\s+/g, ' ').trim(), Math.min(100, columns) - 2).join('\n  ')}`
 
 /** Sessions that are measured again. */
 const mostStandstills = 3
@@ -205,6 +211,9 @@ export class Lab {
   readonly #plan: Plan
   #estimate: Estimate | null = null
   #step = ''
+  #standings: Standings | null = null
+  /** Of this call of `sessions`: the current one, and how many are planned. */
+  #session = { number: 0, of: 0 }
   /** Sessions over all calls of `sessions`. */
   #planned = 0
   #whole = 0
@@ -216,6 +225,8 @@ export class Lab {
     this.#plan = plan
     this.folder = folder
     this.signal = signal
+    // What is written next, by whomever, is below the table.
+    signal.addEventListener('abort', () => this.progress.leave(), { once: true })
   }
 
   get elapsedMs(): number {
@@ -229,14 +240,46 @@ export class Lab {
   /** Shown only on a terminal, with the time left, until the next one. */
   step(words: string): void {
     this.#step = words
-    this.#showStep()
+    this.#showState()
   }
 
-  #showStep(): void {
-    if (!this.progress.isTerminal) return
+  /** Is a step on a terminal, a sentence elsewhere. */
+  announce(words: string): void {
+    if (this.progress.isTerminal) this.step(words)
+    else this.say(words)
+  }
+
+  /** From here on a terminal shows a live table. */
+  compare(compared: Compared): void {
+    this.#standings = new Standings(compared)
+    this.#showState()
+  }
+
+  /** Changes the live table on a terminal; elsewhere says `sentence`. */
+  took(turn: Turn, sentence?: string): void {
+    this.#standings?.add(this.#whole + 1, turn)
+    if (this.progress.isTerminal) this.#showState()
+    else if (sentence !== undefined) this.say(sentence)
+  }
+
+  #showState(): void {
+    const { isTerminal, columns, rows } = this.progress
+    if (!isTerminal || this.signal.aborted) return
     const leftMs = this.#estimate?.leftMs ?? null
     const left = leftMs === null ? '' : `${clockWords(leftMs)} left`
-    this.progress.update([this.#step, left].filter(Boolean).join('  '))
+    if (this.#standings === null) {
+      this.progress.update([this.#step, left].filter(Boolean).join('  '))
+      return
+    }
+    const { number, of } = this.#session
+    const session = number === 0 ? '' : `Session ${number}${number > of ? '' : ` of ${of}`}`
+    this.progress.show([
+      '',
+      ...standingLines(this.#standings.table, columns, rows - linesAround),
+      '',
+      `  ${this.#step}`,
+      `  ${[session, left].filter(Boolean).join(', ')}`,
+    ])
   }
 
   /** The run ends with the whole sessions that it has. */
@@ -266,17 +309,20 @@ export class Lab {
     this.#planned += count
     const { leftMs } = estimate
     if (leftMs !== null) this.say(`This takes about ${durationWords(leftMs)}.`)
-    const shown = setInterval(() => this.#showStep(), 1000).unref()
+    const shown = setInterval(() => this.#showState(), 1000).unref()
     const done: Session[] = []
     try {
       while (!this.#stopped && (done.length < count || goesOn(done))) {
         this.signal.throwIfAborted()
+        this.#session = { number: done.length + 1, of: count }
+        this.#step = ''
         const session = await closing((opened) => measure(done.length + 1, opened)).catch((error) =>
           this.#noteStandstill(error),
         )
         if (session === null) continue
         done.push(session)
         this.#whole += 1
+        this.#standings?.sessionDone(this.#whole)
         estimate.sessionDone()
         this.#sayLeft(done.length, count)
       }
@@ -304,13 +350,15 @@ export class Lab {
   #noteStandstill(error: unknown): null {
     if (!(error instanceof Standstill) || this.#standstills === mostStandstills) throw error
     this.#standstills += 1
+    this.#standings?.forget(this.#whole + 1)
     this.say(`${error.message} The session is measured again.`)
     return null
   }
 
   #sayLeft(done: number, count: number): void {
     const leftMs = this.#estimate?.leftMs ?? 0
-    if (done < count && leftMs > 0)
+    if (this.progress.isTerminal && this.#standings) this.#showState()
+    else if (done < count && leftMs > 0)
       this.say(`Session ${done} of ${count} is done; about ${durationWords(leftMs)} left.`)
   }
 
@@ -336,6 +384,18 @@ export class Lab {
       environment: describeEnvironment({ browser, server, loadBefore: this.#loadBefore }),
     }
   }
+}
+
+/** Around the live table: above it one, below it three, and the one of the cursor's next line. */
+const linesAround = 5
+
+/** The table within a terminal's width and height, which are in characters. */
+export function standingLines(table: Table, columns: number, rows: number): readonly string[] {
+  // The margin on the left, and the last column, which stays free.
+  const lines = tableText(fitted(table, columns - 3)).split('\n')
+  if (lines.length <= rows) return lines
+  const most = Math.max(0, rows - 1)
+  return [...lines.slice(0, most), `  … and ${several(lines.length - most, 'more row', 'more rows')}`]
 }
 
 /**
@@ -387,10 +447,13 @@ export async function runExperiment<
   if (given.json !== undefined) await writeFile(given.json, `${JSON.stringify(summary, null, 2)}\n`)
   const { tables = [], isFailure = false } = content
   const hasFailed = isFailure || summary.stopped?.failure !== undefined
-  return { folder, summary, text: tables.map(tableText).join('\n\n'), isFailure: hasFailed }
+  return { folder, summary, text: tables.map((one) => tableText(one)).join('\n\n'), isFailure: hasFailed }
 
   async function measured() {
-    const run = await experiment.measure(given.options, lab)
+    const run = await experiment.measure(given.options, lab).catch((error) => {
+      lab.progress.leave()
+      throw error
+    })
     lab.progress.clear()
     const summary = experiment.analyse(run)
     return { summary, content: experiment.report(run, summary) }
@@ -453,16 +516,19 @@ export function experimentFiles(
   const lossy = networks.flatMap(({ profile, packets }) => (packets ? [{ name: profile, ...packets }] : []))
   const cut = stopped ? `; ${stopWords(stopped)}` : ''
   const again = analysedBy === undefined ? '' : `; figures worked out again by commit ${analysedBy}`
+  const [answer, ...others] = sections
   const report = {
     title: `Crosswind lab: ${title}${overWords(networks)}`,
     subtitle: `${moment(startedAt)}, commit ${environment.commit}${subtitle ?? ''}${again}${cut}`,
     finding,
     remarks,
     sections: [
+      ...(answer ? [answer] : []),
       ...(lossy.length > 0 ? [packetsSection(lossy)] : []),
-      ...sections,
+      ...others,
       {
         title: 'How it was measured',
+        isMethod: true,
         paragraphs: [
           ...method,
           ...(standstills === 0

@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { suggestion } from '../../server/config/suggestion.ts'
+import { suggestion } from '../../scripts/suggestion.ts'
 
 interface FlagNotes {
   /** Placeholder for its value, such as `N`; empty for a switch. */

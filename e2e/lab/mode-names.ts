@@ -1,6 +1,6 @@
 // Names and labels of what is measured: `sse/2`, `sse/2 mirror`, `sse/2 wan+1%`, `bare:sse/2` of a peer.
 
-import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
+import { type Mode, modeNamed, modes } from '../../client/wire.ts'
 import { isBare, peerLabel } from '../peers/peers.ts'
 import { lowered } from '../report/section.ts'
 

@@ -11,8 +11,8 @@ import {
   type OpenTransport,
   type WebTransport,
 } from '../../client/engine.ts'
-import { processTimers } from '../../server/process.ts'
-import { type HttpVersion, modes, type TransportName, transportNames } from '../../server/wire/modes.ts'
+import { type HttpVersion, modes, type TransportName, transportNames } from '../../client/wire.ts'
+import { processTimers } from '../../scripts/process.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 
 export type LinkOpening = Omit<Opening, 'base'> & { readonly origin: string }

@@ -13,8 +13,8 @@ export function commandOf(name: 'lab' | 'doctor' | 'conformance' | 'report'): st
   return ['npx @crosswind/lab', ...(name === 'lab' ? [] : [name])].join(' ')
 }
 
-export const programs = {
-  server: program('server/main'),
+/** Those that are in the package, too. */
+export const ownPrograms = {
   /** Imported by a server before its own program. */
   stageStamps: program('e2e/lab/stage-stamps'),
   /** Likewise; its query says which. */
@@ -24,6 +24,24 @@ export const programs = {
   pongServers: program('e2e/peers/pong-servers'),
   packetRelay: program('e2e/network/packet-relay'),
 } as const
+
+/** A program of the repository. Throws in the package, which has none. */
+function programOfClone(path: string): string {
+  if (ending === '.ts') return program(path)
+  throw new Error(
+    `This starts a Crosswind server, and the package has none: run it in a clone of the repository. What measures a running server is ${commandOf('lab')} keystrokes --server URL; doctor and conformance test one.`,
+  )
+}
+
+export const programs = {
+  get server() {
+    return programOfClone('server/main')
+  },
+  get backup() {
+    return programOfClone('server/backup')
+  },
+  ...ownPrograms,
+}
 
 /** The lab's own adapter of that name. */
 export const adapterFile = (name: string) => program(`e2e/peers/adapters/${name}`)

@@ -15,6 +15,7 @@ function stamp(id: string, receivedAt: number): ReceivedStamp {
     appliedAt: receivedAt + 1,
     paintedAt: null,
     bytes: 190,
+    bodyBytes: 40,
   }
 }
 
@@ -24,6 +25,7 @@ function block(...windows: ReceivedStamp[][]): Block {
     sentAt: 100 + place * 10,
     inputAt: 99 + place * 10,
     bytes: 150,
+    bodyBytes: 40,
   }))
   const offsetsMs = windows.map((_, index) => index * 1000)
   return { mode: 'sse/2', session: 3, block: 2, firstKey: 51, sent, received: windows, offsetsMs }

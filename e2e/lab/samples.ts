@@ -1,6 +1,6 @@
 // A run's samples (one message at one receiving window, with its times), their counts and figures.
 
-import { mean } from '../../server/wire/t-test.ts'
+import { mean } from '../../client/statistics.ts'
 import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import type { ServerStamps, StampsById } from './stage-stamps.ts'
 import { type Figures, median, significant, summarise } from './statistics.ts'

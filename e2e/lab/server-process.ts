@@ -1,6 +1,6 @@
 // Servers under test: a child process with its own ports and folder, or a remote server.
 
-import { fork } from 'node:child_process'
+import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import https from 'node:https'
@@ -10,12 +10,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { ensureCertificate, machineAddresses, machineNames } from '../../certs/certificate.ts'
+import type { HttpVersion, PageSettings } from '../../client/wire.ts'
+import { originFor } from '../../scripts/addresses.ts'
 import { serverEnvironment, serverFlags } from '../../scripts/child-process.mjs'
-import type { Figures } from '../../server/process.ts'
-import { originFor } from '../../server/security/access.ts'
-import type { EditorName } from '../../server/wire/messages.ts'
-import type { HttpVersion } from '../../server/wire/modes.ts'
+import type { Figures } from '../../scripts/process.ts'
 import { programs } from './programs.ts'
 import type { StampsById } from './stage-stamps.ts'
 
@@ -116,27 +116,28 @@ export async function startServerProcess(
   }
 }
 
+/** `npm run backup` or `npm run restore`, without npm. Rejects with what it printed. */
+export async function runBackup(name: 'backup' | 'restore', ...args: readonly string[]): Promise<void> {
+  await promisify(execFile)(process.execPath, [...process.execArgv, programs.backup, name, ...args])
+}
+
 function originOf(host: string, ports: Ports): Readonly<Record<HttpVersion, string>> {
   return { '2': `${host}:${ports['2']}`, '1.1': `${host}:${ports['1.1']}` }
 }
 
-interface JoinedServer extends MeasuredServer {
-  readonly editor: EditorName
-  /** How long a page of the shared editor gathers keys into one message. */
-  readonly mergeMs: number
-}
+type JoinedServer = MeasuredServer & Pick<PageSettings, 'editor' | 'mergeMs' | 'polling' | 'hasSensor'>
 
 /** By the address of its HTTP/2 port. Rejects if no Crosswind server answers. */
 export async function joinServer(address: string): Promise<JoinedServer> {
   const { protocol, hostname, origin: given } = new URL(address)
-  const { ports, editor, mergeMs } = await getJson<
-    { ports: Ports } & Pick<JoinedServer, 'editor' | 'mergeMs'>
-  >(`${given}/api/settings`)
+  const { ports, editor, mergeMs, polling, hasSensor } = await getJson<PageSettings>(`${given}/api/settings`)
   const origin = originOf(`${protocol}//${hostname}`, ports)
   return {
     origin,
     editor,
     mergeMs,
+    polling,
+    hasSensor,
     figures: () => getJson<Figures>(`${origin['1.1']}/api/figures`),
     stages: async () => ({}),
     close: async () => undefined,

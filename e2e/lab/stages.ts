@@ -1,6 +1,6 @@
 // Message sizes, and where the time goes: the stages between stamps, with their report section.
 
-import { mean } from '../../server/wire/t-test.ts'
+import { mean } from '../../client/statistics.ts'
 import { stacks } from '../report/charts.ts'
 import { figure, type Section, table } from '../report/section.ts'
 import { labelOf } from './mode-names.ts'

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mean, standardDeviation } from '../../server/wire/t-test.ts'
-import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
+import { mean, standardDeviation } from '../../client/statistics.ts'
+import { createSeededRandom, drawNormal, type Random } from '../../client/wire.ts'
 import { createLoss, lossVariance, readProfile } from '../network/profiles.ts'
 import {
   clustersFor,

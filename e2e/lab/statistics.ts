@@ -8,7 +8,7 @@ import {
   mean,
   meanOfRatios,
   standardDeviation,
-} from '../../server/wire/t-test.ts'
+} from '../../client/statistics.ts'
 
 export type Figures = ReturnType<typeof summarise>
 

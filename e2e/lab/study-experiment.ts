@@ -10,9 +10,15 @@ import { defineExperiment, type Experiment, type Summary } from './experiment.ts
 import { circumstances, readSummary, readText, withoutNulls } from './reread.ts'
 import type { Circumstances, Network } from './run-environment.ts'
 import { analyseStudy, type Design, type Found, type Level, type Measured, type Row } from './study.ts'
+import { type WireBytes, wireSections } from './wire-bytes.ts'
+
+/** With levels of the factors besides the mode. */
+export type StudyBytes = WireBytes & { readonly [factor: string]: unknown }
 
 /** A finished run. */
 export interface StudyRun extends Circumstances, Measured {
+  /** Absent if they were not counted. */
+  readonly wire?: readonly StudyBytes[]
   readonly network?: Network
   readonly networks?: readonly Network[]
   /** Sentences on what else happened or was measured; they follow the finding. */
@@ -27,6 +33,8 @@ interface Study<Shape extends z.ZodRawShape, Options>
     'name' | 'about' | 'notes' | 'flags' | 'quick' | 'isBench' | 'options' | 'plan' | 'networks'
   > {
   readonly design: Design
+  /** How the bytes on the wire were counted, if they were. */
+  readonly wireWords?: string
   /** This run's clocks, versions and numbers, for the report's last section. */
   readonly method?: (summary: StudySummary) => readonly string[]
   /** Sections that no study has in common, after the first. */
@@ -40,6 +48,7 @@ const samplesFile = 'samples.csv.gz'
 
 export function defineStudy<Shape extends z.ZodRawShape, Options>({
   design,
+  wireWords = '',
   method = () => [],
   sections = () => [],
   isFailure = () => false,
@@ -67,7 +76,12 @@ export function defineStudy<Shape extends z.ZodRawShape, Options>({
       const [first, ...others] = studySections(design, summary, run.samples)
       return {
         title: design.question,
-        sections: [...(first ? [first] : []), ...sections(summary), ...others],
+        sections: [
+          ...(first ? [first] : []),
+          ...sections(summary),
+          ...others,
+          ...wireSections(run.wire, wireWords, wireNaming(design)),
+        ],
         tables: briefTables(design, summary),
         method: [...methodWords(summary), ...method(summary)],
         data: { [samplesFile]: samplesCsv(run.samples) },
@@ -78,6 +92,11 @@ export function defineStudy<Shape extends z.ZodRawShape, Options>({
     reread: (folder) => rereadStudy(folder, scenario.name),
   })
 }
+
+const wireNaming = ({ factors: [, ...others] }: Design) =>
+  others.map(
+    ({ name, title, label = String }) => [title, (row: StudyBytes) => label(row[name] as Level)] as const,
+  )
 
 function methodWords({ sessions, boundMs }: StudySummary): readonly string[] {
   const clock =
@@ -93,7 +112,7 @@ function samplesCsv(samples: readonly Row[]): string {
   return csv<Row>(columns, samples)
 }
 
-const kept = ['network', 'networks', 'observations'] as const
+const kept = ['network', 'networks', 'wire', 'observations'] as const
 
 async function rereadStudy(folder: string, name: string): Promise<StudyRun> {
   type Kept = (typeof kept)[number]

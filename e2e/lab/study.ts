@@ -1,6 +1,6 @@
 // A scenario's samples as data: factors, measures and sessions; one analysis for all scenarios.
 
-import { holm, mean, meanOfClusters, meanOfRatios } from '../../server/wire/t-test.ts'
+import { holm, mean, meanOfClusters, meanOfRatios } from '../../client/statistics.ts'
 import { atOthers, bySession, type Counts, echoesIn, sessionsIn, totals } from './samples.ts'
 import {
   ascending,

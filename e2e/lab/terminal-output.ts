@@ -1,30 +1,83 @@
 // Terminal output of a run: progress and tables.
 
-const clearLine = '\r\x1b[2K'
+import { wrapped } from './flags.ts'
 
-/** Permanent lines and, on a terminal, one changing line below them. */
+const eraseToTheRight = '\x1b[K'
+const eraseBelow = '\x1b[J'
+
+interface Output {
+  readonly isTTY?: boolean
+  /** Of the terminal, in characters. */
+  readonly columns?: number
+  readonly rows?: number
+  readonly write: (text: string) => unknown
+}
+
+/** Permanent lines and, on a terminal, changing lines below them, whose end has the cursor. */
 export class Progress {
   readonly isTerminal: boolean
-  readonly #output: { readonly write: (text: string) => unknown }
+  readonly #output: Output
+  #shown: readonly string[] = []
 
-  constructor(output: { readonly isTTY?: boolean; readonly write: (text: string) => unknown }) {
+  constructor(output: Output) {
     this.isTerminal = output.isTTY === true
     this.#output = output
   }
 
-  say(sentence: string): void {
-    this.clear()
-    this.#output.write(`  ${sentence}\n`)
+  get columns(): number {
+    return this.#output.columns || 80
   }
 
-  /** Replaces the changing line; without a terminal, adds a permanent one. */
+  get rows(): number {
+    return this.#output.rows || 24
+  }
+
+  /** Above the changing lines. */
+  say(sentence: string): void {
+    const lines = wrapped(sentence, this.columns - 3).map((line) => `  ${line}\n`)
+    if (this.isTerminal) this.#draw(this.#shown, `${eraseBelow}${lines.join('')}`)
+    else this.#output.write(`  ${sentence}\n`)
+  }
+
+  /** Replaces the changing lines; without a terminal, adds a permanent one. */
   update(line: string): void {
-    this.#output.write(this.isTerminal ? `${clearLine}  ${line}` : `  ${line}\n`)
+    if (this.isTerminal) this.show([`  ${line}`])
+    else this.#output.write(`  ${line}\n`)
+  }
+
+  /** Replaces the changing lines; only on a terminal. Cuts what is too wide or too high for it. */
+  show(lines: readonly string[]): void {
+    this.#draw(lines.slice(1 - this.rows))
   }
 
   clear(): void {
-    if (this.isTerminal) this.#output.write(clearLine)
+    if (this.isTerminal) this.#draw([])
   }
+
+  /** The changing lines become permanent. */
+  leave(): void {
+    if (this.#shown.length === 0) return
+    this.#draw(this.#shown)
+    this.#output.write('\n')
+    this.#shown = []
+  }
+
+  /** In one write, and without erasing what is then written again: nothing flickers. */
+  #draw(lines: readonly string[], above = ''): void {
+    const { columns } = this
+    // A terminal that became narrower has wrapped them.
+    const height = this.#shown.reduce((sum, { length }) => sum + Math.max(1, Math.ceil(length / columns)), 0)
+    const up = height > 1 ? `\x1b[${height - 1}A` : ''
+    // A character in the last column would be erased with what is to its right.
+    this.#shown = lines.map((line) => shortened(line, columns - 1))
+    const text = this.#shown.map((line) => `${line}${eraseToTheRight}`).join('\n')
+    this.#output.write(`\r${up}${above}${text}${eraseBelow}`)
+  }
+}
+
+/** At most `characters` long. */
+export function shortened(words: string, characters: number): string {
+  return words.length <= characters ? words : `${words.slice(0, characters - 1)}…`
 }
 
 /** The first `leftColumns` columns are left-aligned, the others right-aligned. */

@@ -1,10 +1,8 @@
 // The systems of a session, Crosswind's modes and peers in one form, and timed turns with them.
 
 import { z } from 'zod'
-import type { Figures } from '../../server/process.ts'
-import type { EditorName } from '../../server/wire/messages.ts'
-import type { Mode } from '../../server/wire/modes.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { createSeededRandom, type EditorName, type Mode } from '../../client/wire.ts'
+import type { Figures } from '../../scripts/process.ts'
 import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import { type RecordingWindow, readClocks } from '../browser/typing.ts'
 import { type Link, meanLateness, startLink } from '../network/delay-link.ts'

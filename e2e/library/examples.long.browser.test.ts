@@ -14,8 +14,8 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { ensureCertificate } from '../../certs/certificate.ts'
+import { startNatsServer } from '../../scripts/nats-server.ts'
 import { pack } from '../../scripts/pack.mjs'
-import { startNatsServer } from '../../server/log/nats-testing.ts'
 import { parseCursor } from '../../server/wire/messages.ts'
 import { connections, type Mode, modes } from '../../server/wire/modes.ts'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
@@ -192,9 +192,12 @@ test('the quick start of docs/library.md, in an empty folder: two windows chat',
     )
 })
 
-test('the lab in an empty folder: a running server beside an adapter, the doctor, and the conformance suite', async () => {
+test('the lab in an empty folder: a running server beside two peers, the doctor, and the conformance suite', async () => {
   await using opened = new AsyncDisposableStack()
   const app = await installed(await mkdtemp(join(folder, 'lab-')), ['lab'], ['better-sse@0.16.1'])
+  const packages = await readdir(join(app, 'node_modules'))
+  for (const name of ['koa', 'serialport', 'prom-client', '@nats-io'])
+    assert.ok(!packages.includes(name), name)
   await cp(join(root, 'examples/adapters/better-sse.mjs'), join(app, 'better-sse.mjs'))
   const settings = await makeServerFolder('package')
   opened.defer(settings.remove)
@@ -206,16 +209,19 @@ test('the lab in an empty folder: a running server beside an adapter, the doctor
   const lab = (words: string) =>
     execute('npx', ['@crosswind/lab', ...words.split(' ')], { cwd: app, env, timeout: 60_000 })
   const few = '--modes sse/2 --sessions 1 --keys 3 --blocks 1 --warmup 0 --windows 2'
-  await lab(`keystrokes --server ${origin['2']} --peers ./better-sse.mjs ${few} --out report`)
+  await lab(`keystrokes --server ${origin['2']} --peers ./better-sse.mjs,bare ${few} --out report`)
   const { command, environment, modes } = JSON.parse(
     await readFile(join(app, 'report/summary.json'), 'utf8'),
   ) as Summary
   assert.deepEqual(Object.fromEntries(modes.map(({ mode, n }) => [mode, n])), {
     'sse/2': 3,
     'better-sse:sse/2': 3,
+    'bare:sse/2': 3,
   })
   assert.match(command, /^npx @crosswind\/lab keystrokes --server /)
   assert.equal(environment.commit, commitNow())
+  for (const words of ['windows --out none', 'frames'])
+    await assert.rejects(lab(words), { stderr: /a clone of the repository/ })
   const [found, conforming] = await Promise.all([
     lab(`doctor --url ${origin['2']} --idle 1`),
     lab(`conformance --server ${origin['2']} --modes sse/2`),

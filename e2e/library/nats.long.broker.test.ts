@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
-import { startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
+import { startNatsServer, type TestNats } from '../../scripts/nats-server.ts'
 import { type Said, start, texts } from './testing.ts'
 
 let nats: TestNats

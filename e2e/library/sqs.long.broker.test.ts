@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { startSqsServer, type TestSqs } from '../../scripts/sqs-server.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
-import { startSqsServer, type TestSqs } from '../../server/log/sqs-testing.ts'
 import { type Said, start, texts } from './testing.ts'
 
 let sqs: TestSqs

@@ -1,9 +1,14 @@
 // A window without a browser: the real link, over connections that can be cut and stalled.
 
 import type { Link, LinkState } from '../../client/engine.ts'
-import { type DownFrame, type Message, parseCursor } from '../../server/wire/messages.ts'
-import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
-import type { Random } from '../../server/wire/time.ts'
+import {
+  type DownFrame,
+  type HttpVersion,
+  type Message,
+  type Mode,
+  parseCursor,
+  type Random,
+} from '../../client/wire.ts'
 import { type NodeTransport, openTransport } from '../clients/client.ts'
 import { type LinkOpening, openNodeLink } from '../lab/node-link.ts'
 

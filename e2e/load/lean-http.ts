@@ -6,7 +6,7 @@ import http2 from 'node:http2'
 import net from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
 import tls from 'node:tls'
-import { connections, type HttpVersion } from '../../server/wire/modes.ts'
+import { connections, type HttpVersion } from '../../client/wire.ts'
 
 /** Over HTTP/2, windows share a session; over HTTP/1.1, only idle connections. */
 export interface Browser {

@@ -1,8 +1,7 @@
 // Load clients: minimal windows for each transport and other systems, which publish and ping.
 
 import type { Duplex } from 'node:stream'
-import type { Draft } from '../../server/wire/messages.ts'
-import { type HttpVersion, modeFor, type TransportName } from '../../server/wire/modes.ts'
+import { type Draft, type HttpVersion, modeFor, type TransportName } from '../../client/wire.ts'
 import { openTransport } from '../clients/client.ts'
 import { type Browser, readFrames, webSocketFrame } from './lean-http.ts'
 

@@ -2,8 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defaultConfig } from '../../server/config/schema.ts'
 import { type Measured, split } from './load-process.ts'
-import { figuresOf, tallied } from './load-server.ts'
+import { figuresOf, serverDefaults, tallied } from './load-server.ts'
+
+test('the lab knows the server’s defaults', () => {
+  assert.partialDeepStrictEqual(defaultConfig, serverDefaults)
+})
 
 test('messages are split without losing any', () => {
   assert.deepEqual(split(10, 4), [3, 3, 2, 2])

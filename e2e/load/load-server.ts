@@ -4,9 +4,8 @@ import https from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import axios from 'axios'
 import { z } from 'zod'
-import { defaultConfig } from '../../server/config/schema.ts'
-import type { Figures } from '../../server/process.ts'
-import { type Mode, modes } from '../../server/wire/modes.ts'
+import { type Mode, modes } from '../../client/wire.ts'
+import type { Figures } from '../../scripts/process.ts'
 import { flag, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { readProcessorMs } from '../lab/process-recorder.ts'
@@ -19,6 +18,12 @@ import { createSharedClock, type LoadProcess, type Measured, openAcross } from '
 export type LoadServer = Awaited<ReturnType<typeof startLoadServer>>
 
 type Settings = Readonly<Record<string, string | number>>
+
+/** The server's, as docs/settings.md has them. */
+export const serverDefaults = {
+  polling: { intervalMs: 150, holdMs: 300 },
+  limits: { maxWindows: 2000, maxConnections: 4000, streamsPerSession: 100, messagesPerSecond: 200 },
+}
 
 /** A server with ten thousand windows may be busy. */
 const answerWithinMs = 30_000
@@ -46,7 +51,7 @@ async function startLoadServer(
     client,
     http,
     origin: origin[http],
-    polling: defaultConfig.polling,
+    polling: serverDefaults.polling,
   }
   return {
     pid,
@@ -100,7 +105,7 @@ export async function startMode(
 ): Promise<LoadServer> {
   const folder = await makeServerFolder('load')
   opened.defer(folder.remove)
-  const { limits } = defaultConfig
+  const { limits } = serverDefaults
   const flags = folder.flags({
     port: 0,
     'http1-port': 0,

@@ -1,6 +1,6 @@
 // Numbered messages: published on schedule, recognised in received bytes, tallied.
 
-import type { Draft } from '../../server/wire/messages.ts'
+import type { Draft } from '../../client/wire.ts'
 
 /** Consecutive numbers (marks) at a fixed interval. */
 export interface Interval {

@@ -1,6 +1,6 @@
 // A ramp: windows open at a steady rate and ping until the end, all at times fixed beforehand.
 
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { createSeededRandom } from '../../client/wire.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { type Browser, openBrowser, sourceAddress } from './lean-http.ts'
 import { type LoadClient, openClient, type Target } from './load-client.ts'

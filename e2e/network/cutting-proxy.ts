@@ -2,12 +2,13 @@
 
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { openPort } from '../../server/port-testing.ts'
+import { openPort } from '../../scripts/open-port.ts'
 import { reset } from './reset.ts'
 
 export type CuttingProxy = Awaited<ReturnType<typeof startProxy>>
 
-export async function startProxy(targetPort: number) {
+export async function startProxy(firstPort: number) {
+  let targetPort = firstPort
   const pairs = new Set<readonly [Socket, Socket]>()
   const stranded = new WeakSet<Socket>()
   let isHolding = false
@@ -37,6 +38,10 @@ export async function startProxy(targetPort: number) {
 
   return {
     port,
+    /** New connections go to this port. */
+    aim(newPort: number) {
+      targetPort = newPort
+    },
     cut,
     /** Cuts the clients' side alone: for the server the connections go on, silent. */
     strand() {

@@ -3,10 +3,11 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, Socket } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
-import { processTimers } from '../../server/process.ts'
-import type { Random, Timers } from '../../server/wire/time.ts'
+import type { Random, Timers } from '../../client/wire.ts'
+import { processTimers } from '../../scripts/process.ts'
 import { createPaths, type Path, type Profile } from './profiles.ts'
 import { reset } from './reset.ts'
+import { sumTls, TlsConnection } from './tls-records.ts'
 
 interface LinkSettings {
   readonly targetPort: number
@@ -68,6 +69,7 @@ export class Link {
   readonly #bytes: Record<Way, number> = { up: 0, down: 0 }
   readonly #mostBytesAtOnce: number
   readonly #connections = new Set<readonly [near: Socket, far: Socket]>()
+  readonly #tls: TlsConnection[] = []
   readonly #server = createServer({ noDelay: true, pauseOnConnect: true, allowHalfOpen: true }, (near) =>
     this.#relay(near),
   )
@@ -120,13 +122,20 @@ export class Link {
     }
   }
 
+  /** Application data of all connections so far. Throws if one is not of TLS 1.3. */
+  tlsFigures() {
+    return { opened: this.#opened, up: sumTls(this.#tls, 'up'), down: sumTls(this.#tls, 'down') }
+  }
+
   #relay(near: Socket): void {
     const far = new Socket({ allowHalfOpen: true }).setNoDelay(true)
     const connection = [near, far] as const
     this.#opened += 1
     this.#connections.add(connection)
-    this.#carry(near, far, 'up')
-    this.#carry(far, near, 'down')
+    const tls = new TlsConnection()
+    this.#tls.push(tls)
+    this.#carry(near, far, 'up', tls)
+    this.#carry(far, near, 'down', tls)
     this.#shakeHands(near, far)
     for (const socket of connection) {
       socket.once('close', () => {
@@ -146,12 +155,13 @@ export class Link {
     )
   }
 
-  #carry(from: Socket, to: Socket, way: Way): void {
+  #carry(from: Socket, to: Socket, way: Way, tls: TlsConnection): void {
     const queue = this.#queues[way]
     let bufferedBytes = 0
 
     from.on('data', (chunk: Buffer) => {
       this.#bytes[way] += chunk.length
+      tls[way].take(chunk)
       bufferedBytes += chunk.length
       if (bufferedBytes > maxBufferedBytes) from.pause()
       for (let at = 0; at < chunk.length; at += this.#mostBytesAtOnce) {

@@ -1,7 +1,7 @@
 // Child of packet-network.ts: carries IP packets between two TUN devices, and loses some.
 
 import { read, writeSync } from 'node:fs'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { createSeededRandom } from '../../client/wire.ts'
 import { DelayQueue, wholeTimers } from './delay-link.ts'
 import { createLoss, createPaths, noLoss, type Path, type Profile } from './profiles.ts'
 

@@ -1,6 +1,6 @@
 // Network profiles: delay, jitter, stalls and rate in each direction.
 
-import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
+import { createSeededRandom, drawNormal, type Random } from '../../client/wire.ts'
 
 export interface Profile {
   readonly name: string

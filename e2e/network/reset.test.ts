@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { test } from 'node:test'
-import { openPort } from '../../server/port-testing.ts'
+import { openPort } from '../../scripts/open-port.ts'
 import { reset } from './reset.ts'
 
 test('a connection whose end is being sent is closed, not reset', async (t) => {

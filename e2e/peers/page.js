@@ -34,6 +34,7 @@ function receive(data, show = showHtml) {
     appliedAt: null,
     paintedAt: null,
     bytes: 0,
+    bodyBytes: 0,
   }
   received.push(stamp)
   unmeasured.push({ stamp, message })
@@ -42,7 +43,10 @@ function receive(data, show = showHtml) {
 }
 
 function takeStamps() {
-  for (const { stamp, message } of unmeasured.splice(0)) stamp.bytes = JSON.stringify(message).length
+  for (const { stamp, message } of unmeasured.splice(0)) {
+    stamp.bytes = JSON.stringify(message).length
+    stamp.bodyBytes = JSON.stringify(message.body ?? '').length
+  }
   return { sent, received }
 }
 
@@ -97,7 +101,8 @@ editor.addEventListener('input', (event) => {
     at,
     body: { html: editor.innerHTML },
   }
-  const stamp = { id: message.id, sentAt: at, inputAt: performance.timeOrigin + event.timeStamp, bytes: 0 }
+  const inputAt = performance.timeOrigin + event.timeStamp
+  const stamp = { id: message.id, sentAt: at, inputAt, bytes: 0, bodyBytes: 0 }
   sent.push(stamp)
   unmeasured.push({ stamp, message })
   send(message)

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { basename, extname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { isLoopback } from '../../server/security/access.ts'
+import { isLoopback } from '../../scripts/addresses.ts'
 import { adapterFile } from '../lab/programs.ts'
 
 /** The adapters that are part of the lab, with the names that reports use for them. */

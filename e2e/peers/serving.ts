@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { ensureCertificate } from '../../certs/certificate.ts'
-import { openPort } from '../../server/port-testing.ts'
-import { readFigures } from '../../server/process.ts'
+import { openPort } from '../../scripts/open-port.ts'
+import { readFigures } from '../../scripts/process.ts'
 
 export const certificates = join(import.meta.dirname, '../../certs')
 export const { cert, key } = await ensureCertificate({ directory: certificates, now: new Date() })

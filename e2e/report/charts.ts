@@ -1,7 +1,7 @@
 // Draws charts as SVG with Observable Plot, without a browser, in the page's colours.
 
 import * as Plot from '@observablehq/plot'
-import type { Interval } from '../../server/wire/t-test.ts'
+import type { Interval } from '../../client/statistics.ts'
 import { ascending, quantile } from '../lab/statistics.ts'
 import { window } from './dom.ts'
 import { figure } from './section.ts'
@@ -160,12 +160,12 @@ function besideBox({ type, domain }: ReturnType<typeof timeAxis>, width: number)
 }
 
 /** Dots above a box, one row per mode, on one axis. */
-export function distribution(rows: readonly Row<unknown>[], width: number): string {
+export function distribution(rows: readonly Row<unknown>[], width: number, unit = 'ms'): string {
   const axis = timeAxis(timesIn(rows))
   return svg({
     width,
-    ...inRows(rows.length, 104),
-    x: { ...axis, grid: true, label: 'ms', labelAnchor: 'right' },
+    ...inRows(rows.length, Math.min(104, Math.max(62, 520 / rows.length))),
+    x: { ...axis, grid: true, label: unit, labelAnchor: 'right' },
     marks: rows.flatMap(({ label, colour, values }, row) => {
       const name = Plot.text([values.length === 0 ? `${label}: nothing arrived` : label], {
         y: [row + cloudPlaces.label],

@@ -3,7 +3,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { holm, standardDeviation } from '../../server/wire/t-test.ts'
+import { holm, standardDeviation } from '../../client/statistics.ts'
 import { readFlags } from '../lab/flags.ts'
 import { isPeer, labelOf } from '../lab/mode-names.ts'
 import { commandOf } from '../lab/programs.ts'

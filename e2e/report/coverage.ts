@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { mean } from '../../server/wire/t-test.ts'
+import { mean } from '../../client/statistics.ts'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
 import { intervals } from './charts.ts'
 import { csv } from './render.ts'

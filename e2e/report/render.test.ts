@@ -45,7 +45,7 @@ const report: Report = {
           `<svg width="${width}" height="50"><path stroke="var(--ink)" fill="currentColor" d="M0 0h9"></path>&nbsp;</svg>`,
       })),
     },
-    { title: 'Section' },
+    { title: 'Section', isMethod: true },
   ],
 }
 
@@ -71,19 +71,98 @@ test('the page shows the finding, the table and the figure at both widths, and h
   )
 })
 
-test('the contents name every section, and every link leads to a section or to a file of the report', () => {
+test('after the answer everything is folded, each section under its name, and links lead to something', () => {
   const document = parsed(files['report.html'] ?? '')
-  const ids = ['section', 'empty', 'each-site-how-when', 'section-2']
-  for (const contents of ['nav', 'details.contents'])
-    assert.deepEqual(
-      [...document.querySelectorAll(`${contents} a`)].map((link) => link.getAttribute('href')),
-      ids.map((id) => `#${id}`),
-    )
+  const folded = [...document.querySelectorAll('.folded')].map((group) => [
+    group.querySelector('h2')?.textContent,
+    ...[...group.querySelectorAll('details')].flatMap((one) => [
+      one.querySelector('summary h3')?.textContent,
+      // Inside, so that a link to it opens the details.
+      one.querySelector('summary + [id]')?.id,
+    ]),
+  ])
+  assert.deepEqual(folded, [
+    ['In detail', 'Empty', 'empty', 'Éach site: how, & when?', 'each-site-how-when'],
+    ['Doubts and method', 'Section', 'section-2'],
+  ])
+  assert.equal(document.querySelectorAll('details[open]').length, 0)
   const links = [...document.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? '')
-  for (const link of links)
-    assert.ok(link.startsWith('#') ? document.querySelector(`section${link}`) : files[link], link)
+  for (const link of links) assert.ok(files[link], link)
   assert.match(document.querySelector('.files')?.textContent ?? '', /samples\.csv \(2 rows, 16 B\)/)
   assert.ok(!links.includes('errors.txt'), 'an empty file has no link')
+})
+
+const draw = (width: number) => `<svg width="${width}" height="50"></svg>`
+const drawn = (caption: string) => ({ caption, description: caption, draw })
+const wideTable = {
+  caption: 'Wide',
+  columns: [text('Name'), ...['Mean ± sd', 'Median', 'p95', 'Means of the sessions'].map(number)],
+  rows: [['SSE + streamed uplink, HTTP/2', '4.88 ± 1.64', '4.50', '8.08', '4.73 to 4.95']],
+}
+
+/** Headings and captions that are seen before anything is unfolded, or in the Markdown. */
+function shownFirst(sections: Report['sections']) {
+  const { 'report.html': page = '', 'report.md': words = '' } = reportFiles(
+    { ...report, sections, remarks: ['Remark.'] },
+    {},
+  )
+  const document = parsed(page)
+  const all = [...document.querySelectorAll('.finding, h2, figcaption, caption, .meaning p')]
+  const open = all.filter((element) => !element.closest('details'))
+  return { document, words, texts: open.map(({ textContent }) => textContent?.replace(' SVG', '').trim()) }
+}
+
+test('the order is: finding, one figure, one table, what it means; the same in the Markdown', () => {
+  const { document, words, texts } = shownFirst([
+    { title: 'Answer', tables: [wideTable, { ...wideTable, caption: 'More' }] },
+    { title: 'Tables too', figures: [drawn('First')], tables: [{ ...wideTable, caption: 'Others' }] },
+    { title: 'Every sample', isLead: true, figure: drawn('Lead'), paragraphs: ['Note.'] },
+  ])
+  assert.deepEqual(texts, [
+    ...['Finding.', 'Every sample', 'Lead', 'Answer', 'Wide', 'What it means', 'Remark.', 'In detail'],
+  ])
+  assert.deepEqual(
+    [...document.querySelectorAll('summary')].map(({ textContent }) => textContent),
+    ['All 5 columns', 'More', 'Tables too', '2 figures as SVG'],
+  )
+  const places = ['Finding.', 'every-sample.svg', 'Note.', 'Wide', 'More', 'Remark.', 'tables-too.svg']
+  assert.deepEqual(
+    places.toSorted((one, other) => words.indexOf(one) - words.indexOf(other)),
+    places,
+  )
+  assert.equal(words.match(/Lead/g)?.length, 1)
+})
+
+test('a figure that goes before the answer leaves the tables of its section where they are', () => {
+  const { document, texts } = shownFirst([
+    { title: 'Answer', tables: [wideTable] },
+    { title: 'Ratios', figure: drawn('Lead'), tables: [{ ...wideTable, caption: 'In figures' }] },
+  ])
+  assert.deepEqual(texts.slice(1, 4), ['Ratios', 'Lead', 'Answer'])
+  assert.equal(document.querySelector('#ratios-in-figures caption')?.textContent, 'In figures')
+  assert.equal(document.querySelectorAll('#ratios figure').length, 1)
+  assert.deepEqual(
+    [...document.querySelectorAll('[id]')].map(({ id }) => id),
+    ['ratios', 'answer', 'ratios-in-figures'],
+  )
+})
+
+test('on a phone the table has the first columns that fit, and all of them are folded below it', () => {
+  const { document } = shownFirst([{ title: 'Answer', tables: [wideTable] }])
+  const [first, second, ...others] = [...document.querySelectorAll('table')].map((table) =>
+    [...table.querySelectorAll('td')].map((cell) => cell.classList.contains('wide')),
+  )
+  assert.deepEqual([first, second, others], [[false, false, false, true], [false, false, false, false], []])
+  assert.ok(document.querySelector('details.narrow table'))
+  const narrow = {
+    ...wideTable,
+    columns: wideTable.columns.slice(0, 3),
+    rows: [wideTable.rows[0]?.slice(0, 3) ?? []],
+  }
+  assert.equal(
+    shownFirst([{ title: 'Answer', tables: [narrow] }]).document.querySelector('details table'),
+    null,
+  )
 })
 
 test('each figure is a self-contained file: well-formed, with its colours, readable in light and dark', () => {

@@ -6,7 +6,16 @@ import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { figureFile, paletteDeclarations } from './figure-file.ts'
-import { type Column, count, type Figure, type Report, type Section, sizeOf, type Table } from './section.ts'
+import {
+  type Column,
+  count,
+  type Figure,
+  fitted,
+  type Report,
+  type Section,
+  sizeOf,
+  type Table,
+} from './section.ts'
 
 /** Dated to the second, so that each run has its own. */
 export function reportFolder(scenario: string, startedAt: Date): string {
@@ -106,13 +115,14 @@ export function reportFiles(
     ...Object.fromEntries(figures),
   }
   const links = linksTo(files)
-  const words = { 'report.md': markdown(report, sections, links) }
-  return { ...files, ...words, 'report.html': html(report, sections, [...links, ...linksTo(words)]) }
+  const outline = outlineOf(sections)
+  const words = { 'report.md': markdown(report, outline, links) }
+  return { ...files, ...words, 'report.html': html(report, outline, [...links, ...linksTo(words)]) }
 }
 
 /** For a terminal: without links to files. */
 export function reportText(report: Report): string {
-  return markdown(report, placed(report), [])
+  return markdown(report, outlineOf(placed(report)), [])
 }
 
 interface Drawn {
@@ -144,6 +154,40 @@ function placed({ sections }: Report): readonly PlacedSection[] {
     }))
     return { ...section, id, drawn }
   })
+}
+
+/** The order in which a report is read. */
+interface Outline {
+  /** Follows the finding: one figure, with the title of its section. */
+  readonly lead: PlacedSection | null
+  /** The first section; its first table is the only one that is not folded. */
+  readonly answer: PlacedSection | null
+  readonly details: readonly PlacedSection[]
+  readonly method: readonly PlacedSection[]
+}
+
+function outlineOf(sections: readonly PlacedSection[]): Outline {
+  const drawn = sections.filter((section) => section.drawn.length > 0)
+  const source = drawn.find(({ isLead }) => isLead) ?? drawn[0]
+  const split = source && splitLead(source, source === sections[0])
+  const [answer = null, ...others] = sections.flatMap((section) =>
+    section === source ? (split?.rest ?? []) : [section],
+  )
+  return {
+    lead: split?.lead ?? null,
+    answer,
+    details: others.filter(({ isMethod }) => !isMethod),
+    method: others.filter(({ isMethod }) => isMethod),
+  }
+}
+
+/** The first figure, and what else the section has: with the figure, unless it has tables or is the answer. */
+function splitLead({ id, title, drawn, ...others }: PlacedSection, isAnswer: boolean) {
+  const lead: PlacedSection = { id, title, drawn: drawn.slice(0, 1) }
+  if (!isAnswer && drawn.length === 1 && !others.tables?.length) return { lead: { ...others, ...lead } }
+  const name = isAnswer ? { id, title } : { id: `${id}-in-figures`, title: `${title}, in figures` }
+  const rest: PlacedSection = { ...others, ...name, drawn: drawn.slice(1) }
+  return { lead, rest }
 }
 
 /** Such as `edmonton-how-the-times-spread`: valid as an anchor and a file name. */
@@ -220,14 +264,13 @@ function escapeCsv(field: string): string {
 const wide = 980
 const narrow = 330
 
-/** No script and no external resource. */
+/** No script and no external resource. Closed details open for a link to what is in them, and in print. */
 function html(
   { title, subtitle, finding, remarks = [] }: Report,
-  sections: readonly PlacedSection[],
+  { lead, answer, details, method }: Outline,
   links: readonly FileLink[],
 ): string {
-  const [answer, ...others] = sections.map(sectionHtml)
-  const contents = `<ol>\n${sections.map(({ id, title }) => `<li><a href="#${id}">${escapeHtml(title)}</a></li>`).join('\n')}\n</ol>`
+  const meaning = remarks.map((remark) => `<p>${escapeHtml(remark)}</p>`).join('\n')
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -242,22 +285,55 @@ function html(
 <header>
 <h1>${escapeHtml(title)}</h1>
 <p class="finding">${escapeHtml(finding)}</p>
-${remarks.map((remark) => `<p class="remark">${escapeHtml(remark)}</p>\n`).join('')}<p class="subtitle">${escapeHtml(subtitle)}</p>
+<p class="subtitle">${escapeHtml(subtitle)}</p>
 </header>
-${answer ?? ''}
-<details class="contents"><summary>Contents</summary>
-${contents}
-</details>
+<div class="pair">
+${lead ? `<section id="${lead.id}">\n<h2>${escapeHtml(lead.title)}</h2>\n${partsHtml(lead)}\n</section>` : ''}
+<div>
+${answer ? answerHtml(answer, answer.id === lead?.id) : ''}
+${meaning === '' ? '' : `<section class="meaning">\n<h2>What it means</h2>\n${meaning}\n</section>`}
+</div>
+</div>
+<div class="pair">
+${foldedHtml('In detail', details)}
+<div>
+${foldedHtml('Doubts and method', method)}
 ${linksHtml(links)}
-${others.join('\n')}
+</div>
+</div>
 </main>
-<nav aria-label="Contents">
-<p>Contents</p>
-${contents}
-</nav>
 </body>
 </html>
 `
+}
+
+function foldedHtml(title: string, sections: readonly PlacedSection[]): string {
+  if (sections.length === 0) return ''
+  // The anchor is inside: browsers open the details around a link's target, not the target itself.
+  const folded = sections.map(
+    (section) => `<details>
+<summary><h3>${escapeHtml(section.title)}</h3></summary>
+<div id="${section.id}">
+${partsHtml(section)}
+</div>
+</details>`,
+  )
+  return `<section class="folded">\n<h2>${title}</h2>\n${folded.join('\n')}\n</section>`
+}
+
+/** `isUnderLead`: its heading and its figure come before it. */
+function answerHtml({ id, title, tables = [], ...others }: PlacedSection, isUnderLead: boolean): string {
+  const [table, ...more] = tables
+  const parts = [
+    isUnderLead ? '' : `<h2>${escapeHtml(title)}</h2>`,
+    table ? answerTableHtml(table) : '',
+    ...more.map(
+      (one) =>
+        `<details class="more">\n<summary>${escapeHtml(one.caption)}</summary>\n${tableHtml(one)}\n</details>`,
+    ),
+    partsHtml({ id, title, ...others }),
+  ]
+  return `<section${isUnderLead ? '' : ` id="${id}"`}>\n${parts.filter(Boolean).join('\n')}\n</section>`
 }
 
 function linksHtml(links: readonly FileLink[]): string {
@@ -276,15 +352,14 @@ ${figures.length === 0 ? '' : drawn}
 </aside>`
 }
 
-function sectionHtml({ id, title, drawn, tables = [], paragraphs = [], command }: PlacedSection): string {
+function partsHtml({ drawn, tables = [], paragraphs = [], command }: PlacedSection): string {
   const parts = [
-    `<h2>${escapeHtml(title)}</h2>`,
     command && `<pre tabindex="0"><code>${escapeHtml(command)}</code></pre>`,
     ...drawn.map(figureHtml),
-    ...tables.map(tableHtml),
+    ...tables.map((table) => tableHtml(table)),
     ...paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`),
   ]
-  return `<section id="${id}">\n${parts.filter(Boolean).join('\n')}\n</section>`
+  return parts.filter(Boolean).join('\n')
 }
 
 function figureHtml({ figure: { caption, description, draw }, file, wide: drawnWide }: Drawn): string {
@@ -297,14 +372,39 @@ ${drawn('narrow', draw(narrow))}
 </figure>`
 }
 
-/** Scrolls in its own focusable box, so that a wide table never widens the page. */
-function tableHtml({ caption, columns, rows }: Table): string {
-  const numeric = (column: Column | undefined) => (column?.kind === 'number' ? ' class="number"' : '')
-  const head = columns.map((column) => `<th scope="col"${numeric(column)}>${escapeHtml(column.title)}</th>`)
+/** Characters in the width of a phone, and of names, which are wrapped there. */
+const phone = { table: 42, name: 15 }
+
+/** On a phone without the columns that do not fit; all of them are folded below it. */
+function answerTableHtml(table: Table): string {
+  const { columns, rows } = table
+  const names = rows.map(([name = '', ...cells]) => [name.slice(0, phone.name), ...cells])
+  const shown = fitted({ ...table, rows: names }, phone.table).columns.length
+  if (shown === columns.length) return tableHtml(table)
+  const whole = `<summary>All ${columns.length} columns</summary>\n${tableHtml(table)}`
+  return `${tableHtml(table, shown)}\n<details class="more narrow">\n${whole}\n</details>`
+}
+
+/** A text that is longer than this, in characters, is wrapped. */
+const longText = 32
+
+/**
+ * Scrolls in its own focusable box, so that a wide table never widens the page. A phone shows the
+ * first columns only, `shown` of them.
+ */
+function tableHtml({ caption, columns, rows }: Table, shown = columns.length): string {
+  const classOf = (column: Column | undefined, place: number) => {
+    const isLong = column?.kind === 'text' && rows.some((row) => (row[place]?.length ?? 0) > longText)
+    const classes = [column?.kind === 'number' && 'number', isLong && 'long', place >= shown && 'wide']
+    const names = classes.filter(Boolean).join(' ')
+    return names === '' ? '' : ` class="${names}"`
+  }
+  const classes = columns.map(classOf)
+  const head = columns.map(({ title }, place) => `<th scope="col"${classes[place]}>${escapeHtml(title)}</th>`)
   const cellOf = (cell: string, place: number) =>
     place === 0
-      ? `<th scope="row">${escapeHtml(cell)}</th>`
-      : `<td${numeric(columns[place])}>${escapeHtml(cell)}</td>`
+      ? `<th scope="row"${classes[place]}>${escapeHtml(cell)}</th>`
+      : `<td${classes[place]}>${escapeHtml(cell)}</td>`
   return `<div class="scroll" role="region" aria-label="${escapeHtml(caption)}" tabindex="0">
 <table>
 <caption><span>${escapeHtml(caption)}</span></caption>
@@ -317,30 +417,29 @@ ${rows.map((row) => `<tr>${row.map(cellOf).join('')}</tr>`).join('\n')}
 }
 
 /**
- * The finding, the answer's table and the files; the other sections are folded. Without `links`
- * nothing is folded.
+ * The finding, the main figure, the answer and the files; the other sections are folded. Without
+ * `links` nothing is folded.
  */
 function markdown(
   { title, subtitle, finding, remarks = [] }: Report,
-  sections: readonly PlacedSection[],
+  { lead, answer, details, method }: Outline,
   links: readonly FileLink[],
 ): string {
   const hasFiles = links.length > 0
-  const [answer, ...others] = sections.map((section) => sectionMarkdown(section, hasFiles))
   const data = links
     .filter(({ file }) => !isFigure(file))
     .map(({ file, size }) => `[${escapeMarkdown(file)}](${file}) (${size})`)
   const parts = [
     `# ${escapeMarkdown(title)}`,
     `**${escapeMarkdown(finding)}**`,
-    ...remarks.map(escapeMarkdown),
     escapeMarkdown(subtitle),
-    ...(answer ?? []),
+    ...[lead, answer].flatMap((section) => (section ? sectionMarkdown(section, hasFiles) : [])),
+    ...remarks.map(escapeMarkdown),
     hasFiles && `With the figures: [report.html](report.html). Data: ${data.join(', ')}.`,
-    ...others.flatMap((words, place) => {
-      const { title = '' } = sections[place + 1] ?? {}
-      if (!hasFiles) return [`## ${escapeMarkdown(title)}`, ...words]
-      return [`<details>\n<summary>${escapeHtml(title)}</summary>`, ...words, '</details>']
+    ...[...details, ...method].flatMap((section) => {
+      const words = sectionMarkdown(section, hasFiles)
+      if (!hasFiles) return [`## ${escapeMarkdown(section.title)}`, ...words]
+      return [`<details>\n<summary>${escapeHtml(section.title)}</summary>`, ...words, '</details>']
     }),
   ]
   return `${parts.filter(Boolean).join('\n\n')}\n`
@@ -412,34 +511,41 @@ body {
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif;
   -webkit-text-size-adjust: 100%; text-size-adjust: 100%;
 }
-main { max-width: 66rem; margin: 0 auto; padding: 3.5rem 1.25rem 4rem; }
+main { max-width: 66rem; margin: 0 auto; padding: 1.75rem 1.25rem 4rem; }
 h1 { margin: 0; font-size: 0.95rem; font-weight: 600; color: var(--soft); }
 h2 { margin: 0 0 0.75rem; font-size: 1.15rem; font-weight: 650; line-height: 1.3; }
-.finding { margin: 0.75rem 0 0; max-width: 38em; font-size: clamp(1.15rem, 1rem + 0.8vw, 1.4rem); line-height: 1.4; text-wrap: pretty; }
-.remark { margin: 0.6rem 0 0; }
-.subtitle { margin: 0.9rem 0 0; color: var(--soft); font-size: 0.9rem; }
-section { margin-top: 3.25rem; }
+.finding { margin: 0.5rem 0 0; max-width: 46em; font-size: clamp(1.1rem, 1rem + 0.5vw, 1.35rem); line-height: 1.4; text-wrap: pretty; }
+header .subtitle { max-width: none; margin: 0.6rem 0 0; color: var(--soft); font-size: 0.875rem; }
+section { margin-top: 2.5rem; scroll-margin-top: 1rem; }
+header + .pair > section:first-child { margin-top: 1.5rem; }
 p { max-width: 42em; margin: 0.75rem 0 0; text-wrap: pretty; overflow-wrap: anywhere; }
-section > p { color: var(--soft); font-size: 0.925rem; }
-figure { margin: 0 0 1.75rem; }
+section p { color: var(--soft); font-size: 0.925rem; }
+.meaning p { color: inherit; font-size: 1rem; }
+figure { margin: 0 0 1.75rem; max-width: 61.25rem; }
 figure svg { display: block; width: 100%; height: auto; max-width: 100%; overflow: visible; }
 figcaption { max-width: 46em; margin-top: 0.6rem; color: var(--soft); font-size: 0.875rem; line-height: 1.5; }
 a { color: var(--accent); text-underline-offset: 0.15em; text-decoration-thickness: 0.06em; }
+summary { cursor: pointer; }
+summary::marker { color: var(--soft); }
 a:focus-visible, summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; }
-section { scroll-margin-top: 1rem; }
-.contents { margin-top: 2rem; border: 1px solid var(--line); border-width: 1px 0; }
-.contents summary { padding: 0.7rem 0; font-size: 0.925rem; font-weight: 600; cursor: pointer; }
-ol { margin: 0; padding: 0; list-style: none; font-size: 0.875rem; line-height: 1.35; }
-.contents ol { padding-bottom: 0.7rem; columns: 18rem 2; }
-ol a { display: block; padding: 0.3rem 0; color: inherit; text-decoration: none; }
-ol a:hover { color: var(--accent); text-decoration: underline; }
-nav { display: none; }
-.files { margin-top: 1rem; }
+.folded > details { border-top: 1px solid var(--line); }
+.folded > details:last-child { border-bottom: 1px solid var(--line); }
+.folded > details > summary { padding: 0.55rem 0; }
+.folded > details > div { padding: 0.75rem 0 1.5rem; scroll-margin-top: 3.5rem; }
+.folded > h2 { margin-bottom: 0.6rem; }
+h3 { display: inline; margin: 0; font-size: 0.95rem; font-weight: 500; }
+summary:hover, summary:hover h3 { color: var(--accent); }
+details[open] > summary > h3 { font-weight: 650; }
+.more { margin: 0 0 0.4rem; font-size: 0.875rem; }
+.more summary { width: max-content; max-width: 100%; padding: 0.2rem 0; color: var(--soft); }
+.more[open] summary { margin-bottom: 0.6rem; }
+.more caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.files { margin-top: 2.5rem; }
 .files p, .files details { max-width: 60em; margin-top: 0.5rem; color: var(--soft); font-size: 0.875rem; }
-.files summary { width: max-content; cursor: pointer; }
+.files summary { width: max-content; }
 .narrow { display: none; }
 .scroll {
-  overflow-x: auto; margin: 0 0 1.75rem;
+  overflow-x: auto; margin: 0 0 1.25rem;
   background:
     linear-gradient(to right, var(--paper) 30%, transparent) left / 2rem 100% no-repeat local,
     linear-gradient(to left, var(--paper) 30%, transparent) right / 2rem 100% no-repeat local,
@@ -452,39 +558,44 @@ caption { padding-bottom: 0.5rem; text-align: left; font-size: 0.875rem; font-we
 caption span { display: inline-block; position: sticky; left: 0; max-width: min(100%, calc(100vw - 2rem)); }
 th, td { padding: 0.42rem 0 0.42rem 1.1rem; text-align: left; vertical-align: baseline; white-space: nowrap; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { padding-left: 0; }
-thead th { color: var(--soft); font-weight: 500; border-bottom-color: var(--soft); }
+thead th { color: var(--soft); font-weight: 500; vertical-align: bottom; white-space: normal; border-bottom-color: var(--soft); }
 tbody th { font-weight: 500; }
+tbody .long { min-width: 12rem; white-space: normal; }
 .number { text-align: right; }
 pre { overflow-x: auto; margin: 0 0 1.5rem; padding: 0.8rem 1rem; background: var(--fill); border: 1px solid var(--line); border-radius: 4px; font: 0.85rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; }
-@media screen and (min-width: 84rem) {
-  body { display: grid; grid-template-columns: minmax(0, 66rem) 13rem; justify-content: center; column-gap: 1.5rem; }
-  main { margin: 0; }
-  .contents { display: none; }
-  .files { margin-top: 2rem; }
-  nav { display: block; position: sticky; top: 0; max-height: 100vh; overflow-y: auto; align-self: start; padding: 3.5rem 0.25rem 2rem; }
-  nav p { margin: 0 0 0.4rem; color: var(--soft); font-size: 0.875rem; font-weight: 600; }
-  nav ol { color: var(--soft); }
+/* A wide table has the margin beside the column too. */
+@media screen and (min-width: 68rem) and (max-width: 129.99rem) {
+  .scroll { margin-right: calc(33rem - 50vw + 2rem); }
+}
+@media screen and (min-width: 130rem) {
+  main { max-width: 124rem; }
+  .pair { display: grid; grid-template-columns: minmax(0, 61.25rem) minmax(0, 1fr); column-gap: 3.5rem; }
+  .pair > :only-child { grid-column: 1 / -1; }
+  header + .pair > section:first-child, header + .pair > div > section:first-child { margin-top: 1.75rem; }
+  .finding { max-width: 70em; }
 }
 @media screen and (max-width: 44rem) {
-  main { padding: 1.5rem 1rem 3rem; }
+  main { padding: 1.25rem 1rem 3rem; }
   .wide { display: none; }
   .narrow { display: block; max-width: 30rem; }
-  tbody th { position: sticky; left: 0; min-width: 6.5rem; max-width: 8rem; white-space: normal; background: var(--paper); }
-  section { margin-top: 2.25rem; }
-  header + section { margin-top: 1.75rem; }
-  ol a { padding: 0.45rem 0; }
+  th, td { padding-left: 0.8rem; }
+  tbody th, tbody th.long { position: sticky; left: 0; min-width: 6.5rem; max-width: 8rem; white-space: normal; background: var(--paper); }
+  section { margin-top: 2rem; }
+  .folded > details > summary { padding: 0.7rem 0; }
 }
 @media print {
   :root { font-size: 10pt; --paper: white; }
   main { max-width: none; padding: 0; }
   section { margin-top: 1.6rem; }
-  h2 { break-after: avoid; }
+  h2, summary { break-after: avoid; }
   figure, table, tr { break-inside: avoid; }
+  details::details-content { content-visibility: visible; }
+  .folded summary { list-style: none; }
   .scroll { overflow: visible; background: none; }
   th, td { padding-left: 0.7rem; }
   table { font-size: 8pt; }
   pre { white-space: pre-wrap; }
-  .contents, .files details, figcaption a { display: none; }
+  .files details, figcaption a, .narrow { display: none; }
   .files a { color: inherit; text-decoration: none; }
 }
 `

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import {
   count,
   figure,
+  fitted,
   interval,
   megabytes,
   moment,
@@ -14,6 +15,8 @@ import {
   signed,
   sizeOf,
   spread,
+  table,
+  tableText,
 } from './section.ts'
 
 test('figures have few digits, a true minus, and a dash if missing', () => {
@@ -64,4 +67,16 @@ test('what a network lost stands beside what was planted, and a miss is named', 
   assert.match(paragraphs?.[0] ?? '', /^The planted loss is outside the interval of wan\+1%, to the windows;/)
   const found = packetsSection([{ ...packets, down: up }])
   assert.match(found.paragraphs?.[0] ?? '', /^The planted loss is within every interval\./)
+})
+
+test('a table gives up its last columns, then shortens its names, to fit', () => {
+  const whole = table('Times', ['Mode', 'Mean', 'Median'], [['SSE + XHR, HTTP/2', 8.16, 7.49]])
+  const inside = (characters: number) => {
+    const { columns, rows } = fitted(whole, characters)
+    return [columns.map(({ title }) => title).join(), ...(rows[0] ?? [])]
+  }
+  assert.deepEqual(inside(31), ['Mode,Mean,Median', 'SSE + XHR, HTTP/2', '8.16', '7.49'])
+  assert.deepEqual(inside(30), ['Mode,Mean', 'SSE + XHR, HTTP/2', '8.16'])
+  assert.deepEqual(inside(20), ['Mode,Mean', 'SSE + XHR, HT…', '8.16'])
+  for (const line of tableText(fitted(whole, 20)).split('\n')) assert.ok(line.length <= 22, line)
 })

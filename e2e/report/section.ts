@@ -3,14 +3,17 @@
 import type { Circumstances, Network, Packets } from '../lab/run-environment.ts'
 import { type Counts, isFaulty, type summariseSamples, totals } from '../lab/samples.ts'
 import type { Middle } from '../lab/statistics.ts'
-import { textTable } from '../lab/terminal-output.ts'
+import { shortened, textTable } from '../lab/terminal-output.ts'
 
 export interface Report {
   readonly title: string
   readonly subtitle: string
   readonly finding: string
   readonly remarks?: readonly string[]
-  /** The first is the answer: its table follows the finding. */
+  /**
+   * The first is the answer. One figure follows the finding, then the answer’s first table;
+   * everything else is folded.
+   */
   readonly sections: readonly Section[]
 }
 
@@ -23,6 +26,10 @@ export interface Section {
   readonly tables?: readonly Table[]
   readonly paragraphs?: readonly string[]
   readonly command?: string
+  /** Its figure follows the finding; default: the report’s first one. */
+  readonly isLead?: boolean
+  /** How the run was made and what is doubtful about it. */
+  readonly isMethod?: boolean
 }
 
 export interface Figure {
@@ -63,16 +70,15 @@ export function table(
   return { caption, columns: columns.map(columnOf), rows: rows.map((row) => row.map(cellOf)) }
 }
 
-/** Titles with their cells, as in a CSV table; the first column is text. */
-export function tableOf<Item>(
-  caption: string,
-  columns: readonly (readonly [
-    title: string,
-    cell: (item: Item) => string | number | null | undefined,
-    kind?: 'text',
-  ])[],
-  items: readonly Item[],
-): Table {
+/** Titles with their cells. */
+export type Columns<Item> = readonly (readonly [
+  title: string,
+  cell: (item: Item) => string | number | null | undefined,
+  kind?: 'text',
+])[]
+
+/** As in a CSV table; the first column is text. */
+export function tableOf<Item>(caption: string, columns: Columns<Item>, items: readonly Item[]): Table {
   const titles = columns.map(([title, , kind]) => (kind ? text(title) : title))
   return table(
     caption,
@@ -88,6 +94,32 @@ export function tableText({ caption, columns, rows }: Table): string {
     ({ title }, place) => [title, (row: readonly string[]) => row[place] ?? ''] as const,
   )
   return `  ${caption}\n${textTable(cells, rows, left < 0 ? columns.length : left)}`
+}
+
+/** Between two columns, in characters. */
+const columnGap = 2
+
+/**
+ * Without the last columns that do not fit into `characters`. The first two stay; if they do not
+ * fit, the names in the first are shortened.
+ */
+export function fitted({ caption, columns, rows }: Table, characters: number): Table {
+  const widths = columns.map(({ title }, place) =>
+    rows.reduce((most, row) => Math.max(most, row[place]?.length ?? 0), title.length),
+  )
+  const [first = 0, second = 0] = widths
+  let used = first
+  const room = widths.findIndex((width, place) => {
+    if (place > 0) used += columnGap + width
+    return place > 1 && used > characters
+  })
+  const kept = room < 0 ? columns.length : room
+  const longest = Math.max(1, kept > 2 ? first : characters - columnGap - second)
+  return {
+    caption,
+    columns: columns.slice(0, kept),
+    rows: rows.map(([name = '', ...cells]) => [shortened(name, longest), ...cells.slice(0, kept - 1)]),
+  }
 }
 
 /** Such as `1.2 to 1.6`; one figure if both ends are the same. */
@@ -183,11 +215,11 @@ export function runAgainSection(
     rows: Object.entries(values).map((row) => row.map(String)),
   })
   const tables = [pairs('Parameters', 'Parameter', parameters), pairs('Environment', 'What', circumstances)]
-  return { title: 'Run it again', command, tables, paragraphs }
+  return { title: 'Run it again', isMethod: true, command, tables, paragraphs }
 }
 
 /** Title and cell of the columns that name a row. */
-type Naming<Row> = readonly (readonly [title: string, cell: (row: Row) => string])[]
+export type Naming<Row> = readonly (readonly [title: string, cell: (row: Row) => string])[]
 
 /** One sentence about all samples if nothing went wrong, else a row for each faulty group. */
 export function lostSection<Row extends Counts>(

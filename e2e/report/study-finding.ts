@@ -21,9 +21,11 @@ export function findingOfStudy(design: Design, measured: Measured, found: Found)
   const compared = found.comparisons.filter((one) => one.measure === measure.name)
   const places = new Set(found.figures.map(({ at }) => placeWords(design.factors.slice(1), at)))
   const words =
-    places.size > 1 && compared.length > 0
-      ? everywhereWords(design, compared)
-      : verdictWords(design, measured, found)
+    places.size === 1 || found.figures.length === 0
+      ? verdictWords(design, measured, found)
+      : compared.length > 0
+        ? everywhereWords(design, compared)
+        : averagesWords(design, found)
   return [...faultWords(design, found), ...words].join(' ')
 }
 
@@ -93,6 +95,22 @@ function everywhereWords(design: Design, compared: readonly StudyComparison[]): 
     const between = isNumber || words.length === 1 ? '' : 'between '
     return `${capital(name)} ${verb} ${between}${listed(words)}.`
   })
+}
+
+/** Of several places, without comparisons. */
+function averagesWords({ factors, measures: [measure] }: Design, { figures }: Found): readonly string[] {
+  const [subject, ...others] = factors
+  const known = figures.filter((row) => row.measure === measure.name && row.mean !== null)
+  const byLevel = Map.groupBy(known, ({ at }) => at[subject.name] ?? '')
+  const words = [...byLevel].map(([level, rows]) => {
+    const amounts = rows.map(({ mean }) => `${figure(mean)} ${measure.unit}`)
+    const each = rows.map(({ at }, place) => `${amounts[place]} ${placeWords(others, at)}`)
+    const isSame = rows.length > 1 && new Set(amounts).size === 1
+    return `${spokenAt(subject, level)} ${isSame ? `${amounts[0]} everywhere` : listed(each)}`
+  })
+  return words.length === 0
+    ? [`No ${lowered(measure.title)} was measured.`]
+    : [`${measure.title} on average: ${words.join('; ')}.`]
 }
 
 const doubt = ({ verdict }: StudyComparison) =>

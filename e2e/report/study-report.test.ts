@@ -64,6 +64,19 @@ test('what is lost comes first, and if nothing arrived that is the finding', () 
   )
 })
 
+test('at several places without comparisons, each level is told place by place, or once if it is the same', () => {
+  const several: Design = { ...design, factors: [...design.factors, { name: 'cup', title: 'Cup' }] }
+  const samples = ['tea', 'soup'].flatMap((drink) =>
+    ['tin', 'clay'].map(
+      (cup): Row => ({ drink, cup, session: 1, coolingMs: drink === 'tea' ? 5 : cup.length }),
+    ),
+  )
+  assert.equal(
+    findingOf({ levels: { drink: ['tea', 'soup'], cup: ['tin', 'clay'] }, baseline: null, samples }, several),
+    'Cooling on average: tea 5.00 ms everywhere; soup 3.00 ms at tin and 4.00 ms at clay.',
+  )
+})
+
 test('a difference that does not matter is said to be none', () => {
   const measured: Measured = {
     ...made({ tea: near(10), coffee: (session) => 10 + (session % 2 === 0 ? 0.2 : -0.1) }),

@@ -142,7 +142,7 @@ function clouds(
   return {
     caption: `${measure.title} of every sample, in ${measure.unit}, not truncated. A dot is one sample; its height only separates it from others. Below the dots: the middle half (thick), the 5th to the 95th percentile (thin) and the median (vertical line, with its figure).`,
     description: `Distribution of ${lowered(measure.title)} for ${rows.map(label).join('; ')}. The table below gives the same in figures.`,
-    draw: (width) => distribution(drawn, width),
+    draw: (width) => distribution(drawn, width, measure.unit),
   }
 }
 

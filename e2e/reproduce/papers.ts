@@ -1,6 +1,6 @@
 // Four papers as data: their figures, the runs that measure the same, and what counts as agreement.
 
-import type { Interval } from '../../server/wire/t-test.ts'
+import type { Interval } from '../../client/statistics.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { middleOf, sessionRatio, shareInterval } from '../lab/statistics.ts'
 import { capital, count, figure, listed, range } from '../report/section.ts'
@@ -182,14 +182,14 @@ function wind(site: string, method: Method): FigureClaim<WindSummary> {
     because(summary) {
       const predicted = summary.predictions.find((each) => each.site === site)?.methods ?? []
       const modelMs = (name: Method) =>
-        predicted.find((each) => each.method === name)?.model.meanMs ?? Number.NaN
+        predicted.find((each) => each.method === name)?.model?.meanMs ?? Number.NaN
       const expected = slower.map((name) => modelMs(name) / modelMs('websocket'))
       // The simulated network alone makes the difference.
       const isExpected = expected.every((ratio, place) => {
         const found = cellOf(summary, site, slower[place] ?? method)?.ratioToWebsocket ?? Number.NaN
         return Math.abs(found / ratio - 1) < 0.1
       })
-      if (!isExpected || summary.sites.find(({ name }) => name === site)?.profile.loss) return null
+      if (!isExpected || summary.sites.find(({ name }) => name === site)?.profile?.loss) return null
       const words = slower.map((name, place) => `${figure(expected[place])} for ${methodWords[name]}`)
       return `The simulated network has WebSocket’s mean and standard deviation in common with the paper’s, and loses no packets. A calculation for that network alone gives ${listed(words)}.`
     },

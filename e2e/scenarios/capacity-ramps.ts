@@ -2,8 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { defaultConfig } from '../../server/config/schema.ts'
-import { connections, type HttpVersion } from '../../server/wire/modes.ts'
+import { connections, type HttpVersion } from '../../client/wire.ts'
 import { flag, names, numbers, whole, wordsOnce } from '../lab/flags.ts'
 import { labelOf, requireMode } from '../lab/mode-names.ts'
 import { type ProcessRecord, ProcessRecorder, pin } from '../lab/process-recorder.ts'
@@ -13,7 +12,7 @@ import { quantile } from '../lab/statistics.ts'
 import { openBrowser } from '../load/lean-http.ts'
 import { type AnsweringPeer, answeringPeers, type Target } from '../load/load-client.ts'
 import { createSharedClock, type LoadProcess, startLoadProcess } from '../load/load-process.ts'
-import { startMode } from '../load/load-server.ts'
+import { serverDefaults, startMode } from '../load/load-server.ts'
 import { type RampSecond, type RampTally, rampMs } from '../load/ramp.ts'
 import { peerLabel } from '../peers/peers.ts'
 
@@ -473,10 +472,10 @@ async function startSubject(setup: RampSetup, opened: AsyncDisposableStack) {
     ])
     opened.defer(server.kill)
     const place = { http: '1.1', origin: server.origin['1.1'] } as const
-    const target: Target = { client: subject, ...place, polling: defaultConfig.polling }
+    const target: Target = { client: subject, ...place, polling: serverDefaults.polling }
     return { target, pid: server.pid, errors: server.errors }
   }
-  const { limits } = defaultConfig
+  const { limits } = serverDefaults
   const server = await startMode(requireMode(subject), { windows, perBrowser, rate: 1 }, opened, {
     workers,
     'limits-max-windows': Math.min(100_000, Math.max(limits.maxWindows, windows * 2)),

@@ -460,6 +460,7 @@ function doubtsSection({ ramps, environment, sessions }: Summary): Section {
   const limited = ramps.filter(({ limitedSessions }) => limitedSessions > 0)
   return {
     title: 'Doubts',
+    isMethod: true,
     paragraphs: [
       `Server and clients shared one machine with ${environment.cores} cores; ${loadWords({ environment })}. Servers are compared by their CPU for the same work, which sharing affects less than times. Round trips over loopback show how long servers and clients took, without what a network adds.`,
       limited.length === 0

@@ -1,11 +1,12 @@
 // Ramps of pinging windows, as in the SocketCluster thesis of 2014; modes and peers take turns.
 
-import { createSeededRandom, type Random, shuffled } from '../../server/wire/time.ts'
+import { createSeededRandom, type Random, shuffled } from '../../client/wire.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { flag, seed, whole } from '../lab/flags.ts'
 import { requireModes } from '../lab/mode-names.ts'
 import { requireProc } from '../lab/process-recorder.ts'
+import type { Turn } from '../lab/standings.ts'
 import { rampMs } from '../load/ramp.ts'
 import { count, figure, several } from '../report/section.ts'
 import {
@@ -79,6 +80,13 @@ export const capacity = defineExperiment({
     if (setups.length === 0) throw new Error('--experiments, --modes and --peers leave no ramp.')
     const turns = turnsOf(setups, sessions, createSeededRandom(seed))
     lab.say(`${turns.flat().length} ramps in ${several(sessions, 'session')}; --seed ${seed}.`)
+    const compared = setups.filter(({ experiment }) => experiment === 'comparison').map(variantOf)
+    lab.compare({
+      title: 'Ramp',
+      caption: 'Server CPU in seconds',
+      subjects: [],
+      baselineOf: (ramp) => (compared.includes(ramp) ? compared[0] : undefined),
+    })
     const measured = await lab.sessions(sessions, async (session) => {
       const ramps: { readonly setup: RampSetup; readonly ramp: RampRecord }[] = []
       for (const [turn, setup] of (turns[session - 1] ?? []).entries()) {
@@ -93,7 +101,7 @@ export const capacity = defineExperiment({
           ).catch((cause) => {
             throw new Error(`${name}: ${cause instanceof Error ? cause.message : cause}`, { cause })
           })
-          lab.say(lineOf(ramp))
+          lab.took(turnOfRamp(ramp), lineOf(ramp))
           ramps.push({ setup, ramp })
           next = lostNothing(ramp) ? nextOf(next, options) : null
         }
@@ -129,12 +137,20 @@ export const capacity = defineExperiment({
   report,
 })
 
+const serverCpuMs = ({ server, endMs }: RampRecord) =>
+  server.reduce((sum, process) => sum + cpuBetween(process, 0, endMs), 0)
+
+function turnOfRamp(ramp: RampRecord): Turn {
+  const { due, missing } = ramp.counts
+  const values = [serverCpuMs(ramp) / 1000]
+  return { subject: variantOf(ramp), group: ramp.experiment, values, received: due - missing, expected: due }
+}
+
 function lineOf(ramp: RampRecord): string {
-  const { session, counts, windows, server, endMs, roundTripMs } = ramp
-  const cpuMs = server.reduce((sum, process) => sum + cpuBetween(process, 0, endMs), 0)
+  const { session, counts, windows, roundTripMs } = ramp
   const name = `${session}  ${ramp.experiment}: ${variantOf(ramp)}`.padEnd(52)
   const lost = counts.failed + counts.dropped + counts.missing
   const trouble =
     lost === 0 ? '' : `, ${counts.failed} failed, ${counts.dropped} dropped, ${counts.missing} pings missing`
-  return `${name} ${count(counts.opened)} of ${count(windows)} open, server CPU ${figure(cpuMs / 1000)} s, round trip ${figure(roundTripMs.p50)} ms${trouble}`
+  return `${name} ${count(counts.opened)} of ${count(windows)} open, server CPU ${figure(serverCpuMs(ramp) / 1000)} s, round trip ${figure(roundTripMs.p50)} ms${trouble}`
 }

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { pathToFileURL } from 'node:url'
-import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
+import { createSeededRandom, shuffled } from '../../client/wire.ts'
 import { startBrowser } from '../browser/browser.ts'
 import { openWindows, showPages, stampsOf, textBetween, typeKeys, warmUp } from '../browser/typing.ts'
 import { flag, headed, seed, whole, wordsOnce } from '../lab/flags.ts'
@@ -13,6 +13,7 @@ import { requireMode, requireModes, requireRoom, usualBaseline } from '../lab/mo
 import { pin } from '../lab/process-recorder.ts'
 import { programs } from '../lab/programs.ts'
 import { atOthers, outcomeWords } from '../lab/samples.ts'
+import { turnOf } from '../lab/standings.ts'
 import type { Design, Found, Level } from '../lab/study.ts'
 import { defineStudy } from '../lab/study-experiment.ts'
 import { modeFactor, transmission, transmissionRow } from '../lab/study-parts.ts'
@@ -76,6 +77,9 @@ function conditionOf(name: Level): Condition {
 const rivals = 3
 const cores = { server: '0', browsers: '1' } as const
 
+const areAlike = (one: Level, other: Level) =>
+  requireMode(String(one)).transport === requireMode(String(other)).transport
+
 const design: Design = {
   question: 'Which condition gives the order of the modes that the 2021 paper found?',
   factors: [
@@ -90,7 +94,13 @@ const design: Design = {
   measures: [transmission],
   pairs: (modes, baseline) => [
     ...modes.filter((mode) => mode !== baseline).map((mode) => [mode, baseline] as const),
-    ...(modes.includes('sse/2') && modes.includes('sse/1.1') ? [['sse/2', 'sse/1.1'] as const] : []),
+    // The same transport over another version of HTTP.
+    ...modes.flatMap((mode, place) =>
+      modes
+        .slice(place + 1)
+        .filter((other) => other !== baseline && mode !== baseline && areAlike(mode, other))
+        .map((other) => [mode, other] as const),
+    ),
   ],
   notes: (found) => [
     'The mirroring editor, which sends the whole content at each key as the paper’s does, between windows of one browser. Each condition starts its server, browser and windows afresh; everything else is the same.',
@@ -172,6 +182,8 @@ export const conditions = defineStudy({
     lab.say(
       `${several(list.length, 'condition')}, ${modes.join(', ')}: ${several(sessions, 'session')}, ${several(keys, 'key')} each, ${several(windows, 'window')}; --seed ${options.seed}.`,
     )
+    const caption = 'Transmission time in milliseconds'
+    lab.compare({ caption, subjects: modes, baselineOf: () => options.baseline })
     const random = createSeededRandom(options.seed)
     const measured = await lab.sessions(sessions, async (session) => {
       const turns = []
@@ -246,7 +258,11 @@ export const conditions = defineStudy({
         )
         if (sent !== keys)
           throw new Error(`${mode}, ${name}: ${keys} keys were typed, the page sent ${sent} messages.`)
-        lab.say(`${`${session}  ${name}`.padEnd(24)} ${mode.padEnd(14)} ${outcomeWords(atOthers(samples))}`)
+        const others = atOthers(samples)
+        lab.took(
+          turnOf(mode, others, conditionOf(name).label),
+          `${`${session}  ${name}`.padEnd(24)} ${mode.padEnd(14)} ${outcomeWords(others)}`,
+        )
         turns.push({
           boundMs,
           version: browser.version,

@@ -9,6 +9,7 @@ import { type EditingPage, openEditingPage } from '../browser/editing.ts'
 import { startLab } from '../lab/testing.ts'
 import { readCompressed } from '../report/render.ts'
 import type { Summary } from './keystrokes-report.ts'
+import type { WindSummary } from './windcomm-summary.ts'
 
 const size = ['--keys', '6', '--blocks', '1', '--windows', '2', '--warmup', '2']
 const folder = temporaryFolder()
@@ -27,11 +28,12 @@ function startRun(t: TestContext, out: string, count: number, { sessions = 1, mo
     '--out',
     out,
   )
-  const link = async () => {
-    await run.hasSaid('/lab/join')
-    return /https:\S+\/lab\/join/.exec(run.said())?.[0] ?? assert.fail(run.said())
-  }
-  return { ...run, link }
+  return { ...run, link: () => linkOf(run) }
+}
+
+async function linkOf(run: ReturnType<typeof startLab>): Promise<string> {
+  await run.hasSaid('/lab/join')
+  return /https:\S+\/lab\/join/.exec(run.said())?.[0] ?? assert.fail(run.said())
 }
 
 async function joinWith(
@@ -126,6 +128,32 @@ test('a hidden device misses the turn; one that leaves is excluded, and the run 
     await readFile(join(out, 'report.md'), 'utf8'),
     /device 1, .*missed turns: session \d, block 1, /,
   )
+})
+
+test('windcomm: a Firefox 70 s ahead has a window for each method, and its times are right within the bound', async (t) => {
+  const aheadMs = 70_000
+  const out = join(folder, 'wind')
+  const size = ['--modes', 'websocket/1.1,sse/2', '--rate', '10', '--readings', '12', '--browsers-at', 'none']
+  const run = startLab(t, 'windcomm --join 1 --host 127.0.0.1', ...size, '--out', out)
+  const device = await joinWith(t, 'firefox', await linkOf(run), { clockShiftMs: aheadMs })
+  const [code] = await run.ended
+  const endedAt = Date.now()
+  assert.equal(code, 0, run.said())
+  assert.equal(await wordsOf(device), 'Done, thank you')
+  const { cells, clock, command }: WindSummary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
+  assert.deepEqual(
+    cells.map(({ site, mode, n }) => [site, mode, n]),
+    ['here', 'device 1'].flatMap((site) => ['websocket/1.1', 'sse/2'].map((mode) => [site, mode, 12])),
+  )
+  const boundMs = clock.largestErrorMs
+  // Otherwise the times below would say nothing.
+  assert.ok(boundMs > 0 && boundMs < aheadMs / 2, `± ${boundMs} ms`)
+  for (const line of (await readCompressed(join(out, 'samples.csv.gz'))).trim().split('\n').slice(1)) {
+    const [acceptedAt, receivedAt] = line.split(',').slice(5, 7).map(Number)
+    assert.ok(acceptedAt && receivedAt, line)
+    assert.ok(receivedAt > acceptedAt - boundMs && receivedAt < endedAt + boundMs, line)
+  }
+  assert.match(command, /--join 1 --host HOST /)
 })
 
 test('devices are told when a run is stopped', async (t) => {

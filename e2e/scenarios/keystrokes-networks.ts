@@ -1,6 +1,6 @@
 // Keystrokes over several networks: each mode beside itself over the first, and who waits for a lost packet.
 
-import { mean } from '../../server/wire/t-test.ts'
+import { mean } from '../../client/statistics.ts'
 import { type Comparison, ratiosFigure } from '../lab/comparisons.ts'
 import { labelOf, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
 import { atOthers, bySession, hasArrived, type Sample, timesOf } from '../lab/samples.ts'

@@ -1,6 +1,6 @@
 // A keystroke run's peers: ratios to bare pages and other systems, and built-in faults.
 
-import { mean, meanOfRatios } from '../../server/wire/t-test.ts'
+import { mean, meanOfRatios } from '../../client/statistics.ts'
 import { type Comparison, contrast, overLabel, ratiosFigure } from '../lab/comparisons.ts'
 import { imitatedBy, isBarePeer, isPeer, labelOf, soundPeer, withoutVariant } from '../lab/mode-names.ts'
 import type { EndedPeer } from '../lab/run-peers.ts'

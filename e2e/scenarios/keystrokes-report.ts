@@ -1,7 +1,7 @@
 // Analyses the samples of a `keystrokes` run and reports them: figures, comparisons, the finding.
 
-import type { EditorName } from '../../server/wire/messages.ts'
-import { mean, standardDeviation } from '../../server/wire/t-test.ts'
+import { mean, standardDeviation } from '../../client/statistics.ts'
+import type { EditorName } from '../../client/wire.ts'
 import {
   compare,
   comparisonsSection,
@@ -39,6 +39,7 @@ import {
 import { bytesOf, pathOf, stagesOf, stagesSection } from '../lab/stages.ts'
 import { rounded, roundedInterval, significant } from '../lab/statistics.ts'
 import type { RunClock, Use } from '../lab/testbed.ts'
+import { countedWords, type WireBytes, wireSections } from '../lab/wire-bytes.ts'
 import type { PeerFacts } from '../peers/peers.ts'
 import { cumulative, distribution, isLogarithmic, timeline } from '../report/charts.ts'
 import { lineColour } from '../report/figure-file.ts'
@@ -105,6 +106,10 @@ export function sectionsOf(run: Run, summary: Summary): readonly Section[] {
     ...windowsSections(summary.windows, modes),
     stagesSection(summary.modes, summary.clock),
     bytesSection(summary),
+    ...wireSections(
+      summary.bytes,
+      countedWords(`keys in an empty document, ${summary.parameters.interval} ms apart`),
+    ),
     ...growingSections(summary.growing),
     ...(hasTimes ? [timed, slowestSection(others)] : []),
     costSection(summary),
@@ -236,7 +241,7 @@ function sampleSections({ modes, samples, networks }: Run): readonly [Section, S
     draw: (width: number) => timeline(rows, width),
   }
   return [
-    { title: 'Every sample', figure: byTime },
+    { title: 'Every sample', isLead: true, figure: byTime },
     { title: 'How many arrive within a time', figure: byShare },
     { title: 'Through the run', figure: byKey },
   ]
@@ -245,7 +250,7 @@ function sampleSections({ modes, samples, networks }: Run): readonly [Section, S
 /** `sse/2` for `bare:sse/2` and for `sse/2 mirror`: they share a colour. */
 const kindOf = (mode: string) => imitatedBy(mode) ?? withoutVariant(mode)
 
-function bytesSection({ modes, parameters: { editors, mergeMs = 0 } }: Summary): Section {
+function bytesSection({ modes, bytes = [], parameters: { editors, mergeMs = 0 } }: Summary): Section {
   const sizes = table(
     'Mean size of a message as JSON, in bytes',
     ['Mode', 'The typist sends', 'Each window receives'],
@@ -259,7 +264,8 @@ function bytesSection({ modes, parameters: { editors, mergeMs = 0 } }: Summary):
         : `The server ran with mergeMs ${mergeMs}: the shared editor sends a key that long after it was typed, and the transmission time begins then.`),
     has('mirror') && 'Mirroring sends the whole content at each key.',
     modes.some(({ mode }) => isPeer(mode)) && 'Peers’ pages send the whole content at each key.',
-    'Sizes exclude the framing of transport, HTTP and TLS. Over XHR the first is the body of the request; the second also includes the log’s number and time.',
+    bytes.length === 0 && 'Sizes exclude the framing of transport, HTTP and TLS.',
+    'Over XHR the first is the body of the request; the second also includes the log’s number and time.',
   ]
   return { title: 'Size of a keystroke', tables: [sizes], paragraphs: [sentences.filter(Boolean).join(' ')] }
 }
@@ -358,6 +364,7 @@ function doubtsSection({ clock, drifts, modes, sessions }: Summary): Section {
       : `${count(lost)} of ${count(expected)} samples were, and are in no mean. If the slow ones were lost, the means are too low.`
   return {
     title: 'Doubts',
+    isMethod: true,
     paragraphs: [
       `Clock: two windows’ stamps may differ by up to ${figure(clock.boundMs)} ms, and so may every time and every difference. A difference no larger than that is called undecided.`,
       `Drift: ${drifted}`,
@@ -385,6 +392,8 @@ export interface Run extends Circumstances {
   readonly endedPeers?: readonly EndedPeer[]
   /** Absent if windows reach the server without a simulated network. */
   readonly network?: Network
+  /** Absent if they were not counted. */
+  readonly bytes?: readonly WireBytes[]
   /** Instead of one, those over which each mode was measured. */
   readonly networks?: readonly Network[]
   /** Present if some are on other machines: in order of `receiver`. */

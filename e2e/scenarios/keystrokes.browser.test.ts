@@ -45,6 +45,19 @@ test('a small run of both editors with their bare peer ends with nothing lost an
     const stages = mode.path.map(({ stage }: { stage: string }) => stage).join('; ')
     assert.equal(stages, mode.mode.startsWith('bare') ? bareStages : allStages, mode.mode)
   }
+  // A WebSocket's frame has 2 bytes, 2 of length and from a browser 4 of mask (RFC 6455, 5.2), an
+  // HTTP/2 frame 9 (RFC 9113, 4.1), an event `data: ` and two line ends, a TLS record 22.
+  const layers = (mode: string, way: 'up' | 'down') => {
+    const { framing, tls } = summary.bytes.find((one: { mode: string }) => one.mode === mode)[way]
+    return [framing, tls]
+  }
+  const wrapped = '{"type":"message","message":}'.length
+  assert.deepEqual(layers('bare:websocket/1.1', 'up'), [8, 22])
+  assert.deepEqual(layers('bare:websocket/1.1', 'down'), [4, 22])
+  assert.deepEqual(layers('websocket/1.1 shared', 'up'), [8 + wrapped, 22])
+  assert.deepEqual(layers('websocket/1.1 mirror', 'down'), [4 + wrapped, 22])
+  assert.deepEqual(layers('bare:sse/2', 'down'), [9 + 8, 22])
+
   const csv = await readCompressed(join(out, 'samples.csv.gz'))
   assert.equal(csv.trim().split('\n').length, 1 + 6 * 6)
   assert.match(await readFile(join(out, 'report.html'), 'utf8'), /<!doctype html>/i)

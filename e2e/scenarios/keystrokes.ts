@@ -3,11 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { isLoopback } from '../../server/security/access.ts'
-import { type EditorName, editorNames } from '../../server/wire/messages.ts'
-import { mean } from '../../server/wire/t-test.ts'
-import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
-import { type Browser, startBrowser } from '../browser/browser.ts'
+import { mean } from '../../client/statistics.ts'
+import { createSeededRandom, type EditorName, editorNames, shuffled } from '../../client/wire.ts'
+import { isLoopback } from '../../scripts/addresses.ts'
 import {
   fillPages,
   readFailure,
@@ -21,8 +19,9 @@ import { compare, isDecided, sessionsNeeded, type Until } from '../lab/compariso
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment, type Lab } from '../lab/experiment.ts'
 import { flag, headed, names, seed, whole, words, wordsOnce } from '../lab/flags.ts'
-import { requireModes, requireRoom, usualBaseline, variantOf } from '../lab/mode-names.ts'
-import { Participants, participantFlags } from '../lab/participants.ts'
+import { Machines, machineFlags, refuseMachines, withoutHost } from '../lab/machines.ts'
+import { requireModes, requireRoom, usualBaseline, variantOf, withoutVariant } from '../lab/mode-names.ts'
+import { Participants } from '../lab/participants.ts'
 import {
   circumstances,
   deliveryColumns,
@@ -38,6 +37,7 @@ import type { Circumstances } from '../lab/run-environment.ts'
 import { RunPeers } from '../lab/run-peers.ts'
 import { atOthers, outcomeWords, type Sample, summariseSamples, transmissionMs } from '../lab/samples.ts'
 import { joinServer, type MeasuredServer } from '../lab/server-process.ts'
+import { turnOf } from '../lab/standings.ts'
 import {
   describeNetworks,
   describePlace,
@@ -49,6 +49,7 @@ import {
   timeTurn,
   type Use,
 } from '../lab/testbed.ts'
+import { countModes } from '../lab/wire-bytes.ts'
 import { readProfile } from '../network/profiles.ts'
 import {
   bareModes,
@@ -127,13 +128,12 @@ export const keystrokes = defineExperiment({
       'LIST',
       `also measures the same editor over other systems, taking turns with the modes: ${peerWords}`,
     ),
-    server: flag(
-      z.url({ protocol: /^https$/, error: 'must be an https address, https://host:8443' }).optional(),
-      'URL',
-      'a running server',
-      'one started for the run',
-    ),
-    ...participantFlags,
+    windows: flag(whole(1, 50).default(usual.windows), 'N', 'simultaneously open windows'),
+    ...machineFlags({
+      remote: 'a share of the windows',
+      join: 'each is an additional window',
+      ports: 'of five with two editors',
+    }),
     profile: profilesFlag,
     sensor: flag(
       z.enum(['none', 'simulated']).default('none'),
@@ -163,17 +163,10 @@ export const keystrokes = defineExperiment({
       profile.length > 0 && (isElsewhere || server !== undefined),
       'a profile is simulated on this machine: leave out --server, --remote, --join and --host, or --profile',
     )
-    refuse(
-      server !== undefined && (join > 0 || host !== undefined),
-      'the lab starts the server that devices join: leave out --server, or --join and --host',
-    )
+    refuseMachines(given)
     refuse(
       peers.length > 0 && isElsewhere,
       'peers run on this machine: leave out --peers, or --remote, --join and --host',
-    )
-    refuse(
-      (given['tls-cert-file'] === undefined) !== (given['tls-key-file'] === undefined),
-      '--tls-cert-file and --tls-key-file belong together',
     )
     const near = peers.find(({ address }) => address === undefined)
     refuse(
@@ -216,8 +209,20 @@ export const keystrokes = defineExperiment({
     const variants = variantsOf(options)
     const peers = new RunPeers(options.peers, lab)
     await using opened = new AsyncDisposableStack()
-    const participants = await Participants.gather(options, lab, opened)
-    lab.say(planWords(options, participants))
+    const machines = await Machines.gather(options, lab, opened)
+    const participants = new Participants(options.windows, machines)
+    lab.say(planWords(options, machines))
+    const own = modes.flatMap((mode) => variants.map((variant) => nameWith(mode, variant)))
+    const baseline = nameWith(
+      options.baseline,
+      variants.find((variant) => variant === 'mirror'),
+    )
+    lab.compare({
+      caption: 'Transmission time in milliseconds',
+      subjects: own,
+      baselineOf: (name) =>
+        options.profile.length > 1 ? nameWith(withoutVariant(name), options.profile[0]) : baseline,
+    })
     const { mergeMs } =
       options.server === undefined ? { mergeMs: ownMergeMs } : await joinServer(options.server)
     const random = createSeededRandom(options.seed)
@@ -241,9 +246,9 @@ export const keystrokes = defineExperiment({
     const found = await lab.sessions(
       sessions,
       async (session, opened) => {
-        const rig = await openRig(options, participants, opened, session, peers)
+        const rig = await openRig(options, machines, opened, session, peers)
         const systems = shuffled(rig.systems, random)
-        return measureSession(options, { ...rig, systems }, session, participants, lab)
+        return measureSession(options, { ...rig, systems }, session, { machines, participants }, lab)
       },
       goesOn,
     )
@@ -251,13 +256,13 @@ export const keystrokes = defineExperiment({
     if (options.growing && !lab.isStopped)
       await lab.sessions(1, async (_, opened) => {
         const alone = { ...options, peers: [] }
-        const { systems, browsers } = await openRig(alone, participants, opened, 1, new RunPeers([], lab))
+        const { systems, browsers } = await openRig(alone, machines, opened, 1, new RunPeers([], lab))
         const both = systems.filter(({ mode, forgets }) => mode.name === options.baseline && !forgets)
         const windows = await participants.open(browsers)
-        grown.push(...(await measureGrowing(both, windows, participants, options.warmup, lab)))
+        grown.push(...(await measureGrowing(both, windows, { machines, participants }, options.warmup, lab)))
         for (const window of windows) await window.close()
       })
-    await participants.end()
+    await machines.end()
     return {
       ...runOf(found),
       ...(until && { until: { matters, outcome } }),
@@ -268,43 +273,39 @@ export const keystrokes = defineExperiment({
     function runOf(found: readonly Session[]): Run {
       const samples = found.flatMap(({ samples }) => samples)
       const measured = new Set(samples.map(({ mode }) => mode))
-      const names = [
-        ...modes.flatMap((mode) => variants.map((variant) => nameWith(mode, variant))),
-        ...peers.systems.filter((name) => measured.has(name)),
-      ]
+      const names = [...own, ...peers.systems.filter((name) => measured.has(name))]
       const { command, ...circumstances } = lab.circumstances({
         browser: found[0]?.version ?? '',
         server:
           options.server ??
-          (participants.reach
+          (machines.reach
             ? 'a process of its own on this machine, over its network address'
             : describePlace(options.profile)),
-        parameters: { ...parametersOf(options, participants), mergeMs },
+        parameters: { ...parametersOf(options, machines), mergeMs },
       })
       return {
         ...circumstances,
-        // Reports are published: without this machine's name.
-        command: command.replaceAll(/(--(?:host|listen)[ =])\S+/g, '$1HOST'),
+        command: withoutHost(command),
         ...describeNetworks(
           options.profile,
           found.map(({ networkUses }) => networkUses),
         ),
         ...(options.peers.length > 0 && { peers: peers.facts, endedPeers: peers.ended }),
+        ...(countsBytes(options) && {
+          bytes: names.flatMap((name) => found[0]?.bytes.filter(({ mode }) => mode === name) ?? []),
+        }),
         modes: names,
-        baseline: nameWith(
-          options.baseline,
-          variants.find((variant) => variant === 'mirror'),
-        ),
+        baseline,
         samples,
         serverUse: spentByMode(
           names,
           found.flatMap(({ uses }) => uses),
         ),
         clock: {
-          method: participants.method,
+          method: machines.method,
           boundMs: Math.max(...found.map(({ boundMs }) => boundMs)),
         },
-        ...(participants.method === 'server exchange' && { windows: participants.windows }),
+        ...(machines.method === 'server exchange' && { windows: participants.windows }),
       }
     }
   },
@@ -361,7 +362,7 @@ async function reread(folder: string): Promise<Run> {
   const path = join(folder, 'samples.csv.gz')
   return {
     ...withoutNulls(summary, [...circumstances, 'baseline', 'clock', 'until', 'quick', 'network']),
-    ...withoutNulls(summary, ['networks', 'peers', 'endedPeers', 'windows']),
+    ...withoutNulls(summary, ['networks', 'peers', 'endedPeers', 'windows', 'bytes']),
     modes: summary.modes.map(({ mode }) => mode),
     samples: rowsIn(path, await readText(path), sampleRow),
     serverUse: serverUseOf(summary.modes),
@@ -370,7 +371,7 @@ async function reread(folder: string): Promise<Run> {
 
 type Options = ReturnType<typeof keystrokes.options>
 
-function planWords(options: Options, { devices }: Participants) {
+function planWords(options: Options, { devices }: Machines) {
   const { modes, editors, peers, sessions, until, keys, windows, seed } = options
   const beside = peers.map((peer) => peerLabel(nameOfPeer(peer))).join(', ')
   const what = [
@@ -382,7 +383,7 @@ function planWords(options: Options, { devices }: Participants) {
   return `${what.filter(Boolean).join(' ')}: ${until ? 'at least ' : ''}${several(sessions, 'session')}, ${several(keys, 'key')} for each mode in a session, ${several(windows, 'window')}${joined}. Seed ${seed}.`
 }
 
-function parametersOf(options: Options, { devices }: Participants): Circumstances['parameters'] {
+function parametersOf(options: Options, { devices }: Machines): Circumstances['parameters'] {
   const { editors, windows, sessions, keys, blocks, warmup, interval, sensor, seed, until, matters } = options
   const { limit, profile, headed, remote } = options
   return {
@@ -413,7 +414,7 @@ const nameWith = (mode: string, variant: string | undefined) =>
 /** Servers and browsers of a session; a server given by `--server` keeps running. */
 async function openRig(
   options: Options,
-  participants: Participants,
+  machines: Machines,
   opened: AsyncDisposableStack,
   session: number,
   peers: RunPeers,
@@ -422,7 +423,7 @@ async function openRig(
   const systems: System[] = []
   for (const [place, editor] of options.editors.entries()) {
     // The same one over each network.
-    const servers = await openServer(options, participants, testbed, editor, place)
+    const servers = await openServer(options, machines, testbed, editor, place)
     for (const [over, server] of servers.entries()) {
       const variant = variantsOf(options)[place + over]
       for (const mode of requireModes(options.modes))
@@ -435,12 +436,7 @@ async function openRig(
   // Server and browser compile the same code over every network.
   const [network] = options.profile
   const warmed = systems.filter(({ name }) => options.profile.length < 2 || variantOf(name) === network)
-  const browsers: Browser[] = []
-  for (const address of [undefined, ...remote]) {
-    const browser = await startBrowser({ headed: options.headed, remote: address })
-    opened.defer(browser.quit)
-    browsers.push(browser)
-  }
+  const browsers = await machines.startBrowsers(opened, { headed: options.headed })
   return { testbed, systems, warmed, browsers, peers }
 }
 
@@ -449,14 +445,14 @@ const ownMergeMs = 0
 
 async function openServer(
   { server, sensor }: Options,
-  participants: Participants,
+  machines: Machines,
   testbed: Testbed,
   editor: EditorName,
   place: number,
 ): Promise<readonly MeasuredServer[]> {
   if (server === undefined) {
     const settings = { 'sensor-source': sensor, share: 'none', editor, 'merge-ms': ownMergeMs }
-    return testbed.startServer(settings, await participants.placeOf(place))
+    return testbed.startServer(settings, await machines.placeOf(place))
   }
   const joined = await joinServer(server)
   if (joined.editor === editor) return [joined]
@@ -485,6 +481,9 @@ const systemsOf = ({ modes, editors, peers, profile }: Options) =>
   Math.max(1, profile.length) * editors.length * modes.length +
   peers.reduce((sum, { name }) => sum + (isBare(name) ? imitatedModes(bareModes, modes).length : 1), 0)
 
+/** Of a system's bytes, besides its pages. */
+const countingMs = 5000
+
 const rigMs = ({ editors, peers, remote }: Options) =>
   (editors.length + peers.length) * startMs + (1 + remote.length) * browserMs
 
@@ -492,7 +491,8 @@ function sessionMs(options: Options): number {
   const { keys, blocks, warmup, interval, profile } = options
   const firstMs = warmup === 0 ? 0 : pagesMs(options) + 2 * firstWarmupKeys * firstWarmupIntervalMs
   const turnsMs = blocks * (pagesMs(options) + 2 * warmup * interval) + keys * interval
-  return rigMs(options) + systemsOf(options) * (firstMs / Math.max(1, profile.length) + turnsMs)
+  const bytesMs = countsBytes(options) ? (pagesMs(options) + countingMs) / options.sessions : 0
+  return rigMs(options) + systemsOf(options) * (firstMs / Math.max(1, profile.length) + turnsMs + bytesMs)
 }
 
 const wholeMs = (options: Options) => options.sessions * sessionMs(options) + growingMs(options)
@@ -512,6 +512,12 @@ const firstWarmupIntervalMs = 20
 /** TCP doubles its timeout each time that the same packet is lost again. */
 const resentWithinMs = 30_000
 
+/** Who takes part. */
+interface Taking {
+  readonly machines: Machines
+  readonly participants: Participants
+}
+
 type Session = Awaited<ReturnType<typeof measureSession>>
 
 /**
@@ -519,20 +525,21 @@ type Session = Awaited<ReturnType<typeof measureSession>>
  * message per key; if it is a peer's, that peer ends instead, without samples of this session.
  */
 async function measureSession(
-  { sessions, keys, blocks, warmup, interval, until, profile }: Options,
+  options: Options,
   { testbed, systems, warmed, browsers, peers }: Awaited<ReturnType<typeof openRig>>,
   session: number,
-  participants: Participants,
+  { machines, participants }: Taking,
   lab: Lab,
 ) {
+  const { sessions, keys, blocks, warmup, interval, until, profile } = options
   const run = randomUUID().slice(0, 8)
   const windows = await participants.open(browsers)
   const channelOf = (what: string, { name }: System) =>
     `${what}-${run}-${name.replaceAll(/[^a-z0-9.]/g, '-')}`
   // Otherwise the first mode would pay for code not yet compiled in server and browser.
   if (warmup > 0) {
-    lab.say(`Session ${session} of ${sessions}: warming up every mode.`)
-    participants.say('Warming up')
+    lab.announce(`Session ${session} of ${sessions}: warming up every mode.`)
+    machines.say('Warming up')
     for (const system of warmed) {
       lab.signal.throwIfAborted()
       await peers.measure(system, session, async () => {
@@ -558,7 +565,7 @@ async function measureSession(
       lab.signal.throwIfAborted()
       const label = `${system.name.padEnd(labelWidth)} block ${block}/${blocks}`
       turn += 1
-      participants.say(`Measuring turn ${turn}${until ? '' : ` of ${turns}`}`)
+      machines.say(`Measuring turn ${turn}${until ? '' : ` of ${turns}`}`)
       const taken = await peers.measure(system, session, async () => {
         const { forgets } = system
         const shown = { text: textBetween(1, firstKey), forgets }
@@ -566,11 +573,11 @@ async function measureSession(
         await testbed.withoutLoss(() => showPages(windows, address, shown))
         await warmUp(windows, warmup, interval)
         const showKey = (typed: number) => lab.step(`${label}  ${barOf(typed, text.length)}`)
-        const { method, isPresent } = participants
+        const { isPresent } = participants
         const turn = await timeTurn(
           windows,
           system,
-          { session, block, firstKey, method },
+          { session, block, firstKey, method: machines.method },
           async () => {
             const marks = await typeKeys(windows, [...text], interval, showKey, lab.signal)
             return stampsOf(windows, marks, profile.length > 0 ? resentWithinMs : undefined)
@@ -586,9 +593,22 @@ async function measureSession(
       samples.push(...taken.samples)
       uses.push({ mode: system.name, ...taken.use })
       boundMs = Math.max(boundMs, taken.boundMs)
-      lab.say(`${label}  ${outcomeWords(atOthers(taken.samples))}`)
+      lab.took(
+        turnOf(system.name, atOthers(taken.samples)),
+        `${label}  ${outcomeWords(atOthers(taken.samples))}`,
+      )
     }
   }
+  const counting = (system: System) => ({
+    address: recordingAddress(system, channelOf('bytes', system)),
+    sends: [
+      async (messages: number) =>
+        stampsOf(windows, await typeKeys(windows, [...textBetween(1, messages + 1)], interval)),
+    ],
+  })
+  const isCounted = (system: System) => !peers.hasEnded(system) && !system.peer?.isSpoiled
+  const counted = session === 1 && countsBytes(options) ? systems.filter(isCounted) : []
+  const bytes = (await countModes(windows, counted, counting, lab)).flat()
   // A browser has few HTTP/1.1 connections to a server.
   for (const window of windows) await window.close()
   const version = browsers.map((browser) => browser.version).join(', ')
@@ -596,8 +616,12 @@ async function measureSession(
   const ofThem = <One extends { readonly mode: string }>(all: readonly One[]) =>
     all.filter(({ mode }) => left.has(mode))
   const networkUses = await testbed.networkUses()
-  return { samples: ofThem(samples), uses: ofThem(uses), boundMs, version, networkUses }
+  return { samples: ofThem(samples), uses: ofThem(uses), bytes, boundMs, version, networkUses }
 }
+
+/** Of what runs on this machine, over no simulated network. */
+const countsBytes = ({ server, remote, join, host, profile, windows }: Options) =>
+  server === undefined && remote.length + join + profile.length === 0 && host === undefined && windows > 1
 
 /** A system that loses or repeats messages cannot be compared by the times of the others. */
 async function requireWhole(
@@ -620,7 +644,7 @@ async function requireWhole(
 async function measureGrowing(
   systems: readonly System[],
   windows: Awaited<ReturnType<Participants['open']>>,
-  participants: Participants,
+  { machines, participants }: Taking,
   warmupKeys: number,
   lab: Lab,
 ): Promise<readonly GrownDocument[]> {
@@ -635,13 +659,14 @@ async function measureGrowing(
       for (const system of turn % 2 === 0 ? systems.toReversed() : systems) {
         lab.signal.throwIfAborted()
         const { name, editor } = system
-        participants.say(`Measuring a document of ${characters} characters`)
+        machines.say(`Measuring a document of ${characters} characters`)
         const channel = `grow-${run}-${editor}-${characters}-${turn}`
         await showPages(windows, recordingAddress(system, channel), { text: '', forgets: false })
         await fillPages(windows, paragraphs, editor)
         await warmUp(windows, warmupKeys, intervalMs)
-        const { method, isPresent } = participants
-        const place = { session: 1, block: turn, firstKey: (turn - 1) * keysInTurn + 1, method }
+        const { isPresent } = participants
+        const firstKey = (turn - 1) * keysInTurn + 1
+        const place = { session: 1, block: turn, firstKey, method: machines.method }
         const taken = await timeTurn(
           windows,
           system,

@@ -2,14 +2,12 @@
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { jetstreamManager, type StreamAPI } from '@nats-io/jetstream'
-import { backup, restore } from '../../server/backup.ts'
-import { mountSmallDisk } from '../../server/log/log-testing.ts'
-import type { TestNats } from '../../server/log/nats-testing.ts'
-import type { OutputCode } from '../../server/output.ts'
-import type { Random } from '../../server/wire/time.ts'
+import type { StreamAPI } from '@nats-io/jetstream'
+import type { Random } from '../../client/wire.ts'
+import type { TestNats } from '../../scripts/nats-server.ts'
+import { mountSmallDisk } from '../../scripts/small-disk.ts'
 import { programs } from '../lab/programs.ts'
-import { makeServerFolder } from '../lab/server-process.ts'
+import { makeServerFolder, runBackup } from '../lab/server-process.ts'
 import type { CuttingProxy } from '../network/cutting-proxy.ts'
 import { RestartingServer, type ServerUnderTest, startCluster } from './resilience-server.ts'
 
@@ -43,7 +41,7 @@ interface Parts extends FaultedServers {
 
 interface NamedFault {
   /** Codes of the lines that name lost messages; null if none may be missing, told or not. */
-  readonly losses: readonly OutputCode[] | null
+  readonly losses: readonly string[] | null
   /**
    * Messages in flight may be stored again, after later messages of their sender (docs/cluster.md).
    */
@@ -84,17 +82,11 @@ export async function openServers(
 
 const logFile = ({ dataFolder }: Parts) => join(dataFolder, 'log.db')
 
-const sources = (parts: Parts, flag: string, folder: string) => ({
-  argv: [flag, folder, '--data-folder', parts.dataFolder],
-  env: {},
-  cwd: join(import.meta.dirname, '../..'),
-})
-
 /** Resolves to a function that restores the copy. */
 async function copyOf(parts: Parts) {
   const folder = `${parts.dataFolder}-copy-${Math.floor(parts.random() * 1e9)}`
-  await backup(sources(parts, '--to', folder))
-  return () => restore(sources(parts, '--from', folder), Date.now())
+  await runBackup('backup', '--to', folder, '--data-folder', parts.dataFolder)
+  return () => runBackup('restore', '--from', folder, '--data-folder', parts.dataFolder)
 }
 
 /** Changes seven bytes at a random place. */
@@ -110,6 +102,7 @@ async function changeStream(
   change: (streams: StreamAPI) => Promise<unknown>,
 ): Promise<void> {
   if (!nats) throw new Error('There is no NATS here.')
+  const { jetstreamManager } = await import('@nats-io/jetstream')
   const admin = await nats.connect()
   try {
     await change((await jetstreamManager(admin)).streams)

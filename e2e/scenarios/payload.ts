@@ -1,13 +1,16 @@
 // Messages of 10 B to 1 MB from one window to all, size by size, in sessions.
 
-import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
+import { createSeededRandom, shuffled } from '../../client/wire.ts'
 import { startBrowser } from '../browser/browser.ts'
 import { openWindows, sendProbes, showPages } from '../browser/typing.ts'
 import type { Plan } from '../lab/estimate.ts'
+import type { Lab } from '../lab/experiment.ts'
 import { flag, headed, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode, requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
-import { outcomeWords } from '../lab/samples.ts'
-import { defineStudy } from '../lab/study-experiment.ts'
+import { atOthers, outcomeWords } from '../lab/samples.ts'
+import type { MeasuredServer } from '../lab/server-process.ts'
+import { turnOf } from '../lab/standings.ts'
+import { defineStudy, type StudyBytes, type StudyRun } from '../lab/study-experiment.ts'
 import { modeFactor, transmission, transmissionRow } from '../lab/study-parts.ts'
 import {
   describeNetworks,
@@ -17,12 +20,16 @@ import {
   Testbed,
   timeTurn,
 } from '../lab/testbed.ts'
+import { countedWords, countModes } from '../lab/wire-bytes.ts'
 import { several, sizeOf } from '../report/section.ts'
 
 /** JSON and the log's own fields on top of the text. */
 const envelopeBytes = 4096
 /** The minimum that a server accepts by default: smaller limits would measure refusals. */
 const usualMessageBytes = 1_048_576
+
+/** Messages of each size whose bytes are counted. */
+const counted = { pushed: 5, polled: 5 }
 
 export const payload = defineStudy({
   name: 'payload',
@@ -64,15 +71,19 @@ export const payload = defineStudy({
     ],
   },
 
+  wireWords: countedWords('messages of each size', counted),
+
   plan: (options): Plan => ({ sessionMs: sessionMs(options) }),
 
   networks: ({ profile }) => profile,
 
-  async measure(options, lab) {
+  async measure(options, lab): Promise<StudyRun> {
     const { sessions, sizes, modes, windows: count, messages, warmup, interval, wait, profile } = options
     lab.say(
       `${messages} messages of each of ${sizes.map(sizeOf).join(', ')} for each of ${modes.join(', ')} in each of ${several(sessions, 'session')}, ${count} windows; --seed ${options.seed}.`,
     )
+    const compared = { caption: 'Transmission time in milliseconds', subjects: modes }
+    lab.compare({ ...compared, baselineOf: () => options.baseline })
     const random = createSeededRandom(options.seed)
     const largest = Math.max(usualMessageBytes, ...sizes.map((bytes) => bytes + envelopeBytes))
     const settings = {
@@ -94,6 +105,7 @@ export const payload = defineStudy({
         await showPages(windows, address, { text: '', forgets: false })
         for (const bytes of shuffled(sizes, random)) {
           lab.signal.throwIfAborted()
+          lab.step(`${name}  ${sizeOf(bytes)}`)
           const send = (times: number) =>
             sendProbes(
               windows,
@@ -112,12 +124,15 @@ export const payload = defineStudy({
             cost: { mode: name, bytes, session, ...turn.use },
             samples: turn.samples.map((sample) => transmissionRow(sample, { bytes })),
           })
-          lab.say(
+          lab.took(
+            turnOf(name, atOthers(turn.samples), sizeOf(bytes)),
             `${`${session}  ${name}`.padEnd(20)} ${sizeOf(bytes).padStart(7)}  ${outcomeWords(turn.samples)}`,
           )
         }
       }
-      return { turns, networkUses: await testbed.networkUses(), version: browser.version }
+      const wire =
+        session === 1 && countsBytes(options) ? await countSizes(windows, server, options, lab) : []
+      return { turns, wire, networkUses: await testbed.networkUses(), version: browser.version }
     })
     const turns = measured.flatMap((session) => session.turns)
     const { windows, seed, headed } = options
@@ -140,6 +155,7 @@ export const payload = defineStudy({
       }),
       levels: { mode: modes, bytes: sizes },
       baseline: options.baseline,
+      ...(countsBytes(options) && { wire: measured[0]?.wire ?? [] }),
       samples: turns.flatMap(({ samples }) => samples),
       costs: turns.map(({ cost }) => cost),
       boundMs: Math.max(...turns.map(({ boundMs }) => boundMs)),
@@ -151,14 +167,43 @@ export const payload = defineStudy({
   },
 })
 
+/** Over no simulated network. */
+const countsBytes = ({ profile, windows }: Options) => profile.length === 0 && windows > 1
+
+async function countSizes(
+  windows: Awaited<ReturnType<typeof openWindows>>,
+  server: MeasuredServer,
+  { modes, sizes, interval, wait }: Options,
+  lab: Lab,
+): Promise<readonly StudyBytes[]> {
+  const systems = requireModes(modes).map((mode) => ({ name: mode.name, mode, server, forgets: false }))
+  const limits = { intervalMs: interval, receivedWithinMs: wait * 1000 }
+  const found = await countModes(
+    windows,
+    systems,
+    (system) => ({
+      address: `${recordingAddress(system, 'payload')}&probes`,
+      sends: sizes.map((bytes) => (times) => sendProbes(windows, { bytes, times, ...limits }, lab.signal)),
+      numbers: counted,
+    }),
+    lab,
+  )
+  return found.flatMap((rows) => rows.map((row, place) => ({ ...row, bytes: sizes[place] ?? 0 })))
+}
+
 const startMs = 5000
 const pageMs = 1500
 /** Of a message, besides the interval. */
 const messageMs = 60
 
 /** On two idle cores. */
-function sessionMs({ modes, sizes, messages, warmup, interval }: Options): number {
-  return startMs + modes.length * (pageMs + sizes.length * (messages + warmup) * (interval + messageMs))
+function sessionMs(options: Options): number {
+  const { modes, sizes, sessions, messages, warmup, interval } = options
+  const countedMs = sizes.length * 2 * counted.pushed * (2 * interval + messageMs)
+  const bytesMs = countsBytes(options) ? (modes.length * (pageMs + countedMs)) / sessions : 0
+  return (
+    bytesMs + startMs + modes.length * (pageMs + sizes.length * (messages + warmup) * (interval + messageMs))
+  )
 }
 
 type Options = ReturnType<typeof payload.options>

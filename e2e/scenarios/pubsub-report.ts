@@ -1,6 +1,6 @@
 // Analyses the iterations of a `pubsub` run: latencies with each broker, beside the paper’s.
 
-import { mean, standardDeviation } from '../../server/wire/t-test.ts'
+import { mean, standardDeviation } from '../../client/statistics.ts'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { bySession, sessionsIn } from '../lab/samples.ts'
@@ -275,6 +275,7 @@ function doubtsSection({ environment, groups, sessions }: Summary): Section {
   const busy = groups.filter(({ clientCpuShare }) => (clientCpuShare ?? 0) > busyShare)
   return {
     title: 'Doubts',
+    isMethod: true,
     paragraphs: [
       `Users, server and broker shared one machine with ${environment.cores} cores, over loopback; ${loadWords({ environment })}. A broker on a separate machine costs network time and saves this machine’s.`,
       busy.length === 0

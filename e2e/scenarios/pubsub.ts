@@ -2,12 +2,12 @@
 
 import { join } from 'node:path'
 import { z } from 'zod'
-import { natsServerVersion, startNatsServer, type TestNats } from '../../server/log/nats-testing.ts'
-import { sqsServerVersion, startSqsServer, startThief, type TestSqs } from '../../server/log/sqs-testing.ts'
+import { natsServerVersion, startNatsServer, type TestNats } from '../../scripts/nats-server.ts'
+import { sqsServerVersion, startSqsServer, startThief, type TestSqs } from '../../scripts/sqs-server.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment, type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, names, numbers, whole, wordsOnce } from '../lab/flags.ts'
-import { requireMode, requireModes } from '../lab/mode-names.ts'
+import { labelOf, requireMode, requireModes } from '../lab/mode-names.ts'
 import {
   circumstances,
   number,
@@ -81,6 +81,8 @@ export const pubsub = defineExperiment({
     lab.say(
       `${iterations} iterations in ${several(sessions, 'session')}, ${users.join(', ')} users, ${modes.join(', ')}; brokers: ${brokers.join(', ')}.`,
     )
+    const latency = 'Mean response latency in milliseconds'
+    lab.compare({ title: 'Broker', caption: latency, subjects: brokers, baselineOf: () => 'none' })
     const shares = split(iterations, sessions)
     const found = await lab.sessions(sessions, async (session) => {
       const first = shares.slice(0, session - 1).reduce((sum, earlier) => sum + earlier, 1)
@@ -231,10 +233,20 @@ async function measureSize(
       lab.signal.throwIfAborted()
       const { broker } = group
       lab.step(`${about}  ${broker}: ${turn + 1} of ${count}`)
-      found.push({ mode, users, broker, session, iteration: first + turn, ...(await burst(group)) })
+      const measured = await burst(group)
+      found.push({ mode, users, broker, session, iteration: first + turn, ...measured })
+      lab.took({
+        subject: broker,
+        group: `${labelOf(mode)}, ${several(users, 'user')}`,
+        values: measured.meanMs === null ? [] : [measured.meanMs],
+        received: measured.n,
+        expected: users,
+      })
       await lab.pause(betweenBurstsMs)
     }
-  lab.say(`${session}  ${mode.padEnd(13)} ${String(users).padStart(6)} users  ${resultWords(brokers, found)}`)
+  lab.announce(
+    `${session}  ${mode.padEnd(13)} ${String(users).padStart(6)} users  ${resultWords(brokers, found)}`,
+  )
   return found
 }
 

@@ -1,6 +1,6 @@
 // Plans a run's faults from a seed and carries them out.
 
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { createSeededRandom } from '../../client/wire.ts'
 import type { CuttableWindow } from '../load/cuttable-window.ts'
 import { brokenInputs, flood, sendBroken } from './resilience-attacks.ts'
 import type { ServerUnderTest } from './resilience-server.ts'

@@ -1,7 +1,6 @@
 // The windows of a resilience run: so many for each mode, of which some write.
 
-import type { Mode } from '../../server/wire/modes.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { createSeededRandom, type Mode } from '../../client/wire.ts'
 import { requireModes } from '../lab/mode-names.ts'
 import { CuttableWindow, type WindowOpening } from '../load/cuttable-window.ts'
 

@@ -318,6 +318,7 @@ function doubtsSection(
   const unacknowledged = modes.reduce((sum, mode) => sum + mode.unacknowledged, 0)
   return {
     title: 'Doubts',
+    isMethod: true,
     paragraphs: [
       'Clock: the fleet’s windows run in the lab’s own process, so that the server’s return and theirs are on one clock; Chromium’s windows use the same machine’s clock, in whole milliseconds.',
       `Drift: the faults lasted ${Math.round(lastedMs / 1000)} s. Effects that appear only after hours, such as a slow leak, are not tested here; for memory the best available evidence is the section above.`,

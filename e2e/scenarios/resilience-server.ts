@@ -1,10 +1,8 @@
 // Servers under test, one or several: stopped, killed and restarted on the same ports and log.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { startNatsServer } from '../../server/log/nats-testing.ts'
-import type { OutputCode } from '../../server/output.ts'
-import type { Message, PollAnswer } from '../../server/wire/messages.ts'
-import type { HttpVersion } from '../../server/wire/modes.ts'
+import type { HttpVersion, Message, PollAnswer } from '../../client/wire.ts'
+import { startNatsServer } from '../../scripts/nats-server.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { childrenOf } from '../lab/process-recorder.ts'
 import { programs } from '../lab/programs.ts'
@@ -66,9 +64,9 @@ export type ServerUnderTest = Pick<
   readonly killWorker?: (draw: number) => Promise<number | undefined>
 }
 
-/** A line of `--log-format json`. */
+/** A line of `--log-format json`; docs/operating.md lists the codes. */
 interface ServerLine {
-  readonly code: OutputCode
+  readonly code: string
   readonly message: string
 }
 
@@ -334,6 +332,22 @@ export async function readLog(
       if (answer.cursor === cursor) return { messages, isWhole }
       cursor = answer.cursor
     }
+  } finally {
+    http.close()
+  }
+}
+
+/** The document's text, as the server has it, without the line feed that ends its last line. */
+export async function readDocument(
+  { origin, ca }: Pick<RestartingServer, 'origin' | 'ca'>,
+  channel: string,
+): Promise<string> {
+  const http = connectHttp('1.1', origin['1.1'], ca)
+  try {
+    const { status, body } = await http.ask({ path: `/api/documents/${channel}` })
+    const text = await textOf(body)
+    if (status !== 200) throw new Error(`The document could not be read: ${status} ${text.slice(0, 200)}`)
+    return text.replace(/\n$/, '')
   } finally {
     http.close()
   }

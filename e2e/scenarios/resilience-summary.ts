@@ -1,6 +1,6 @@
 // Data of a resilience run, and its summary: deliveries, returns, memory, failures, the finding.
 
-import type { Figures } from '../../server/process.ts'
+import type { Figures } from '../../scripts/process.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { ascending, median } from '../lab/statistics.ts'
 import type { Outage, Seen, WindowRecord } from '../load/cuttable-window.ts'

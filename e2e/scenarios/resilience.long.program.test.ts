@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { modes } from '../../server/wire/modes.ts'
+import { modes } from '../../client/wire.ts'
 import { optionsOf, runSmall, testRefusals } from '../lab/testing.ts'
 import { resilience } from './resilience.ts'
 

@@ -2,10 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { linesIn } from '../../server/document/document-reader.ts'
-import { textOf } from '../../server/document/rich-text.ts'
-import type { Message } from '../../server/wire/messages.ts'
-import { modes as allModes, type HttpVersion } from '../../server/wire/modes.ts'
+import { modes as allModes, type HttpVersion, type Message } from '../../client/wire.ts'
 import type { LabDoor } from '../../web/lab.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { defineExperiment, type Experiment, type Lab } from '../lab/experiment.ts'
@@ -28,7 +25,7 @@ import {
   untilOpen,
 } from './resilience-fleet.ts'
 import { dataOf, outcomeTables, returnsTable, sectionsOf } from './resilience-report.ts'
-import { RestartingServer, readLog, startCluster } from './resilience-server.ts'
+import { RestartingServer, readDocument, readLog, startCluster } from './resilience-server.ts'
 import {
   accountFor,
   analyse,
@@ -223,7 +220,11 @@ async function goThrough(options: Options, plan: ReturnType<typeof planFaults>, 
     // The figures are those of the worker that answers.
     memory: options.workers > 1 ? [] : memory.samples,
     log: (await readLog(server, options.modes.map(channelOf))).messages,
-    browsers: await browsers.records((await readLog(server, [browserChannel])).messages, elapsed()),
+    browsers: await browsers.records(
+      (await readLog(server, [browserChannel])).messages,
+      await readDocument(server, browserChannel),
+      elapsed(),
+    ),
     crashes: server.crashes,
     ...(options.servers > 1 && { servers: options.servers }),
     ...(options.workers > 1 && { workers: options.workers }),
@@ -310,11 +311,14 @@ class BrowserWindows {
     }
   }
 
-  /** `log`: of the windows' channel; `elapsedMs`: time since the run began. */
-  async records(log: readonly Message[], elapsedMs: number): Promise<readonly BrowserRecord[]> {
+  /** `log` and `content`: of the windows' channel; `elapsedMs`: time since the run began. */
+  async records(
+    log: readonly Message[],
+    content: string,
+    elapsedMs: number,
+  ): Promise<readonly BrowserRecord[]> {
     const beganAt = Date.now() - elapsedMs
     const accepted = new Map(log.map(({ id, seq }) => [id, seq]))
-    const content = await contentOf(log)
     const shown = this.#shown.entries().map(async ([place, { mode, window }]) => {
       const text = await window.run(textShown)
       const { n, lost, duplicated, reordered } = accountFor(await window.run(editsSeen), accepted)
@@ -342,11 +346,6 @@ class BrowserWindows {
   async close(): Promise<void> {
     await this.#browser?.quit()
   }
-}
-
-/** The page's text in the log. */
-async function contentOf(log: readonly Message[]): Promise<string> {
-  return textOf(await linesIn(log))
 }
 
 // Runs in the page; must use nothing from this module.

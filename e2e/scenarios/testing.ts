@@ -1,7 +1,6 @@
 // Made-up runs with known properties, for tests.
 
-import { modeNamed } from '../../server/wire/modes.ts'
-import { createSeededRandom, drawNormal, type Random } from '../../server/wire/time.ts'
+import { createSeededRandom, drawNormal, modeNamed, type Random } from '../../client/wire.ts'
 import type { Environment } from '../lab/run-environment.ts'
 import type { Sample } from '../lab/samples.ts'
 import type { Level } from '../lab/study.ts'
@@ -15,7 +14,15 @@ import type { Run as CapacityRun } from './capacity-summary.ts'
 import type { Run } from './keystrokes-report.ts'
 import { methodOf, methods, modeOf, modesBeside, predict } from './windcomm-paper.ts'
 import type { WindRun } from './windcomm-summary.ts'
-import type { ComparedClock, LinkUse, Reading, Site, WindSample } from './windcomm-testbed.ts'
+import type {
+  ComparedClock,
+  LinkUse,
+  MachineSite,
+  Reading,
+  SimulatedSite,
+  Site,
+  WindSample,
+} from './windcomm-testbed.ts'
 import {
   modeOf as modeOfSubject,
   type Cell as WindowsCell,
@@ -346,7 +353,7 @@ export function madeWindRun(making: WindMaking = {}): WindRun {
   const { modes = [...methods.map((method) => modeOf[method]), ...modesBeside] } = making
   const pace = { rateHz: 4 * faster, holdMs: 300 / faster, intervalMs: 150 / faster, faster }
   const readings = readingsAt(count, pace.rateHz)
-  const sites = names.map((name, place): Site => {
+  const sites = names.map((name, place): SimulatedSite => {
     const profile = scaled(profiles[name], faster)
     return { name, profile, seed: seed + place, windows: place === 0 ? 'browser' : 'client' }
   })
@@ -367,6 +374,39 @@ export function madeWindRun(making: WindMaking = {}): WindRun {
   }
 }
 
+/**
+ * As `madeWindRun`, with windows of this machine and of a joined device, whose clock may be off by 3 ms. `missed`: the
+ * sessions without the device.
+ */
+export function madeMachineRun({
+  missed = [],
+  ...making
+}: WindMaking & { readonly missed?: readonly number[] } = {}) {
+  const run = madeWindRun({ ...making, sites: ['lan', 'wan'] })
+  const here: MachineSite = { name: 'here', profile: null, windows: 'browser', machine: 'this machine' }
+  const device: MachineSite = { ...here, name: 'device 1', machine: 'Chrome 156 on Android' }
+  const clocks = [here, device].flatMap(({ name }) =>
+    run.modes.map((mode): ComparedClock => {
+      const errorMs = name === 'here' ? 0.3 : 3
+      return { name: `${name}, ${mode}`, offsetMs: 40, boundMs: errorMs, errorMs, withinMs: 0.02 }
+    }),
+  )
+  const size = run.readings.length / run.sessions
+  const made: WindRun = {
+    ...run,
+    sites: [here, device],
+    samples: run.samples
+      .map((sample) => ({ ...sample, site: sample.site === 'lan' ? here.name : device.name }))
+      .filter(({ site, place }) => site === here.name || !missed.includes(Math.ceil(place / size))),
+    ...(missed.length > 0 && {
+      missed: missed.map((session) => ({ site: device.name, session, why: 'was hidden' })),
+    }),
+    clock: { before: clocks, after: clocks },
+    links: [],
+  }
+  return made
+}
+
 function readingsAt(count: number, rateHz: number): readonly Reading[] {
   return Array.from({ length: count }, (_, place) => {
     const at = startMs + (place * 1000) / rateHz
@@ -381,7 +421,7 @@ type WindDrawing = WindMaking & {
 }
 
 function madeSamples(
-  { name: site, profile, seed }: Site,
+  { name: site, profile, seed }: SimulatedSite,
   modes: readonly string[],
   readings: readonly Reading[],
   making: WindDrawing,

@@ -1,6 +1,6 @@
 // The 2012 WindComm paper: its methods, formulas and measurements, and a model of its methods.
 
-import { createSeededRandom, type Random } from '../../server/wire/time.ts'
+import { createSeededRandom, type Random } from '../../client/wire.ts'
 import { labelOf } from '../lab/mode-names.ts'
 import { createPaths, type Paths, type Profile } from '../network/profiles.ts'
 import { capital, range } from '../report/section.ts'
@@ -178,8 +178,8 @@ export function paperTests(site: string, method: Method) {
     .map(([, , meanMs, sdMs, ratio]) => ({ meanMs, sdMs, ratio }))
 }
 
-/** Of the paper's own experiment, ms. */
-const paperTiming = { betweenReadingsMs: 250, intervalMs: 150 } as const
+/** Of the paper's own experiment. */
+export const paperPace = { rateHz: 4, holdMs: 300, intervalMs: 150 } as const
 
 /**
  * Largest deviation of the paper's own polling tests from its formula at a site, as a share; null
@@ -188,7 +188,9 @@ const paperTiming = { betweenReadingsMs: 250, intervalMs: 150 } as const
 export function paperFormulaError(site: string): number | null {
   const sent = paperTests(site, 'websocket')
   const errors = paperTests(site, 'polling').map(({ meanMs }, place) => {
-    const timing = { ...paperTiming, oneWayMs: sent[place]?.meanMs ?? Number.NaN }
+    const { rateHz, intervalMs } = paperPace
+    const oneWayMs = sent[place]?.meanMs ?? Number.NaN
+    const timing = { betweenReadingsMs: 1000 / rateHz, intervalMs, oneWayMs }
     return Math.abs(meanMs / expectationOf('polling', timing).expectedMs - 1)
   })
   return errors.length === 0 ? null : Math.max(...errors)

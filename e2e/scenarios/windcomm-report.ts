@@ -1,7 +1,9 @@
 // Report of a WindComm run: its sections, tables and what they find.
 
 import { totals } from '../lab/samples.ts'
+import { wireSections } from '../lab/wire-bytes.ts'
 import {
+  type Columns,
   capital,
   count,
   figure,
@@ -20,10 +22,17 @@ import {
   tableOf,
 } from '../report/section.ts'
 import { meansFigure } from './windcomm-figures.ts'
-import { clocksSection, doubtsSection, lossyNetworks, networksSection } from './windcomm-method.ts'
+import {
+  clocksSection,
+  doubtsSection,
+  lossyNetworks,
+  machinesSection,
+  networksSection,
+} from './windcomm-method.ts'
 import { baseline, cellLabel, methodOf, modeOf, modeWords, paperTests, span } from './windcomm-paper.ts'
 import { siteSections } from './windcomm-sites.ts'
 import {
+  atSites,
   type CellSummary,
   type Check,
   formulaWithin,
@@ -31,6 +40,7 @@ import {
   overSessions,
   pointsWords,
   ratioWithin,
+  simulatedIn,
   type TestSummary,
   type WindRun,
   type WindSummary,
@@ -50,7 +60,12 @@ export function sectionsOf(run: WindRun, summary: WindSummary): readonly Section
     ...run.sites.flatMap((site) => siteSections(run, site)),
     ...(means ? [cells] : []),
     differencesSection(summary),
-    networksSection(summary),
+    ...wireSections(
+      summary.bytes,
+      'Counted at the simulated networks during the first session, where the windows are of a browser if any are: all that passed while the readings were measured, per reading. It includes every poll, and heartbeats and comparisons of clocks, of which each window has about four a minute. A mode for which a connection was opened meanwhile is left out.',
+      [['Site', ({ site }) => capital(site)]],
+    ),
+    simulatedIn(summary.sites).length > 0 ? networksSection(summary) : machinesSection(summary),
     clocksSection(summary),
     doubtsSection(summary),
   ]
@@ -68,7 +83,7 @@ const pointColumns = [
   ['Found', checkFound],
 ] as const
 
-function checksSection({ checks, faster }: WindSummary): Section {
+function checksSection({ checks, faster, sites }: WindSummary): Section {
   const scaled = `The run was ${faster} times as fast as requested (see its parameters): rate, hold, interval and the networks’ delays were scaled together. The few milliseconds of machine and browser were not scaled and weigh ${faster} times as much, so this run does not replace one at full length.`
   const of = (wanted: Check['kind']) => checks.filter(({ kind }) => kind === wanted)
   const points = tableOf<Check>(
@@ -90,9 +105,18 @@ function checksSection({ checks, faster }: WindSummary): Section {
     ],
     of('condition'),
   )
+  const tables = [points, conditions].filter(({ rows }) => rows.length > 0)
+  if (simulatedIn(sites).length === 0)
+    return {
+      title: 'Is the run valid?',
+      tables,
+      paragraphs: [
+        'The methods are those of Pimentel and Nickerson (IEEE Internet Computing 16(4), 2012), here all at once over the same readings. These are not the paper’s machines, so its figures are not points to meet; its formulas are below.',
+      ],
+    }
   return {
     title: 'Does the paper hold here?',
-    tables: [points, conditions].filter(({ rows }) => rows.length > 0),
+    tables,
     paragraphs: [
       ...(faster === 1 ? [] : [scaled]),
       `A ratio holds if it is, to two decimals, within the range of the paper’s own tests at that place. The formula holds if polling is no further from it than the paper’s own tests there were, and at most ${100 * formulaWithin} %. What only meets the wider bound, ${100 * ratioWithin} % beyond the paper’s range or ${100 * formulaWithin} % from the formula, does not count as holding.`,
@@ -210,7 +234,8 @@ function tableOneSections({ cells, faster }: WindSummary): readonly Section[] {
 }
 
 function predictionsSection(summary: WindSummary): Section {
-  const { predictions, rateHz, intervalMs } = summary
+  const { predictions, rateHz, intervalMs, sites } = summary
+  const isModelled = simulatedIn(sites).length > 0
   const rows = predictions.flatMap(({ site, methods }) =>
     methods.map(({ method, measuredMs, formulaMs, formulaWorstMs, deviation, ...models }) => ({
       label: cellLabel(site, modeOf[method]),
@@ -219,7 +244,7 @@ function predictionsSection(summary: WindSummary): Section {
       formula: modeOf[method] === baseline ? null : formulaMs,
       // Polling's would compress the axis.
       worst: modeOf[method] === modeOf['long-polling'] ? formulaWorstMs : null,
-      range: models.model.rangeMs,
+      ...(models.model && { range: models.model.rangeMs }),
       deviation,
       ...models,
     })),
@@ -227,11 +252,11 @@ function predictionsSection(summary: WindSummary): Section {
   return {
     title: 'Expected and measured',
     figure: {
-      caption: `Means in milliseconds (logarithmic). Dot: measured. Solid vertical line: the paper’s formula, with ν the measured mean of WebSocket; dotted: its worst case for long polling. Box: the means of ${modelRuns} runs of the model.`,
+      caption: `Means in milliseconds (logarithmic). Dot: measured. Solid vertical line: the paper’s formula, with ν the measured mean of WebSocket; dotted: its worst case for long polling.${isModelled ? ` Box: the means of ${modelRuns} runs of the model.` : ''}`,
       description: rows
         .map(
           ({ label, measured, formula, model }) =>
-            `${label}: measured ${figure(measured)}, formula ${figure(formula)}, model ${figure(model.meanMs)} ms`,
+            `${label}: measured ${figure(measured)}, formula ${figure(formula)}${model ? `, model ${figure(model.meanMs)}` : ''} ms`,
         )
         .join('; '),
       draw: (width) => meansFigure(rows, width),
@@ -244,9 +269,13 @@ function predictionsSection(summary: WindSummary): Section {
           ['Measured', ({ measured }) => measured],
           ['Formula', ({ formula }) => formula],
           ['Deviation', ({ deviation }) => (deviation === null ? nothing : `${signed(100 * deviation)} %`)],
-          ['Model', ({ model }) => model.meanMs],
-          ['Least to most', ({ range }) => interval(range)],
-          ['Without stalls', ({ modelWithoutStalls }) => modelWithoutStalls.meanMs],
+          ...(isModelled
+            ? ([
+                ['Model', ({ model }) => model?.meanMs],
+                ['Least to most', ({ range }) => (range ? interval(range) : nothing)],
+                ['Without stalls', ({ modelWithoutStalls }) => modelWithoutStalls?.meanMs],
+              ] satisfies Columns<(typeof rows)[number]>)
+            : []),
         ],
         rows,
       ),
@@ -255,7 +284,9 @@ function predictionsSection(summary: WindSummary): Section {
       `ν is WebSocket’s mean at the site; M = ${figure(1000 / rateHz)} ms from reading to reading; Δ = ${intervalMs} ms from a response to the next request. Polling: 2ν + Δ/2. Long polling: ν while ν < M/2 = ${figure(500 / rateHz)} ms, beyond that 3ν/2 expected and 2ν at worst.`,
       'Below M/2 a request is usually back before the next reading. Above it, readings wait for requests, and long polling is polling without a pause: 2ν, and 3ν for a reading that has just missed a request.',
       ...pollingWords(summary),
-      `The model sends this run’s readings over the site’s profile without a machine, ${modelRuns} times with different queues and stalls. Differences between its means and the measured ones are due to chance, the machine, the server, TLS and the browser.`,
+      isModelled
+        ? `The model sends this run’s readings over the site’s profile without a machine, ${modelRuns} times with different queues and stalls. Differences between its means and the measured ones are due to chance, the machine, the server, TLS and the browser.`
+        : 'Differences between the formulas and the measured means are due to chance, to clocks that are off, and to machines, server, TLS and browsers, which take a time of their own.',
     ],
   }
 }
@@ -269,7 +300,7 @@ function pollingWords({ predictions, cells, rateHz, intervalMs }: WindSummary): 
     const paper = paperTests(site, 'polling').map(({ ratio }) => ratio)
     const own = paper.length === 0 ? '' : `, in the paper’s own table ${range(paper)} times`
     return [
-      `at ${capital(site)} it was ${figure(pollReturnsMs)} ms, and polling took ${figure(cell.ratioToWebsocket)} times WebSocket’s mean${own}`,
+      `${atSites([site])} it was ${figure(pollReturnsMs)} ms, and polling took ${figure(cell.ratioToWebsocket)} times WebSocket’s mean${own}`,
     ]
   })
   if (found.length === 0) return []

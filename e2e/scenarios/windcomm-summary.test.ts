@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isFaulty } from '../lab/samples.ts'
-import { madeWindRun, type WindMaking } from './testing.ts'
+import { madeMachineRun, madeWindRun, type WindMaking } from './testing.ts'
 import { analyse, pointsWords, type WindRun, type WindSummary } from './windcomm-summary.ts'
 
 /** Known means: WebSocket 100 ± 1, alternating; the others are multiples of that. */
@@ -77,6 +77,21 @@ test('the paper’s three tests and the additional ones, each with its differenc
   assert.ok((sse?.welch.pCorrected ?? 0) >= (sse?.welch.p ?? 1))
 })
 
+test('between the windows of a machine, its error against the server’s clock leaves nothing open', () => {
+  const latencyOf = (_: string, mode: string, place: number) =>
+    (mode === 'polling/1.1' ? 6 : 5) + (place % 2) / 10
+  const { tests } = analyse(
+    madeMachineRun({ readings: 100, latencyOf, modes: ['websocket/1.1', 'polling/1.1'] }),
+  )
+  assert.deepEqual(
+    tests.map(({ site, clockMs, verdict }) => [site, clockMs, verdict]),
+    [
+      ['here', 0.04, 'slower'],
+      ['device 1', 0.04, 'slower'],
+    ],
+  )
+})
+
 test('between pages, a difference within their clocks’ error stays open', () => {
   const latencyOf: WindMaking['latencyOf'] = (_site, mode, place) =>
     100 + (times[mode] === 1 ? 0 : 0.5) + (place % 2) / 100
@@ -100,7 +115,8 @@ test('the formulas are set beside the measurements, with the deviation', () => {
   near(polling?.deviation, 270 / 275 - 1)
   const websocket = nagaoka?.methods[0]
   assert.equal(websocket?.deviation, null)
-  assert.ok(websocket.model.meanMs > websocket.modelWithoutStalls.meanMs)
+  const { model, modelWithoutStalls } = websocket
+  assert.ok(model && modelWithoutStalls && model.meanMs > modelWithoutStalls.meanMs)
 })
 
 test('beyond M/2, long polling is expected to take 3ν/2, and 2ν at worst', () => {

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { fileOf, filesOf } from '../lab/testing.ts'
 import { writeFolder } from '../report/render.ts'
-import { madeWindRun } from './testing.ts'
+import { madeMachineRun, madeWindRun } from './testing.ts'
 import { windcomm } from './windcomm.ts'
 import { analyse } from './windcomm-summary.ts'
 import { matchReadings, type Reading, type Receipt, refuseWrongClocks } from './windcomm-testbed.ts'
@@ -89,6 +89,19 @@ test('a run read back has the same readings, samples and figures', async (t) => 
     assert.ok(Math.abs((meanMs ?? 0) - (one?.meanMs ?? 0)) < 1e-3)
   }
   assert.deepEqual([again.command, again.environment], [run.command, run.environment])
+})
+
+test('a run on real machines is read back, without the sessions that a device missed', async (t) => {
+  const made = madeMachineRun({ readings: 30, sessions: 3, missed: [2] })
+  const report = join(temporaryFolder(t), 'report')
+  await writeFolder(report, filesOf(windcomm, made))
+  const again = await reread(report)
+  assert.deepEqual(again.missed, [{ site: 'device 1', session: 2, why: 'was hidden' }])
+  const { cells, clock } = analyse(again)
+  assert.deepEqual(clock, analyse(made).clock)
+  const device = cells.filter(({ site }) => site === 'device 1')
+  for (const { n, expected, sessions } of device)
+    assert.deepEqual([n, expected, sessions.length], [20, 20, 2])
 })
 
 test('its report names the commits that measured and analysed it', async (t) => {

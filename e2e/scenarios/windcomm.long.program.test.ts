@@ -1,4 +1,4 @@
-// Short runs of the whole scenario without a browser, counted and not timed; its flags.
+// Short runs of the whole scenario without a browser, counted and not timed.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -6,11 +6,10 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../server/folder-testing.ts'
-import { optionsOf, startLab, testRefusals } from '../lab/testing.ts'
+import { startLab } from '../lab/testing.ts'
 import { whyNoPackets } from '../network/packet-network.ts'
 import { readCompressed } from '../report/render.ts'
-import { windcomm } from './windcomm.ts'
-import type { WindSummary } from './windcomm-summary.ts'
+import { simulatedIn, type WindSummary } from './windcomm-summary.ts'
 
 const folder = temporaryFolder()
 
@@ -38,7 +37,7 @@ test('thirty readings reach twelve windows once and in order, and the report is 
   )
   assert.deepEqual([summary.rateHz, summary.holdMs, summary.intervalMs, summary.faster], [40, 30, 15, 10])
   assert.deepEqual(
-    summary.sites.map(({ seed }) => seed),
+    simulatedIn(summary.sites).map(({ seed }) => seed),
     [7, 8],
   )
   assert.match(summary.command, /^npm run lab -- windcomm --sites edmonton,nagaoka /)
@@ -112,47 +111,3 @@ test('with clocks that may be off by more than permitted it refuses to measure, 
   assert.match(run.said(), /Nothing was measured: run it again when the machine is less busy/)
   assert.equal(existsSync(out), false)
 })
-
-test('without flags it is the paper’s experiment, with the browser at the first site', () => {
-  const { seed, ...options } = optionsOf(windcomm)
-  assert.ok(Number.isInteger(seed))
-  assert.deepEqual(options, {
-    sites: ['edmonton', 'lund', 'caracas', 'nagaoka'],
-    modes: ['websocket/1.1', 'long-polling/1.1', 'polling/1.1', 'sse/2', 'streaming/2', 'websocket/2'],
-    readings: 1200,
-    rateHz: 4,
-    holdMs: 300,
-    intervalMs: 150,
-    faster: 1,
-    sessions: 1,
-    browsersAt: 'edmonton',
-    mostErrorMs: 2,
-  })
-})
-
-test('faster scales rate, hold and interval together', () => {
-  const { rateHz, holdMs, intervalMs } = optionsOf(windcomm, '--faster', '10')
-  assert.deepEqual([rateHz, holdMs, intervalMs], [40, 30, 15])
-})
-
-test('sites are used once, and browsers may be anywhere or nowhere', () => {
-  const flags = ['--sites', 'lund, mobile,lund']
-  assert.deepEqual(optionsOf(windcomm, ...flags).sites, ['lund', 'mobile'])
-  assert.equal(optionsOf(windcomm, ...flags, '--browsers-at', 'mobile').browsersAt, 'mobile')
-  assert.equal(optionsOf(windcomm, ...flags, '--browsers-at', 'none').browsersAt, null)
-})
-
-testRefusals(windcomm, [
-  ['--sites lund,atlantis', /--sites is "lund,atlantis": there are loopback, lan, wan, mobile, edmonton/],
-  ['--sites ,', /--sites names no site/],
-  ['--modes sse/3', /--modes names "sse\/3"/],
-  ['--modes sse/2', /--modes must also name websocket\/1\.1/],
-  ['--readings many', /--readings is "many"/],
-  ['--rate 0', /--rate is "0"/],
-  ['--browsers-at lan', /--browsers-at is "lan", which is not among the sites edmonton, lund/],
-  ['--faster 4', /--interval 150 and --faster 4 make 37\.5 ms; the server accepts whole ones from 10 on/],
-  ['--faster 30', /--rate 4 and --faster 30 make 120 Hz; the sensor supports at most 100/],
-  ['--faster 20 --rate 1', /--interval 150 and --faster 20 make 7\.5 ms/],
-  ['--hold 301 --faster 10', /--hold 301 and --faster 10 make 30\.1 ms/],
-  ['--from a --rate 8', /; --rate cannot change that/],
-])

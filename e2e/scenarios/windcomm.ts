@@ -6,48 +6,74 @@ import { paperBoundMs } from '../lab/clock.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { flag, seed, whole, wordsOnce } from '../lab/flags.ts'
-import { requireModes } from '../lab/mode-names.ts'
+import { withoutHost } from '../lab/machines.ts'
+import { requireModes, variantOf } from '../lab/mode-names.ts'
 import { deliveryColumns, number, readSummary, readText, rowsIn } from '../lab/reread.ts'
 import { hasArrived, isFaulty } from '../lab/samples.ts'
+import type { Turn } from '../lab/standings.ts'
+import { rounded } from '../lab/statistics.ts'
 import { profileName } from '../lab/testbed.ts'
 import { profiles, readProfile, scaled } from '../network/profiles.ts'
 import { csv, csvTime } from '../report/render.ts'
+import { onMachines, readMachines, realMachineFlags } from './windcomm-machines.ts'
 import { method } from './windcomm-method.ts'
-import { baseline, methods, modeOf, modesBeside } from './windcomm-paper.ts'
+import { baseline, methods, modeOf, modesBeside, paperPace } from './windcomm-paper.ts'
 import { cellsTable, pointsTable, sectionsOf } from './windcomm-report.ts'
-import { analyse, latencyMs, type WindRun } from './windcomm-summary.ts'
-import { measureWind, type Site, type WindSample, warmUpReadings } from './windcomm-testbed.ts'
+import { analyse, latencyMs, simulatedIn, type WindRun } from './windcomm-summary.ts'
+import {
+  type Arrangement,
+  measureWind,
+  openSimulated,
+  type SimulatedSite,
+  type WindSample,
+  warmUpReadings,
+} from './windcomm-testbed.ts'
 
 const profileNames = Object.keys(profiles).join(', ')
 
+const paperSites = ['edmonton', 'lund', 'caracas', 'nagaoka']
+
 export const windcomm = defineExperiment({
   name: 'windcomm',
-  about: `Repeats the experiment of the 2012 WindComm paper: measures the transmission time of wind readings to windows behind\n    simulated long-distance networks, over the paper's three transports and three later ones, all at the same time.\n    Exits with status 1 if a reading was lost, repeated or reordered.`,
+  about: `Repeats the experiment of the 2012 WindComm paper: measures the transmission time of wind readings to windows behind\n    simulated long-distance networks, over the paper's three transports and three later ones, all at the same time.\n    --server, --remote, --join and --sensor serial measure real machines instead: this one, called here, and the others.\n    Exits with status 1 if a reading was lost, repeated or reordered.`,
   flags: {
     sites: flag(
-      wordsOnce.pipe(z.array(profileName)).default(['edmonton', 'lund', 'caracas', 'nagaoka']),
+      wordsOnce.pipe(z.array(profileName)).optional(),
       'LIST',
       `networks: ${profileNames}; nagaoka+1% also loses one packet in a hundred (Linux, root)`,
+      paperSites.join(','),
     ),
+    ...realMachineFlags,
     modes: flag(
       wordsOnce.default([...methods.map((method) => modeOf[method]), ...modesBeside]),
       'LIST',
       `modes, ${baseline} among them`,
     ),
     readings: flag(whole(2, 100_000).default(1200), 'N', 'readings measured in each window'),
-    rate: flag(z.coerce.number().min(0.25).max(100).default(4), 'HZ', 'readings a second'),
-    hold: flag(whole(0, 25_000).default(300), 'MS', 'longest time a long poll is held'),
-    interval: flag(whole(10, 60_000).default(150), 'MS', 'pause between polls'),
+    rate: flag(
+      z.coerce.number().min(0.25).max(100).optional(),
+      'HZ',
+      'readings a second, of a simulated or polled sensor',
+      String(paperPace.rateHz),
+    ),
+    hold: flag(
+      whole(0, 25_000).optional(),
+      'MS',
+      'longest time a long poll is held',
+      String(paperPace.holdMs),
+    ),
+    interval: flag(whole(10, 60_000).optional(), 'MS', 'pause between polls', String(paperPace.intervalMs)),
     'browsers-at': flag(
       z.string().optional(),
       'S',
-      'the site whose windows are real Chromium windows; none for no browser',
+      'the site whose windows are real Chromium windows; none for no browser, of real machines on this one',
       'the first site',
     ),
     'clock-error': flag(
-      z.coerce.number().min(0).default(paperBoundMs),
+      z.coerce.number().min(0).optional(),
       'MS',
       'largest error of a clock; above it the run is refused, as in the paper',
+      `${paperBoundMs}; on real machines any`,
     ),
     faster: flag(
       z.coerce.number().min(1).max(100).default(1),
@@ -62,14 +88,32 @@ export const windcomm = defineExperiment({
     seed,
   },
 
-  /** Rate and pauses are those after `faster` is applied; `browsersAt` is null for no browser. */
-  options({ 'browsers-at': wished, 'clock-error': mostErrorMs, rate, hold, interval, ...given }) {
-    const { sites, modes, faster } = given
-    const [first] = sites
-    if (!first) throw new Error('--sites names no site.')
+  /**
+   * Rate and pauses are those after `faster` is applied; null for those of the sensor and of a running server.
+   * `browsersAt` is null for no browser on this machine; `machines` is null for simulated sites.
+   */
+  options({ 'browsers-at': wished, 'clock-error': mostErrorMs, ...given }) {
+    const { modes, readings, faster, sessions, seed } = given
     requireModes(modes)
     if (!modes.includes(baseline))
       throw new Error(`--modes must also name ${baseline}: all others are compared with it.`)
+    const common = { modes, readings, faster, sessions, seed }
+    const machines = readMachines(given)
+    if (machines) {
+      const { rateHz, polling } = machines
+      if (wished !== undefined && wished !== 'here' && wished !== 'none')
+        throw new Error(
+          `--browsers-at is "${wished}": on real machines it is here, or none for no browser on this one.`,
+        )
+      const browsersAt = wished === 'none' ? null : 'here'
+      const own = { sites: [], machines, browsersAt, mostErrorMs: mostErrorMs ?? null }
+      const pauses = { holdMs: polling?.holdMs ?? null, intervalMs: polling?.intervalMs ?? null }
+      return { ...common, rateHz, ...pauses, ...own }
+    }
+    const { rateHz: usualRate, holdMs: usualHold, intervalMs: usualInterval } = paperPace
+    const { sites = paperSites, rate = usualRate, hold = usualHold, interval = usualInterval } = given
+    const [first] = sites
+    if (!first) throw new Error('--sites names no site.')
     const pace = { rateHz: rate * faster, holdMs: hold / faster, intervalMs: interval / faster }
     const refuse = (isWrong: boolean, flag: string, product: string, limit: string) => {
       if (isWrong) throw new Error(`${flag} and --faster ${faster} make ${product}; ${limit}.`)
@@ -90,44 +134,58 @@ export const windcomm = defineExperiment({
     const browsersAt = wished === 'none' ? null : (wished ?? first)
     if (browsersAt !== null && !sites.includes(browsersAt))
       throw new Error(`--browsers-at is "${browsersAt}", which is not among the sites ${sites.join(', ')}.`)
-    return { ...given, ...pace, browsersAt, mostErrorMs }
+    const own = { sites, machines: null, browsersAt, mostErrorMs: mostErrorMs ?? paperBoundMs }
+    return { ...common, ...pace, ...own }
   },
 
-  plan: ({ readings, rateHz, browsersAt }): Plan => ({
-    sessionMs: (browsersAt === null ? 4000 : 15_000) + (1000 * (warmUpReadings + readings)) / rateHz,
-  }),
+  plan({ readings, rateHz, browsersAt }): Plan {
+    if (rateHz === null) return {}
+    const openingMs = browsersAt === null ? 4000 : 15_000
+    return { sessionMs: openingMs + (1000 * (warmUpReadings + readings)) / rateHz }
+  },
 
   networks: ({ sites }) => sites,
 
   reread,
 
   async measure(options, lab): Promise<WindRun> {
-    const { modes, readings, rateHz, holdMs, intervalMs, faster, seed, browsersAt, mostErrorMs } = options
+    const { modes, readings, faster, seed, browsersAt, mostErrorMs } = options
+    await using opened = new AsyncDisposableStack()
+    const { machines } = options
+    const where = await (machines ? onMachines({ ...options, machines }, lab, opened) : simulated(options))
+    const { sites, polling } = where
+    const names = sites.map(({ name }) => name).join(', ')
     const pace = faster === 1 ? '' : `, ${faster} times as fast: rate, hold, interval and delays together`
+    const rate =
+      options.rateHz === null
+        ? 'at the sensor’s own rate'
+        : `at ${options.rateHz} Hz (${Math.round(readings / options.rateHz)} s)`
     lab.say(
-      `${readings} readings at ${rateHz} Hz (${Math.round(readings / rateHz)} s) to ${options.sites.join(', ')} over ${modes.join(', ')}, all at once, seed ${seed}${pace}.`,
+      `${readings} readings ${rate} to ${names} over ${modes.join(', ')}, all at once, seed ${seed}${pace}.`,
     )
-    const sitesIn = (session: number) =>
-      options.sites.map((name, place): Site => {
-        const windows = name === browsersAt ? 'browser' : 'client'
-        const profile = readProfile(name)
-        if (!profile) throw new Error(`There is no network ${name}.`)
-        // Different ones, so that stalls do not coincide.
-        const own = seed + (session - 1) * options.sites.length + place
-        return { name, profile: scaled(profile, faster), seed: own % 2 ** 32, windows }
+    // A single session has nothing to show before it ends.
+    if (options.sessions > 1)
+      lab.compare({
+        caption: 'One way in milliseconds',
+        subjects: sites.flatMap((site) => modes.map((mode) => `${mode} ${site.name}`)),
+        baselineOf: (subject) => `${baseline} ${variantOf(subject)}`,
       })
-    const polling = { holdMs, intervalMs }
-    const plan = { modes: requireModes(modes), readings, rateHz, polling, seed, mostErrorMs }
-    const found = await lab.sessions(options.sessions, (session) =>
-      measureWind({ ...plan, sites: sitesIn(session) }, lab),
-    )
+    const found = await lab.sessions(options.sessions, async (session, opened) => {
+      const testbed = await where.open(session, opened, lab.signal)
+      const measured = await measureWind({ readings, mostErrorMs }, testbed, lab)
+      for (const turn of turnsIn(measured.samples)) lab.took(turn)
+      return measured
+    })
+    await where.end?.()
     lab.say('All readings are in; analysing them.')
-    const circumstances = lab.circumstances({
+    const rateHz = options.rateHz ?? measuredRateHz(found)
+    const { holdMs, intervalMs } = polling
+    const { command, ...circumstances } = lab.circumstances({
       browser: found[0]?.browser ?? 'none',
       seed,
-      server: 'a process of its own on this machine, its log in SQLite',
+      server: where.server,
       parameters: {
-        sites: options.sites.join(', '),
+        sites: names,
         modes: modes.join(', '),
         readings,
         ...(options.sessions > 1 && { sessions: options.sessions }),
@@ -136,18 +194,20 @@ export const windcomm = defineExperiment({
         intervalMs,
         faster,
         browsersAt: browsersAt ?? 'none',
+        ...where.parameters,
         seed,
       },
     })
     return {
       ...joinSessions(found),
       ...circumstances,
+      command: withoutHost(command),
       rateHz,
       holdMs,
       intervalMs,
       faster,
       warmUpReadings,
-      sites: sitesIn(1),
+      sites,
       modes,
     }
   },
@@ -155,7 +215,10 @@ export const windcomm = defineExperiment({
   analyse,
 
   report: (run, summary) => ({
-    title: 'windcomm over simulated networks',
+    title:
+      simulatedIn(summary.sites).length > 0
+        ? 'windcomm over simulated networks'
+        : 'windcomm on real machines',
     sections: sectionsOf(run, summary),
     method: method(summary),
     data: tablesOf(run),
@@ -165,12 +228,51 @@ export const windcomm = defineExperiment({
   }),
 })
 
+/** One for each method at each site. */
+const turnsIn = (samples: readonly WindSample[]): readonly Turn[] =>
+  [...Map.groupBy(samples, ({ mode, site }) => `${mode} ${site}`)].map(([subject, own]) => {
+    const values = own.filter(hasArrived).map(latencyMs)
+    return { subject, values, received: values.length, expected: own.length }
+  })
+type Simulated = Extract<ReturnType<typeof windcomm.options>, { readonly machines: null }>
+
+function simulated(options: Simulated): Arrangement {
+  const { sites, modes, rateHz, holdMs, intervalMs, faster, seed, browsersAt } = options
+  const sitesIn = (session: number) =>
+    sites.map((name, place): SimulatedSite => {
+      const windows = name === browsersAt ? 'browser' : 'client'
+      const profile = readProfile(name)
+      if (!profile) throw new Error(`There is no network ${name}.`)
+      // Different ones, so that stalls do not coincide.
+      const own = seed + (session - 1) * sites.length + place
+      return { name, profile: scaled(profile, faster), seed: own % 2 ** 32, windows }
+    })
+  const polling = { holdMs, intervalMs }
+  const plan = { modes: requireModes(modes), rateHz, polling, seed }
+  return {
+    sites: sitesIn(1),
+    polling,
+    server: 'a process of its own on this machine, its log in SQLite',
+    open: (session, opened, signal) => openSimulated({ ...plan, sites: sitesIn(session) }, opened, signal),
+  }
+}
+
+/** Of the counted readings, over all sessions. */
+function measuredRateHz(found: readonly Measured[]): number {
+  const spans = found.map(({ readings }) => (readings.at(-1)?.at ?? 0) - (readings[0]?.at ?? 0))
+  const intervals = found.reduce((sum, { readings }) => sum + readings.length - 1, 0)
+  return rounded((1000 * intervals) / spans.reduce((sum, ms) => sum + ms, 0))
+}
+
 type Measured = Awaited<ReturnType<typeof measureWind>>
 
 /** Readings are numbered on, from session to session. */
 function joinSessions(
   found: readonly Measured[],
-): Pick<WindRun, 'sessions' | 'readings' | 'samples' | 'clock' | 'links' | 'serverCpuMs'> {
+): Pick<
+  WindRun,
+  'sessions' | 'missed' | 'readings' | 'samples' | 'clock' | 'links' | 'bytes' | 'serverCpuMs'
+> {
   const worst = (when: 'before' | 'after') =>
     [
       ...Map.groupBy(
@@ -184,14 +286,17 @@ function joinSessions(
     before += readings.length
     return numbered
   })
+  const missed = found.flatMap(({ missed }, place) => missed.map((one) => ({ ...one, session: place + 1 })))
   return {
     sessions: found.length,
+    ...(missed.length > 0 && { missed }),
     readings: found.flatMap(({ readings }) => readings),
     samples,
     clock: { before: worst('before'), after: worst('after') },
     links: found.flatMap(({ links }, place) =>
       links.map((link) => ({ ...link, ...(found.length > 1 && { session: place + 1 }) })),
     ),
+    bytes: found[0]?.bytes ?? [],
     serverCpuMs: found.reduce((sum, { serverCpuMs }) => sum + serverCpuMs, 0),
   }
 }
@@ -230,9 +335,10 @@ async function reread(folder: string): Promise<WindRun> {
   const samples = rowsIn(path, await readText(path), sampleRow)
   const sites = summary.sites.length
   const modes = summary.modes.length
-  const expected = sites * modes * readings.length
   // Older ones do not say how many sessions they had.
-  if (samples.length === expected) return { ...summary, sessions: summary.sessions ?? 1, readings, samples }
+  const { sessions = 1, missed = [] } = summary
+  const expected = modes * readings.length * (sites - missed.length / sessions)
+  if (samples.length === expected) return { ...summary, sessions, readings, samples }
   throw new Error(
     `${path} has ${samples.length} rows; ${sites} sites, ${modes} modes and ${readings.length} readings make ${expected}.`,
   )

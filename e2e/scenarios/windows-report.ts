@@ -1,7 +1,7 @@
 // Analyses the cells of a `windows` run and reports them: how many windows each mode carries.
 
-import { connections, type Mode, modeNamed } from '../../server/wire/modes.ts'
-import { mean } from '../../server/wire/t-test.ts'
+import { mean } from '../../client/statistics.ts'
+import { connections, type Mode, modeNamed } from '../../client/wire.ts'
 import type { WindowState } from '../browser/typing.ts'
 import { imitatedBy, isPeer, labelOf, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
 import type { Circumstances, Network } from '../lab/run-environment.ts'
@@ -18,6 +18,7 @@ import {
 } from '../lab/samples.ts'
 import { sessionRatio, significant } from '../lab/statistics.ts'
 import type { RunClock } from '../lab/testbed.ts'
+import { countedWords, type WireBytes, wireSections } from '../lab/wire-bytes.ts'
 import { type LinePoint, lines } from '../report/line-charts.ts'
 import { csv, csvTime } from '../report/render.ts'
 import {
@@ -71,12 +72,21 @@ export function windowsCsv({ cells }: Run): string {
   return csv(['mode', 'session', 'windows', 'browsers', 'window', 'shown', 'open', 'modeUsed', 'fall'], rows)
 }
 
+/** Whose bytes are counted: one types. */
+export const countedWindows = 3
+
 export const sectionsOf = (summary: Summary): readonly Section[] => [
   timesSection(summary),
   openedSection(summary),
   ...lostSections(summary),
   ...paperSections(summary),
   everySessionSection(summary.cells, namingIn(summary), summary.sessions),
+  ...wireSections(
+    summary.bytes,
+    countedWords(
+      `keys in an empty document, ${summary.parameters.interval} ms apart, with ${countedWindows} windows`,
+    ),
+  ),
   costSection(summary),
   doubtsSection(summary),
 ]
@@ -278,6 +288,7 @@ function doubtsSection(summary: Summary): Section {
   const changed = cells.reduce((sum, cell) => sum + cell.switched, 0)
   return {
     title: 'Doubts',
+    isMethod: true,
     paragraphs: [
       ...machineWords(summary),
       `Server, browsers and lab shared one machine with ${environment.cores} cores; ${loadWords({ environment })}. Windows of one user on one machine share it too, but a remote server would leave them more.`,
@@ -345,6 +356,8 @@ export interface Run extends Circumstances {
   /** Limit for a window to open, and for the last key to arrive. */
   readonly patienceMs: number
   readonly waitMs: number
+  /** Absent if they were not counted. */
+  readonly bytes?: readonly WireBytes[]
   readonly clock: RunClock
   readonly network?: Network
 }

@@ -3,8 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { shareNames } from '../../server/wire/modes.ts'
-import { createSeededRandom, shuffled } from '../../server/wire/time.ts'
+import { createSeededRandom, shareNames, shuffled } from '../../client/wire.ts'
 import { startBrowser } from '../browser/browser.ts'
 import {
   openPatiently,
@@ -17,7 +16,7 @@ import {
   warmUp,
 } from '../browser/typing.ts'
 import type { Plan } from '../lab/estimate.ts'
-import { defineExperiment } from '../lab/experiment.ts'
+import { defineExperiment, type Lab } from '../lab/experiment.ts'
 import { flag, headed, names, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode, requireModes, usualBaseline } from '../lab/mode-names.ts'
 import {
@@ -32,7 +31,8 @@ import {
   withoutNulls,
 } from '../lab/reread.ts'
 import { processorTimes } from '../lab/run-environment.ts'
-import { outcomeWords } from '../lab/samples.ts'
+import { atOthers, outcomeWords } from '../lab/samples.ts'
+import { type Turn, turnOf } from '../lab/standings.ts'
 import {
   describeNetworks,
   describePlace,
@@ -42,9 +42,18 @@ import {
   Testbed,
   timeTurn,
 } from '../lab/testbed.ts'
+import { countModes } from '../lab/wire-bytes.ts'
 import { bareModes, imitatedModes, readPeers } from '../peers/peers.ts'
 import { figure, several } from '../report/section.ts'
-import { analyse, type Cell, type Run, samplesCsv, sectionsOf, windowsCsv } from './windows-report.ts'
+import {
+  analyse,
+  type Cell,
+  countedWindows,
+  type Run,
+  samplesCsv,
+  sectionsOf,
+  windowsCsv,
+} from './windows-report.ts'
 
 /** Wide enough for differences of milliseconds; many windows are compared one after the other. */
 const clockEnoughMs = 0.1
@@ -109,6 +118,12 @@ export const windows = defineExperiment({
     lab.say(
       `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${several(sessions, 'session')}; --seed ${seed}.`,
     )
+    const { baseline } = options
+    lab.compare({
+      caption: 'Transmission time in milliseconds',
+      subjects,
+      baselineOf: () => baseline ?? undefined,
+    })
     const random = createSeededRandom(seed)
     // Each cell has its own browsers, so that none inherits another's connections.
     const measured = await lab.sessions(sessions, async (session, opened) => {
@@ -131,11 +146,13 @@ export const windows = defineExperiment({
         for (const windows of counts.filter((windows) => windows >= number))
           for (const system of shuffled(systems, random)) {
             lab.signal.throwIfAborted()
+            lab.step(`${system.name}  ${several(windows, 'window')} in ${several(number, 'browser')}`)
             const one = await measureCell(options, system, { session, windows, browsers: number }, lab.signal)
             cells.push(one)
-            lab.say(cellWords(one.cell))
+            lab.took(turnOfCell(one.cell), cellWords(one.cell))
           }
-      return { cells, networkUses: await testbed.networkUses() }
+      const bytes = session === 1 && countsBytes(options) ? await countKeys(systems, options, lab) : []
+      return { cells, bytes, networkUses: await testbed.networkUses() }
     })
     const cells = measured.flatMap((session) => session.cells)
     return {
@@ -162,6 +179,7 @@ export const windows = defineExperiment({
       cells: cells.map(({ cell }) => cell),
       patienceMs: patience * 1000,
       waitMs: wait * 1000,
+      ...(countsBytes(options) && { bytes: measured[0]?.bytes ?? [] }),
       clock: { method: 'one machine', boundMs: Math.max(...cells.map(({ boundMs }) => boundMs)) },
       ...describeNetworks(
         profile,
@@ -249,7 +267,7 @@ async function reread(folder: string): Promise<Run> {
     }
   })
   return {
-    ...withoutNulls(summary, [...circumstances, 'patienceMs', 'waitMs', 'clock', 'network']),
+    ...withoutNulls(summary, [...circumstances, 'patienceMs', 'waitMs', 'clock', 'network', 'bytes']),
     baseline: summary.baseline,
     subjects: [...new Set(summary.cells.map(({ subject }) => subject))],
     cells,
@@ -273,6 +291,8 @@ function subjectsOf(options: Options): readonly string[] {
 const openingMs = 450
 const cellMs = 2500
 const browserMs = 1200
+/** Of a mode's bytes. */
+const countingMs = 10_000
 
 /** On two idle cores. */
 function sessionMs(options: Options): number {
@@ -289,7 +309,29 @@ function sessionMs(options: Options): number {
         return subjectsOf(options).length * (opening + typing) + peers.length * limited * stuck
       }),
   )
-  return cells.reduce((sum, ms) => sum + ms, 0)
+  const counting = subjectsOf(options).length * countingMs
+  const bytesMs = countsBytes(options) ? (browserMs + counting) / options.sessions : 0
+  return cells.reduce((sum, ms) => sum + ms, bytesMs)
+}
+
+/** Over no simulated network. */
+const countsBytes = ({ profile }: Options) => profile.length === 0
+
+/** In a browser of its own. */
+async function countKeys(systems: readonly System[], { interval, wait, headed }: Options, lab: Lab) {
+  await using opened = new AsyncDisposableStack()
+  const browser = await startBrowser({ headed })
+  opened.defer(browser.quit)
+  const open = await openWindows([browser], countedWindows)
+  const type = async (keys: number) => {
+    const marks = await typeKeys(open, [...textBetween(1, keys + 1)], interval, undefined, lab.signal)
+    return stampsOf(open, marks, wait * 1000)
+  }
+  const counting = (system: System) => ({
+    address: recordingAddress(system, `bytes-${randomUUID().slice(0, 8)}`),
+    sends: [type],
+  })
+  return (await countModes(open, systems, counting, lab)).flat()
 }
 
 async function measureCell(
@@ -344,6 +386,12 @@ async function measureCell(
     machineBusy,
   }
   return { cell, boundMs, version }
+}
+
+function turnOfCell({ subject, windows, browsers, keys, samples }: Cell): Turn {
+  const group = `${several(windows, 'window')} in ${several(browsers, 'browser')}`
+  // Windows that did not open have no samples.
+  return { ...turnOf(subject, atOthers(samples), group), expected: keys * Math.max(1, windows - 1) }
 }
 
 function cellWords({ subject, session, windows, browsers, states, keys, samples }: Cell): string {

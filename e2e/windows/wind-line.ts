@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { processTimers } from '../../server/process.ts'
+import { processTimers } from '../../scripts/process.ts'
 import { WindSonic } from '../../server/sensor/simulator/windsonic.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { until } from '../browser/browser.ts'

@@ -5,6 +5,7 @@ import { basename, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { z } from 'zod'
+import { suggestion } from '../../scripts/suggestion.ts'
 import {
   type Config,
   type ConfigKey,
@@ -14,7 +15,6 @@ import {
   fieldNotes,
   flagOf,
 } from './schema.ts'
-import { suggestion } from './suggestion.ts'
 
 export { type Config, defaultConfig, defineConfig } from './schema.ts'
 

@@ -1,7 +1,7 @@
 // The two threads of a server's documents, and the ledger that uses them.
 
+import { processTimers } from '../../scripts/process.ts'
 import { output } from '../output.ts'
-import { processTimers } from '../process.ts'
 import { DocumentWorker, type TaskLimits } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
 import type { Schema } from './update-reader.ts'

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { processTimers } from '../../scripts/process.ts'
 import { defaultConfig } from '../config/schema.ts'
 import { ampleLimits } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
-import { processTimers } from '../process.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom, type Random } from '../wire/time.ts'
 import { DocumentWorker, isTooCostly } from './document-worker.ts'

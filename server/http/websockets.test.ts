@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import http2 from 'node:http2'
 import { test } from 'node:test'
 import type { WebSocket } from 'ws'
-import { openPort } from '../port-testing.ts'
+import { openPort } from '../../scripts/open-port.ts'
 import { connectTaker } from './websockets.ts'
 
 /** Less than the 5 s after which the server gives up on a peer that does not close its side. */

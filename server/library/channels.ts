@@ -1,7 +1,7 @@
 // What an application declares of its channels, and what it lets clients publish there.
 
 import { hash } from 'node:crypto'
-import { refuseOthers } from '../config/suggestion.ts'
+import { refuseOthers } from '../../scripts/suggestion.ts'
 import { admitForApplication, admitJsonAwareness } from '../hub/admission.ts'
 import type { LogParts } from '../log/log.ts'
 import type { Grant } from '../security/grants.ts'

@@ -1,8 +1,7 @@
 // For tests of a log: drafts, limits, readers, files, and a process that appends until killed.
 
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
@@ -196,14 +195,6 @@ export function copyLog(file: string): string {
 
 export const countRows = (database: DatabaseSync, table: string) =>
   database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.count
-
-/** Mounts a small disk over the folder; null if this user may not mount one. */
-export function mountSmallDisk(folder: string, bytes: number) {
-  mkdirSync(folder, { recursive: true })
-  const options = ['-t', 'tmpfs', '-o', `size=${bytes}`, 'crosswind-test', folder]
-  if (spawnSync('mount', options).status !== 0) return null
-  return { [Symbol.dispose]: () => void spawnSync('umount', [folder]) }
-}
 
 /** Node arguments; the first number is added. */
 export const appenderFor = (file: string) => [import.meta.filename, file]

@@ -5,6 +5,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { Objm } from '@nats-io/obj'
 import type { SubscriptionOptions } from '@nats-io/transport-node'
+import { startNatsServer, type TestNats } from '../../scripts/nats-server.ts'
 import type { Message } from '../wire/messages.ts'
 import { foldAt } from './folding.ts'
 import type { LogLimits } from './log.ts'
@@ -27,7 +28,6 @@ import {
 } from './log-testing.ts'
 import { connectToNats } from './nats-connection.ts'
 import { NatsLog } from './nats-log.ts'
-import { startNatsServer, type TestNats } from './nats-testing.ts'
 
 let nats: TestNats
 before(async () => {

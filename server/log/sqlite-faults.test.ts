@@ -5,20 +5,10 @@ import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { mountSmallDisk } from '../../scripts/small-disk.ts'
 import { isRefusal } from '../wire/refusal.ts'
 import { createSeededRandom } from '../wire/time.ts'
-import {
-  copyLog,
-  countTo,
-  draft,
-  fill,
-  given,
-  littleMemory,
-  main,
-  mountSmallDisk,
-  newFile,
-  readAll,
-} from './log-testing.ts'
+import { copyLog, countTo, draft, fill, given, littleMemory, main, newFile, readAll } from './log-testing.ts'
 import { openLog } from './open-log.ts'
 import { openSqliteLog } from './sqlite-log.ts'
 import { LogFileError } from './sqlite-store.ts'

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
+import { openStranger, startSqsServer, startThief, type TestSqs } from '../../scripts/sqs-server.ts'
 import type { Message } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import type { Log } from './log.ts'
@@ -11,7 +12,7 @@ import { createMemoryLog } from './memory-log.ts'
 import { testPersistence } from './persistence-contract.ts'
 import { openSqliteLog } from './sqlite-log.ts'
 import { SqsLog, type SqsSettings } from './sqs-log.ts'
-import { openStranger, sqsAppenderFor, startSqsServer, startThief, type TestSqs } from './sqs-testing.ts'
+import { sqsAppenderFor } from './sqs-testing.ts'
 
 let sqs: TestSqs
 before(async () => {

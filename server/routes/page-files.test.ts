@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { get } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { openPort } from '../port-testing.ts'
+import { openPort } from '../../scripts/open-port.ts'
 import { startTestServer } from '../testing.ts'
 
 const page =

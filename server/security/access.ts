@@ -2,10 +2,10 @@
 
 import { createSecretKey, type KeyObject, randomBytes, randomUUID } from 'node:crypto'
 import { link, mkdir, open, rm, stat, writeFile } from 'node:fs/promises'
-import { isIPv4, isIPv6 } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { errors, jwtVerify, SignJWT } from 'jose'
 import { z } from 'zod'
+import { isLoopback } from '../../scripts/addresses.ts'
 import type { Config } from '../config/config.ts'
 import { Refusal } from '../wire/refusal.ts'
 import {
@@ -20,19 +20,6 @@ import {
 
 export function isOpenTo({ access, host }: Pick<Config, 'access' | 'host'>): boolean {
   return { auto: isLoopback(host), open: true, invited: false }[access]
-}
-
-/** The address for people; `localhost` for a wildcard. `host` may be an IP address. */
-export function originFor(host: string, port: number): string {
-  const name = isWildcard(host) ? 'localhost' : host
-  return `https://${isIPv6(name) ? `[${name}]` : name}:${port}`
-}
-
-export const isWildcard = (host: string) => host === '0.0.0.0' || host === '::'
-
-/** Whether only this machine can connect. `host` may be a URL's. An unusual spelling counts as public. */
-export function isLoopback(host: string): boolean {
-  return ['localhost', '::1', '[::1]'].includes(host) || (isIPv4(host) && host.startsWith('127.'))
 }
 
 export const joinPath = '/join'

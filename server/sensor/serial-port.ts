@@ -3,7 +3,7 @@
 import type { EventEmitter } from 'node:events'
 import { realpathSync, statSync } from 'node:fs'
 import { SerialPort } from 'serialport'
-import { endsWithin } from '../process.ts'
+import { endsWithin } from '../../scripts/process.ts'
 import {
   type Cancel,
   nothingPlanned,

@@ -1,8 +1,8 @@
 // A comparison of the modes: its plan, the rows of its result, their intervals, and the verdict.
 
 import type { Closing } from '../../client/engine.ts'
+import { holm, mean, meanOfClusters } from '../../client/statistics.ts'
 import { type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
-import { holm, mean, meanOfClusters } from '../../server/wire/t-test.ts'
 import type { Random } from '../../server/wire/time.ts'
 import { msWords } from '../page/wording.ts'
 

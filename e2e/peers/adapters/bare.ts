@@ -3,7 +3,7 @@
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { WebSocketServer } from 'ws'
-import { modeNamed } from '../../../server/wire/modes.ts'
+import { modeNamed } from '../../../client/wire.ts'
 import { acceptedText, type Host, type Page, type Started } from '../adapter.ts'
 import { addedMsOf, bareModes, faultOf } from '../peers.ts'
 import { pathOf, whenRead } from '../serving.ts'

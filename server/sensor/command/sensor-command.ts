@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SerialPort } from 'serialport'
 import { z } from 'zod'
+import { processTimers, whenReaderIsGone } from '../../../scripts/process.ts'
 import {
   type Config,
   ConfigError,
@@ -13,7 +14,6 @@ import {
   wantsHelp,
 } from '../../config/config.ts'
 import { choice, configKeys, field, quantity } from '../../config/schema.ts'
-import { processTimers, whenReaderIsGone } from '../../process.ts'
 import { createSeededRandom } from '../../wire/time.ts'
 import { createSerialPort, type PortSettings } from '../serial-port.ts'
 import { readFault } from '../simulator/faulty-line.ts'

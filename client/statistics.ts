@@ -1,4 +1,4 @@
-// Student's t, intervals of means and Holm's correction, for the lab and the page's comparison.
+// Student’s t, intervals of means and Holm’s correction, for the lab and the page’s comparison.
 
 /** NaN for an empty list. */
 export function mean(values: readonly number[]): number {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
+import { createManualTime } from '../server/wire/testing.ts'
 import { endsWithin, processTimers } from './process.ts'
-import { createManualTime } from './wire/testing.ts'
 
 test('an overdue task runs at once, and without a warning by Node', async () => {
   const warnings: string[] = []

@@ -1,4 +1,4 @@
-// Ports of tests' own servers.
+// Opens a server's port.
 
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'

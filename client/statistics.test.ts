@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { criticalT, holm, mean, meanOfClusters, twoSidedP } from './t-test.ts'
-import { createSeededRandom, drawNormal } from './time.ts'
+import { createSeededRandom, drawNormal } from '../server/wire/time.ts'
+import { criticalT, holm, mean, meanOfClusters, twoSidedP } from './statistics.ts'
 
 test('Student’s t equals the tables', () => {
   // E. S. Pearson and H. O. Hartley, "Biometrika Tables for Statisticians" I (1966), table 12.

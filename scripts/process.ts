@@ -1,6 +1,6 @@
 // This process: clock, timers, exit, CPU and memory usage.
 
-import type { Timers } from './wire/time.ts'
+import type { Timers } from '../server/wire/time.ts'
 
 const originMs = performance.timeOrigin
 

@@ -6,7 +6,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { connect as connectTo, type NatsConnection } from '@nats-io/transport-node'
+import type { NatsConnection } from '@nats-io/transport-node'
 
 export interface TestNats {
   readonly address: () => string
@@ -85,7 +85,10 @@ export async function startNatsServer(more = ''): Promise<TestNats> {
     throw error
   }
   const address = () => `127.0.0.1:${port}`
-  const connect = () => connectTo({ servers: address(), maxReconnectAttempts: -1, reconnectTimeWait: 50 })
+  async function connect(): Promise<NatsConnection> {
+    const nats = await import('@nats-io/transport-node')
+    return nats.connect({ servers: address(), maxReconnectAttempts: -1, reconnectTimeWait: 50 })
+  }
   const pid = () => child?.pid ?? 0
   const save = (stream: string) => cpSync(storeOf(stream), copyOf(stream), { recursive: true })
   return { address, pid, connect, kill, restart: start, save, setBack, stop }

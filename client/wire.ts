@@ -1,0 +1,39 @@
+// The wire's types, modes and clocks, for programs that speak it without a link, such as the lab's.
+
+export {
+  type ClockEstimate,
+  type ClockReading,
+  combine,
+  createClockEstimate,
+  type Exchange,
+  roundTripMs,
+} from '../server/wire/clock-estimate.ts'
+export { documentPath } from '../server/wire/document-api.ts'
+export {
+  type AwarenessState,
+  type DownFrame,
+  type Draft,
+  type EditorName,
+  editorNames,
+  type FrameFormat,
+  isKind,
+  type Message,
+  type PageSettings,
+  type PollAnswer,
+  type Polling,
+  parseCursor,
+  type Refused,
+  type Stored,
+} from '../server/wire/messages.ts'
+export {
+  connections,
+  type HttpVersion,
+  type Mode,
+  modeFor,
+  modeNamed,
+  modes,
+  shareNames,
+  type TransportName,
+  transportNames,
+} from '../server/wire/modes.ts'
+export { createSeededRandom, drawNormal, type Random, shuffled, type Timers } from '../server/wire/time.ts'

@@ -1,0 +1,111 @@
+// What a run has found so far, for its live table: a row a subject.
+
+import { mean, meanOfRatios } from '../../client/statistics.ts'
+import { count, interval, type Table, table } from '../report/section.ts'
+import { labelOf } from './mode-names.ts'
+import { type Sample, timesOf } from './samples.ts'
+import { median } from './statistics.ts'
+
+/** What the rows are. */
+export interface Compared {
+  /** Title of the first column; default: Mode. */
+  readonly title?: string
+  /** Such as `Transmission time, in milliseconds`. */
+  readonly caption: string
+  /** In the table's order; others follow as they appear. */
+  readonly subjects: readonly string[]
+  /** What its ratio is to; itself or undefined for none. */
+  readonly baselineOf: (subject: string) => string | undefined
+}
+
+/** One turn of a subject. */
+export interface Turn {
+  readonly subject: string
+  /** Such as a size: only the group of the last turn is shown, and compared within. */
+  readonly group?: string
+  /** Of what arrived, in the caption's unit. */
+  readonly values: readonly number[]
+  readonly received: number
+  readonly expected: number
+}
+
+type Taken = Turn & { readonly session: number }
+
+/** Transmission times in ms. */
+export function turnOf(subject: string, samples: readonly Sample[], group?: string): Turn {
+  const values = timesOf(samples)
+  return {
+    subject,
+    ...(group !== undefined && { group }),
+    values,
+    received: values.length,
+    expected: samples.length,
+  }
+}
+
+export class Standings {
+  readonly #compared: Compared
+  #turns: Taken[] = []
+  /** Sessions 1 to this one are whole. */
+  #whole = 0
+
+  constructor(compared: Compared) {
+    this.#compared = compared
+  }
+
+  /** `session`: from 1. */
+  add(session: number, turn: Turn): void {
+    this.#turns.push({ ...turn, session })
+  }
+
+  sessionDone(session: number): void {
+    this.#whole = session
+  }
+
+  /** It will be measured again. */
+  forget(session: number): void {
+    this.#turns = this.#turns.filter((turn) => turn.session !== session)
+  }
+
+  /** The most telling columns come first: a narrow terminal leaves out the last. */
+  get table(): Table {
+    const { title = 'Mode', caption, subjects, baselineOf } = this.#compared
+    const group = this.#turns.at(-1)?.group
+    const turns = this.#turns.filter((turn) => turn.group === group)
+    const bySubject = Map.groupBy(turns, ({ subject }) => subject)
+    const rows = [...new Set([...subjects, ...bySubject.keys()])].map((subject) => {
+      const own = bySubject.get(subject) ?? []
+      const values = own.flatMap((turn) => turn.values)
+      const baseline = baselineOf(subject)
+      const { ratio, interval: ci95 } = this.#ratio(own, bySubject.get(baseline ?? '') ?? [])
+      const expected = own.reduce((sum, turn) => sum + turn.expected, 0)
+      const received = own.reduce((sum, turn) => sum + turn.received, 0)
+      return [
+        subject === baseline ? `${labelOf(subject)} (baseline)` : labelOf(subject),
+        values.length === 0 ? null : mean(values),
+        ratio,
+        subject === baseline ? null : ci95 && interval(ci95),
+        expected === 0 ? null : `${count(received)} of ${count(expected)}`,
+        values.length === 0 ? null : median(values),
+      ]
+    })
+    const about = `${caption}${group === undefined ? '' : `, ${group}`}, so far`
+    return table(about, [title, 'Mean', 'Ratio', '95 % interval', 'Received', 'Median'], rows)
+  }
+
+  /** Of the means: of the whole sessions if there are any, with the interval if there are several. */
+  #ratio(own: readonly Taken[], others: readonly Taken[]) {
+    const meanIn = (turns: readonly Taken[], session?: number) => {
+      const values = turns.flatMap((turn) =>
+        session === undefined || turn.session === session ? turn.values : [],
+      )
+      return values.length === 0 ? Number.NaN : mean(values)
+    }
+    const ratioIn = (session?: number) => meanIn(own, session) / meanIn(others, session)
+    const ofSessions = Array.from({ length: this.#whole }, (_, place) => ratioIn(place + 1)).filter(
+      (ratio) => ratio > 0 && Number.isFinite(ratio),
+    )
+    if (ofSessions.length >= 2) return meanOfRatios(ofSessions)
+    return { ratio: ofSessions[0] ?? ratioIn(), interval: null }
+  }
+}

@@ -1,0 +1,16 @@
+// Addresses of servers.
+
+import { isIPv4, isIPv6 } from 'node:net'
+
+/** The address for people; `localhost` for a wildcard. `host` may be an IP address. */
+export function originFor(host: string, port: number): string {
+  const name = isWildcard(host) ? 'localhost' : host
+  return `https://${isIPv6(name) ? `[${name}]` : name}:${port}`
+}
+
+export const isWildcard = (host: string) => host === '0.0.0.0' || host === '::'
+
+/** Whether only this machine can connect. `host` may be a URL's. An unusual spelling counts as public. */
+export function isLoopback(host: string): boolean {
+  return ['localhost', '::1', '[::1]'].includes(host) || (isIPv4(host) && host.startsWith('127.'))
+}
