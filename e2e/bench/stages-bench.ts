@@ -13,7 +13,7 @@ import type { Design, Found, Measure } from '../lab/study.ts'
 import { defineStudy } from '../lab/study-experiment.ts'
 import { hasLost, modeFactor } from '../lab/study-parts.ts'
 import { startLoadProcess } from '../load/load-process.ts'
-import { modesFlag, overLoopback, startMode, takeTurn } from '../load/load-server.ts'
+import { type LoadServer, modesFlag, overLoopback, startMode, takeTurn } from '../load/load-server.ts'
 import { figure, interval, listed, middleWords } from '../report/section.ts'
 
 const openingAtOnce = 32
@@ -79,31 +79,38 @@ export const stages = defineStudy({
     const orders = turnsOf(subjects, sessions)
     const taken = await lab.sessions(sessions, async (session, opened) => {
       const load = startLoadProcess(lab.signal, opened)
-      const rows = []
-      for (const { mode, stamps } of orders[session - 1] ?? []) {
-        lab.step(`session ${session} of ${sessions}  ${mode.name}, ${stamps}`)
+      const order = orders[session - 1] ?? []
+      const step = (words: string) => lab.step(`session ${session} of ${sessions}  ${words}`)
+      const take = (server: LoadServer, turn: string) =>
+        takeTurn(
+          server,
+          [load],
+          {
+            windows,
+            rate,
+            channel: `stages-${turn}`,
+            openingAtOnce,
+            perBrowser: windows,
+            warmupMessages: rate,
+            messages: rate * seconds,
+            settleMs: 500,
+            graceMs: 5000,
+          },
+          lab.signal,
+        )
+      // First turns warm up the servers, and the clients, which all have in common.
+      const servers = []
+      for (const { mode, stamps } of order) {
+        step(`warming up  ${mode.name}, ${stamps}`)
         const most = { ...options, perBrowser: windows }
         const server = await startMode(mode, most, opened, {}, stamps === 'stamped')
-        const take = (channel: string) =>
-          takeTurn(
-            server,
-            [load],
-            {
-              windows,
-              rate,
-              channel,
-              openingAtOnce,
-              perBrowser: windows,
-              warmupMessages: rate,
-              messages: rate * seconds,
-              settleMs: 500,
-              graceMs: 5000,
-            },
-            lab.signal,
-          )
-        // Warms up the server.
-        await take('stages-first')
-        const { n, lost, duplicated, reordered, latenciesMs, cpuMs } = await take('stages')
+        await take(server, 'first')
+        servers.push({ mode, stamps, server })
+      }
+      const rows = []
+      for (const { mode, stamps, server } of servers) {
+        step(`${mode.name}, ${stamps}`)
+        const { n, lost, duplicated, reordered, latenciesMs, cpuMs } = await take(server, 'second')
         rows.push({
           stamps,
           mode: mode.name,
