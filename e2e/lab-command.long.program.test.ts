@@ -19,7 +19,7 @@ const names = [
     'windcomm',
     'windows',
   ],
-  ...['fanout', 'message', 'crowd', 'scaling', 'frames', 'transfer', 'stages', 'editor'],
+  ...['fanout', 'message', 'scaling', 'frames', 'transfer', 'stages', 'editor', 'opening'],
 ]
 const few = ['--frames', '50', '--rounds', '1']
 
@@ -48,7 +48,7 @@ for (const [flags, sentence] of [
   ['frames --budget none.json', /--budget names none\.json, which cannot be read \(ENOENT\)/],
   ['frames --budget', /--budget/],
   ['editor --editors vi', /--editors is "vi": there are shared, mirror/],
-  ['editor --edits 0', /--edits is "0"/],
+  ['opening --edits 0', /--edits is "0"/],
   ['doctor --url http://x', /--url is "http:\/\/x": must be an https address/],
   ['conformance --server http://x', /--server is "http:\/\/x": must be an https address/],
   ['report --compare x', /Two folders are needed: npm run report -- --compare A B/],

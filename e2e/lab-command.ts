@@ -49,16 +49,12 @@ const scenarios: Readonly<Record<string, Entry>> = {
 
 const benches: Readonly<Record<string, Entry>> = {
   fanout: [
-    'server processor time per delivered message, for each mode and for bare relays',
+    'server processor time per delivered message, memory and latency, for each mode and for bare relays',
     async () => (await import('./bench/fanout-bench.ts')).fanout,
   ],
   message: [
     'what one message costs the server, compared with bare relays',
     async () => (await import('./bench/fanout-bench.ts')).message,
-  ],
-  crowd: [
-    'memory, load and latency with ten thousand windows at one server process',
-    async () => (await import('./bench/crowd-bench.ts')).crowd,
   ],
   scaling: [
     'what a million windows need, computed from measured costs, and a check of the model',
@@ -77,11 +73,12 @@ const benches: Readonly<Record<string, Entry>> = {
     async () => (await import('./bench/stages-bench.ts')).stages,
   ],
   editor: [
-    'what a keystroke costs both editors in Chromium, and opening a document with a long history',
-    async (flags) =>
-      flags.some((word) => /^--edits(=|$)/.test(word))
-        ? (await import('./bench/opening-bench.ts')).opening
-        : (await import('./bench/editor-bench.ts')).editor,
+    'what a keystroke costs both editors in Chromium',
+    async () => (await import('./bench/editor-bench.ts')).editor,
+  ],
+  opening: [
+    'opening a document with a long history in Chromium',
+    async () => (await import('./bench/opening-bench.ts')).opening,
   ],
 }
 

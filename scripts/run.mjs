@@ -62,7 +62,6 @@ const withoutBrowser = [
   'outages',
   'fanout',
   'message',
-  'crowd',
   'scaling',
   'stages',
   'frames',

@@ -7,10 +7,10 @@ import { editor } from './editor-bench.ts'
 import { opening } from './opening-bench.ts'
 
 test('a keystroke is one message, whose size grows with the document only in the mirror', async (t) => {
-  const { summary, isFailure } = await runSmall(t, editor, '--rounds 1 --keys 3 --interval 200')
+  const { summary, isFailure } = await runSmall(t, editor, '--sessions 1 --keys 3 --interval 200')
   assert.ok(!isFailure)
   const bytesUp = (editor: string, document: string) =>
-    summary.rows.find(({ mode }) => mode === `${editor}, ${document}`)?.upBytes.median ?? 0
+    summary.figures.find(({ mode }) => mode === `${editor}, ${document}: upBytes`)?.mean ?? 0
   assert.ok(bytesUp('mirror', '100 KB') > 100_000)
   assert.ok(bytesUp('shared', '100 KB') < 2 * bytesUp('shared', '200 characters'))
   assert.ok(bytesUp('shared', '200 characters') > 100)
@@ -18,7 +18,9 @@ test('a keystroke is one message, whose size grows with the document only in the
 
 test('a history written to the log is shown in full', async (t) => {
   const { summary } = await runSmall(t, opening, '--edits 3000 --openings 1')
-  const [row] = summary.rows
-  assert.ok(row)
-  assert.ok(row.characters > 1000 && (row.openMs.median ?? 0) > 0 && (row.heapBytes.median ?? 0) > 1_000_000)
+  const meanOf = (document: string, measure: string) =>
+    summary.figures.find((row) => row.at.document === document && row.measure === measure)?.mean ?? 0
+  assert.match(summary.remarks?.[0] ?? '', /^Its 3,000 edits leave 1,\d+ characters/)
+  assert.ok(meanOf('long', 'openMs') > 0 && meanOf('long', 'heapMegabytes') > 1)
+  assert.ok(meanOf('empty', 'heapMegabytes') > 1)
 })

@@ -1,31 +1,23 @@
-// `editor`: the sentences about goals.
+// `editor`: the sentences about goals, of made-up turns.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type EditorRow, goalWords } from './editor-bench.ts'
+import { analyseStudy, type Row } from '../lab/study.ts'
+import { editorDesign } from './editor-bench.ts'
 
-function row(
-  editor: EditorRow['editor'],
-  document: EditorRow['document'],
-  ms: number,
-  bytes: number,
-): EditorRow {
-  const same = (value: number) => ({ median: value, min: value, max: value })
-  return {
-    mode: '',
-    editor,
-    document,
-    messages: 1,
-    expected: 1,
-    rounds: 1,
-    senderMs: same(ms),
-    receiverMs: same(ms),
-    senderThreadMs: same(ms),
-    receiverThreadMs: same(ms),
-    upBytes: same(bytes),
-    downBytes: same(bytes),
-    presenceBytes: same(0),
-  }
+const row = (editor: string, document: string, ms: number, bytes: number): Row => ({
+  editor,
+  document,
+  session: 1,
+  senderMs: ms,
+  receiverMs: ms,
+  upBytes: bytes,
+  downBytes: bytes,
+})
+
+function goalsOf(samples: readonly Row[]): readonly string[] | undefined {
+  const levels = { editor: ['mirror', 'shared'], document: ['100 KB', '100 KB in one paragraph'] }
+  return editorDesign.remarks?.(analyseStudy(editorDesign, { levels, baseline: 'mirror', samples }))
 }
 
 test('each goal is met or missed by the shared editor, bytes by the document that needs most', () => {
@@ -35,9 +27,9 @@ test('each goal is met or missed by the shared editor, bytes by the document tha
     row('shared', '100 KB in one paragraph', 9, 301),
   ]
   assert.deepEqual(
-    goalWords(rows).map((words) => words.split(':')[0]),
+    goalsOf(rows)?.map((words) => words.split(':')[0]),
     ['Met', 'Met', 'Missed', 'Missed'],
   )
-  assert.equal(goalWords(rows.slice(1)).length, 3)
-  assert.deepEqual(goalWords(rows.slice(0, 1)), [])
+  assert.equal(goalsOf(rows.slice(1))?.length, 3)
+  assert.deepEqual(goalsOf(rows.slice(0, 1)), [])
 })

@@ -6,14 +6,15 @@ import { documentPath, type EditorName, editorNames } from '../../client/wire.ts
 import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage } from '../browser/editing.ts'
 import { editorShows, fillEditor, isLinked, placeCaretIn } from '../browser/typing.ts'
-import { defineExperiment, turnsOf } from '../lab/experiment.ts'
+import { turnsOf } from '../lab/experiment.ts'
 import { flag, names, whole } from '../lab/flags.ts'
 import { programs } from '../lab/programs.ts'
-import type { Circumstances } from '../lab/run-environment.ts'
 import { makeServerFolder, type StartedServer, startServerProcess } from '../lab/server-process.ts'
-import { middleOf } from '../lab/statistics.ts'
-import { count, figure, middleWords, table, text } from '../report/section.ts'
-import { opening } from './opening-bench.ts'
+import { significant } from '../lab/statistics.ts'
+import type { Design, Found } from '../lab/study.ts'
+import { defineStudy } from '../lab/study-experiment.ts'
+import { hasLost } from '../lab/study-parts.ts'
+import { figure } from '../report/section.ts'
 
 const documents = [
   { name: '200 characters', channel: 'b200', paragraphs: 1, characters: 200 },
@@ -25,67 +26,83 @@ const documents = [
 /** Goals of the issue that asked for the shared editor. */
 const goals = { senderMs: 3, receiverMs: 2, ofMirror: 0.1, bytes: 300 }
 
-interface Run extends Circumstances {
-  readonly rows: readonly EditorRow[]
+const inMs = { unit: 'ms', better: 'less' } as const
+const inBytes = { unit: 'bytes', better: 'less' } as const
+
+export const editorDesign: Design = {
+  question: 'What does a keystroke cost a window?',
+  factors: [
+    { name: 'editor', title: 'Editor', spoken: (name) => `the ${name} editor` },
+    { name: 'document', title: 'Document', spoken: (name) => `with ${name}` },
+  ],
+  measures: [
+    { ...inMs, name: 'senderMs', title: 'Sender' },
+    { ...inMs, name: 'receiverMs', title: 'Receiver' },
+    { ...inMs, name: 'senderThreadMs', title: 'Main thread of the sender' },
+    { ...inMs, name: 'receiverThreadMs', title: 'Main thread of the receiver' },
+    { ...inBytes, name: 'upBytes', title: 'Sent' },
+    { ...inBytes, name: 'downBytes', title: 'Received' },
+    { ...inBytes, name: 'presenceBytes', title: 'Received, of presence', isCompared: false },
+  ],
+  notes: () => [
+    'A sample is one message of a keystroke, but for figures it is one turn: the mean of its keystrokes.',
+  ],
+  remarks: goalWords,
 }
 
-export const editor = defineExperiment({
+export const editor = defineStudy({
   name: 'editor',
   about: `Two windows in Chromium, each in its own browser: one types, the other receives and moves its caret. Measures what a\n    keystroke costs both, for documents of 200 characters, 10 KB, 100 KB and 100 KB in one paragraph.`,
-  notes: `Each editor has its own server process with mergeMs 0, so that a keystroke is a message; they take turns. The windows use\n    websocket/1.1, whose input and output can be observed in one place. Sender: from the key’s beforeinput until the\n    message is given to the WebSocket. Receiver: from the parsed message until its handler has returned, plus the animation frames\n    after it, which change the DOM; without layout and paint. Main thread: processor time of the window’s main thread per keystroke,\n    everything included. Times are means of a turn; shown are the median of the turns and their range. Bytes are those of WebSocket frames\n    with headers, without TLS, per keystroke: all that the typing window sends, all that the other one receives while its own\n    caret moves at each keystroke, and of these the presence frames.`,
-  otherwise: { ...opening, about: `With --edits, runs only this. ${opening.about}` },
+  notes: `Each editor has its own server process with mergeMs 0, so that a keystroke is a message; they take turns, one in each\n    session, which has fresh servers and browsers. The windows use\n    websocket/1.1, whose input and output can be observed in one place. Sender: from the key’s beforeinput until the\n    message is given to the WebSocket. Receiver: from the parsed message until its handler has returned, plus the animation frames\n    after it, which change the DOM; without layout and paint. Main thread: processor time of the window’s main thread per keystroke,\n    everything included. Bytes are those of WebSocket frames\n    with headers, without TLS, per keystroke: all that the typing window sends, all that the other one receives while its own\n    caret moves at each keystroke, and of these the presence frames.`,
   isBench: true,
   flags: {
     editors: flag(names(editorNames).default(['mirror', 'shared']), 'LIST', 'mirror, shared, or both'),
     keys: flag(whole(1, 1000).default(30), 'N', 'keystrokes per turn'),
     interval: flag(whole(20, 10_000).default(100), 'MS', 'time between two keystrokes'),
-    rounds: flag(whole(1, 100).default(5), 'N', 'turns per editor and document'),
+    sessions: flag(whole(1, 100).default(5), 'N', 'turns per editor and document'),
   },
   options(given) {
     if (given.editors.length === 0) throw new Error('--editors names no editor.')
     return given
   },
 
-  async measure(options, lab): Promise<Run> {
-    await using opened = new AsyncDisposableStack()
-    lab.step('starting servers and browsers')
-    const sender = await openMeasuredPage()
-    opened.defer(sender.close)
-    const receiver = await openMeasuredPage()
-    opened.defer(receiver.close)
-    const subjects: Subject[] = []
-    for (const name of options.editors) {
-      const server = await startEditorServer(name, opened)
-      subjects.push(...documents.map((document) => ({ editor: name, document, server })))
-    }
-    const turns = new Map(subjects.map((subject) => [subject, [] as Turn[]]))
-    for (const [round, order] of turnsOf(subjects, options.rounds).entries())
-      for (const subject of order) {
+  design: editorDesign,
+  isFailure: hasLost,
+
+  async measure(options, lab) {
+    const { editors, sessions, keys } = options
+    const subjects = editors.flatMap((name) => documents.map((document) => ({ editor: name, document })))
+    const orders = turnsOf(subjects, sessions)
+    let browser = ''
+    const taken = await lab.sessions(sessions, async (session, opened) => {
+      lab.step(`session ${session} of ${sessions}  starting servers and browsers`)
+      const sender = await openMeasuredPage()
+      opened.defer(sender.close)
+      const receiver = await openMeasuredPage()
+      opened.defer(receiver.close)
+      browser = sender.version
+      const servers = new Map<EditorName, StartedServer>()
+      for (const name of editors) servers.set(name, await startEditorServer(name, opened))
+      const rows = []
+      for (const subject of orders[session - 1] ?? []) {
+        const { editor: name, document } = subject
+        const server = servers.get(name)
+        if (!server) continue
         lab.signal.throwIfAborted()
-        lab.step(`round ${round + 1} of ${options.rounds}  ${subject.editor}, ${subject.document.name}`)
-        turns.get(subject)?.push(await takeTurn(subject, { sender, receiver }, options))
+        lab.step(`session ${session} of ${sessions}  ${name}, ${document.name}`)
+        const { messages, ...figures } = await takeTurn({ ...subject, server }, { sender, receiver }, options)
+        const lost = keys - messages
+        rows.push({ editor: name, document: document.name, session, expected: keys, lost, ...figures })
       }
+      return rows
+    })
+    const parameters = { ...options, editors: editors.join(', ') }
     const server = 'a process for each editor, on this machine, over loopback'
-    const parameters = { ...options, editors: options.editors.join(', ') }
     return {
-      ...lab.circumstances({ browser: sender.version, server, parameters }),
-      rows: Array.from(turns, ([subject, taken]) => rowOf(subject, taken)),
-    }
-  },
-
-  analyse: ({ rows, ...circumstances }) => ({
-    scenario: 'editor',
-    ...circumstances,
-    rows,
-    finding: goalWords(rows).join(' ') || 'The goals apply to the shared editor, which was not measured.',
-  }),
-
-  report(_, { rows }) {
-    const tables = [editorTable(rows)]
-    return {
-      sections: [{ title: 'What a keystroke costs', tables }],
-      tables,
-      isFailure: rows.some(({ messages, expected }) => messages !== expected),
+      ...lab.circumstances({ browser, server, parameters }),
+      levels: { editor: editors, document: documents.map(({ name }) => name) },
+      baseline: editors.length > 1 ? 'mirror' : null,
+      samples: taken.flat(),
     }
   },
 })
@@ -116,8 +133,6 @@ async function startEditorServer(editor: EditorName, opened: AsyncDisposableStac
   return server
 }
 
-type Turn = Awaited<ReturnType<typeof takeTurn>>
-
 const warmupKeys = 10
 const arriveWithinMs = 20_000
 
@@ -133,8 +148,7 @@ async function takeTurn(
     await window.open(address)
     await until(() => window.run(isLinked), `A window at ${address} did not open its link`, arriveWithinMs)
   }
-  // The first turn fills the document; later ones add to it.
-  if (!(await sender.run(editorShows, length))) await fill(sender, document, editor)
+  await fill(sender, document, editor)
   for (const window of [sender, receiver])
     await until(
       () => window.run(editorShows, length),
@@ -172,15 +186,14 @@ async function takeTurn(
   const { upBytes } = await sender.takeProbe()
   const { downBytes, presenceBytes } = await receiver.takeProbe()
   return {
-    keys,
     messages: Math.min(sendMs.length, applyMs.length),
-    senderMs: sendMs.length === 0 ? Number.NaN : mean(sendMs),
-    receiverMs: applyMs.length === 0 ? Number.NaN : mean(applyMs),
-    senderThreadMs: (after.sender - before.sender) / keys,
-    receiverThreadMs: (after.receiver - before.receiver) / keys,
-    upBytes: upBytes / keys,
-    downBytes: downBytes / keys,
-    presenceBytes: presenceBytes / keys,
+    senderMs: sendMs.length === 0 ? null : significant(mean(sendMs)),
+    receiverMs: applyMs.length === 0 ? null : significant(mean(applyMs)),
+    senderThreadMs: significant((after.sender - before.sender) / keys),
+    receiverThreadMs: significant((after.receiver - before.receiver) / keys),
+    upBytes: significant(upBytes / keys),
+    downBytes: significant(downBytes / keys),
+    presenceBytes: significant(presenceBytes / keys),
   }
 }
 
@@ -196,63 +209,25 @@ async function fill(
   await window.run(fillEditor, all, editor === 'shared')
 }
 
-export type EditorRow = ReturnType<typeof rowOf>
-
-function rowOf({ editor, document }: Pick<Subject, 'editor' | 'document'>, turns: readonly Turn[]) {
-  const sumOf = (name: 'messages' | 'keys') => turns.reduce((sum, turn) => sum + turn[name], 0)
-  const over = (name: keyof Turn) => middleOf(turns.map((turn) => turn[name]))
-  return {
-    mode: `${editor}, ${document.name}`,
-    editor,
-    document: document.name,
-    messages: sumOf('messages'),
-    expected: sumOf('keys'),
-    senderMs: over('senderMs'),
-    receiverMs: over('receiverMs'),
-    senderThreadMs: over('senderThreadMs'),
-    receiverThreadMs: over('receiverThreadMs'),
-    upBytes: over('upBytes'),
-    downBytes: over('downBytes'),
-    presenceBytes: over('presenceBytes'),
-    rounds: turns.length,
-  }
-}
-
-function editorTable(rows: readonly EditorRow[]) {
-  return table(
-    'For each key',
-    [
-      ...['Document', text('Editor'), 'Messages', 'Sender, ms', 'Receiver, ms', 'Main thread: sender, ms'],
-      ...['receiver, ms', 'Bytes up', 'Bytes down', 'of presence'],
-    ],
-    rows
-      .toSorted((one, other) => placeOf(one) - placeOf(other))
-      .map((row) => [
-        ...[row.document, row.editor, `${count(row.messages)}/${count(row.expected)}`],
-        ...[row.senderMs, row.receiverMs, row.senderThreadMs, row.receiverThreadMs].map(middleWords),
-        ...[row.upBytes.median, row.downBytes.median, row.presenceBytes.median],
-      ]),
-  )
-}
-
-const placeOf = ({ document }: EditorRow) => documents.findIndex(({ name }) => name === document)
-
 /** Whether the shared editor meets its goals; empty if it was not measured. */
-export function goalWords(rows: readonly EditorRow[]): string[] {
-  const shared = rows.filter(({ editor }) => editor === 'shared')
-  const at100 = shared.find(({ document }) => document === '100 KB')
-  if (!at100) return []
-  const mirror = rows.find(({ editor, document }) => editor === 'mirror' && document === '100 KB')
-  const mostBytes = Math.max(
-    ...shared.flatMap(({ upBytes, downBytes }) => [upBytes.median ?? 0, downBytes.median ?? 0]),
+function goalWords({ figures }: Found): readonly string[] {
+  const medianOf = (editor: EditorName, document: string, measure: string) =>
+    figures.find(
+      ({ at, measure: name }) => at.editor === editor && at.document === document && name === measure,
+    )?.p50 ?? Number.NaN
+  const sender = medianOf('shared', '100 KB', 'senderMs')
+  const receiver = medianOf('shared', '100 KB', 'receiverMs')
+  const ratio = receiver / medianOf('mirror', '100 KB', 'receiverMs')
+  if (Number.isNaN(sender)) return []
+  const bytes = figures.flatMap(({ at, measure, p50 }) =>
+    at.editor === 'shared' && (measure === 'upBytes' || measure === 'downBytes') ? (p50 ?? []) : [],
   )
-  const ratio = (at100.receiverMs.median ?? Number.NaN) / (mirror?.receiverMs.median ?? Number.NaN)
-  const word = (name: string, value: number | null, most: number, unit: string) =>
-    `${value !== null && value <= most ? 'Met' : 'Missed'}: ${name}, ${figure(value)}${unit}, goal at most ${most}${unit}.`
+  const word = (name: string, value: number, most: number, unit: string) =>
+    `${value <= most ? 'Met' : 'Missed'}: ${name}, ${figure(value)}${unit}, goal at most ${most}${unit}.`
   return [
-    word('sender at 100 KB', at100.senderMs.median, goals.senderMs, ' ms'),
-    word('receiver at 100 KB', at100.receiverMs.median, goals.receiverMs, ' ms'),
-    ...(mirror ? [word('receiver at 100 KB, of mirroring’s', ratio, goals.ofMirror, '')] : []),
-    word('bytes of a key, of any document', mostBytes, goals.bytes, ''),
+    word('sender at 100 KB', sender, goals.senderMs, ' ms'),
+    word('receiver at 100 KB', receiver, goals.receiverMs, ' ms'),
+    ...(Number.isNaN(ratio) ? [] : [word('receiver at 100 KB, of mirroring’s', ratio, goals.ofMirror, '')]),
+    word('bytes of a key, of any document', Math.max(...bytes), goals.bytes, ''),
   ]
 }

@@ -1,10 +1,13 @@
 // `fanout` and `message`: one window writes, all receive; modes and relays take turns.
 
-import { connections, type HttpVersion } from '../../client/wire.ts'
-import { defineExperiment, type Lab, turnsOf } from '../lab/experiment.ts'
+import { connections, type HttpVersion, type Mode } from '../../client/wire.ts'
+import { type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, names, numbers, whole } from '../lab/flags.ts'
-import type { Circumstances } from '../lab/run-environment.ts'
-import { median, middleOf, significant } from '../lab/statistics.ts'
+import { labelOf, spokenName } from '../lab/mode-names.ts'
+import { significant } from '../lab/statistics.ts'
+import type { Design, Factor, Found, Level, Measure } from '../lab/study.ts'
+import { defineStudy } from '../lab/study-experiment.ts'
+import { hasLost } from '../lab/study-parts.ts'
 import { type RelayName, relayClients, relayNames } from '../load/load-client.ts'
 import { type LoadProcess, split, startLoadProcess } from '../load/load-process.ts'
 import {
@@ -15,16 +18,106 @@ import {
   startMode,
   startRelayFor,
   takeTurn,
-  type tallied,
 } from '../load/load-server.ts'
-import { count, middleWords, table, text } from '../report/section.ts'
+import { count, listed } from '../report/section.ts'
 
 /** Deliveries per session, before the first round. */
 const warmUpDeliveries = 3000
-const openingAtOnce = 32
-const graceMs = 5000
+const graceMs = (windows: number) => 5000 + windows
 /** Presence is announced up to this long after the last join, plus a poll. */
 const settleMs = (windows: number) => 300 + windows * 1.2
+
+/** A mode or relay; `sse/2 x10`: ten windows share a connection. */
+const system: Factor = {
+  name: 'mode',
+  title: 'System',
+  label: (level) => withSharing(level, labelOf, ', '),
+  spoken: (level) => withSharing(level, spokenSystem, ' with '),
+}
+
+const levelOf = (name: string, sharing: number | null) => (sharing === null ? name : `${name} x${sharing}`)
+
+function withSharing(level: Level, nameOf: (name: string) => string, joint: string): string {
+  const [name = '', sharing] = String(level).split(' x')
+  return sharing === undefined ? nameOf(name) : `${nameOf(name)}${joint}${sharing} to a browser`
+}
+
+const spokenSystem = (name: string) => (name in relayClients ? `the relay ${name}` : spokenName(name))
+
+const load: Factor = { name: 'rate', title: 'Messages a second', spoken: (rate) => `at ${rate} a second` }
+
+const ofRound = { better: 'less', by: 'median' } as const
+const serverShare: Measure = {
+  name: 'serverPercent',
+  title: 'Load of the server',
+  unit: '% of a core',
+  better: 'less',
+  isCompared: false,
+}
+const clientShare: Measure = {
+  ...serverShare,
+  name: 'clientPercent',
+  title: 'Load of the busiest load process',
+}
+
+export const fanoutDesign: Design = {
+  question: 'What does a delivery cost the server?',
+  factors: [system, load],
+  measures: [
+    { ...ofRound, name: 'cpuMicros', title: 'Processor time of a delivery', unit: 'µs' },
+    { ...ofRound, name: 'p50Ms', title: 'Median latency', unit: 'ms' },
+    { ...ofRound, name: 'p99Ms', title: 'Latency, 99th percentile', unit: 'ms' },
+    serverShare,
+    clientShare,
+    {
+      name: 'kilobytesPerWindow',
+      title: 'Memory of a window',
+      unit: 'kB',
+      better: 'less',
+      isCompared: false,
+    },
+  ],
+  pairs: againstRelays,
+  notes: () => [
+    'A sample is one delivery, a message at one window, but for figures it is one round: the server’s processor time in it, over the deliveries, and the quantiles of its latencies. Latency counts from the time when the message was due. Memory is resident, at the first joining of all windows, over their number, if they are a hundred or more.',
+  ],
+  remarks: (found) => [
+    ...saturated(found, serverShare, 'The server was saturated'),
+    ...saturated(found, clientShare, 'The load clients were saturated, so that the latency is theirs,'),
+  ],
+}
+
+/** With the bare relays, on ws and on http2 with as many windows to a browser. */
+function againstRelays(levels: readonly Level[]) {
+  return levels.flatMap((level) => {
+    const [, sharing] = String(level).split(' x')
+    const http2 = sharing === undefined ? [] : [`http2 x${sharing}`]
+    return ['ws', ...http2]
+      .filter((relay) => relay !== level && levels.includes(relay))
+      .map((relay) => [level, relay] as const)
+  })
+}
+
+/** One sentence, or none. */
+function saturated({ figures }: Found, { name }: Measure, what: string): readonly string[] {
+  const busy = figures.filter(({ measure, max }) => measure === name && (max ?? 0) >= busyPercent)
+  const where = new Set(busy.map(({ at }) => withSharing(at[system.name] ?? '', spokenSystem, ' with ')))
+  return busy.length === 0 ? [] : [`${what} in ${listed([...where])}.`]
+}
+
+/** Above this share of a core, a process adds to the latency. */
+const busyPercent = 90
+
+interface FanoutOptions
+  extends Readonly<
+    Record<'windows' | 'sessions' | 'rounds' | 'seconds' | 'warmup' | 'opening' | 'clients', number>
+  > {
+  readonly modes: readonly Mode[]
+  readonly peers: readonly RelayName[]
+  /** Messages a second. */
+  readonly rates: readonly number[]
+  readonly perBrowser: readonly number[]
+}
 
 interface Defaults {
   readonly name: string
@@ -36,14 +129,9 @@ interface Defaults {
   readonly perBrowser: string
 }
 
-interface Run extends Circumstances {
-  readonly measured: readonly Measured[]
-}
-
-export const fanout = experimentOf({
+export const fanout = studyOf({
   name: 'fanout',
-  about:
-    'One window writes and all receive. Measures the processor time per delivered message, and the latency.',
+  about: `One window writes and all receive. Measures the server’s processor time per delivered message, its memory per window, and\n    the latency.`,
   modes: 'all',
   peers: ['ws', 'socket.io', 'http2'],
   windows: 200,
@@ -51,7 +139,7 @@ export const fanout = experimentOf({
   perBrowser: '1,10',
 })
 
-export const message = experimentOf({
+export const message = studyOf({
   name: 'message',
   about: `One window writes and receives. Measures what one message costs the server, compared with bare relays, and with relays that\n    also store and answer.`,
   modes: 'sse/2,websocket/1.1',
@@ -61,11 +149,11 @@ export const message = experimentOf({
   perBrowser: '1',
 })
 
-function experimentOf({ name, about, ...defaults }: Defaults) {
-  return defineExperiment({
+function studyOf({ name, about, ...defaults }: Defaults) {
+  return defineStudy({
     name,
     about: `${about}\n\n      Each mode and relay has its own server process, a fresh one in each session; they take turns in changing order.`,
-    notes: `CPU is the server process’s time per message and window, after ${count(warmUpDeliveries)} deliveries that are not counted: in\n      each session the median of the rounds, over the sessions the median and the range. Latency counts from the time when the\n      message was due. Ratios are to the bare relays of e2e/peers, on ws and on http2; those of CPU are computed in each round. A\n      busy machine widens the ranges.`,
+    notes: `CPU is the server process’s time per message and window, after ${count(warmUpDeliveries)} deliveries that are not counted. A\n      session counts with the median of its rounds. Ratios are to the bare relays of e2e/peers: to ws, and to http2 with as many\n      windows to a browser.`,
     isBench: true,
     flags: {
       modes: modesFlag(defaults.modes),
@@ -74,120 +162,114 @@ function experimentOf({ name, about, ...defaults }: Defaults) {
         'LIST',
         `${relayNames.join(', ')}, or nothing ("")`,
       ),
-      windows: flag(whole(1, 20_000).default(defaults.windows), 'N', 'windows that receive'),
+      windows: flag(whole(1, 50_000).default(defaults.windows), 'N', 'windows that receive'),
       rate: flag(numbers(defaults.rates, 1, 10_000), 'LIST', 'messages a second'),
       sessions: flag(whole(1, 100).default(5), 'N', 'sessions with fresh server processes'),
       rounds: flag(whole(1, 100).default(2), 'N', 'turns each per session'),
-      seconds: flag(whole(1, 600).default(4), 'N', 'measured time per turn'),
+      seconds: flag(whole(1, 600).default(4), 'N', 'measured time per session'),
       warmup: flag(whole(0, 60_000).default(500), 'MS', 'uncounted time before each turn'),
       'per-browser': flag(
         numbers(defaults.perBrowser, 1, 1000),
         'LIST',
         'windows that share an HTTP/2 session',
       ),
+      opening: flag(whole(1, 1000).default(32), 'N', 'simultaneous handshakes'),
+      clients: flag(whole(1, 8).default(1), 'N', 'client processes'),
     },
-    options({ 'per-browser': perBrowser, rate: rates, ...given }) {
+    options({ 'per-browser': perBrowser, rate: rates, ...given }): FanoutOptions {
       const messages = Math.min(...rates) * given.seconds
       if (messages < given.rounds)
         throw new Error(`--rounds is ${given.rounds}: there are only ${messages} messages to split.`)
-      return { ...given, rates, perBrowser }
+      const options = { ...given, rates, perBrowser }
+      requireConnections(options, openFilesAllowed())
+      return options
     },
 
-    async measure(options, lab): Promise<Run> {
-      const measured: Measured[] = []
-      await lab.sessions(options.sessions, async (session, opened) => {
-        const step = (words: string) => lab.step(`session ${session} of ${options.sessions}  ${words}`)
-        for (const { rounds, ...subject } of await measureSession(options, step, opened, lab.signal)) {
-          const known = measured.find((one) => isSame(one, subject))
-          if (known) known.sessions.push(rounds)
-          else measured.push({ ...subject, sessions: [rounds] })
-        }
-      })
+    design: fanoutDesign,
+    isFailure: hasLost,
+
+    async measure(options, lab) {
+      const measured = await lab.sessions(options.sessions, (session, opened) =>
+        measureSession(options, session, lab, opened),
+      )
       const { modes, peers, rates, perBrowser, ...others } = options
       const lists = { modes: modes.map(({ name }) => name), peers, rates, perBrowser }
       const parameters = Object.fromEntries(
         Object.entries(lists).map(([name, list]) => [name, list.join(', ')]),
       )
-      return { ...lab.circumstances({ ...overLoopback, parameters: { ...parameters, ...others } }), measured }
-    },
-
-    analyse({ measured, ...circumstances }) {
-      const rows = fanoutRows(measured)
-      const lost = rows.reduce((total, row) => total + row.lost, 0)
-      const failures = measured.flatMap((one) =>
-        one.sessions.flat().flatMap((round) => round.failures.map((why) => `${titleOf(one)}: ${why}`)),
-      )
-      const arrived = rows.reduce((total, { n }) => total + n, 0)
-      const finding = `${lost === 0 ? 'None' : count(lost)} of ${count(arrived + lost)} deliveries ${lost === 0 ? 'was' : 'were'} lost.`
-      return { scenario: name, ...circumstances, rows, finding: [finding, ...failures].join(' ') }
-    },
-
-    report(_, { rows }) {
-      const tables = [rowsTable(rows)]
+      const rounds = measured.flat()
+      const levels = [...new Set(rounds.map(({ row }) => row.mode))]
       return {
-        sections: [{ title: 'What a delivery costs', tables }],
-        tables,
-        isFailure: rows.some(({ lost }) => lost > 0),
+        ...lab.circumstances({ ...overLoopback, parameters: { ...parameters, ...others } }),
+        levels: { mode: levels, rate: rates },
+        baseline:
+          levels.find((level) => level === 'ws') ??
+          levels.find((level) => level.startsWith('http2 x')) ??
+          null,
+        samples: rounds.map(({ row }) => row),
+        observations: [...new Set(rounds.flatMap(({ failures }) => failures))],
       }
     },
   })
 }
 
-type FanoutOptions = ReturnType<(typeof fanout)['options']>
-
-/** The subject of a measurement, and its message rate. */
-export interface SubjectName {
-  readonly name: string
-  /** Windows per connection; null if each has its own. */
-  readonly sharing: number | null
-  /** Messages per second. */
+interface Subject {
+  readonly level: string
   readonly rate: number
+  readonly perBrowser: number
+  readonly server: LoadServer
 }
 
-export interface Measured extends SubjectName {
-  /** Rounds by session. */
-  readonly sessions: (readonly Round[])[]
-}
-
-function isSame(one: SubjectName, other: SubjectName): boolean {
-  return one.name === other.name && one.sharing === other.sharing && one.rate === other.rate
-}
-
-function titleOf({ name, sharing, rate }: SubjectName): string {
-  return `${name}${sharing === null ? '' : `, ${sharing} to a browser`}, ${rate} a second`
-}
+/** Fewer need less memory than the server’s first messages. */
+const leastForMemory = 100
 
 async function measureSession(
   options: FanoutOptions,
-  step: (words: string) => void,
+  session: number,
+  lab: Lab,
   opened: AsyncDisposableStack,
-  signal: Lab['signal'],
-): Promise<readonly (SubjectName & { readonly rounds: readonly Round[] })[]> {
-  const subjects = await openSubjects(options, step, opened, signal)
-  const load = startLoadProcess(signal, opened)
-  const measured = new Map(subjects.map((subject) => [subject, [] as Round[]]))
+) {
+  const { windows, rounds } = options
+  const step = (words: string) => lab.step(`session ${session} of ${options.sessions}  ${words}`)
+  const subjects = await openSubjects(options, step, opened, lab.signal)
+  const loads = Array.from({ length: options.clients }, () => startLoadProcess(lab.signal, opened))
   // Runs an uncounted turn: the first messages run uncompiled code, and servers outlive a session.
   const isFirst = ({ server, perBrowser }: Subject, place: number) =>
     subjects.findIndex((one) => one.server === server && one.perBrowser === perBrowser) === place
+  const memories = new Map<LoadServer, Subject & { readonly kilobytes: number | null }>()
   for (const subject of subjects.filter(isFirst)) {
-    step(`warming up  ${subject.name}`)
-    const rate = Math.max(subject.rate, Math.min(1000, 10_000 / options.windows))
-    const messages = Math.max(subject.rate, Math.ceil(warmUpDeliveries / options.windows))
-    await measureRound({ ...subject, rate }, load, options, 'warmup', messages, signal)
+    step(`warming up  ${subject.level}`)
+    const { server } = subject
+    const rate = Math.max(subject.rate, Math.min(1000, 10_000 / windows))
+    const messages = Math.max(subject.rate, Math.ceil(warmUpDeliveries / windows))
+    const empty = await server.figures()
+    const turn = await takeRound({ ...subject, rate }, loads, options, 'warmup', messages, lab.signal)
+    const kilobytes = significant((turn.before.rssBytes - empty.rssBytes) / windows / 1000)
+    // A later one inherits what the first used.
+    if (windows >= leastForMemory && !memories.has(server)) memories.set(server, { ...subject, kilobytes })
   }
-  for (const [round, order] of turnsOf(subjects, options.rounds).entries()) {
+  const taken = []
+  for (const [round, order] of turnsOf(subjects, rounds).entries())
     for (const subject of order) {
-      step(`round ${round + 1} of ${options.rounds}  ${titleOf(subject)}`)
-      const messages = split(subject.rate * options.seconds, options.rounds)[round] ?? 0
-      measured.get(subject)?.push(await measureRound(subject, load, options, `r${round}`, messages, signal))
+      const { level, rate, server, perBrowser } = subject
+      step(`round ${round + 1} of ${rounds}  ${level}, ${rate} a second`)
+      const messages = split(rate * options.seconds, rounds)[round] ?? 0
+      const turn = await takeRound(subject, loads, options, `r${round}`, messages, lab.signal)
+      const memory = memories.get(server)
+      const isOwn = round === 0 && memory?.perBrowser === perBrowser && memory.rate === rate
+      taken.push({
+        failures: turn.failures.map((why) => `${level}, ${rate} a second: ${why}`),
+        row: {
+          mode: level,
+          rate,
+          session,
+          round: round + 1,
+          ...figuresOfRound(turn),
+          kilobytesPerWindow: isOwn ? memory.kilobytes : null,
+        },
+      })
     }
-  }
-  return Array.from(measured, ([{ name, sharing, rate }, rounds]) => ({ name, sharing, rate, rounds }))
-}
-
-interface Subject extends SubjectName {
-  readonly perBrowser: number
-  readonly server: LoadServer
+  return taken
 }
 
 /** Modes, then relays; each with every `perBrowser` that makes a difference, at every rate. */
@@ -198,7 +280,7 @@ async function openSubjects(
   signal: AbortSignal,
 ): Promise<Subject[]> {
   const subjects: Subject[] = []
-  const load = { windows, perBrowser: Math.max(...perBrowser), rate: Math.max(...rates) }
+  const most = { windows, perBrowser: Math.max(...perBrowser), rate: Math.max(...rates) }
 
   async function add(name: string, http: HttpVersion, start: () => Promise<LoadServer>): Promise<void> {
     step(`starting  ${name}`)
@@ -207,113 +289,107 @@ async function openSubjects(
     // One measurement covers all: windows share no connection.
     for (const sharing of connections[http].isShared ? perBrowser : [null])
       for (const rate of rates)
-        subjects.push({ name, sharing, rate, perBrowser: sharing ?? perBrowser[0] ?? 1, server })
+        subjects.push({
+          level: levelOf(name, sharing),
+          rate,
+          perBrowser: sharing ?? perBrowser[0] ?? 1,
+          server,
+        })
   }
 
-  for (const mode of modes) await add(mode.name, mode.http, () => startMode(mode, load, opened))
+  for (const mode of modes) await add(mode.name, mode.http, () => startMode(mode, most, opened))
   for (const peer of peers)
     await add(peer, relayClients[peer].http, () => startRelayFor([peer], relayClients[peer], opened))
   return subjects
 }
 
-async function measureRound(
-  subject: Subject,
-  load: LoadProcess,
-  { windows, warmup }: FanoutOptions,
+async function takeRound(
+  { level, perBrowser, rate, server }: Subject,
+  loads: readonly LoadProcess[],
+  { windows, warmup, opening }: FanoutOptions,
   round: string,
   messages: number,
   signal: AbortSignal,
-): Promise<Round> {
-  const { perBrowser, rate, server } = subject
+) {
   const plan = {
     windows,
     perBrowser,
     rate,
     messages,
-    openingAtOnce,
-    graceMs,
+    openingAtOnce: opening,
+    graceMs: graceMs(windows),
     warmupMessages: Math.ceil((warmup * rate) / 1000),
     settleMs: settleMs(windows),
     channel: `bench-${perBrowser}-${rate}-${round}`,
   }
   try {
-    return await takeTurn(server, [load], plan, signal)
+    return await takeTurn(server, loads, plan, signal)
   } catch (cause) {
-    throw new Error(`${titleOf(subject)}: ${cause instanceof Error ? cause.message : cause}`, { cause })
+    throw new Error(`${level}, ${rate} a second: ${cause instanceof Error ? cause.message : cause}`, {
+      cause,
+    })
   }
 }
 
-type Round = ReturnType<typeof tallied> & { readonly cpuMs: number }
+type Turn = Awaited<ReturnType<typeof takeTurn>>
 
-/**
- * CPU is the server process's; null if nothing was delivered. Ratios are to the bare relays at the
- * same rate, null without them: to `ws`, and to `http2` with as many windows per browser.
- */
-export function fanoutRows(measured: readonly Measured[]) {
-  const sessionsOf = (name: SubjectName) => measured.find((one) => isSame(one, name))?.sessions ?? []
-  return measured.map(({ name, sharing, rate, sessions }) => {
-    const ws = sessionsOf({ name: 'ws', sharing: null, rate })
-    const http2 = sessionsOf({ name: 'http2', sharing, rate })
-    const rounds = sessions.flat()
-    const sumOf = (counted: 'n' | 'lost' | 'duplicated' | 'reordered') =>
-      rounds.reduce((total, round) => total + round[counted], 0)
-    const latencyOf = (of: readonly (readonly Round[])[]) =>
-      figuresOf(of.flat().flatMap(({ latenciesMs }) => latenciesMs))
-    const { p50, p99 } = latencyOf(sessions)
-    return {
-      mode: name,
-      perBrowser: sharing,
-      rate,
-      n: sumOf('n'),
-      lost: sumOf('lost'),
-      duplicated: sumOf('duplicated'),
-      reordered: sumOf('reordered'),
-      cpuMicrosPerDelivery: overSessions(sessions.map((taken) => taken.map(microsOf))),
-      ratioToWs: overSessions(ratios(sessions, ws)),
-      ratioToHttp2: overSessions(ratios(sessions, http2)),
-      p50Ms: significant(p50),
-      p99Ms: significant(p99),
-      p50RatioToWs: significant(p50 / latencyOf(ws).p50),
-      p99RatioToWs: significant(p99 / latencyOf(ws).p99),
-      sessions: sessions.length,
-    }
-  })
+/** Null if nothing was delivered. */
+export function figuresOfRound({
+  n,
+  lost,
+  duplicated,
+  reordered,
+  cpuMs,
+  latenciesMs,
+  before,
+  after,
+  measured,
+}: Turn) {
+  const { p50, p99 } = figuresOf(latenciesMs)
+  return {
+    expected: n + lost,
+    lost,
+    duplicated,
+    reordered,
+    cpuMicros: significant((1000 * cpuMs) / n),
+    p50Ms: significant(p50),
+    p99Ms: significant(p99),
+    serverPercent: significant((100 * cpuMs) / (after.uptimeMs - before.uptimeMs)),
+    clientPercent: significant(Math.max(...measured.map(({ cpuMs: own, wallMs }) => (100 * own) / wallMs))),
+  }
 }
 
-/** One ratio per round. */
-function ratios(sessions: readonly (readonly Round[])[], relay: readonly (readonly Round[])[]) {
-  return sessions.map((rounds, session) =>
-    rounds.map((round, place) => microsOf(round) / microsOf(relay[session]?.[place])),
-  )
+/** Hard limit of open files, which Node itself raises its limit to; infinite where unknown. */
+function openFilesAllowed(): number {
+  const report = process.report.getReport() as {
+    userLimits?: { open_files?: { soft: unknown; hard: unknown } }
+  }
+  const allowed = Number(report.userLimits?.open_files?.hard)
+  return Number.isFinite(allowed) ? allowed : Number.POSITIVE_INFINITY
 }
 
-/**
- * The median of the sessions' medians, which one disturbed round does not move, and the range over
- * the sessions.
- */
-function overSessions(sessions: readonly (readonly number[])[]) {
-  return middleOf(
-    sessions.flatMap((rounds) => {
-      const known = rounds.filter(Number.isFinite)
-      return known.length === 0 ? [] : [median(known)]
-    }),
-  )
-}
+/** Linux, net.ipv4.ip_local_port_range: 32768 to 60999. All connections have one destination. */
+const ephemeralPorts = 28_000
+/** In addition to the windows' connections. */
+const spareFiles = 200
 
-function microsOf(round: Round | undefined): number {
-  return round === undefined || round.n === 0 ? Number.NaN : (round.cpuMs * 1000) / round.n
+/** Throws if the limit of open files is too low, and says how to raise it. */
+export function requireConnections(
+  { modes, peers, windows, perBrowser }: Pick<FanoutOptions, 'modes' | 'peers' | 'windows' | 'perBrowser'>,
+  openFiles: number,
+): void {
+  const versions = [...modes.map(({ http }) => http), ...peers.map((peer) => relayClients[peer].http)]
+  const isShared = versions.every((http) => connections[http].isShared)
+  const needed = isShared ? Math.ceil(windows / Math.min(...perBrowser)) : windows
+  const files = needed + spareFiles
+  if (files > openFiles) {
+    throw new Error(
+      `${windows} windows need ${files} open files in a process, but this system allows ${openFiles}: raise the limit first with \`ulimit -n ${files}\` (as root, or in /etc/security/limits.conf).`,
+    )
+  }
+  if (needed > ephemeralPorts) {
+    throw new Error(
+      `${needed} connections are more than the ${ephemeralPorts} that one machine can open to one address: use fewer windows, or more per browser.`,
+    )
+  }
 }
-
-const rowsTable = (rows: ReturnType<typeof fanoutRows>) =>
-  table(
-    'Server processor time per delivery, and latency',
-    [
-      ...['Mode', text('Per browser'), 'Messages a second', 'n', 'Lost', 'CPU, µs', '× ws', '× http2'],
-      ...['p50, ms', 'p99, ms'],
-    ],
-    rows.map((row) => [
-      ...[row.mode, row.perBrowser === null ? 'any' : count(row.perBrowser), count(row.rate)],
-      ...[count(row.n), count(row.lost), middleWords(row.cpuMicrosPerDelivery)],
-      ...[middleWords(row.ratioToWs), middleWords(row.ratioToHttp2), row.p50Ms, row.p99Ms],
-    ]),
-  )

@@ -1,11 +1,12 @@
-// A generated history: its size, deletions and sessions, and the document its updates make.
+// A generated history: its size, deletions and sessions, and its document; and the goals.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
 import { createSeededRandom } from '../../client/wire.ts'
 import { createDocument, documentText } from '../../server/document/rich-text.ts'
-import { createHistory } from './opening-bench.ts'
+import { analyseStudy } from '../lab/study.ts'
+import { createHistory, openingDesign } from './opening-bench.ts'
 
 const plan = { edits: 4000, editsPerSession: 1000 }
 const historyOf = (seed: number) => createHistory({ ...plan, random: createSeededRandom(seed) })
@@ -40,4 +41,18 @@ test('the same seed repeats the history', () => {
   const sizes = (seed: number) => Array.from(historyOf(seed).updates(), ({ update }) => update.join())
   assert.deepEqual(sizes(3), sizes(3))
   assert.notDeepEqual(sizes(3), sizes(4))
+})
+
+test('goals are of the long document, and of the memory that it adds to an empty one', () => {
+  const samples = [1, 2, 3].flatMap((session) => [
+    { document: 'empty', session, expected: 0, openMs: null, heapMegabytes: 3, processMegabytes: 30 },
+    { document: 'long', session, expected: 1, openMs: 600, heapMegabytes: 120, processMegabytes: 129 },
+  ])
+  const levels = { document: ['empty', 'long'] }
+  const found = analyseStudy(openingDesign, { levels, baseline: 'empty', samples })
+  assert.deepEqual(openingDesign.remarks?.(found), [
+    'Met: opens in 600 ms, goal under 2000 ms.',
+    'Missed: JavaScript’s heap 120 MB, goal under 100 MB.',
+    'Met: what the document adds to the process 99.0 MB, goal under 100 MB.',
+  ])
 })

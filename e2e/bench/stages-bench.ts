@@ -4,110 +4,137 @@ import { fork } from 'node:child_process'
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { pathToFileURL } from 'node:url'
-import { meanOfClusters } from '../../client/statistics.ts'
-import { defineExperiment, turnsOf } from '../lab/experiment.ts'
+import { turnsOf } from '../lab/experiment.ts'
 import { flag, whole } from '../lab/flags.ts'
+import { spokenName } from '../lab/mode-names.ts'
 import { programs } from '../lab/programs.ts'
-import type { Circumstances } from '../lab/run-environment.ts'
-import { type Middle, median, middleOf, roundedInterval, significant } from '../lab/statistics.ts'
+import { type Middle, median, middleOf, significant } from '../lab/statistics.ts'
+import type { Design, Found, Measure } from '../lab/study.ts'
+import { defineStudy } from '../lab/study-experiment.ts'
+import { hasLost, modeFactor } from '../lab/study-parts.ts'
 import { startLoadProcess } from '../load/load-process.ts'
-import { modesFlag, overLoopback, startMode, takeTurn } from '../load/load-server.ts'
-import { count, interval, middleWords, table, text } from '../report/section.ts'
+import { type LoadServer, modesFlag, overLoopback, startMode, takeTurn } from '../load/load-server.ts'
+import { figure, interval, listed, middleWords } from '../report/section.ts'
 
 const openingAtOnce = 32
 
-interface Taken {
-  readonly mode: string
-  readonly isStamped: boolean
-  readonly medianMs: number
-  /** Server time per message. */
-  readonly cpuMs: number
+const latency: Measure = { name: 'medianMicros', title: 'Median latency', unit: 'µs', better: 'less' }
+const processorTime: Measure = {
+  name: 'cpuMicros',
+  title: 'Processor time of the server for a message',
+  unit: 'µs',
+  better: 'less',
 }
 
-interface Run extends Circumstances {
-  readonly modes: readonly string[]
-  readonly turns: readonly Taken[]
-  readonly lost: number
-  readonly loopMicros: Middle
+export const stagesDesign: Design = {
+  question: 'What do the lab’s stamps add to a message?',
+  factors: [
+    { name: 'stamps', title: 'Server', spoken: (level) => `the ${level} server` },
+    { ...modeFactor, spoken: (mode) => `in ${spokenName(String(mode))}` },
+  ],
+  measures: [latency, processorTime],
+  notes: () => [
+    'A sample is one delivery, a message at one window, but for figures it is one turn: the median of its latencies, and the server’s processor time over its messages. The clients run in Node, so that the time includes no browser.',
+  ],
+  remarks: addedWords,
 }
 
-export const stages = defineExperiment({
+/** In microseconds, a sentence for each mode. */
+function addedWords({ comparisons }: Found): readonly string[] {
+  const added = Map.groupBy(
+    comparisons.filter(({ differenceCi95 }) => differenceCi95),
+    ({ at }) => String(at.mode),
+  )
+  return Array.from(added, ([mode, own]) => {
+    const words = own.map(({ measure, difference, differenceCi95 }) => {
+      const to = measure === latency.name ? 'median latency' : 'server’s processor time'
+      return `${figure(difference)} µs (${differenceCi95 && interval(differenceCi95)}) to the ${to}`
+    })
+    return `In ${spokenName(mode)}, stamps add ${listed(words)}.`
+  })
+}
+
+export const stages = defineStudy({
   name: 'stages',
-  about: `One window writes and all receive, over a server that stamps the stages of every message, as the lab's do, and over one\n    that does not. The two take turns; each round gives one difference of the medians, and one of the server’s processor time per\n    message.`,
-  notes:
-    'The interval is Student’s over the rounds. The clients run in Node, so that the time includes no browser.',
+  about: `One window writes and all receive, over a server that stamps the stages of every message, as the lab's do, and over one\n    that does not. The two take turns; each session has fresh ones and gives one ratio and one difference of the medians, and\n    of the server’s processor time for a message.`,
   isBench: true,
   flags: {
     modes: modesFlag('all'),
     windows: flag(whole(1, 1000).default(5), 'N', 'windows that receive'),
     rate: flag(whole(1, 1000).default(50), 'N', 'messages a second'),
     seconds: flag(whole(1, 600).default(2), 'N', 'measured time per turn'),
-    rounds: flag(whole(2, 100).default(7), 'N', 'turns of each'),
+    sessions: flag(whole(2, 100).default(7), 'N', 'turns of each, with fresh servers'),
   },
   options: (given) => given,
 
-  async measure({ modes, ...options }, lab): Promise<Run> {
-    const { windows, rate, seconds, rounds } = options
-    await using opened = new AsyncDisposableStack()
-    const load = startLoadProcess(lab.signal, opened)
-    const subjects = []
-    for (const mode of modes)
-      for (const isStamped of [false, true]) {
-        const server = await startMode(mode, { ...options, perBrowser: windows }, opened, {}, isStamped)
-        subjects.push({ mode: mode.name, isStamped, server })
+  design: stagesDesign,
+  isFailure: hasLost,
+
+  async measure({ modes, ...options }, lab) {
+    const { windows, rate, seconds, sessions } = options
+    const subjects = modes.flatMap((mode) => [
+      { mode, stamps: 'plain' },
+      { mode, stamps: 'stamped' },
+    ])
+    const orders = turnsOf(subjects, sessions)
+    const taken = await lab.sessions(sessions, async (session, opened) => {
+      const load = startLoadProcess(lab.signal, opened)
+      const order = orders[session - 1] ?? []
+      const step = (words: string) => lab.step(`session ${session} of ${sessions}  ${words}`)
+      const take = (server: LoadServer, turn: string) =>
+        takeTurn(
+          server,
+          [load],
+          {
+            windows,
+            rate,
+            channel: `stages-${turn}`,
+            openingAtOnce,
+            perBrowser: windows,
+            warmupMessages: rate,
+            messages: rate * seconds,
+            settleMs: 500,
+            graceMs: 5000,
+          },
+          lab.signal,
+        )
+      // First turns warm up the servers, and the clients, which all have in common.
+      const servers = []
+      for (const { mode, stamps } of order) {
+        step(`warming up  ${mode.name}, ${stamps}`)
+        const most = { ...options, perBrowser: windows }
+        const server = await startMode(mode, most, opened, {}, stamps === 'stamped')
+        await take(server, 'first')
+        servers.push({ mode, stamps, server })
       }
-    const turns: Taken[] = []
-    let lost = 0
-    // The first round warms up every server.
-    for (const [round, order] of turnsOf(subjects, rounds + 1).entries()) {
-      for (const { mode, isStamped, server } of order) {
-        lab.step(`round ${round} of ${rounds}  ${mode}${isStamped ? ', stamped' : ''}`)
-        const plan = {
-          windows,
-          rate,
-          channel: `stages-r${round}`,
-          openingAtOnce,
-          perBrowser: windows,
-          warmupMessages: rate,
-          messages: rate * seconds,
-          settleMs: 500,
-          graceMs: 5000,
-        }
-        const turn = await takeTurn(server, [load], plan, lab.signal)
-        if (round === 0) continue
-        lost += turn.lost
-        const cpuMs = turn.cpuMs / (rate * seconds)
-        turns.push({ mode, isStamped, medianMs: median(turn.latenciesMs), cpuMs })
+      const rows = []
+      for (const { mode, stamps, server } of servers) {
+        step(`${mode.name}, ${stamps}`)
+        const { n, lost, duplicated, reordered, latenciesMs, cpuMs } = await take(server, 'second')
+        rows.push({
+          stamps,
+          mode: mode.name,
+          session,
+          expected: n + lost,
+          lost,
+          duplicated,
+          reordered,
+          medianMicros: n === 0 ? null : significant(1000 * median(latenciesMs)),
+          cpuMicros: significant((1000 * cpuMs) / (rate * seconds)),
+        })
       }
-    }
+      return rows
+    })
     const names = modes.map(({ name }) => name)
-    const parameters = { modes: names.join(', '), ...options }
-    const circumstances = lab.circumstances({ ...overLoopback, parameters })
-    return { ...circumstances, modes: names, turns, lost, loopMicros: await measureLoop() }
-  },
-
-  analyse({ modes, turns, lost, loopMicros, ...circumstances }) {
-    const finding = `In a loop, a message's stamps take ${middleWords(loopMicros)} µs of processor time.`
-    const losses = lost > 0 ? ` ${count(lost)} messages were lost.` : ''
-    const rows = modes.map((mode) => rowOf(mode, turns))
-    return { scenario: 'stages', ...circumstances, rows, lost, loopMicros, finding: finding + losses }
-  },
-
-  report(_, { rows, lost }) {
-    const tables = [
-      table(
-        'What stamps add per message',
-        [
-          ...['Mode', 'Median, ms', 'Stamps add, µs', text('95 % interval')],
-          ...['To the CPU, µs', text('95 % interval'), 'Rounds'],
-        ],
-        rows.map((row) => [
-          ...[row.mode, row.p50Ms, row.addedMicros, interval(row.addedMicrosCi95)],
-          ...[row.cpuAddedMicros, interval(row.cpuAddedMicrosCi95), count(row.rounds)],
-        ]),
-      ),
-    ]
-    return { sections: [{ title: 'What stamps add', tables }], tables, isFailure: lost > 0 }
+    return {
+      ...lab.circumstances({ ...overLoopback, parameters: { modes: names.join(', '), ...options } }),
+      levels: { stamps: ['plain', 'stamped'], mode: names },
+      baseline: 'plain',
+      samples: taken.flat(),
+      observations: [
+        `In a loop, a message's stamps take ${middleWords(await measureLoop())} µs of processor time.`,
+      ],
+    }
   },
 })
 
@@ -119,26 +146,6 @@ async function measureLoop(): Promise<Middle> {
   })
   const [micros] = (await once(child, 'message')) as [number[]]
   return middleOf(micros)
-}
-
-function rowOf(mode: string, turns: readonly Taken[]) {
-  const roundsOf = (isStamped: boolean) =>
-    turns.filter((turn) => turn.mode === mode && turn.isStamped === isStamped)
-  const plain = roundsOf(false)
-  const stamped = roundsOf(true)
-  const addedTo = (figure: 'medianMs' | 'cpuMs') =>
-    meanOfClusters(stamped.map((one, round) => 1000 * (one[figure] - (plain[round]?.[figure] ?? Number.NaN))))
-  const added = addedTo('medianMs')
-  const cpuAdded = addedTo('cpuMs')
-  return {
-    mode,
-    p50Ms: significant(median(plain.map(({ medianMs }) => medianMs))),
-    addedMicros: significant(added.difference),
-    addedMicrosCi95: roundedInterval(added.interval),
-    cpuAddedMicros: significant(cpuAdded.difference),
-    cpuAddedMicrosCi95: roundedInterval(cpuAdded.interval),
-    rounds: plain.length,
-  }
 }
 
 /**

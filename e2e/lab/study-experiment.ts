@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import { csv } from '../report/render.ts'
 import { type Section, several } from '../report/section.ts'
 import { findingOfStudy } from '../report/study-finding.ts'
-import { briefTable, studySections } from '../report/study-report.ts'
+import { briefTables, studySections } from '../report/study-report.ts'
 import { defineExperiment, type Experiment, type Summary } from './experiment.ts'
 import { circumstances, readSummary, readText, withoutNulls } from './reread.ts'
 import type { Circumstances, Network } from './run-environment.ts'
@@ -24,6 +24,8 @@ export interface StudyRun extends Circumstances, Measured {
   readonly files?: Readonly<Record<string, string>>
   readonly network?: Network
   readonly networks?: readonly Network[]
+  /** Sentences on what else happened or was measured; they follow the finding. */
+  readonly observations?: readonly string[]
 }
 
 export type StudySummary = Summary & Found & { readonly scenario: string; readonly boundMs: number | null }
@@ -67,6 +69,7 @@ export function defineStudy<Shape extends z.ZodRawShape, Options, Own extends ob
     analyse(run) {
       const { samples, costs: _, levels: __, baseline: ___, files: ____, boundMs = null, ...others } = run
       const found = { ...analyseStudy(design, run), ...own(samples) }
+      const remarks = [...(run.observations ?? []), ...(design.remarks?.(found) ?? [])]
       const where = run.network ? `Over the simulated network “${run.network.profile}”: ` : ''
       return {
         scenario: scenario.name,
@@ -74,6 +77,7 @@ export function defineStudy<Shape extends z.ZodRawShape, Options, Own extends ob
         boundMs,
         ...found,
         finding: `${where}${findingOfStudy(design, run, found, finding?.(found))}`,
+        ...(remarks.length > 0 && { remarks }),
       }
     },
 
@@ -87,7 +91,7 @@ export function defineStudy<Shape extends z.ZodRawShape, Options, Own extends ob
           ...others,
           ...wireSections(run.wire, wireWords, wireNaming(design)),
         ],
-        tables: [briefTable(design, summary)],
+        tables: briefTables(design, summary),
         method: [...methodWords(summary), ...method(summary)],
         data: { [samplesFile]: samplesCsv(run.samples), ...run.files },
         isFailure: (summary.broken ?? []).length > 0 || isFailure(summary),
@@ -117,8 +121,11 @@ function samplesCsv(samples: readonly Row[]): string {
   return csv<Row>(columns, samples)
 }
 
+const kept = ['network', 'networks', 'wire', 'observations'] as const
+
 async function rereadStudy(folder: string, name: string): Promise<StudyRun> {
-  type Known = Omit<StudySummary, 'network' | 'networks'> & Pick<StudyRun, 'network' | 'networks' | 'wire'>
+  type Kept = (typeof kept)[number]
+  type Known = Omit<StudySummary, Kept> & Pick<StudyRun, Kept>
   const summary = await readSummary<Known>(folder, name)
   const samples = readRows(await readText(join(folder, samplesFile)))
   const files = (await readdir(folder))
@@ -126,7 +133,7 @@ async function rereadStudy(folder: string, name: string): Promise<StudyRun> {
     .toSorted()
   const texts = files.map(async (file) => [file, await readText(join(folder, file))])
   return {
-    ...withoutNulls(summary, [...circumstances, 'network', 'networks', 'wire']),
+    ...withoutNulls(summary, [...circumstances, ...kept]),
     ...(files.length > 0 && { files: Object.fromEntries(await Promise.all(texts)) }),
     levels: summary.levels,
     baseline: summary.baseline,

@@ -2,7 +2,7 @@
 
 import { labelOf, spokenName } from './mode-names.ts'
 import { hasArrived, type Sample, transmissionMs } from './samples.ts'
-import type { Factor, Level, Measure, Row } from './study.ts'
+import type { Factor, Found, Level, Measure, Row } from './study.ts'
 
 export const modeFactor: Factor = {
   name: 'mode',
@@ -40,3 +40,5 @@ export function transmissionRow(sample: Sample, at: Readonly<Record<string, Leve
     reordered,
   }
 }
+
+export const hasLost = ({ figures }: Pick<Found, 'figures'>) => figures.some(({ lost }) => lost > 0)

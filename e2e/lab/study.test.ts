@@ -229,3 +229,12 @@ test('cells of a samples file may have commas and quotes', () => {
     { drink: null, session: 3, whyNot: true },
   ])
 })
+test('a row may stand for many samples, of which it says what happened to them', () => {
+  const counts = { expected: 100, lost: 3, duplicated: 2, reordered: 1 }
+  const samples = twice.samples.map((row) => ({ ...row, ...counts }))
+  const [tea] = analyseStudy(design, { ...twice, samples }).figures
+  assert.deepEqual(
+    [tea?.expected, tea?.n, tea?.lost, tea?.duplicated, tea?.reordered, tea?.mean],
+    [500, 485, 15, 10, 5, 10.3],
+  )
+})

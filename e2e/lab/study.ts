@@ -1,7 +1,7 @@
 // A scenario's samples as data: factors, measures and sessions; one analysis for all scenarios.
 
 import { holm, mean, meanOfClusters, meanOfRatios } from '../../client/statistics.ts'
-import { atOthers, bySession, echoesIn } from './samples.ts'
+import { atOthers, bySession, type Counts, echoesIn, totals } from './samples.ts'
 import {
   ascending,
   clustersFor,
@@ -42,6 +42,10 @@ export interface Measure {
   readonly isCompared?: boolean
 }
 
+export const isTime = ({ unit }: Measure) => unit === 'ms' || unit === 'µs'
+
+export const comparedOf = ({ measures }: Design) => measures.filter(({ isCompared = true }) => isCompared)
+
 /** What a scenario declares. */
 export interface Design {
   /** Ends with a question mark. */
@@ -60,6 +64,8 @@ export interface Design {
   ) => readonly Pair[]
   /** What a sample is, and what only this scenario can say of its figures. */
   readonly notes: (found: Found) => readonly string[]
+  /** Sentences that follow the finding. */
+  readonly remarks?: (found: Found) => readonly string[]
 }
 
 type Pair = readonly [level: Level, against: Level]
@@ -67,14 +73,18 @@ type Pair = readonly [level: Level, against: Level]
 /**
  * One row for each factor's level, session and measured value. `id`: samples of one message count
  * as one. `receiver` 1: the window that sent it, whose samples are summarised apart if there are
- * others. `broken`: a sentence that says why the row is in no figure.
+ * others. `broken`: a sentence that says why the row is in no figure. `expected`: a row that stands
+ * for this many samples, with figures of all that arrived.
  */
 export type Row = {
   readonly session: number
   readonly id?: string
   readonly receiver?: number
   readonly copies?: number
-  readonly reordered?: boolean
+  readonly reordered?: boolean | number
+  readonly expected?: number
+  readonly lost?: number
+  readonly duplicated?: number
   readonly broken?: string | null
 } & { readonly [column: string]: Level | boolean | null | undefined }
 
@@ -127,8 +137,7 @@ export function analyseStudy(design: Design, measured: Measured) {
   const pairs =
     design.pairs?.(subjects, baseline, all) ??
     subjects.flatMap((level): Pair[] => (baseline === null || level === baseline ? [] : [[level, baseline]]))
-  const compared = design.measures.filter(({ isCompared }) => isCompared !== false)
-  const asked = compared.flatMap((measure) =>
+  const asked = comparedOf(design).flatMap((measure) =>
     places.flatMap((place) => pairs.map((pair) => ({ design, measured, samples, measure, place, pair }))),
   )
   const contrasts = asked.flatMap((one) => contrast(one) ?? [])
@@ -254,15 +263,13 @@ function figuresOf(
       const of = (name: Exclude<keyof NonNullable<typeof figures>, 'n'>) =>
         significant(figures?.[name] ?? Number.NaN)
       const mode = nameOf(factors, cell)
+      const counts = totals(rows.map((row) => countsOf(row, measure)))
       return {
         mode: place === 0 ? mode : `${mode}: ${measure.name}`,
         at: cell,
         measure: measure.name,
-        n: values.length,
-        expected: rows.length,
-        lost: rows.length - values.length,
-        duplicated: rows.filter(({ copies = 1 }) => copies > 1).length,
-        reordered: rows.filter(({ reordered }) => reordered).length,
+        n: counts.expected - counts.lost,
+        ...counts,
         mean: of('mean'),
         sd: of('sd'),
         p50: of('p50'),
@@ -278,6 +285,12 @@ function figuresOf(
       }
     }),
   )
+}
+
+function countsOf(row: Row, { name }: Measure): Counts {
+  const { copies = 1, reordered = 0, expected = 1 } = row
+  const { lost = typeof row[name] === 'number' ? 0 : expected, duplicated = copies > 1 ? 1 : 0 } = row
+  return { expected, lost, duplicated, reordered: Number(reordered) }
 }
 
 /** Null if nothing arrived. A message counts once, with its mean over the windows. */

@@ -7,6 +7,7 @@ import {
   type Factor,
   type FigureRow,
   type Found,
+  isTime,
   type Level,
   type Measured,
   type StudyComparison,
@@ -86,7 +87,7 @@ function everywhereWords(design: Design, compared: readonly StudyComparison[]): 
   const [measure] = design.measures
   const isNumber =
     others.length === 1 && compared.every(({ at }) => typeof at[others[0]?.name ?? ''] === 'number')
-  const [verb, asMuch] = measure.unit === 'ms' ? ['took', 'as long as'] : ['had', 'as much as']
+  const [verb, asMuch] = isTime(measure) ? ['took', 'as long as'] : ['had', 'as much as']
   const pairs = Map.groupBy(compared, ({ at, baseline }) => `${at[subject.name]} ${baseline}`)
   return [...pairs.values()].map((own) => {
     const ordered = isNumber ? own : own.toSorted((one, other) => one.ratio - other.ratio)
@@ -129,7 +130,6 @@ export const doubt = ({ verdict }: Pick<StudyComparison, 'verdict'>) =>
 function verdictWords(design: Design, measured: Measured, found: Found): readonly string[] {
   const [subject] = design.factors
   const [measure] = design.measures
-  const isTime = measure.unit === 'ms'
   const isLess = measure.better === 'less'
   const rows = found.figures
     .filter((row) => row.measure === measure.name)
@@ -142,7 +142,7 @@ function verdictWords(design: Design, measured: Measured, found: Found): readonl
   const name = ({ level }: (typeof rows)[number]) => spokenAt(subject, level)
   const amount = ({ value }: (typeof rows)[number]) => `${figure(value)} ${measure.unit}`
   const average = measure.by === 'median' ? 'in the median' : 'on average'
-  const verb = isTime ? 'took' : 'had'
+  const verb = isTime(measure) ? 'took' : 'had'
   const [best, ...others] = rows
   if (!best) return [`No ${lowered(measure.title)} was measured.`]
   if (others.length === 0) return [`${capital(name(best))} ${verb} ${amount(best)} ${average}.`]
@@ -164,7 +164,8 @@ function verdictWords(design: Design, measured: Measured, found: Found): readonl
   const longer = (list: typeof judged) =>
     listed(
       list.map((one, place) => {
-        const [does, asMuch] = place === 0 ? [` ${verb}`, isTime ? ' as long' : ' as much'] : ['', '']
+        const [does, asMuch] =
+          place === 0 ? [` ${verb}`, isTime(measure) ? ' as long' : ' as much'] : ['', '']
         if (!one.pair?.ratioCi95) return `${name(one)}${does} ${amount(one)}`
         const words = `${name(one)}${does} ${ratioFigure(one.pair.ratio)} times${asMuch} (${level}${ratioEnds(one.pair.ratioCi95)})`
         level = ''
@@ -173,7 +174,11 @@ function verdictWords(design: Design, measured: Measured, found: Found): readonl
     )
   const near = [...open, ...alike]
   const rivals = [best, ...near].map(name)
-  const [more, most] = isTime ? ['faster', 'fastest'] : isLess ? ['lower', 'lowest'] : ['higher', 'highest']
+  const [more, most] = isTime(measure)
+    ? ['faster', 'fastest']
+    : isLess
+      ? ['lower', 'lowest']
+      : ['higher', 'highest']
   const rest = apart.length > 0 ? () => [`${capital(longer(apart))}.`] : () => []
   const first = `${name(best)} ${verb} ${amount(best)} ${average}`
   if (open.length > 0) {

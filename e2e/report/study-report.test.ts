@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { analyseStudy, type Design, type Measured, type Row } from '../lab/study.ts'
 import { reportFiles } from './render.ts'
 import { findingOfStudy, sessionsToDecide } from './study-finding.ts'
-import { briefTable, studySections } from './study-report.ts'
+import { briefTables, studySections } from './study-report.ts'
 
 const design: Design = {
   question: 'Which drink cools faster?',
@@ -122,7 +122,36 @@ test('the report has the plot of every sample, the table with ratios, and the no
   assert.match(text, /Of 10 samples none was lost/)
   assert.match(files['figures/cooling.svg'] ?? '', /coffee/)
   assert.deepEqual(
-    briefTable(design, found).rows.map(([drink]) => drink),
-    ['tea (baseline)', 'coffee'],
+    briefTables(design, found).map(({ rows }) => rows.map(([drink]) => drink)),
+    [['tea (baseline)', 'coffee']],
   )
+})
+
+test('a measure that explains the others is in the tables, and has no section of its own', () => {
+  const spoons = {
+    name: 'spoons',
+    title: 'Spoons',
+    unit: 'a cup',
+    better: 'less',
+    isCompared: false,
+  } as const
+  const of: Design = { ...design, measures: [...design.measures, spoons] }
+  const plain = made({ tea: near(10), coffee: near(20) })
+  const measured = { ...plain, samples: plain.samples.map((row) => ({ ...row, spoons: 3 })) }
+  const found = analyseStudy(of, measured)
+  assert.deepEqual([...new Set(found.comparisons.map(({ measure }) => measure))], ['coolingMs'])
+  const sections = studySections(of, found, measured.samples)
+  assert.equal(
+    sections.some(({ title }) => title === 'Spoons'),
+    false,
+  )
+  const [, others] = briefTables(of, found)
+  assert.deepEqual(
+    others?.columns.map(({ title }) => title),
+    ['Drink', 'Spoons, a cup'],
+  )
+  assert.deepEqual(others?.rows, [
+    ['tea', '3.00'],
+    ['coffee', '3.00'],
+  ])
 })

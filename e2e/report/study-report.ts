@@ -1,7 +1,17 @@
 // The report of any study: its finding, tables, plots and counts, from what it declares.
 
 import { totals } from '../lab/samples.ts'
-import type { Design, Factor, FigureRow, Found, Measure, Row, StudyComparison } from '../lab/study.ts'
+import {
+  comparedOf,
+  type Design,
+  type Factor,
+  type FigureRow,
+  type Found,
+  isTime,
+  type Measure,
+  type Row,
+  type StudyComparison,
+} from '../lab/study.ts'
 import { distribution, intervals } from './charts.ts'
 import { lines } from './line-charts.ts'
 import {
@@ -25,13 +35,15 @@ import {
 import { labelAt, spokenAt } from './study-finding.ts'
 
 /** For the terminal. */
-export const briefTable = (design: Design, found: Found): Table =>
-  figuresTable(design, found, design.measures[0])
+export const briefTables = (design: Design, found: Found): readonly Table[] => [
+  figuresTable(design, found, design.measures[0]),
+  ...(design.measures.length > 1 ? [measuresTable(design, found, design.measures.slice(1))] : []),
+]
 
 export function studySections(design: Design, found: Found, samples: readonly Row[]): readonly Section[] {
-  const { notes, measures, factors, areMessages = true } = design
+  const { notes, factors, areMessages = true } = design
   const naming = factors.map((factor) => [factor.title, ({ at }: FigureRow) => labelAt(factor, at)] as const)
-  const [first] = measures
+  const [first] = design.measures
   const all = found.figures
     .filter(({ measure }) => measure === first.name)
     .map((row) => {
@@ -60,13 +72,9 @@ export function studySections(design: Design, found: Found, samples: readonly Ro
   ]
 }
 
-const isInFull = ({ isCompared }: Measure) => isCompared !== false
-
-/** The first, and the others that were measured. */
+/** The first, and the other compared ones that were measured. */
 const inFull = (design: Design, found: Found) =>
-  design.measures
-    .filter(isInFull)
-    .filter((measure, place) => place === 0 || figuresIn(design, found, measure).length > 0)
+  comparedOf(design).filter((measure, place) => place === 0 || figuresIn(design, found, measure).length > 0)
 
 /** Of what is no message only what was measured. */
 const figuresIn = ({ areMessages = true }: Design, { figures }: Found, { name }: Measure) =>
@@ -284,38 +292,31 @@ function figuresTable(design: Design, found: Found, measure: Measure): Table {
   )
 }
 
-/** A row for each cell and a column for each measure that is not compared. */
-function describedSections(design: Design, found: Found): readonly Section[] {
-  const { factors, measures } = design
-  const described = measures.filter(
-    (measure) => !isInFull(measure) && found.figures.some((row) => row.measure === measure.name && row.n > 0),
-  )
-  const [first] = described
-  if (!first) return []
-  const cells = found.figures.filter(({ measure }) => measure === first.name).map(({ at }) => at)
-  const medianOf = ({ name }: Measure, cell: FigureRow['at']) =>
-    found.figures.find(
-      ({ at, measure }) =>
-        measure === name && factors.every((factor) => at[factor.name] === cell[factor.name]),
-    )?.p50
-  return [
-    {
-      title: 'Also measured',
-      tables: [
-        table(
-          'Medians',
-          [
-            ...factors.map(({ title }) => text(title)),
-            ...described.map(({ title, unit }) => `${title}, ${unit}`),
-          ],
-          cells.map((cell) => [
-            ...factors.map((factor) => labelAt(factor, cell)),
-            ...described.map((measure) => medianOf(measure, cell)),
-          ]),
-        ),
-      ],
-    },
+/** A row for each cell, a column for each measure. */
+function measuresTable({ factors }: Design, found: Found, measures: readonly Measure[]): Table {
+  const names = measures.map(({ name }) => name)
+  const own = found.figures.filter(({ measure }) => names.includes(measure))
+  const cells = [
+    ...Map.groupBy(own, ({ at }) => JSON.stringify(factors.map(({ name }) => at[name]))).values(),
   ]
+  return table(
+    'Medians over all sessions',
+    [...factors.map(({ title }) => text(title)), ...measures.map(({ title, unit }) => `${title}, ${unit}`)],
+    cells.map((rows) => [
+      ...factors.map((factor) => labelAt(factor, rows[0]?.at ?? {})),
+      ...measures.map(({ name }) => rows.find(({ measure }) => measure === name)?.p50),
+    ]),
+  )
+}
+
+/** Those that are not compared. */
+function describedSections(design: Design, found: Found): readonly Section[] {
+  const described = design.measures.filter(
+    (measure) =>
+      measure.isCompared === false && found.figures.some((row) => row.measure === measure.name && row.n > 0),
+  )
+  if (described.length === 0) return []
+  return [{ title: 'Also measured', tables: [measuresTable(design, found, described)] }]
 }
 
 function comparisonSections(
@@ -353,8 +354,8 @@ function comparisonSections(
 }
 
 /** `faster` for less time. */
-function verdictIn({ unit }: Measure, { verdict }: StudyComparison): string {
-  if (unit !== 'ms') return verdict
+function verdictIn(measure: Measure, { verdict }: StudyComparison): string {
+  if (!isTime(measure)) return verdict
   return { lower: 'faster', higher: 'slower', alike: 'alike', undecided: 'undecided' }[verdict]
 }
 

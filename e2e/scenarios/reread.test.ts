@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../server/folder-testing.ts'
+import { fanout } from '../bench/fanout-bench.ts'
 import { type Experiment, experimentFiles, type Summary, again as workedOutAgain } from '../lab/experiment.ts'
 import { filesOf } from '../lab/testing.ts'
 import { writeFolder } from '../report/render.ts'
@@ -39,7 +40,31 @@ function inMicros(run: ReturnType<typeof madeRun>) {
   return { ...run, samples }
 }
 
+/** Ten deliveries of one system never arrived, and a window said why. */
+function madeFanoutRun(): ReturnType<typeof madePayloadRun> {
+  const { costs: _, ...others } = madePayloadRun()
+  const modes = ['sse/2 x10', 'ws']
+  return {
+    ...others,
+    levels: { mode: modes, rate: [50] },
+    baseline: 'ws',
+    samples: modes.flatMap((mode) =>
+      [1, 2].map((session) => ({
+        mode,
+        rate: 50,
+        session,
+        expected: 100,
+        lost: mode === 'ws' ? 0 : 5,
+        cpuMicros: 10 + session,
+        clientPercent: 95,
+      })),
+    ),
+    observations: ['Window 3: its stream ended.'],
+  }
+}
+
 for (const [name, run] of [
+  ['fanout', (t: TestContext) => again(t, fanout, madeFanoutRun())],
   ['keystrokes', (t: TestContext) => again(t, keystrokes, inMicros(madeRun(small)))],
   ['capacity', (t: TestContext) => again(t, capacity, madeCapacityRun({ flags: ['--sessions', '2'] }))],
   ['payload', (t: TestContext) => again(t, payload, madePayloadRun())],
@@ -51,6 +76,21 @@ for (const [name, run] of [
     assert.equal(filesAgain['samples.csv.gz'], files['samples.csv.gz'])
     const [before, after] = [files, filesAgain].map((all) => JSON.parse(all['summary.json'] ?? ''))
     assert.equal(after.finding, before.finding)
+    assert.deepEqual(after.remarks, before.remarks)
     assert.deepEqual([before.analysedBy, after.analysedBy], [undefined, 'abc1234'])
     assert.match(filesAgain['report.md'] ?? '', /commit \w+; figures worked out again by commit abc1234/)
   })
+
+test('what was observed follows the finding, and a lost delivery is a failure of the bench', () => {
+  const run = madeFanoutRun()
+  const summary = fanout.analyse(run)
+  assert.match(
+    summary.finding,
+    /^SSE \+ XHR over HTTP\/2 with 10 to a browser at 50 a second lost 10 of 200 samples\. /,
+  )
+  assert.match(
+    summary.remarks?.join(' ') ?? '',
+    /^Window 3: its stream ended\. The load clients were saturated, /,
+  )
+  assert.equal(fanout.report(run, summary).isFailure, true)
+})
