@@ -1,6 +1,7 @@
 // The files that the lab runs as programs: TypeScript in a clone, JavaScript in the package.
 
 import { extname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
 const root = join(import.meta.dirname, '../..')
 const ending = extname(import.meta.filename)
@@ -17,8 +18,6 @@ export function commandOf(name: 'lab' | 'doctor' | 'conformance' | 'report'): st
 export const ownPrograms = {
   /** Imported by a server before its own program. */
   stageStamps: program('e2e/lab/stage-stamps'),
-  /** Likewise; its query says which. */
-  serverConditions: program('e2e/lab/server-conditions'),
   adapter: program('e2e/peers/adapter-process'),
   relays: program('e2e/peers/relays'),
   pongServers: program('e2e/peers/pong-servers'),
@@ -45,3 +44,7 @@ export const programs = {
 
 /** The lab's own adapter of that name. */
 export const adapterFile = (name: string) => program(`e2e/peers/adapters/${name}`)
+
+/** Imported by a server before its own program; `asked`: the conditions of server-conditions.ts. */
+export const serverConditions = (asked: string) =>
+  `${pathToFileURL(program('e2e/lab/server-conditions')).href}?${asked}`

@@ -17,7 +17,7 @@ if (asked.has('nagle'))
     socket.setNoDelay(false)
   })
 
-/** The answer to a POST ends its connection: that of HTTP/1.1, or of both versions. */
+/** The answer to a POST ends its connection: that of HTTP/1.1, or of both versions; `every`: any answer over HTTP/1.1. */
 const closing = asked.get('closing')
 
 if (closing !== null)
@@ -26,7 +26,7 @@ if (closing !== null)
       readonly request: IncomingMessage
       readonly response: ServerResponse
     }
-    if (request.method === 'POST') response.setHeader('Connection', 'close')
+    if (closing === 'every' || request.method === 'POST') response.setHeader('Connection', 'close')
   })
 
 if (closing === 'both')

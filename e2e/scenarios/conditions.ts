@@ -4,14 +4,13 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
-import { pathToFileURL } from 'node:url'
 import { createSeededRandom, shuffled } from '../../client/wire.ts'
 import { startBrowser } from '../browser/browser.ts'
 import { openWindows, showPages, stampsOf, textBetween, typeKeys, warmUp } from '../browser/typing.ts'
 import { flag, headed, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode, requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
 import { pin } from '../lab/process-recorder.ts'
-import { programs } from '../lab/programs.ts'
+import { serverConditions } from '../lab/programs.ts'
 import { atOthers, outcomeWords } from '../lab/samples.ts'
 import { turnOf } from '../lab/standings.ts'
 import type { Design, Found, Level } from '../lab/study.ts'
@@ -222,9 +221,8 @@ export const conditions = defineStudy({
       await using opened = new AsyncDisposableStack()
       const network = { profile: profile === undefined ? [] : [profile], seed: options.seed }
       const testbed = new Testbed('conditions', network, session, opened)
-      const address = pathToFileURL(programs.serverConditions).href
       const [server] = await testbed.startServer({ share: 'none', editor: 'mirror' }, null, {
-        imports: connections === undefined ? [] : [`${address}?${connections}`],
+        imports: connections === undefined ? [] : [serverConditions(connections)],
         through: slow ? ['taskset', '-c', cores.server] : [],
       })
       const browser = await onCores(slow ? cores.browsers : null, () => startBrowser({ headed: isHeaded }))

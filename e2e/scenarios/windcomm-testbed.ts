@@ -29,7 +29,7 @@ import { type CheckedClock, type ClockReading, followClock } from '../lab/clock.
 import type { Lab } from '../lab/experiment.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { openNodeLink } from '../lab/node-link.ts'
-import { programs } from '../lab/programs.ts'
+import { programs, serverConditions } from '../lab/programs.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { type Delivery, matchDeliveries } from '../lab/samples.ts'
 import {
@@ -212,6 +212,8 @@ interface SimulatedPlan {
   readonly rateHz: number
   readonly polling: Polling
   readonly seed: number
+  /** Each answer over HTTP/1.1 ends its connection. */
+  readonly newConnections: boolean
 }
 
 /**
@@ -220,7 +222,7 @@ interface SimulatedPlan {
  * the closing of everything on `opened`. Rejects on abort.
  */
 export async function openSimulated(
-  { sites, modes, rateHz, polling, seed }: SimulatedPlan,
+  { sites, modes, rateHz, polling, seed, newConnections }: SimulatedPlan,
   opened: AsyncDisposableStack,
   signal: AbortSignal,
 ): Promise<Testbed> {
@@ -249,7 +251,8 @@ export async function openSimulated(
     'sensor-rate-hz': rateHz,
   })
   const where = network ? { host: network.control, through: network.there } : {}
-  const server = await startServerProcess(programs.server, flags, where)
+  const imports = newConnections ? [serverConditions('closing=every')] : []
+  const server = await startServerProcess(programs.server, flags, { ...where, imports })
   opened.defer(server.close)
   const access: Access = { ca: folder.ca, polling, opened }
   /** Through the link. */

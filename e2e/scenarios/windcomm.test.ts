@@ -87,6 +87,7 @@ testRefusals(windcomm, [
   ],
   ['--tls-key-file a.pem --join 1', /--tls-cert-file and --tls-key-file belong together/],
   ['--sensor remote', /--sensor is "remote": there are simulated, serial\./],
+  ['--new-connections --server https://x', /--new-connections is of simulated sites: leave it out/],
   ['--sensor serial', /--sensor serial needs --sensor-path, such as \/dev\/ttyUSB0/],
   ['--sensor-path a', /--sensor-path is of --sensor serial: add that, or leave out --sensor-path\./],
   [

@@ -63,6 +63,11 @@ export const windcomm = defineExperiment({
       String(paperPace.holdMs),
     ),
     interval: flag(whole(10, 60_000).optional(), 'MS', 'pause between polls', String(paperPace.intervalMs)),
+    'new-connections': flag(
+      z.boolean().default(false),
+      '',
+      'the answer to each request over HTTP/1.1 ends its connection, so that each poll needs another',
+    ),
     'browsers-at': flag(
       z.string().optional(),
       'S',
@@ -97,8 +102,11 @@ export const windcomm = defineExperiment({
     requireModes(modes)
     if (!modes.includes(baseline))
       throw new Error(`--modes must also name ${baseline}: all others are compared with it.`)
-    const common = { modes, readings, faster, sessions, seed }
+    const newConnections = given['new-connections']
+    const common = { modes, readings, faster, sessions, seed, newConnections }
     const machines = readMachines(given)
+    if (machines && newConnections)
+      throw new Error('--new-connections is of simulated sites: leave it out on real machines.')
     if (machines) {
       const { rateHz, polling } = machines
       if (wished !== undefined && wished !== 'here' && wished !== 'none')
@@ -194,6 +202,7 @@ export const windcomm = defineExperiment({
         intervalMs,
         faster,
         browsersAt: browsersAt ?? 'none',
+        ...(options.newConnections && { 'new-connections': true }),
         ...where.parameters,
         seed,
       },
@@ -237,7 +246,7 @@ const turnsIn = (samples: readonly WindSample[]): readonly Turn[] =>
 type Simulated = Extract<ReturnType<typeof windcomm.options>, { readonly machines: null }>
 
 function simulated(options: Simulated): Arrangement {
-  const { sites, modes, rateHz, holdMs, intervalMs, faster, seed, browsersAt } = options
+  const { sites, modes, rateHz, holdMs, intervalMs, faster, seed, browsersAt, newConnections } = options
   const sitesIn = (session: number) =>
     sites.map((name, place): SimulatedSite => {
       const windows = name === browsersAt ? 'browser' : 'client'
@@ -248,7 +257,7 @@ function simulated(options: Simulated): Arrangement {
       return { name, profile: scaled(profile, faster), seed: own % 2 ** 32, windows }
     })
   const polling = { holdMs, intervalMs }
-  const plan = { modes: requireModes(modes), rateHz, polling, seed }
+  const plan = { modes: requireModes(modes), rateHz, polling, seed, newConnections }
   return {
     sites: sitesIn(1),
     polling,
