@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { summarise, welch } from '../lab/statistics.ts'
 import type { Level, Row } from '../lab/study.ts'
 import { fileOf, testRefusals } from '../lab/testing.ts'
 import { pubsub } from './pubsub.ts'
-import { figureAt } from './pubsub-paper.ts'
+import { figureAt, paperP } from './pubsub-paper.ts'
 import { madePubsubRun } from './testing.ts'
 
 const ratiosOf = (run: ReturnType<typeof madePubsubRun>, broker: Level) =>
@@ -73,6 +74,20 @@ test('the report has the paper’s figures and its test beside those of the run'
     /\| 1,000 \| SQS \| 4,000 ± [\d.,]+ \| 498 ± 4\.53 \| 0\.00 \| 0\.00 \| [\d.]+ \| 70\.8 \|/,
   )
   assert.match(text, /\| 1,000 \| SQS \| [\d.]+ × 10⁻\S+ \| 1\.000 \| [\d.]+ × 10⁻\S+ \|/)
+})
+
+test('the paper’s test is Welch’s over the iterations', () => {
+  const run = madePubsubRun()
+  const summary = pubsub.analyse(run)
+  const [sqs, none] = ['sqs', 'none'].map((broker) => {
+    const place = { broker, users: 50, mode: 'sse/2' }
+    const isThere = (row: Row) => row.broker === broker && row.users === 50 && row.mode === 'sse/2'
+    const values = run.samples.filter(isThere).map(({ meanMs }) => Number(meanMs))
+    return { row: figureAt(summary, 'meanMs', place), figures: summarise(values) }
+  })
+  assert.ok(sqs?.row && none?.row)
+  const ratio = (paperP(sqs.row, none.row) ?? Number.NaN) / welch(sqs.figures, none.figures).p
+  assert.ok(Math.abs(ratio - 1) < 0.001, `${ratio}`)
 })
 
 test('samples.csv.gz has a burst in each row', () => {
