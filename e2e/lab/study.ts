@@ -34,7 +34,10 @@ export interface Measure {
   readonly title: string
   readonly unit: string
   readonly better: 'less' | 'more'
-  /** What sessions are compared by; default: the mean. */
+  /**
+   * What sessions are compared by; default: the mean. A table of several measures has means if each
+   * says so, else medians.
+   */
   readonly by?: 'mean' | 'median'
   /** Sessions in which something did not arrive are not compared. */
   readonly needsAll?: boolean

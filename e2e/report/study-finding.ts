@@ -29,7 +29,7 @@ export function findingOfStudy(
     places.size === 1 || found.figures.length === 0
       ? verdictWords(design, measured, found)
       : compared.length > 0
-        ? everywhereWords(design, compared)
+        ? everywhereWords(design, found, compared)
         : averagesWords(design, found)
   return [...(found.broken ?? []), ...faultWords(design, found), ...(own ?? words)].join(' ')
 }
@@ -37,6 +37,10 @@ export function findingOfStudy(
 export const labelAt = ({ name, label = String }: Factor, at: FigureRow['at']) => label(at[name] ?? '')
 
 export const spokenAt = (factor: Factor, level: Level) => (factor.spoken ?? factor.label ?? String)(level)
+
+/** The factors besides the first that have several levels. */
+export const othersVaried = ({ factors: [, ...others] }: Design, { levels }: Found): readonly Factor[] =>
+  others.filter(({ name }) => (levels[name] ?? []).length > 1)
 
 /** `at 10 kB`; empty without other factors. */
 const placeWords = (factors: readonly Factor[], at: FigureRow['at']) =>
@@ -82,8 +86,13 @@ function faultWords(
  * A sentence for each pair. Of several places, the two ends of a number, or where the ratio is least
  * and greatest.
  */
-function everywhereWords(design: Design, compared: readonly StudyComparison[]): readonly string[] {
-  const [subject, ...others] = design.factors
+function everywhereWords(
+  design: Design,
+  found: Found,
+  compared: readonly StudyComparison[],
+): readonly string[] {
+  const [subject] = design.factors
+  const others = othersVaried(design, found)
   const [measure] = design.measures
   const isNumber =
     others.length === 1 && compared.every(({ at }) => typeof at[others[0]?.name ?? ''] === 'number')

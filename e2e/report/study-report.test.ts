@@ -155,3 +155,89 @@ test('a measure that explains the others is in the tables, and has no section of
     ['coffee', '3.00'],
   ])
 })
+
+const levels = { drink: ['tea', 'coffee'], cups: [1, 2, 4], room: ['hall', 'cellar'] }
+const threeFactors: Design = {
+  ...design,
+  factors: [
+    ...design.factors,
+    { name: 'cups', title: 'Cups', spoken: (cups) => `with ${cups} cups` },
+    { name: 'room', title: 'Room', spoken: (room) => `in the ${room}` },
+  ],
+  measures: [
+    ...design.measures,
+    {
+      name: 'spilledPercent',
+      title: 'Spilled',
+      unit: '%',
+      better: 'less',
+      by: 'mean',
+      isCompared: false,
+    },
+  ],
+}
+
+function madeInRooms(): Measured {
+  const samples = levels.drink.flatMap((drink) =>
+    levels.cups.flatMap((cups) =>
+      levels.room.flatMap((room) =>
+        [1, 2, 3].map(
+          (session): Row => ({
+            drink,
+            cups,
+            room,
+            session,
+            coolingMs: (drink === 'tea' ? 10 : 20) * cups + session / 100,
+            spilledPercent: session === 3 ? 4 : 1,
+          }),
+        ),
+      ),
+    ),
+  )
+  return { levels, baseline: 'tea', samples }
+}
+
+function reportOf(measured: Measured) {
+  const found = analyseStudy(threeFactors, measured)
+  const finding = findingOfStudy(threeFactors, measured, found)
+  const sections = studySections(threeFactors, found, measured.samples)
+  return reportFiles({ title: '', subtitle: '', finding, sections }, found)
+}
+
+test('with two other factors there is a table and a panel for each level of the second one', () => {
+  const { 'report.md': text = '', 'figures/cooling.svg': drawn = '' } = reportOf(madeInRooms())
+  for (const room of levels.room) {
+    assert.match(
+      text,
+      new RegExp(
+        `${room}: mean in ms\n\n\\| Drink \\| 1 \\| 2 \\| 4 \\|\n.*\n\\| tea \\| 10\\.0 \\| 20\\.0 \\| 40\\.0 \\|`,
+      ),
+    )
+    assert.match(
+      text,
+      new RegExp(`${room}: times that of tea, with the 95 % interval\n\n.*\n.*\n\\| coffee \\| 2\\.00`),
+    )
+    assert.match(drawn, new RegExp(`>${room}<`))
+  }
+})
+
+test('the finding names only factors with several levels', () => {
+  const measured = madeInRooms()
+  const hall = {
+    ...measured,
+    levels: { ...levels, room: ['hall'] },
+    samples: measured.samples.filter(({ room }) => room === 'hall'),
+  }
+  assert.match(
+    findingOf(hall, threeFactors),
+    /^Coffee took 2\.00 times as long as tea with 1 cups \(.*\) and 2\.00 times with 4 cups \(/,
+  )
+  assert.match(findingOf(measured, threeFactors), /^Coffee took between 2\.00 .* in the (hall|cellar) \(/)
+})
+
+test('what is only described is in one table, of means if each measure says so', () => {
+  assert.match(
+    reportOf(madeInRooms())['report.md'] ?? '',
+    /Means over all sessions\n\n\| Drink \| Cups \| Room \| Spilled, % \|\n.*\n\| tea \| 1 \| hall \| 2\.00 \|/,
+  )
+})

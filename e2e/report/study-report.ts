@@ -32,7 +32,7 @@ import {
   table,
   text,
 } from './section.ts'
-import { labelAt, spokenAt } from './study-finding.ts'
+import { labelAt, othersVaried, spokenAt } from './study-finding.ts'
 
 /** For the terminal. */
 export const briefTables = (design: Design, found: Found): readonly Table[] => [
@@ -87,17 +87,31 @@ function figureFor(
   measure: Measure,
   samples: readonly Row[],
 ): { readonly figure?: Figure } {
-  const [subject, ...others] = design.factors
   const rows = figuresIn(design, found, measure)
-  const [other] = others
+  const [other, third, ...more] = othersVaried(design, found)
   const levels = found.levels[other?.name ?? ''] ?? []
-  if (other && others.length === 1 && levels.length > 1 && levels.every((level) => typeof level === 'number'))
-    return { figure: linesOver(subject, other, measure, rows, levels as readonly number[]) }
+  if (other && more.length === 0 && levels.every((level) => typeof level === 'number')) {
+    const panels = partsOf(found, third, rows)
+    return { figure: linesOver(design.factors[0], other, measure, panels, levels as readonly number[]) }
+  }
   const compared = found.comparisons.filter((one) => one.measure === measure.name && one.ratioCi95)
   // A few values of each cell are no cloud.
   const hasClouds = rows.length <= mostClouds && (design.areMessages !== false || compared.length === 0)
   if (hasClouds) return { figure: clouds(design, measure, rows, samples) }
   return compared.length === 0 ? {} : { figure: ratiosOf(design, measure, compared) }
+}
+
+/** A part for each level of the factor; without one, a part without a title. */
+function partsOf<Cell extends Pick<FigureRow, 'at'>>(
+  { levels }: Found,
+  factor: Factor | undefined,
+  cells: readonly Cell[],
+) {
+  if (!factor) return [{ title: '', cells }]
+  return (levels[factor.name] ?? []).flatMap((level) => {
+    const own = cells.filter(({ at }) => at[factor.name] === level)
+    return own.length === 0 ? [] : [{ title: (factor.label ?? String)(level), cells: own }]
+  })
 }
 
 /** More rows of samples are no figure to look at. */
@@ -107,22 +121,27 @@ function linesOver(
   subject: Factor,
   other: Factor,
   measure: Measure,
-  rows: readonly FigureRow[],
+  parts: ReturnType<typeof partsOf<FigureRow>>,
   levels: readonly number[],
 ): Figure {
   const by = measure.by === 'median' ? 'p50' : 'mean'
+  const rows = parts.flatMap(({ cells }) => cells)
   const subjects = [...new Set(rows.map(({ at }) => at[subject.name] ?? ''))]
-  const series = subjects.map((level, colour) => ({
-    label: (subject.label ?? String)(level),
-    isDashed: false,
-    colour,
-    points: rows
-      .filter(({ at }) => at[subject.name] === level)
-      .map(({ at, [by]: y, n }) => ({
-        x: Number(at[other.name]),
-        y,
-        mark: n === 0 ? ('failed' as const) : ('filled' as const),
-      })),
+  const labels = subjects.map(subject.label ?? String)
+  const panels = parts.map(({ title, cells }) => ({
+    title,
+    series: subjects.map((level, colour) => ({
+      label: labels[colour] ?? '',
+      isDashed: false,
+      colour,
+      points: cells
+        .filter(({ at }) => at[subject.name] === level)
+        .map(({ at, [by]: y, n }) => ({
+          x: Number(at[other.name]),
+          y,
+          mark: n === 0 ? ('failed' as const) : ('filled' as const),
+        })),
+    })),
   }))
   const figureOf = by === 'p50' ? 'Median' : 'Mean'
   const failed = rows.some(({ n }) => n === 0)
@@ -130,9 +149,9 @@ function linesOver(
     : ''
   return {
     caption: `${figureOf} ${lowered(measure.title)} in ${measure.unit} by ${lowered(other.title)}; both axes are logarithmic.${failed}`,
-    description: `${figureOf} ${lowered(measure.title)} by ${lowered(other.title)} for ${series.map(({ label }) => label).join('; ')}. The table below gives the same in figures.`,
+    description: `${figureOf} ${lowered(measure.title)} by ${lowered(other.title)} for ${labels.join('; ')}. The table below gives the same in figures.`,
     draw: (width) =>
-      lines([{ title: '', series }], {
+      lines(panels, {
         width,
         axis: lowered(other.title),
         ticks: levels,
@@ -201,30 +220,45 @@ function ratiosOf({ factors }: Design, measure: Measure, compared: readonly Stud
 /** Longer than a narrow figure is wide. */
 const inTwoLines = (label: string) => (label.length > 40 ? label.replace(' / ', ' /\n') : label)
 
-/** With one other factor, a row for each subject and a column for each of its levels. */
+/**
+ * A row for each subject, a column for each level of another factor, and of a third a table for each
+ * level.
+ */
 function tablesOf(design: Design, found: Found, measure: Measure): readonly Table[] {
-  const [, ...others] = design.factors
-  const [other] = others
-  if (!other || others.length > 1 || (found.levels[other.name] ?? []).length < 2)
-    return [figuresTable(design, found, measure)]
+  const [other, third, ...more] = othersVaried(design, found)
+  if (!other || more.length > 0) return [figuresTable(design, found, measure)]
   const by = measure.by === 'median' ? 'p50' : 'mean'
   const caption = `${by === 'p50' ? 'Median' : 'Mean'} in ${measure.unit}`
   const own = found.figures.filter((row) => row.measure === measure.name)
   const compared = found.comparisons.filter((row) => row.measure === measure.name)
   const against = [...new Set(compared.map(({ baseline }) => baseline))]
+  const withInterval = compared.some(({ ratioCi95 }) => ratioCi95) ? ', with the 95 % interval' : ''
   return [
-    grid(design, found, other, caption, own, (row) => row[by]),
-    ...against.map((baseline) =>
-      grid(
+    ...grids(design, found, [other, third], caption, own, (row) => row[by]),
+    ...against.flatMap((baseline) =>
+      grids(
         design,
         found,
-        other,
-        `Times that of ${spokenAt(design.factors[0], baseline)}${compared.some(({ ratioCi95 }) => ratioCi95) ? ', with the 95 % interval' : ''}`,
+        [other, third],
+        `Times that of ${spokenAt(design.factors[0], baseline)}${withInterval}`,
         compared.filter((row) => row.baseline === baseline),
         ({ ratio, ratioCi95 }) => ratioWords(ratio, ratioCi95),
       ),
     ),
   ]
+}
+
+function grids<Cell extends Pick<FigureRow, 'at'>>(
+  design: Design,
+  found: Found,
+  [other, third]: readonly [Factor, Factor | undefined],
+  caption: string,
+  cells: readonly Cell[],
+  cellOf: (cell: Cell) => string | number | null,
+): readonly Table[] {
+  return partsOf(found, third, cells).map(({ title, cells: own }) =>
+    grid(design, found, other, title ? `${title}: ${lowered(caption)}` : caption, own, cellOf),
+  )
 }
 
 function grid<Cell extends Pick<FigureRow, 'at'>>(
@@ -295,16 +329,17 @@ function figuresTable(design: Design, found: Found, measure: Measure): Table {
 /** A row for each cell, a column for each measure. */
 function measuresTable({ factors }: Design, found: Found, measures: readonly Measure[]): Table {
   const names = measures.map(({ name }) => name)
+  const by = measures.every((measure) => measure.by === 'mean') ? 'mean' : 'p50'
   const own = found.figures.filter(({ measure }) => names.includes(measure))
   const cells = [
     ...Map.groupBy(own, ({ at }) => JSON.stringify(factors.map(({ name }) => at[name]))).values(),
   ]
   return table(
-    'Medians over all sessions',
+    `${by === 'mean' ? 'Means' : 'Medians'} over all sessions`,
     [...factors.map(({ title }) => text(title)), ...measures.map(({ title, unit }) => `${title}, ${unit}`)],
     cells.map((rows) => [
       ...factors.map((factor) => labelAt(factor, rows[0]?.at ?? {})),
-      ...measures.map(({ name }) => rows.find(({ measure }) => measure === name)?.p50),
+      ...measures.map(({ name }) => rows.find(({ measure }) => measure === name)?.[by]),
     ]),
   )
 }

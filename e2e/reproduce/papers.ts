@@ -3,10 +3,12 @@
 import type { Interval } from '../../client/statistics.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { middleOf, sessionRatio, shareInterval } from '../lab/statistics.ts'
+import type { Level } from '../lab/study.ts'
+import type { StudySummary } from '../lab/study-experiment.ts'
 import { capital, count, figure, listed, range } from '../report/section.ts'
 import { type CapacitySummary, ratiosIn, thesisSpeedUp } from '../scenarios/capacity-study.ts'
 import { type Summary as KeystrokesSummary, publishedMeansMs } from '../scenarios/keystrokes-report.ts'
-import { type Summary as PubsubSummary, publishedRows } from '../scenarios/pubsub-report.ts'
+import { figureAt, type PubsubMeasure, paperP, publishedRows } from '../scenarios/pubsub-paper.ts'
 import { type Method, methodWords, modeOf, paperTests } from '../scenarios/windcomm-paper.ts'
 import { ratioWithin, type WindSummary } from '../scenarios/windcomm-summary.ts'
 
@@ -228,18 +230,21 @@ const slowerAnywhere: FigureClaim<WindSummary> = {
   because: unexplained,
 }
 
-type Group = PubsubSummary['groups'][number]
-
-const groupOf = ({ groups }: PubsubSummary, users: number, broker: string) =>
-  groups.find((each) => each.mode === modeOf.websocket && each.users === users && each.broker === broker)
-
-const pairOf = (summary: PubsubSummary, users: number) => {
-  const sqs = groupOf(summary, users, 'sqs')
-  const none = groupOf(summary, users, 'none')
+/** One measure with the queue and without it; null if the run has not both. */
+function pairOf(summary: StudySummary, measure: PubsubMeasure, users: Level) {
+  const [sqs, none] = ['sqs', 'none'].map((broker) =>
+    figureAt(summary, measure, { broker, users, mode: modeOf.websocket }),
+  )
   return sqs && none ? { sqs, none } : null
 }
 
-const pairsOf = (summary: PubsubSummary) => summary.users.flatMap((users) => pairOf(summary, users) ?? [])
+/** For each number of users. */
+const pairsOf = (summary: StudySummary, measure: PubsubMeasure) =>
+  (summary.levels.users ?? []).flatMap((users) => pairOf(summary, measure, users) ?? [])
+
+/** With the queue, in times of that without. */
+const timesOf = (summary: StudySummary, measure: PubsubMeasure) =>
+  pairsOf(summary, measure).map(({ sqs, none }) => (sqs.mean ?? Number.NaN) / (none.mean ?? Number.NaN))
 
 /** The paper's. */
 const publishedPairs = publishedRows
@@ -249,20 +254,23 @@ const publishedPairs = publishedRows
     return sqs ? [{ users: none.users, none, sqs }] : []
   })
 
-const iterationsOf = ({ parameters }: PubsubSummary) => inPlaceOf(parameters.iterations, 30, 'iterations')
+const iterationsOf = ({ parameters }: StudySummary) => inPlaceOf(parameters.iterations, 30, 'iterations')
 
 type Pair = NonNullable<ReturnType<typeof pairOf>>
 
 interface Hypothesis {
+  readonly measure: PubsubMeasure
   readonly what: string
   readonly place: string
   /** The smallest number of users with which the paper accepted it. */
   readonly acceptedFrom: number
   /** Of the paper's table, without the queue and with it. */
   published(pair: (typeof publishedPairs)[number]): string
-  /** Whether the run's test accepts it: Welch's, over the iterations, as in the paper. */
-  test(pair: Pair): { readonly isAccepted: boolean; readonly words: string }
-  because(summary: PubsubSummary): string | null
+  /** Whether the means here are in the order that it states. */
+  isSo(withQueue: number, without: number): boolean
+  /** The same figures here. */
+  words(pair: Pair): string
+  because(summary: StudySummary): string | null
 }
 
 /** Of Welch's test. */
@@ -270,53 +278,48 @@ const level = 0.05
 
 const hypotheses: readonly Hypothesis[] = [
   {
+    measure: 'lost',
     what: 'H1, fewer messages are lost with the queue',
     place: 'tables I, II',
     acceptedFrom: 5000,
     published: ({ none, sqs }) => `${none.lossPercent} and ${sqs.lossPercent} %`,
-    test: ({ sqs, none }) => ({
-      isAccepted: (sqs.lostEach.p ?? 1) < level && sqs.lost / sqs.expected < none.lost / none.expected,
-      words: `${count(none.lost)} of ${count(none.expected)} and ${count(sqs.lost)} of ${count(sqs.expected)}`,
-    }),
-    because({ groups }) {
-      if (groups.some(({ lost }) => lost > 0)) return null
+    isSo: (withQueue, without) => withQueue < without,
+    words: ({ sqs, none }) =>
+      `${count(none.lost)} of ${count(none.expected)} and ${count(sqs.lost)} of ${count(sqs.expected)}`,
+    because({ figures }) {
+      if (figures.some(({ lost }) => lost > 0)) return null
       return 'Here every message came back. A WebSocket runs over TCP, which loses nothing while its connection lasts. The paper does not say where its messages were lost, nor how long it waited for them.'
     },
   },
   {
+    measure: 'meanMs',
     what: 'H2, messages take longer with the queue',
     place: 'table III',
     acceptedFrom: 500,
     published: ({ none, sqs }) => `${none.latencyMs} and ${sqs.latencyMs} ms`,
-    test: ({ sqs, none }) => ({
-      isAccepted: (sqs.latency.p ?? 1) < level && (sqs.latency.mean ?? 0) > (none.latency.mean ?? 0),
-      words: `${figure(none.latency.mean)} and ${figure(sqs.latency.mean)} ms`,
-    }),
+    isSo: (withQueue, without) => withQueue > without,
+    words: ({ sqs, none }) => `${figure(none.mean)} and ${figure(sqs.mean)} ms`,
     because(summary) {
-      const pairs = pairsOf(summary)
-      const least = Math.min(...pairs.map(processorTimes))
+      const least = Math.min(...processorTimes(summary))
       if (!(least > 1)) return null
       const micros = (broker: 'sqs' | 'none') =>
-        range(pairs.map((pair) => pair[broker].serverCpuMicrosPerMessage ?? Number.NaN))
+        range(pairsOf(summary, 'serverCpuMicros').map((pair) => pair[broker].mean ?? Number.NaN))
       return `Here the processor decides: the server spent ${micros('sqs')} µs of it on a message with the queue and ${micros('none')} µs without. With the queue, the processor time of a burst alone is at least ${figure(least)} times the whole duration of a burst without.`
     },
   },
   {
+    measure: 'kbps',
     what: 'H3, more bandwidth is used with the queue',
     place: 'table IV',
     acceptedFrom: 1000,
     published: ({ none, sqs }) => `${none.kbps} and ${sqs.kbps} kbit/s`,
-    test: ({ sqs, none }) => ({
-      isAccepted: (sqs.kbps.p ?? 1) < level && (sqs.kbps.mean ?? 0) > (none.kbps.mean ?? 0),
-      words: `${figure(none.kbps.mean)} and ${figure(sqs.kbps.mean)} kbit/s`,
-    }),
+    isSo: (withQueue, without) => withQueue > without,
+    words: ({ sqs, none }) => `${figure(none.mean)} and ${figure(sqs.mean)} kbit/s`,
     because(summary) {
-      const ratios = (read: (group: Group) => number | null) =>
-        pairsOf(summary).map((pair) => (read(pair.sqs) ?? Number.NaN) / (read(pair.none) ?? Number.NaN))
-      const longer = ratios(({ lastMs }) => lastMs)
-      const larger = ratios(({ bytesPerMessage }) => bytesPerMessage)
+      const longer = timesOf(summary, 'lastMs')
+      const larger = timesOf(summary, 'bytesPerMessage')
       // Both together must explain the rates.
-      const isWhole = ratios(({ kbps }) => kbps.mean).every(
+      const isWhole = timesOf(summary, 'kbps').every(
         (rate, place) =>
           Math.abs((rate * (longer[place] ?? Number.NaN)) / (larger[place] ?? Number.NaN) - 1) < ratioWithin,
       )
@@ -327,11 +330,16 @@ const hypotheses: readonly Hypothesis[] = [
 ]
 
 /** The server's processor time for a burst with the queue, in times of a whole burst without. */
-const processorTimes = ({ sqs, none }: Pair) =>
-  (sqs.users * (sqs.serverCpuMicrosPerMessage ?? Number.NaN)) / 1000 / (none.lastMs ?? Number.NaN)
+function processorTimes(summary: StudySummary): readonly number[] {
+  const bursts = pairsOf(summary, 'lastMs')
+  return pairsOf(summary, 'serverCpuMicros').map(({ sqs }, place) => {
+    const burstMs = (Number(sqs.at.users) * (sqs.mean ?? Number.NaN)) / 1000
+    return burstMs / (bursts[place]?.none.mean ?? Number.NaN)
+  })
+}
 
-const queue = hypotheses.flatMap(({ what, place, acceptedFrom, published, test, because }) =>
-  publishedPairs.map((pair): HypothesisClaim<PubsubSummary> => {
+const queue = hypotheses.flatMap(({ measure, what, place, acceptedFrom, published, isSo, words, because }) =>
+  publishedPairs.map((pair): HypothesisClaim<StudySummary> => {
     const { users } = pair
     const isAccepted = users >= acceptedFrom
     return {
@@ -340,8 +348,15 @@ const queue = hypotheses.flatMap(({ what, place, acceptedFrom, published, test, 
       paper: `${isAccepted ? 'accepted' : 'not accepted'}: ${published(pair)}`,
       isAccepted,
       tested(summary) {
-        const measured = pairOf(summary, users)
-        return measured && test(measured)
+        const measured = pairOf(summary, measure, users)
+        if (!measured) return null
+        const { sqs, none } = measured
+        // Over the iterations, as in the paper.
+        const p = paperP(sqs, none) ?? 1
+        return {
+          isAccepted: p < level && isSo(sqs.mean ?? Number.NaN, none.mean ?? Number.NaN),
+          words: words(measured),
+        }
       },
       differs: iterationsOf,
       because,

@@ -8,12 +8,13 @@ import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { Estimate } from '../lab/estimate.ts'
 import { type Experiment, readOptions } from '../lab/experiment.ts'
+import type { FigureRow } from '../lab/study.ts'
+import type { StudySummary } from '../lab/study-experiment.ts'
 import { capacity } from '../scenarios/capacity.ts'
 import type { CapacitySummary } from '../scenarios/capacity-study.ts'
 import { keystrokes } from '../scenarios/keystrokes.ts'
 import type { Summary as KeystrokesSummary } from '../scenarios/keystrokes-report.ts'
 import { pubsub } from '../scenarios/pubsub.ts'
-import type { Summary as PubsubSummary } from '../scenarios/pubsub-report.ts'
 import { windcomm } from '../scenarios/windcomm.ts'
 import { papers, sideOf } from './papers.ts'
 import { judge, pageOf, readReproduction } from './reproduce.ts'
@@ -115,12 +116,12 @@ test('a maximum that the run did not reach decides nothing', () => {
 test('a hypothesis agrees if both tests accept it, or neither does', () => {
   const run = reproduced.flatMap(({ runs }) => runs.filter(({ run }) => run.name === 'pubsub'))[0]
   assert.ok(run)
-  const verdicts = (change: (group: PubsubSummary['groups'][number]) => object) => {
-    const summary = structuredClone(run.summary) as never as PubsubSummary
-    const groups = summary.groups.map((group) => ({ ...group, ...change(group) }))
+  const verdicts = (change: (row: FigureRow) => object) => {
+    const { figures, ...summary } = run.summary as never as StudySummary
+    const changed = figures.map((row) => ({ ...row, ...change(row) }))
     return run.run.claims
       .filter(({ what }) => what.startsWith('H1'))
-      .map((claim) => judge(claim, { ...summary, groups } as never).verdict)
+      .map((claim) => judge(claim, { ...summary, figures: changed } as never).verdict)
   }
   const agrees = 'agrees'
   const differs = 'differs'
@@ -128,8 +129,8 @@ test('a hypothesis agrees if both tests accept it, or neither does', () => {
     verdicts(() => ({})),
     [agrees, agrees, agrees, agrees, differs, differs],
   )
-  const lostWithout = verdicts(({ broker, lostEach }) =>
-    broker === 'none' ? { lost: 500 } : { lostEach: { ...lostEach, p: 0.001 } },
+  const lostWithout = verdicts(({ at, measure }) =>
+    measure === 'lost' && at.broker === 'none' ? { mean: 500, sd: 20 } : {},
   )
   assert.deepEqual(lostWithout, [differs, differs, differs, differs, agrees, agrees])
 })
@@ -142,13 +143,13 @@ const untrue: Readonly<Record<string, (summary: never) => void>> = {
   'loses no packets': (run: { sites: { profile: object }[] }) => {
     for (const { profile } of run.sites) Object.assign(profile, { loss: { share: 0.01, burst: 1 } })
   },
-  'every message came back': (run: { groups: { lost: number }[] }) =>
-    Object.assign(run.groups.at(-1) ?? {}, { lost: 1 }),
-  'processor decides': (run: { groups: object[] }) => {
-    for (const group of run.groups) Object.assign(group, { serverCpuMicrosPerMessage: 1 })
+  'every message came back': (run: { figures: object[] }) =>
+    Object.assign(run.figures.at(-1) ?? {}, { lost: 1 }),
+  'processor decides': ({ figures }: { figures: { measure: string }[] }) => {
+    for (const row of figures) if (row.measure === 'serverCpuMicros') Object.assign(row, { mean: 1 })
   },
-  'bytes over time': (run: { groups: object[] }) => {
-    for (const group of run.groups) Object.assign(group, { bytesPerMessage: 100 })
+  'bytes over time': ({ figures }: { figures: { measure: string }[] }) => {
+    for (const row of figures) if (row.measure === 'bytesPerMessage') Object.assign(row, { mean: 100 })
   },
   'in one process': (run: { ramps: object[] }) => {
     for (const ramp of run.ramps) Object.assign(ramp, { workers: 3 })

@@ -1,23 +1,16 @@
 // Publish and subscribe as in the 2015 study: all users send at once and wait for their message.
 
-import { join } from 'node:path'
-import { z } from 'zod'
+import { mean } from '../../client/statistics.ts'
 import { natsServerVersion, startNatsServer, type TestNats } from '../../scripts/nats-server.ts'
 import { sqsServerVersion, startSqsServer, startThief, type TestSqs } from '../../scripts/sqs-server.ts'
 import type { Plan } from '../lab/estimate.ts'
-import { defineExperiment, type Lab, turnsOf } from '../lab/experiment.ts'
+import { type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, names, numbers, whole, wordsOnce } from '../lab/flags.ts'
-import { labelOf, requireMode, requireModes } from '../lab/mode-names.ts'
-import {
-  circumstances,
-  number,
-  numberOrNull,
-  readSummary,
-  readText,
-  rowsIn,
-  withoutNulls,
-} from '../lab/reread.ts'
+import { labelOf, requireMode, requireModes, spokenName } from '../lab/mode-names.ts'
 import { summarise } from '../lab/statistics.ts'
+import type { Design, Factor, Found, Level, Row } from '../lab/study.ts'
+import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
+import { modeFactor } from '../lab/study-parts.ts'
 import {
   createSharedClock,
   type LoadProcess,
@@ -27,22 +20,109 @@ import {
   startLoadProcess,
 } from '../load/load-process.ts'
 import { type LoadServer, startMode, startRelayFor } from '../load/load-server.ts'
-import { several } from '../report/section.ts'
-import {
-  aboutBroker,
-  analyse,
-  type BrokerName,
-  brokerNames,
-  type Iteration,
-  iterationsCsv,
-  type Requeued,
-  type Run,
-  sectionsOf,
-} from './pubsub-report.ts'
+import { count, figure, several } from '../report/section.ts'
+import { paperSections } from './pubsub-paper.ts'
 
-export const pubsub = defineExperiment({
+/**
+ * `none`: a bare relay of channels, without broker and log. `bare-file`, `bare-nats`: the same
+ * relay, which writes each message to a file or through JetStream, and checks nothing.
+ */
+const brokerNames = ['none', 'bare-file', 'embedded', 'bare-nats', 'nats', 'sqs'] as const
+type BrokerName = (typeof brokerNames)[number]
+
+interface AboutBroker {
+  readonly label: string
+  readonly spoken: string
+  /** Its name in `e2e/peers/relays.ts`. */
+  readonly relay?: string
+  /** The bare relay that does the minimum of what this broker does. */
+  readonly floor?: BrokerName
+}
+
+const aboutBroker: Readonly<Record<BrokerName, AboutBroker>> = {
+  none: { label: 'None', spoken: 'a bare relay', relay: 'channels' },
+  'bare-file': { label: 'Bare, file', spoken: 'a bare relay’s file', relay: 'channels-file' },
+  embedded: { label: 'Embedded', spoken: 'the embedded log', floor: 'bare-file' },
+  'bare-nats': { label: 'Bare, NATS', spoken: 'a bare relay’s NATS', relay: 'channels-nats' },
+  nats: { label: 'NATS', spoken: 'NATS', floor: 'bare-nats' },
+  sqs: { label: 'SQS', spoken: 'SQS' },
+}
+
+const aboutLevel = (broker: Level) => aboutBroker[broker as BrokerName]
+
+const brokerFactor: Factor = {
+  name: 'broker',
+  title: 'Broker',
+  label: (broker) => aboutLevel(broker).label,
+  spoken: (broker) => aboutLevel(broker).spoken,
+}
+
+const byMode: Factor = { ...modeFactor, spoken: (mode) => `by ${spokenName(String(mode))}` }
+
+const design: Design = {
+  question: 'How much longer does a message take through a broker?',
+  factors: [
+    brokerFactor,
+    {
+      name: 'users',
+      title: 'Users',
+      label: (users) => count(Number(users)),
+      spoken: (users) => `with ${several(Number(users), 'user')}`,
+    },
+    byMode,
+  ],
+  measures: [
+    { name: 'meanMs', title: 'Response latency', unit: 'ms', better: 'less' },
+    { name: 'kbps', title: 'Bandwidth out', unit: 'kbit/s', better: 'more', by: 'mean' },
+    ...(
+      [
+        { name: 'lost', title: 'Lost messages', unit: 'per burst' },
+        { name: 'p50Ms', title: 'Median', unit: 'ms' },
+        { name: 'p95Ms', title: 'p95', unit: 'ms' },
+        { name: 'maxMs', title: 'Maximum', unit: 'ms' },
+        { name: 'lastMs', title: 'Last message back', unit: 'ms' },
+        { name: 'sendingMs', title: 'Last message sent', unit: 'ms' },
+        { name: 'bytesPerMessage', title: 'Bytes out', unit: 'per message' },
+        { name: 'serverCpuMicros', title: 'Server CPU', unit: 'µs per message' },
+        {
+          name: 'clientCpuPercent',
+          title: 'Load of the busiest client process',
+          unit: '% of a core',
+        },
+      ] as const
+    ).map((measure) => ({ ...measure, better: 'less', by: 'mean', isCompared: false }) as const),
+  ],
+  // Each with the baseline, and with the bare relay that stores in the same way.
+  pairs: (brokers, baseline) =>
+    brokers.flatMap((broker) =>
+      [...new Set([baseline, aboutLevel(broker).floor])]
+        .filter((against) => against !== undefined && against !== null)
+        .filter((against) => against !== broker && brokers.includes(against))
+        .map((against) => [broker, against] as const),
+    ),
+  remarks: busyWords,
+  notes: () => [
+    'A sample is one message, but for figures it is one burst: every user sends a message at the same moment and waits for it. Its latency is the mean over its messages, from being handed to the user’s connection to returning over the same user’s stream. All messages of a burst compete for the same processors: the mean says how far a server falls behind, not how long one message alone would take.',
+    'Bandwidth: the bytes of TLS at the users’ sockets, acknowledgements included, over the time from the first message to the last answer. A faster answer is a higher bandwidth; the bytes per message are what a broker adds. The server’s CPU is that of its own process, without the broker’s. The load of a client process is over the time of the burst; in bursts of a few milliseconds what it does just before and after counts too.',
+  ],
+}
+
+/** Above this share of a core, the clients, not the server alone, determine how long a burst takes. */
+const busyPercent = 90
+
+function busyWords({ figures }: Found): readonly string[] {
+  const loads = figures.filter(({ measure }) => measure === 'clientCpuPercent')
+  const busy = loads.filter(({ mean }) => (mean ?? 0) > busyPercent)
+  return busy.length === 0
+    ? []
+    : [
+        `In ${busy.length} of ${loads.length} places a client process was busy for over ${busyPercent} % of the time: there the clients were the bottleneck.`,
+      ]
+}
+
+export const pubsub = defineStudy({
   name: 'pubsub',
-  about: `Repeats the experiment of the 2015 publish/subscribe paper: each user sends one message at the same time and waits for it\n    to return, through each broker in turn. Compares loss, response latency and bandwidth with a bare relay's.\n    Exits with status 1 if a message was lost with a broker.`,
+  about: `Repeats the experiment of the 2015 publish/subscribe paper: each user sends one message at the same time and waits for it\n    to return, through each broker in turn. Compares response latency, bandwidth and loss with a bare relay's.\n    Exits with status 1 if a message was lost with a broker.`,
   flags: {
     users: flag(numbers('50,100,500,1000,5000,10000', 1, 20_000), 'LIST', 'simultaneous users'),
     brokers: flag(
@@ -70,13 +150,13 @@ export const pubsub = defineExperiment({
     return given
   },
 
+  design,
+
   plan: (options): Plan => ({
     sessionMs: split(options.iterations, options.sessions).map((count) => sessionMs(options, count)),
   }),
 
-  reread,
-
-  async measure(options, lab): Promise<Run> {
+  async measure(options, lab): Promise<StudyRun> {
     const { modes, users, brokers, iterations, sessions, processes, wait, warmup } = options
     lab.say(
       `${iterations} iterations in ${several(sessions, 'session')}, ${users.join(', ')} users, ${modes.join(', ')}; brokers: ${brokers.join(', ')}.`,
@@ -86,7 +166,7 @@ export const pubsub = defineExperiment({
     const shares = split(iterations, sessions)
     const found = await lab.sessions(sessions, async (session) => {
       const first = shares.slice(0, session - 1).reduce((sum, earlier) => sum + earlier, 1)
-      const all: Iteration[] = []
+      const all: Row[] = []
       for (const mode of modes)
         for (const size of users) {
           const about = { mode, users: size, session, first, count: shares[session - 1] ?? 0 }
@@ -94,8 +174,9 @@ export const pubsub = defineExperiment({
         }
       return all
     })
+    const isRequeued = brokers.includes('sqs') && !lab.isStopped
     return {
-      requeued: brokers.includes('sqs') && !lab.isStopped ? await showRequeueing(options, lab) : null,
+      ...(isRequeued && { observations: [await showRequeueing(options, lab)] }),
       ...lab.circumstances({
         browser: 'none: load clients on Node’s connections',
         server: 'its own processes on this machine, over loopback',
@@ -107,62 +188,25 @@ export const pubsub = defineExperiment({
           warmup,
           processes,
           wait,
+          ...(brokers.some((broker) => broker.endsWith('nats')) && { nats: natsServerVersion() }),
+          ...(brokers.includes('sqs') && { sqs: sqsServerVersion() }),
         },
       }),
-      modes,
-      users,
-      brokers,
-      iterations: found.flat(),
-      waitMs: wait * 1000,
-      brokerVersions: {
-        ...(brokers.some((broker) => broker.endsWith('nats')) && { nats: natsServerVersion() }),
-        ...(brokers.includes('sqs') && { sqs: sqsServerVersion() }),
-      },
+      levels: { broker: brokers, users, mode: modes },
+      baseline: brokers.includes('none') ? 'none' : (brokers[0] ?? null),
+      samples: found.flat(),
     }
   },
 
-  analyse,
+  method: ({ parameters: { processes } }) => [
+    `Every broker got a fresh server and fresh users, in ${several(Number(processes), 'client process', 'client processes')}, for each number of users; bursts of the brokers took turns.`,
+  ],
 
-  report: (run, summary) => ({
-    title: 'publish and subscribe',
-    sections: sectionsOf(summary),
-    method: [
-      `Each broker got a fresh server and fresh users in each of ${summary.parameters.sessions} sessions, in ${summary.parameters.processes} client processes. Without a broker: a bare relay that finds a message’s channel and sends it. The bare relays with a file or NATS also number, store and acknowledge it. Crosswind checks, numbers, stores and acknowledges it; its log is the default one, a file. NATS and SQS ran on the same machine. ${Object.values(summary.brokerVersions).join('; ')}`.trim(),
-      'The paper is Ganaputra and Pardamean, “Asynchronous Publish/Subscribe Architecture over WebSocket for Building Real-time Web Applications”, Internetworking Indonesia Journal, 2015: 30 iterations over the Internet, on one Windows server, with Amazon SQS.',
-    ],
-    data: { 'iterations.csv': iterationsCsv(run.iterations) },
-    isFailure: summary.groups.some(({ broker, lost }) => broker !== 'none' && lost > 0),
-  }),
+  sections: (found) =>
+    paperSections(found, { broker: (broker) => aboutLevel(broker).label, mode: byMode.label ?? String }),
+
+  isFailure: ({ figures }) => figures.some(({ at, lost }) => at.broker !== 'none' && lost > 0),
 })
-
-const iterationRow = z.object({
-  mode: z.string(),
-  users: number,
-  broker: z.enum(brokerNames),
-  session: number,
-  iteration: number,
-  n: number,
-  duplicated: number,
-  meanMs: numberOrNull,
-  p50Ms: numberOrNull,
-  p95Ms: numberOrNull,
-  maxMs: numberOrNull,
-  sendingMs: number,
-  lastMs: number,
-  bytesOut: number,
-  serverCpuMs: number,
-  clientCpuShare: number,
-})
-
-async function reread(folder: string): Promise<Run> {
-  const summary = await readSummary<Omit<Run, 'iterations'>>(folder, 'pubsub')
-  const path = join(folder, 'iterations.csv')
-  return {
-    ...withoutNulls(summary, [...circumstances, 'waitMs', 'brokerVersions', 'modes', 'users', 'brokers']),
-    requeued: summary.requeued,
-    iterations: rowsIn(path, await readText(path), iterationRow),
-  }
-}
 
 type Options = ReturnType<typeof pubsub.options>
 
@@ -212,7 +256,7 @@ async function measureSize(
   { brokers, processes, wait, warmup }: Options,
   { mode, users, session, first, count }: About,
   lab: Lab,
-): Promise<readonly Iteration[]> {
+): Promise<readonly Row[]> {
   await using opened = new AsyncDisposableStack()
   const about = `${session}  ${mode}  ${users} users`
   const groups: Group[] = []
@@ -227,20 +271,20 @@ async function measureSize(
     return runBurst(group, mark, wait * 1000)
   }
   for (const group of groups) for (let sent = 0; sent < warmup; sent += users) await burst(group)
-  const found: Iteration[] = []
+  const found: Row[] = []
   for (const [turn, order] of turnsOf(groups, count).entries())
     for (const group of order) {
       lab.signal.throwIfAborted()
       const { broker } = group
       lab.step(`${about}  ${broker}: ${turn + 1} of ${count}`)
-      const measured = await burst(group)
-      found.push({ mode, users, broker, session, iteration: first + turn, ...measured })
+      const figures = burstFigures(users, await burst(group))
+      found.push({ broker, users, mode, session, iteration: first + turn, ...figures })
       lab.took({
         subject: broker,
         group: `${labelOf(mode)}, ${several(users, 'user')}`,
-        values: measured.meanMs === null ? [] : [measured.meanMs],
-        received: measured.n,
-        expected: users,
+        values: figures.meanMs === null ? [] : [figures.meanMs],
+        received: figures.expected - figures.lost,
+        expected: figures.expected,
       })
       await lab.pause(betweenBurstsMs)
     }
@@ -250,12 +294,12 @@ async function measureSize(
   return found
 }
 
-function resultWords(brokers: readonly BrokerName[], found: readonly Iteration[]): string {
+function resultWords(brokers: readonly BrokerName[], found: readonly Row[]): string {
   return brokers
     .map((broker) => {
       const own = found.filter((one) => one.broker === broker)
-      const times = own.flatMap(({ meanMs }) => meanMs ?? [])
-      const lost = own.reduce((sum, { users, n }) => sum + users - n, 0)
+      const times = own.flatMap(({ meanMs }) => (typeof meanMs === 'number' ? [meanMs] : []))
+      const lost = own.reduce((sum, one) => sum + (one.lost ?? 0), 0)
       const middle = times.length === 0 ? 'nothing came' : `${summarise(times).mean.toFixed(1)} ms`
       return `${broker} ${middle}${lost > 0 ? `, ${lost} lost` : ''}`
     })
@@ -322,7 +366,7 @@ async function startQueue(opened: AsyncDisposableStack) {
 const requeueing = { users: 100, taken: 30, visibilitySeconds: 5 } as const
 
 /** Another consumer takes messages from the queue and never deletes them. */
-async function showRequeueing({ modes, processes, wait }: Options, lab: Lab): Promise<Requeued> {
+async function showRequeueing({ modes, processes, wait }: Options, lab: Lab): Promise<string> {
   await using opened = new AsyncDisposableStack()
   const { users, visibilitySeconds } = requeueing
   const group = await openGroup('sqs', modes[0] ?? '', users, processes, opened, lab.signal)
@@ -338,13 +382,14 @@ async function showRequeueing({ modes, processes, wait }: Options, lab: Lab): Pr
   lab.say(
     `Another consumer took ${taken} of ${users} messages from the queue: ${n} arrived, ${againMs.length} of them again.`,
   )
-  return { users, taken, visibilityMs: 1000 * visibilitySeconds, n, duplicated, againMs }
+  const again = againMs.length === 0 ? '' : `, after ${figure(mean(againMs) / 1000)} s on average`
+  return `Lost messages are queued again: another consumer took ${count(taken)} of ${count(users)} messages from the queue and never acknowledged them; after the visibility time-out of ${visibilitySeconds} s the queue delivered them again${again}. ${count(n)} of ${count(users)} messages returned to their users, ${duplicated === 0 ? 'none' : count(duplicated)} of them twice.`
 }
 
 async function runBurst(group: Group, mark: number, waitMs: number) {
   const before = await group.server.cpuMs()
   const measured = await burstOf(group, mark, waitMs)
-  return burstFigures(measured, (await group.server.cpuMs()) - before)
+  return { measured, serverCpuMs: (await group.server.cpuMs()) - before }
 }
 
 function burstOf({ loads }: Pick<Group, 'loads'>, mark: number, waitMs: number): Promise<Measured[]> {
@@ -357,20 +402,27 @@ const joined = (measured: readonly Measured[]) => ({
   duplicated: measured.reduce((sum, { duplicated }) => sum + duplicated, 0),
 })
 
-function burstFigures(measured: readonly Measured[], serverCpuMs: number) {
+/** One burst. Times in ms, from when each message was handed to its connection. */
+function burstFigures(users: number, { measured, serverCpuMs }: Awaited<ReturnType<typeof runBurst>>) {
   const { latenciesMs, duplicated } = joined(measured)
-  const { mean, p50, p95, max } = latenciesMs.length > 0 ? summarise(latenciesMs) : {}
+  const n = latenciesMs.length
+  const { mean, p50, p95, max } = n > 0 ? summarise(latenciesMs) : {}
+  const lastMs = Math.max(...measured.map(({ wallMs }) => wallMs))
+  const bytes = measured.reduce((sum, { receivedBytes }) => sum + receivedBytes, 0)
+  const clientShare = Math.max(...measured.map(({ cpuMs, wallMs }) => cpuMs / wallMs))
   return {
-    n: latenciesMs.length,
+    expected: users,
+    lost: users - n,
     duplicated,
     meanMs: mean ?? null,
+    kbps: (8 * bytes) / lastMs,
     p50Ms: p50 ?? null,
     p95Ms: p95 ?? null,
     maxMs: max ?? null,
+    lastMs,
     sendingMs: Math.max(...measured.map(({ sendingMs }) => sendingMs)),
-    lastMs: Math.max(...measured.map(({ wallMs }) => wallMs)),
-    bytesOut: measured.reduce((sum, { receivedBytes }) => sum + receivedBytes, 0),
-    serverCpuMs,
-    clientCpuShare: Math.max(...measured.map(({ cpuMs, wallMs }) => cpuMs / wallMs)),
+    bytesPerMessage: n > 0 ? bytes / n : null,
+    serverCpuMicros: n > 0 ? (1000 * serverCpuMs) / n : null,
+    clientCpuPercent: Number((100 * clientShare).toFixed(2)),
   }
 }

@@ -10,11 +10,13 @@ import { capacity } from './capacity.ts'
 import { conditions } from './conditions.ts'
 import { keystrokes } from './keystrokes.ts'
 import { payload } from './payload.ts'
+import { pubsub } from './pubsub.ts'
 import {
   madeCapacityRun,
   madeConditionsRun,
   madeMachineRun,
   madePayloadRun,
+  madePubsubRun,
   madeRun,
   madeWindowsRun,
   madeWindRun,
@@ -106,6 +108,14 @@ checkReports(
   conditions,
   madeConditionsRun(),
   ...[{ lost: 1 }, { sessions: 1 }, { conditions: ['usual'] }].map(madeConditionsRun),
+)
+const nothingReturned = { meanMs: null, p50Ms: null, p95Ms: null, maxMs: null, bytesPerMessage: null }
+checkReports(
+  pubsub,
+  madePubsubRun(),
+  madePubsubRun({ sessions: 1, each: 1 }),
+  madePubsubRun({ brokers: ['embedded'] }),
+  madePubsubRun({ change: ({ users }) => ({ lost: Number(users), ...nothingReturned }) }),
 )
 checkReports(
   windows,

@@ -11,7 +11,8 @@ import { writeFolder } from '../report/render.ts'
 import { capacity } from './capacity.ts'
 import { keystrokes } from './keystrokes.ts'
 import { payload } from './payload.ts'
-import { madeCapacityRun, madePayloadRun, madeRun, madeWindowsRun } from './testing.ts'
+import { pubsub } from './pubsub.ts'
+import { madeCapacityRun, madePayloadRun, madePubsubRun, madeRun, madeWindowsRun } from './testing.ts'
 import { windows } from './windows.ts'
 
 const small = { sessions: 2, keys: 10, blocks: 2, windows: 3 }
@@ -68,6 +69,7 @@ for (const [name, run] of [
   ['keystrokes', (t: TestContext) => again(t, keystrokes, inMicros(madeRun(small)))],
   ['capacity', (t: TestContext) => again(t, capacity, madeCapacityRun({ flags: ['--sessions', '2'] }))],
   ['payload', (t: TestContext) => again(t, payload, madePayloadRun())],
+  ['pubsub', (t: TestContext) => again(t, pubsub, madePubsubRun())],
   ['windows', (t: TestContext) => again(t, windows, madeWindowsRun())],
 ] as const)
   test(`${name}: the same samples and the same finding, by another commit`, async (t) => {

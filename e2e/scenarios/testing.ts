@@ -3,7 +3,7 @@
 import { createSeededRandom, drawNormal, modeNamed, type Random } from '../../client/wire.ts'
 import type { Environment } from '../lab/run-environment.ts'
 import type { Sample } from '../lab/samples.ts'
-import type { Level } from '../lab/study.ts'
+import type { Level, Row } from '../lab/study.ts'
 import type { StudyRun } from '../lab/study-experiment.ts'
 import { transmissionRow } from '../lab/study-parts.ts'
 import { optionsOf } from '../lab/testing.ts'
@@ -100,6 +100,75 @@ export function madeConditionsRun({
 }: Partial<StudyMaking<string>> & { readonly conditions?: readonly string[] } = {}): StudyRun {
   const modes = ['sse/2', 'sse/1.1', 'websocket/1.1']
   return madeStudyRun('condition', conditions, { modes, ...others, medianOf })
+}
+
+const slowerBy: Readonly<Record<string, number>> = {
+  none: 1,
+  'bare-file': 1.25,
+  embedded: 1.5,
+  'bare-nats': 2.5,
+  nats: 3,
+  sqs: 10,
+}
+
+interface PubsubMaking {
+  readonly brokers?: readonly string[]
+  readonly users?: readonly number[]
+  readonly sessions?: number
+  /** Bursts in a session. */
+  readonly each?: number
+  readonly change?: (row: Row) => Readonly<Record<string, Level | null>>
+}
+
+/** Latencies of a session are a multiple of 10 ms times its number. Deterministic. */
+export function madePubsubRun({
+  brokers = ['none', 'embedded', 'sqs'],
+  users = [50, 1000],
+  sessions = 3,
+  each = 4,
+  change = () => ({}),
+}: PubsubMaking = {}): StudyRun {
+  const modes = ['websocket/1.1', 'sse/2']
+  const samples = modes.flatMap((mode) =>
+    users.flatMap((size) =>
+      brokers.flatMap((broker) =>
+        Array.from({ length: sessions * each }, (_, place): Row => {
+          const session = Math.floor(place / each) + 1
+          const meanMs = 10 * session * (slowerBy[broker] ?? 1) * (size / 50) + (place % 2) / 100
+          const row = {
+            broker,
+            users: size,
+            mode,
+            session,
+            iteration: place + 1,
+            expected: size,
+            lost: 0,
+            duplicated: 0,
+            meanMs,
+            kbps: (8 * 300 * size) / (2.2 * meanMs),
+            p50Ms: meanMs,
+            p95Ms: meanMs * 2,
+            maxMs: meanMs * 2.2,
+            lastMs: meanMs * 2.2,
+            sendingMs: 5,
+            bytesPerMessage: 300,
+            serverCpuMicros: 100,
+            clientCpuPercent: 40,
+          }
+          return { ...row, ...change(row) }
+        }),
+      ),
+    ),
+  )
+  return {
+    ...circumstances(true),
+    command: 'npm run lab -- pubsub',
+    parameters: { sessions, iterations: sessions * each, processes: 2, wait: 60 },
+    levels: { broker: brokers, users, mode: modes },
+    samples,
+    baseline: brokers[0] ?? null,
+    observations: ['Another consumer took 30 of 100 messages.'],
+  }
 }
 
 export interface WindowsMaking {
