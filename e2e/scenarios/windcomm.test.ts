@@ -17,6 +17,7 @@ test('without flags it is the paper’s experiment, with the browser at the firs
     intervalMs: 150,
     faster: 1,
     sessions: 1,
+    newConnections: false,
     machines: null,
     browsersAt: 'edmonton',
     mostErrorMs: 2,
