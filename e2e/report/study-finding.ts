@@ -1,7 +1,8 @@
 // The finding of any study: what went wrong, which level is fastest or least, and by how much.
 
-import { isFaulty } from '../lab/samples.ts'
+import { atAllWindows, type Counts, isFaulty, totals } from '../lab/samples.ts'
 import {
+  axesOf,
   contrastOf,
   type Design,
   type Factor,
@@ -24,12 +25,13 @@ export function findingOfStudy(
 ): string {
   const [measure] = design.measures
   const compared = found.comparisons.filter((one) => one.measure === measure.name)
-  const places = new Set(found.figures.map(({ at }) => placeWords(design.factors.slice(1), at)))
+  const { varied } = axesOf(design, found)
+  const places = new Set(found.figures.map(({ at }) => placeWords(varied, at)))
   const words =
-    places.size === 1 || found.figures.length === 0
+    places.size < 2
       ? verdictWords(design, measured, found)
       : compared.length > 0
-        ? everywhereWords(design, compared)
+        ? everywhereWords(design, found, compared)
         : averagesWords(design, found)
   return [...(found.broken ?? []), ...faultWords(design, found), ...(own ?? words)].join(' ')
 }
@@ -47,48 +49,67 @@ const placeWords = (factors: readonly Factor[], at: FigureRow['at']) =>
     })
     .join(' ')
 
-/** `WebSocket at 10 kB lost 3 of 1,000 samples.` */
-function faultWords(
-  { factors, measures: [measure], areMessages = true }: Design,
-  { figures, echoes }: Found,
-): readonly string[] {
+/**
+ * `WebSocket at 10 kB lost 3 of 1,000 samples.` If all levels of a number from one on lost some:
+ * `WebSocket lost nothing up to 10 kB and lost 9 of 2,000 samples from 100 kB on.`
+ */
+function faultWords(design: Design, found: Found): readonly string[] {
+  const {
+    factors: [subject, ...others],
+    measures: [measure],
+    areMessages = true,
+  } = design
   if (!areMessages) return []
-  const [subject, ...others] = factors
-  const own = (rows: readonly FigureRow[]) => rows.filter((row) => row.measure === measure.name)
-  const all = own(figures).map((row) => {
-    const echo = own(echoes).find(({ mode }) => mode === row.mode)
-    return echo
-      ? {
-          ...row,
-          lost: row.lost + echo.lost,
-          expected: row.expected + echo.expected,
-          duplicated: row.duplicated + echo.duplicated,
-          reordered: row.reordered + echo.reordered,
-        }
-      : row
-  })
-  return all.filter(isFaulty).map(({ at, lost, expected, duplicated, reordered }) => {
-    const words = [
-      lost > 0 && `lost ${lost === expected ? 'all' : `${count(lost)} of`} ${count(expected)} samples`,
-      duplicated > 0 && `repeated ${count(duplicated)}`,
-      reordered > 0 && `reordered ${count(reordered)}`,
-    ].filter((one) => one !== false)
-    const who = [capital(spokenAt(subject, at[subject.name] ?? '')), placeWords(others, at)]
-    return `${who.filter(Boolean).join(' ')} ${listed(words)}.`
+  const { varied, over, panel } = axesOf(design, found)
+  const all = atAllWindows(found.figures, found.echoes).filter((row) => row.measure === measure.name)
+  const lines = Map.groupBy(all, ({ at }) =>
+    JSON.stringify([subject, ...(over ? [panel] : varied)].map((factor) => factor && at[factor.name])),
+  )
+  return [...lines.values()].flatMap((line) => {
+    const faulty = line.filter(isFaulty)
+    const before = line.at(-1 - faulty.length)
+    const isEnd = faulty.every((row, place) => row.lost > 0 && row === line.at(place - faulty.length))
+    const [first] = faulty
+    if (!over || !before || !first || !isEnd)
+      return faulty.map((row) => {
+        const who = [capital(spokenAt(subject, row.at[subject.name] ?? '')), placeWords(others, row.at)]
+        return `${who.filter(Boolean).join(' ')} ${listed(faultsOf(row))}.`
+      })
+    const who = [
+      capital(spokenAt(subject, first.at[subject.name] ?? '')),
+      panel && placeWords([panel], first.at),
+    ]
+    const words = [`lost nothing up to ${labelAt(over, before.at)}`, ...faultsOf(totals(faulty))]
+    const where = faulty.length === 1 ? placeWords([over], first.at) : `from ${labelAt(over, first.at)} on`
+    return [`${who.filter(Boolean).join(' ')} ${listed(words)} ${where}.`]
   })
 }
+
+const faultsOf = ({ lost, expected, duplicated, reordered }: Counts): readonly string[] =>
+  [
+    lost > 0 && `lost ${lost === expected ? 'all' : `${count(lost)} of`} ${count(expected)} samples`,
+    duplicated > 0 && `repeated ${count(duplicated)}`,
+    reordered > 0 && `reordered ${count(reordered)}`,
+  ].filter((one) => one !== false)
 
 /**
  * A sentence for each pair. Of several places, the two ends of a number, or where the ratio is least
  * and greatest.
  */
-function everywhereWords(design: Design, compared: readonly StudyComparison[]): readonly string[] {
-  const [subject, ...others] = design.factors
+function everywhereWords(
+  design: Design,
+  found: Found,
+  compared: readonly StudyComparison[],
+): readonly string[] {
+  const [subject] = design.factors
   const [measure] = design.measures
-  const isNumber =
-    others.length === 1 && compared.every(({ at }) => typeof at[others[0]?.name ?? ''] === 'number')
+  const { varied, over, panel } = axesOf(design, found)
+  const isNumber = over !== null
   const [verb, asMuch] = isTime(measure) ? ['took', 'as long as'] : ['had', 'as much as']
-  const pairs = Map.groupBy(compared, ({ at, baseline }) => `${at[subject.name]} ${baseline}`)
+  const pairs = Map.groupBy(
+    compared,
+    ({ at, baseline }) => `${at[subject.name]} ${baseline} ${panel && at[panel.name]}`,
+  )
   return [...pairs.values()].map((own) => {
     const ordered = isNumber ? own : own.toSorted((one, other) => one.ratio - other.ratio)
     const ends = [...new Set([ordered[0], ordered.at(-1)])].filter((end) => end !== undefined)
@@ -97,7 +118,7 @@ function everywhereWords(design: Design, compared: readonly StudyComparison[]): 
       const sure = end.ratioCi95
         ? `${place === 0 ? '95 % interval ' : ''}${ratioEnds(end.ratioCi95)}${doubt(end)}`
         : 'in one session'
-      const where = ends.length === 1 ? '' : ` ${placeWords(others, end.at)}`
+      const where = ends.length === 1 && !panel ? '' : ` ${placeWords(varied, end.at)}`
       return `${ratioFigure(end.ratio)} times${against}${where} (${sure})`
     })
     const name = spokenAt(subject, own[0]?.at[subject.name] ?? '')
@@ -106,16 +127,22 @@ function everywhereWords(design: Design, compared: readonly StudyComparison[]): 
   })
 }
 
-/** Of several places, without comparisons. */
-function averagesWords({ factors, measures: [measure] }: Design, { figures }: Found): readonly string[] {
-  const [subject, ...others] = factors
-  const known = figures.filter((row) => row.measure === measure.name && row.mean !== null)
-  const byLevel = Map.groupBy(known, ({ at }) => at[subject.name] ?? '')
-  const words = [...byLevel].map(([level, rows]) => {
+/** Of several places, without comparisons; of a number its two ends. */
+function averagesWords(design: Design, found: Found): readonly string[] {
+  const {
+    factors: [subject],
+    measures: [measure],
+  } = design
+  const { varied, over, panel } = axesOf(design, found)
+  const known = found.figures.filter((row) => row.measure === measure.name && row.mean !== null)
+  const lines = Map.groupBy(known, ({ at }) => `${at[subject.name]} ${panel && at[panel.name]}`)
+  const words = [...lines.values()].map((line) => {
+    const rows = over ? [...new Set([line[0], line.at(-1)])].filter((row) => row !== undefined) : line
     const amounts = rows.map(({ mean }) => `${figure(mean)} ${measure.unit}`)
-    const each = rows.map(({ at }, place) => `${amounts[place]} ${placeWords(others, at)}`)
+    const each = rows.map(({ at }, place) => `${amounts[place]} ${placeWords(varied, at)}`)
     const isSame = rows.length > 1 && new Set(amounts).size === 1
-    return `${spokenAt(subject, level)} ${isSame ? `${amounts[0]} everywhere` : listed(each)}`
+    const name = spokenAt(subject, line[0]?.at[subject.name] ?? '')
+    return `${name} ${isSame && !over ? `${amounts[0]} everywhere` : listed(each)}`
   })
   return words.length === 0
     ? [`No ${lowered(measure.title)} was measured.`]
