@@ -36,6 +36,19 @@ test('peers are compared with nothing', () => {
   assert.deepEqual([...compared], ['sse/2 websocket/1.1', 'sse/1.1 websocket/1.1'])
 })
 
+test('a number of windows at which one key was lost has no time, and that session no ratio', () => {
+  const isLost = (row: (typeof run.samples)[number]) =>
+    row.mode === 'sse/2' && row.windows === 2 && row.session === 1 && row.key === 1 && row.receiver === 2
+  const samples = run.samples.map((row) => (isLost(row) ? { ...row, transmissionMs: null } : row))
+  const lossy = { ...run, samples }
+  const one = windows.analyse(lossy).comparisons.find(({ mode }) => mode === 'sse/2, 2 windows, 1 browser')
+  assert.deepEqual(
+    one?.sessions.map(({ session }) => session),
+    [2, 3],
+  )
+  assert.match(fileOf(windows, lossy), /\| SSE \+ XHR, HTTP\/2 \| – \| ✗ \| [\d.]+ \|/)
+})
+
 test('windows that did not open, or in another mode, are listed with the reason, and no others', () => {
   const { falls, inMode, opened, shown } = openingOf('sse/1.1, 8 windows, 1 browser') ?? {}
   assert.deepEqual([inMode, opened, shown, falls], [5, 8, 8, [{ mode: 'sse/2', why: 'full', windows: 3 }]])
