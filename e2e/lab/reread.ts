@@ -79,17 +79,6 @@ export const serverUseOf = (
     modes.map(({ mode, serverCpuMs: cpuMs, serverRssBytes: rssBytes }) => [mode, { cpuMs, rssBytes }]),
   )
 
-/** Of a file that has no column for them. */
-export const noStamps = {
-  inputAt: null,
-  arrivedAt: null,
-  committingAt: null,
-  storedAt: null,
-  writtenAt: null,
-  appliedAt: null,
-  paintedAt: null,
-}
-
 /** Columns of every sample. */
 export const deliveryColumns = {
   id: z.string(),

@@ -35,11 +35,11 @@ interface Study<Shape extends z.ZodRawShape, Options, Own extends object>
     Experiment<Shape, Options>,
     'name' | 'about' | 'notes' | 'flags' | 'quick' | 'isBench' | 'options' | 'plan' | 'networks'
   > {
-  readonly design: Design
+  readonly design: Design<Own>
   /** How the bytes on the wire were counted, if they were. */
   readonly wireWords?: string
   /** What only this scenario finds in its samples: further parts of summary.json. */
-  readonly own?: (samples: readonly Row[]) => Own
+  readonly own?: (samples: readonly Row[], levels: Measured['levels']) => Own
   /** In place of a sentence for each comparison. */
   readonly finding?: (found: Found & Own) => readonly string[]
   /** Besides a broken sample. */
@@ -68,7 +68,7 @@ export function defineStudy<Shape extends z.ZodRawShape, Options, Own extends ob
 
     analyse(run) {
       const { samples, costs: _, levels: __, baseline: ___, files: ____, boundMs = null, ...others } = run
-      const found = { ...analyseStudy(design, run), ...own(samples) }
+      const found = { ...analyseStudy(design, run), ...own(samples, run.levels) }
       const remarks = [...(run.observations ?? []), ...(design.remarks?.(found) ?? [])]
       const where = run.network ? `Over the simulated network “${run.network.profile}”: ` : ''
       return {
@@ -140,11 +140,12 @@ async function rereadStudy(folder: string, name: string): Promise<StudyRun> {
     samples,
     ...(summary.boundMs !== null && { boundMs: summary.boundMs }),
     // Of all sessions together, as the summary has them.
-    costs: summary.costs.map(({ at, serverCpuMs, serverRssBytes }) => ({
+    costs: summary.costs.map(({ at, serverCpuMs, serverRssBytes, machineBusy }) => ({
       ...at,
       session: 1,
       cpuMs: serverCpuMs ?? Number.NaN,
       rssBytes: serverRssBytes ?? Number.NaN,
+      ...(machineBusy != null && { machineBusy }),
     })),
   }
 }

@@ -1,6 +1,6 @@
 // Factors, measures and rows that several studies have in common.
 
-import { labelOf, spokenName } from './mode-names.ts'
+import { imitatedBy, labelOf, spokenName, withoutVariant } from './mode-names.ts'
 import { hasArrived, type Sample, transmissionMs } from './samples.ts'
 import type { Factor, Found, Level, Measure, Row } from './study.ts'
 
@@ -9,6 +9,7 @@ export const modeFactor: Factor = {
   title: 'Mode',
   label: (mode) => labelOf(String(mode)),
   spoken: (mode) => spokenName(String(mode)),
+  family: (mode) => withoutVariant(imitatedBy(String(mode)) ?? String(mode)),
 }
 
 /** From being handed to the transport to being received. */
@@ -19,14 +20,17 @@ export const transmission: Measure = {
   better: 'less',
 }
 
-/** Times are ms since the epoch; null is "never". `at`: levels of the factors besides the mode. */
-export function transmissionRow(sample: Sample, at: Readonly<Record<string, Level>>): Row {
+/** Levels of the factors besides the mode, and further columns. */
+type Columns = Readonly<Record<string, Level | boolean | null>>
+
+/** Times are ms since the epoch; null is "never". */
+export function transmissionRow(sample: Sample, columns: Columns): Row {
   const { mode, session, key, id, receiver, sentAt, acceptedAt, receivedAt } = sample
   const { sentBytes, receivedBytes, copies, reordered } = sample
   return {
     mode,
     session,
-    ...at,
+    ...columns,
     key,
     id,
     receiver,
@@ -38,6 +42,30 @@ export function transmissionRow(sample: Sample, at: Readonly<Record<string, Leve
     receivedBytes,
     copies,
     reordered,
+  }
+}
+
+/** For a receiver that was not there. `message`: a sample of it elsewhere; undefined if it was never sent. */
+export function missedRow(
+  { mode, session, key, receiver }: Pick<Sample, 'mode' | 'session' | 'key' | 'receiver'>,
+  message: Sample | undefined,
+  columns: Columns,
+): Row {
+  return {
+    mode,
+    session,
+    ...columns,
+    key,
+    id: message?.id ?? '',
+    receiver,
+    sentAt: message?.sentAt ?? null,
+    receivedAt: null,
+    transmissionMs: null,
+    acceptedAt: null,
+    sentBytes: message?.sentBytes ?? null,
+    receivedBytes: null,
+    copies: 0,
+    reordered: false,
   }
 }
 

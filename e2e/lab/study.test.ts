@@ -4,7 +4,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findingOfStudy } from '../report/study-finding.ts'
 import { studySections } from '../report/study-report.ts'
-import { analyseStudy, type Design, isDecided, type Measured, type Row, sessionsNeeded } from './study.ts'
+import {
+  analyseStudy,
+  axesOf,
+  type Design,
+  isDecided,
+  type Measured,
+  type Row,
+  sessionsNeeded,
+} from './study.ts'
 import { readRows } from './study-experiment.ts'
 
 const design: Design = {
@@ -99,6 +107,38 @@ test('what did not arrive is counted, has no time, and a session without any giv
   )
 })
 
+test('if the measure needs all, a session that lost something is not compared, not even for the sender', () => {
+  const needing: Design = { ...design, measures: [{ ...design.measures[0], needsAll: true }] }
+  const samples = twice.samples.flatMap((row) => {
+    const lost = row.session === 1 && row.drink === 'tea' && row.cups === 1
+    return [
+      { ...row, receiver: 2 },
+      { ...row, receiver: 1, coolingMs: lost ? null : 99 },
+    ]
+  })
+  const sessionsOf = (of: Design) =>
+    analyseStudy(of, { ...twice, samples }).comparisons.map((one) => one.sessions.length)
+  assert.deepEqual(
+    [sessionsOf(needing), sessionsOf(design)],
+    [
+      [4, 5],
+      [5, 5],
+    ],
+  )
+})
+
+test('lines are drawn over the factor with numbers, in a panel for each level of the only other one', () => {
+  const [drink, cups] = design.factors
+  const milk = { name: 'milk', title: 'Milk' }
+  const of = (levels: Measured['levels']) => {
+    const { over, panel, varied } = axesOf({ ...design, factors: [drink, milk, cups ?? drink] }, { levels })
+    return [over?.name, panel?.name, varied.map(({ name }) => name)]
+  }
+  assert.deepEqual(of({ milk: ['with', 'without'], cups: [1, 2] }), ['cups', 'milk', ['milk', 'cups']])
+  assert.deepEqual(of({ milk: ['with'], cups: [1, 2] }), ['cups', undefined, ['cups']])
+  assert.deepEqual(of({ milk: ['with', 'without'], cups: [1] }), [undefined, undefined, ['milk']])
+})
+
 test('one session gives a ratio without an interval, and decides nothing', () => {
   const once = { ...twice, samples: twice.samples.filter(({ session }) => session === 1) }
   const [one] = analyseStudy(design, once).comparisons
@@ -126,7 +166,13 @@ test('the window that sends is summarised apart', () => {
 })
 
 test('costs are summed by the factors that they name', () => {
-  const costs = [1, 2].map((session) => ({ drink: 'tea', session, cpuMs: 10, rssBytes: session * 1e6 }))
+  const costs = [1, 2].map((session) => ({
+    drink: 'tea',
+    session,
+    cpuMs: 10,
+    rssBytes: session * 1e6,
+    machineBusy: session / 10,
+  }))
   assert.deepEqual(analyseStudy(design, { ...twice, costs }).costs, [
     {
       mode: 'tea',
@@ -134,6 +180,7 @@ test('costs are summed by the factors that they name', () => {
       serverCpuMs: 20,
       serverCpuMicrosPerSample: 2000,
       serverRssBytes: 2e6,
+      machineBusy: 0.15,
     },
   ])
 })

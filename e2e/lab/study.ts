@@ -23,6 +23,10 @@ export interface Factor {
   readonly title: string
   /** For tables and axes; default: the level itself. */
   readonly label?: (level: Level) => string
+  /** Beside the title, as in a column or on an axis: `6` of `6 windows`; default: the label. */
+  readonly short?: (level: Level) => string
+  /** Lines of one family have one colour, all but its first one dashed; default: the level itself. */
+  readonly family?: (level: Level) => Level
   /** In a sentence: the name of a subject; of another factor, where it is: `at 10 kB`. Default: by the label. */
   readonly spoken?: (level: Level) => string
 }
@@ -39,7 +43,7 @@ export interface Measure {
    * says so, else medians.
    */
   readonly by?: 'mean' | 'median'
-  /** Sessions in which something did not arrive are not compared. */
+  /** Where something did not arrive there is no figure: such sessions are not compared. */
   readonly needsAll?: boolean
   /** False: only described, in one table with the others of this kind. */
   readonly isCompared?: boolean
@@ -50,7 +54,7 @@ export const isTime = ({ unit }: Measure) => unit === 'ms' || unit === 'µs'
 export const comparedOf = ({ measures }: Design) => measures.filter(({ isCompared = true }) => isCompared)
 
 /** What a scenario declares. */
-export interface Design {
+export interface Design<Own extends object = object> {
   /** Ends with a question mark. */
   readonly question: string
   /** The levels of the first are compared, where those of the others are the same. */
@@ -67,8 +71,8 @@ export interface Design {
   ) => readonly Pair[]
   /** What a sample is, and what only this scenario can say of its figures. */
   readonly notes: (found: Found) => readonly string[]
-  /** Sentences that follow the finding. */
-  readonly remarks?: (found: Found) => readonly string[]
+  /** Sentences that follow the finding. `Own`: what only this scenario finds. */
+  remarks?(found: Found & Own): readonly string[]
 }
 
 type Pair = readonly [level: Level, against: Level]
@@ -116,7 +120,9 @@ type Cost = {
   readonly session: number
   readonly cpuMs: number
   readonly rssBytes: number
-} & { readonly [column: string]: Level }
+  /** Use of all the machine's processors meanwhile, 0 to 1. */
+  readonly machineBusy?: number
+} & { readonly [column: string]: Level | undefined }
 
 export type Found = ReturnType<typeof analyseStudy>
 export type FigureRow = Found['figures'][number]
@@ -212,6 +218,9 @@ function costsOf(design: Design, { costs = [], samples, levels }: Measured) {
         serverCpuMs: significant(cpuMs),
         serverCpuMicrosPerSample: significant((1000 * cpuMs) / received),
         serverRssBytes: significant(Math.max(...own.map(({ rssBytes }) => rssBytes))),
+        ...(first.machineBusy !== undefined && {
+          machineBusy: significant(mean(own.map(({ machineBusy = Number.NaN }) => machineBusy))),
+        }),
       },
     ]
   })
@@ -226,6 +235,19 @@ function placesOf(factors: readonly Factor[], levels: Measured['levels']): reado
   )
 }
 
+/**
+ * The factors besides the first of which there are several levels. `over`: the one whose levels are
+ * numbers, to draw lines over; `panel`: the only other one. Null if there is none, or too many.
+ */
+export function axesOf({ factors: [, ...others] }: Design, { levels }: Pick<Measured, 'levels'>) {
+  const of = ({ name }: Factor) => levels[name] ?? []
+  const varied = others.filter((factor) => of(factor).length > 1)
+  const over = varied.find((factor) => of(factor).every((level) => typeof level === 'number'))
+  const [panel = null, ...more] = varied.filter((factor) => factor !== over)
+  if (!over || more.length > 0) return { varied, over: null, panel: null }
+  return { varied, over, panel }
+}
+
 /** The places that were measured, in order, the last factor changing first. */
 function cellsOf({ factors }: Design, levels: Measured['levels'], samples: readonly Row[]) {
   const there = new Set(samples.map((row) => keyOf(factors, row)))
@@ -235,11 +257,11 @@ function cellsOf({ factors }: Design, levels: Measured['levels'], samples: reado
 const keyOf = (factors: readonly Factor[], row: Place | Row) =>
   JSON.stringify(factors.map(({ name }) => row[name]))
 
-const isAt = (place: Place) => (row: Place | Row) =>
+const isAt = (place: Place) => (row: Place | Row | Cost) =>
   Object.entries(place).every(([name, level]) => row[name] === level)
 
 /** Such as `sse/2, 10 kB`: the row's name in budgets. */
-const nameOf = (factors: readonly Factor[], place: Place) =>
+export const nameOf = (factors: readonly Factor[], place: Place) =>
   factors
     .map(({ name, label = String }, at) => (at === 0 ? String(place[name]) : label(place[name] ?? '')))
     .join(', ')
@@ -299,7 +321,7 @@ function countsOf(row: Row, { name }: Measure): Counts {
 /** Null if nothing arrived. A message counts once, with its mean over the windows. */
 function sessionValue(rows: readonly Row[], measure: Measure): number | null {
   const values = valuesOf(rows, measure)
-  if (values.length === 0 || (measure.needsAll && values.length < rows.length)) return null
+  if (values.length === 0) return null
   if (measure.by === 'median') return median(values)
   if (rows.every(({ id }) => id === undefined)) return mean(values)
   const messages = Map.groupBy(rows, ({ id }) => id)
@@ -325,7 +347,8 @@ interface Contrasted {
  * The unit is the session: samples of one session resemble each other more than those of different
  * ones. Each that measured both gives one ratio, and ratios are pooled by their logarithms
  * (Student's t): where a machine's speed changes from run to run, a ratio holds and a difference
- * does not (docs/measuring.md, "Check the intervals"). Undefined if no session measured both.
+ * does not (docs/measuring.md, "Check the intervals"). Undefined if no session measured both. If
+ * the measure needs all, that includes what the sending window receives.
  */
 export function contrast({
   design: { factors, measures },
@@ -339,7 +362,14 @@ export function contrast({
   const [level, against] = pair
   const at = (one: Level) => bySession(samples.filter(isAt({ ...place, [name]: one })))
   const bases = new Map(at(against))
+  const isIn = [level, against].map((one) => isAt({ ...place, [name]: one }))
+  const missed = measured.samples.filter(
+    (row) =>
+      measure.needsAll && !row.broken && typeof row[measure.name] !== 'number' && isIn.some((is) => is(row)),
+  )
+  const lossy = new Set(missed.map(({ session }) => session))
   const sessions = at(level).flatMap(([session, rows]) => {
+    if (lossy.has(session)) return []
     const others = bases.get(session) ?? []
     const own = sessionValue(rows, measure)
     const base = sessionValue(others, measure)

@@ -1,7 +1,7 @@
 // The parts of a report (sections, tables, figures) and the formatting of numbers.
 
 import type { Circumstances, Network, Packets } from '../lab/run-environment.ts'
-import { type Counts, isFaulty, type summariseSamples, totals } from '../lab/samples.ts'
+import { type Counts, isFaulty, totals } from '../lab/samples.ts'
 import type { Middle } from '../lab/statistics.ts'
 import { shortened, textTable } from '../lab/terminal-output.ts'
 
@@ -240,39 +240,6 @@ export function lostSection<Row extends Counts>(
     ...[count(row.duplicated), count(row.reordered)],
   ])
   return { title, tables: [table(caption, [...naming.map(([name]) => name), ...columns], cells)], paragraphs }
-}
-
-type Timed = Pick<
-  ReturnType<typeof summariseSamples>,
-  'n' | 'expected' | 'meanMs' | 'sdMs' | 'p50Ms' | 'p95Ms' | 'maxMs'
-> & { readonly sessionP50sMs: readonly (number | null)[] }
-
-export function everySessionSection<Row extends Timed>(
-  rows: readonly Row[],
-  naming: Naming<Row>,
-  sessions: number,
-): Section {
-  const names = naming.map(([name]) => name)
-  const labels = (row: Row) => naming.map(([, cell]) => cell(row))
-  const figures = table(
-    'Over all sessions; times to the windows that do not type, in milliseconds',
-    [...names, 'Mean ± sd', 'Median', 'p95', 'Max.', 'Received', 'Expected'],
-    rows.map((row) => [
-      ...[...labels(row), spread(row.meanMs, row.sdMs), row.p50Ms, row.p95Ms, row.maxMs],
-      ...[count(row.n), count(row.expected)],
-    ]),
-  )
-  const numbered = Array.from({ length: sessions }, (_, place) => `Session ${place + 1}`)
-  const each = table(
-    'Median in each session, in milliseconds',
-    [...names, ...numbered],
-    rows.map((row) => [...labels(row), ...numbered.map((_, place) => row.sessionP50sMs[place])]),
-  )
-  return {
-    title: 'Every figure, and every session',
-    tables: sessions > 1 ? [figures, each] : [figures],
-    paragraphs: ['Figures are of samples that arrived, even if others were lost.'],
-  }
 }
 
 /** For a cell without a value. */

@@ -1,7 +1,8 @@
 // The finding of any study: what went wrong, which level is fastest or least, and by how much.
 
-import { isFaulty } from '../lab/samples.ts'
+import { atAllWindows, type Counts, isFaulty, totals } from '../lab/samples.ts'
 import {
+  axesOf,
   contrastOf,
   type Design,
   type Factor,
@@ -24,9 +25,10 @@ export function findingOfStudy(
 ): string {
   const [measure] = design.measures
   const compared = found.comparisons.filter((one) => one.measure === measure.name)
-  const places = new Set(found.figures.map(({ at }) => placeWords(design.factors.slice(1), at)))
+  const { varied } = axesOf(design, found)
+  const places = new Set(found.figures.map(({ at }) => placeWords(varied, at)))
   const words =
-    places.size === 1 || found.figures.length === 0
+    places.size < 2
       ? verdictWords(design, measured, found)
       : compared.length > 0
         ? everywhereWords(design, found, compared)
@@ -38,10 +40,6 @@ export const labelAt = ({ name, label = String }: Factor, at: FigureRow['at']) =
 
 export const spokenAt = (factor: Factor, level: Level) => (factor.spoken ?? factor.label ?? String)(level)
 
-/** The factors besides the first that have several levels. */
-export const othersVaried = ({ factors: [, ...others] }: Design, { levels }: Found): readonly Factor[] =>
-  others.filter(({ name }) => (levels[name] ?? []).length > 1)
-
 /** `at 10 kB`; empty without other factors. */
 const placeWords = (factors: readonly Factor[], at: FigureRow['at']) =>
   factors
@@ -51,40 +49,55 @@ const placeWords = (factors: readonly Factor[], at: FigureRow['at']) =>
     })
     .join(' ')
 
-/** `WebSocket at 10 kB lost 3 of 1,000 samples.` */
-function faultWords(
-  { factors, measures: [measure], areMessages = true }: Design,
-  { figures, echoes }: Found,
-): readonly string[] {
+/**
+ * `WebSocket at 10 kB lost 3 of 1,000 samples.` If all levels of a number from one on lost some:
+ * `WebSocket lost nothing up to 10 kB and lost 9 of 2,000 samples from 100 kB on.`
+ */
+function faultWords(design: Design, found: Found): readonly string[] {
+  const {
+    factors: [subject, ...others],
+    measures: [measure],
+    areMessages = true,
+  } = design
   if (!areMessages) return []
-  const [subject, ...others] = factors
-  const own = (rows: readonly FigureRow[]) => rows.filter((row) => row.measure === measure.name)
-  const all = own(figures).map((row) => {
-    const echo = own(echoes).find(({ mode }) => mode === row.mode)
-    return echo
-      ? {
-          ...row,
-          lost: row.lost + echo.lost,
-          expected: row.expected + echo.expected,
-          duplicated: row.duplicated + echo.duplicated,
-          reordered: row.reordered + echo.reordered,
-        }
-      : row
-  })
-  return all.filter(isFaulty).map(({ at, lost, expected, duplicated, reordered }) => {
-    const words = [
-      lost > 0 && `lost ${lost === expected ? 'all' : `${count(lost)} of`} ${count(expected)} samples`,
-      duplicated > 0 && `repeated ${count(duplicated)}`,
-      reordered > 0 && `reordered ${count(reordered)}`,
-    ].filter((one) => one !== false)
-    const who = [capital(spokenAt(subject, at[subject.name] ?? '')), placeWords(others, at)]
-    return `${who.filter(Boolean).join(' ')} ${listed(words)}.`
+  const { varied, over, panel } = axesOf(design, found)
+  const all = atAllWindows(found.figures, found.echoes).filter((row) => row.measure === measure.name)
+  const lines = Map.groupBy(all, ({ at }) =>
+    JSON.stringify([subject, ...(over ? [panel] : varied)].map((factor) => factor && at[factor.name])),
+  )
+  return [...lines.values()].flatMap((line) => {
+    const faulty = line.filter(isFaulty)
+    const before = line.at(-1 - faulty.length)
+    const isEnd = faulty.every((row, place) => row.lost > 0 && row === line.at(place - faulty.length))
+    const [first] = faulty
+    if (!over || !before || !first || !isEnd)
+      return faulty.map((row) => {
+        const who = [capital(spokenAt(subject, row.at[subject.name] ?? '')), placeWords(others, row.at)]
+        return `${who.filter(Boolean).join(' ')} ${listed(faultsOf(row))}.`
+      })
+    const who = [
+      capital(spokenAt(subject, first.at[subject.name] ?? '')),
+      panel && placeWords([panel], first.at),
+    ]
+    const words = [`lost nothing up to ${labelAt(over, before.at)}`, ...faultsOf(totals(faulty))]
+    const where = faulty.length === 1 ? placeWords([over], first.at) : `from ${labelAt(over, first.at)} on`
+    return [`${who.filter(Boolean).join(' ')} ${listed(words)} ${where}.`]
   })
 }
 
+const faultsOf = ({ lost, expected, duplicated, reordered }: Counts): readonly string[] =>
+  [
+    lost > 0 && `lost ${lost === expected ? 'all' : `${count(lost)} of`} ${count(expected)} samples`,
+    duplicated > 0 && `repeated ${count(duplicated)}`,
+    reordered > 0 && `reordered ${count(reordered)}`,
+  ].filter((one) => one !== false)
+
+/** More sentences are no finding: then a pair has one for all panels. */
+const mostSentences = 3
+
 /**
- * A sentence for each pair. Of several places, the two ends of a number, or where the ratio is least
- * and greatest.
+ * A sentence for each pair and panel. Of several places, the two ends of a number, or where the ratio
+ * is least and greatest.
  */
 function everywhereWords(
   design: Design,
@@ -92,13 +105,16 @@ function everywhereWords(
   compared: readonly StudyComparison[],
 ): readonly string[] {
   const [subject] = design.factors
-  const others = othersVaried(design, found)
   const [measure] = design.measures
-  const isNumber =
-    others.length === 1 && compared.every(({ at }) => typeof at[others[0]?.name ?? ''] === 'number')
+  const { varied, over, panel } = axesOf(design, found)
   const [verb, asMuch] = isTime(measure) ? ['took', 'as long as'] : ['had', 'as much as']
   const pairs = Map.groupBy(compared, ({ at, baseline }) => `${at[subject.name]} ${baseline}`)
-  return [...pairs.values()].map((own) => {
+  const isPanelled = panel !== null && pairs.size * (found.levels[panel.name] ?? []).length <= mostSentences
+  const isNumber = over !== null && (panel === null || isPanelled)
+  const groups = isPanelled
+    ? [...pairs.values()].flatMap((own) => [...Map.groupBy(own, ({ at }) => at[panel.name]).values()])
+    : [...pairs.values()]
+  return groups.map((own) => {
     const ordered = isNumber ? own : own.toSorted((one, other) => one.ratio - other.ratio)
     const ends = [...new Set([ordered[0], ordered.at(-1)])].filter((end) => end !== undefined)
     const words = ends.map((end, place) => {
@@ -106,7 +122,7 @@ function everywhereWords(
       const sure = end.ratioCi95
         ? `${place === 0 ? '95 % interval ' : ''}${ratioEnds(end.ratioCi95)}${doubt(end)}`
         : 'in one session'
-      const where = ends.length === 1 ? '' : ` ${placeWords(others, end.at)}`
+      const where = ends.length === 1 && !panel ? '' : ` ${placeWords(varied, end.at)}`
       return `${ratioFigure(end.ratio)} times${against}${where} (${sure})`
     })
     const name = spokenAt(subject, own[0]?.at[subject.name] ?? '')
@@ -115,16 +131,22 @@ function everywhereWords(
   })
 }
 
-/** Of several places, without comparisons. */
-function averagesWords({ factors, measures: [measure] }: Design, { figures }: Found): readonly string[] {
-  const [subject, ...others] = factors
-  const known = figures.filter((row) => row.measure === measure.name && row.mean !== null)
-  const byLevel = Map.groupBy(known, ({ at }) => at[subject.name] ?? '')
-  const words = [...byLevel].map(([level, rows]) => {
+/** Of several places, without comparisons; of a number its two ends. */
+function averagesWords(design: Design, found: Found): readonly string[] {
+  const {
+    factors: [subject],
+    measures: [measure],
+  } = design
+  const { varied, over, panel } = axesOf(design, found)
+  const known = found.figures.filter((row) => row.measure === measure.name && row.mean !== null)
+  const lines = Map.groupBy(known, ({ at }) => `${at[subject.name]} ${panel && at[panel.name]}`)
+  const words = [...lines.values()].map((line) => {
+    const rows = over ? [...new Set([line[0], line.at(-1)])].filter((row) => row !== undefined) : line
     const amounts = rows.map(({ mean }) => `${figure(mean)} ${measure.unit}`)
-    const each = rows.map(({ at }, place) => `${amounts[place]} ${placeWords(others, at)}`)
+    const each = rows.map(({ at }, place) => `${amounts[place]} ${placeWords(varied, at)}`)
     const isSame = rows.length > 1 && new Set(amounts).size === 1
-    return `${spokenAt(subject, level)} ${isSame ? `${amounts[0]} everywhere` : listed(each)}`
+    const name = spokenAt(subject, line[0]?.at[subject.name] ?? '')
+    return `${name} ${isSame && !over ? `${amounts[0]} everywhere` : listed(each)}`
   })
   return words.length === 0
     ? [`No ${lowered(measure.title)} was measured.`]

@@ -1,13 +1,15 @@
 // The report of any study: its finding, tables, plots and counts, from what it declares.
 
-import { totals } from '../lab/samples.ts'
+import { atAllWindows, atOthers } from '../lab/samples.ts'
 import {
+  axesOf,
   comparedOf,
   type Design,
   type Factor,
   type FigureRow,
   type Found,
   isTime,
+  type Level,
   type Measure,
   type Row,
   type StudyComparison,
@@ -32,7 +34,7 @@ import {
   table,
   text,
 } from './section.ts'
-import { labelAt, othersVaried, spokenAt } from './study-finding.ts'
+import { labelAt, spokenAt } from './study-finding.ts'
 
 /** For the terminal. */
 export const briefTables = (design: Design, found: Found): readonly Table[] => [
@@ -40,29 +42,27 @@ export const briefTables = (design: Design, found: Found): readonly Table[] => [
   ...(design.measures.length > 1 ? [measuresTable(design, found, design.measures.slice(1))] : []),
 ]
 
-export function studySections(design: Design, found: Found, samples: readonly Row[]): readonly Section[] {
-  const { notes, factors, areMessages = true } = design
-  const naming = factors.map((factor) => [factor.title, ({ at }: FigureRow) => labelAt(factor, at)] as const)
+export function studySections(design: Design, found: Found, all: readonly Row[]): readonly Section[] {
+  const { notes, areMessages = true } = design
   const [first] = design.measures
-  const all = found.figures
-    .filter(({ measure }) => measure === first.name)
-    .map((row) => {
-      const echo = found.echoes.find(({ measure, mode }) => measure === row.measure && mode === row.mode)
-      return echo ? { ...row, ...totals([row, echo]) } : row
-    })
+  const samples = atOthers(all as readonly (Row & { readonly receiver: number })[])
+  const naming = namingOf(design, found).map(
+    (factor) => [factor.title, ({ at }: FigureRow) => inColumn(factor, at)] as const,
+  )
+  const counts = atAllWindows(found.figures, found.echoes).filter(({ measure }) => measure === first.name)
   return [
     ...inFull(design, found).map((measure, place) => ({
       title: measure.title,
       ...figureFor(design, found, measure, samples),
       tables: tablesOf(design, found, measure),
-      paragraphs: place === 0 ? notes(found) : [],
+      paragraphs: [...(place === 0 ? notes(found) : []), ...missingWords(design, found, measure)],
     })),
     ...comparisonSections(design, found),
     ...describedSections(design, found),
     ...echoSections(design, found),
     ...(areMessages
       ? [
-          lostSection(all, naming, {
+          lostSection(counts, naming, {
             caption: 'Samples that did not arrive once and in order, at all windows',
           }),
         ]
@@ -80,6 +80,41 @@ const inFull = (design: Design, found: Found) =>
 const figuresIn = ({ areMessages = true }: Design, { figures }: Found, { name }: Measure) =>
   figures.filter(({ measure, n }) => measure === name && (areMessages || n > 0))
 
+/** The factors that rows differ by. */
+const namingOf = (design: Design, found: Found) => [design.factors[0], ...axesOf(design, found).varied]
+
+/** Beside the factor's title. */
+const inColumn = ({ name, label = String, short = label }: Factor, at: FigureRow['at']) =>
+  short(at[name] ?? '')
+
+/** With what all rows have in common. */
+function captionWith({ factors }: Design, { levels }: Found, caption: string): string {
+  const common = factors.slice(1).flatMap(({ name, label = String }) => {
+    const [level, ...more] = levels[name] ?? []
+    return level === undefined || more.length > 0 ? [] : [label(level)]
+  })
+  return [caption, ...common].join(', ')
+}
+
+/** Whether so little arrived that there is no figure of its cell. */
+function missingIn(
+  { areMessages = true }: Design,
+  { figures, echoes }: Found,
+  measure: Measure,
+): (row: FigureRow) => boolean {
+  if (!areMessages) return () => false
+  const lost = new Map(atAllWindows(figures, echoes).map((row) => [row.mode, row.lost]))
+  return ({ mode, n, expected }) => (measure.needsAll ? (lost.get(mode) ?? 0) > 0 : n === 0 && expected > 0)
+}
+
+const missing = '✗'
+
+function missingWords(design: Design, found: Found, measure: Measure): readonly string[] {
+  const isMissing = missingIn(design, found, measure)
+  if (!found.figures.some((row) => row.measure === measure.name && isMissing(row))) return []
+  return [`${missing} Samples were lost; those that arrived are in “Every figure, and every session”.`]
+}
+
 /** Every sample if there are few cells, lines over a number, else the ratios. */
 function figureFor(
   design: Design,
@@ -88,12 +123,8 @@ function figureFor(
   samples: readonly Row[],
 ): { readonly figure?: Figure } {
   const rows = figuresIn(design, found, measure)
-  const [other, third, ...more] = othersVaried(design, found)
-  const levels = found.levels[other?.name ?? ''] ?? []
-  if (other && more.length === 0 && levels.every((level) => typeof level === 'number')) {
-    const panels = partsOf(found, third, rows)
-    return { figure: linesOver(design.factors[0], other, measure, panels, levels as readonly number[]) }
-  }
+  const { over, panel } = axesOf(design, found)
+  if (over) return { figure: linesOver(design, found, measure, over, panel) }
   const compared = found.comparisons.filter((one) => one.measure === measure.name && one.ratioCi95)
   // A few values of each cell are no cloud.
   const hasClouds = rows.length <= mostClouds && (design.areMessages !== false || compared.length === 0)
@@ -101,61 +132,57 @@ function figureFor(
   return compared.length === 0 ? {} : { figure: ratiosOf(design, measure, compared) }
 }
 
-/** A part for each level of the factor; without one, a part without a title. */
-function partsOf<Cell extends Pick<FigureRow, 'at'>>(
-  { levels }: Found,
-  factor: Factor | undefined,
-  cells: readonly Cell[],
-) {
-  if (!factor) return [{ title: '', cells }]
-  return (levels[factor.name] ?? []).flatMap((level) => {
-    const own = cells.filter(({ at }) => at[factor.name] === level)
-    return own.length === 0 ? [] : [{ title: (factor.label ?? String)(level), cells: own }]
-  })
-}
-
 /** More rows of samples are no figure to look at. */
 const mostClouds = 12
 
+/** With a panel for each level of `panel`. */
 function linesOver(
-  subject: Factor,
-  other: Factor,
+  design: Design,
+  found: Found,
   measure: Measure,
-  parts: ReturnType<typeof partsOf<FigureRow>>,
-  levels: readonly number[],
+  over: Factor,
+  panel: Factor | null,
 ): Figure {
   const by = measure.by === 'median' ? 'p50' : 'mean'
-  const rows = parts.flatMap(({ cells }) => cells)
+  const isMissing = missingIn(design, found, measure)
+  // Where only the sender receives, there is none.
+  const rows = found.figures.filter(
+    (row) => row.measure === measure.name && (row[by] !== null || isMissing(row)),
+  )
+  const [subject] = design.factors
+  const { label = String, family = (level: Level) => level } = subject
   const subjects = [...new Set(rows.map(({ at }) => at[subject.name] ?? ''))]
-  const labels = subjects.map(subject.label ?? String)
-  const panels = parts.map(({ title, cells }) => ({
-    title,
-    series: subjects.map((level, colour) => ({
-      label: labels[colour] ?? '',
-      isDashed: false,
-      colour,
-      points: cells
-        .filter(({ at }) => at[subject.name] === level)
-        .map(({ at, [by]: y, n }) => ({
-          x: Number(at[other.name]),
-          y,
-          mark: n === 0 ? ('failed' as const) : ('filled' as const),
-        })),
-    })),
+  const families = [...new Set(subjects.map(family))]
+  const seriesIn = (own: readonly FigureRow[]) =>
+    subjects
+      .map((level, place) => ({
+        label: label(level),
+        isDashed: subjects.findIndex((one) => family(one) === family(level)) < place,
+        colour: families.indexOf(family(level)),
+        points: own
+          .filter(({ at }) => at[subject.name] === level)
+          .map((row) => ({
+            x: Number(row.at[over.name]),
+            y: row[by],
+            mark: isMissing(row) ? ('failed' as const) : ('filled' as const),
+          })),
+      }))
+      .filter(({ points }) => points.length > 0)
+  const panels = (panel ? (found.levels[panel.name] ?? []) : ['']).map((level) => ({
+    title: panel ? (panel.label ?? String)(level) : '',
+    series: seriesIn(panel ? rows.filter(({ at }) => at[panel.name] === level) : rows),
   }))
   const figureOf = by === 'p50' ? 'Median' : 'Mean'
-  const failed = rows.some(({ n }) => n === 0)
-    ? ' A cross at the top, and a gap in the line: nothing arrived.'
-    : ''
+  const failed = rows.some(isMissing) ? ' A cross at the top, and a gap in the line: samples were lost.' : ''
   return {
-    caption: `${figureOf} ${lowered(measure.title)} in ${measure.unit} by ${lowered(other.title)}; both axes are logarithmic.${failed}`,
-    description: `${figureOf} ${lowered(measure.title)} by ${lowered(other.title)} for ${labels.join('; ')}. The table below gives the same in figures.`,
+    caption: `${figureOf} ${lowered(measure.title)} in ${measure.unit} by ${lowered(over.title)}; both axes are logarithmic.${failed}`,
+    description: `${figureOf} ${lowered(measure.title)} by ${lowered(over.title)} for ${subjects.map(label).join('; ')}. The table below gives the same in figures.`,
     draw: (width) =>
       lines(panels, {
         width,
-        axis: lowered(other.title),
-        ticks: levels,
-        tickFormat: other.label ?? String,
+        axis: lowered(over.title),
+        ticks: (found.levels[over.name] ?? []).map(Number),
+        tickFormat: over.short ?? over.label ?? String,
       }),
   }
 }
@@ -220,27 +247,26 @@ function ratiosOf({ factors }: Design, measure: Measure, compared: readonly Stud
 /** Longer than a narrow figure is wide. */
 const inTwoLines = (label: string) => (label.length > 40 ? label.replace(' / ', ' /\n') : label)
 
-/**
- * A row for each subject, a column for each level of another factor, and of a third a table for each
- * level.
- */
+/** Over a number, or with one other factor: a row for each subject, and a column for each level. */
 function tablesOf(design: Design, found: Found, measure: Measure): readonly Table[] {
-  const [other, third, ...more] = othersVaried(design, found)
-  if (!other || more.length > 0) return [figuresTable(design, found, measure)]
+  const { varied, over, panel } = axesOf(design, found)
+  const across = over ?? (varied.length === 1 ? varied[0] : undefined)
+  if (!across) return [figuresTable(design, found, measure)]
   const by = measure.by === 'median' ? 'p50' : 'mean'
   const caption = `${by === 'p50' ? 'Median' : 'Mean'} in ${measure.unit}`
   const own = found.figures.filter((row) => row.measure === measure.name)
   const compared = found.comparisons.filter((row) => row.measure === measure.name)
   const against = [...new Set(compared.map(({ baseline }) => baseline))]
-  const withInterval = compared.some(({ ratioCi95 }) => ratioCi95) ? ', with the 95 % interval' : ''
+  const isMissing = missingIn(design, found, measure)
+  const axes = { across, panel }
   return [
-    ...grids(design, found, [other, third], caption, own, (row) => row[by]),
-    ...against.flatMap((baseline) =>
-      grids(
+    grid(design, found, axes, caption, own, (row) => (isMissing(row) ? missing : row[by])),
+    ...against.map((baseline) =>
+      grid(
         design,
         found,
-        [other, third],
-        `Times that of ${spokenAt(design.factors[0], baseline)}${withInterval}`,
+        axes,
+        `Times that of ${spokenAt(design.factors[0], baseline)}${compared.some(({ ratioCi95 }) => ratioCi95) ? ', with the 95 % interval' : ''}`,
         compared.filter((row) => row.baseline === baseline),
         ({ ratio, ratioCi95 }) => ratioWords(ratio, ratioCi95),
       ),
@@ -248,41 +274,35 @@ function tablesOf(design: Design, found: Found, measure: Measure): readonly Tabl
   ]
 }
 
-function grids<Cell extends Pick<FigureRow, 'at'>>(
+/** A row for each subject and panel that has cells. */
+function grid<Cell extends Pick<FigureRow, 'at'>>(
   design: Design,
   found: Found,
-  [other, third]: readonly [Factor, Factor | undefined],
-  caption: string,
-  cells: readonly Cell[],
-  cellOf: (cell: Cell) => string | number | null,
-): readonly Table[] {
-  return partsOf(found, third, cells).map(({ title, cells: own }) =>
-    grid(design, found, other, title ? `${title}: ${lowered(caption)}` : caption, own, cellOf),
-  )
-}
-
-function grid<Cell extends Pick<FigureRow, 'at'>>(
-  { factors: [subject] }: Design,
-  { levels }: Found,
-  other: Factor,
+  { across, panel }: { readonly across: Factor; readonly panel: Factor | null },
   caption: string,
   cells: readonly Cell[],
   cellOf: (cell: Cell) => string | number | null,
 ): Table {
-  const across = levels[other.name] ?? []
-  const down = (levels[subject.name] ?? []).filter((level) =>
-    cells.some(({ at }) => at[subject.name] === level),
-  )
+  const [subject] = design.factors
+  const naming = panel ? [subject, panel] : [subject]
+  const levelsOf = (factor: Factor) => found.levels[factor.name] ?? []
+  const columns = levelsOf(across)
+  const rows = levelsOf(subject).flatMap((level) => {
+    const own = cells.filter(({ at }) => at[subject.name] === level)
+    return panel ? levelsOf(panel).map((one) => own.filter(({ at }) => at[panel.name] === one)) : [own]
+  })
   return table(
-    caption,
-    [subject.title, ...across.map((level) => (other.label ?? String)(level))],
-    down.map((level) => [
-      (subject.label ?? String)(level),
-      ...across.map((column) => {
-        const cell = cells.find(({ at }) => at[subject.name] === level && at[other.name] === column)
+    captionWith(design, found, caption),
+    [...naming.map(({ title }) => text(title)), ...columns.map((level) => (across.label ?? String)(level))],
+    rows.flatMap((row) => {
+      const [first] = row
+      if (!first) return []
+      const cellsOf = columns.map((level) => {
+        const cell = row.find(({ at }) => at[across.name] === level)
         return cell ? cellOf(cell) : nothing
-      }),
-    ]),
+      })
+      return [[...naming.map((factor) => inColumn(factor, first.at)), ...cellsOf]]
+    }),
   )
 }
 
@@ -292,7 +312,8 @@ const mostRatios = 2
 /** A row for each cell. */
 function figuresTable(design: Design, found: Found, measure: Measure): Table {
   const { factors, areMessages = true } = design
-  const [subject, ...others] = factors
+  const [subject] = factors
+  const { varied } = axesOf(design, found)
   const compared = found.comparisons.filter((row) => row.measure === measure.name)
   const comparedAt = (row: FigureRow) =>
     compared.filter(({ at }) => factors.every(({ name }) => at[name] === row.at[name]))
@@ -306,10 +327,10 @@ function figuresTable(design: Design, found: Found, measure: Measure): Table {
       })
       .join('; ')
   return table(
-    `${measure.title} in ${measure.unit}`,
+    captionWith(design, found, `${measure.title} in ${measure.unit}`),
     [
       text(subject.title),
-      ...others.map(({ title }) => text(title)),
+      ...varied.map(({ title }) => text(title)),
       ...['Mean ± sd', 'Median', areMessages ? 'p95' : 'Range'],
       ...(hasRatios ? ['Ratio'] : []),
       areMessages ? 'Received' : 'Samples',
@@ -318,7 +339,7 @@ function figuresTable(design: Design, found: Found, measure: Measure): Table {
       row.at[subject.name] === found.baseline
         ? `${labelAt(subject, row.at)} (baseline)`
         : labelAt(subject, row.at),
-      ...others.map((factor) => labelAt(factor, row.at)),
+      ...varied.map((factor) => inColumn(factor, row.at)),
       ...[spread(row.mean, row.sd), row.p50, areMessages ? row.p95 : range([row.min ?? 0, row.max ?? 0])],
       ...(hasRatios ? [ratioAt(row) || nothing] : []),
       areMessages ? `${count(row.n)} of ${count(row.expected)}` : count(row.n),
@@ -327,7 +348,9 @@ function figuresTable(design: Design, found: Found, measure: Measure): Table {
 }
 
 /** A row for each cell, a column for each measure. */
-function measuresTable({ factors }: Design, found: Found, measures: readonly Measure[]): Table {
+function measuresTable(design: Design, found: Found, measures: readonly Measure[]): Table {
+  const { factors } = design
+  const naming = namingOf(design, found)
   const names = measures.map(({ name }) => name)
   const by = measures.every((measure) => measure.by === 'mean') ? 'mean' : 'p50'
   const own = found.figures.filter(({ measure }) => names.includes(measure))
@@ -336,9 +359,9 @@ function measuresTable({ factors }: Design, found: Found, measures: readonly Mea
   ]
   return table(
     `${by === 'mean' ? 'Means' : 'Medians'} over all sessions`,
-    [...factors.map(({ title }) => text(title)), ...measures.map(({ title, unit }) => `${title}, ${unit}`)],
+    [...naming.map(({ title }) => text(title)), ...measures.map(({ title, unit }) => `${title}, ${unit}`)],
     cells.map((rows) => [
-      ...factors.map((factor) => labelAt(factor, rows[0]?.at ?? {})),
+      ...naming.map((factor) => inColumn(factor, rows[0]?.at ?? {})),
       ...measures.map(({ name }) => rows.find(({ measure }) => measure === name)?.[by]),
     ]),
   )
@@ -354,11 +377,11 @@ function describedSections(design: Design, found: Found): readonly Section[] {
   return [{ title: 'Also measured', tables: [measuresTable(design, found, described)] }]
 }
 
-function comparisonSections(
-  { factors, measures }: Design,
-  { comparisons, sessions }: Found,
-): readonly Section[] {
-  const [subject, ...others] = factors
+function comparisonSections(design: Design, found: Found): readonly Section[] {
+  const { comparisons, sessions } = found
+  const { factors, measures } = design
+  const [subject] = factors
+  const { varied } = axesOf(design, found)
   if (comparisons.length === 0) return []
   const p = (value: number | null) => (value === null ? nothing : probability(value))
   const tables = measures.flatMap((measure) => {
@@ -369,12 +392,12 @@ function comparisonSections(
         `${measure.title}: ratio and difference in ${measure.unit}, over sessions`,
         [
           text(`${subject.title} / against`),
-          ...others.map(({ title }) => text(title)),
+          ...varied.map(({ title }) => text(title)),
           ...['Ratio', '95 % interval', 'Difference', text('Verdict'), 'p', 'p corrected', 'Sessions'],
         ],
         own.map((one) => [
           `${labelAt(subject, one.at)} / ${(subject.label ?? String)(one.baseline)}`,
-          ...others.map((factor) => labelAt(factor, one.at)),
+          ...varied.map((factor) => inColumn(factor, one.at)),
           ...[one.ratio, one.ratioCi95 ? interval(one.ratioCi95) : nothing, one.difference],
           ...[verdictIn(measure, one), p(one.p), p(one.pCorrected), count(one.sessions.length)],
         ]),
@@ -394,16 +417,18 @@ function verdictIn(measure: Measure, { verdict }: StudyComparison): string {
   return { lower: 'faster', higher: 'slower', alike: 'alike', undecided: 'undecided' }[verdict]
 }
 
-function echoSections({ factors, measures }: Design, { echoes }: Found): readonly Section[] {
+function echoSections(design: Design, found: Found): readonly Section[] {
+  const { echoes } = found
   if (echoes.length === 0) return []
-  const tables = measures.map((measure) =>
+  const naming = namingOf(design, found)
+  const tables = design.measures.map((measure) =>
     table(
       `${measure.title} to the window that sends, in ${measure.unit}`,
-      [...factors.map(({ title }) => text(title)), 'Mean ± sd', 'Median', 'p95', 'Received', 'Expected'],
+      [...naming.map(({ title }) => text(title)), 'Mean ± sd', 'Median', 'p95', 'Received', 'Expected'],
       echoes
         .filter((row) => row.measure === measure.name)
         .map((row) => [
-          ...factors.map((factor) => labelAt(factor, row.at)),
+          ...naming.map((factor) => inColumn(factor, row.at)),
           ...[spread(row.mean, row.sd), row.p50, row.p95, count(row.n), count(row.expected)],
         ]),
     ),
@@ -414,10 +439,11 @@ function echoSections({ factors, measures }: Design, { echoes }: Found): readonl
 }
 
 function everySection(design: Design, found: Found): Section {
-  const { factors, areMessages = true } = design
+  const { areMessages = true } = design
   const { sessions } = found
-  const names = factors.map(({ title }) => text(title))
-  const labels = ({ at }: FigureRow) => factors.map((factor) => labelAt(factor, at))
+  const naming = namingOf(design, found)
+  const names = naming.map(({ title }) => text(title))
+  const labels = ({ at }: FigureRow) => naming.map((factor) => inColumn(factor, at))
   const numbered = Array.from({ length: sessions }, (_, place) => `Session ${place + 1}`)
   const tables = inFull(design, found).flatMap((measure) => {
     const own = figuresIn(design, found, measure)
@@ -447,10 +473,13 @@ function everySection(design: Design, found: Found): Section {
   }
 }
 
-function costSections({ factors: all }: Design, { costs }: Found): readonly Section[] {
+function costSections(design: Design, found: Found): readonly Section[] {
+  const { costs } = found
   const [first] = costs
   if (!first) return []
-  const factors = all.filter(({ name }) => name in first.at)
+  const naming = namingOf(design, found).filter(({ name }) => name in first.at)
+  const isBusyKnown = first.machineBusy !== undefined
+  const busy = ({ machineBusy = null }: (typeof costs)[number]) => machineBusy && 100 * machineBusy
   const columns = ['CPU, ms', 'CPU per message and window, µs', 'Memory']
   return [
     {
@@ -458,10 +487,15 @@ function costSections({ factors: all }: Design, { costs }: Found): readonly Sect
       tables: [
         table(
           'Processor time over all sessions, and the highest resident memory',
-          [...factors.map(({ title }) => text(title)), ...columns],
+          [
+            ...naming.map(({ title }) => text(title)),
+            ...columns,
+            ...(isBusyKnown ? ['Machine busy, %'] : []),
+          ],
           costs.map((cost) => [
-            ...factors.map((factor) => labelAt(factor, cost.at)),
+            ...naming.map((factor) => inColumn(factor, cost.at)),
             ...[cost.serverCpuMs, cost.serverCpuMicrosPerSample, megabytes(cost.serverRssBytes)],
+            ...(isBusyKnown ? [busy(cost)] : []),
           ]),
         ),
       ],

@@ -53,7 +53,7 @@ test('a message that does not return is named first, and breaks a promise only w
   })
   assert.match(
     bare?.summary.finding ?? '',
-    /^A bare relay with 1,000 users by SSE \+ XHR over HTTP\/2 lost 120 of 12,000 samples\. /,
+    /^A bare relay by SSE \+ XHR over HTTP\/2 lost nothing up to 50 users and lost 120 of 12,000 samples with 1,000 users\. /,
   )
   assert.deepEqual([bare?.isFailure, stored?.isFailure], [false, true])
 })

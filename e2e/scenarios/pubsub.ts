@@ -66,7 +66,8 @@ const design: Design = {
     {
       name: 'users',
       title: 'Users',
-      label: (users) => count(Number(users)),
+      label: (users) => several(Number(users), 'user'),
+      short: (users) => count(Number(users)),
       spoken: (users) => `with ${several(Number(users), 'user')}`,
     },
     byMode,

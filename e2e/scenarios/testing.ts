@@ -22,11 +22,7 @@ import type {
   Site,
   WindSample,
 } from './windcomm-testbed.ts'
-import {
-  modeOf as modeOfSubject,
-  type Cell as WindowsCell,
-  type Run as WindowsRun,
-} from './windows-report.ts'
+import { rowsOf, type Cell as WindowsCell } from './windows.ts'
 
 function madeEnvironment(server: string): Environment {
   return {
@@ -194,54 +190,61 @@ export function madeWindowsRun({
   browsers = [1],
   keys = 10,
   medianOf = (subject, windows) => (isByXhr(subject) ? 4 : 2) + windows / 10,
-}: WindowsMaking = {}): WindowsRun {
+}: WindowsMaking = {}): StudyRun {
   const random = createSeededRandom(1)
   const cells = Array.from({ length: sessions }, (_, place) => place + 1).flatMap((session) =>
     browsers.flatMap((number) =>
-      counts.flatMap((windows) =>
-        subjects.map((subject) =>
-          madeCell({ subject, session, windows, browsers: number, keys }, medianOf, random),
+      counts
+        .filter((windows) => windows >= number)
+        .flatMap((windows) =>
+          subjects.map((mode) =>
+            madeCell({ mode, session, windows, browsers: number, keys }, medianOf, random),
+          ),
         ),
-      ),
     ),
   )
   return {
     ...circumstances(true),
     command: 'npm run lab -- windows --counts 1,2,6,8,32',
-    parameters: { counts: counts.join(', '), browsers: browsers.join(', '), sessions, keys },
-    subjects,
+    parameters: {
+      counts: counts.join(', '),
+      browsers: browsers.join(', '),
+      sessions,
+      keys,
+      patience: 15,
+      wait: 5,
+    },
+    levels: { mode: subjects, windows: counts, browsers },
     baseline,
-    cells,
-    patienceMs: 15_000,
-    waitMs: 5000,
-    clock: { method: 'one machine', boundMs: 0.2 },
+    samples: cells.flatMap(rowsOf),
+    costs: cells.map(({ mode, session, windows, browsers, keys }) => ({
+      mode,
+      session,
+      windows,
+      browsers,
+      cpuMs: windows * keys,
+      rssBytes: 1e8,
+      machineBusy: windows / 64,
+    })),
+    boundMs: 0.2,
   }
 }
 
 function madeCell(
-  place: Pick<WindowsCell, 'subject' | 'session' | 'windows' | 'browsers' | 'keys'>,
+  place: Pick<WindowsCell, 'mode' | 'session' | 'windows' | 'browsers' | 'keys'>,
   medianOf: NonNullable<WindowsMaking['medianOf']>,
   random: Random,
 ): WindowsCell {
-  const { subject, session, windows, browsers, keys } = place
-  const limit = modeOfSubject(subject)?.windowsPerBrowser ?? null
+  const { mode: subject, session, windows, browsers, keys } = place
+  const mode = modeNamed(subject.replace(/^bare:| .*/g, ''))
+  const limit = mode?.windowsPerBrowser ?? null
   const isBare = subject.startsWith('bare:')
   const states = Array.from({ length: windows }, (_, window) => {
     const number = Math.floor(window / browsers) + 1
     if (limit === null || number <= limit)
-      return {
-        isShown: true,
-        isOpen: true,
-        mode: isBare ? null : (modeOfSubject(subject)?.name ?? null),
-        fall: null,
-      }
+      return { isShown: true, isOpen: true, mode: isBare ? null : (mode?.name ?? null), fall: null }
     if (isBare) return { isShown: number <= limit + 1, isOpen: number <= limit + 1, mode: null, fall: null }
-    return {
-      isShown: true,
-      isOpen: true,
-      mode: modeOfSubject(subject)?.whenFull ?? null,
-      fall: 'full' as const,
-    }
+    return { isShown: true, isOpen: true, mode: mode?.whenFull ?? null, fall: 'full' as const }
   })
   const isStuck = isBare && limit !== null && Math.ceil(windows / browsers) > limit
   const behaviour = { mode: subject, medianMs: medianOf(subject, windows), lost: isStuck ? 1 : 0 }
@@ -249,7 +252,7 @@ function madeCell(
   const samples = Array.from({ length: keys }, (_, key) =>
     message(behaviour, { session, key: key + 1, block: 1, windows: open }, random),
   ).flat()
-  return { ...place, states, switched: 0, samples, serverCpuMs: windows * keys, machineBusy: windows / 64 }
+  return { ...place, states, switched: [], samples }
 }
 
 /** Times are lognormal, as transmission times are: a floor, a bulk and a long tail. */

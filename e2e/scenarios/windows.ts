@@ -1,9 +1,7 @@
 // How many windows a mode carries: one types, all receive, with increasing numbers of windows.
 
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
-import { z } from 'zod'
-import { createSeededRandom, shareNames, shuffled } from '../../client/wire.ts'
+import { createSeededRandom, modeNamed, shareNames, shuffled } from '../../client/wire.ts'
 import { startBrowser } from '../browser/browser.ts'
 import {
   openPatiently,
@@ -16,23 +14,24 @@ import {
   warmUp,
 } from '../browser/typing.ts'
 import type { Plan } from '../lab/estimate.ts'
-import { defineExperiment, type Lab } from '../lab/experiment.ts'
+import type { Lab } from '../lab/experiment.ts'
 import { flag, headed, names, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
-import { requireMode, requireModes, usualBaseline } from '../lab/mode-names.ts'
 import {
-  circumstances,
-  deliveryColumns,
-  noStamps,
-  number,
-  numberOrNull,
-  readSummary,
-  readText,
-  rowsIn,
-  withoutNulls,
-} from '../lab/reread.ts'
+  imitatedBy,
+  isPeer,
+  labelOf,
+  requireMode,
+  requireModes,
+  spokenName,
+  usualBaseline,
+  withoutVariant,
+} from '../lab/mode-names.ts'
 import { processorTimes } from '../lab/run-environment.ts'
-import { atOthers, outcomeWords } from '../lab/samples.ts'
+import { atOthers, outcomeWords, type Sample } from '../lab/samples.ts'
 import { type Turn, turnOf } from '../lab/standings.ts'
+import { type Design, type Measured, nameOf, type Row } from '../lab/study.ts'
+import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
+import { missedRow, modeFactor, transmission, transmissionRow } from '../lab/study-parts.ts'
 import {
   describeNetworks,
   describePlace,
@@ -42,24 +41,62 @@ import {
   Testbed,
   timeTurn,
 } from '../lab/testbed.ts'
-import { countModes } from '../lab/wire-bytes.ts'
+import { countedWords, countModes } from '../lab/wire-bytes.ts'
 import { bareModes, imitatedModes, readPeers } from '../peers/peers.ts'
-import { figure, several } from '../report/section.ts'
 import {
-  analyse,
-  type Cell,
-  countedWindows,
-  type Run,
-  samplesCsv,
-  sectionsOf,
-  windowsCsv,
-} from './windows-report.ts'
+  capital,
+  count,
+  listed,
+  nothing,
+  range,
+  type Section,
+  several,
+  table,
+  text,
+} from '../report/section.ts'
 
 /** Wide enough for differences of milliseconds; many windows are compared one after the other. */
 const clockEnoughMs = 0.1
 const warmupIntervalMs = 20
+/** Whose bytes are counted: one types. */
+const countedWindows = 3
 
-export const windows = defineExperiment({
+const design: Design<{ readonly openings: readonly Opening[] }> = {
+  question: 'How many windows does a mode carry, and how fast?',
+  factors: [
+    {
+      ...modeFactor,
+      spoken: (mode) =>
+        spokenName(imitatedBy(String(mode)) ?? String(mode)) +
+        (isPeer(String(mode)) ? ' on a bare page' : ''),
+    },
+    {
+      name: 'windows',
+      title: 'Number of windows',
+      label: (windows) => several(Number(windows), 'window'),
+      short: String,
+      spoken: (windows) => `with ${several(Number(windows), 'window')}`,
+    },
+    {
+      name: 'browsers',
+      title: 'Browsers',
+      label: (browsers) => several(Number(browsers), 'browser'),
+      short: String,
+      spoken: (browsers) => `in ${several(Number(browsers), 'browser')}`,
+    },
+  ],
+  measures: [{ ...transmission, needsAll: true }],
+  pairs: (modes, baseline) =>
+    modes.flatMap((mode) =>
+      baseline === null || mode === baseline || isPeer(String(mode)) ? [] : [[mode, baseline] as const],
+    ),
+  notes: () => [
+    'A sample is one message at one receiving window; its time runs from being handed to the transport to being received. Every requested window is expected to receive every key, whether it opened or not. One window alone has no time: its own messages take longer than those of others.',
+  ],
+  remarks: ({ openings }) => fallWords(openings),
+}
+
+export const windows = defineStudy({
   name: 'windows',
   about: `Opens increasing numbers of windows, types in the first and measures the transmission time to each, and what is lost: how many\n    windows each mode carries in one browser and in several. Each session has its own server processes, and each number of windows\n    and mode its own browsers.`,
   flags: {
@@ -109,9 +146,19 @@ export const windows = defineExperiment({
 
   networks: ({ profile }) => profile,
 
-  reread,
+  design,
 
-  async measure(options, lab): Promise<Run> {
+  wireWords: countedWords('keys in an empty document, as far apart as all others'),
+
+  own: (samples, levels) => ({ openings: openingsOf(samples, levels) }),
+
+  sections: ({ openings }) => [openedSection(openings)],
+
+  method: ({ parameters: { patience, wait } }) => [
+    `A window had ${patience} s to open, and the last key ${wait} s to arrive everywhere.`,
+  ],
+
+  async measure(options, lab): Promise<StudyRun> {
     const { sessions, counts, browsers, keys, interval, warmup, patience, wait, seed, profile } = options
     const { modes, share, peers } = options
     const subjects = subjectsOf(options)
@@ -147,12 +194,13 @@ export const windows = defineExperiment({
           for (const system of shuffled(systems, random)) {
             lab.signal.throwIfAborted()
             lab.step(`${system.name}  ${several(windows, 'window')} in ${several(number, 'browser')}`)
-            const one = await measureCell(options, system, { session, windows, browsers: number }, lab.signal)
+            const place = { session, windows, browsers: number }
+            const one = await measureCell(options, system, place, lab.signal)
             cells.push(one)
             lab.took(turnOfCell(one.cell), cellWords(one.cell))
           }
-      const bytes = session === 1 && countsBytes(options) ? await countKeys(systems, options, lab) : []
-      return { cells, bytes, networkUses: await testbed.networkUses() }
+      const wire = session === 1 && countsBytes(options) ? await countKeys(systems, options, lab) : []
+      return { cells, wire, networkUses: await testbed.networkUses() }
     })
     const cells = measured.flatMap((session) => session.cells)
     return {
@@ -174,103 +222,182 @@ export const windows = defineExperiment({
           ...(profile.length > 0 && { profile: profile.join(', ') }),
         },
       }),
-      subjects,
+      levels: {
+        mode: subjects,
+        windows: counts.toSorted((one, other) => one - other),
+        browsers: browsers.toSorted((one, other) => one - other),
+      },
       baseline: options.baseline,
-      cells: cells.map(({ cell }) => cell),
-      patienceMs: patience * 1000,
-      waitMs: wait * 1000,
-      ...(countsBytes(options) && { bytes: measured[0]?.bytes ?? [] }),
-      clock: { method: 'one machine', boundMs: Math.max(...cells.map(({ boundMs }) => boundMs)) },
+      ...(countsBytes(options) && { wire: measured[0]?.wire ?? [] }),
+      samples: cells.flatMap(({ cell }) => rowsOf(cell)),
+      costs: cells.flatMap(({ cost }) => cost ?? []),
+      boundMs: Math.max(...cells.map(({ boundMs }) => boundMs)),
       ...describeNetworks(
         profile,
         measured.map(({ networkUses }) => networkUses),
       ),
     }
   },
-
-  analyse,
-
-  report: (run, summary) => ({
-    sections: sectionsOf(summary),
-    method: [
-      `Each of the ${several(summary.sessions, 'session')} started its own server processes; a window had ${summary.patienceMs / 1000} s to open, and the last key ${summary.waitMs / 1000} s to arrive everywhere. All windows and the server used the machine’s clock, to within ${figure(summary.clock.boundMs)} ms for two windows.`,
-    ],
-    data: { 'samples.csv.gz': samplesCsv(run), 'windows.csv': windowsCsv(run) },
-  }),
 })
 
-const placeColumns = { mode: z.string(), session: number, windows: number, browsers: number }
-
-const sampleRow = z
-  .object({
-    ...deliveryColumns,
-    ...placeColumns,
-    key: number,
-    receiver: number,
-    sentAt: number,
-    acceptedAt: numberOrNull,
-  })
-  .transform(({ windows, browsers, ...sample }) => ({
-    place: placeOf({ ...sample, windows, browsers }),
-    sample: { ...noStamps, ...sample, block: 1, sentBytes: 0, receivedBytes: null },
-  }))
-
-const windowRow = z
-  .object({
-    ...placeColumns,
-    shown: z.stringbool(),
-    open: z.stringbool(),
-    modeUsed: z.string().transform((mode) => mode || null),
-    fall: z.string().transform((fall) => (fall || null) as WindowState['fall']),
-  })
-  .transform(({ shown: isShown, open: isOpen, modeUsed, fall, ...row }) => ({
-    ...row,
-    state: { isShown, isOpen, mode: modeUsed, fall },
-  }))
-
-const placeOf = ({ mode, session, windows, browsers }: z.output<z.ZodObject<typeof placeColumns>>) =>
-  [mode, session, windows, browsers].join()
-
-/** What a summary has of a run, besides its figures. Of each cell it has sums and means over the sessions. */
-type Known = Omit<Run, 'cells' | 'subjects'> & {
-  readonly cells: readonly (Pick<Cell, 'subject' | 'windows' | 'browsers' | 'switched' | 'keys'> & {
-    readonly serverCpuMsPerKey: number
-    readonly machineBusy: number
-  })[]
+/** One subject with a number of windows in one session. */
+export interface Cell {
+  /** `sse/2`, with several settings `sse/2 share=none`; for a peer `bare:sse/2`. */
+  readonly mode: string
+  readonly session: number
+  /** The total requested, distributed over the browsers in rotation. */
+  readonly windows: number
+  readonly browsers: number
+  /** By window, before the first key. */
+  readonly states: readonly WindowState[]
+  /** Numbers of windows that changed their mode while keys were typed. */
+  readonly switched: readonly number[]
+  readonly keys: number
+  /** Of windows that were open. */
+  readonly samples: readonly Sample[]
 }
 
-async function reread(folder: string): Promise<Run> {
-  const summary = await readSummary<Known & { readonly sessions: number }>(folder, 'windows')
-  const path = join(folder, 'samples.csv.gz')
-  const windowsPath = join(folder, 'windows.csv')
-  const samples = Map.groupBy(rowsIn(path, await readText(path), sampleRow), ({ place }) => place)
-  const rows = rowsIn(windowsPath, await readText(windowsPath), windowRow)
-  const { sessions } = summary
-  const cells = [...Map.groupBy(rows, placeOf)].map(([place, [first, ...others]]): Cell => {
-    const { mode: subject = '', session = 0, windows = 0, browsers = 0 } = first ?? {}
-    const known = summary.cells.find(
-      (one) => one.subject === subject && one.windows === windows && one.browsers === browsers,
-    )
-    if (!first || !known) throw new Error(`${windowsPath} has windows that summary.json lacks: ${place}.`)
-    const { keys, switched, serverCpuMsPerKey, machineBusy } = known
-    return {
-      subject,
-      session,
+/** For every key at every requested window, with the window's state. */
+export function rowsOf({ states, switched, keys, samples, ...cell }: Cell): readonly Row[] {
+  const { mode, session, windows, browsers } = cell
+  const sent = new Map(samples.map((sample) => [sample.key, sample]))
+  const arrived = new Map(samples.map((sample) => [`${sample.receiver} ${sample.key}`, sample]))
+  return states.flatMap(({ isShown: shown, isOpen: open, mode: modeUsed, fall }, place) => {
+    const receiver = place + 1
+    const columns = {
       windows,
       browsers,
-      states: [first, ...others].map(({ state }) => state),
-      switched: switched / sessions,
-      keys: keys / sessions,
-      samples: samples.get(place)?.map(({ sample }) => sample) ?? [],
-      serverCpuMs: (serverCpuMsPerKey * keys) / sessions,
-      machineBusy,
+      shown,
+      open,
+      modeUsed,
+      fall,
+      switched: switched.includes(receiver),
     }
+    return Array.from({ length: keys }, (_, place) => {
+      const key = place + 1
+      const sample = arrived.get(`${receiver} ${key}`)
+      return sample
+        ? transmissionRow(sample, columns)
+        : missedRow({ mode, session, key, receiver }, sent.get(key), columns)
+    })
   })
+}
+
+/** A mode, or that of a page that imitates it. */
+const modeOf = (subject: string) => modeNamed(imitatedBy(subject) ?? withoutVariant(subject))
+
+type Opening = ReturnType<typeof openingsOf>[number]
+
+/** Which windows opened, and in which mode. Over all sessions; figures are the fewest of a session. */
+function openingsOf(
+  samples: readonly Row[],
+  { mode: modes = [], windows: counts = [], browsers: numbers = [] }: Measured['levels'],
+) {
+  const rows = samples.filter(({ key }) => key === 1)
+  return numbers.flatMap((browsers) =>
+    modes.flatMap((mode) =>
+      counts.flatMap((windows) => {
+        const at = { mode, windows, browsers }
+        const own = rows.filter(
+          (row) => row.mode === mode && row.windows === windows && row.browsers === browsers,
+        )
+        return own.length === 0 ? [] : [openingOf(at, own)]
+      }),
+    ),
+  )
+}
+
+/** `rows`: one for each window and session. */
+function openingOf(
+  at: Readonly<Record<'mode' | 'windows' | 'browsers', string | number>>,
+  rows: readonly Row[],
+) {
+  const asked = modeOf(String(at.mode))?.name
+  const inMode = (row: Row) => row.open === true && (row.modeUsed ?? asked) === asked
+  const sessions = [...Map.groupBy(rows, ({ session }) => session).values()]
+  const inSessions = (is: (row: Row) => boolean) => sessions.map((own) => own.filter(is).length)
+  const opened = inSessions(({ open }) => open === true)
+  const fallen = rows.filter((row) => row.open === true && !inMode(row))
   return {
-    ...withoutNulls(summary, [...circumstances, 'patienceMs', 'waitMs', 'clock', 'network', 'bytes']),
-    baseline: summary.baseline,
-    subjects: [...new Set(summary.cells.map(({ subject }) => subject))],
-    cells,
+    mode: nameOf(design.factors, at),
+    at,
+    shown: Math.min(...inSessions(({ shown }) => shown === true)),
+    opened: Math.min(...opened),
+    mostOpened: Math.max(...opened),
+    inMode: Math.min(...inSessions(inMode)),
+    /** The most of a session. */
+    falls: [...Map.groupBy(fallen, ({ modeUsed, fall }) => `${modeUsed} ${fall}`).values()].map((alike) => ({
+      mode: String(alike[0]?.modeUsed),
+      why: String(alike[0]?.fall ?? 'unknown'),
+      windows: Math.max(...inSessions((row) => alike.includes(row))),
+    })),
+    /** While keys were typed; in all sessions. */
+    switched: rows.filter(({ switched }) => switched === true).length,
+  }
+}
+
+/** `Of 6 windows of SSE + XHR over HTTP/1.1, 1 used SSE + XHR over HTTP/2; of 32 windows, 27 used …` */
+function fallWords(openings: readonly Opening[]): readonly string[] {
+  const fallen = openings.filter(({ falls }) => falls.length > 0)
+  const isInSeveral = new Set(openings.map(({ at }) => at.browsers)).size > 1
+  const rows = Map.groupBy(fallen, ({ at }) => `${at.mode} ${at.browsers}`)
+  return [...rows.values()].map((row) => {
+    const ends = [...new Set([row[0], row.at(-1)])].filter((end) => end !== undefined)
+    const words = ends.map(({ at, falls }, place) => {
+      const browsers = isInSeveral ? ` in ${several(Number(at.browsers), 'browser')}` : ''
+      const subject = place === 0 ? ` of ${spokenName(String(at.mode))}${browsers}` : ''
+      const used = falls.map(({ mode, windows }) => `${count(windows)} used ${spokenName(mode)}`)
+      return `of ${several(Number(at.windows), 'window')}${subject}, ${listed(used)}`
+    })
+    return `${capital(words.join('; '))}.`
+  })
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  full: 'connections taken',
+  blocked: 'it did not get through',
+  unsupported: 'the browser does not support it',
+  flapping: 'its connections kept ending',
+}
+
+function openedSection(openings: readonly Opening[]): Section {
+  const odd = openings.filter(({ at, inMode }) => inMode < Number(at.windows))
+  const switched = openings.reduce((sum, opening) => sum + opening.switched, 0)
+  const fallsWords = ({ falls }: Opening) =>
+    falls.map(
+      ({ mode, why, windows }) =>
+        `${count(windows)} in ${labelOf(mode)}: ${reasons[why] ?? 'the page does not say why'}`,
+    )
+  return {
+    title: 'Which windows opened, and in which mode',
+    tables:
+      odd.length === 0
+        ? []
+        : [
+            table(
+              'Windows of each session that did not all open in the mode asked for',
+              [
+                ...['Mode', 'Windows', 'Browsers', 'Page shown', 'Opened', 'In the mode'],
+                text('In another mode, and why'),
+              ],
+              odd.map((one) => [
+                ...[
+                  labelOf(String(one.at.mode)),
+                  count(Number(one.at.windows)),
+                  count(Number(one.at.browsers)),
+                ],
+                ...[count(one.shown), range([one.opened, one.mostOpened], count), count(one.inMode)],
+                fallsWords(one).join('; ') || nothing,
+              ]),
+            ),
+          ],
+    paragraphs: [
+      `${odd.length === 0 ? 'All windows' : 'In every other case all windows'} opened, in the mode asked for. Opened: the page has loaded and its stream is open; shown: the page has loaded. If sessions differ, the column Opened has the fewest and the most, the others the fewest.`,
+      ...(odd.length === 0
+        ? []
+        : ['docs/measuring.md says why the windows of a browser need another mode, or do not open.']),
+      ...(switched > 0 ? [`${several(switched, 'window')} changed the mode while keys were typed.`] : []),
+    ],
   }
 }
 
@@ -331,7 +458,8 @@ async function countKeys(systems: readonly System[], { interval, wait, headed }:
     address: recordingAddress(system, `bytes-${randomUUID().slice(0, 8)}`),
     sends: [type],
   })
-  return (await countModes(open, systems, counting, lab)).flat()
+  const found = await countModes(open, systems, counting, lab)
+  return found.flat().map((row) => ({ ...row, windows: countedWindows, browsers: 1 }))
 }
 
 async function measureCell(
@@ -354,11 +482,11 @@ async function measureCell(
   const isOpen = (_: unknown, window: number) => states[window]?.isOpen === true
   const open = windows.filter(isOpen)
   const version = browsers.map((browser) => browser.version).join(', ')
-  const asked = { subject: name, ...place, states, keys }
+  const asked = { mode: name, ...place, states, keys }
   // Nothing can be typed.
   if (!isOpen(null, 0)) {
-    const cell: Cell = { ...asked, switched: 0, samples: [], serverCpuMs: 0, machineBusy: 0 }
-    return { cell, boundMs: 0, version }
+    const cell: Cell = { ...asked, switched: [], samples: [] }
+    return { cell, cost: null, boundMs: 0, version }
   }
   await warmUp(open, warmup, warmupIntervalMs, wait * 1000)
   const statesBefore = await readStates(open)
@@ -379,22 +507,20 @@ async function measureCell(
     ...asked,
     // A window may have fallen back since it opened.
     states: states.map((state, window) => statesBefore[numbers.indexOf(window + 1)] ?? state),
-    switched: statesAfter.filter(({ mode }, window) => mode !== statesBefore[window]?.mode).length,
+    switched: numbers.filter((_, window) => statesAfter[window]?.mode !== statesBefore[window]?.mode),
     // Numbered among all windows again.
     samples: samples.map((sample) => ({ ...sample, receiver: numbers[sample.receiver - 1] ?? 0 })),
-    serverCpuMs: use.cpuMs,
-    machineBusy,
   }
-  return { cell, boundMs, version }
+  return { cell, cost: { mode: name, ...place, ...use, machineBusy }, boundMs, version }
 }
 
-function turnOfCell({ subject, windows, browsers, keys, samples }: Cell): Turn {
+function turnOfCell({ mode, windows, browsers, keys, samples }: Cell): Turn {
   const group = `${several(windows, 'window')} in ${several(browsers, 'browser')}`
   // Windows that did not open have no samples.
-  return { ...turnOf(subject, atOthers(samples), group), expected: keys * Math.max(1, windows - 1) }
+  return { ...turnOf(mode, atOthers(samples), group), expected: keys * Math.max(1, windows - 1) }
 }
 
-function cellWords({ subject, session, windows, browsers, states, keys, samples }: Cell): string {
+function cellWords({ mode: subject, session, windows, browsers, states, keys, samples }: Cell): string {
   const opened = states.filter(({ isOpen }) => isOpen)
   const modes = [...Map.groupBy(opened, ({ mode }) => mode)]
   const split = modes.map(([mode, own]) => `${own.length} ${mode}`).join(', ')
