@@ -297,7 +297,7 @@ declare namespace statistics_d_exports {
   export { Interval, criticalT, differenceOfMeans, holm, intervalAround, mean, meanOfClusters, meanOfRatios, standardDeviation, twoSidedP };
 }
 declare namespace wire_d_exports {
-  export { AwarenessState, ClockEstimate, ClockReading, DownFrame, Draft, EditorName, Exchange, FrameFormat, HttpVersion, Message, Mode, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, editorNames, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames };
+  export { AwarenessState, ClockEstimate, ClockReading, DownFrame, Draft, EditorName, Exchange, FrameFormat, HttpVersion, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, editorNames, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames };
 }
 declare namespace yjs_d_exports {
   export { CrosswindProvider, ProviderOptions };
@@ -606,6 +606,21 @@ interface Page {
   readonly messages: readonly Message[];
   readonly cursor: string;
   readonly recovered: boolean;
+}
+interface PageSettings {
+  readonly transport: TransportName;
+  readonly http: HttpVersion;
+  readonly ports: Readonly<Record<HttpVersion, number>>;
+  readonly polling: Polling;
+  readonly editor: EditorName;
+  readonly mergeMs: number;
+  readonly share: Share;
+  readonly hasSensor: boolean;
+  readonly limits: {
+    readonly maxMessageBytes: number;
+    readonly outboxMessages: number;
+    readonly outboxBytes: number;
+  };
 }
 interface Platform {
   readonly send: Send;
