@@ -78,7 +78,7 @@ test('each experiment has lines over time: one per process and one for the windo
     workers === 1 ? { server: 1000 } : { log: 100, 'worker 1': 500, 'worker 2': 500 }
   const files = filesOf(capacity, madeCapacityRun({ cpuMs, flags: ['--sessions', '1'] }))
   const page = parsed(files['report.html'] ?? '')
-  const figures = [...page.querySelectorAll('#second-by-second-in-the-first-session figure')]
+  const figures = [...page.querySelectorAll('[id^=second-by-second] figure')]
   // Each experiment, and the memory of two of them.
   assert.equal(figures.length, 8 + 2)
   const linesIn = (words: RegExp) =>
