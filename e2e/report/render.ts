@@ -264,6 +264,20 @@ function escapeCsv(field: string): string {
 const wide = 980
 const narrow = 330
 
+/** Characters that are read at a glance. */
+const headlineLength = 240
+
+/** Its first sentences large; those that do not fit into a headline follow in the size of the text. */
+function findingHtml(finding: string): string {
+  const sentences = Array.from(new Intl.Segmenter('en', { granularity: 'sentence' }).segment(finding))
+  const ends = sentences.map(({ index, segment }) => index + segment.length)
+  const end = ends.findLast((place) => place <= headlineLength) ?? ends[0] ?? 0
+  return [finding.slice(0, end), finding.slice(end)]
+    .filter((part) => part.trim() !== '')
+    .map((part) => `<p class="finding">${escapeHtml(part.trim())}</p>`)
+    .join('\n')
+}
+
 /** No script and no external resource. Closed details open for a link to what is in them, and in print. */
 function html(
   { title, subtitle, finding, remarks = [] }: Report,
@@ -284,7 +298,7 @@ function html(
 <main>
 <header>
 <h1>${escapeHtml(title)}</h1>
-<p class="finding">${escapeHtml(finding)}</p>
+${findingHtml(finding)}
 <p class="subtitle">${escapeHtml(subtitle)}</p>
 </header>
 <div class="pair">
@@ -515,6 +529,7 @@ main { max-width: 66rem; margin: 0 auto; padding: 1.75rem 1.25rem 4rem; }
 h1 { margin: 0; font-size: 0.95rem; font-weight: 600; color: var(--soft); }
 h2 { margin: 0 0 0.75rem; font-size: 1.15rem; font-weight: 650; line-height: 1.3; }
 .finding { margin: 0.5rem 0 0; max-width: 46em; font-size: clamp(1.1rem, 1rem + 0.5vw, 1.35rem); line-height: 1.4; text-wrap: pretty; }
+.finding + .finding { font-size: 1rem; }
 header .subtitle { max-width: none; margin: 0.6rem 0 0; color: var(--soft); font-size: 0.875rem; }
 section { margin-top: 2.5rem; scroll-margin-top: 1rem; }
 header + .pair > section:first-child { margin-top: 1.5rem; }
