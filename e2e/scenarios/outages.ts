@@ -73,6 +73,7 @@ export const outages = defineStudy({
       { name: 'broker', title: 'Broker', ...wordsOf(brokers) },
       { name: 'fault', title: 'Fault', ...wordsOf(faults) },
     ],
+    areMessages: false,
     measures: [
       { name: 'lostPercent', title: 'Messages lost', unit: '%', better: 'less' },
       { name: 'twicePercent', title: 'Messages that came twice', unit: '%', better: 'less' },
@@ -115,7 +116,7 @@ export const outages = defineStudy({
             fault,
             session,
             sent: found.sent,
-            lost: found.lost,
+            missing: found.lost,
             twice: found.twice,
             lostPercent: share(found.lost),
             twicePercent: share(found.twice),
