@@ -1,8 +1,20 @@
 // The report of any study: its finding, tables, plots and counts, from what it declares.
 
-import { totals } from '../lab/samples.ts'
-import type { Design, Factor, FigureRow, Found, Measure, Row, StudyComparison } from '../lab/study.ts'
-import { distribution, intervals } from './charts.ts'
+import type { Interval } from '../../client/statistics.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
+import { atOthers, totals } from '../lab/samples.ts'
+import {
+  type Design,
+  type Factor,
+  type FigureRow,
+  type Found,
+  type Measure,
+  type Measured,
+  type Row,
+  type StudyComparison,
+  sessionsNeeded,
+} from '../lab/study.ts'
+import { distribution, intervals, isLogarithmic } from './charts.ts'
 import { lines } from './line-charts.ts'
 import {
   count,
@@ -21,17 +33,25 @@ import {
   table,
   text,
 } from './section.ts'
-import { labelAt, spokenAt } from './study-finding.ts'
+import { labelAt, mattersWords, spokenAt } from './study-finding.ts'
 
 /** For the terminal. */
 export const briefTable = (design: Design, found: Found): Table =>
   figuresTable(design, found, design.measures[0])
 
-export function studySections(design: Design, found: Found, samples: readonly Row[]): readonly Section[] {
+interface Shown extends Found {
+  readonly matters?: Measured['matters'] | undefined
+  readonly until?: Measured['until'] | undefined
+  readonly stopped?: Circumstances['stopped'] | undefined
+}
+
+/** `all`: the samples of every window. */
+export function studySections(design: Design, found: Shown, all: readonly Row[]): readonly Section[] {
+  const samples = atOthers(all as readonly (Row & { readonly receiver: number })[])
   const { notes, measures, factors } = design
   const naming = factors.map((factor) => [factor.title, ({ at }: FigureRow) => labelAt(factor, at)] as const)
   const [first] = measures
-  const all = found.figures
+  const counted = found.figures
     .filter(({ measure }) => measure === first.name)
     .map((row) => {
       const echo = found.echoes.find(({ measure, mode }) => measure === row.measure && mode === row.mode)
@@ -46,7 +66,9 @@ export function studySections(design: Design, found: Found, samples: readonly Ro
     })),
     ...comparisonSections(design, found),
     ...echoSections(design, found),
-    lostSection(all, naming, { caption: 'Samples that did not arrive once and in order, at all windows' }),
+    lostSection(counted, naming, {
+      caption: 'Samples that did not arrive once and in order, at all windows',
+    }),
     everySection(design, found),
     ...costSections(design, found),
   ]
@@ -65,6 +87,7 @@ function figureFor(
   const levels = found.levels[other?.name ?? ''] ?? []
   if (other && others.length === 1 && levels.length > 1 && levels.every((level) => typeof level === 'number'))
     return { figure: linesOver(subject, other, measure, rows, levels as readonly number[]) }
+  if (rows.every(({ n }) => n === 0)) return {}
   if (rows.length <= mostClouds) return { figure: clouds(design, measure, rows, samples) }
   const compared = found.comparisons.filter((one) => one.measure === measure.name && one.ratioCi95)
   return compared.length === 0 ? {} : { figure: ratiosOf(design, measure, compared) }
@@ -112,7 +135,7 @@ function linesOver(
 }
 
 function clouds(
-  { factors }: Design,
+  { factors, isSubject = () => true }: Design,
   measure: Measure,
   rows: readonly FigureRow[],
   samples: readonly Row[],
@@ -120,15 +143,17 @@ function clouds(
   const label = ({ at }: FigureRow) => factors.map((factor) => labelAt(factor, at)).join('; ')
   const drawn = rows.map((row) => ({
     label: label(row),
-    colour: 'var(--accent)',
+    colour: isSubject(row.at[factors[0].name] ?? '') ? 'var(--accent)' : 'var(--peer)',
     values: samples.flatMap((sample) => {
       const value = sample[measure.name]
       const isOwn = Object.entries(row.at).every(([name, level]) => sample[name] === level)
       return isOwn && typeof value === 'number' ? [{ ms: value }] : []
     }),
   }))
+  const isLog = isLogarithmic(drawn.flatMap(({ values }) => values.map(({ ms }) => ms)))
+  const axis = isLog ? 'The axis is logarithmic' : 'The axis is linear, as some values are not above 0'
   return {
-    caption: `${measure.title} of every sample, in ${measure.unit}, not truncated. A dot is one sample; its height only separates it from others. Below the dots: the middle half (thick), the 5th to the 95th percentile (thin) and the median (vertical line, with its figure).`,
+    caption: `${measure.title} of every sample, in ${measure.unit}. ${axis} and not truncated. A dot is one sample; its height only separates it from others. Below the dots: the middle half (thick), the 5th to the 95th percentile (thin) and the median (vertical line, with its figure).`,
     description: `Distribution of ${lowered(measure.title)} for ${rows.map(label).join('; ')}. The table below gives the same in figures.`,
     draw: (width) => distribution(drawn, width, measure.unit),
   }
@@ -150,19 +175,28 @@ function ratiosOf({ factors }: Design, measure: Measure, compared: readonly Stud
           },
         ],
   )
-  return {
-    caption:
-      'Ratio to the other, with the 95 % interval. Filled: decided; hollow: undecided. Small ticks: the ratio in each session.',
-    description: rows
-      .map((row) => `${row.label}: ${figure(row.point)}, ${interval(row.interval)}, ${row.outcome}`)
-      .join('; '),
-    draw: (width) =>
-      intervals(rows, {
-        width,
-        axis: `← less   ratio of ${lowered(measure.title)}   more →`,
-        references: [1],
-      }),
-  }
+  const caption =
+    'Ratio to the other, with the 95 % interval. Filled: decided; hollow: undecided. Small ticks: the ratio in each session.'
+  const axis = `← less   ratio of ${lowered(measure.title)}   more →`
+  return ratiosFigure(rows, { caption, axis, references: [1] })
+}
+
+type RatioRow = Parameters<typeof intervals>[0][number] & {
+  readonly interval: Interval
+  readonly outcome?: string
+}
+
+/** Each ratio with its interval and the sessions' ratios. `references`: vertical lines. */
+export function ratiosFigure(
+  rows: readonly RatioRow[],
+  look: { readonly caption: string; readonly axis: string; readonly references: readonly number[] },
+): Figure {
+  const words = rows.map(
+    ({ label, point, interval: ends, outcome }) =>
+      `${label}: ${figure(point)}, ${interval(ends)}${outcome ? `, ${outcome}` : ''}`,
+  )
+  const { caption, ...others } = look
+  return { caption, description: words.join('; '), draw: (width) => intervals(rows, { width, ...others }) }
 }
 
 /** With one other factor, a row for each subject and a column for each of its levels. */
@@ -251,12 +285,18 @@ function figuresTable({ factors }: Design, found: Found, measure: Measure): Tabl
   )
 }
 
-function comparisonSections(
-  { factors, measures }: Design,
-  { comparisons, sessions }: Found,
-): readonly Section[] {
+function comparisonSections(design: Design, found: Shown): readonly Section[] {
+  const { factors, measures } = design
+  const { comparisons, notCompared, sessions } = found
   const [subject, ...others] = factors
-  if (comparisons.length === 0) return []
+  const title = 'Comparisons'
+  const missing = notCompared.map(
+    ({ at, baseline }) =>
+      `${factors.map((factor) => labelAt(factor, at)).join(', ')} could not be compared with ${(subject.label ?? String)(baseline)}: no session has values of both, or clock errors put a mean below 0.`,
+  )
+  if (comparisons.length === 0)
+    return missing.length === 0 ? [] : [{ title, paragraphs: ['Nothing was compared.', ...missing] }]
+  const drawn = comparisons.filter((one) => one.measure === measures[0].name && one.ratioCi95)
   const p = (value: number | null) => (value === null ? nothing : probability(value))
   const tables = measures.flatMap((measure) => {
     const own = comparisons.filter((one) => one.measure === measure.name)
@@ -272,7 +312,8 @@ function comparisonSections(
         own.map((one) => [
           `${labelAt(subject, one.at)} / ${(subject.label ?? String)(one.baseline)}`,
           ...others.map((factor) => labelAt(factor, one.at)),
-          ...[one.ratio, one.ratioCi95 ? interval(one.ratioCi95) : nothing, one.difference],
+          ...[one.ratio, one.ratioCi95 ? interval(one.ratioCi95) : nothing],
+          ratioWords(one.difference, one.differenceCi95),
           ...[verdictIn(measure, one), p(one.p), p(one.pCorrected), count(one.sessions.length)],
         ]),
       ),
@@ -282,11 +323,31 @@ function comparisonSections(
     sessions < 2
       ? 'One session gives no interval: how far sessions differ is unknown.'
       : 'Each session starts everything afresh and gives one ratio. Student’s t, two-sided, over the logarithms of the ratios; p is corrected for all comparisons of the run (Holm), each interval is for its comparison alone. Undecided: the corrected p is above 0.05, the interval contains 1, or the difference is within the clocks’ error.'
-  return [{ title: 'Comparisons', tables, paragraphs: [how] }]
+  const cells = found.figures.filter(({ measure }) => measure === measures[0].name)
+  // Else the first measure's own figure shows where ratios differ.
+  const isDrawn = others.length === 0 && drawn.length > 0 && cells.length <= mostClouds
+  const shown = isDrawn ? { figure: ratiosOf(design, measures[0], drawn) } : {}
+  return [{ title, ...shown, tables, paragraphs: [how, ...untilWords(design, found), ...missing] }]
+}
+
+/** Why the run ended when it did; empty if the number of sessions was fixed. */
+function untilWords(
+  design: Design,
+  { until, matters, stopped, comparisons, sessions }: Shown,
+): readonly string[] {
+  if (!until || !matters) return []
+  const least = `${mattersWords(design, matters)}${matters.isPercent ? ' of what is compared with' : ''}`
+  const alike = `A difference of less than ${least} does not matter; if the whole interval of the ratio is within it, the two are called alike.`
+  const end =
+    until === 'decided'
+      ? `The run continued until every interval was at most that wide, for ${count(sessions)} sessions.`
+      : `${stopped ? 'It was stopped' : 'The time limit ended it'} after ${count(sessions)} sessions; about ${count(sessionsNeeded(comparisons, sessions))} would have made every interval that narrow.`
+  return [`${alike} ${end}`]
 }
 
 /** `faster` for less time. */
-function verdictIn({ unit }: Measure, { verdict }: StudyComparison): string {
+function verdictIn({ unit }: Measure, { verdict, difference, boundMs }: StudyComparison): string {
+  if (verdict === 'undecided' && boundMs > 0 && Math.abs(difference) <= boundMs) return 'undecided (clock)'
   if (unit !== 'ms') return verdict
   return { lower: 'faster', higher: 'slower', alike: 'alike', undecided: 'undecided' }[verdict]
 }
