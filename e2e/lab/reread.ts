@@ -71,14 +71,6 @@ export const numberOrNull = z
   .transform(() => null)
   .or(number)
 
-/** Of each mode, as its summary has it. */
-export const serverUseOf = (
-  modes: readonly { readonly mode: string; readonly serverCpuMs: number; readonly serverRssBytes: number }[],
-) =>
-  Object.fromEntries(
-    modes.map(({ mode, serverCpuMs: cpuMs, serverRssBytes: rssBytes }) => [mode, { cpuMs, rssBytes }]),
-  )
-
 /** Of a file that has no column for them. */
 export const noStamps = {
   inputAt: null,

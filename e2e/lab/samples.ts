@@ -165,16 +165,6 @@ export function totals(rows: readonly Counts[]): Counts {
   return Object.fromEntries(sums) as Record<(typeof counted)[number], number>
 }
 
-type Named = Counts & { readonly mode: string }
-
-/** Rows of the windows that do not type, with the counts of the typing window added. */
-export function atAllWindows<Row extends Named>(others: readonly Row[], echoes: readonly Named[]) {
-  return others.map((row) => {
-    const counts = totals([row, ...echoes.filter(({ mode }) => mode === row.mode)])
-    return { ...row, ...counts, n: counts.expected - counts.lost }
-  })
-}
-
 export const isFaulty = ({ lost, duplicated, reordered }: Counts) => lost + duplicated + reordered > 0
 
 /** Counts of samples, and figures of the times of those that arrived, ms; null without any. */

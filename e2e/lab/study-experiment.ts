@@ -25,13 +25,14 @@ export interface StudyRun extends Circumstances, Measured {
 }
 
 /** What a run has that its summary has not, or in another form. */
-type Apart = 'samples' | 'costs' | 'boundMs' | keyof Found
+type Apart = 'samples' | 'costs' | 'boundMs' | Exclude<keyof Found, 'levels' | 'baseline'>
 
 export type StudySummary<Run extends StudyRun = StudyRun, Details = unknown> = Summary &
   Found &
   Omit<Run, Apart> & {
     readonly scenario: string
     readonly boundMs: number | null
+    readonly remarks: readonly string[]
     readonly details: Details
   }
 

@@ -65,6 +65,25 @@ test('what is lost comes first, and if nothing arrived that is the finding', () 
   )
 })
 
+test('what came twice or out of order is counted too, at every window', () => {
+  const samples = [1, 2].flatMap((receiver) =>
+    [1, 2, 3, 4, 5].map(
+      (session): Row => ({
+        drink: 'tea',
+        session,
+        receiver,
+        coolingMs: session === receiver ? null : 10,
+        copies: session === 3 ? 2 : 1,
+        reordered: session === 4 && receiver === 1,
+      }),
+    ),
+  )
+  assert.equal(
+    findingOf({ levels: { drink: ['tea'] }, baseline: 'tea', samples }),
+    'Tea lost 2 of 10 samples, repeated 2 and reordered 1. Tea took 10.0 ms on average.',
+  )
+})
+
 test('at several places without comparisons, each level is told place by place, or once if it is the same', () => {
   const several: Design = { ...design, factors: [...design.factors, { name: 'cup', title: 'Cup' }] }
   const samples = ['tea', 'soup'].flatMap((drink) =>

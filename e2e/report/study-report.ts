@@ -251,9 +251,9 @@ function grid<Cell extends Pick<FigureRow, 'at'>>(
 }
 
 /** A row for each cell. */
-function figuresTable({ factors }: Design, found: Found, measure: Measure): Table {
+function figuresTable({ factors, isSubject = () => true }: Design, found: Found, measure: Measure): Table {
   const [subject, ...others] = factors
-  const compared = found.comparisons.filter((row) => row.measure === measure.name)
+  const compared = found.comparisons.filter((row) => row.measure === measure.name && isSubject(row.baseline))
   const ratioAt = (row: FigureRow) =>
     compared
       .filter(({ at }) => factors.every(({ name }) => at[name] === row.at[name]))

@@ -9,7 +9,7 @@ import { filesOf } from '../lab/testing.ts'
 import { writeFolder } from '../report/render.ts'
 import { keystrokes } from './keystrokes.ts'
 import { payload } from './payload.ts'
-import { madePayloadRun, madeRun, madeWindowsRun } from './testing.ts'
+import { madePayloadRun, madeRun, madeWindowsRun, withSamples } from './testing.ts'
 import { windows } from './windows.ts'
 
 const small = { sessions: 2, keys: 10, blocks: 2, windows: 3 }
@@ -35,7 +35,7 @@ function inMicros(run: ReturnType<typeof madeRun>) {
     sentAt: micros(sample.sentAt),
     receivedAt: sample.receivedAt === null ? null : micros(sample.receivedAt),
   }))
-  return { ...run, samples }
+  return withSamples(run, samples)
 }
 
 for (const [name, run] of [
