@@ -117,9 +117,12 @@ test('any study is compared, with its other factors and further measures', () =>
   const comparison = compareRuns(of(0), of(2))
   assert.match(
     comparison.finding,
-    /^Slower in the second run: SSE \+ XHR, HTTP\/2; 10 kB by 2\.00 ms \(.*\)\. Undecided: SSE \+ XHR, HTTP\/2; 1 MB\.$/,
+    /^Slower in the second run: SSE \+ XHR, HTTP\/2; 10 kB by 2\.00 ms \([^)]*\)\. Undecided: SSE \+ XHR, HTTP\/2; 1 MB\.$/,
   )
-  const words = reportFiles(comparisonReport(comparison), comparison)['report.md'] ?? ''
+  const files = reportFiles(comparisonReport(comparison), comparison)
+  const words = files['report.md'] ?? ''
+  assert.match(files['figures/differences-messages-lost.svg'] ?? '', /10 kB/)
+  assert.doesNotMatch(files['figures/differences-messages-lost.svg'] ?? '', /1 MB/)
   assert.match(words, /Means of both runs, in %\n\n.*\n.*\n\| SSE \+ XHR, HTTP\/2; 10 kB \| .* \| higher \|/)
 })
 

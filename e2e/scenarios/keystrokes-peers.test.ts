@@ -35,6 +35,14 @@ test('a built-in delay is compared with the relay’s own stamps, built-in fault
   )
 })
 
+test('a mode is compared with the sound relay alone', () => {
+  const behaviours = ['sse/2', 'bare:sse/2', 'bare+5ms:sse/2'].map((mode) => ({ mode, medianMs: 4 }))
+  assert.deepEqual(
+    keystrokes.analyse(madeRun({ behaviours })).comparisons.map(({ mode, baseline }) => [mode, baseline]),
+    [['sse/2', 'bare:sse/2']],
+  )
+})
+
 test('without a sound relay, a delay is compared with the relay that delays least', () => {
   const behaviours = ['bare+20ms:sse/2', 'bare+25ms:sse/2'].map((mode, place) => ({
     mode,

@@ -38,6 +38,32 @@ function inMicros(run: ReturnType<typeof madeRun>) {
   return withSamples(run, samples)
 }
 
+test('keystrokes: what only it has is read again too', async (t) => {
+  const made = inMicros(
+    madeRun({
+      ...small,
+      behaviours: [
+        { mode: 'sse/2', medianMs: 4 },
+        { mode: 'hub:sse/2', medianMs: 3 },
+      ],
+    }),
+  )
+  const run = {
+    ...made,
+    endedPeers: [{ name: 'hub', session: 2, why: 'its process ended' }],
+    uncompared: ['hub:sse/2'],
+    growing: made.samples.map((sample) => ({ ...sample, characters: 200 })),
+    until: 'limit',
+    matters: { amount: 5, isPercent: true },
+  } as const
+  const { files, filesAgain } = await again(t, keystrokes, run)
+  assert.equal(filesAgain['growing.csv.gz'], files['growing.csv.gz'])
+  const [before, after] = [files, filesAgain].map((all) => JSON.parse(all['summary.json'] ?? ''))
+  for (const name of ['endedPeers', 'uncompared', 'until', 'matters', 'clock', 'boundMs', 'remarks'])
+    assert.deepEqual(after[name], before[name], name)
+  assert.deepEqual([after.comparisons, after.details.growing[0].n], [[], before.details.growing[0].n])
+})
+
 for (const [name, run] of [
   ['keystrokes', (t: TestContext) => again(t, keystrokes, inMicros(madeRun(small)))],
   ['payload', (t: TestContext) => again(t, payload, madePayloadRun())],
