@@ -107,7 +107,7 @@ test('names other differences between the runs, and modes that only one run has'
 test('any study is compared, with its other factors and further measures', () => {
   const measures = [
     { name: measure, title: 'Transmission time', unit: 'ms' },
-    { name: 'lostPercent', title: 'Messages lost', unit: '%' },
+    { name: 'lostPercent', title: 'Messages lost', unit: '%', by: 'median' as const },
   ]
   const of = (by: number) => {
     const run = runOf({ 'sse/2, 10 kB': [5 + by, 5.1 + by], 'sse/2, 1 MB': [50, 50.1] }, { measures })
@@ -123,7 +123,10 @@ test('any study is compared, with its other factors and further measures', () =>
   const words = files['report.md'] ?? ''
   assert.match(files['figures/differences-messages-lost.svg'] ?? '', /10 kB/)
   assert.doesNotMatch(files['figures/differences-messages-lost.svg'] ?? '', /1 MB/)
-  assert.match(words, /Means of both runs, in %\n\n.*\n.*\n\| SSE \+ XHR, HTTP\/2; 10 kB \| .* \| higher \|/)
+  assert.match(
+    words,
+    /Medians of both runs, in %\n\n.*\n.*\n\| SSE \+ XHR, HTTP\/2; 10 kB \| .* \| higher \|/,
+  )
 })
 
 test('runs that cannot be compared are rejected by name', () => {

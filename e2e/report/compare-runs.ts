@@ -33,7 +33,17 @@ const runSchema = z.object({
   startedAt: z.string(),
   environment: z.looseObject({ commit: z.string() }),
   parameters: z.record(z.string(), z.unknown()),
-  measures: z.array(z.object({ name: z.string(), title: z.string(), unit: z.string() })).min(1),
+  measures: z
+    .array(
+      z.object({
+        name: z.string(),
+        title: z.string(),
+        unit: z.string(),
+        /** Of what the sessions' figures are; default: the mean. */
+        by: z.enum(['mean', 'median']).optional(),
+      }),
+    )
+    .min(1),
   figures: z
     .array(
       z.object({
@@ -222,16 +232,17 @@ export function comparisonReport(comparison: Comparison): Report {
     ...(onlyBefore.length > 0 ? [`Only in the first run: ${names(onlyBefore)}.`] : []),
     ...(onlyAfter.length > 0 ? [`Only in the second run: ${names(onlyAfter)}.`] : []),
   ]
-  const compared = measures.map(({ name, title, unit }, place) => {
+  const compared = measures.map(({ name, title, unit, by = 'mean' }, place) => {
     const rows = figures.filter((row) => row.measure === name)
+    const value = by === 'median' ? 'p50' : 'mean'
     return {
       title,
       tables: [
         table(
-          `Means of both runs, in ${unit}`,
+          `${by === 'median' ? 'Medians' : 'Means'} of both runs, in ${unit}`,
           ['Mode', 'First run', 'Second run', 'Second − first', '95 % interval', text('Verdict')],
           rows.map(({ first, second, difference, differenceCi95, verdict, ...row }) => [
-            ...[labelIn(row), first.mean, second.mean],
+            ...[labelIn(row), first[value], second[value]],
             difference === null ? nothing : signed(difference),
             ...[differenceCi95 ? interval(differenceCi95) : nothing, verdictIn(unit, verdict)],
           ]),
