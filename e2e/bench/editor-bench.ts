@@ -12,7 +12,7 @@ import { programs } from '../lab/programs.ts'
 import { makeServerFolder, type StartedServer, startServerProcess } from '../lab/server-process.ts'
 import { significant } from '../lab/statistics.ts'
 import type { Design, Found } from '../lab/study.ts'
-import { defineStudy } from '../lab/study-experiment.ts'
+import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { hasLost } from '../lab/study-parts.ts'
 import { figure } from '../report/section.ts'
 
@@ -69,7 +69,7 @@ export const editor = defineStudy({
   design: editorDesign,
   isFailure: hasLost,
 
-  async measure(options, lab) {
+  async measure(options, lab): Promise<StudyRun> {
     const { editors, sessions, keys } = options
     const subjects = editors.flatMap((name) => documents.map((document) => ({ editor: name, document })))
     const orders = turnsOf(subjects, sessions)

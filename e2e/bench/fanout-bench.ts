@@ -6,7 +6,7 @@ import { flag, names, numbers, whole } from '../lab/flags.ts'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
 import { significant } from '../lab/statistics.ts'
 import type { Design, Factor, Found, Level, Measure } from '../lab/study.ts'
-import { defineStudy } from '../lab/study-experiment.ts'
+import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { hasLost } from '../lab/study-parts.ts'
 import { type RelayName, relayClients, relayNames } from '../load/load-client.ts'
 import { type LoadProcess, split, startLoadProcess } from '../load/load-process.ts'
@@ -188,7 +188,7 @@ function studyOf({ name, about, ...defaults }: Defaults) {
     design: fanoutDesign,
     isFailure: hasLost,
 
-    async measure(options, lab) {
+    async measure(options, lab): Promise<StudyRun> {
       const measured = await lab.sessions(options.sessions, (session, opened) =>
         measureSession(options, session, lab, opened),
       )

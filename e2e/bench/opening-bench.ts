@@ -17,7 +17,7 @@ import { programs } from '../lab/programs.ts'
 import { makeServerFolder, startServerProcess } from '../lab/server-process.ts'
 import { significant } from '../lab/statistics.ts'
 import type { Design, Found, Measure } from '../lab/study.ts'
-import { defineStudy } from '../lab/study-experiment.ts'
+import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { count, figure } from '../report/section.ts'
 
 /** Goals of the issue that asked for the shared editor. */
@@ -83,7 +83,7 @@ export const opening = defineStudy({
 
   design: openingDesign,
 
-  async measure({ edits, openings, seed }, lab) {
+  async measure({ edits, openings, seed }, lab): Promise<StudyRun> {
     await using opened = new AsyncDisposableStack()
     const folder = await makeServerFolder('bench-opening')
     opened.defer(folder.remove)

@@ -10,7 +10,7 @@ import { spokenName } from '../lab/mode-names.ts'
 import { programs } from '../lab/programs.ts'
 import { type Middle, median, middleOf, significant } from '../lab/statistics.ts'
 import type { Design, Found, Measure } from '../lab/study.ts'
-import { defineStudy } from '../lab/study-experiment.ts'
+import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { hasLost, modeFactor } from '../lab/study-parts.ts'
 import { startLoadProcess } from '../load/load-process.ts'
 import { type LoadServer, modesFlag, overLoopback, startMode, takeTurn } from '../load/load-server.ts'
@@ -70,7 +70,7 @@ export const stages = defineStudy({
   design: stagesDesign,
   isFailure: hasLost,
 
-  async measure({ modes, ...options }, lab) {
+  async measure({ modes, ...options }, lab): Promise<StudyRun> {
     const { windows, rate, seconds, sessions } = options
     const subjects = modes.flatMap((mode) => [
       { mode, stamps: 'plain' },

@@ -18,25 +18,25 @@ async function budgetOf(content: unknown): Promise<Budget> {
 const summary = {
   finding: 'x',
   growing: [],
-  modes: [
-    { mode: 'sse/2', p95Ms: 14, lost: 0, n: 5000, sessionMeansMs: [1, 2] },
-    { mode: 'websocket/1.1', p95Ms: 10.4, lost: 2, n: 4998, sessionMeansMs: [1, 2] },
+  figures: [
+    { mode: 'sse/2', p95: 14, lost: 0, n: 5000, sessions: [1, 2] },
+    { mode: 'websocket/1.1', p95: 10.4, lost: 2, n: 4998, sessions: [1, 2] },
   ],
-  comparisons: [{ mode: 'sse/2', differenceMs: 3.6, p: null }],
+  comparisons: [{ mode: 'sse/2', difference: 3.6, p: null }],
 }
 
 test('a run within its bounds breaks none', async () => {
   const budget = await budgetOf({
-    modes: { 'sse/2': { p95Ms: 14, lost: 0 }, '*': { n: { least: 4998 } } },
-    comparisons: { 'sse/2': { differenceMs: { least: 3, most: 4 } } },
+    figures: { 'sse/2': { p95: 14, lost: 0 }, '*': { n: { least: 4998 } } },
+    comparisons: { 'sse/2': { difference: { least: 3, most: 4 } } },
   })
   assert.deepEqual(brokenBounds(budget, summary), [])
 })
 
 test('names each figure beyond a bound, with the bound', async () => {
-  const budget = await budgetOf({ modes: { '*': { lost: 0, p95Ms: 12 }, 'sse/2': { n: { least: 6000 } } } })
+  const budget = await budgetOf({ figures: { '*': { lost: 0, p95: 12 }, 'sse/2': { n: { least: 6000 } } } })
   assert.deepEqual(brokenBounds(budget, summary), [
-    'sse/2: p95Ms is 14, at most 12 allowed',
+    'sse/2: p95 is 14, at most 12 allowed',
     'websocket/1.1: lost is 2, at most 0 allowed',
     'sse/2: n is 5000, at least 6000 required',
   ])
@@ -51,10 +51,10 @@ test('rejects a bound on a figure the run lacks, and lists those it has', async 
   for (const [content, words] of [
     [
       { mode: { 'sse/2': { lost: 0 } } },
-      /bounds mode, which this run does not have; it has modes, comparisons\./,
+      /bounds mode, which this run does not have; it has figures, comparisons\./,
     ],
-    [{ modes: { 'sse/3': { lost: 0 } } }, /bounds modes → sse\/3, .* it has sse\/2, websocket\/1\.1\./],
-    [{ modes: { '*': { p95: 1 } } }, /bounds modes → \* → p95, .* it has p95Ms, lost, n\./],
+    [{ figures: { 'sse/3': { lost: 0 } } }, /bounds figures → sse\/3, .* it has sse\/2, websocket\/1\.1\./],
+    [{ figures: { '*': { p90: 1 } } }, /bounds figures → \* → p90, .* it has p95, lost, n\./],
   ] as const) {
     const budget = await budgetOf(content)
     assert.throws(() => brokenBounds(budget, summary), words)
@@ -65,11 +65,11 @@ test('rejects an invalid budget, naming the place', async () => {
   await assert.rejects(readBudget(join(folder, 'none.json')), /none\.json, which cannot be read \(ENOENT\)/)
   await assert.rejects(budgetOf('{'), /is not JSON/)
   await assert.rejects(
-    budgetOf({ modes: { 'sse/2': { p95Ms: 'low' } } }),
-    /wrong at modes → sse\/2 → p95Ms: a bound is a number, or an object/,
+    budgetOf({ figures: { 'sse/2': { p95: 'low' } } }),
+    /wrong at figures → sse\/2 → p95: a bound is a number, or an object/,
   )
   await assert.rejects(
-    budgetOf({ modes: { 'sse/2': { p95Ms: {} } } }),
+    budgetOf({ figures: { 'sse/2': { p95: {} } } }),
     /a bound is a number, or an object with least, most or both/,
   )
   await assert.rejects(budgetOf({}), /bounds nothing/)
@@ -77,7 +77,7 @@ test('rejects an invalid budget, naming the place', async () => {
 
 test("the documentation's example bounds figures that a run has", async () => {
   const page = await readFile(join(import.meta.dirname, '../../docs/measuring.md'), 'utf8')
-  const example = /```json\n(\{\n {2}"modes"[\s\S]*?)```/.exec(page)?.[1] ?? ''
+  const example = /```json\n(\{\n {2}"figures"[\s\S]*?)```/.exec(page)?.[1] ?? ''
   const reference = join(import.meta.dirname, '../../reports/reference-keystrokes/summary.json')
   assert.deepEqual(brokenBounds(await budgetOf(example), JSON.parse(await readFile(reference, 'utf8'))), [])
 })

@@ -21,7 +21,7 @@ const schema = z
   .record(z.string(), z.record(z.string(), z.record(z.string(), bound)))
   .refine((lists) => Object.keys(lists).length > 0, 'bounds nothing')
 
-/** Bounds by the summary's list (`modes`, `comparisons`), the row's `mode` (`*` for every one) and the figure. */
+/** Bounds by the summary's list (`figures`, `comparisons`), the row's `mode` (`*` for every one) and the figure. */
 export type Budget = Readonly<z.output<typeof schema>>
 
 /** Rejects with one sentence that names the file and the place in it. */
@@ -40,7 +40,7 @@ export async function readBudget(file: string): Promise<Budget> {
   const [issue] = parsed.error.issues
   const place = issue?.path.join(' → ')
   throw new Error(
-    `The budget ${file} ${place ? `is wrong at ${place}` : 'is wrong'}: ${issue?.message}. It bounds figures of summary.json, such as {"modes":{"sse/2":{"p95Ms":20},"*":{"lost":0}}}.`,
+    `The budget ${file} ${place ? `is wrong at ${place}` : 'is wrong'}: ${issue?.message}. It bounds figures of summary.json, such as {"figures":{"sse/2":{"p95":20},"*":{"lost":0}}}.`,
   )
 }
 

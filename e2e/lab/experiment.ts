@@ -518,7 +518,7 @@ export function experimentFiles(
   const again = analysedBy === undefined ? '' : `; figures worked out again by commit ${analysedBy}`
   const [answer, ...others] = sections
   const report = {
-    title: `Crosswind lab: ${title}${overWords(networks)}`,
+    title: `Crosswind lab: ${title.replace(/\??$/, `${overWords(networks)}$&`)}`,
     subtitle: `${moment(startedAt)}, commit ${environment.commit}${subtitle ?? ''}${again}${cut}`,
     finding,
     remarks,

@@ -79,6 +79,10 @@ export function opponentLabel(baseline: string, mode: string): string {
   return (isSame && variantOf(baseline)) || labelOf(baseline)
 }
 
+/** `SSE + XHR, HTTP/2 / bare`. */
+export const overLabel = (mode: string, baseline: string) =>
+  `${labelOf(mode)} / ${opponentLabel(baseline, mode)}`
+
 /** `SSE + XHR over HTTP/2`, `long polling over HTTP/2`, for running text. */
 export function spokenName(mode: string): string {
   return labelOf(mode)

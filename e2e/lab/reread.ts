@@ -71,14 +71,6 @@ export const numberOrNull = z
   .transform(() => null)
   .or(number)
 
-/** Of each mode, as its summary has it. */
-export const serverUseOf = (
-  modes: readonly { readonly mode: string; readonly serverCpuMs: number; readonly serverRssBytes: number }[],
-) =>
-  Object.fromEntries(
-    modes.map(({ mode, serverCpuMs: cpuMs, serverRssBytes: rssBytes }) => [mode, { cpuMs, rssBytes }]),
-  )
-
 /** Columns of every sample. */
 export const deliveryColumns = {
   id: z.string(),

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { z } from 'zod'
 import { csv } from '../report/render.ts'
 import { type Section, several } from '../report/section.ts'
-import { findingOfStudy } from '../report/study-finding.ts'
+import { findingOfStudy, nextWords } from '../report/study-finding.ts'
 import { briefTables, studySections } from '../report/study-report.ts'
 import { defineExperiment, type Experiment, type Summary } from './experiment.ts'
 import { circumstances, readSummary, readText, withoutNulls } from './reread.ts'
@@ -28,77 +28,110 @@ export interface StudyRun extends Circumstances, Measured {
   readonly observations?: readonly string[]
 }
 
-export type StudySummary = Summary & Found & { readonly scenario: string; readonly boundMs: number | null }
+/** What a run has that its summary has not, or in another form. */
+type Apart = 'samples' | 'costs' | 'files' | 'boundMs' | Exclude<keyof Found, 'levels' | 'baseline'>
 
-interface Study<Shape extends z.ZodRawShape, Options, Own extends object>
+export type StudySummary<Run extends StudyRun = StudyRun, Own extends object = object> = Summary &
+  Found &
+  Own &
+  Omit<Run, Apart> & {
+    readonly scenario: string
+    readonly boundMs: number | null
+    readonly remarks: readonly string[]
+  }
+
+interface Study<Shape extends z.ZodRawShape, Options, Own extends object, Run extends StudyRun>
   extends Pick<
     Experiment<Shape, Options>,
     'name' | 'about' | 'notes' | 'flags' | 'quick' | 'isBench' | 'options' | 'plan' | 'networks'
   > {
-  readonly design: Design<Own>
+  readonly design: Design<NoInfer<Own>>
   /** How the bytes on the wire were counted, if they were. */
-  readonly wireWords?: string
-  /** What only this scenario finds in its samples: further parts of summary.json. */
-  readonly own?: (samples: readonly Row[], levels: Measured['levels']) => Own
-  /** In place of a sentence for each comparison. */
-  readonly finding?: (found: Found & Own) => readonly string[]
+  readonly wireWords?: string | ((summary: StudySummary<Run, Own>) => string)
+  /** What only this scenario finds in its samples: further parts of summary.json, computed again by --from. */
+  readonly own?: (run: Run, found: Found) => Own
+  /** In place of the general finding, which is `usual`. */
+  readonly finding?: (run: Run, found: Found & Own, usual: string) => string
   /** Besides a broken sample. */
-  readonly isFailure?: (summary: StudySummary & Own) => boolean
+  readonly isFailure?: (summary: StudySummary<Run, Own>) => boolean
   /** This run's clocks, versions and numbers, for the report's last section. */
-  readonly method?: (summary: StudySummary & Own) => readonly string[]
+  readonly method?: (summary: StudySummary<Run, Own>) => readonly string[]
   /** Sections that no study has in common, after the first. */
-  readonly sections?: (summary: StudySummary & Own, run: StudyRun) => readonly Section[]
-  measure: (...given: Parameters<Experiment<Shape, Options>['measure']>) => Promise<StudyRun>
+  readonly sections?: (summary: StudySummary<Run, Own>, run: Run) => readonly Section[]
+  /** Fields that the run has besides a study's: facts, which summary.json keeps, and further rows with their files. */
+  readonly facts?: readonly (Exclude<keyof Run, keyof StudyRun> & string)[]
+  readonly rows?: Readonly<Record<string, string>>
+  measure: (...given: Parameters<Experiment<Shape, Options>['measure']>) => Promise<Run>
 }
 
 const samplesFile = 'samples.csv.gz'
 
-export function defineStudy<Shape extends z.ZodRawShape, Options, Own extends object = object>({
+export function defineStudy<
+  Shape extends z.ZodRawShape,
+  Options,
+  Own extends object = object,
+  Run extends StudyRun = StudyRun,
+>({
   design,
   wireWords = '',
   own = () => ({}) as Own,
-  finding,
+  finding = (_, __, usual) => usual,
   isFailure = () => false,
   method = () => [],
   sections = () => [],
+  facts = [],
+  rows = {},
   ...scenario
-}: Study<Shape, Options, Own>): Experiment<Shape, Options, StudyRun, StudySummary & Own> {
+}: Study<Shape, Options, Own, Run>): Experiment<Shape, Options, Run, StudySummary<Run, Own>> {
+  const isApart = (name: string) =>
+    ['samples', 'costs', 'files', 'levels', 'baseline', ...Object.keys(rows)].includes(name)
+
   return defineExperiment({
     ...scenario,
 
     analyse(run) {
-      const { samples, costs: _, levels: __, baseline: ___, files: ____, boundMs = null, ...others } = run
-      const found = { ...analyseStudy(design, run), ...own(samples, run.levels) }
-      const remarks = [...(run.observations ?? []), ...(design.remarks?.(found) ?? [])]
+      const general = analyseStudy(design, run)
+      const found = { ...general, ...own(run, general) }
+      const usual = findingOfStudy(design, run, general)
       const where = run.network ? `Over the simulated network “${run.network.profile}”: ` : ''
+      const sessionMs = (Date.parse(run.finishedAt) - Date.parse(run.startedAt)) / Math.max(1, found.sessions)
       return {
         scenario: scenario.name,
-        ...others,
-        boundMs,
+        ...Object.fromEntries(Object.entries(run).filter(([name]) => !isApart(name))),
+        boundMs: run.boundMs ?? null,
         ...found,
-        finding: `${where}${findingOfStudy(design, run, found, finding?.(found))}`,
-        ...(remarks.length > 0 && { remarks }),
-      }
+        finding: `${where}${finding(run, found, usual)}`,
+        remarks: [
+          ...(run.observations ?? []),
+          ...(design.remarks?.(found) ?? []),
+          ...nextWords(run, general, sessionMs),
+        ],
+      } as unknown as StudySummary<Run, Own>
     },
 
     report(run, summary) {
       const [first, ...others] = studySections(design, summary, run.samples)
+      const counting = typeof wireWords === 'string' ? wireWords : wireWords(summary)
+      const further = Object.entries(rows).flatMap(([name, file]) => {
+        const found = run[name as keyof Run] as readonly Row[] | undefined
+        return found ? [[file, rowsCsv(found)]] : []
+      })
       return {
         title: design.question,
         sections: [
           ...(first ? [first] : []),
           ...sections(summary, run),
           ...others,
-          ...wireSections(run.wire, wireWords, wireNaming(design)),
+          ...wireSections(run.wire, counting, wireNaming(design)),
         ],
         tables: briefTables(design, summary),
         method: [...methodWords(summary), ...method(summary)],
-        data: { [samplesFile]: samplesCsv(run.samples), ...run.files },
+        data: { [samplesFile]: rowsCsv(run.samples), ...Object.fromEntries(further), ...run.files },
         isFailure: (summary.broken ?? []).length > 0 || isFailure(summary),
       }
     },
 
-    reread: (folder) => rereadStudy(folder, scenario.name),
+    reread: async (folder) => (await rereadStudy(folder, scenario.name, facts, rows)) as unknown as Run,
   })
 }
 
@@ -107,7 +140,7 @@ const wireNaming = ({ factors: [, ...others] }: Design) =>
     ({ name, title, label = String }) => [title, (row: StudyBytes) => label(row[name] as Level)] as const,
   )
 
-function methodWords({ sessions, boundMs }: StudySummary): readonly string[] {
+function methodWords({ sessions, boundMs }: Pick<StudySummary, 'sessions' | 'boundMs'>): readonly string[] {
   const clock =
     boundMs === null || boundMs === 0
       ? ''
@@ -115,29 +148,47 @@ function methodWords({ sessions, boundMs }: StudySummary): readonly string[] {
   return [`${several(sessions, 'session')}, each with fresh processes.${clock}`]
 }
 
-/** Every column that a sample has. */
-function samplesCsv(samples: readonly Row[]): string {
-  const columns = Object.keys(samples[0] ?? {})
-  return csv<Row>(columns, samples)
-}
+/** Every column that a row has. */
+const rowsCsv = (all: readonly Row[]) => csv<Row>(Object.keys(all[0] ?? {}), all)
 
-const kept = ['network', 'networks', 'wire', 'observations'] as const
+/** Of every study; a summary has null, or nothing, where its run has no such field. */
+const kept = [
+  ...circumstances,
+  'network',
+  'networks',
+  'wire',
+  'observations',
+  'matters',
+  'until',
+  'quick',
+  'uncompared',
+] as const
 
-async function rereadStudy(folder: string, name: string): Promise<StudyRun> {
-  type Kept = (typeof kept)[number]
-  type Known = Omit<StudySummary, Kept> & Pick<StudyRun, Kept>
-  const summary = await readSummary<Known>(folder, name)
-  const samples = readRows(await readText(join(folder, samplesFile)))
-  const files = (await readdir(folder))
-    .filter((file) => /\.(?:csv|csv\.gz|txt)$/.test(file) && file !== samplesFile)
-    .toSorted()
-  const texts = files.map(async (file) => [file, await readText(join(folder, file))])
+async function rereadStudy(
+  folder: string,
+  name: string,
+  facts: readonly string[],
+  rows: Readonly<Record<string, string>>,
+): Promise<StudyRun> {
+  const summary = await readSummary<StudySummary>(folder, name)
+  const there = (await readdir(folder)).toSorted()
+  const textOf = (file: string) => readText(join(folder, file))
+  const further = Object.entries(rows).filter(([, file]) => there.includes(file))
+  const files = there.filter(
+    (file) =>
+      /\.(?:csv|csv\.gz|txt)$/.test(file) && file !== samplesFile && !Object.values(rows).includes(file),
+  )
+  const texts = await Promise.all(files.map(async (file) => [file, await textOf(file)]))
+  const readings = await Promise.all(
+    further.map(async ([field, file]) => [field, readRows(await textOf(file))] as const),
+  )
   return {
-    ...withoutNulls(summary, [...circumstances, ...kept]),
-    ...(files.length > 0 && { files: Object.fromEntries(await Promise.all(texts)) }),
+    ...withoutNulls(summary, [...kept, ...(facts as typeof kept)]),
+    ...Object.fromEntries(readings),
+    ...(texts.length > 0 && { files: Object.fromEntries(texts) }),
     levels: summary.levels,
     baseline: summary.baseline,
-    samples,
+    samples: readRows(await textOf(samplesFile)),
     ...(summary.boundMs !== null && { boundMs: summary.boundMs }),
     // Of all sessions together, as the summary has them.
     costs: summary.costs.map(({ at, serverCpuMs, serverRssBytes, machineBusy }) => ({

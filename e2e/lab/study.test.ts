@@ -139,6 +139,59 @@ test('lines are drawn over the factor with numbers, in a panel for each level of
   assert.deepEqual(of({ milk: ['with', 'without'], cups: [1] }), [undefined, undefined, ['milk']])
 })
 
+test('if clocks put a session below 0, that pair is not compared, and the run is not decided', () => {
+  const early = made((drink, cups, session) =>
+    drink === 'coffee' && cups === 1 && session === 1 ? -1 : 10 * cups,
+  )
+  const found = analyseStudy(design, { ...early, matters: { amount: 50, isPercent: true } })
+  assert.deepEqual(
+    found.notCompared.map(({ mode, baseline }) => [mode, baseline]),
+    [['coffee, 1', 'tea']],
+  )
+  assert.deepEqual(
+    found.comparisons.map(({ mode }) => mode),
+    ['coffee, 2'],
+  )
+  assert.equal(isDecided(found), false)
+  assert.equal(isDecided({ ...found, notCompared: [] }), true)
+})
+
+test('if the machine’s speed doubles between sessions, the verdict holds, since it uses the ratio', () => {
+  const doubling = made(
+    (drink, _, session) => (drink === 'tea' ? 10 : 13 + session / 100) * (session === 5 ? 8 : 1),
+  )
+  const [one] = analyseStudy(design, doubling).comparisons
+  assert.equal(one?.verdict, 'higher')
+  assert.ok(one.differenceCi95 && one.differenceCi95[0] < 0, String(one.differenceCi95))
+})
+
+test('a level that is left out of the comparisons keeps its figures', () => {
+  const { comparisons, figures } = analyseStudy(design, { ...twice, uncompared: ['coffee'] })
+  assert.deepEqual([comparisons.length, figures.length], [0, 4])
+})
+
+test('all p are corrected together', () => {
+  const { comparisons } = analyseStudy(
+    design,
+    made((drink, cups, session) => (drink === 'tea' ? 10 : 10 + cups * (session % 2 === 0 ? 0.5 : 3))),
+  )
+  const [largest, ...others] = comparisons.map(({ p }) => p ?? 0).toSorted((one, other) => other - one)
+  const corrected = comparisons.map(({ pCorrected }) => pCorrected ?? 0)
+  assert.ok((largest ?? 0) > 0 && corrected.every((p) => p >= 2 * Math.min(...others)))
+})
+
+test('figures have at most six significant digits', () => {
+  const odd = made(
+    (drink, cups, session) => (drink === 'tea' ? Math.PI : Math.E * 3) * cups * Math.sqrt(session),
+  )
+  const { figures, comparisons } = analyseStudy(design, odd)
+  const all = [
+    ...figures.flatMap(({ mean, sd, p95, sessions }) => [mean, sd, p95, ...sessions]),
+    ...comparisons.flatMap(({ ratio, ratioCi95, difference }) => [ratio, difference, ...(ratioCi95 ?? [])]),
+  ]
+  for (const one of all) assert.equal(one, Number(one?.toPrecision(6)))
+})
+
 test('one session gives a ratio without an interval, and decides nothing', () => {
   const once = { ...twice, samples: twice.samples.filter(({ session }) => session === 1) }
   const [one] = analyseStudy(design, once).comparisons
@@ -249,10 +302,6 @@ test('of samples that are no messages none is lost', () => {
   assert.doesNotMatch(findingOfStudy(weighed, never, found), /lost/)
   const titles = studySections(weighed, found, never.samples).map(({ title }) => title)
   assert.ok(!titles.includes('Lost, duplicated, reordered'))
-})
-
-test('the finding may be the scenario’s own sentences', () => {
-  assert.equal(findingOfStudy(design, twice, analyseStudy(design, twice), ['Drink water.']), 'Drink water.')
 })
 
 test('pairs may rest on columns that are no factors', () => {

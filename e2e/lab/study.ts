@@ -63,6 +63,8 @@ export interface Design<Own extends object = object> {
   readonly measures: readonly [Measure, ...Measure[]]
   /** False: a sample is a value of its own; null is then "not measured", not a message that was lost. */
   readonly areMessages?: boolean
+  /** Levels of the first factor that the finding ranks, default all; others are only compared with. */
+  readonly isSubject?: (level: Level) => boolean
   /** What is compared with what; default: every level of the first factor with the baseline. */
   readonly pairs?: (
     levels: readonly Level[],
@@ -107,6 +109,12 @@ export interface Measured {
   readonly boundMs?: number
   /** The smallest difference of the first measure that matters: absent, none is alike. */
   readonly matters?: Matters
+  /** Levels of the first factor that are in no comparison, such as a system that failed. */
+  readonly uncompared?: readonly Level[]
+  /** Why a run that continues until every interval is narrow enough ended; absent with a fixed number of sessions. */
+  readonly until?: 'decided' | 'limit'
+  /** A first look: the time that the whole run would take. */
+  readonly quick?: { readonly fullMs: number }
 }
 
 /** In the measure's unit, or in percent of what is compared with. */
@@ -142,18 +150,17 @@ export function analyseStudy(design: Design, measured: Measured) {
   const own = samples === whole ? [] : echoesIn(whole)
   const numbers = bySession(all).map(([session]) => session)
   const places = placesOf(others, levels)
-  const subjects = levels[factor.name] ?? []
-  const pairs =
-    design.pairs?.(subjects, baseline, all) ??
-    subjects.flatMap((level): Pair[] => (baseline === null || level === baseline ? [] : [[level, baseline]]))
+  const pairs = pairsOf(design, measured)
   const asked = comparedOf(design).flatMap((measure) =>
     places.flatMap((place) => pairs.map((pair) => ({ design, measured, samples, measure, place, pair }))),
   )
-  const contrasts = asked.flatMap((one) => contrast(one) ?? [])
+  const found = asked.map((one) => ({ ...one, contrast: contrast(one) }))
+  const contrasts = found.flatMap((one) => one.contrast ?? [])
   const corrected = holm(contrasts.flatMap(({ p }) => p ?? []))
   let tests = 0
   return {
     question: design.question,
+    measures: design.measures,
     sessions: numbers.length,
     baseline,
     levels,
@@ -163,9 +170,27 @@ export function analyseStudy(design: Design, measured: Measured) {
       ...one,
       ...decide(one, one.p === null ? null : (corrected[tests++] ?? 1)),
     })),
+    /** Pairs without a ratio: nothing arrived of one in any session of the other, or a clock's error put a mean below 0. */
+    notCompared: found
+      .filter((one) => one.contrast === undefined)
+      .map(({ measure, place, pair: [level, against] }) => ({
+        mode: nameOf(design.factors, { ...place, [factor.name]: level }),
+        baseline: String(against),
+        at: { ...place, [factor.name]: level },
+        measure: measure.name,
+      })),
     costs: costsOf(design, measured),
     ...(broken.length > 0 && { broken }),
   }
+}
+
+function pairsOf({ pairs, factors: [{ name }] }: Design, run: Measured): readonly Pair[] {
+  const { baseline, uncompared = [], samples } = run
+  const levels = (run.levels[name] ?? []).filter((level) => !uncompared.includes(level))
+  return (
+    pairs?.(levels, baseline, samples) ??
+    levels.flatMap((level): Pair[] => (baseline === null || level === baseline ? [] : [[level, baseline]]))
+  )
 }
 
 /**
@@ -175,8 +200,11 @@ export function analyseStudy(design: Design, measured: Measured) {
  * the Asymptotic Theory of Fixed-Width Sequential Confidence Intervals", Ann. Math. Statist. 36,
  * 1965).
  */
-export const isDecided = ({ comparisons }: Pick<Found, 'comparisons'>): boolean =>
-  comparisons.every((one) => one.ratioCi95 !== null && widthInMatters(one) <= 1)
+export const isDecided = ({
+  comparisons,
+  notCompared,
+}: Pick<Found, 'comparisons' | 'notCompared'>): boolean =>
+  notCompared.length === 0 && comparisons.every((one) => one.ratioCi95 !== null && widthInMatters(one) <= 1)
 
 /**
  * The total number of sessions after which every interval would be at most as wide as this share of
@@ -347,8 +375,9 @@ interface Contrasted {
  * The unit is the session: samples of one session resemble each other more than those of different
  * ones. Each that measured both gives one ratio, and ratios are pooled by their logarithms
  * (Student's t): where a machine's speed changes from run to run, a ratio holds and a difference
- * does not (docs/measuring.md, "Check the intervals"). Undefined if no session measured both. If
- * the measure needs all, that includes what the sending window receives.
+ * does not (docs/measuring.md, "Check the intervals"). Undefined if no session measured both, or if
+ * clocks differ so much that a session's value is below 0, which has no ratio. If the measure needs
+ * all, that includes what the sending window receives.
  */
 export function contrast({
   design: { factors, measures },
@@ -368,12 +397,13 @@ export function contrast({
       measure.needsAll && !row.broken && typeof row[measure.name] !== 'number' && isIn.some((is) => is(row)),
   )
   const lossy = new Set(missed.map(({ session }) => session))
+  const isBelowZero = ([, rows]: readonly [number, readonly Row[]]) => (sessionValue(rows, measure) ?? 0) < 0
+  if ([...at(level), ...bases].some(isBelowZero)) return undefined
   const sessions = at(level).flatMap(([session, rows]) => {
     if (lossy.has(session)) return []
     const others = bases.get(session) ?? []
     const own = sessionValue(rows, measure)
     const base = sessionValue(others, measure)
-    // If clocks differ, a time may be below 0, which has no ratio.
     if (own === null || base === null || !(own / base > 0 && own / base < Infinity)) return []
     const [values, baseValues] = [valuesOf(rows, measure), valuesOf(others, measure)].map(ascending)
     const ratioAt = (share: number) => quantile(values ?? [], share) / quantile(baseValues ?? [], share)

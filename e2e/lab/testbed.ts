@@ -456,14 +456,3 @@ export async function timeTurn(
     boundMs: boundBetween(clocks.filter((_, window) => isCounted(window + 1))),
   }
 }
-
-/** Total processor time and maximum memory, by mode. */
-export function spentByMode(modes: readonly string[], uses: readonly (Use & { readonly mode: string })[]) {
-  return Object.fromEntries(
-    modes.map((name) => {
-      const own = uses.filter(({ mode }) => mode === name)
-      const cpuMs = own.reduce((sum, use) => sum + use.cpuMs, 0)
-      return [name, { cpuMs, rssBytes: Math.max(...own.map(({ rssBytes }) => rssBytes)) }]
-    }),
-  )
-}

@@ -29,7 +29,7 @@ export interface Layers {
 }
 
 /** Of a message in this mode. */
-export interface WireBytes {
+export type WireBytes = {
   readonly mode: string
   /** From the window that sends; null if messages come from elsewhere. */
   readonly up: Layers | null

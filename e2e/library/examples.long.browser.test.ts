@@ -210,10 +210,10 @@ test('the lab in an empty folder: a running server beside two peers, the doctor,
     execute('npx', ['@crosswind/lab', ...words.split(' ')], { cwd: app, env, timeout: 60_000 })
   const few = '--modes sse/2 --sessions 1 --keys 3 --blocks 1 --warmup 0 --windows 2'
   await lab(`keystrokes --server ${origin['2']} --peers ./better-sse.mjs,bare ${few} --out report`)
-  const { command, environment, modes } = JSON.parse(
+  const { command, environment, figures } = JSON.parse(
     await readFile(join(app, 'report/summary.json'), 'utf8'),
   ) as Summary
-  assert.deepEqual(Object.fromEntries(modes.map(({ mode, n }) => [mode, n])), {
+  assert.deepEqual(Object.fromEntries(figures.map(({ mode, n }) => [mode, n])), {
     'sse/2': 3,
     'better-sse:sse/2': 3,
     'bare:sse/2': 3,

@@ -11,9 +11,21 @@ import { welch } from '../lab/statistics.ts'
 import { intervals } from './charts.ts'
 import { coverageFiles, coverageOf, coverageReport, readRepeatedRun } from './coverage.ts'
 import { reportAddress, reportFiles, reportText, requireFree, writeFolder } from './render.ts'
-import { count, figure, interval, moment, nothing, type Report, signed, table, text } from './section.ts'
+import {
+  capital,
+  count,
+  figure,
+  interval,
+  listed,
+  moment,
+  nothing,
+  type Report,
+  signed,
+  table,
+  text,
+} from './section.ts'
 
-const help = `${commandOf('report')} --compare A B [flags]\n\n  Sets two runs of one scenario side by side: for each mode that both measured, both means and the difference, with a\n  95 % interval over the sessions of each run (Welch), corrected for their number (Holm).\n\n  --compare A B  folders of two reports, the earlier one first\n  --coverage DIR…  instead: folders of runs that repeat one comparison; how many of their intervals contain the pooled value\n  --out DIR      also writes report.html, report.md and summary.json there\n\n  Exits with 0 whatever the difference is.\n`
+const help = `${commandOf('report')} --compare A B [flags]\n\n  Sets two runs of one scenario side by side: for each row that both measured, both means and the difference, with a\n  95 % interval over the sessions of each run (Welch), corrected for their number (Holm).\n\n  --compare A B  folders of two reports, the earlier one first\n  --coverage DIR…  instead: folders of runs that repeat one comparison; how many of their intervals contain the pooled value\n  --out DIR      also writes report.html, report.md and summary.json there\n\n  Exits with 0 whatever the difference is.\n`
 
 const runSchema = z.object({
   scenario: z.string(),
@@ -21,26 +33,37 @@ const runSchema = z.object({
   startedAt: z.string(),
   environment: z.looseObject({ commit: z.string() }),
   parameters: z.record(z.string(), z.unknown()),
-  modes: z
+  measures: z
     .array(
       z.object({
-        mode: z.string(),
-        meanMs: z.number().nullable(),
-        p50Ms: z.number().nullable(),
-        p95Ms: z.number().nullable(),
-        n: z.number(),
-        lost: z.number(),
-        sessionMeansMs: z.array(z.number().nullable()),
+        name: z.string(),
+        title: z.string(),
+        unit: z.string(),
+        /** Of what the sessions' figures are; default: the mean. */
+        by: z.enum(['mean', 'median']).optional(),
       }),
     )
     .min(1),
-  /** Of the window that types; before it had a list of its own, it was among the others. */
-  echoes: z.array(z.unknown()).optional(),
+  figures: z
+    .array(
+      z.object({
+        /** With the other factors' levels, and but for the first measure with the measure. */
+        mode: z.string(),
+        measure: z.string(),
+        mean: z.number().nullable(),
+        p50: z.number().nullable(),
+        p95: z.number().nullable(),
+        n: z.number(),
+        lost: z.number(),
+        sessions: z.array(z.number().nullable()),
+      }),
+    )
+    .min(1),
 })
 
 export type ComparedRun = z.output<typeof runSchema> & { readonly folder: string }
 
-/** Rejects with a sentence for a folder that contains no report with times by session. */
+/** Rejects with a sentence for a folder that contains no report with figures by session. */
 export async function readRun(folder: string): Promise<ComparedRun> {
   const file = join(folder, 'summary.json')
   const words = await readFile(file, 'utf8').catch(async () => {
@@ -53,34 +76,32 @@ export async function readRun(folder: string): Promise<ComparedRun> {
   })
   const parsed = runSchema.safeParse(JSON.parse(words))
   if (parsed.success) return { ...parsed.data, folder }
-  throw new Error(`${file} has no times by session; reports of keystrokes have them.`)
+  throw new Error(`${file} has no figures by session; reports of keystrokes have them.`)
 }
 
-type ComparedMode = ReturnType<typeof compareModes>[number]
+type ComparedRow = ReturnType<typeof compareRows>[number]
 
-function compareModes(before: ComparedRun, after: ComparedRun) {
-  const pairs = before.modes.flatMap((first) => {
-    const second = after.modes.find(({ mode }) => mode === first.mode)
+function compareRows(before: ComparedRun, after: ComparedRun) {
+  const pairs = before.figures.flatMap((first) => {
+    const second = after.figures.find(({ mode }) => mode === first.mode)
     return second ? [{ first, second }] : []
   })
   const tested = pairs.map(({ first, second }) => {
-    const [one, other] = [first, second].map(({ sessionMeansMs }) =>
-      sessionMeansMs.filter((ms) => ms !== null),
-    )
+    const [one, other] = [first, second].map(({ sessions }) => sessions.filter((value) => value !== null))
     const isTested = (one?.length ?? 0) > 1 && (other?.length ?? 0) > 1
     const test = isTested ? welch(groupOf(other ?? []), groupOf(one ?? [])) : null
-    return { mode: first.mode, first, second, test }
+    return { mode: first.mode, measure: first.measure, first, second, test }
   })
   const corrected = [...holm(tested.flatMap(({ test }) => (test ? [test.p] : [])))]
   return tested.map(({ test, ...rest }) => {
     const p = test ? (corrected.shift() ?? 1) : null
-    const sign = (test?.difference ?? 0) > 0 ? 'slower' : 'faster'
+    const sign = (test?.difference ?? 0) > 0 ? ('higher' as const) : ('lower' as const)
     return {
       ...rest,
-      differenceMs: test?.difference ?? null,
-      ci95Ms: test?.interval ?? null,
+      difference: test?.difference ?? null,
+      differenceCi95: test?.interval ?? null,
       pCorrected: p,
-      verdict: p === null ? 'one session' : p < 0.05 ? sign : 'undecided',
+      verdict: p === null ? ('one session' as const) : p < 0.05 ? sign : ('undecided' as const),
     }
   })
 }
@@ -96,27 +117,26 @@ export function compareRuns(before: ComparedRun, after: ComparedRun) {
     throw new Error(
       `${before.folder} is a run of ${before.scenario}, ${after.folder} of ${after.scenario}; compare two of one scenario.`,
     )
-  const pooled = [before, after].filter(({ scenario, echoes }) => scenario === 'keystrokes' && !echoes)
-  if (pooled.length === 1)
-    throw new Error(
-      `${pooled[0]?.folder} is of an earlier lab, whose means include the typist’s own window: work it out again by npm run lab -- keystrokes --from ${pooled[0]?.folder}, and compare that.`,
-    )
-  const modes = compareModes(before, after)
-  if (modes.length === 0) throw new Error('The two runs have no mode in common.')
+  const figures = compareRows(before, after)
+  if (figures.length === 0) throw new Error('The two runs have no mode in common.')
   const onlyIn = (one: ComparedRun, other: ComparedRun) =>
-    one.modes.filter(({ mode }) => !other.modes.some((found) => found.mode === mode)).map(({ mode }) => mode)
+    one.figures
+      .filter(({ mode }) => !other.figures.some((found) => found.mode === mode))
+      .map(({ mode }) => mode)
+  const { measures } = before
   return {
     scenario: before.scenario,
     before: identityOf(before),
     after: identityOf(after),
-    modes,
+    measures,
+    figures,
     onlyBefore: onlyIn(before, after),
     onlyAfter: onlyIn(after, before),
     circumstances: [
       ...changed(before.environment, after.environment),
       ...changed(before.parameters, after.parameters),
     ],
-    finding: findingOf(modes, machineWords(before, after)),
+    finding: `${machineWords(before, after)}${differencesWords(measures, figures)}`,
   }
 }
 
@@ -130,7 +150,7 @@ function machineWords(before: ComparedRun, after: ComparedRun): string {
   const [first, second] = [before, after].map(({ environment }) =>
     different.map((name) => String(environment[name] ?? 'unknown')).join(', '),
   )
-  return `Two machines: the first run is of ${first}, the second of ${second}. Milliseconds of different machines cannot be compared; what follows is of the machines as much as of the software. `
+  return `Two machines: the first run is of ${first}, the second of ${second}. Their figures cannot be compared; what follows is of the machines as much as of the software. `
 }
 
 export type Comparison = ReturnType<typeof compareRuns>
@@ -152,46 +172,50 @@ function changed(before: Readonly<Record<string, unknown>>, after: Readonly<Reco
     .map((name) => ({ name, before: String(before[name] ?? '–'), after: String(after[name] ?? '–') }))
 }
 
-function findingOf(modes: readonly ComparedMode[], machines: string): string {
-  return `${machines}${differencesWords(modes)}`
+/** `SSE + XHR, HTTP/2; 10 kB` of `sse/2, 10 kB`. */
+function labelIn({ mode, measure }: Pick<ComparedRow, 'mode' | 'measure'>): string {
+  const [first = '', ...others] = mode.replace(`: ${measure}`, '').split(', ')
+  return [labelOf(first), ...others].join('; ')
 }
 
-function differencesWords(modes: readonly ComparedMode[]): string {
-  const words = (verdict: string) =>
-    modes
-      .filter((one) => one.verdict === verdict)
-      .map(({ mode, differenceMs, ci95Ms }) => {
-        const by = ci95Ms ? `${figure(Math.abs(differenceMs ?? 0))} ms (${interval(sizesOf(ci95Ms))})` : ''
-        return `${labelOf(mode)} by ${by}`
-      })
-  const list = (all: readonly string[]) => new Intl.ListFormat('en-GB').format(all)
-  const [slower, faster, undecided] = ['slower', 'faster', 'undecided'].map(words) as [
-    string[],
-    string[],
-    string[],
-  ]
-  const [first] = modes
-  const isAlike = modes.length > 2 && modes.every(({ verdict }) => verdict === first?.verdict)
-  if (isAlike && (first?.verdict === 'slower' || first?.verdict === 'faster')) {
-    const sizes = modes.map(({ differenceMs }) => Math.abs(differenceMs ?? 0))
-    const by = `${figure(Math.min(...sizes))} to ${figure(Math.max(...sizes))} ms`
-    const peers = modes.some(({ mode }) => isPeer(mode))
+type Measures = ComparedRun['measures']
+
+/** `slower` for more time. */
+const verdictIn = (unit: string, verdict: ComparedRow['verdict']) =>
+  unit !== 'ms' ? verdict : verdict === 'higher' ? 'slower' : verdict === 'lower' ? 'faster' : verdict
+
+/** Of the first measure. */
+function differencesWords([measure]: Measures, figures: readonly ComparedRow[]): string {
+  const rows = figures.filter((row) => row.measure === measure?.name)
+  const unit = measure?.unit ?? ''
+  const of = (verdict: ComparedRow['verdict']) => rows.filter((row) => row.verdict === verdict)
+  const sized = (verdict: ComparedRow['verdict']) => {
+    const words = of(verdict).map(({ difference, differenceCi95, ...row }) => {
+      const size = `${figure(Math.abs(difference ?? 0))} ${unit}`
+      return `${labelIn(row)} by ${size}${differenceCi95 ? ` (${interval(sizesOf(differenceCi95))})` : ''}`
+    })
+    const speed = capital(verdictIn(unit, verdict))
+    return words.length === 0 ? [] : [`${speed} in the second run: ${listed(words)}.`]
+  }
+  const [first] = rows
+  const isAlike = rows.length > 2 && rows.every(({ verdict }) => verdict === first?.verdict)
+  if (isAlike && (first?.verdict === 'higher' || first?.verdict === 'lower')) {
+    const sizes = rows.map(({ difference }) => Math.abs(difference ?? 0))
+    const by = `${figure(Math.min(...sizes))} to ${figure(Math.max(...sizes))} ${unit}`
+    const peers = rows.some(({ mode }) => isPeer(mode))
       ? ' None of the peers is Crosswind’s code, so the machine or its other load differs.'
       : ''
-    return `All ${modes.length} were ${first.verdict} in the second run, by ${by}.${peers}`
+    return `All ${rows.length} were ${verdictIn(unit, first.verdict)} in the second run, by ${by}.${peers}`
   }
-  const alone = modes.filter(({ verdict }) => verdict === 'one session').length
-  if (alone === modes.length) return 'A run of one session decides nothing.'
-  const parts = [
-    slower.length > 0 ? `Slower in the second run: ${list(slower)}.` : '',
-    faster.length > 0 ? `Faster in the second run: ${list(faster)}.` : '',
-    undecided.length === modes.length
-      ? 'No mode differs between the two runs by more than their sessions do.'
-      : undecided.length > 0
-        ? `Undecided: ${list(modes.filter(({ verdict }) => verdict === 'undecided').map(({ mode }) => labelOf(mode)))}.`
-        : '',
-  ]
-  return parts.filter(Boolean).join(' ')
+  if (of('one session').length === rows.length) return 'A run of one session decides nothing.'
+  const open = of('undecided')
+  const undecided =
+    open.length === rows.length
+      ? ['No mode differs between the two runs by more than their sessions do.']
+      : open.length > 0
+        ? [`Undecided: ${listed(open.map(labelIn))}.`]
+        : []
+  return [...sized('higher'), ...sized('lower'), ...undecided].join(' ')
 }
 
 /** The size of a difference, the smaller end first. */
@@ -200,51 +224,74 @@ function sizesOf([low, high]: readonly [number, number]): readonly [number, numb
 }
 
 export function comparisonReport(comparison: Comparison): Report {
-  const { scenario, before, after, modes, onlyBefore, onlyAfter, circumstances, finding } = comparison
+  const { scenario, before, after, measures, figures, onlyBefore, onlyAfter, circumstances, finding } =
+    comparison
+  const names = (modes: readonly string[]) => modes.map((mode) => labelIn({ mode, measure: '' })).join(', ')
   const doubts = [
     'The interval says how far the sessions of each run differ. Sessions of one run are close together in time: anything else that changed between the two runs, including the machine’s other work, counts as their difference.',
-    ...(onlyBefore.length > 0 ? [`Only in the first run: ${onlyBefore.map(labelOf).join(', ')}.`] : []),
-    ...(onlyAfter.length > 0 ? [`Only in the second run: ${onlyAfter.map(labelOf).join(', ')}.`] : []),
+    ...(onlyBefore.length > 0 ? [`Only in the first run: ${names(onlyBefore)}.`] : []),
+    ...(onlyAfter.length > 0 ? [`Only in the second run: ${names(onlyAfter)}.`] : []),
   ]
-  const compared = {
-    title: 'Mean transmission times',
-    tables: [
-      table(
-        'Both runs; times in milliseconds',
-        ['Mode', 'First run', 'Second run', 'Second − first', '95 % interval', text('Verdict')],
-        modes.map(({ mode, first, second, differenceMs, ci95Ms, verdict }) => [
-          ...[labelOf(mode), first.meanMs, second.meanMs],
-          ...[differenceMs === null ? nothing : signed(differenceMs), ci95Ms ? interval(ci95Ms) : nothing],
-          verdict,
-        ]),
-      ),
-      table(
-        'Quantiles in milliseconds, and messages lost; the first run before the second',
-        ['Mode', 'Medians', 'p95', 'Lost'],
-        modes.map(({ mode, first, second }) => [
-          ...[labelOf(mode), `${figure(first.p50Ms)}, ${figure(second.p50Ms)}`],
-          `${figure(first.p95Ms)}, ${figure(second.p95Ms)}`,
-          `${count(first.lost)}, ${count(second.lost)}`,
-        ]),
-      ),
-    ],
-    paragraphs: doubts,
-  }
-  const tested = modes.flatMap(({ mode, differenceMs: point, ci95Ms, verdict }) => {
-    const isDecided = verdict !== 'undecided'
-    if (point === null || ci95Ms === null) return []
-    return [{ label: labelOf(mode), point, interval: ci95Ms, isDecided, sessions: [] }]
+  const compared = measures.map(({ name, title, unit, by = 'mean' }, place) => {
+    const rows = figures.filter((row) => row.measure === name)
+    const value = by === 'median' ? 'p50' : 'mean'
+    return {
+      title,
+      tables: [
+        table(
+          `${by === 'median' ? 'Medians' : 'Means'} of both runs, in ${unit}`,
+          ['Mode', 'First run', 'Second run', 'Second − first', '95 % interval', text('Verdict')],
+          rows.map(({ first, second, difference, differenceCi95, verdict, ...row }) => [
+            ...[labelIn(row), first[value], second[value]],
+            difference === null ? nothing : signed(difference),
+            ...[differenceCi95 ? interval(differenceCi95) : nothing, verdictIn(unit, verdict)],
+          ]),
+        ),
+        table(
+          `Quantiles in ${unit}, and samples lost; the first run before the second`,
+          ['Mode', 'Medians', 'p95', 'Lost'],
+          rows.map(({ first, second, ...row }) => [
+            ...[labelIn(row), `${figure(first.p50)}, ${figure(second.p50)}`],
+            `${figure(first.p95)}, ${figure(second.p95)}`,
+            `${count(first.lost)}, ${count(second.lost)}`,
+          ]),
+        ),
+      ],
+      paragraphs: place === 0 ? doubts : [],
+    }
   })
-  const drawn = {
-    title: 'Differences',
-    figure: {
-      caption: 'Second run minus first, ms, with 95 % intervals; left of 0 the second run is faster',
-      description: tested
-        .map(({ label, point, interval: ends }) => `${label}: ${signed(point)} ms, ${interval(ends)}`)
-        .join('; '),
-      draw: (width: number) => intervals(tested, { width, axis: 'Second − first, ms', references: [0] }),
-    },
-  }
+  const drawn = measures.flatMap(({ name, title, unit }) => {
+    const tested = figures.flatMap(({ difference: point, differenceCi95, verdict, ...row }) =>
+      row.measure !== name || point === null || differenceCi95 === null
+        ? []
+        : [
+            {
+              label: labelIn(row),
+              point,
+              interval: differenceCi95,
+              isDecided: verdict !== 'undecided',
+              sessions: [],
+            },
+          ],
+    )
+    if (tested.length === 0) return []
+    const better = unit === 'ms' ? '; left of 0 the second run is faster' : ''
+    const axis = `Second − first, ${unit}`
+    return [
+      {
+        title: measures.length === 1 ? 'Differences' : `Differences: ${title}`,
+        figure: {
+          caption: `Second run minus first, ${unit}, with 95 % intervals${better}`,
+          description: tested
+            .map(
+              ({ label, point, interval: ends }) => `${label}: ${signed(point)} ${unit}, ${interval(ends)}`,
+            )
+            .join('; '),
+          draw: (width: number) => intervals(tested, { width, axis, references: [0] }),
+        },
+      },
+    ]
+  })
   const texts = (...titles: string[]) => titles.map(text)
   const runs = {
     title: 'The two runs',
@@ -264,7 +311,7 @@ export function comparisonReport(comparison: Comparison): Report {
     title: `Crosswind lab: ${scenario}, two runs`,
     subtitle: `${moment(before.startedAt)} and ${moment(after.startedAt)}`,
     finding,
-    sections: [compared, ...(tested.length === 0 ? [] : [drawn]), runs],
+    sections: [...compared, ...drawn, runs],
   }
 }
 

@@ -14,31 +14,31 @@ function runOf(
 ): RepeatedRun {
   const medianRatio = ratios.reduce((product, ratio) => product * ratio, 1) ** (1 / ratios.length)
   const sessions = ratios.map((one) => ({
-    meanRatio: 2 * one,
+    ratio: 2 * one,
     medianRatio: one,
-    differenceMs: 4 * (one - 1),
+    difference: 4 * (one - 1),
   }))
-  const differenceMs = sessions.reduce((sum, one) => sum + one.differenceMs, 0) / sessions.length
-  const ci95Ms: [number, number] = [differenceMs - 1, differenceMs + 1]
+  const difference = sessions.reduce((sum, one) => sum + one.difference, 0) / sessions.length
+  const differenceCi95: [number, number] = [difference - 1, difference + 1]
   return {
     folder,
     command: 'npm run lab -- keystrokes',
     startedAt: `2026-11-23T0${folder}:00:00.000Z`,
     environment: { commit: 'abc', loadBefore: 0.5 },
-    modes: [
-      { mode, meanMs: 8 * medianRatio },
-      { mode: 'websocket/1.1', meanMs: 4 },
+    figures: [
+      { mode, mean: 8 * medianRatio },
+      { mode: 'websocket/1.1', mean: 4 },
     ],
     comparisons: [
       {
         mode,
         baseline: 'websocket/1.1',
-        differenceMs,
-        ci95Ms,
+        difference,
+        differenceCi95,
         medianRatio,
         medianRatioCi95,
-        meanRatio: 2 * medianRatio,
-        meanRatioCi95: [medianRatio, 4 * medianRatio] as [number, number],
+        ratio: 2 * medianRatio,
+        ratioCi95: [medianRatio, 4 * medianRatio] as [number, number],
         sessions,
       },
     ],

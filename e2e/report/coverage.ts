@@ -15,21 +15,19 @@ const runSchema = z.object({
   command: z.string(),
   startedAt: z.string(),
   environment: z.looseObject({ commit: z.string(), loadBefore: z.number() }),
-  modes: z.array(z.object({ mode: z.string(), meanMs: z.number().nullable() })),
+  figures: z.array(z.object({ mode: z.string(), mean: z.number().nullable() })),
   comparisons: z
     .array(
       z.object({
         mode: z.string(),
         baseline: z.string(),
-        differenceMs: z.number(),
-        ci95Ms: range,
-        meanRatio: z.number(),
-        meanRatioCi95: range,
+        difference: z.number(),
+        differenceCi95: range,
+        ratio: z.number(),
+        ratioCi95: range,
         medianRatio: z.number(),
         medianRatioCi95: range,
-        sessions: z.array(
-          z.object({ differenceMs: z.number(), meanRatio: z.number(), medianRatio: z.number() }),
-        ),
+        sessions: z.array(z.object({ difference: z.number(), ratio: z.number(), medianRatio: z.number() })),
       }),
     )
     .min(1),
@@ -66,12 +64,12 @@ export function coverageOf(given: readonly RepeatedRun[]) {
         command,
         startedAt,
         environment: { commit, loadBefore },
-        modes,
+        figures,
         comparisons: [comparison],
       }) => {
         if (!comparison) throw new Error(`${folder} compares nothing.`)
-        const other = modes.find(({ mode }) => mode === comparison.baseline)
-        const baselineMs = other?.meanMs ?? null
+        const other = figures.find(({ mode }) => mode === comparison.baseline)
+        const baselineMs = other?.mean ?? null
         return { folder, command, startedAt, commit, loadBefore, baselineMs, ...comparison }
       },
     )
@@ -80,9 +78,9 @@ export function coverageOf(given: readonly RepeatedRun[]) {
   if (!first || other)
     throw new Error(`${other?.folder} compares different modes from ${first?.folder}; repeat one comparison.`)
   const geometric = (values: readonly number[]) => Math.exp(mean(values.map(Math.log)))
-  const means = covered(runs, 'meanRatio', 'meanRatioCi95', geometric)
+  const means = covered(runs, 'ratio', 'ratioCi95', geometric)
   const medians = covered(runs, 'medianRatio', 'medianRatioCi95', geometric)
-  const difference = covered(runs, 'differenceMs', 'ci95Ms', mean)
+  const difference = covered(runs, 'difference', 'differenceCi95', mean)
   const { mode, baseline, startedAt } = first
   const share = ({ holding }: Covered) => `${holding} (${Math.round((100 * holding) / runs.length)} %)`
   return {
@@ -112,8 +110,8 @@ type Covered = ReturnType<typeof covered>
 
 function covered(
   runs: readonly RepeatedRun['comparisons'][number][],
-  name: 'meanRatio' | 'medianRatio' | 'differenceMs',
-  intervalName: 'meanRatioCi95' | 'medianRatioCi95' | 'ci95Ms',
+  name: 'ratio' | 'medianRatio' | 'difference',
+  intervalName: 'ratioCi95' | 'medianRatioCi95' | 'differenceCi95',
   pool: (values: readonly number[]) => number,
 ) {
   const pooled = pool(runs.flatMap(({ sessions }) => sessions.map((session) => session[name])))
@@ -197,7 +195,7 @@ export function coverageFiles({
       [`${name}_ci95_high${unit}`, (_: Row, place: number) => of.runs[place]?.ci95[1] ?? null],
       [`${name}_holds`, (_: Row, place: number) => of.runs[place]?.holds ?? null],
     ] as const
-  const each = (name: 'meanRatio' | 'medianRatio' | 'differenceMs') => (run: Row) =>
+  const each = (name: 'ratio' | 'medianRatio' | 'difference') => (run: Row) =>
     run.sessions.map((session) => session[name]).join(' ')
   const content = csv<Row>(
     [
@@ -208,9 +206,9 @@ export function coverageFiles({
       ...columnsOf('mean_ratio', '', means),
       ...columnsOf('median_ratio', '', medians),
       ...columnsOf('difference', '_ms', difference),
-      ['session_mean_ratios', each('meanRatio')],
+      ['session_mean_ratios', each('ratio')],
       ['session_median_ratios', each('medianRatio')],
-      ['session_differences_ms', each('differenceMs')],
+      ['session_differences_ms', each('difference')],
     ],
     runs,
   )

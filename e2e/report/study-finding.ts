@@ -1,5 +1,6 @@
-// The finding of any study: what went wrong, which level is fastest or least, and by how much.
+// The finding of any study: what went wrong, which level is fastest, by how much, and what would decide the rest.
 
+import { durationWords } from '../lab/estimate.ts'
 import { atAllWindows, type Counts, isFaulty, totals } from '../lab/samples.ts'
 import {
   axesOf,
@@ -10,19 +11,15 @@ import {
   type Found,
   isTime,
   type Level,
+  type Matters,
   type Measured,
   type StudyComparison,
   sessionsNeeded,
 } from '../lab/study.ts'
 import { capital, count, figure, interval, listed, lowered } from './section.ts'
 
-/** What is wrong first, then the verdict; without comparisons, the means. `own`: sentences in their place. */
-export function findingOfStudy(
-  design: Design,
-  measured: Measured,
-  found: Found,
-  own?: readonly string[],
-): string {
+/** What is wrong first, then the verdict; without comparisons, the means. */
+export function findingOfStudy(design: Design, measured: Measured, found: Found): string {
   const [measure] = design.measures
   const compared = found.comparisons.filter((one) => one.measure === measure.name)
   const { varied } = axesOf(design, found)
@@ -33,7 +30,7 @@ export function findingOfStudy(
       : compared.length > 0
         ? everywhereWords(design, found, compared)
         : averagesWords(design, found)
-  return [...(found.broken ?? []), ...faultWords(design, found), ...(own ?? words)].join(' ')
+  return [...(found.broken ?? []), ...faultWords(design, found), ...words].join(' ')
 }
 
 export const labelAt = ({ name, label = String }: Factor, at: FigureRow['at']) => label(at[name] ?? '')
@@ -53,7 +50,7 @@ const placeWords = (factors: readonly Factor[], at: FigureRow['at']) =>
  * `WebSocket at 10 kB lost 3 of 1,000 samples.` If all levels of a number from one on lost some:
  * `WebSocket lost nothing up to 10 kB and lost 9 of 2,000 samples from 100 kB on.`
  */
-function faultWords(design: Design, found: Found): readonly string[] {
+export function faultWords(design: Design, found: Found): readonly string[] {
   const {
     factors: [subject, ...others],
     measures: [measure],
@@ -162,8 +159,9 @@ function verdictWords(design: Design, measured: Measured, found: Found): readonl
   const [subject] = design.factors
   const [measure] = design.measures
   const isLess = measure.better === 'less'
+  const { isSubject = () => true } = design
   const rows = found.figures
-    .filter((row) => row.measure === measure.name)
+    .filter((row) => row.measure === measure.name && isSubject(row.at[subject.name] ?? ''))
     .flatMap((row) => {
       const value = measure.by === 'median' ? row.p50 : row.mean
       return value === null ? [] : [{ level: row.at[subject.name] ?? '', value }]
@@ -177,8 +175,15 @@ function verdictWords(design: Design, measured: Measured, found: Found): readonl
   const [best, ...others] = rows
   if (!best) return [`No ${lowered(measure.title)} was measured.`]
   if (others.length === 0) return [`${capital(name(best))} ${verb} ${amount(best)} ${average}.`]
-  if (found.sessions < 2 || found.comparisons.length === 0) {
-    const why = found.sessions < 2 ? ': one session cannot show how far sessions differ' : ''
+  const isCompared = found.comparisons.some(
+    (one) => one.baseline === String(found.baseline) && one.ratioCi95 !== null,
+  )
+  if (!isCompared) {
+    const none =
+      found.baseline === null
+        ? ''
+        : `: ${isTime(measure) ? 'messages arrived in too few sessions, or clock errors put a mean below 0' : 'too few sessions measured both'}`
+    const why = found.sessions < 2 ? ': one session cannot show how far sessions differ' : none
     return [
       `Undecided${why}. ${capital(average)} ${listed(rows.map((row) => `${name(row)} ${amount(row)}`))}.`,
     ]
@@ -219,8 +224,13 @@ function verdictWords(design: Design, measured: Measured, found: Found): readonl
         : `whether ${listed(rivals, 'disjunction')} is ${rivals.length > 2 ? most : more}`
     return [`Undecided ${whether}: ${first}, ${longer(near)}.`, ...rest()]
   }
-  if (alike.length > 0)
-    return [`No difference that matters between ${listed(rivals)}: ${first}, ${longer(near)}.`, ...rest()]
+  if (alike.length > 0) {
+    const least = measured.matters ? `; ${mattersWords(design, measured.matters)} would matter` : ''
+    return [
+      `No difference that matters between ${listed(rivals)}: ${first}, ${longer(near)}${least}.`,
+      ...rest(),
+    ]
+  }
   const rank = others.length > 1 ? `the ${most} of ${rows.length} ${lowered(subject.title)}s` : more
   return [`${capital(name(best))} was ${rank}. It ${verb} ${amount(best)} ${average}; ${longer(apart)}.`]
 }
@@ -251,24 +261,56 @@ function outcomeOf(
   return !isWithin && (low > 1 || high < 1) ? 'apart' : 'undecided'
 }
 
-/** What the run could not decide of its first measure, and how many sessions would; null for nothing. */
-export function sessionsToDecide(found: Found): number | null {
-  const open = found.comparisons.filter(
-    ({ verdict, measure }) => verdict === 'undecided' && measure === found.comparisons[0]?.measure,
-  )
-  if (open.length === 0 || found.sessions < 2) return null
-  return Math.max(
-    ...open.map((one) =>
-      sessionsNeeded([one], found.sessions, Math.max(leastShare, Math.max(one.ratio, 1 / one.ratio) - 1)),
+/** Of more comparisons some are always open. */
+const mostToDecide = 12
+
+/** What the run could not decide of its first measure, and what would; `sessionMs`: the time of a session. */
+export function nextWords(
+  { until, quick }: Pick<Measured, 'until' | 'quick'>,
+  { comparisons, sessions }: Found,
+  sessionMs: number,
+): readonly string[] {
+  const own = comparisons.filter(({ measure }) => measure === comparisons[0]?.measure)
+  if (quick) {
+    const widths = own.flatMap(({ ratioCi95 }) => (ratioCi95 ? Math.sqrt(ratioCi95[1] / ratioCi95[0]) : []))
+    const limit =
+      widths.length === 0 ? 'what is faster' : `differences below ${shareWords(Math.max(...widths))}`
+    return [
+      `A quick run cannot decide ${limit}, nor how slow the slowest are. Without --quick it takes about ${durationWords(quick.fullMs)}.`,
+    ]
+  }
+  if (sessions < 2)
+    return own.length === 0 ? [] : [`To decide, use --sessions 5: about ${durationWords(5 * sessionMs)}.`]
+  const open = own.filter(({ verdict }) => verdict === 'undecided')
+  if (open.length === 0 || until === 'decided' || own.length > mostToDecide) return []
+  const seen = open.map(({ ratio }) => Math.max(ratio, 1 / ratio) - 1)
+  const isSmall = until === undefined && seen.some((share) => share < leastShare)
+  const needed = Math.max(
+    ...open.map((one, place) =>
+      sessionsNeeded([one], sessions, until ? null : Math.max(leastShare, seen[place] ?? 0)),
     ),
   )
+  const wholeMs = needed * sessionMs
+  const how = until ? `--limit ${Math.ceil(wholeMs / 60_000)}` : `--sessions ${needed}`
+  const what = isSmall ? `tell differences of ${shareWords(1 + leastShare)}` : 'decide'
+  return [`To ${what}, use ${how}: about ${durationWords(wholeMs)}.`]
 }
 
 /** Smaller differences are not worth more sessions. */
 const leastShare = 0.05
 
-/** Two decimals below 10, since the range from 1.0 to 1.1 matters. */
-const ratioFigure = (value: number) => (value < 10 ? value.toFixed(2) : figure(value))
+/** `30 %`, or `a factor of 2.1`. */
+const shareWords = (ratio: number) =>
+  ratio < 2 ? `${Math.round(100 * (ratio - 1))} %` : `a factor of ${ratioFigure(ratio)}`
 
-const ratioEnds = ([low, high]: readonly [number, number]) =>
+/** `1 ms`, or `5 %`. */
+export const mattersWords = (
+  { measures: [{ unit }] }: Pick<Design, 'measures'>,
+  { amount, isPercent }: Matters,
+) => `${amount} ${isPercent ? '%' : unit}`
+
+/** Two decimals below 10, since the range from 1.0 to 1.1 matters. */
+export const ratioFigure = (value: number) => (value < 10 ? value.toFixed(2) : figure(value))
+
+export const ratioEnds = ([low, high]: readonly [number, number]) =>
   low < 10 && high < 10 ? `${ratioFigure(low)} to ${ratioFigure(high)}` : interval([low, high])

@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createSeededRandom, drawNormal } from '../../client/wire.ts'
 import { analyseStudy, type Design, type Measured, type Row } from '../lab/study.ts'
 import { parsed } from './dom.ts'
 import { reportFiles } from './render.ts'
-import { findingOfStudy, sessionsToDecide } from './study-finding.ts'
+import { findingOfStudy, nextWords } from './study-finding.ts'
 import { briefTables, studySections } from './study-report.ts'
 
 const design: Design = {
@@ -65,6 +66,25 @@ test('what is lost comes first, and if nothing arrived that is the finding', () 
   )
 })
 
+test('what came twice or out of order is counted too, at every window', () => {
+  const samples = [1, 2].flatMap((receiver) =>
+    [1, 2, 3, 4, 5].map(
+      (session): Row => ({
+        drink: 'tea',
+        session,
+        receiver,
+        coolingMs: session === receiver ? null : 10,
+        copies: session === 3 ? 2 : 1,
+        reordered: session === 4 && receiver === 1,
+      }),
+    ),
+  )
+  assert.equal(
+    findingOf({ levels: { drink: ['tea'] }, baseline: 'tea', samples }),
+    'Tea lost 2 of 10 samples, repeated 2 and reordered 1. Tea took 10.0 ms on average.',
+  )
+})
+
 test('at several places without comparisons, each level is told place by place, or once if it is the same', () => {
   const several: Design = { ...design, factors: [...design.factors, { name: 'cup', title: 'Cup' }] }
   const samples = ['tea', 'soup'].flatMap((drink) =>
@@ -83,7 +103,36 @@ test('a difference that does not matter is said to be none', () => {
     ...made({ tea: near(10), coffee: (session) => 10 + (session % 2 === 0 ? 0.2 : -0.1) }),
     matters: { amount: 10, isPercent: true },
   }
-  assert.match(findingOf(measured), /^No difference that matters between (tea and coffee|coffee and tea): /)
+  assert.match(
+    findingOf(measured),
+    /^No difference that matters between (tea and coffee|coffee and tea): .*; 10 % would matter\.$/,
+  )
+})
+
+test('of two alike that are faster than the baseline, neither is called the fastest', () => {
+  const finding = findingOf(
+    made({ tea: near(60), coffee: jumping(10), soup: (session) => jumping(10)(session + 1) }),
+  )
+  assert.match(
+    finding,
+    /^Undecided whether (coffee or soup|soup or coffee) is faster: .* Tea took \d\.\d+ times as long \(/,
+  )
+})
+
+test('only subjects are ranked; what they are compared with is not', () => {
+  const isSubject = (drink: unknown) => drink !== 'water'
+  const run = made({ tea: near(10), coffee: near(20), water: near(1) })
+  assert.match(
+    findingOf(run, { ...design, isSubject }),
+    /^Tea was faster\. It took 10\.0 ms on average; coffee took [^;]*$/,
+  )
+})
+
+test('if clocks leave nothing to compare, the averages are told', () => {
+  assert.match(
+    findingOf(made({ tea: near(10), coffee: (session) => (session === 1 ? -1 : 20) })),
+    /^Undecided: messages arrived in too few sessions, or clock errors put a mean below 0\. On average tea /,
+  )
 })
 
 test('of a measure that is no time, more may be better', () => {
@@ -94,13 +143,100 @@ test('of a measure that is no time, more may be better', () => {
   )
 })
 
-test('an undecided run says how many sessions would decide it', () => {
-  const open = analyseStudy(
-    design,
-    made({ tea: near(10), coffee: (session) => 10 + (session % 2 === 0 ? -1 : 1.2) }),
+/** Cooling times whose sessions differ by this share; `apart`: coffee's time over tea's. */
+function drawn({ apart, sessions, seed }: { apart: number; sessions: number; seed: number }): Measured {
+  const random = createSeededRandom(seed)
+  const drawnTime = (ms: number) => () => ms * Math.exp(0.1 * drawNormal(random))
+  return made({ tea: drawnTime(10), coffee: drawnTime(10 * apart) }, sessions)
+}
+
+const minuteMs = 60_000
+const nextOf = (measured: Measured) => nextWords(measured, analyseStudy(design, measured), minuteMs)
+
+test('undecided says what to do next and how long that takes; decided does not', () => {
+  const open = made({ tea: near(10), coffee: (session) => 10 + (session % 2 === 0 ? -1 : 3) })
+  const [next = ''] = nextOf(open)
+  const found = next.match(/^To decide, use --sessions (\d+): about (\d+) minutes\.$/)
+  assert.ok(found && Number(found[1]) > 5 && found[1] === found[2], next)
+  const limited = { ...open, matters: { amount: 5, isPercent: true }, until: 'limit' } as const
+  assert.match(nextOf(limited)[0] ?? '', /^To decide, use --limit \d+: about /)
+  assert.deepEqual(nextOf({ ...limited, until: 'decided' }), [])
+  const small = made({ tea: near(10), coffee: (session) => 10 + (session % 2 === 0 ? -1 : 0.8) })
+  assert.match(nextOf(small)[0] ?? '', /^To tell differences of 5 %, use --sessions \d+: about /)
+  assert.deepEqual(nextOf(made({ tea: near(10), coffee: near(20) })), [])
+  assert.deepEqual(nextOf(made({ tea: near(10), coffee: near(20) }, 1)), [
+    'To decide, use --sessions 5: about 5 minutes.',
+  ])
+  assert.deepEqual(nextOf(made({ tea: near(10) }, 1)), [])
+})
+
+test('of ten undecided runs, at least eight are decided with the sessions that they ask for', () => {
+  const needed = Array.from({ length: 60 }, (_, seed) => nextOf(drawn({ apart: 1.13, sessions: 4, seed })))
+    .flatMap(([words]) => words?.match(/--sessions (\d+)/)?.[1] ?? [])
+    .slice(0, 10)
+  const decided = needed.filter((sessions, place) => {
+    const again = drawn({ apart: 1.13, sessions: Number(sessions), seed: 100 + place })
+    return analyseStudy(design, again).comparisons[0]?.verdict === 'higher'
+  })
+  assert.equal(needed.length, 10)
+  assert.ok(decided.length >= 8, `${decided.length} of 10, with ${needed}`)
+})
+
+test('a quick run says what it cannot decide, and how long the whole one takes', () => {
+  const quick = { fullMs: 6 * minuteMs }
+  const open = made({ tea: near(10), coffee: jumping(10) })
+  assert.match(
+    nextOf({ ...open, quick })[0] ?? '',
+    /^A quick run cannot decide differences below (\d+ %|a factor of \d\.\d\d), nor how slow the slowest are\. Without --quick it takes about 6 minutes\.$/,
   )
-  assert.ok((sessionsToDecide(open) ?? 0) > 5)
-  assert.equal(sessionsToDecide(analyseStudy(design, made({ tea: near(10), coffee: near(20) }))), null)
+  const once = made({ tea: near(10), coffee: near(20) }, 1)
+  assert.match(nextOf({ ...once, quick })[0] ?? '', /^A quick run cannot decide what is faster, nor /)
+})
+
+const textOf = (measured: Measured, of = design) => {
+  const found = analyseStudy(of, measured)
+  const sections = studySections(
+    of,
+    { ...found, matters: measured.matters, until: measured.until },
+    measured.samples,
+  )
+  return reportFiles({ title: of.question, subtitle: '', finding: '', sections }, found)
+}
+
+test('a run until everything is decided says why it ended', () => {
+  const matters = { amount: 10, isPercent: true } as const
+  const narrow = { ...made({ tea: near(10), coffee: near(20) }), matters, until: 'decided' } as const
+  assert.match(
+    textOf(narrow)['report.md'] ?? '',
+    /A difference of less than 10 % of what .* for 5 sessions\./,
+  )
+  const wide = { ...made({ tea: near(10), coffee: jumping(10) }), matters, until: 'limit' } as const
+  assert.match(textOf(wide)['report.md'] ?? '', /The time limit ended it after 5 sessions; about \d+ would /)
+})
+
+test('ratios are drawn on an axis with whole steps, and what could not be compared is named', () => {
+  const run = made({ tea: near(2), coffee: near(40), soup: () => null })
+  const files = textOf(run)
+  assert.match(files['figures/comparisons.svg'] ?? '', />1<.*>2<.*>5<.*>10<.*>20</s)
+  assert.match(files['report.md'] ?? '', /soup could not be compared with tea: no session has values of both/)
+  const nothing = textOf(made({ tea: () => null, coffee: () => null }))['report.md'] ?? ''
+  assert.match(nothing, /Nothing was compared\./)
+})
+
+test('times that a clock error made negative are drawn on a linear axis, which is stated', () => {
+  assert.match(
+    textOf(made({ tea: near(10) }))['report.md'] ?? '',
+    /The axis is logarithmic and not truncated/,
+  )
+  const early = made({ tea: (session) => session - 3 })
+  assert.match(textOf(early)['report.md'] ?? '', /The axis is linear, as some values are not above 0/)
+})
+
+test('the window that sends is not among the samples that are drawn', () => {
+  const others = made({ tea: near(10) })
+  const samples = [1, 2].flatMap((receiver) => others.samples.map((row) => ({ ...row, receiver })))
+  const strokes = (measured: Measured) => textOf(measured)['figures/cooling.svg']?.split('h0').length
+  assert.equal(strokes({ ...others, samples }), strokes(others))
 })
 
 test('the report has the plot of every sample, the table with ratios, and the notes', () => {
@@ -119,7 +255,7 @@ test('the report has the plot of every sample, the table with ratios, and the no
   assert.match(text, /Cooling in ms\n\n\| Drink \| Mean ± sd \| Median \| p95 \| Ratio \| Received \|/)
   assert.match(text, /\| coffee \| 20\.0 ± 0\.02 \| 20\.0 \| 20\.0 \| 2\.00 \(2\.00 to 2\.00\) \| 5 of 5 \|/)
   assert.match(text, /Cups were of one size\./)
-  assert.match(text, /\| coffee \/ tea \| 2\.00 \| 2\.00 to 2\.00 \| 10\.0 \| slower \|/)
+  assert.match(text, /\| coffee \/ tea \| 2\.00 \| 2\.00 to 2\.00 \| 10\.0 \(10\.0 to 10\.0\) \| slower \|/)
   assert.match(text, /Of 10 samples none was lost/)
   assert.match(files['figures/cooling.svg'] ?? '', /coffee/)
   assert.deepEqual(

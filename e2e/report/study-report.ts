@@ -1,5 +1,7 @@
 // The report of any study: its finding, tables, plots and counts, from what it declares.
 
+import type { Interval } from '../../client/statistics.ts'
+import type { Circumstances } from '../lab/run-environment.ts'
 import { atAllWindows, atOthers } from '../lab/samples.ts'
 import {
   axesOf,
@@ -11,10 +13,12 @@ import {
   isTime,
   type Level,
   type Measure,
+  type Measured,
   type Row,
   type StudyComparison,
+  sessionsNeeded,
 } from '../lab/study.ts'
-import { distribution, intervals } from './charts.ts'
+import { distribution, intervals, isLogarithmic } from './charts.ts'
 import { lines } from './line-charts.ts'
 import {
   count,
@@ -34,7 +38,7 @@ import {
   table,
   text,
 } from './section.ts'
-import { labelAt, spokenAt } from './study-finding.ts'
+import { labelAt, mattersWords, spokenAt } from './study-finding.ts'
 
 /** For the terminal. */
 export const briefTables = (design: Design, found: Found): readonly Table[] => [
@@ -42,7 +46,14 @@ export const briefTables = (design: Design, found: Found): readonly Table[] => [
   ...(design.measures.length > 1 ? [measuresTable(design, found, design.measures.slice(1))] : []),
 ]
 
-export function studySections(design: Design, found: Found, all: readonly Row[]): readonly Section[] {
+interface Shown extends Found {
+  readonly matters?: Measured['matters'] | undefined
+  readonly until?: Measured['until'] | undefined
+  readonly stopped?: Circumstances['stopped'] | undefined
+}
+
+/** `all`: the samples of every window. */
+export function studySections(design: Design, found: Shown, all: readonly Row[]): readonly Section[] {
   const { notes, areMessages = true } = design
   const [first] = design.measures
   const samples = atOthers(all as readonly (Row & { readonly receiver: number })[])
@@ -125,6 +136,7 @@ function figureFor(
   const rows = figuresIn(design, found, measure)
   const { over, panel } = axesOf(design, found)
   if (over) return { figure: linesOver(design, found, measure, over, panel) }
+  if (rows.every(({ n }) => n === 0)) return {}
   const compared = found.comparisons.filter((one) => one.measure === measure.name && one.ratioCi95)
   // A few values of each cell are no cloud.
   const hasClouds = rows.length <= mostClouds && (design.areMessages !== false || compared.length === 0)
@@ -188,7 +200,7 @@ function linesOver(
 }
 
 function clouds(
-  { factors }: Design,
+  { factors, isSubject = () => true }: Design,
   measure: Measure,
   rows: readonly FigureRow[],
   samples: readonly Row[],
@@ -196,15 +208,17 @@ function clouds(
   const label = ({ at }: FigureRow) => factors.map((factor) => labelAt(factor, at)).join('; ')
   const drawn = rows.map((row) => ({
     label: label(row),
-    colour: 'var(--accent)',
+    colour: isSubject(row.at[factors[0].name] ?? '') ? 'var(--accent)' : 'var(--peer)',
     values: samples.flatMap((sample) => {
       const value = sample[measure.name]
       const isOwn = Object.entries(row.at).every(([name, level]) => sample[name] === level)
       return isOwn && typeof value === 'number' ? [{ ms: value }] : []
     }),
   }))
+  const isLog = isLogarithmic(drawn.flatMap(({ values }) => values.map(({ ms }) => ms)))
+  const axis = isLog ? 'The axis is logarithmic' : 'The axis is linear, as some values are not above 0'
   return {
-    caption: `${measure.title} of every sample, in ${measure.unit}, not truncated. A dot is one sample; its height only separates it from others. Below the dots: the middle half (thick), the 5th to the 95th percentile (thin) and the median (vertical line, with its figure).`,
+    caption: `${measure.title} of every sample, in ${measure.unit}. ${axis} and not truncated. A dot is one sample; its height only separates it from others. Below the dots: the middle half (thick), the 5th to the 95th percentile (thin) and the median (vertical line, with its figure).`,
     description: `Distribution of ${lowered(measure.title)} for ${rows.map(label).join('; ')}. The table below gives the same in figures.`,
     draw: (width) => distribution(drawn, width, measure.unit),
   }
@@ -226,20 +240,34 @@ function ratiosOf({ factors }: Design, measure: Measure, compared: readonly Stud
           },
         ],
   )
+  const caption =
+    'Ratio to the other, with the 95 % interval. Filled: decided; hollow: undecided. Small ticks: the ratio in each session.'
+  const axis = `← less   ratio of ${lowered(measure.title)}   more →`
+  return ratiosFigure(rows, { caption, axis, references: [1] })
+}
+
+type RatioRow = Parameters<typeof intervals>[0][number] & {
+  readonly interval: Interval
+  readonly outcome?: string
+}
+
+/** Each ratio with its interval and the sessions' ratios. `references`: vertical lines. */
+export function ratiosFigure(
+  rows: readonly RatioRow[],
+  look: { readonly caption: string; readonly axis: string; readonly references: readonly number[] },
+): Figure {
+  const words = rows.map(
+    ({ label, point, interval: ends, outcome }) =>
+      `${label}: ${figure(point)}, ${interval(ends)}${outcome ? `, ${outcome}` : ''}`,
+  )
+  const { caption, ...others } = look
   return {
-    caption:
-      'Ratio to the other, with the 95 % interval. Filled: decided; hollow: undecided. Small ticks: the ratio in each session.',
-    description: rows
-      .map((row) => `${row.label}: ${figure(row.point)}, ${interval(row.interval)}, ${row.outcome}`)
-      .join('; '),
+    caption,
+    description: words.join('; '),
     draw: (width) =>
       intervals(
         rows.map((row) => (width < 500 ? { ...row, label: inTwoLines(row.label) } : row)),
-        {
-          width,
-          axis: `← less   ratio of ${lowered(measure.title)}   more →`,
-          references: [1],
-        },
+        { width, ...others },
       ),
   }
 }
@@ -311,10 +339,10 @@ const mostRatios = 2
 
 /** A row for each cell. */
 function figuresTable(design: Design, found: Found, measure: Measure): Table {
-  const { factors, areMessages = true } = design
+  const { factors, areMessages = true, isSubject = () => true } = design
   const [subject] = factors
   const { varied } = axesOf(design, found)
-  const compared = found.comparisons.filter((row) => row.measure === measure.name)
+  const compared = found.comparisons.filter((row) => row.measure === measure.name && isSubject(row.baseline))
   const comparedAt = (row: FigureRow) =>
     compared.filter(({ at }) => factors.every(({ name }) => at[name] === row.at[name]))
   const rows = figuresIn(design, found, measure)
@@ -377,12 +405,19 @@ function describedSections(design: Design, found: Found): readonly Section[] {
   return [{ title: 'Also measured', tables: [measuresTable(design, found, described)] }]
 }
 
-function comparisonSections(design: Design, found: Found): readonly Section[] {
-  const { comparisons, sessions } = found
+function comparisonSections(design: Design, found: Shown): readonly Section[] {
   const { factors, measures } = design
+  const { comparisons, notCompared, sessions } = found
   const [subject] = factors
   const { varied } = axesOf(design, found)
-  if (comparisons.length === 0) return []
+  const title = 'Comparisons'
+  const missing = notCompared.map(
+    ({ at, baseline }) =>
+      `${factors.map((factor) => labelAt(factor, at)).join(', ')} could not be compared with ${(subject.label ?? String)(baseline)}: no session has values of both, or clock errors put a mean below 0.`,
+  )
+  if (comparisons.length === 0)
+    return missing.length === 0 ? [] : [{ title, paragraphs: ['Nothing was compared.', ...missing] }]
+  const drawn = comparisons.filter((one) => one.measure === measures[0].name && one.ratioCi95)
   const p = (value: number | null) => (value === null ? nothing : probability(value))
   const tables = measures.flatMap((measure) => {
     const own = comparisons.filter((one) => one.measure === measure.name)
@@ -398,7 +433,8 @@ function comparisonSections(design: Design, found: Found): readonly Section[] {
         own.map((one) => [
           `${labelAt(subject, one.at)} / ${(subject.label ?? String)(one.baseline)}`,
           ...varied.map((factor) => inColumn(factor, one.at)),
-          ...[one.ratio, one.ratioCi95 ? interval(one.ratioCi95) : nothing, one.difference],
+          ...[one.ratio, one.ratioCi95 ? interval(one.ratioCi95) : nothing],
+          ratioWords(one.difference, one.differenceCi95),
           ...[verdictIn(measure, one), p(one.p), p(one.pCorrected), count(one.sessions.length)],
         ]),
       ),
@@ -408,11 +444,31 @@ function comparisonSections(design: Design, found: Found): readonly Section[] {
     sessions < 2
       ? 'One session gives no interval: how far sessions differ is unknown.'
       : 'Each session starts everything afresh and gives one ratio. Student’s t, two-sided, over the logarithms of the ratios; p is corrected for all comparisons of the run (Holm), each interval is for its comparison alone. Undecided: the corrected p is above 0.05, the interval contains 1, or the difference is within the clocks’ error.'
-  return [{ title: 'Comparisons', tables, paragraphs: [how] }]
+  const cells = found.figures.filter(({ measure }) => measure === measures[0].name)
+  // Else the first measure's own figure shows where ratios differ.
+  const isDrawn = varied.length === 0 && drawn.length > 0 && cells.length <= mostClouds
+  const shown = isDrawn ? { figure: ratiosOf(design, measures[0], drawn) } : {}
+  return [{ title, ...shown, tables, paragraphs: [how, ...untilWords(design, found), ...missing] }]
+}
+
+/** Why the run ended when it did; empty if the number of sessions was fixed. */
+function untilWords(
+  design: Design,
+  { until, matters, stopped, comparisons, sessions }: Shown,
+): readonly string[] {
+  if (!until || !matters) return []
+  const least = `${mattersWords(design, matters)}${matters.isPercent ? ' of what is compared with' : ''}`
+  const alike = `A difference of less than ${least} does not matter; if the whole interval of the ratio is within it, the two are called alike.`
+  const end =
+    until === 'decided'
+      ? `The run continued until every interval was at most that wide, for ${count(sessions)} sessions.`
+      : `${stopped ? 'It was stopped' : 'The time limit ended it'} after ${count(sessions)} sessions; about ${count(sessionsNeeded(comparisons, sessions))} would have made every interval that narrow.`
+  return [`${alike} ${end}`]
 }
 
 /** `faster` for less time. */
-function verdictIn(measure: Measure, { verdict }: StudyComparison): string {
+function verdictIn(measure: Measure, { verdict, difference, boundMs }: StudyComparison): string {
+  if (verdict === 'undecided' && boundMs > 0 && Math.abs(difference) <= boundMs) return 'undecided (clock)'
   if (!isTime(measure)) return verdict
   return { lower: 'faster', higher: 'slower', alike: 'alike', undecided: 'undecided' }[verdict]
 }

@@ -124,13 +124,13 @@ function percentage(part: number, all: number): Found {
 }
 
 /** Of the sessions' means. */
-function ratioOfMeans({ modes }: KeystrokesSummary, mode: string, other: string): Found | null {
-  const [own, base] = [mode, other].map((name) => modes.find((each) => each.mode === name))
-  const ratios = (own?.sessionMeansMs ?? []).map(
-    (ms, place) => (ms ?? Number.NaN) / (base?.sessionMeansMs[place] ?? Number.NaN),
+function ratioOfMeans({ figures }: KeystrokesSummary, mode: string, other: string): Found | null {
+  const [own, base] = [mode, other].map((name) => figures.find((each) => each.mode === name))
+  const ratios = (own?.sessions ?? []).map(
+    (ms, place) => (ms ?? Number.NaN) / (base?.sessions[place] ?? Number.NaN),
   )
   const { ratio, ratioCi95 } = sessionRatio(ratios.filter(Number.isFinite))
-  const found = quotient(own?.meanMs, base?.meanMs, ' ms')
+  const found = quotient(own?.mean, base?.mean, ' ms')
   return found && ratio !== null ? { ...found, value: ratio, interval: ratioCi95 ?? unknown } : null
 }
 

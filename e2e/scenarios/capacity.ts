@@ -6,7 +6,7 @@ import { flag, seed, whole } from '../lab/flags.ts'
 import { requireModes } from '../lab/mode-names.ts'
 import { requireProc } from '../lab/process-recorder.ts'
 import type { Turn } from '../lab/standings.ts'
-import { defineStudy } from '../lab/study-experiment.ts'
+import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { rampMs } from '../load/ramp.ts'
 import { count, figure, loadWords, several } from '../report/section.ts'
 import {
@@ -76,9 +76,9 @@ export const capacity = defineStudy({
 
   design,
 
-  own: ownFigures,
+  own: ({ samples }: StudyRun) => ownFigures(samples),
 
-  finding: findingOf,
+  finding: (_, found) => [...(found.broken ?? []), ...findingOf(found)].join(' '),
 
   isFailure: (summary) => failuresOf(summary).length > 0,
 
@@ -95,7 +95,7 @@ export const capacity = defineStudy({
     return { sessionMs: turns.map((turn) => turn.reduce((sum, setup) => sum + wholeMs(setup), 0)) }
   },
 
-  async measure(options, lab) {
+  async measure(options, lab): Promise<StudyRun> {
     requireProc()
     const { sessions, seed, clients, rate, seconds, hold, period, experiments } = options
     const setups = rampsOf(options)

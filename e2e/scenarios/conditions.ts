@@ -14,7 +14,7 @@ import { serverConditions } from '../lab/programs.ts'
 import { atOthers, outcomeWords } from '../lab/samples.ts'
 import { turnOf } from '../lab/standings.ts'
 import type { Design, Found, Level } from '../lab/study.ts'
-import { defineStudy } from '../lab/study-experiment.ts'
+import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { modeFactor, transmission, transmissionRow } from '../lab/study-parts.ts'
 import { recordingAddress, Testbed, timeTurn } from '../lab/testbed.ts'
 import { figure, interval, listed, lowered, several } from '../report/section.ts'
@@ -167,7 +167,7 @@ export const conditions = defineStudy({
 
   networks: ({ conditions: list }) => list.flatMap((name) => conditionOf(name).profile ?? []),
 
-  async measure(options, lab) {
+  async measure(options, lab): Promise<StudyRun> {
     const {
       modes,
       conditions: list,

@@ -35,7 +35,7 @@ const others = ['better-sse', 'hocuspocus', 'y-websocket']
 let folder: string
 let ended: { readonly code: number; readonly said: string }
 let summary: {
-  readonly modes: readonly { readonly mode: string; readonly n: number }[]
+  readonly figures: readonly { readonly mode: string; readonly n: number }[]
   readonly peers: readonly { readonly version: string }[]
   readonly endedPeers: readonly { readonly name: string; readonly why: string }[]
   readonly finding: string
@@ -70,7 +70,7 @@ test('systems of others are measured by their adapters', async (t) => {
   const [code] = await run.ended
   ended = { code, said: run.said() }
   summary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8').catch(() => assert.fail(run.said())))
-  assert.deepEqual(Object.fromEntries(summary.modes.map(({ mode, n }) => [mode, n])), {
+  assert.deepEqual(Object.fromEntries(summary.figures.map(({ mode, n }) => [mode, n])), {
     'websocket/1.1': 3,
     'better-sse:sse/2': 3,
     'hocuspocus:websocket/1.1': 3,

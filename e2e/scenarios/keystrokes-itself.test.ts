@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { mean } from '../../client/statistics.ts'
 import { createSeededRandom, type Random, shuffled } from '../../client/wire.ts'
-import { type Comparison, compare } from '../lab/comparisons.ts'
 import type { Sample } from '../lab/samples.ts'
+import { analyseStudy, type StudyComparison } from '../lab/study.ts'
 import { readCompressed } from '../report/render.ts'
+import { design } from './keystrokes-report.ts'
 
 const system = 'better-sse:sse/2'
 const runs = 100
@@ -38,7 +39,7 @@ before(async () => {
  * Each session of a run is one of the real run's, drawn with replacement, whose turns are dealt to
  * the system and itself.
  */
-function againstItself(random: Random, plantedMs: number): Comparison | undefined {
+function againstItself(random: Random, plantedMs: number): StudyComparison | undefined {
   const sessions = [...Map.groupBy(samples, ({ session }) => session).values()]
   const dealt = sessions.flatMap((_, place) => {
     const drawn = sessions[Math.floor(random() * sessions.length)] ?? []
@@ -47,22 +48,26 @@ function againstItself(random: Random, plantedMs: number): Comparison | undefine
       turn.map((sample) => {
         const isSecond = number % 2 === 1
         const receivedAt = (sample.receivedAt ?? Number.NaN) + (isSecond ? plantedMs : 0)
-        return { ...sample, mode: isSecond ? 'b' : 'a', session: place + 1, receivedAt }
+        const mode = isSecond ? 'b' : 'a'
+        return { mode, session: place + 1, id: sample.id, transmissionMs: receivedAt - sample.sentAt }
       }),
     )
   })
-  return compare(dealt as Sample[], [{ mode: 'b', baseline: 'a' }], 0.05, undefined).comparisons[0]
+  const measured = { levels: { mode: ['a', 'b'] }, baseline: 'a', samples: dealt, boundMs: 0.05 }
+  return analyseStudy(design, measured).comparisons[0]
 }
 
-function repeated(plantedMs: number): readonly Comparison[] {
+function repeated(plantedMs: number): readonly StudyComparison[] {
   const random = createSeededRandom(34)
   return Array.from({ length: runs }, () => againstItself(random, plantedMs)).filter(
     (one) => one !== undefined,
   )
 }
 
-const half = (comparisons: readonly Comparison[]) =>
-  mean(comparisons.map(({ meanRatioCi95: [low, high] }) => Math.sqrt(high / low) - 1))
+const half = (comparisons: readonly StudyComparison[]) =>
+  mean(
+    comparisons.map(({ ratioCi95 }) => (ratioCi95 ? Math.sqrt(ratioCi95[1] / ratioCi95[0]) - 1 : Number.NaN)),
+  )
 
 test('of 100 runs against itself at least 90 are undecided', (t) => {
   const found = repeated(0)
@@ -80,8 +85,10 @@ for (const [plantedMs, least] of [
 ] as const) {
   test(`${plantedMs} ms are found in at least ${least} of 100 runs`, (t) => {
     const found = repeated(plantedMs)
-    const slower = found.filter(({ verdict }) => verdict === 'slower').length
-    const holding = found.filter(({ ci95Ms: [low, high] }) => low <= plantedMs && plantedMs <= high).length
+    const slower = found.filter(({ verdict }) => verdict === 'higher').length
+    const holding = found.filter(
+      ({ differenceCi95: ci95 }) => ci95 && ci95[0] <= plantedMs && plantedMs <= ci95[1],
+    ).length
     t.diagnostic(`${slower} slower; ${holding} intervals of the difference hold ${plantedMs} ms`)
     assert.ok(slower >= least && holding >= 85, `${slower} slower, ${holding} holding`)
   })

@@ -1,48 +1,41 @@
 // Keystrokes over several networks: each mode beside itself over the first, and who waits for a lost packet.
 
 import { mean } from '../../client/statistics.ts'
-import { type Comparison, ratiosFigure } from '../lab/comparisons.ts'
+import { editorNames } from '../../client/wire.ts'
 import { labelOf, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
-import { atOthers, bySession, hasArrived, type Sample, timesOf } from '../lab/samples.ts'
-import { ascending, median, quantile, rounded, sessionRatio } from '../lab/statistics.ts'
+import { bySession, hasArrived, type Sample } from '../lab/samples.ts'
+import { median, rounded, sessionRatio } from '../lab/statistics.ts'
+import type { StudyComparison } from '../lab/study.ts'
 import { capital, count, listed, nothing, ratioWords, type Section, table } from '../report/section.ts'
+import { ratiosFigure } from '../report/study-report.ts'
 
-type Row = ReturnType<typeof summariseOver>
-
-const statistics = {
-  mean,
-  median,
-  p95: (times: readonly number[]) => quantile(ascending(times), 0.95),
-} as const
+type Row = ReturnType<typeof latenessOver>
 
 /** Of the median over the first network: a packet that is sent again takes at least three one-way times. */
 const lateTimes = 2
 
-/** Each mode over each network. */
-export function summariseNetworks(
-  modes: readonly string[],
-  samples: readonly Sample[],
-  first: string,
-): readonly Row[] {
+/** Those over which each mode was measured, the first for comparison; empty with one network. */
+export function networksIn(modes: readonly string[]): readonly string[] {
+  const editors: readonly string[] = editorNames
+  return [...new Set(modes.map(variantOf))].filter(
+    (name) => name !== undefined && !editors.includes(name),
+  ) as string[]
+}
+
+/** Each mode over each network; empty with one network. */
+export function latenessOf(modes: readonly string[], samples: readonly Sample[]): readonly Row[] {
+  const [first] = networksIn(modes)
+  if (first === undefined) return []
   const of = Map.groupBy(samples, ({ mode }) => mode)
   return modes.map((mode) =>
-    summariseOver(mode, of.get(mode) ?? [], of.get(`${withoutVariant(mode)} ${first}`) ?? []),
+    latenessOver(mode, of.get(mode) ?? [], of.get(`${withoutVariant(mode)} ${first}`) ?? []),
   )
 }
 
-function summariseOver(mode: string, own: readonly Sample[], first: readonly Sample[]) {
+function latenessOver(mode: string, own: readonly Sample[], first: readonly Sample[]) {
   const usual = new Map(bySession(first))
   const sessions = bySession(own).map(([session, samples]) => [samples, usual.get(session) ?? []] as const)
-  const ratioOf = (statistic: keyof typeof statistics) => {
-    const ratios = sessions.flatMap((pair) => {
-      const [times = [], others = []] = pair.map((samples) => timesOf(atOthers(samples)))
-      return times.length * others.length === 0
-        ? []
-        : [statistics[statistic](times) / statistics[statistic](others)]
-    })
-    return sessionRatio(own[0]?.mode === first[0]?.mode ? [] : ratios)
-  }
-  const messages = sessions.map(([samples, others]) => latenessOf(samples, others))
+  const messages = sessions.map(([samples, others]) => latenessIn(samples, others))
   const all = messages.flat()
   const late = all.filter(isLate)
   const sum = (name: 'windows' | 'late') => all.reduce((total, message) => total + message[name], 0)
@@ -55,9 +48,6 @@ function summariseOver(mode: string, own: readonly Sample[], first: readonly Sam
   const { ratio, ratioCi95 } = sessionRatio(sessionLateWindows)
   return {
     mode,
-    mean: ratioOf('mean'),
-    median: ratioOf('median'),
-    p95: ratioOf('p95'),
     windows,
     messages: all.length,
     lateMessages: late.length,
@@ -82,7 +72,7 @@ interface Lateness {
 const isLate = ({ late }: Lateness) => late > 0
 
 /** Of each message of a session, compared with what is usual in it. */
-function latenessOf(samples: readonly Sample[], usual: readonly Sample[]): readonly Lateness[] {
+function latenessIn(samples: readonly Sample[], usual: readonly Sample[]): readonly Lateness[] {
   const usualTimes = usual.flatMap(fromServerMs)
   if (usualTimes.length === 0) return []
   const mostMs = lateTimes * median(usualTimes)
@@ -95,23 +85,20 @@ function latenessOf(samples: readonly Sample[], usual: readonly Sample[]): reado
 const fromServerMs = (sample: Sample) =>
   hasArrived(sample) && sample.acceptedAt !== null ? [sample.receivedAt - sample.acceptedAt] : []
 
-const overNetwork = (rows: readonly Row[], network: string) =>
+const overNetwork = <One extends { readonly mode: string }>(rows: readonly One[], network: string) =>
   rows.filter(({ mode }) => variantOf(mode) === network)
 
-const nameOf = ({ mode }: Pick<Row, 'mode'>) => spokenName(withoutVariant(mode))
-
-type Ratio = ReturnType<typeof sessionRatio>
+const nameOf = ({ mode }: { readonly mode: string }) => spokenName(withoutVariant(mode))
 
 /** Of the last network; then one sentence for each other, and who waits for a lost packet. */
 export function networksVerdict(
   rows: readonly Row[],
-  [first = '', ...others]: readonly string[],
-  comparisons: readonly Pick<Comparison, 'mode' | 'verdict'>[],
+  comparisons: readonly StudyComparison[],
 ): { readonly verdict: string; readonly remarks: readonly string[] } {
-  const verdictOf = ({ mode }: Row) => comparisons.find((one) => one.mode === mode)?.verdict ?? 'undecided'
+  const [first = '', ...others] = networksIn(rows.map(({ mode }) => mode))
   const [last = '', ...before] = others.toReversed()
-  const words = (network: string) => networkWords(overNetwork(rows, network), network, first, verdictOf)
-  const hasIntervals = rows.some((row) => row.mean.ratioCi95 !== null)
+  const words = (network: string) => networkWords(overNetwork(comparisons, network), network, first)
+  const hasIntervals = comparisons.some(({ ratioCi95 }) => ratioCi95 !== null)
   const level = hasIntervals
     ? 'In brackets: 95 % intervals.'
     : 'One session cannot show how far sessions differ.'
@@ -126,33 +113,30 @@ export function networksVerdict(
 }
 
 /** What each mode's times over a network are of those over the first, the lowest ratio first. */
-function networkWords(
-  rows: readonly Row[],
-  network: string,
-  first: string,
-  verdictOf: (row: Row) => Comparison['verdict'],
-): string {
-  const measured = rows
-    .filter((row) => row.mean.ratio !== null)
-    .toSorted((a, b) => (a.mean.ratio ?? 0) - (b.mean.ratio ?? 0))
+function networkWords(compared: readonly StudyComparison[], network: string, first: string): string {
+  const measured = compared.toSorted((a, b) => a.ratio - b.ratio)
   if (measured.length === 0) return `Over ${network} no time was measured.`
-  const times = (own: readonly Row[]) =>
+  const times = (own: readonly StudyComparison[]) =>
     listed(
-      own.map(({ mean, ...row }, place) => {
-        const ratio = ratioWords(mean.ratio, mean.ratioCi95)
+      own.map(({ ratio: times, ratioCi95, ...row }, place) => {
+        const ratio = ratioWords(times, ratioCi95)
         return place === 0 ? `${nameOf(row)} took ${ratio} times as long` : `${nameOf(row)} ${ratio}`
       }),
     )
-  const subject = ({ length }: readonly Row[]) => {
+  const subject = ({ length }: readonly unknown[]) => {
     if (measured.length > 1 && length === measured.length) return 'Every mode was'
     return length === 1 ? 'One mode was' : `${count(length)} modes were`
   }
-  const of = (verdict: Comparison['verdict']) => measured.filter((row) => verdictOf(row) === verdict)
-  const apart = (['slower', 'faster'] as const).flatMap((verdict) => {
+  const of = (verdict: StudyComparison['verdict']) => measured.filter((one) => one.verdict === verdict)
+  const speeds = [
+    ['higher', 'slower'],
+    ['lower', 'faster'],
+  ] as const
+  const apart = speeds.flatMap(([verdict, speed]) => {
     const own = of(verdict)
     return own.length === 0
       ? []
-      : [`${subject(own)} ${verdict} over ${network} than over ${first}: ${times(own)}.`]
+      : [`${subject(own)} ${speed} over ${network} than over ${first}: ${times(own)}.`]
   })
   const alike = of('alike')
   const open = of('undecided')
@@ -189,11 +173,11 @@ function waitingWords(late: readonly Row[], network: string): string {
 /** Empty unless there are several networks. */
 export function networksSections(
   rows: readonly Row[],
-  [first = '', ...others]: readonly string[],
+  comparisons: readonly StudyComparison[],
 ): readonly Section[] {
+  const [first = '', ...others] = networksIn(rows.map(({ mode }) => mode))
   const lossy = others.flatMap((network) => overNetwork(rows, network))
   if (lossy.length === 0) return []
-  const words = ({ ratio, ratioCi95 }: Ratio) => ratioWords(ratio, ratioCi95)
   const percent = (part: number, whole: number) =>
     whole === 0 ? nothing : `${count(part)} (${Math.round((100 * part) / whole)} %)`
   const drawn = lossy.flatMap(
@@ -211,7 +195,11 @@ export function networksSections(
         table(
           `Ratio to the same mode over ${first}, with the 95 % interval`,
           ['Mode', 'Mean', 'Median', 'p95'],
-          lossy.map((row) => [labelOf(row.mode), words(row.mean), words(row.median), words(row.p95)]),
+          comparisons.map((one) => [
+            ...[labelOf(one.mode), ratioWords(one.ratio, one.ratioCi95)],
+            ratioWords(one.medianRatio, one.medianRatioCi95),
+            ratioWords(one.p95Ratio, one.p95RatioCi95),
+          ]),
         ),
       ],
       paragraphs: ['Each session gives one ratio; the intervals are over sessions.'],

@@ -1,36 +1,44 @@
 // A keystroke run's peers: ratios to bare pages and other systems, and built-in faults.
 
-import { mean, meanOfRatios } from '../../client/statistics.ts'
-import { type Comparison, contrast, overLabel, ratiosFigure } from '../lab/comparisons.ts'
-import { imitatedBy, isBarePeer, isPeer, labelOf, soundPeer, withoutVariant } from '../lab/mode-names.ts'
+import { mean } from '../../client/statistics.ts'
+import {
+  imitatedBy,
+  isBarePeer,
+  isPeer,
+  labelOf,
+  overLabel,
+  soundPeer,
+  withoutVariant,
+} from '../lab/mode-names.ts'
 import type { EndedPeer } from '../lab/run-peers.ts'
-import { atOthers, echoesIn, hasArrived, type Sample } from '../lab/samples.ts'
-import { rounded, roundedInterval, significant } from '../lab/statistics.ts'
+import { hasArrived, type Sample } from '../lab/samples.ts'
+import { significant } from '../lab/statistics.ts'
+import type { contrast, Found, StudyComparison } from '../lab/study.ts'
 import { faultOf, isBare, type PeerFacts } from '../peers/peers.ts'
-import { count, interval, type Section, table, text } from '../report/section.ts'
+import { count, interval, nothing, type Section, table, text } from '../report/section.ts'
+import { ratiosFigure } from '../report/study-report.ts'
 
 type KnownFault = ReturnType<typeof knownFaultsOf>[number]
 
-interface PeerSummary {
-  readonly modes: readonly { readonly mode: string }[]
-  readonly comparisons: readonly Comparison[]
-  readonly bareRatios: ReturnType<typeof bareRatiosOf>
-  readonly peers: readonly PeerFacts[]
-  readonly endedPeers: readonly EndedPeer[]
-}
+/** Of two modes, among some windows. */
+type Contrasting = (mode: string, baseline: string) => ReturnType<typeof contrast>
 
 /** Largest accepted ratio of a mode's median to a bare page's. */
 const goal = 1.3
 
-export function peersSections(summary: PeerSummary): readonly Section[] {
-  const against = summary.comparisons.filter(({ baseline }) => isPeer(baseline))
+export function peersSections(
+  modes: readonly string[],
+  comparisons: readonly StudyComparison[],
+  peers: readonly PeerFacts[],
+  bareRatios: ReturnType<typeof bareRatiosOf>,
+): readonly Section[] {
+  const against = comparisons.filter(({ baseline }) => isPeer(baseline))
   const bare = against.filter(({ baseline }) => isBarePeer(baseline))
   const systems = against.filter(({ baseline }) => !isBarePeer(baseline))
-  const others = summary.modes.filter(({ mode }) => isPeer(mode) && !isBarePeer(mode))
+  const others = modes.filter((mode) => isPeer(mode) && !isBarePeer(mode))
   return [
-    ...endedSections(summary.endedPeers),
-    ...(bare.length > 0 ? [barePeersSection(bare, summary.bareRatios)] : []),
-    ...(others.length > 0 ? [systemsSection(summary, systems)] : []),
+    ...(bare.length > 0 ? [barePeersSection(bare, bareRatios)] : []),
+    ...(others.length > 0 ? [systemsSection(peers, modes, systems)] : []),
   ]
 }
 
@@ -38,7 +46,7 @@ export function peersSections(summary: PeerSummary): readonly Section[] {
 export const endedWords = (ended: readonly EndedPeer[]): string =>
   ended.map(({ name, why }) => `${name} was left out: ${why}. `).join('')
 
-function endedSections(ended: readonly EndedPeer[]): readonly Section[] {
+export function endedSections(ended: readonly EndedPeer[]): readonly Section[] {
   if (ended.length === 0) return []
   const columns = ['System', 'Session', text('Why')]
   const rows = ended.map(({ name, session, why }) => [name, count(session), why])
@@ -53,52 +61,46 @@ function endedSections(ended: readonly EndedPeer[]): readonly Section[] {
   ]
 }
 
-const medianRow = (comparison: Comparison) => ({
-  label: overLabel(comparison),
-  point: comparison.medianRatio,
-  interval: comparison.medianRatioCi95,
-  sessions: comparison.sessions.map(({ medianRatio }) => medianRatio),
-})
+const medianRows = (comparisons: readonly StudyComparison[]) =>
+  comparisons.flatMap(({ mode, baseline, medianRatio: point, medianRatioCi95: ends, sessions }) =>
+    point === null || ends === null
+      ? []
+      : [
+          {
+            label: overLabel(mode, baseline),
+            point,
+            interval: ends,
+            sessions: sessions.flatMap(({ medianRatio }) => medianRatio ?? []),
+          },
+        ],
+  )
 
 const ratioAxis = 'times the peer’s median'
 const ratioWords =
   'Each session gives one ratio of medians; the ratio and its interval are those of the mean of their logarithms.'
 
-const windowGroups = [
-  ['the others', atOthers],
-  ['the one that types', echoesIn],
-] as const
-
-/**
- * Of each mode and its bare peer, for each group of windows: ratios of means and of 95th
- * percentiles, one for each session, pooled by their logarithms.
- */
-export function bareRatiosOf(comparisons: readonly Comparison[], samples: readonly Sample[]) {
-  const against = comparisons.filter(({ baseline }) => isBarePeer(baseline))
-  return against.flatMap(({ mode, baseline }) =>
-    windowGroups.flatMap(([windows, among]) => {
-      const found = contrast(among(samples), mode, baseline)
-      const p95s = found?.sessions.map(({ p95Ratio }) => p95Ratio) ?? []
-      if (!found || !p95s.every((ratio) => ratio > 0 && ratio < Infinity)) return []
-      const p95 = meanOfRatios(p95s)
-      return {
-        mode,
-        baseline,
-        windows,
-        meanRatio: rounded(found.meanRatio),
-        meanRatioCi95: roundedInterval(found.meanRatioCi95),
-        p95Ratio: rounded(p95.ratio),
-        p95RatioCi95: roundedInterval(p95.interval),
-      }
-    }),
-  )
+/** Of each mode and its bare peer: at the windows that do not type, then at the one that does. */
+export function bareRatiosOf(comparisons: Found['comparisons'], amongEchoes: Contrasting) {
+  return comparisons
+    .filter(({ baseline }) => isBarePeer(baseline))
+    .flatMap((one) => {
+      const groups = [
+        { windows: 'the others', found: one },
+        { windows: 'the one that types', found: amongEchoes(one.mode, one.baseline) },
+      ]
+      return groups.flatMap(({ windows, found }) => {
+        if (!found?.ratioCi95) return []
+        const { mode, baseline, ratio, ratioCi95, p95Ratio, p95RatioCi95 } = found
+        return [{ mode, baseline, windows, ratio, ratioCi95, p95Ratio, p95RatioCi95 }]
+      })
+    })
 }
 
 function barePeersSection(
-  comparisons: readonly Comparison[],
+  comparisons: readonly StudyComparison[],
   ratios: ReturnType<typeof bareRatiosOf>,
 ): Section {
-  const rows = comparisons.map(medianRow).map((row) => {
+  const rows = medianRows(comparisons).map((row) => {
     const [low, high] = row.interval
     const outcome = high <= goal ? 'met' : low > goal ? 'missed' : 'undecided'
     return { ...row, outcome: `goal ${outcome}`, isDecided: outcome !== 'undecided' }
@@ -106,7 +108,9 @@ function barePeersSection(
   const caption = `Ratio of the medians with its 95 % interval; small ticks: the ratio in each session. At 1 both are alike; the dashed line is the goal, ${goal}. Filled: met or missed; hollow: undecided.`
   return {
     title: 'Against bare peers',
-    figure: ratiosFigure(rows, { caption, axis: ratioAxis, references: [1, goal] }),
+    ...(rows.length > 0 && {
+      figure: ratiosFigure(rows, { caption, axis: ratioAxis, references: [1, goal] }),
+    }),
     tables: [
       table(
         `Ratio of the medians, mode over peer; the goal is at most ${goal}`,
@@ -116,9 +120,9 @@ function barePeersSection(
       table(
         'Ratios of the means and of the 95th percentiles, mode over peer, with their 95 % intervals',
         ['Mode / peer', text('Windows'), 'Means', '95 % interval', '95th percentiles', '95 % interval'],
-        ratios.map(({ windows, meanRatio, meanRatioCi95, p95Ratio, p95RatioCi95, ...pair }) => [
-          ...[overLabel(pair), windows],
-          ...[meanRatio, interval(meanRatioCi95), p95Ratio, interval(p95RatioCi95)],
+        ratios.map(({ mode, baseline, windows, ratio, ratioCi95, p95Ratio, p95RatioCi95 }) => [
+          ...[overLabel(mode, baseline), windows],
+          ...[ratio, interval(ratioCi95), p95Ratio, p95RatioCi95 ? interval(p95RatioCi95) : nothing],
         ]),
       ),
     ],
@@ -129,18 +133,21 @@ function barePeersSection(
 }
 
 /** Names the systems even if there was nothing to compare them with. */
-function systemsSection({ peers, modes }: PeerSummary, comparisons: readonly Comparison[]): Section {
-  const rows = comparisons.map((comparison) => {
-    const row = medianRow(comparison)
+function systemsSection(
+  peers: readonly PeerFacts[],
+  modes: readonly string[],
+  comparisons: readonly StudyComparison[],
+): Section {
+  const rows = medianRows(comparisons).map((row) => {
     const [low, high] = row.interval
     return { ...row, isDecided: low > 1 || high < 1 }
   })
   const caption =
-    'Ratio of the medians with its 95 % interval; small ticks: the ratio in each session. Left of 1 Crosswind’s mode took less time. Filled: the interval excludes 1; hollow: it contains 1. Each interval is for its comparison alone; the verdicts are those of the comparisons of means above.'
+    'Ratio of the medians with its 95 % interval; small ticks: the ratio in each session. Left of 1 Crosswind’s mode took less time. Filled: the interval excludes 1; hollow: it contains 1. Each interval is for its comparison alone; the verdicts are those of the comparisons of means.'
   const systems = peers.filter(({ name }) => !isBare(name))
   const isElsewhere = systems.some(({ address }) => address !== null)
-  const own = modes.filter(({ mode }) => !isPeer(mode)).map(({ mode }) => withoutVariant(mode))
-  const alone = modes.filter(({ mode }) => isPeer(mode) && !own.includes(imitatedBy(mode) ?? ''))
+  const own = modes.filter((mode) => !isPeer(mode)).map(withoutVariant)
+  const alone = modes.filter((mode) => isPeer(mode) && !own.includes(imitatedBy(mode) ?? ''))
   return {
     title: 'Against other systems',
     ...(rows.length > 0 && { figure: ratiosFigure(rows, { caption, axis: ratioAxis, references: [1] }) }),
@@ -166,9 +173,7 @@ function systemsSection({ peers, modes }: PeerSummary, comparisons: readonly Com
     paragraphs: [
       `${rows.length > 0 ? `${ratioWords} ` : ''}Each system relays the messages of the bare page, which sends the whole content at each key. The lab’s own relays store, merge and check nothing; Crosswind does, and its times include that.`,
       'A message counts as received when the system’s client hands it to the page, after its own decoding; on the bare page and on Crosswind’s, before decoding.',
-      ...alone.map(
-        ({ mode }) => `${labelOf(mode)} has no comparison: no mode with its transport was measured.`,
-      ),
+      ...alone.map((mode) => `${labelOf(mode)} has no comparison: no mode with its transport was measured.`),
     ],
   }
 }
@@ -211,15 +216,14 @@ export function knownFaultsSections(knownFaults: readonly KnownFault[]): readonl
  * that do not type: the typing window is still drawing its key when its message returns at once,
  * which hides some of a delay.
  */
-export function knownFaultsOf(modes: readonly string[], all: readonly Sample[]) {
-  const heard = atOthers(all)
+export function knownFaultsOf(modes: readonly string[], all: readonly Sample[], amongOthers: Contrasting) {
   return modes.flatMap((mode) => {
     const sound = soundOf(mode, modes)
-    const found = sound === mode ? undefined : contrast(heard, mode, sound)
-    if (!found) return []
+    const found = sound === mode ? undefined : amongOthers(mode, sound)
+    if (!found?.differenceCi95) return []
     const samples = all.filter((sample) => sample.mode === mode)
     const builtMs = relayMs(samples) - relayMs(all.filter((sample) => sample.mode === sound))
-    const [low, high] = found.interval
+    const [low, high] = found.differenceCi95
     const lastKeys = new Map(samples.map(({ session, block, key }) => [`${session} ${block}`, key]))
     const isLast = ({ session, block, key }: Sample) => lastKeys.get(`${session} ${block}`) === key
     const hasFaults = mode.includes('+faults')
@@ -237,8 +241,8 @@ export function knownFaultsOf(modes: readonly string[], all: readonly Sample[]) 
       sound,
       hasFaults,
       builtMs: significant(builtMs),
-      foundMs: rounded(found.difference),
-      foundCi95Ms: roundedInterval(found.interval),
+      foundMs: found.difference,
+      foundCi95Ms: found.differenceCi95,
       holds: low <= builtMs && builtMs <= high,
       lost: { built: built('lost'), found: samples.filter((sample) => !hasArrived(sample)).length },
       duplicated: { built: built('duplicated'), found: samples.filter(({ copies }) => copies > 1).length },

@@ -32,15 +32,18 @@ test('a small run of both editors with their bare peer ends with nothing lost an
     `${mode} mirror`,
     `bare:${mode}`,
   ])
-  assert.deepEqual(summary.modes.map(({ mode }: { mode: string }) => mode).sort(), names.sort())
+  assert.deepEqual(summary.levels.mode.toSorted(), names.sort())
   for (const { n, lost, mode } of summary.echoes) assert.deepEqual([n, lost], [3, 0], mode)
-  for (const mode of summary.modes) {
+  for (const row of summary.figures) {
     assert.deepEqual(
-      [mode.n, mode.expected, mode.lost, mode.duplicated, mode.reordered],
+      [row.n, row.expected, row.lost, row.duplicated, row.reordered],
       [3, 3, 0, 0, 0],
-      mode.mode,
+      row.mode,
     )
-    assert.ok(mode.meanMs > 0 && mode.serverRssBytes > 0, mode.mode)
+    assert.ok(row.mean > 0, row.mode)
+  }
+  for (const { mode, serverRssBytes } of summary.costs) assert.ok(serverRssBytes > 0, mode)
+  for (const mode of summary.details.modes) {
     // For each message, in the order it passes them; a bare relay stores nothing.
     const stages = mode.path.map(({ stage }: { stage: string }) => stage).join('; ')
     assert.equal(stages, mode.mode.startsWith('bare') ? bareStages : allStages, mode.mode)
@@ -48,7 +51,7 @@ test('a small run of both editors with their bare peer ends with nothing lost an
   // A WebSocket's frame has 2 bytes, 2 of length and from a browser 4 of mask (RFC 6455, 5.2), an
   // HTTP/2 frame 9 (RFC 9113, 4.1), an event `data: ` and two line ends, a TLS record 22.
   const layers = (mode: string, way: 'up' | 'down') => {
-    const { framing, tls } = summary.bytes.find((one: { mode: string }) => one.mode === mode)[way]
+    const { framing, tls } = summary.wire.find((one: { mode: string }) => one.mode === mode)[way]
     return [framing, tls]
   }
   const wrapped = '{"type":"message","message":}'.length

@@ -1,7 +1,6 @@
 // The 200 keystrokes of the 2021 paper (4.2), in sessions: one window types, all receive.
 
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { z } from 'zod'
 import { mean } from '../../client/statistics.ts'
 import { createSeededRandom, type EditorName, editorNames, shuffled } from '../../client/wire.ts'
@@ -15,41 +14,36 @@ import {
   typeKeys,
   warmUp,
 } from '../browser/typing.ts'
-import { compare, isDecided, sessionsNeeded, type Until } from '../lab/comparisons.ts'
 import type { Plan } from '../lab/estimate.ts'
-import { defineExperiment, type Lab } from '../lab/experiment.ts'
+import type { Lab } from '../lab/experiment.ts'
 import { flag, headed, names, seed, whole, words, wordsOnce } from '../lab/flags.ts'
 import { Machines, machineFlags, refuseMachines, withoutHost } from '../lab/machines.ts'
-import { requireModes, requireRoom, usualBaseline, variantOf, withoutVariant } from '../lab/mode-names.ts'
-import { Participants } from '../lab/participants.ts'
 import {
-  circumstances,
-  deliveryColumns,
-  number,
-  numberOrNull,
-  readSummary,
-  readText,
-  rowsIn,
-  serverUseOf,
-  withoutNulls,
-} from '../lab/reread.ts'
+  peerOf,
+  requireModes,
+  requireRoom,
+  usualBaseline,
+  variantOf,
+  withoutVariant,
+} from '../lab/mode-names.ts'
+import { Participants } from '../lab/participants.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { RunPeers } from '../lab/run-peers.ts'
 import { atOthers, outcomeWords, type Sample, summariseSamples, transmissionMs } from '../lab/samples.ts'
 import { joinServer, type MeasuredServer } from '../lab/server-process.ts'
 import { turnOf } from '../lab/standings.ts'
+import { analyseStudy, type Found, isDecided, sessionsNeeded } from '../lab/study.ts'
+import { defineStudy } from '../lab/study-experiment.ts'
 import {
   describeNetworks,
   describePlace,
   profilesFlag,
   recordingAddress,
   type System,
-  spentByMode,
   Testbed,
   timeTurn,
-  type Use,
 } from '../lab/testbed.ts'
-import { countModes } from '../lab/wire-bytes.ts'
+import { countedWords, countModes } from '../lab/wire-bytes.ts'
 import { readProfile } from '../network/profiles.ts'
 import {
   bareModes,
@@ -60,15 +54,18 @@ import {
   peerWords,
   readPeers,
 } from '../peers/peers.ts'
-import { figure, several } from '../report/section.ts'
+import { several } from '../report/section.ts'
+import { faultWords } from '../report/study-finding.ts'
+import { meaningOf } from './keystrokes-meaning.ts'
+import { networksVerdict } from './keystrokes-networks.ts'
+import { endedWords } from './keystrokes-peers.ts'
 import {
-  analyse,
-  briefTable,
-  type GrownDocument,
+  design,
+  detailsOf,
+  type GrownRow,
   growing,
-  pairsOf,
+  keyRow,
   type Run,
-  samplesCsv,
   sectionsOf,
 } from './keystrokes-report.ts'
 
@@ -81,7 +78,7 @@ const quickFlags = '--until decided --limit 1 --sessions 3 --keys 30 --blocks 1 
 /** `--quick` has fewer. */
 const usual = { sessions: 5, keys: 200, blocks: 4, warmup: 10, windows: 5 } as const
 
-export const keystrokes = defineExperiment({
+export const keystrokes = defineStudy({
   name: 'keystrokes',
   about: `Opens windows in real Chromium, types in one and measures the transmission time to each window, in several sessions: each\n    has its own server process, browsers and windows. Intervals show how far sessions differ.`,
   quick: quickFlags,
@@ -190,8 +187,8 @@ export const keystrokes = defineExperiment({
     )
     const matters = {
       amount: Number.parseFloat(given.matters),
-      unit: given.matters.endsWith('%') ? '%' : 'ms',
-    } as const
+      isPercent: given.matters.endsWith('%'),
+    }
     return { ...given, editors: given.editor, peers, baseline, matters }
   },
 
@@ -202,7 +199,30 @@ export const keystrokes = defineExperiment({
 
   networks: ({ profile }) => profile,
 
-  reread,
+  design: { ...design, remarks: (found) => meaningOf(found, found.details.overNetworks) },
+
+  own: (run: Run, found: Found) => ({ details: detailsOf(run, found) }),
+
+  finding: (run, found, usual) => {
+    const { overNetworks } = found.details
+    const over = [...faultWords(design, found), networksVerdict(overNetworks, found.comparisons).verdict]
+    return `${endedWords(run.endedPeers ?? [])}${overNetworks.length > 0 ? over.join(' ') : usual}`
+  },
+
+  sections: sectionsOf,
+
+  wireWords: ({ parameters: { interval } }) =>
+    countedWords(`keys in an empty document, ${interval} ms apart`),
+
+  method: ({ environment: { server }, clock }) => [
+    `${server.startsWith('https:') ? 'The server kept running. ' : ''}${clock === 'one machine' ? 'All windows and the server used one machine’s clock.' : 'Each window’s clock was compared with the server’s.'}`,
+  ],
+
+  isFailure: ({ endedPeers = [] }) => endedPeers.length > 0,
+
+  facts: ['clock', 'peers', 'endedPeers', 'windows'],
+
+  rows: { growing: 'growing.csv.gz' },
 
   async measure(options, lab): Promise<Run> {
     const { modes, sessions, until, matters } = options
@@ -226,20 +246,16 @@ export const keystrokes = defineExperiment({
     const { mergeMs } =
       options.server === undefined ? { mergeMs: ownMergeMs } : await joinServer(options.server)
     const random = createSeededRandom(options.seed)
-    let outcome: Until['outcome'] = 'limit'
+    let outcome: Run['until'] = 'limit'
     const goesOn = (done: readonly Session[]) => {
       if (until === undefined) return false
-      const run = runOf(done)
-      const { comparisons, notCompared } = compare(
-        atOthers(run.samples),
-        pairsOf(run),
-        run.clock.boundMs,
-        matters,
-      )
-      if (isDecided({ comparisons, notCompared })) outcome = 'decided'
+      const found = analyseStudy(design, { ...runOf(done), matters })
+      if (isDecided(found)) outcome = 'decided'
       if (outcome === 'decided') lab.say('Every interval is narrow enough.')
       else if (!options.quick)
-        lab.say(`About ${sessionsNeeded(comparisons, done.length)} sessions would decide every comparison.`)
+        lab.say(
+          `About ${sessionsNeeded(found.comparisons, done.length)} sessions would decide every comparison.`,
+        )
       // Another session would end beyond the limit.
       return outcome !== 'decided' && lab.elapsedMs * (1 + 1 / done.length) <= options.limit * 60_000
     }
@@ -252,7 +268,7 @@ export const keystrokes = defineExperiment({
       },
       goesOn,
     )
-    const grown: GrownDocument[] = []
+    const grown: GrownRow[] = []
     if (options.growing && !lab.isStopped)
       await lab.sessions(1, async (_, opened) => {
         const alone = { ...options, peers: [] }
@@ -265,13 +281,14 @@ export const keystrokes = defineExperiment({
     await machines.end()
     return {
       ...runOf(found),
-      ...(until && { until: { matters, outcome } }),
+      ...(until && { until: outcome, matters }),
       ...(options.quick && { quick: { fullMs: wholeMs({ ...options, ...usual }) } }),
       ...(grown.length > 0 && { growing: grown }),
     }
 
     function runOf(found: readonly Session[]): Run {
-      const samples = found.flatMap(({ samples }) => samples)
+      const samples = found.flatMap((one) => one.samples.map(keyRow))
+      const bytes = found[0]?.bytes ?? []
       const measured = new Set(samples.map(({ mode }) => mode))
       const names = [...own, ...peers.systems.filter((name) => measured.has(name))]
       const { command, ...circumstances } = lab.circumstances({
@@ -290,84 +307,25 @@ export const keystrokes = defineExperiment({
           options.profile,
           found.map(({ networkUses }) => networkUses),
         ),
-        ...(options.peers.length > 0 && { peers: peers.facts, endedPeers: peers.ended }),
-        ...(countsBytes(options) && {
-          bytes: names.flatMap((name) => found[0]?.bytes.filter(({ mode }) => mode === name) ?? []),
+        ...(options.peers.length > 0 && {
+          peers: peers.facts,
+          endedPeers: peers.ended,
+          uncompared: names.filter((name) => peers.ended.some((peer) => peer.name === peerOf(name))),
         }),
-        modes: names,
+        ...(countsBytes(options) && {
+          wire: names.flatMap((name) => bytes.filter(({ mode }) => mode === name)),
+        }),
+        levels: { mode: names },
         baseline,
         samples,
-        serverUse: spentByMode(
-          names,
-          found.flatMap(({ uses }) => uses),
-        ),
-        clock: {
-          method: machines.method,
-          boundMs: Math.max(...found.map(({ boundMs }) => boundMs)),
-        },
+        costs: found.flatMap(({ uses }) => uses),
+        clock: machines.method,
+        boundMs: Math.max(...found.map(({ boundMs }) => boundMs)),
         ...(machines.method === 'server exchange' && { windows: participants.windows }),
       }
     }
   },
-
-  analyse,
-
-  report(run, summary) {
-    const grown = run.growing?.flatMap(({ samples }) => samples)
-    return {
-      sections: sectionsOf(run, summary),
-      tables: [briefTable(summary)],
-      method: [
-        `${summary.environment.server.startsWith('https:') ? 'Each session started fresh browsers and windows; the server kept running.' : 'Each session started a fresh server process, browsers and windows.'} ${summary.clock.method === 'one machine' ? 'All windows and the server used one machine’s clock' : 'Each window’s clock was compared with the server’s'}: two windows’ stamps can differ by at most ${figure(summary.clock.boundMs)} ms.`,
-      ],
-      data: {
-        'samples.csv.gz': samplesCsv(run.samples),
-        ...(grown && { 'growing.csv.gz': samplesCsv(grown) }),
-      },
-      isFailure: summary.endedPeers.length > 0,
-    }
-  },
 })
-
-const sampleRow = z.object({
-  ...deliveryColumns,
-  mode: z.string(),
-  session: number,
-  block: number,
-  key: number,
-  receiver: number,
-  inputAt: numberOrNull,
-  sentAt: number,
-  arrivedAt: numberOrNull,
-  acceptedAt: numberOrNull,
-  committingAt: numberOrNull,
-  storedAt: numberOrNull,
-  writtenAt: numberOrNull,
-  appliedAt: numberOrNull,
-  paintedAt: numberOrNull,
-  sentBytes: number,
-  receivedBytes: numberOrNull,
-})
-
-/** What a summary has of a run, besides its figures. */
-type Known = Omit<Run, 'modes' | 'samples' | 'serverUse' | 'growing'> & {
-  readonly modes: Parameters<typeof serverUseOf>[0]
-  readonly growing?: readonly object[]
-}
-
-async function reread(folder: string): Promise<Run> {
-  const summary = await readSummary<Known>(folder, 'keystrokes')
-  if (summary.growing?.length)
-    throw new Error(`${folder} has --growing, whose samples do not say how long the document was.`)
-  const path = join(folder, 'samples.csv.gz')
-  return {
-    ...withoutNulls(summary, [...circumstances, 'baseline', 'clock', 'until', 'quick', 'network']),
-    ...withoutNulls(summary, ['networks', 'peers', 'endedPeers', 'windows', 'bytes']),
-    modes: summary.modes.map(({ mode }) => mode),
-    samples: rowsIn(path, await readText(path), sampleRow),
-    serverUse: serverUseOf(summary.modes),
-  }
-}
 
 type Options = ReturnType<typeof keystrokes.options>
 
@@ -396,7 +354,7 @@ function parametersOf(options: Options, { devices }: Machines): Circumstances['p
     interval,
     sensor,
     seed,
-    ...(until && { until, matters: `${matters.amount}${matters.unit}`, limit }),
+    ...(until && { until, matters: `${matters.amount}${matters.isPercent ? '%' : 'ms'}`, limit }),
     ...(profile.length > 0 && { profile: profile.join(', ') }),
     headed,
     remotes: remote.length,
@@ -552,7 +510,7 @@ async function measureSession(
   }
   const labelWidth = Math.max(20, ...systems.map(({ name }) => name.length))
   const samples: Sample[] = []
-  const uses: (Use & { readonly mode: string })[] = []
+  const uses: { mode: string; session: number; cpuMs: number; rssBytes: number }[] = []
   let boundMs = 0
   const turns = sessions * blocks * systems.length
   let turn = (session - 1) * blocks * systems.length
@@ -591,7 +549,7 @@ async function measureSession(
       const missed = participants.noteTurn(`session ${session}, block ${block}, ${system.name}`, taken.clocks)
       for (const words of missed) lab.say(`${label}  ${words}`)
       samples.push(...taken.samples)
-      uses.push({ mode: system.name, ...taken.use })
+      uses.push({ mode: system.name, session, ...taken.use })
       boundMs = Math.max(boundMs, taken.boundMs)
       lab.took(
         turnOf(system.name, atOthers(taken.samples)),
@@ -647,14 +605,13 @@ async function measureGrowing(
   { machines, participants }: Taking,
   warmupKeys: number,
   lab: Lab,
-): Promise<readonly GrownDocument[]> {
+): Promise<readonly GrownRow[]> {
   const { paragraphCharacters, keysInTurn, turns, intervalMs } = growing
   const run = randomUUID().slice(0, 8)
   const text = 'the wind turns '.repeat(paragraphCharacters).slice(0, paragraphCharacters - 1)
-  const grown: GrownDocument[] = []
+  const grown: GrownRow[] = []
   for (const characters of growing.characters) {
     const paragraphs = Array.from({ length: characters / paragraphCharacters }, () => `${text}.`)
-    const samples: Sample[] = []
     for (let turn = 1; turn <= turns; turn += 1)
       for (const system of turn % 2 === 0 ? systems.toReversed() : systems) {
         lab.signal.throwIfAborted()
@@ -679,12 +636,11 @@ async function measureGrowing(
         )
         if (taken.sent !== keysInTurn)
           throw new Error(`${name}: ${keysInTurn} keys were typed, the page sent ${taken.sent} messages.`)
-        samples.push(...taken.samples)
+        grown.push(...taken.samples.map((sample) => ({ ...keyRow(sample), characters })))
         lab.say(
           `${name.padEnd(20)} ${characters} characters, turn ${turn}  ${outcomeWords(atOthers(taken.samples))}`,
         )
       }
-    grown.push({ characters, samples })
   }
   return grown
 }

@@ -9,7 +9,7 @@ import { requireMode } from '../lab/mode-names.ts'
 import { programs } from '../lab/programs.ts'
 import { makeServerFolder, startServerProcess } from '../lab/server-process.ts'
 import type { Row } from '../lab/study.ts'
-import { defineStudy } from '../lab/study-experiment.ts'
+import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { BareUser } from '../load/bare-user.ts'
 import { CuttableWindow } from '../load/cuttable-window.ts'
 import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
@@ -94,7 +94,7 @@ export const outages = defineStudy({
     sessionMs: list.length * (3000 + each.length * (2500 + 1000 * (seconds + away / 2))),
   }),
 
-  async measure(options, lab) {
+  async measure(options, lab): Promise<StudyRun> {
     const { brokers: list, faults: each, users, sessions, seconds, rate, away, wait } = options
     lab.say(
       `${several(users, 'user')}, brokers ${list.join(', ')}, faults ${each.join(', ')}: ${several(sessions, 'session')}; --seed ${options.seed}.`,

@@ -12,7 +12,14 @@ import { capacity } from './capacity.ts'
 import { keystrokes } from './keystrokes.ts'
 import { payload } from './payload.ts'
 import { pubsub } from './pubsub.ts'
-import { madeCapacityRun, madePayloadRun, madePubsubRun, madeRun, madeWindowsRun } from './testing.ts'
+import {
+  madeCapacityRun,
+  madePayloadRun,
+  madePubsubRun,
+  madeRun,
+  madeWindowsRun,
+  withSamples,
+} from './testing.ts'
 import { windows } from './windows.ts'
 
 const small = { sessions: 2, keys: 10, blocks: 2, windows: 3 }
@@ -38,7 +45,7 @@ function inMicros(run: ReturnType<typeof madeRun>) {
     sentAt: micros(sample.sentAt),
     receivedAt: sample.receivedAt === null ? null : micros(sample.receivedAt),
   }))
-  return { ...run, samples }
+  return withSamples(run, samples)
 }
 
 /** Ten deliveries of one system never arrived, and a window said why. */
@@ -63,6 +70,31 @@ function madeFanoutRun(): ReturnType<typeof madePayloadRun> {
     observations: ['Window 3: its stream ended.'],
   }
 }
+test('keystrokes: what only it has is read again too', async (t) => {
+  const made = inMicros(
+    madeRun({
+      ...small,
+      behaviours: [
+        { mode: 'sse/2', medianMs: 4 },
+        { mode: 'hub:sse/2', medianMs: 3 },
+      ],
+    }),
+  )
+  const run = {
+    ...made,
+    endedPeers: [{ name: 'hub', session: 2, why: 'its process ended' }],
+    uncompared: ['hub:sse/2'],
+    growing: made.samples.map((sample) => ({ ...sample, characters: 200 })),
+    until: 'limit',
+    matters: { amount: 5, isPercent: true },
+  } as const
+  const { files, filesAgain } = await again(t, keystrokes, run)
+  assert.equal(filesAgain['growing.csv.gz'], files['growing.csv.gz'])
+  const [before, after] = [files, filesAgain].map((all) => JSON.parse(all['summary.json'] ?? ''))
+  for (const name of ['endedPeers', 'uncompared', 'until', 'matters', 'clock', 'boundMs', 'remarks'])
+    assert.deepEqual(after[name], before[name], name)
+  assert.deepEqual([after.comparisons, after.details.growing[0].n], [[], before.details.growing[0].n])
+})
 
 for (const [name, run] of [
   ['fanout', (t: TestContext) => again(t, fanout, madeFanoutRun())],

@@ -10,7 +10,7 @@ import { optionsOf } from '../lab/testing.ts'
 import { type ProfileName, profiles, scaled } from '../network/profiles.ts'
 import { capacity, runOf } from './capacity.ts'
 import { type RampRecord, type RampSetup, rampsOf } from './capacity-ramps.ts'
-import type { Run } from './keystrokes-report.ts'
+import { keyRow, type Run } from './keystrokes-report.ts'
 import { methodOf, methods, modeOf, modesBeside, predict } from './windcomm-paper.ts'
 import type { WindRun } from './windcomm-summary.ts'
 import type {
@@ -297,6 +297,12 @@ export const withPeers: readonly Behaviour[] = [
 
 const startMs = Date.UTC(2026, 4, 12, 9, 30)
 
+/** The run with these samples in place of its own. */
+export const withSamples = (run: Run, samples: readonly Sample[]): Run => ({
+  ...run,
+  samples: samples.map(keyRow),
+})
+
 /** Deterministic for a seed. */
 export function madeRun({
   behaviours = threeModes,
@@ -322,11 +328,19 @@ export function madeRun({
       }).flat()
     }).flat(),
   )
+  const { clock, ...others } = circumstances(oneMachine)
   return {
-    ...circumstances(oneMachine),
-    modes: behaviours.map(({ mode }) => mode),
-    samples,
-    serverUse: use(behaviours),
+    ...others,
+    clock: clock.method,
+    boundMs: clock.boundMs,
+    levels: { mode: behaviours.map(({ mode }) => mode) },
+    samples: samples.map(keyRow),
+    costs: behaviours.map(({ mode, medianMs }) => ({
+      mode,
+      session: 1,
+      cpuMs: 300 + 60 * medianMs,
+      rssBytes: 92_000_000 + 4_000_000 * medianMs,
+    })),
   }
 }
 
@@ -376,14 +390,6 @@ function message(
       reordered: !isLost && random() < (behaviour.reordered ?? 0),
     }
   })
-}
-
-function use(behaviours: readonly Behaviour[]): Run['serverUse'] {
-  const spent = (medianMs: number) => ({
-    cpuMs: 300 + 60 * medianMs,
-    rssBytes: 92_000_000 + 4_000_000 * medianMs,
-  })
-  return Object.fromEntries(behaviours.map(({ mode, medianMs }) => [mode, spent(medianMs)]))
 }
 
 function circumstances(oneMachine: boolean) {

@@ -150,7 +150,7 @@ export const windows = defineStudy({
 
   wireWords: countedWords('keys in an empty document, as far apart as all others'),
 
-  own: (samples, levels) => ({ openings: openingsOf(samples, levels) }),
+  own: ({ samples, levels }: StudyRun) => ({ openings: openingsOf(samples, levels) }),
 
   sections: ({ openings }) => [openedSection(openings)],
 

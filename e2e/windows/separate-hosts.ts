@@ -112,7 +112,7 @@ export async function measureOnHosts({ addedMs, wrongMs, flags, out }: Plan) {
     throw new Error(`The lab took longer than ${runWithinMs / 60_000} minutes.`)
   if (lab.exitCode !== 0) throw new Error(`The lab failed:\n${said}`)
   const summary: Summary = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
-  const [near, far] = summary.windows.slice(-2)
+  const [near, far] = summary.details.windows.slice(-2)
   if (!near || !far) throw new Error('The report has no devices.')
   const receivers = { near: near.receiver, far: far.receiver }
   const delays = fastestOf(await readCompressed(join(out, 'samples.csv.gz')), receivers)
