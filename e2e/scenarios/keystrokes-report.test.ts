@@ -222,7 +222,7 @@ test('a system whose adapter failed is named with the reason, and not compared',
   const endedPeers = [{ name: 'hub', session: 3, why: 'its process ended: out of memory' }]
   const failed = { endedPeers, uncompared: ['hub:sse/2'] }
   const text = textOf({ ...madeRun({ ...small, behaviours }), ...failed })
-  assert.match(text, /hub was left out: its process ended: out of memory\. /)
+  assert.match(text, /hub was left out: its process ended: out of memory\./)
   assert.match(text, /hub3its process ended: out of memory/)
   assert.ok(!text.includes('HTTP/2 / hub'))
   assert.match(textOf(madeRun({ ...small, behaviours })), /HTTP\/2 \/ hub/)
