@@ -228,7 +228,6 @@ export const conditions = defineStudy({
       const browser = await onCores(slow ? cores.browsers : null, () => startBrowser({ headed: isHeaded }))
       opened.defer(browser.quit)
       const shown = await openWindows([browser], windows)
-      if (slow) opened.use(keepBusy(cores[slow]))
       const turns = []
       for (const mode of shuffled(modes, random)) {
         lab.signal.throwIfAborted()
@@ -243,6 +242,8 @@ export const conditions = defineStudy({
         await testbed.withoutLoss(() =>
           showPages(shown, recordingAddress(system, channel), { text: '', forgets: false }),
         )
+        // Loading a page is not measured.
+        await using _busy = slow ? keepBusy(cores[slow]) : null
         await warmUp(shown, warmup, pause, receivedWithinMs)
         const { samples, sent, use, boundMs } = await timeTurn(
           shown,
