@@ -238,7 +238,7 @@ export const conditions = defineStudy({
           editor: 'mirror',
           forgets: false,
         } as const
-        const channel = `${name}-${randomUUID().slice(0, 8)}`
+        const channel = `${name.replaceAll('+', '-')}-${randomUUID().slice(0, 8)}`
         await testbed.withoutLoss(() =>
           showPages(shown, recordingAddress(system, channel), { text: '', forgets: false }),
         )
