@@ -228,7 +228,6 @@ export const conditions = defineStudy({
       const browser = await onCores(slow ? cores.browsers : null, () => startBrowser({ headed: isHeaded }))
       opened.defer(browser.quit)
       const shown = await openWindows([browser], windows)
-      if (slow) opened.use(keepBusy(cores[slow]))
       const turns = []
       for (const mode of shuffled(modes, random)) {
         lab.signal.throwIfAborted()
@@ -239,10 +238,12 @@ export const conditions = defineStudy({
           editor: 'mirror',
           forgets: false,
         } as const
-        const channel = `${name}-${randomUUID().slice(0, 8)}`
+        const channel = `${name.replaceAll('+', '-')}-${randomUUID().slice(0, 8)}`
         await testbed.withoutLoss(() =>
           showPages(shown, recordingAddress(system, channel), { text: '', forgets: false }),
         )
+        // Loading a page is not measured.
+        await using _busy = slow ? keepBusy(cores[slow]) : null
         await warmUp(shown, warmup, pause, receivedWithinMs)
         const { samples, sent, use, boundMs } = await timeTurn(
           shown,
