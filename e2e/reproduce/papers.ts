@@ -151,8 +151,8 @@ function typing(what: string, mode: PublishedMode, other: PublishedMode): Figure
       const own = this.found(summary)
       const bare = ratioOfMeans(summary, `bare:${mode}`, `bare:${other}`)
       const isLikewise = own !== null && bare !== null && sideOf(this, bare) === sideOf(this, own)
-      if (!isLikewise || !summary.environment.server.includes('loopback')) return null
-      return 'Here one machine ran the server and all windows, over loopback; in the paper three computers shared a network. Pages of a few lines, without Crosswind, differ from the paper in the same direction here.'
+      if (!isLikewise) return null
+      return 'Pages of a few lines, without Crosswind, differ from the paper in the same direction here: it is neither this page nor this server. What was tried to explain it, such as another host and connections that are not kept, is in docs/measuring.md, “What gives the paper’s order?”.'
     },
   }
 }
