@@ -206,10 +206,6 @@ export function bySession<One extends { readonly session: number }>(samples: rea
   return [...Map.groupBy(samples, ({ session }) => session)].toSorted(([one], [other]) => one - other)
 }
 
-/** The number of sessions. */
-export const sessionsIn = (samples: readonly { readonly session: number }[]) =>
-  new Set(samples.map(({ session }) => session)).size
-
 /**
  * For progress: `mean 5.26 ms, median 3.69 ms  40 of 40 received`. `expected`: for when windows
  * without samples count too.
