@@ -221,7 +221,7 @@ export class Lab {
   #stopped: { readonly failure?: string } | null = null
 
   constructor(command: string, signal: AbortSignal, folder: string | null, plan: Plan) {
-    this.#command = command
+    this.#command = command.replace(/ --out[ =]\S+/, '')
     this.#plan = plan
     this.folder = folder
     this.signal = signal
