@@ -63,7 +63,8 @@ async function run(t: TestContext, ...flags: string[]) {
   const folder = temporaryFolder(t)
   const out = join(folder, 'report')
   const given = readOptions(dice, [...flags, '--out', out, '--json', join(folder, 'figures.json')])
-  return { folder, out, running: runExperiment(dice, given, 'npm run lab -- dice', stopping.signal) }
+  const command = `npm run lab -- dice --out ${out} --json=figures.json`
+  return { folder, out, running: runExperiment(dice, given, command, stopping.signal) }
 }
 
 test('a run is measured, analysed and written; each session closes what it opened', async (t) => {

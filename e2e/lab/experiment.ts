@@ -221,7 +221,8 @@ export class Lab {
   #stopped: { readonly failure?: string } | null = null
 
   constructor(command: string, signal: AbortSignal, folder: string | null, plan: Plan) {
-    this.#command = command.replace(/ --out[ =]\S+/, '')
+    // Where a report lies says nothing of the run.
+    this.#command = command.replaceAll(/ --(?:out|json)[ =]\S+/g, '')
     this.#plan = plan
     this.folder = folder
     this.signal = signal
