@@ -3,13 +3,14 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import type { Doc } from 'yjs'
-import { processTimers } from '../scripts/process.ts'
+import { openFilesAllowed, processTimers } from '../scripts/process.ts'
 import { refuseOthers } from '../scripts/suggestion.ts'
 import { createApp } from './app.ts'
 import { type Config, checkSettings } from './config/config.ts'
 import { Health } from './health.ts'
 import { type AnyServer, attach, handlersBelow, type Takers } from './http/attach.ts'
 import { GuestConnections } from './http/connections.ts'
+import { fittingConnections } from './http/open-files.ts'
 import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { applicationName } from './hub/admission.ts'
@@ -108,6 +109,7 @@ export async function createCrosswind(options: CrosswindOptions) {
   output.trace(process.env.CROSSWIND_DEBUG)
   const { path } = options
   const settings = settingsOf(options)
+  fittingConnections(settings.limits.maxConnections, openFilesAllowed())
   const channels = new Channels(options.channels, settings.limits, options.onFailure ?? report)
   const connections = new GuestConnections({ ...settings.limits, ...settings }, processTimers)
   const gate = gateOf(options)
@@ -234,7 +236,7 @@ async function serve(
   const timers = processTimers
   const random = Math.random
   const isFile = storage !== 'memory' && storage.kind !== 'nats'
-  if (isFile) mkdirSync(storage.folder, { recursive: true })
+  if (isFile) mkdirSync(storage.folder, { recursive: true, mode: 0o700 })
   const documents = yjs?.openDocuments({
     limits: settings.limits,
     hasOwners: (channel) => channels.hasOwners(channel),
