@@ -20,6 +20,7 @@ import { pageAfter, readPage, wholeOf } from './library/history.ts'
 import { storingOnce } from './library/repeats.ts'
 import { type Log, newEpoch } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
+import { erasureOf } from './log/retention.ts'
 import type { Durability } from './log/sqlite-log.ts'
 import { output } from './output.ts'
 import { renewing } from './renewing.ts'
@@ -185,6 +186,18 @@ export async function createCrosswind(options: CrosswindOptions) {
       const { log, documents } = current()
       if (documents && channels.ruleFor(channel).kind === 'yjs') return documents.read(log, channel)
       throw new Refusal('bad-channel', `"${channel}" is not of the kind yjs.`)
+    },
+    /**
+     * Erases what is stored on a channel, and makes room for another. Clients that follow it go on; what one of them
+     * publishes begins it anew. Resolves to false if there was nothing, or something was published meanwhile.
+     */
+    async deleteChannel(channel: string): Promise<boolean> {
+      channels.ruleFor(channel)
+      const { log } = current()
+      const head = log.heads().get(channel)
+      if (head === undefined) return false
+      await log.append(erasureOf(channel, head, processTimers.now()), processTimers.now())
+      return !log.heads().has(channel)
     },
     async close({ drainMs = 5000 } = {}): Promise<void> {
       await current().hub.drain(drainMs)
