@@ -76,12 +76,9 @@ export async function step(name, work) {
   }
 }
 
-/** `| head` closes the pipe; what was started goes on. */
-export function goOnWithoutReader() {
-  for (const stream of [process.stdout, process.stderr])
-    stream.on('error', (error) => {
-      if (error.code !== 'EPIPE') throw error
-    })
+/** `| head` closes the pipe, or the disk is full: what was started goes on. */
+export function goOnWithoutOutput() {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 }
 
 /** Runs silently; `sentence` describes a failure. Rejects with StepFailure. */

@@ -9,7 +9,7 @@ import react from '@vitejs/plugin-react'
 import { createServer as createVite } from 'vite'
 import {
   endOf,
-  goOnWithoutReader,
+  goOnWithoutOutput,
   projectNode,
   root,
   serverEnvironment,
@@ -120,7 +120,7 @@ const vite = await createVite({
 vite.watcher.add(serverSources.map((source) => join(root, source)))
 http.on('request', vite.middlewares)
 
-goOnWithoutReader()
+goOnWithoutOutput()
 process.stdout.write(`
   Development: a change in web/ or client/ shows at once, a change in server/ restarts the server.
 `)

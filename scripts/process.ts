@@ -49,6 +49,18 @@ export function whenReaderIsGone(gone: () => void = () => process.exit(128 + 13)
     })
 }
 
+/** Neither a closed terminal nor a full disk, to which its output is written, may end a server. */
+export function goOnWithoutOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+}
+
+/** The system's hard limit, which Node raises its own to; infinite where there is none, or it is unknown. */
+export function openFilesAllowed(): number {
+  const report = process.report.getReport() as { userLimits?: { open_files?: { hard: unknown } } }
+  const allowed = Number(report.userLimits?.open_files?.hard)
+  return Number.isFinite(allowed) ? allowed : Number.POSITIVE_INFINITY
+}
+
 export type Figures = Readonly<ReturnType<typeof readFigures>>
 
 /** The lab reads these before and after each block. */

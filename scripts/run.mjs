@@ -1,7 +1,7 @@
 // The npm commands: `node scripts/run.mjs NAME …`. Runs on Node 18 and later, without packages.
 
 import {
-  goOnWithoutReader,
+  goOnWithoutOutput,
   launch,
   StepFailure,
   serverEnvironment,
@@ -119,5 +119,5 @@ async function main([name, ...words]) {
   }
 }
 
-goOnWithoutReader()
+goOnWithoutOutput()
 await main(process.argv.slice(2))

@@ -1,7 +1,16 @@
 // Copies the folder of a log in use, restores it, and resumes with earlier cursors.
 
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { backup, restore } from './backup.ts'
@@ -67,4 +76,60 @@ test('a damaged or missing copy is refused, and the folder is left unchanged', a
   const again = open()
   assert.equal((await again.snapshot(main)).head.seq, 10)
   await again.close()
+})
+
+test('links to files are copied and restored as the files that they lead to', async (context) => {
+  const { data, copy, log, open, losses, sources } = await openFolder(context)
+  await fill(log, 5)
+  await log.close()
+  const elsewhere = join(data, '..', 'elsewhere')
+  mkdirSync(elsewhere)
+  renameSync(join(data, 'log.db'), join(elsewhere, 'log.db'))
+  symlinkSync(join('..', 'elsewhere', 'log.db'), join(data, 'log.db'))
+  const linked = open()
+  assert.deepEqual(losses, [], 'the write-ahead log is beside the file')
+  await assert.rejects(restore(sources('--from', elsewhere), noon), /open: stop it/)
+  assert.match(await backup(sources('--to', copy)), /log\.db up to message 5/)
+  await linked.close()
+
+  renameSync(join(copy, 'log.db'), join(copy, 'big.sqlite'))
+  symlinkSync('big.sqlite', join(copy, 'log.db'))
+  await restore(sources('--from', copy), noon)
+  const restored = open()
+  assert.equal((await restored.snapshot(main)).head.seq, 5)
+  await restored.close()
+  const former = openSqliteLog({ ...given, file: join(data, 'before-2026-11-21T12-00-00', 'log.db') })
+  assert.equal((await former.snapshot(main)).head.seq, 5, 'the link that was moved still leads to its file')
+  await former.close()
+})
+
+for (const [what, make] of [
+  ['an empty file', (file: string) => writeFileSync(file, '')],
+  ['a folder', (file: string) => mkdirSync(file)],
+  ['a link to nothing', (file: string) => symlinkSync('nowhere', file)],
+] as const)
+  test(`${what} in place of the log is neither copied nor restored`, async (context) => {
+    const { data, copy, log, open, sources } = await openFolder(context)
+    await fill(log, 5)
+    await backup(sources('--to', copy))
+    await log.close()
+    rmSync(join(copy, 'log.db'))
+    make(join(copy, 'log.db'))
+    await assert.rejects(restore(sources('--from', copy), noon), /has no log/)
+    const again = open()
+    assert.equal((await again.snapshot(main)).head.seq, 5)
+    await again.close()
+    rmSync(join(data, 'log.db'))
+    make(join(data, 'log.db'))
+    await assert.rejects(backup(sources('--to', `${copy}-2`)), /has no log/)
+  })
+
+test('a data folder that does not exist is named', async (context) => {
+  const { copy, log, sources } = await openFolder(context)
+  await log.close()
+  const argv = ['--to', copy, '--data-folder', `${copy}-missing`]
+  await assert.rejects(
+    backup({ ...sources(), argv }),
+    /-missing, which has no log\.db; select another server with/,
+  )
 })

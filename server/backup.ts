@@ -1,12 +1,23 @@
 // Entry point of `npm run backup` and `npm run restore`: copies the data folder, restores a copy.
 
-import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { whenReaderIsGone } from '../scripts/process.ts'
 import { ConfigError, type ConfigSources, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 import { field } from './config/schema.ts'
-import { copyLogFile, isLocked, LogFileError, openLogFile } from './log/sqlite-store.ts'
+import { checkLogFile, copyLogFile, isLocked, LogFileError } from './log/sqlite-store.ts'
 
 const folder = field(z.string().min(1).optional(), 'paths of folders')
 
@@ -41,6 +52,11 @@ export async function backup({ argv, env, cwd }: ConfigSources): Promise<string>
   const to = resolve(cwd, own.to)
   if (existsSync(to) && readdirSync(to).length > 0)
     throw new ConfigError(`--to is ${to}, which is not empty; name a new folder.`)
+  const hasLog = config.storage === 'sqlite' && config.broker !== 'nats'
+  if (filesIn(from).length === 0 || (hasLog && !filesIn(from).includes(logName)))
+    throw new ConfigError(
+      `The data folder is ${from}, which has ${hasLog ? `no ${logName}` : 'nothing to copy'}; select another server with --config or --data-folder.`,
+    )
   mkdirSync(to, { recursive: true, mode: 0o700 })
   const copied = copyAll(from, to)
   const notes = [
@@ -75,7 +91,7 @@ export async function restore({ argv, env, cwd }: ConfigSources, now: number): P
   const config = await loadConfig({ argv: settings, env, cwd })
   const from = resolve(cwd, own.from)
   const to = resolve(cwd, config.dataFolder)
-  if (!existsSync(join(from, logName)))
+  if (!filesIn(from).includes(logName))
     throw new ConfigError(
       `--from is ${from}, which has no ${logName}; name a folder that npm run backup made.`,
     )
@@ -90,7 +106,7 @@ export async function restore({ argv, env, cwd }: ConfigSources, now: number): P
     // Checks the copy before replacing anything.
     mustBeWhole(from, join(staged, logName))
     mkdirSync(former, { mode: 0o700 })
-    for (const name of filesIn(to, /-lock$/)) renameSync(join(to, name), join(former, name))
+    for (const name of filesIn(to, /-lock$/)) move(join(to, name), join(former, name))
     for (const name of filesIn(staged)) renameSync(join(staged, name), join(to, name))
   } finally {
     rmSync(staged, { recursive: true, force: true })
@@ -100,17 +116,25 @@ export async function restore({ argv, env, cwd }: ConfigSources, now: number): P
 
 function mustBeWhole(from: string, file: string): void {
   try {
-    openLogFile(file).close()
+    checkLogFile(file)
   } catch (error) {
     if (!(error instanceof LogFileError)) throw error
     throw new Error(`The copy in ${from} cannot be used, choose another one: ${error.message}`)
   }
 }
 
+/** Links to files count as such. Empty if there is no such folder. */
 function filesIn(path: string, without = besideLog): string[] {
-  return readdirSync(path, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && !without.test(entry.name))
-    .map(({ name }) => name)
+  if (!existsSync(path)) return []
+  const isFile = (name: string) => statSync(join(path, name), { throwIfNoEntry: false })?.isFile()
+  return readdirSync(path).filter((name) => !without.test(name) && isFile(name))
+}
+
+/** A relative link would lead elsewhere from another folder. */
+function move(from: string, to: string): void {
+  if (!lstatSync(from).isSymbolicLink()) return void renameSync(from, to)
+  symlinkSync(realpathSync(from), to)
+  rmSync(from)
 }
 
 /** Sortable, and valid in file names everywhere. */

@@ -3,13 +3,14 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import type { Doc } from 'yjs'
-import { processTimers } from '../scripts/process.ts'
+import { openFilesAllowed, processTimers } from '../scripts/process.ts'
 import { refuseOthers } from '../scripts/suggestion.ts'
 import { createApp } from './app.ts'
 import { type Config, checkSettings } from './config/config.ts'
 import { Health } from './health.ts'
 import { type AnyServer, attach, handlersBelow, type Takers } from './http/attach.ts'
 import { GuestConnections } from './http/connections.ts'
+import { fittingConnections } from './http/open-files.ts'
 import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { applicationName } from './hub/admission.ts'
@@ -19,6 +20,7 @@ import { pageAfter, readPage, wholeOf } from './library/history.ts'
 import { storingOnce } from './library/repeats.ts'
 import { type Log, newEpoch } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
+import { erasureOf } from './log/retention.ts'
 import type { Durability } from './log/sqlite-log.ts'
 import { output } from './output.ts'
 import { renewing } from './renewing.ts'
@@ -108,6 +110,7 @@ export async function createCrosswind(options: CrosswindOptions) {
   output.trace(process.env.CROSSWIND_DEBUG)
   const { path } = options
   const settings = settingsOf(options)
+  fittingConnections(settings.limits.maxConnections, openFilesAllowed())
   const channels = new Channels(options.channels, settings.limits, options.onFailure ?? report)
   const connections = new GuestConnections({ ...settings.limits, ...settings }, processTimers)
   const gate = gateOf(options)
@@ -184,6 +187,18 @@ export async function createCrosswind(options: CrosswindOptions) {
       if (documents && channels.ruleFor(channel).kind === 'yjs') return documents.read(log, channel)
       throw new Refusal('bad-channel', `"${channel}" is not of the kind yjs.`)
     },
+    /**
+     * Erases what is stored on a channel, and makes room for another. Clients that follow it go on; what one of them
+     * publishes begins it anew. Resolves to false if there was nothing, or something was published meanwhile.
+     */
+    async deleteChannel(channel: string): Promise<boolean> {
+      channels.ruleFor(channel)
+      const { log } = current()
+      const head = log.heads().get(channel)
+      if (head === undefined) return false
+      await log.append(erasureOf(channel, head, processTimers.now()), processTimers.now())
+      return !log.heads().has(channel)
+    },
     async close({ drainMs = 5000 } = {}): Promise<void> {
       await current().hub.drain(drainMs)
       connections.stopWatching()
@@ -234,7 +249,7 @@ async function serve(
   const timers = processTimers
   const random = Math.random
   const isFile = storage !== 'memory' && storage.kind !== 'nats'
-  if (isFile) mkdirSync(storage.folder, { recursive: true })
+  if (isFile) mkdirSync(storage.folder, { recursive: true, mode: 0o700 })
   const documents = yjs?.openDocuments({
     limits: settings.limits,
     hasOwners: (channel) => channels.hasOwners(channel),

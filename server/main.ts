@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { ensureCertificate, loadCertificate } from '../certs/certificate.ts'
 import { isLoopback, originFor } from '../scripts/addresses.ts'
-import { leaveWhenDone, processTimers, whenReaderIsGone } from '../scripts/process.ts'
+import { goOnWithoutOutput, leaveWhenDone, processTimers } from '../scripts/process.ts'
 import { type Config, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 import { configHelp } from './config/schema.ts'
 import { output } from './output.ts'
@@ -34,8 +34,7 @@ const webFolder = vite ? new URL(vite) : join(root, 'web/dist')
 const ownFlags = { open: z.boolean().default(false) }
 
 leaveWhenDone()
-// Its windows stay connected.
-whenReaderIsGone(() => undefined)
+goOnWithoutOutput()
 print(formatAskedFor())
 output.trace(process.env.CROSSWIND_DEBUG, cluster.isPrimary)
 try {

@@ -16,6 +16,7 @@ export const outputLevels = {
   'process-warning': 'warn',
   'certificate-made': 'info',
   'message-limit-lowered': 'info',
+  'connections-limited': 'warn',
   'browser-not-opened': 'info',
   'trace-unknown': 'warn',
   'worker-ended': 'error',
@@ -81,11 +82,7 @@ export class Output {
   }
 
   /** JSON is written to `out` synchronously, so that nothing is lost at an exit. */
-  use(
-    format: Config['logFormat'],
-    name: string,
-    out: Destination = pino.destination({ dest: 1, sync: true }),
-  ): void {
+  use(format: Config['logFormat'], name: string, out: Destination = standardOutput()): void {
     this.#name = name
     const settings: pino.LoggerOptions = {
       level: 'debug',
@@ -156,6 +153,9 @@ export class Output {
     return this.#incidents
   }
 }
+
+/** A full disk to which it is written must not end the process. */
+const standardOutput = () => pino.destination({ dest: 1, sync: true }).on('error', () => undefined)
 
 /** The error's origin, not its message, which may contain client input. */
 function placeOf(cause: unknown): string {

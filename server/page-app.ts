@@ -6,6 +6,7 @@ import { createApp } from './app.ts'
 import type { Directory } from './document/directory.ts'
 import type { Documents } from './document/document-worker.ts'
 import type { Health } from './health.ts'
+import { healthPath } from './http/requests.ts'
 import { pageAdmission } from './hub/admission.ts'
 import type { Log } from './log/log.ts'
 import { type Monitor, mountMonitor } from './monitor.ts'
@@ -60,7 +61,7 @@ export function createPageApp(parts: PageAppParts) {
 
 function mountService(router: Router, { hub, timers, settings, health }: PageAppParts): void {
   /** Whether the process is alive: if not, it should be restarted. */
-  router.get('/healthz', (ctx) => {
+  router.get(healthPath, (ctx) => {
     ctx.status = hub.isDraining() ? 503 : 200
     ctx.body = { status: hub.isDraining() ? 'draining' : 'ok', windows: hub.windowCount() }
   })

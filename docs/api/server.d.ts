@@ -94,6 +94,7 @@ declare function createCrosswind(options: CrosswindOptions): Promise<{
     after?: number | undefined;
   }): AsyncGenerator<Received>;
   document(channel: string): Promise<Doc>;
+  deleteChannel(channel: string): Promise<boolean>;
   close({ drainMs }?: {
     drainMs?: number | undefined;
   }): Promise<void>;

@@ -1,6 +1,7 @@
 // `fanout` and `message`: one window writes, all receive; modes and relays take turns.
 
 import { connections, type HttpVersion, type Mode } from '../../client/wire.ts'
+import { openFilesAllowed } from '../../scripts/process.ts'
 import { type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, names, numbers, whole } from '../lab/flags.ts'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
@@ -357,15 +358,6 @@ export function figuresOfRound({
     serverPercent: significant((100 * cpuMs) / (after.uptimeMs - before.uptimeMs)),
     clientPercent: significant(Math.max(...measured.map(({ cpuMs: own, wallMs }) => (100 * own) / wallMs))),
   }
-}
-
-/** Hard limit of open files, which Node itself raises its limit to; infinite where unknown. */
-function openFilesAllowed(): number {
-  const report = process.report.getReport() as {
-    userLimits?: { open_files?: { soft: unknown; hard: unknown } }
-  }
-  const allowed = Number(report.userLimits?.open_files?.hard)
-  return Number.isFinite(allowed) ? allowed : Number.POSITIVE_INFINITY
 }
 
 /** Linux, net.ipv4.ip_local_port_range: 32768 to 60999. All connections have one destination. */

@@ -9,7 +9,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import tls from 'node:tls'
 import { WebSocket } from 'ws'
 import type { Config } from '../../server/config/config.ts'
-import { reserve } from '../../server/http/listeners.ts'
+import { reserve } from '../../server/http/open-files.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import type { Draft } from '../../server/wire/messages.ts'
 import { type HttpVersion, httpVersions, modeNamed } from '../../server/wire/modes.ts'
@@ -146,7 +146,7 @@ describeBoth('more connections than limits.maxConnections', ({ start }) => {
     ])
   })
 
-  test('past the reserve, connections are dropped without an answer', async () => {
+  test('past the reserve, the oldest that have no place are closed without an answer', async () => {
     const sockets = Array.from({ length: most + reserve }, () =>
       net.connect(server.ports['1.1'], '127.0.0.1'),
     )

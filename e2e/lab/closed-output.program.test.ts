@@ -45,6 +45,27 @@ test('a server goes on, and stops when it is told to', async (t) => {
   assert.deepEqual([code, errors], [0, ''])
 })
 
+const logFormats = ['text', 'json'] as const
+
+for (const logFormat of logFormats)
+  for (const [what, command] of [
+    ['closed', 'exec "$@" >&- 2>&-'],
+    ['a full disk', 'exec "$@" >/dev/full 2>&1'],
+  ] as const)
+    test(`a server whose output is ${what}, as ${logFormat}, starts, and stops when it is told to`, {
+      skip: process.platform !== 'linux' && 'needs /dev/full',
+    }, async (t) => {
+      const data = join(temporaryFolder(t), 'data')
+      const flags = ['--port', '0', '--http1-port', '0', '--data-folder', data, '--log-format', logFormat]
+      const words = ['-c', command, 'sh', process.execPath, 'server/main.ts', ...flags]
+      const child = spawn('sh', words, { cwd: root, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+      t.after(() => child.kill('SIGKILL'))
+      const ended = once(child, 'exit')
+      await Promise.race([once(child, 'message'), ended.then(() => assert.fail('It did not start.'))])
+      child.kill('SIGTERM')
+      assert.deepEqual(await ended, [0, null])
+    })
+
 test('any other program ends, with the status of a closed pipe', async (t) => {
   const program = `
     import { whenReaderIsGone } from '${join(root, 'scripts/process.ts')}'

@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { connect, connectOver, longPolling, type Room, sse } from '../../client/node.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
@@ -219,7 +221,7 @@ test('a ticket that ends is replaced by another, and nothing is lost', async (t)
 })
 
 test('a server that starts again on its folder has every message, and its clients go on', async (t) => {
-  const folder = temporaryFolder(t)
+  const folder = join(temporaryFolder(t), 'data')
   const storage = { kind: 'sqlite', folder } as const
   const first = await start(t, { storage })
   const heard = first.open().channel<Said>('room.1')
@@ -231,6 +233,43 @@ test('a server that starts again on its folder has every message, and its client
   const later = await room.publish({ text: 'after' })
   assert.deepEqual(await both, ['before', 'after'])
   assert.ok(later.seq > seq)
+  assert.equal(statSync(folder).mode & 0o077, 0, 'nobody else may look into it')
+})
+
+for (const kind of ['memory', 'sqlite'] as const)
+  test(`an application deletes a channel, which makes room for another; the others keep theirs, also after a restart, in ${kind}`, async (t) => {
+    const storage = kind === 'sqlite' ? ({ kind, folder: temporaryFolder(t) } as const) : kind
+    const first = await start(t, { storage, limits: { maxChannels: 2 } })
+    const { crosswind } = first
+    const say = (channel: string, text: string) => crosswind.publish(channel, { text })
+    const said = async ({ read }: typeof crosswind, channel: string) =>
+      (await Array.fromAsync(read(channel))).map(({ data }) => (data as Said).text)
+    await say('room.1', 'kept')
+    for (const text of ['gone', 'gone too']) await say('room.2', text)
+    await assert.rejects(say('room.3', 'no room'), { code: 'too-many-channels' })
+    assert.equal(await crosswind.deleteChannel('room.2'), true)
+    await say('room.3', 'new')
+    const rooms = ['room.1', 'room.2', 'room.3']
+    const left = [['kept'], [], ['new']]
+    assert.deepEqual(await Promise.all(rooms.map((room) => said(crosswind, room))), left)
+    assert.equal(await crosswind.deleteChannel('room.2'), false, 'there is none any more')
+    await assert.rejects(crosswind.deleteChannel('lobby'), { code: 'bad-channel' })
+    await assert.rejects(say('room.2', 'no room'), { code: 'too-many-channels' })
+    if (kind === 'memory') return
+    await crosswind.close({ drainMs: 0 })
+    const next = await start(t, { storage })
+    assert.deepEqual(await Promise.all(rooms.map((room) => said(next.crosswind, room))), left)
+  })
+
+test('a client that follows a deleted channel goes on, and begins it anew', async (t) => {
+  const { crosswind, open } = await start(t)
+  const room = open().channel<Said>('room.1')
+  const heard = texts(room, 2)
+  await room.publish({ text: 'before' })
+  assert.equal(await crosswind.deleteChannel('room.1'), true)
+  await room.publish({ text: 'after' })
+  assert.deepEqual(await heard, ['before', 'after'])
+  assert.deepEqual(await texts(open().channel<Said>('room.1', { from: 'start' }), 1), ['after'])
 })
 
 test('a program in Node follows without a browser, in each mode that fetch and WebSocket carry', async (t) => {

@@ -14,11 +14,13 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Config } from '../config/config.ts'
 import { beatsMissed } from '../hub/heartbeats.ts'
+import { output } from '../output.ts'
 import { authorityPattern } from '../security/middleware.ts'
 import type { AnyRequest } from '../transports/bodies.ts'
 import type { HttpVersion } from '../wire/modes.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type Clock, repeat, type Timers } from '../wire/time.ts'
+import { reserve } from './open-files.ts'
 import { counted } from './refusals.ts'
 
 export type PortServer = Http2SecureServer | HttpsServer
@@ -196,6 +198,8 @@ export class Connections {
   readonly #settings: ConnectionSettings
   readonly #timers: Timers
   readonly #open = new Set<Connection>()
+  /** Those that are not counted among `maxConnections`, the oldest first. */
+  readonly #further = new Set<Connection>()
   readonly #carriers = new WeakMap<object, Connection>()
   // Node does not link a TLS socket to its raw socket. The peer's address cannot identify it: ports
   // are reused while Node still holds the former socket. `connection` is null once the TLS socket
@@ -247,10 +251,26 @@ export class Connections {
       // Keystrokes must not wait for acknowledgements (Nagle's algorithm).
       socket.setNoDelay(true)
       const connection = new Connection(socket, this.#settings, this.#timers.now())
+      this.#makeRoom()
       this.#open.add(connection)
-      socket.once('close', () => this.#open.delete(connection))
+      this.#further.add(connection)
+      socket.once('close', () => {
+        this.#open.delete(connection)
+        this.#further.delete(connection)
+      })
       splitPlainHttp(socket, () => this.#handshakes.run({ connection }, () => beginTls.call(server, socket)))
     })
+  }
+
+  /** Whoever asks for the server's health, while it has no more descriptors, is the newest. */
+  #makeRoom(): void {
+    if (this.#open.size < this.#settings.maxConnections + reserve) return
+    const [oldest] = this.#further
+    if (!oldest) return
+    this.#open.delete(oldest)
+    this.#further.delete(oldest)
+    oldest.socket.destroy()
+    output.incident('connection-failed', 'A connection was cut: too many are open (limits.maxConnections)')
   }
 
   #onSecure(secure: TLSSocket): void {
@@ -273,6 +293,7 @@ export class Connections {
   #admit(connection: Connection): void {
     connection.isOverfull = this.#admitted >= this.#settings.maxConnections
     if (connection.isOverfull) return
+    this.#further.delete(connection)
     this.#admitted += 1
     connection.socket.once('close', () => {
       this.#admitted -= 1

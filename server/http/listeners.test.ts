@@ -12,9 +12,12 @@ import { ensureCertificate } from '../../certs/certificate.ts'
 import { processTimers } from '../../scripts/process.ts'
 import { temporaryFolder } from '../folder-testing.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
+import { output } from '../output.ts'
 import { testConfig } from '../testing.ts'
 import { Budget } from '../transports/budget.ts'
 import { type ListenerSettings, listen } from './listeners.ts'
+import { reserve } from './open-files.ts'
+import { healthPath } from './requests.ts'
 
 const directory = temporaryFolder()
 let settings: ListenerSettings
@@ -25,7 +28,7 @@ before(async () => {
 })
 
 /** Listens with an application that neither reads nor answers requests. */
-async function listenDeaf() {
+async function listenDeaf(more: Partial<ListenerSettings> = {}) {
   const { promise: asked, resolve } = Promise.withResolvers<IncomingMessage>()
   const koa = websockify(new Koa())
   koa.use((ctx) => {
@@ -42,7 +45,7 @@ async function listenDeaf() {
     budget: new Budget(testConfig.limits, processTimers),
   }
   const origins = { ports: () => [], allowedOrigins: [] }
-  return { listeners: await listen(app, settings, origins), asked }
+  return { listeners: await listen(app, { ...settings, ...more }, origins), asked }
 }
 
 async function connect(port: number, localPort?: number) {
@@ -91,3 +94,46 @@ test('closing does not wait for connections without TLS', { timeout: 20_000 }, a
   await listeners.close(600_000)
   assert.equal((await once(silent, 'close')).length, 1)
 })
+
+test('where the system allows too few open files, connections are fewer, and that is said', {
+  timeout: 20_000,
+}, async (t) => {
+  const incidents = () => output.incidents()['connections-limited'] ?? 0
+  const before = incidents()
+  const { listeners } = await listenDeaf({ openFiles: 165 })
+  t.after(() => listeners.close(0))
+  assert.equal(incidents(), before + 1)
+  const first = await connect(listeners.ports['1.1'])
+  const second = await connect(listeners.ports['2'])
+  second.secure.write('GET /api/clock HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  const [answer] = await once(second.secure, 'data')
+  assert.match(String(answer), /^HTTP\/1\.1 503 .*The server holds 1 connections, as many as it can/s)
+  first.bare.destroy()
+})
+
+for (const [what, open] of [
+  ['without TLS', async (port: number) => ({ bare: net.connect({ port, host: '127.0.0.1' }) })],
+  ['that ask for nothing', (port: number) => connect(port)],
+] as const)
+  test(`the oldest of many connections ${what} gives way, and the server can still be asked for its health`, {
+    timeout: 20_000,
+  }, async (t) => {
+    const { listeners, asked } = await listenDeaf({ openFiles: 165 })
+    t.after(() => listeners.close(0))
+    const held = await connect(listeners.ports['2'])
+    const idle: net.Socket[] = []
+    for (let count = 0; count < reserve; count += 1) {
+      const { bare } = await open(listeners.ports[count % 2 === 0 ? '2' : '1.1'])
+      bare.on('error', () => undefined)
+      idle.push(bare)
+    }
+    const [oldest] = idle
+    assert.ok(oldest)
+    const cut = once(oldest, 'close')
+    const last = await connect(listeners.ports['1.1'])
+    last.secure.write(`GET ${healthPath} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+    assert.equal((await asked).url, healthPath)
+    await cut
+    assert.equal(held.bare.destroyed, false)
+    for (const one of [...idle, held.bare, last.bare]) one.destroy()
+  })

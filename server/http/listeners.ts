@@ -5,13 +5,14 @@ import type { RequestListener } from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
 import { type AddressInfo, createServer, type Server as NetServer } from 'node:net'
-import { endsWithin, processTimers } from '../../scripts/process.ts'
+import { endsWithin, openFilesAllowed, processTimers } from '../../scripts/process.ts'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { output } from '../output.ts'
 import type { OriginRules } from '../security/middleware.ts'
 import type { PortSharing } from '../workers/workers.ts'
 import { type Connection, Connections } from './connections.ts'
+import { fittingConnections } from './open-files.ts'
 import { answerBrokenInput, requestTaker } from './requests.ts'
 import { http1Options, http2Options } from './server-options.ts'
 import { connectTaker, upgradeTaker } from './websockets.ts'
@@ -21,14 +22,14 @@ export type ListenerSettings = Pick<Config, 'host' | 'port' | 'http1Port' | 'hea
     readonly cert: string
     readonly key: string
     readonly sharing?: PortSharing | null
+    /** That this process may have open. */
+    readonly openFiles?: number
   }
-
-/** Number of further connections that are answered with 503. */
-export const reserve = 64
 
 /** If one port cannot be opened, closes both and rejects, naming the port. */
 export async function listen(app: App, settings: ListenerSettings, origins: OriginRules) {
-  const { cert, key, host, bodySeconds, maxConnections, sharing = null } = settings
+  const { cert, key, host, bodySeconds, sharing = null, openFiles = openFilesAllowed() } = settings
+  const maxConnections = fittingConnections(settings.maxConnections, openFiles)
   const options = {
     cert,
     key,
@@ -41,19 +42,17 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
   const servers = [secure, plain]
   const connections = new Connections(
     servers,
-    { ...settings, handshakeMs: options.handshakeTimeout },
+    { ...settings, maxConnections, handshakeMs: options.handshakeTimeout },
     processTimers,
   )
-  const parts = { app, connections, settings, origins }
+  const parts = { app, connections, settings: { ...settings, maxConnections }, origins }
   const takeRequest = requestTaker(parts)
   const takeUpgrade = upgradeTaker(parts)
   for (const server of servers) {
     server.on('request', takeRequest as RequestListener)
     server.on('upgrade', takeUpgrade)
     answerBrokenInput(server, connections, bodySeconds)
-    // Connections beyond the reserve get no response.
-    server.maxConnections = maxConnections + reserve
-    // Accept failures, such as too few file descriptors; `open` reports errors before listening.
+    // Accept failures; `open` reports errors before listening.
     server.on(
       'error',
       (error) =>

@@ -24,6 +24,9 @@ interface RequestParts {
   readonly origins: OriginRules
 }
 
+/** Answered over further connections too: a server that is full is not to be restarted. */
+export const healthPath = '/healthz'
+
 /** Published with the request when its headers have arrived. */
 const arrived = channel('crosswind:arrived')
 
@@ -69,7 +72,7 @@ export function requestTaker(parts: RequestParts): TakeRequest {
   ): void {
     if ('stream' in request) endStream(request)
     else endLeftover(request, response as ServerResponse)
-    if (connection.isOverfull) {
+    if (connection.isOverfull && request.url !== healthPath) {
       response.once('finish', () => connection.session?.close())
       refuse(request, response, tooManyConnections(settings.maxConnections), origins)
     } else if ('stream' in request && headerBytes(request) > mostHeaderBytes)
@@ -220,7 +223,7 @@ function endStream({ method, stream }: Http2ServerRequest): void {
 }
 
 export function tooManyConnections(most: number): Refusal {
-  const sentence = `The server holds ${most} connections, its limit (limits.maxConnections); try again in a moment.`
+  const sentence = `The server holds ${most} connections, as many as it can; try again in a moment.`
   return new Refusal('too-many-connections', sentence, null, 5000)
 }
 

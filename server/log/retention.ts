@@ -253,7 +253,8 @@ export const blankAt = (seq: number, acceptedAt: number): Message<'erasure'> => 
   acceptedAt,
 })
 
-function erasureOf(channel: string, head: number, at: number): Draft<'erasure'> {
+/** Erases the channel if `head` is still its newest number. */
+export function erasureOf(channel: string, head: number, at: number): Draft<'erasure'> {
   return { id: `${logName}-${head}`, channel, kind: 'erasure', from: logName, at, body: { head } }
 }
 

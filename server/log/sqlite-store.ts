@@ -1,6 +1,6 @@
 // The log's SQLite database: its file, what the file has lost, and the epochs that it continues.
 
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
@@ -87,18 +87,29 @@ const wayBack = 'restore a backup (npm run restore), or move the file away to be
  * Creates a missing file. Other servers are refused while it is open; other processes may read it.
  * Throws a `LogFileError`; another program's file is left unchanged.
  */
-export function openLogFile(file: string): LogFile {
+export const openLogFile = (file: string): LogFile => open(targetOf(file), true)
+
+/** Throws a `LogFileError` if the file has no log that can be opened. Creates none. */
+export function checkLogFile(file: string): void {
+  if (!existsSync(file)) throw new LogFileError(`There is no file ${file}.`)
+  open(targetOf(file), false).close()
+}
+
+/** SQLite keeps its auxiliary files beside what a link leads to, and so is the lock. */
+const targetOf = (file: string) => (existsSync(file) ? realpathSync(file) : file)
+
+function open(file: string, mayBeEmpty: boolean): LogFile {
   const opened: DatabaseSync[] = []
   const close = () => {
     for (const database of opened.splice(0).reverse()) database.close()
   }
   try {
     opened.push(lockFile(file))
-    makeFile(file)
+    if (mayBeEmpty) makeFile(file)
     const writeAheadLog = existsSync(`${file}-wal`) ? readFileSync(`${file}-wal`) : null
     const database = new DatabaseSync(file)
     opened.push(database)
-    prepareFile(database, file)
+    prepareFile(database, file, mayBeEmpty)
     return { database, loss: lossIn(file, database, writeAheadLog), close }
   } catch (error) {
     close()
@@ -121,7 +132,8 @@ function lockFile(file: string): DatabaseSync {
 }
 
 /** Whether a server has the log's file open. */
-export function isLocked(file: string): boolean {
+export function isLocked(given: string): boolean {
+  const file = targetOf(given)
   try {
     lockFile(file).close()
     return false
@@ -140,6 +152,8 @@ export function copyLogFile(file: string, copy: string): number {
     makeFile(copy)
     const database = new DatabaseSync(file, { readOnly: true, timeout: busyMs })
     try {
+      if (database.prepare('PRAGMA application_id').get()?.application_id !== applicationId)
+        throw new LogFileError(`The file ${file} has no log.`)
       database.prepare('VACUUM INTO ?').run(copy)
     } finally {
       database.close()
@@ -172,12 +186,13 @@ function makeFile(file: string): void {
   }
 }
 
-function prepareFile(database: DatabaseSync, file: string): void {
+function prepareFile(database: DatabaseSync, file: string, mayBeEmpty: boolean): void {
   const read = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
   const isNew = read('SELECT count(*) FROM sqlite_schema') === 0 && read('PRAGMA application_id') === 0
   if (!isNew && read('PRAGMA application_id') !== applicationId) {
     throw new LogFileError(`The file ${file} is another program's database: ${wayOut}.`)
   }
+  if (isNew && !mayBeEmpty) throw new LogFileError(`The file ${file} has no log.`)
   const version = isNew ? schemaVersion : Number(read('PRAGMA user_version'))
   if (version > schemaVersion) {
     throw new LogFileError(

@@ -87,6 +87,29 @@ test('at one frame in four seconds, neither the first frame nor one after a lost
   assert.deepEqual(said, ['connected', 'silent'])
 })
 
+for (const [what, banner, isReplugged] of [
+  ['that is already running', '', false],
+  ['that was just switched on', 'WINDSONIC (Gill Instruments Ltd)\r\n', false],
+  ['that was plugged in again', '', true],
+] as const)
+  test(`a sensor ${what} may take four seconds to its first reading`, () => {
+    const { watch, time, said, sentences } = start()
+    watch.opened()
+    if (isReplugged) {
+      watch.closed('the port closed')
+      watch.opened()
+    }
+    const before = said.length
+    watch.push(Buffer.from(banner), 0)
+    time.advance(4499)
+    assert.equal(said.length, before)
+    time.advance(1)
+    assert.equal(said.at(-1), 'silent')
+    assert.match(sentences.at(-1) ?? '', banner ? /has started but sends no readings/ : /nothing for 4\.5 s/)
+    watch.push(frame, 0)
+    assert.equal(said.at(-1), 'connected')
+  })
+
 test('the gap that a lost cable left does not count as the pace', () => {
   const { watch, time, said } = start()
   watch.opened()

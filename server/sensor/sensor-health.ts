@@ -21,7 +21,9 @@ interface WatchOpening extends LineSettings {
 }
 
 /** The lowest rate is one frame in 4 s (P20); a longer gap is an outage. */
-const slowestMs = 4500
+export const slowestMs = 4500
+/** How much longer than usual nothing is said while no reading has shown the pace. */
+const firstWait = 1.5
 /** Frame intervals before a frame is late. */
 const toleratedIntervals = 2.5
 
@@ -44,6 +46,9 @@ export class SensorWatch {
   #reported: string | null = null
   #silentAfterMs: number
   #frameAt: number | null = null
+  #isFirstLook = true
+  /** Time that a sensor was given because no reading had shown its pace. */
+  #furtherMs = 0
   #missed = 0
   #cancel = nothingPlanned
   #damages: boolean[] = []
@@ -57,6 +62,7 @@ export class SensorWatch {
   opened(): void {
     this.#evidence.clear()
     this.#missed = 0
+    this.#isFirstLook = true
     this.#restartTimer()
   }
 
@@ -108,13 +114,27 @@ export class SensorWatch {
 
   #judge(): void {
     const verdict = this.#evidence.judge()
+    if (this.#mayBeSlow(verdict)) {
+      this.#isFirstLook = false
+      this.#furtherMs = (firstWait - 1) * this.#silentAfterMs
+      this.#cancel = this.#opening.timers.later(() => this.#judge(), this.#furtherMs)
+      return
+    }
+    const silentForMs = this.#silentAfterMs + this.#furtherMs
+    this.#isFirstLook = false
+    this.#furtherMs = 0
     if (!this.#damages.includes(false)) this.#forgetDamage()
     if (verdict.kind !== 'damaged' || !this.#isPartlyDamaged) {
       const doing = this.#opening.polling === null ? 'still listening' : 'still asking'
-      const sentence = `${complaint(this.#opening, verdict, this.#silentAfterMs, this.#missed)}; ${doing}.`
+      const sentence = `${complaint(this.#opening, verdict, silentForMs, this.#missed)}; ${doing}.`
       this.#report(silentVerdicts.has(verdict.kind) ? 'silent' : 'garbled', sentence, verdict.kind)
     }
     this.#restartTimer()
+  }
+
+  #mayBeSlow({ kind }: Verdict): boolean {
+    const isUnknown = this.#isFirstLook && this.#frameAt === null && this.#opening.polling === null
+    return isUnknown && (kind === 'nothing' || kind === 'started')
   }
 
   #note(isDamaged: boolean): void {

@@ -1,7 +1,7 @@
 // `--listen`: prints each line from the sensor beside its parsed reading, and counts.
 
 import type { Split } from '../frame-splitter.ts'
-import { complaint, Evidence } from '../sensor-health.ts'
+import { complaint, Evidence, slowestMs } from '../sensor-health.ts'
 import { openLine, type Polling, type PortSettings } from '../serial-port.ts'
 import {
   linesOf,
@@ -58,7 +58,12 @@ export async function listen(
   if (closedBecause !== null) throw new SensorFailure(`${port.path} cannot be used: ${closedBecause}.`)
   if (readings > 0) return
   const verdict = readout.evidence.judge()
-  throw new SensorFailure(`${complaint({ ...port, polling }, verdict, timers.now() - startAt, missed)}.`)
+  const forMs = timers.now() - startAt
+  const longer =
+    polling === null && verdict.kind === 'nothing' && forMs < slowestMs
+      ? '. At its slowest (P20) it sends once in 4 s: listen for longer'
+      : ''
+  throw new SensorFailure(`${complaint({ ...port, polling }, verdict, forMs, missed)}${longer}.`)
 }
 
 /** Seconds, and the longest frame. */

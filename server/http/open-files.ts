@@ -1,0 +1,21 @@
+// How many connections fit among the files that the system lets a process open.
+
+import { output } from '../output.ts'
+
+/** Further connections: they get a 503, or the server's health. */
+export const reserve = 64
+
+/** A process needs these besides its connections: for the log, the broker, threads and files being sent. */
+const ownFiles = 100
+
+/** Prints a warning if the system allows fewer than `wanted`. Returns how many fit. */
+export function fittingConnections(wanted: number, openFiles: number): number {
+  const fitting = Math.min(wanted, Math.max(1, openFiles - ownFiles - reserve))
+  if (fitting < wanted)
+    output.say(
+      'connections-limited',
+      `This system lets a process open ${openFiles} files, enough for ${fitting} connections: limits.maxConnections is ${wanted}. Raise the system’s limit to ${wanted + ownFiles + reserve} (ulimit -n, or LimitNOFILE of systemd), or lower that setting.`,
+      { openFiles, connections: fitting },
+    )
+  return fitting
+}
