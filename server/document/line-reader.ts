@@ -1,6 +1,8 @@
 // Reads HTML elements in document order as a document's lines, from a DOM or from a text's tags.
 
 import { cutText, excerptOf, withoutHalves } from '../wire/graphemes.ts'
+import { callOf, isCallSign, noteCalledAt, noteNamed, replaceCalls, startOfNote } from './footnotes.ts'
+import { FormulaReader, texIn } from './mathml.ts'
 import {
   deepestLevel,
   depthsOf,
@@ -14,6 +16,7 @@ import {
   safeLink,
   sameMarks,
   softBreak,
+  textOf,
 } from './rich-text.ts'
 
 export interface Reading {
@@ -29,8 +32,8 @@ export const words = (text: string): ReadonlySet<string> => new Set(text.split(/
 
 export const voidTags = words('area base br col embed hr img input link meta param source track wbr')
 const skippedTags = words(
-  `area base button canvas col colgroup datalist head link map meta noembed noframes noscript object param script
-  select source style svg template textarea title track xmp`,
+  `annotation annotation-xml area base button canvas col colgroup datalist head link map meta noembed noframes noscript
+  object param script select source style svg template textarea title track xmp`,
 )
 export const blockTags = words(
   `address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure footer form
@@ -45,6 +48,9 @@ const media: ReadonlyMap<string, string> = new Map([
   ['embed', 'file'],
 ])
 export const headings = words('h1 h2 h3 h4 h5 h6')
+const cellTags = words('td th')
+/** Elements that may be a footnote. */
+const noteTags = words('aside dd div li p')
 
 type BlockTag = 'p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6' | 'blockquote' | 'pre' | 'ul' | 'ol'
 
@@ -84,14 +90,34 @@ interface Context {
   readonly isHidden: boolean
   readonly isOwn: boolean
   readonly isBlock: boolean
+  /** Whether it is in a code block, but outside its `code` element. */
+  readonly isBesideCode: boolean
+  /** Whether a `code` element began in this `pre`. */
+  hasCode: boolean
   /** Number of lines when it opened. */
   readonly before: number
   /** For an `ol`: the number of its next item. */
   next: number | null
-  /** For a `tr`: the lines of its cells. */
-  readonly cells: Line[][] | null
-  /** Text of a Word list item's marker. */
+  /** For a `tr`. */
+  readonly cells: Cell[] | null
+  /** Whether a cell of line numbers began this `tr`. */
+  isNumbered: boolean
+  /** Text of a Word list item's marker, or of a link to a footnote. */
   marker: string | null
+  readonly noteLink: NoteLink | null
+}
+
+interface Cell {
+  readonly lines: readonly Line[]
+  /** Whether the cell itself is code by its style, its class or its table's place. */
+  readonly isCode: boolean
+}
+
+/** A link to a footnote, or from it back to its call. */
+interface NoteLink {
+  readonly label: string
+  readonly isCall: boolean
+  readonly href: string
 }
 
 const paragraph: Kind = { tag: 'p', level: 0, align: null, language: null, number: null }
@@ -101,6 +127,14 @@ const isBreak = (piece: Piece | undefined) => piece?.text === softBreak
 
 const mostUnkept = 50
 const columns = 'the columns of a table'
+const innerLinks = 'links to places within the text'
+const comments = 'comments'
+
+/** More pieces in a line are not looked through again, to take linear time. */
+const mostBlankPieces = 20
+
+/** UTF-16 units of a code block's heading and buttons. */
+const mostHeading = 100
 
 /** Accepts elements and text in document order, from a tokenizer or from a DOM tree. */
 export class LineReader {
@@ -116,13 +150,40 @@ export class LineReader {
   #kind: Kind = paragraph
   #pieces: Piece[] = []
   #isOwnBlock: boolean
+  #formula: { readonly reader: FormulaReader; readonly context: Context; readonly isBlock: boolean } | null =
+    null
+  /** Whether the formula that KaTeX draws next has been read. */
+  #isFormulaRead = false
+  /** Label of the footnote whose text comes next. */
+  #startingNote: string | null = null
+  readonly #notes = new Set<string>()
+  /** By a called footnote's label: the number or sign that the source shows. */
+  readonly #calls = new Map<string, string>()
 
   /** `isTree`: the input is a DOM, where text between blocks is never just the source's layout. */
   constructor({ isOwn, isTree = true }: { isOwn: boolean; isTree?: boolean }) {
     this.#isTree = isTree
     this.#isOwnBlock = isOwn
-    const root = { tag: '', marks: {}, kind: paragraph, depth: 0, keepsSpace: isOwn, isHidden: false, isOwn }
-    this.#stack = [{ ...root, isBlock: true, before: 0, next: null, cells: null, marker: null }]
+    this.#stack = [
+      {
+        tag: '',
+        marks: {},
+        kind: paragraph,
+        depth: 0,
+        keepsSpace: isOwn,
+        isHidden: false,
+        isOwn,
+        isBlock: true,
+        isBesideCode: false,
+        hasCode: false,
+        before: 0,
+        next: null,
+        cells: null,
+        isNumbered: false,
+        marker: null,
+        noteLink: null,
+      },
+    ]
   }
 
   /** Position of the next character of own HTML: a line, and the offset in UTF-16 units. */
@@ -132,9 +193,13 @@ export class LineReader {
 
   /** `tag` is in lower case. Void elements are not closed. */
   open(tag: string, attribute: Opening['attribute']): void {
+    if (this.#formula) {
+      if (!voidTags.has(tag)) this.#formula.reader.open(tag, attribute)
+      return
+    }
     const outer = this.#top
     if (tag === 'br') {
-      if (!outer.isHidden) this.#break()
+      if (!outer.isHidden && !outer.isBesideCode) this.#break()
       return
     }
     const styles = stylesOf(attribute('style'))
@@ -145,16 +210,36 @@ export class LineReader {
       skippedTags.has(tag) ||
       attribute('hidden') !== null ||
       styles.get('display')?.startsWith('none') ||
-      styles.get('mso-hide') === 'all'
-    const marks = isHidden ? outer.marks : this.#marksIn(opening, outer, isOwn)
-    const keepsSpace =
-      isOwn || spaceIn(styles) || (tag !== 'pre' && outer.keepsSpace && !styles.has('white-space'))
-    const { kind, depth } = outer
-    const base = { tag, marks, kind, depth, keepsSpace, isHidden, isOwn, before: this.#lines.length }
-    const context: Context = { ...base, isBlock: false, next: null, cells: null, marker: null }
+      styles.get('mso-hide') === 'all' ||
+      this.#isBesideText(opening, outer, isOwn)
+    const noteLink = isHidden || isOwn || tag !== 'a' ? null : noteLinkIn(attribute)
+    const marks = isHidden || noteLink ? outer.marks : this.#marksIn(opening, outer, isOwn)
+    const space = spaceIn(styles)
+    const context: Context = {
+      tag,
+      marks,
+      kind: outer.kind,
+      depth: outer.depth,
+      keepsSpace: isOwn || (space === null ? tag !== 'pre' && outer.keepsSpace : space !== 'normal'),
+      isHidden,
+      isOwn,
+      isBlock: false,
+      isBesideCode: outer.isBesideCode && tag !== 'code',
+      hasCode: false,
+      before: this.#lines.length,
+      next: null,
+      cells: null,
+      isNumbered: false,
+      marker: null,
+      noteLink: null,
+    }
     const push = (more: Partial<Context> = {}) => void this.#stack.push({ ...context, ...more })
     if (isHidden) {
       if (!voidTags.has(tag)) push()
+    } else if (noteLink) push({ isHidden: true, marker: '', noteLink })
+    else if (tag === 'math' && !this.#isTree) {
+      const reader = new FormulaReader(attribute('alttext'))
+      this.#formula = { reader, context, isBlock: attribute('display') === 'block' }
     } else if (tag === 'img') this.#image(attribute, context)
     else if (attribute('data-image') !== null) {
       this.#image((name) => (name === 'alt' ? attribute('data-image') : null), context)
@@ -173,38 +258,49 @@ export class LineReader {
       this.#add('“', context)
       push()
     } else if (tag === 'table' && !isOwn) {
-      this.#startBlock(paragraph, isOwn)
-      push({ kind: paragraph, isBlock: true })
-    } else if (tag === 'tr' && !isOwn) push({ kind: paragraph, cells: [], isBlock: true })
+      const kind = kindInTable(outer.kind)
+      this.#startBlock(kind, isOwn)
+      push({ kind, isBlock: true })
+    } else if (tag === 'tr' && !isOwn) push({ kind: kindInTable(outer.kind), cells: [], isBlock: true })
     else if ((tag === 'td' || tag === 'th') && !isOwn) this.#openCell(opening, push)
     else if (tag === 'td' || tag === 'th') {
       if (this.#pieces.length > 0) this.#add(' | ', context)
       push()
     } else if (isBlock(tag, styles.get('display') ?? '')) this.#openBlock(opening, context, push)
-    else {
-      const language = outer.kind.tag === 'pre' && tag === 'code' ? languageIn(attribute) : null
-      if (language !== null) this.#kind = { ...this.#kind, language }
-      push(language === null ? {} : { kind: { ...outer.kind, language } })
-    }
+    else if (tag === 'code' && outer.kind.tag === 'pre') this.#openCode(attribute, context, push)
+    else push()
   }
 
   close(tag: string): void {
+    if (this.#formula) {
+      if (this.#formula.reader.close(tag)) this.#endFormula()
+      return
+    }
     const top = this.#top
     if (top.tag !== tag || this.#stack.length === 1) return
     this.#stack.pop()
     const outer = this.#top
-    if (top.marker !== null) this.#takeMarker(top.marker)
+    if (top.noteLink) this.#endNoteLink(top.noteLink, top.marker ?? '')
+    else if (top.marker !== null) this.#takeMarker(top.marker)
     if (top.isHidden) return
     if (tag === 'q') this.#add('”', top)
     else if (tag === 'tr' && top.cells) this.#closeRow(top.cells, outer)
-    else if ((tag === 'td' || tag === 'th') && !top.isOwn) this.#closeCell(outer)
+    else if ((tag === 'td' || tag === 'th') && !top.isOwn) this.#closeCell(top, outer)
     else if (top.isBlock) this.#closeBlock(top, outer)
   }
 
   text(chars: string): void {
+    if (this.#formula) {
+      this.#formula.reader.text(chars)
+      return
+    }
     const top = this.#top
-    if (top.marker !== null) top.marker = cutText(top.marker + chars, 40)
-    if (top.isHidden || chars === '') return
+    if (top.isHidden) {
+      const marked = this.#stack.findLast(({ marker }) => marker !== null)
+      const all = `${marked?.marker ?? ''}${chars}`
+      if (marked) marked.marker = marked.noteLink ? all : cutText(all, 40)
+    }
+    if (top.isHidden || top.isBesideCode || chars === '') return
     if (!top.isOwn) {
       this.#add(chars, top)
       return
@@ -223,11 +319,12 @@ export class LineReader {
   }
 
   finish(): Reading {
+    this.#endFormula()
     while (this.#stack.length > 1) this.close(this.#top.tag)
     this.#endLine(false)
     const read = this.#lines
     const lines = withDepths(numbered(read, this.#numbers), (place) => this.#own.has(read[place] as Line))
-    return { lines, unkept: [...this.#unkept] }
+    return { lines: this.#withoutLooseCalls(lines), unkept: [...this.#unkept] }
   }
 
   get #top(): Context {
@@ -242,7 +339,15 @@ export class LineReader {
     if (this.#unkept.size < mostUnkept) this.#unkept.add(words)
   }
 
-  #add(text: string, { marks, keepsSpace, isOwn }: Pick<Context, 'marks' | 'keepsSpace' | 'isOwn'>): void {
+  /** Whether no text of the line has been read. */
+  #isBlank(): boolean {
+    return this.#pieces.length < mostBlankPieces && this.#pieces.every(({ text }) => text.trim() === '')
+  }
+
+  #add(given: string, { marks, keepsSpace, isOwn }: Pick<Context, 'marks' | 'keepsSpace' | 'isOwn'>): void {
+    const isStart = this.#startingNote !== null && given.trim() !== ''
+    const text = isStart ? given.trimStart() : given
+    if (isStart) this.#startNote()
     if (this.#pieces.length === 0) this.#isOwnBlock = isOwn
     const last = this.#pieces.at(-1)
     if (
@@ -254,6 +359,16 @@ export class LineReader {
     )
       this.#pieces[this.#pieces.length - 1] = { ...last, text: last.text + text }
     else this.#pieces.push({ text, marks, keepsSpace })
+  }
+
+  /** Code begins after the line that names its note. */
+  #startNote(): void {
+    const label = this.#startingNote ?? ''
+    this.#startingNote = null
+    this.#notes.add(label)
+    const start = { text: startOfNote(label), marks: {}, keepsSpace: true }
+    if (this.#kind.tag === 'pre') this.#push(paragraph, [{ ...start, text: start.text.trimEnd() }])
+    else this.#pieces = [start]
   }
 
   #break(): void {
@@ -309,6 +424,13 @@ export class LineReader {
   #openBlock(opening: Opening, { isOwn, marks }: Context, push: (more: Partial<Context>) => void): void {
     const { tag, attribute } = opening
     const outer = this.#top
+    const note = isOwn || !noteTags.has(tag) ? null : noteNamed(attribute('id') ?? '')
+    if (note !== null) {
+      this.#startBlock(paragraph, isOwn)
+      this.#startingNote = note
+      push({ kind: paragraph, isBlock: true })
+      return
+    }
     const align = alignIn(opening)
     if (tag === 'ul' || tag === 'ol' || tag === 'menu') {
       const list = tag === 'ol' ? 'ol' : 'ul'
@@ -353,6 +475,7 @@ export class LineReader {
   }
 
   #closeBlock(top: Context, outer: Context): void {
+    this.#startingNote = null
     if (top.isOwn) {
       const isContainer = /^(ul|ol|menu|table|tbody|thead|tfoot|tr|body|html|dl)$/.test(top.tag)
       const isEmpty = this.#lines.length === top.before && this.#pieces.length === 0
@@ -369,7 +492,7 @@ export class LineReader {
     } else {
       this.#endLine(false)
       // An empty item still shows its marker.
-      if (top.tag === 'li' && this.#lines.length === top.before) this.#push(top.kind, [])
+      if (top.tag === 'li' && isList(top.kind) && this.#lines.length === top.before) this.#push(top.kind, [])
       this.#startBlock(outer.kind, outer.isOwn)
     }
   }
@@ -379,10 +502,13 @@ export class LineReader {
     const word = /level(\d)/.exec(styles.get('mso-list') ?? '')?.[1]
     // Until the marker shows whether it is numbered.
     if (word) return { ...paragraph, tag: 'ul', level: Math.min(Number(word), deepestLevel), align: own }
+    const space = spaceIn(styles) ?? 'normal'
     const isCodeBox =
-      /^pre(?:-wrap)?$/.test(styles.get('white-space') ?? '') &&
-      /mono|consolas|courier|menlo/.test(styles.get('font-family') ?? '')
-    if (tag === 'pre' || isCodeBox)
+      space !== 'normal' && /mono|consolas|courier|menlo/.test(styles.get('font-family') ?? '')
+    const isCodeCell =
+      cellTags.has(tag) &&
+      (space === 'pre' || this.#top.isNumbered || codeCells.test(attribute('class') ?? ''))
+    if (tag === 'pre' || isCodeBox || isCodeCell)
       return {
         ...paragraph,
         tag: 'pre',
@@ -419,31 +545,33 @@ export class LineReader {
     this.#kind = { ...kind, number: number[1] === undefined ? null : Number(number[1]) }
   }
 
-  // A table row becomes a paragraph, since documents have no tables.
+  // A table row becomes a paragraph, since documents have no tables; one of code, lines of code.
 
   #openCell(opening: Opening, push: (more: Partial<Context>) => void): void {
+    const outer = this.#top
     this.#startBlock(paragraph, false)
     this.#sinks.push([])
     const isHeader = opening.tag === 'th' || this.#stack.at(-2)?.tag === 'thead'
-    const kind = this.#kindOf(opening, paragraph, alignIn(opening))
+    const kind = this.#kindOf(opening, kindInTable(outer.kind), alignIn(opening))
     this.#kind = kind
-    push({ kind, isBlock: true, ...(isHeader && { marks: { ...this.#top.marks, bold: true as const } }) })
+    push({ kind, isBlock: true, ...(isHeader && { marks: { ...outer.marks, bold: true as const } }) })
   }
 
-  #closeCell(outer: Context): void {
+  #closeCell(top: Context, outer: Context): void {
     this.#endLine(false)
-    const lines = this.#sinks.length > 1 ? this.#sinks.pop() : undefined
-    if (outer.cells) outer.cells.push(lines ?? [])
-    else this.#lines.push(...(lines ?? []))
+    const lines = this.#sinks.length > 1 ? (this.#sinks.pop() ?? []) : []
+    if (outer.cells) outer.cells.push({ lines, isCode: top.kind.tag === 'pre' })
+    else this.#lines.push(...lines)
     this.#startBlock(outer.kind, false)
   }
 
-  #closeRow(cells: readonly Line[][], outer: Context): void {
+  #closeRow(row: readonly Cell[], outer: Context): void {
     this.#startBlock(outer.kind, outer.isOwn)
-    if (cells.length === 1) this.#lines.push(...(cells[0] ?? []))
-    else if (cells.some((lines) => lines.length > 0)) {
+    const { code, cells } = splitRow(row)
+    if (cells.length === 1) this.#lines.push(...(cells[0]?.lines ?? []))
+    else if (cells.some(({ lines }) => lines.length > 0)) {
       this.#note(columns)
-      const runs = cells.flatMap((lines, index) => [
+      const runs = cells.flatMap(({ lines }, index) => [
         ...(index > 0 ? [{ text: ' | ', marks: {} }] : []),
         ...lines.flatMap((line, place) => [
           ...(place > 0 ? [{ text: ' ', marks: {} }] : []),
@@ -452,6 +580,123 @@ export class LineReader {
       ])
       this.#push(paragraph, shownSpace(runs.map((run) => ({ ...run, keepsSpace: false }))))
     }
+    // An empty cell is an empty line of code.
+    const empty: Line = { ...formatOf({ block: 'pre', language: this.#lines.at(-1)?.language }), runs: [] }
+    for (const { lines } of code)
+      for (const line of lines.length > 0 ? lines : [empty]) this.#lines.push(line)
+  }
+
+  // What is not text, or belongs to no line
+
+  /**
+   * Whether it is a comment, a line number, or hidden; or a drawing of something that is read, as
+   * the source tells assistive technology.
+   */
+  #isBesideText({ tag, attribute, styles }: Opening, outer: Context, isOwn: boolean): boolean {
+    // In an editor everything is text.
+    if (this.#isTree) return false
+    const name = attribute('class') ?? ''
+    if (/(?:^|\s)katex(?:\s|$)/.test(name)) this.#isFormulaRead = false
+    const isOnlyDrawn =
+      (tag === 'img' && isFormula(attribute)) ||
+      (/(?:^|\s)katex-html(?:\s|$)/.test(name) && !this.#isFormulaRead)
+    if (attribute('aria-hidden') === 'true' && !isOnlyDrawn) return true
+    if (/^(?:hidden|collapse)/.test(styles.get('visibility') ?? '')) return true
+    if (isOwn) return false
+    if (/(?:^|\s)(?:MsoComment(?:Text|Subject)|msocomtxt)/.test(name) || isComment(styles)) {
+      this.#note(comments)
+      return true
+    }
+    if (/(?:^|\s)(?:MsoCommentReference|msocom)/.test(name)) return true
+    if (/(?:^|-)footnote-label(?:-|$)/.test(attribute('id') ?? '')) return true
+    if (tag === 'a') return this.#isCommentLink(fragmentOf(attribute('href') ?? ''))
+    if (!lineNumbers.test(name)) return false
+    if (cellTags.has(tag)) outer.isNumbered = true
+    return cellTags.has(tag) || (outer.kind.tag === 'pre' && tag !== 'code')
+  }
+
+  /** A link to a comment; or the link at its start back to the text, whose block is then left out. */
+  #isCommentLink(fragment: string): boolean {
+    if (/^(?:_msocom_|cmnt)\d/.test(fragment)) return true
+    if (!/^cmnt_ref\d/.test(fragment)) return false
+    if (this.#isBlank()) {
+      this.#note(comments)
+      const start = this.#stack.findLastIndex(({ isBlock }) => isBlock)
+      for (let place = Math.max(start, 1); place < this.#stack.length; place += 1)
+        this.#stack[place] = { ...(this.#stack[place] as Context), isHidden: true }
+    }
+    return true
+  }
+
+  /**
+   * A code block may show its language and buttons, too. Then the code is in a `code` element in a box
+   * of its own, or after the language's name.
+   */
+  #openCode(
+    attribute: Opening['attribute'],
+    { kind, isOwn }: Context,
+    push: (more?: Partial<Context>) => void,
+  ): void {
+    const language = languageIn(attribute)
+    if (language !== null) this.#kind = { ...this.#kind, language }
+    if (!isOwn && this.#pieces.length < mostBlankPieces) this.#dropHeading(language ?? kind.language)
+    push(language === null ? {} : { kind: { ...kind, language } })
+  }
+
+  #dropHeading(language: string | null): void {
+    const block = this.#stack.findLastIndex(({ isBlock, tag }) => isBlock && tag === 'pre')
+    const pre = this.#stack[block]
+    if (pre?.hasCode) return
+    if (pre) pre.hasCode = true
+    const before = textIn(this.#pieces)
+    const last = this.#lines.at(-1)
+    const isBoxed = block >= 0 && this.#stack.some(({ isBlock }, place) => place > block && isBlock)
+    const isAtStart = textIn(this.#pieces.slice(this.#pieces.findLastIndex(isBreak) + 1)) === ''
+    const isHeaded = before === '' ? language !== null : before.length <= mostHeading
+    if (isBoxed && isAtStart && isHeaded) {
+      this.#pieces = []
+      for (let place = block; place < this.#stack.length; place += 1)
+        this.#stack[place] = { ...(this.#stack[place] as Context), isBesideCode: true }
+    } else if (language !== null && before.toLowerCase() === language.toLowerCase()) this.#pieces = []
+    else if (before === '' && last?.block === 'p' && textOf([last]) === language) this.#lines.pop()
+  }
+
+  #endFormula(): void {
+    if (!this.#formula) return
+    const { reader, context, isBlock } = this.#formula
+    this.#formula = null
+    this.#isFormulaRead = true
+    const text = reader.finish()
+    if (text === '') return
+    if (isBlock && this.#pieces.length > 0 && !isBreak(this.#pieces.at(-1))) this.#break()
+    this.#add(text, context)
+    if (isBlock) this.#break()
+  }
+
+  #endNoteLink({ label, isCall, href }: NoteLink, words: string): void {
+    const outer = this.#top
+    if (isCall && isCallSign(words)) {
+      const marks: { -readonly [Name in keyof Marks]: Marks[Name] } = { ...outer.marks }
+      delete marks.script
+      this.#calls.set(label, words.trim())
+      this.#add(callOf(label), { ...outer, marks })
+    } else if (isCall) {
+      const link = href.startsWith('#') ? null : safeLink(href)
+      if (link === null) this.#note(innerLinks)
+      this.#add(words, { ...outer, marks: link === null ? outer.marks : { ...outer.marks, link } })
+    } else if (this.#isBlank() && !this.#notes.has(label)) this.#startingNote = label
+  }
+
+  /** A call without its note, as in a part of a text, becomes what the source shows. */
+  #withoutLooseCalls(lines: Line[]): Line[] {
+    const loose = new Map<string, string>()
+    for (const [label, sign] of this.#calls)
+      if (!this.#notes.has(label)) loose.set(label, /^\w/.test(sign) ? `[${sign}]` : sign)
+    if (loose.size === 0) return lines
+    return lines.map((line) => {
+      const runs = line.runs.map(({ text, marks }) => ({ text: replaceCalls(text, loose), marks }))
+      return { ...line, runs }
+    })
   }
 
   // Inline content
@@ -479,7 +724,10 @@ export class LineReader {
       const href = attribute('href')?.trim() ?? ''
       const link = safeLink(href) ?? safeLink(encodeSpaces(href))
       delete marks.link
-      if (link !== null) marks.link = link
+      // The document has no such places: the address would be that of the page.
+      if (href.startsWith('#') && !isOwn) {
+        if (href !== '#') this.#note(innerLinks)
+      } else if (link !== null) marks.link = link
       else if (href !== '') this.#note(`the address ${excerptOf(href, mostName)}`)
     }
     // Headings are bold in any case.
@@ -493,6 +741,10 @@ export class LineReader {
 
   #image(attribute: Opening['attribute'], context: Context): void {
     const { isOwn, marks } = context
+    if (!isOwn && isFormula(attribute)) {
+      this.#add(texIn(attribute('alt') ?? ''), context)
+      return
+    }
     const given = attribute('src') ?? ''
     const image = safeImage({ src: given.replaceAll(/\s/g, ''), alt: attribute('alt') ?? '' })
     if (isOwn && image && (image.src !== '' || given === ''))
@@ -589,8 +841,89 @@ function stylesOf(style: string | null): ReadonlyMap<string, string> {
   return styles
 }
 
-const spaceIn = (styles: ReadonlyMap<string, string>) =>
-  /^(?:pre|pre-wrap|break-spaces)$/.test(styles.get('white-space') ?? '')
+/** CSS `white-space`, or the properties for which it stands; null if not set. */
+function spaceIn(styles: ReadonlyMap<string, string>): 'normal' | 'pre' | 'pre-wrap' | null {
+  const value = styles.get('white-space')
+  if (value !== undefined) {
+    if (value === 'pre') return 'pre'
+    return /^(?:pre-wrap|break-spaces)$/.test(value) ? 'pre-wrap' : 'normal'
+  }
+  const collapse = styles.get('white-space-collapse')
+  if (collapse === undefined) return null
+  if (!/^(?:preserve|break-spaces)$/.test(collapse)) return 'normal'
+  const wrap = styles.get('text-wrap-mode') ?? styles.get('text-wrap') ?? ''
+  return wrap.startsWith('nowrap') ? 'pre' : 'pre-wrap'
+}
+
+const isComment = (styles: ReadonlyMap<string, string>) =>
+  /^comment/.test(styles.get('mso-element') ?? '') || styles.get('mso-special-character') === 'comment'
+
+/** Classes of the cells that contain a line of code: of GitHub, GitLab and highlightjs-line-numbers. */
+const codeCells = /(?:^|\s)(?:blob-code(?:-inner)?|js-file-line|line_content|hljs-ln-code)(?:\s|$)/
+
+/** Classes of line numbers: of Pygments, Rouge, Hexo, Chroma, GitHub, GitLab and highlight.js. */
+const lineNumbers =
+  /(?:^|\s)(?:lineno|linenos|linenumbers?|line-numbers?|linenodiv|gutter|rouge-gutter|blob-num|diff-line-num|hljs-ln-numbers|lnt?)(?:\s|$)/
+
+/** An image of a formula, as in Wikipedia and WordPress, whose `alt` is its TeX source. */
+function isFormula(attribute: Opening['attribute']): boolean {
+  const isNamed = /(?:^|[\s-])(?:math|latex)(?:$|[\s-])/.test(attribute('class') ?? '')
+  return isNamed && (attribute('alt') ?? '').trim() !== ''
+}
+
+/** The part of an address that names a place in its page. */
+function fragmentOf(href: string): string {
+  const place = href.indexOf('#')
+  if (place < 0) return ''
+  const fragment = href.slice(place + 1)
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return fragment
+  }
+}
+
+function noteLinkIn(attribute: Opening['attribute']): NoteLink | null {
+  const href = attribute('href')?.trim() ?? ''
+  const fragment = fragmentOf(href)
+  const called = noteNamed(fragment)
+  if (called !== null) return { label: called, isCall: true, href }
+  const from = noteCalledAt(fragment)
+  return from === null ? null : { label: from, isCall: false, href }
+}
+
+const textIn = (pieces: readonly Piece[]) =>
+  pieces
+    .map(({ text }) => text)
+    .join('')
+    .trim()
+
+/** In a code block a table is numbered code. */
+const kindInTable = (outer: Kind) => (outer.tag === 'pre' ? outer : paragraph)
+
+/** Splits a row into its code, without line numbers, and the cells of words beside it. */
+function splitRow(row: readonly Cell[]): { code: readonly Cell[]; cells: readonly Cell[] } {
+  const isCode = (cell: Cell) => cell.isCode || cell.lines.some(({ block }) => block === 'pre')
+  const all = row.filter(isCode)
+  if (all.length === 0) return { code: [], cells: row }
+  const isFilled = (cell: Cell) => cell.lines.length > 0
+  const found = all.filter((cell) => isFilled(cell) && !isNumbering(cell))
+  // A line of code may be empty, or a number itself.
+  const code = found.length > 0 ? found : all.slice(-1)
+  const isByCell = code.some((cell) => cell.isCode)
+  const cells = row.filter((cell) => isFilled(cell) && !isCode(cell) && !(isByCell && isNumbering(cell)))
+  // Several cells of fixed-width type are a table of short texts.
+  return isByCell && code.length + cells.length > 1 ? { code: [], cells: row } : { code, cells }
+}
+
+/** Whether a cell contains consecutive numbers only, as beside code. */
+function isNumbering({ lines }: Cell): boolean {
+  const numbers = textOf(lines)
+    .split('\n')
+    .filter((text) => text.trim() !== '')
+    .map((text) => (/^\s*\d{1,7}\s*$/.test(text) ? Number(text) : Number.NaN))
+  return numbers.length > 0 && numbers.every((number, place) => number === (numbers[0] ?? 0) + place)
+}
 
 /**
  * Also returns `left` and `start`, which a line does not store but which end the surrounding
