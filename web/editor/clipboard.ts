@@ -16,9 +16,7 @@ async function loadHtml(): Promise<Html> {
   return html
 }
 
-const loadKinds = () => import('../../server/document/file-kind.ts')
-
-const preloadHtml = () => void Promise.all([loadHtml(), loadKinds()]).catch(() => undefined)
+const preloadHtml = () => void loadHtml().catch(() => undefined)
 
 /** Run before medium-editor's own. */
 function listeners(root: HTMLElement) {
@@ -209,11 +207,11 @@ async function readFiles(files: readonly File[]) {
 async function kindWords(file: File): Promise<string> {
   if (file.size === 0) return ' (empty)'
   try {
-    const { kindOfFile } = await loadKinds()
+    const { kindOfFile } = await import('../../server/document/file-kind.ts')
     const kind = kindOfFile(new Uint8Array(await file.slice(0, mostKindBytes).arrayBuffer()))
     return kind ? ` (${kind.name}: ${kind.advice})` : ''
   } catch {
-    // A folder cannot be read.
+    // A folder cannot be read, nor the code loaded while offline.
     return ''
   }
 }
