@@ -1,8 +1,6 @@
 // Reads HTML elements in document order as a document's lines, from a DOM or from a text's tags.
 
 import { cutText, excerptOf, withoutHalves } from '../wire/graphemes.ts'
-import { callOf, isCallSign, noteCalledAt, noteNamed, replaceCalls, startOfNote } from './footnotes.ts'
-import { FormulaReader, texIn } from './mathml.ts'
 import {
   deepestLevel,
   depthsOf,
@@ -16,7 +14,6 @@ import {
   safeLink,
   sameMarks,
   softBreak,
-  textOf,
 } from './rich-text.ts'
 
 export interface Reading {
@@ -48,13 +45,10 @@ const media: ReadonlyMap<string, string> = new Map([
   ['embed', 'file'],
 ])
 export const headings = words('h1 h2 h3 h4 h5 h6')
-const cellTags = words('td th')
-/** Elements that may be a footnote. */
-const noteTags = words('aside dd div li p')
 
 type BlockTag = 'p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6' | 'blockquote' | 'pre' | 'ul' | 'ol'
 
-interface Kind {
+export interface Kind {
   readonly tag: BlockTag
   /** Level of a list item, from 1; otherwise 0. */
   readonly level: number
@@ -66,7 +60,7 @@ interface Kind {
   readonly item?: { hasLine: boolean }
 }
 
-interface Piece {
+export interface Piece {
   readonly text: string
   readonly marks: Marks
   /** CSS `white-space: pre` or `pre-wrap`. */
@@ -74,13 +68,13 @@ interface Piece {
 }
 
 /** An element that begins. */
-interface Opening {
+export interface Opening {
   readonly tag: string
   readonly attribute: (name: string) => string | null
   readonly styles: ReadonlyMap<string, string>
 }
 
-interface Context {
+export interface Context {
   readonly tag: string
   readonly marks: Marks
   readonly kind: Kind
@@ -107,64 +101,46 @@ interface Context {
   readonly noteLink: NoteLink | null
 }
 
-interface Cell {
+export interface Cell {
   readonly lines: readonly Line[]
   /** Whether the cell itself is code by its style, its class or its table's place. */
   readonly isCode: boolean
 }
 
 /** A link to a footnote, or from it back to its call. */
-interface NoteLink {
+export interface NoteLink {
   readonly label: string
   readonly isCall: boolean
   readonly href: string
 }
 
-const paragraph: Kind = { tag: 'p', level: 0, align: null, language: null, number: null }
+export const paragraph: Kind = { tag: 'p', level: 0, align: null, language: null, number: null }
 const isList = ({ tag }: Kind) => tag === 'ul' || tag === 'ol'
 const breakPiece: Piece = { text: softBreak, marks: {}, keepsSpace: false }
-const isBreak = (piece: Piece | undefined) => piece?.text === softBreak
+export const isBreak = (piece: Piece | undefined) => piece?.text === softBreak
 
 const mostUnkept = 50
-const columns = 'the columns of a table'
-const innerLinks = 'links to places within the text'
-const comments = 'comments'
-
-/** More pieces in a line are not looked through again, to take linear time. */
-const mostBlankPieces = 20
-
-/** UTF-16 units of a code block's heading and buttons. */
-const mostHeading = 100
 
 /** Accepts elements and text in document order, from a tokenizer or from a DOM tree. */
 export class LineReader {
   readonly #isTree: boolean
-  readonly #stack: Context[]
+  protected readonly stack: Context[]
   /** Lines read so far; innermost last: those of table cells. */
-  readonly #sinks: Line[][] = [[]]
+  protected readonly sinks: Line[][] = [[]]
   readonly #unkept = new Set<string>()
   /** Lines of own HTML. */
   readonly #own = new Set<Line>()
   /** Numbers of `ol` items in the source. */
   readonly #numbers = new Map<Line, number>()
-  #kind: Kind = paragraph
-  #pieces: Piece[] = []
+  protected kind: Kind = paragraph
+  protected pieces: Piece[] = []
   #isOwnBlock: boolean
-  #formula: { readonly reader: FormulaReader; readonly context: Context; readonly isBlock: boolean } | null =
-    null
-  /** Whether the formula that KaTeX draws next has been read. */
-  #isFormulaRead = false
-  /** Label of the footnote whose text comes next. */
-  #startingNote: string | null = null
-  readonly #notes = new Set<string>()
-  /** By a called footnote's label: the number or sign that the source shows. */
-  readonly #calls = new Map<string, string>()
 
   /** `isTree`: the input is a DOM, where text between blocks is never just the source's layout. */
   constructor({ isOwn, isTree = true }: { isOwn: boolean; isTree?: boolean }) {
     this.#isTree = isTree
     this.#isOwnBlock = isOwn
-    this.#stack = [
+    this.stack = [
       {
         tag: '',
         marks: {},
@@ -188,18 +164,14 @@ export class LineReader {
 
   /** Position of the next character of own HTML: a line, and the offset in UTF-16 units. */
   get place(): { line: number; offset: number } {
-    return { line: this.#lines.length, offset: this.#pieces.reduce((sum, { text }) => sum + text.length, 0) }
+    return { line: this.lines.length, offset: this.pieces.reduce((sum, { text }) => sum + text.length, 0) }
   }
 
   /** `tag` is in lower case. Void elements are not closed. */
   open(tag: string, attribute: Opening['attribute']): void {
-    if (this.#formula) {
-      if (!voidTags.has(tag)) this.#formula.reader.open(tag, attribute)
-      return
-    }
-    const outer = this.#top
+    const outer = this.top
     if (tag === 'br') {
-      if (!outer.isHidden && !outer.isBesideCode) this.#break()
+      if (!outer.isHidden) this.break()
       return
     }
     const styles = stylesOf(attribute('style'))
@@ -211,9 +183,8 @@ export class LineReader {
       attribute('hidden') !== null ||
       styles.get('display')?.startsWith('none') ||
       styles.get('mso-hide') === 'all' ||
-      this.#isBesideText(opening, outer, isOwn)
-    const noteLink = isHidden || isOwn || tag !== 'a' ? null : noteLinkIn(attribute)
-    const marks = isHidden || noteLink ? outer.marks : this.#marksIn(opening, outer, isOwn)
+      this.isBesideText(opening, outer, isOwn)
+    const marks = isHidden ? outer.marks : this.#marksIn(opening, outer, isOwn)
     const space = spaceIn(styles)
     const context: Context = {
       tag,
@@ -226,21 +197,18 @@ export class LineReader {
       isBlock: false,
       isBesideCode: outer.isBesideCode && tag !== 'code',
       hasCode: false,
-      before: this.#lines.length,
+      before: this.lines.length,
       next: null,
       cells: null,
       isNumbered: false,
       marker: null,
       noteLink: null,
     }
-    const push = (more: Partial<Context> = {}) => void this.#stack.push({ ...context, ...more })
+    const push = (more: Partial<Context> = {}) => void this.stack.push({ ...context, ...more })
     if (isHidden) {
       if (!voidTags.has(tag)) push()
-    } else if (noteLink) push({ isHidden: true, marker: '', noteLink })
-    else if (tag === 'math' && !this.#isTree) {
-      const reader = new FormulaReader(attribute('alttext'))
-      this.#formula = { reader, context, isBlock: attribute('display') === 'block' }
-    } else if (tag === 'img') this.#image(attribute, context)
+    } else if (this.openForeign(opening, context, push)) return
+    else if (tag === 'img') this.#image(attribute, context)
     else if (attribute('data-image') !== null) {
       this.#image((name) => (name === 'alt' ? attribute('data-image') : null), context)
       push({ isHidden: true })
@@ -250,106 +218,87 @@ export class LineReader {
     } else if (tag === 'input') {
       if (attribute('type')?.toLowerCase() === 'checkbox') this.#box(attribute('checked') !== null, context)
     } else if (tag === 'hr') {
-      this.#startBlock(outer.kind, isOwn)
-      this.#note('a horizontal rule')
+      this.startBlock(outer.kind, isOwn)
+      this.note('a horizontal rule')
     } else if (voidTags.has(tag)) return
     else if (styles.get('mso-list') === 'ignore') push({ isHidden: true, marker: '' })
     else if (tag === 'q') {
-      this.#add('“', context)
+      this.add('“', context)
       push()
-    } else if (tag === 'table' && !isOwn) {
-      const kind = kindInTable(outer.kind)
-      this.#startBlock(kind, isOwn)
-      push({ kind, isBlock: true })
-    } else if (tag === 'tr' && !isOwn) push({ kind: kindInTable(outer.kind), cells: [], isBlock: true })
-    else if ((tag === 'td' || tag === 'th') && !isOwn) this.#openCell(opening, push)
-    else if (tag === 'td' || tag === 'th') {
-      if (this.#pieces.length > 0) this.#add(' | ', context)
+    } else if (tag === 'td' || tag === 'th') {
+      if (this.pieces.length > 0) this.add(' | ', context)
       push()
     } else if (isBlock(tag, styles.get('display') ?? '')) this.#openBlock(opening, context, push)
-    else if (tag === 'code' && outer.kind.tag === 'pre') this.#openCode(attribute, context, push)
-    else push()
+    else {
+      const language = outer.kind.tag === 'pre' && tag === 'code' ? languageIn(attribute) : null
+      if (language !== null) this.kind = { ...this.kind, language }
+      push(language === null ? {} : { kind: { ...outer.kind, language } })
+    }
   }
 
   close(tag: string): void {
-    if (this.#formula) {
-      if (this.#formula.reader.close(tag)) this.#endFormula()
-      return
-    }
-    const top = this.#top
-    if (top.tag !== tag || this.#stack.length === 1) return
-    this.#stack.pop()
-    const outer = this.#top
-    if (top.noteLink) this.#endNoteLink(top.noteLink, top.marker ?? '')
-    else if (top.marker !== null) this.#takeMarker(top.marker)
+    const top = this.top
+    if (top.tag !== tag || this.stack.length === 1) return
+    this.stack.pop()
+    const outer = this.top
+    if (this.closeForeign(top, outer)) return
+    if (top.marker !== null) this.#takeMarker(top.marker)
     if (top.isHidden) return
-    if (tag === 'q') this.#add('”', top)
-    else if (tag === 'tr' && top.cells) this.#closeRow(top.cells, outer)
-    else if ((tag === 'td' || tag === 'th') && !top.isOwn) this.#closeCell(top, outer)
+    if (tag === 'q') this.add('”', top)
     else if (top.isBlock) this.#closeBlock(top, outer)
   }
 
   text(chars: string): void {
-    if (this.#formula) {
-      this.#formula.reader.text(chars)
-      return
-    }
-    const top = this.#top
+    const top = this.top
     if (top.isHidden) {
-      const marked = this.#stack.findLast(({ marker }) => marker !== null)
+      const marked = this.stack.findLast(({ marker }) => marker !== null)
       const all = `${marked?.marker ?? ''}${chars}`
       if (marked) marked.marker = marked.noteLink ? all : cutText(all, 40)
     }
-    if (top.isHidden || top.isBesideCode || chars === '') return
+    if (top.isHidden || chars === '') return
     if (!top.isOwn) {
-      this.#add(chars, top)
+      this.add(chars, top)
       return
     }
     const isCode = top.kind.tag === 'pre'
     if (!this.#isTree && !isCode) {
-      const isBetween = this.#pieces.length === 0 && chars.includes('\n') && chars.trim() === ''
-      if (!isBetween) this.#add(withoutLayout(chars), top)
+      const isBetween = this.pieces.length === 0 && chars.includes('\n') && chars.trim() === ''
+      if (!isBetween) this.add(withoutLayout(chars), top)
       return
     }
     for (const [place, piece] of withoutReturns(chars).split('\n').entries()) {
-      if (place > 0 && isCode) this.#endLine(true)
-      else if (place > 0) this.#break()
-      if (piece !== '') this.#add(piece, top)
+      if (place > 0 && isCode) this.endLine(true)
+      else if (place > 0) this.break()
+      if (piece !== '') this.add(piece, top)
     }
   }
 
   finish(): Reading {
-    this.#endFormula()
-    while (this.#stack.length > 1) this.close(this.#top.tag)
-    this.#endLine(false)
-    const read = this.#lines
+    while (this.stack.length > 1) this.close(this.top.tag)
+    this.endLine(false)
+    const read = this.lines
     const lines = withDepths(numbered(read, this.#numbers), (place) => this.#own.has(read[place] as Line))
-    return { lines: this.#withoutLooseCalls(lines), unkept: [...this.#unkept] }
+    return { lines, unkept: [...this.#unkept] }
   }
 
-  get #top(): Context {
-    return this.#stack.at(-1) as Context
+  protected get top(): Context {
+    return this.stack.at(-1) as Context
   }
 
-  get #lines(): Line[] {
-    return this.#sinks.at(-1) as Line[]
+  protected get lines(): Line[] {
+    return this.sinks.at(-1) as Line[]
   }
 
-  #note(words: string): void {
+  protected note(words: string): void {
     if (this.#unkept.size < mostUnkept) this.#unkept.add(words)
   }
 
-  /** Whether no text of the line has been read. */
-  #isBlank(): boolean {
-    return this.#pieces.length < mostBlankPieces && this.#pieces.every(({ text }) => text.trim() === '')
-  }
-
-  #add(given: string, { marks, keepsSpace, isOwn }: Pick<Context, 'marks' | 'keepsSpace' | 'isOwn'>): void {
-    const isStart = this.#startingNote !== null && given.trim() !== ''
-    const text = isStart ? given.trimStart() : given
-    if (isStart) this.#startNote()
-    if (this.#pieces.length === 0) this.#isOwnBlock = isOwn
-    const last = this.#pieces.at(-1)
+  protected add(
+    text: string,
+    { marks, keepsSpace, isOwn }: Pick<Context, 'marks' | 'keepsSpace' | 'isOwn'>,
+  ): void {
+    if (this.pieces.length === 0) this.#isOwnBlock = isOwn
+    const last = this.pieces.at(-1)
     if (
       last &&
       last.marks === marks &&
@@ -357,53 +306,43 @@ export class LineReader {
       !isBreak(last) &&
       text !== softBreak
     )
-      this.#pieces[this.#pieces.length - 1] = { ...last, text: last.text + text }
-    else this.#pieces.push({ text, marks, keepsSpace })
+      this.pieces[this.pieces.length - 1] = { ...last, text: last.text + text }
+    else this.pieces.push({ text, marks, keepsSpace })
   }
 
-  /** Code begins after the line that names its note. */
-  #startNote(): void {
-    const label = this.#startingNote ?? ''
-    this.#startingNote = null
-    this.#notes.add(label)
-    const start = { text: startOfNote(label), marks: {}, keepsSpace: true }
-    if (this.#kind.tag === 'pre') this.#push(paragraph, [{ ...start, text: start.text.trimEnd() }])
-    else this.#pieces = [start]
-  }
-
-  #break(): void {
-    const { isOwn, kind, marks } = this.#top
-    if (isOwn && kind.tag === 'pre' && !this.#isTree) this.#endLine(true)
-    else if (isOwn) this.#add(softBreak, { marks, keepsSpace: true, isOwn })
-    else this.#pieces.push(breakPiece)
+  protected break(): void {
+    const { isOwn, kind, marks } = this.top
+    if (isOwn && kind.tag === 'pre' && !this.#isTree) this.endLine(true)
+    else if (isOwn) this.add(softBreak, { marks, keepsSpace: true, isOwn })
+    else this.pieces.push(breakPiece)
   }
 
   // Blocks
 
-  #startBlock(kind: Kind, isOwn: boolean): void {
-    this.#endLine(false)
-    this.#kind = kind
+  protected startBlock(kind: Kind, isOwn: boolean): void {
+    this.endLine(false)
+    this.kind = kind
     this.#isOwnBlock = isOwn
   }
 
   /** Ends the open line or block of lines. */
-  #endLine(mayBeEmpty: boolean): void {
-    const pieces = this.#pieces
-    const kind = this.#kind
-    this.#pieces = []
+  protected endLine(mayBeEmpty: boolean): void {
+    const pieces = this.pieces
+    const kind = this.kind
+    this.pieces = []
     if (this.#isOwnBlock) {
       if (pieces.length === 0 && !mayBeEmpty) return
       // A break at the end of a block has no visible effect.
       if (isBreak(pieces.at(-1))) pieces.pop()
-      this.#push(kind, pieces)
+      this.push(kind, pieces)
     } else
       for (const line of kind.tag === 'pre' ? codeIn(pieces) : shownIn(pieces, isList(kind)))
-        this.#push(kind, line)
+        this.push(kind, line)
   }
 
-  #push({ tag: given, level, align, language, number, item }: Kind, pieces: readonly Piece[]): void {
+  protected push({ tag: given, level, align, language, number, item }: Kind, pieces: readonly Piece[]): void {
     // After code or a heading in an item, the item's text continues without a marker.
-    const isContinued = item?.hasLine && !this.#isOwnBlock && !listOf(this.#lines.at(-1)?.block ?? '')
+    const isContinued = item?.hasLine && !this.#isOwnBlock && !listOf(this.lines.at(-1)?.block ?? '')
     const tag = isContinued ? 'p' : given
     if (item) item.hasLine = true
     const runs: Run[] = []
@@ -417,25 +356,18 @@ export class LineReader {
     if (tag === 'ol' && number !== null) this.#numbers.set(line, number)
     if (this.#isOwnBlock) this.#own.add(line)
     // Further lines of an item have no number.
-    if (number !== null) this.#kind = { ...this.#kind, number: null }
-    this.#lines.push(line)
+    if (number !== null) this.kind = { ...this.kind, number: null }
+    this.lines.push(line)
   }
 
   #openBlock(opening: Opening, { isOwn, marks }: Context, push: (more: Partial<Context>) => void): void {
     const { tag, attribute } = opening
-    const outer = this.#top
-    const note = isOwn || !noteTags.has(tag) ? null : noteNamed(attribute('id') ?? '')
-    if (note !== null) {
-      this.#startBlock(paragraph, isOwn)
-      this.#startingNote = note
-      push({ kind: paragraph, isBlock: true })
-      return
-    }
+    const outer = this.top
     const align = alignIn(opening)
     if (tag === 'ul' || tag === 'ol' || tag === 'menu') {
       const list = tag === 'ol' ? 'ol' : 'ul'
       const kind = { ...paragraph, tag: list, level: outer.depth + 1 } as const
-      this.#startBlock(kind, isOwn)
+      this.startBlock(kind, isOwn)
       push({
         kind,
         depth: outer.depth + 1,
@@ -450,54 +382,53 @@ export class LineReader {
       if (outer.next !== null) outer.next = (number ?? outer.next) + 1
       const level = isOwn ? numberIn(attribute('data-level'), list.level) : list.level
       const kind = { ...list, level, number, align, item: { hasLine: false } }
-      this.#startBlock(kind, isOwn)
-      push({ kind: { ...kind, number: null }, isBlock: true, before: this.#lines.length })
-      if (attribute('role') === 'checkbox') this.#box(attribute('aria-checked') === 'true', this.#top)
+      this.startBlock(kind, isOwn)
+      push({ kind: { ...kind, number: null }, isBlock: true, before: this.lines.length })
+      if (attribute('role') === 'checkbox') this.#box(attribute('aria-checked') === 'true', this.top)
       return
     }
-    const kind = this.#kindOf(opening, outer.kind, align)
+    const kind = this.kindOf(opening, outer.kind, align)
     const isSame = kind.tag === outer.kind.tag && kind.level === outer.kind.level
     if (!isOwn && isSame && (kind.tag === 'pre' || isList(kind))) {
       // Starts another line of the same item or code block.
-      if (this.#pieces.length > 0 && !isBreak(this.#pieces.at(-1))) this.#break()
+      if (this.pieces.length > 0 && !isBreak(this.pieces.at(-1))) this.break()
       push({ isBlock: true })
     } else {
-      const isUnread = isOwn && isSame && outer.isBlock && this.#pieces.length === 0
-      if (isUnread) this.#kind = { ...kind, number: this.#kind.number }
-      else this.#startBlock(kind, isOwn)
+      const isUnread = isOwn && isSame && outer.isBlock && this.pieces.length === 0
+      if (isUnread) this.kind = { ...kind, number: this.kind.number }
+      else this.startBlock(kind, isOwn)
       push({
         kind,
         isBlock: true,
-        before: this.#lines.length,
+        before: this.lines.length,
         ...(tag === 'dt' && { marks: { ...marks, bold: true as const } }),
       })
     }
   }
 
   #closeBlock(top: Context, outer: Context): void {
-    this.#startingNote = null
     if (top.isOwn) {
       const isContainer = /^(ul|ol|menu|table|tbody|thead|tfoot|tr|body|html|dl)$/.test(top.tag)
-      const isEmpty = this.#lines.length === top.before && this.#pieces.length === 0
+      const isEmpty = this.lines.length === top.before && this.pieces.length === 0
       if (isEmpty && !isContainer) this.#isOwnBlock = true
-      this.#endLine(isEmpty && !isContainer)
-      this.#kind = outer.kind
+      this.endLine(isEmpty && !isContainer)
+      this.kind = outer.kind
     } else if (
       top.kind === outer.kind &&
       outer.isBlock &&
       (top.kind.tag === 'pre' || isList(top.kind)) &&
       top.tag !== 'li'
     ) {
-      if (this.#pieces.length > 0 && !isBreak(this.#pieces.at(-1))) this.#break()
+      if (this.pieces.length > 0 && !isBreak(this.pieces.at(-1))) this.break()
     } else {
-      this.#endLine(false)
+      this.endLine(false)
       // An empty item still shows its marker.
-      if (top.tag === 'li' && isList(top.kind) && this.#lines.length === top.before) this.#push(top.kind, [])
-      this.#startBlock(outer.kind, outer.isOwn)
+      if (top.tag === 'li' && isList(top.kind) && this.lines.length === top.before) this.push(top.kind, [])
+      this.startBlock(outer.kind, outer.isOwn)
     }
   }
 
-  #kindOf({ tag, attribute, styles }: Opening, outer: Kind, own: string | null): Kind {
+  protected kindOf({ tag, attribute, styles }: Opening, outer: Kind, own: string | null): Kind {
     const align = own ?? outer.align
     const word = /level(\d)/.exec(styles.get('mso-list') ?? '')?.[1]
     // Until the marker shows whether it is numbered.
@@ -505,17 +436,14 @@ export class LineReader {
     const space = spaceIn(styles) ?? 'normal'
     const isCodeBox =
       space !== 'normal' && /mono|consolas|courier|menlo/.test(styles.get('font-family') ?? '')
-    const isCodeCell =
-      cellTags.has(tag) &&
-      (space === 'pre' || this.#top.isNumbered || codeCells.test(attribute('class') ?? ''))
-    if (tag === 'pre' || isCodeBox || isCodeCell)
+    if (tag === 'pre' || isCodeBox)
       return {
         ...paragraph,
         tag: 'pre',
-        align: this.#top.isOwn ? align : null,
+        align: this.top.isOwn ? align : null,
         language: languageIn(attribute) ?? outer.language,
       }
-    const { isOwn } = this.#top
+    const { isOwn } = this.top
     // Text inside an item or a code block stays part of it.
     if (!isOwn && (isList(outer) || outer.tag === 'pre')) return outer
     const name = attribute('class') ?? ''
@@ -538,165 +466,39 @@ export class LineReader {
    */
   #takeMarker(marker: string): void {
     const number = /^[\s\u00a0]*\(?(?:(\d{1,9})|[a-z]|[ivxlcdm]{1,8})[.)]/i.exec(marker)
-    const top = this.#stack.findLast(({ kind, isBlock }) => isBlock && kind.level > 0)
+    const top = this.stack.findLast(({ kind, isBlock }) => isBlock && kind.level > 0)
     if (!number || !top) return
     const kind: Kind = { ...top.kind, tag: 'ol' }
-    this.#stack[this.#stack.indexOf(top)] = { ...top, kind }
-    this.#kind = { ...kind, number: number[1] === undefined ? null : Number(number[1]) }
+    this.stack[this.stack.indexOf(top)] = { ...top, kind }
+    this.kind = { ...kind, number: number[1] === undefined ? null : Number(number[1]) }
   }
 
-  // A table row becomes a paragraph, since documents have no tables; one of code, lines of code.
+  // What only other programs' HTML contains
 
-  #openCell(opening: Opening, push: (more: Partial<Context>) => void): void {
-    const outer = this.#top
-    this.#startBlock(paragraph, false)
-    this.#sinks.push([])
-    const isHeader = opening.tag === 'th' || this.#stack.at(-2)?.tag === 'thead'
-    const kind = this.#kindOf(opening, kindInTable(outer.kind), alignIn(opening))
-    this.#kind = kind
-    push({ kind, isBlock: true, ...(isHeader && { marks: { ...outer.marks, bold: true as const } }) })
+  /** Whether an element is not text of the document, although it is shown or might be. */
+  protected isBesideText(_opening: Opening, _outer: Context, _isOwn: boolean): boolean {
+    return false
   }
 
-  #closeCell(top: Context, outer: Context): void {
-    this.#endLine(false)
-    const lines = this.#sinks.length > 1 ? (this.#sinks.pop() ?? []) : []
-    if (outer.cells) outer.cells.push({ lines, isCode: top.kind.tag === 'pre' })
-    else this.#lines.push(...lines)
-    this.#startBlock(outer.kind, false)
+  /** Opens an element that only other programs' HTML has in this sense; returns whether it did. */
+  protected openForeign(
+    _opening: Opening,
+    _context: Context,
+    _push: (more?: Partial<Context>) => void,
+  ): boolean {
+    return false
   }
 
-  #closeRow(row: readonly Cell[], outer: Context): void {
-    this.#startBlock(outer.kind, outer.isOwn)
-    const { code, cells } = splitRow(row)
-    if (cells.length === 1) this.#lines.push(...(cells[0]?.lines ?? []))
-    else if (cells.some(({ lines }) => lines.length > 0)) {
-      this.#note(columns)
-      const runs = cells.flatMap(({ lines }, index) => [
-        ...(index > 0 ? [{ text: ' | ', marks: {} }] : []),
-        ...lines.flatMap((line, place) => [
-          ...(place > 0 ? [{ text: ' ', marks: {} }] : []),
-          ...line.runs.map(({ text, marks }) => ({ text: text.replaceAll(softBreak, ' '), marks })),
-        ]),
-      ])
-      this.#push(paragraph, shownSpace(runs.map((run) => ({ ...run, keepsSpace: false }))))
-    }
-    // An empty cell is an empty line of code.
-    const empty: Line = { ...formatOf({ block: 'pre', language: this.#lines.at(-1)?.language }), runs: [] }
-    for (const { lines } of code)
-      for (const line of lines.length > 0 ? lines : [empty]) this.#lines.push(line)
+  /** Returns whether it closed the element. */
+  protected closeForeign(_top: Context, _outer: Context): boolean {
+    return false
   }
 
-  // What is not text, or belongs to no line
-
-  /**
-   * Whether it is a comment, a line number, or hidden; or a drawing of something that is read, as
-   * the source tells assistive technology.
-   */
-  #isBesideText({ tag, attribute, styles }: Opening, outer: Context, isOwn: boolean): boolean {
-    // In an editor everything is text.
-    if (this.#isTree) return false
-    const name = attribute('class') ?? ''
-    if (/(?:^|\s)katex(?:\s|$)/.test(name)) this.#isFormulaRead = false
-    const isOnlyDrawn =
-      (tag === 'img' && isFormula(attribute)) ||
-      (/(?:^|\s)katex-html(?:\s|$)/.test(name) && !this.#isFormulaRead)
-    if (attribute('aria-hidden') === 'true' && !isOnlyDrawn) return true
-    if (/^(?:hidden|collapse)/.test(styles.get('visibility') ?? '')) return true
-    if (isOwn) return false
-    if (/(?:^|\s)(?:MsoComment(?:Text|Subject)|msocomtxt)/.test(name) || isComment(styles)) {
-      this.#note(comments)
-      return true
-    }
-    if (/(?:^|\s)(?:MsoCommentReference|msocom)/.test(name)) return true
-    if (/(?:^|-)footnote-label(?:-|$)/.test(attribute('id') ?? '')) return true
-    if (tag === 'a') return this.#isCommentLink(fragmentOf(attribute('href') ?? ''))
-    if (!lineNumbers.test(name)) return false
-    if (cellTags.has(tag)) outer.isNumbered = true
-    return cellTags.has(tag) || (outer.kind.tag === 'pre' && tag !== 'code')
-  }
-
-  /** A link to a comment; or the link at its start back to the text, whose block is then left out. */
-  #isCommentLink(fragment: string): boolean {
-    if (/^(?:_msocom_|cmnt)\d/.test(fragment)) return true
-    if (!/^cmnt_ref\d/.test(fragment)) return false
-    if (this.#isBlank()) {
-      this.#note(comments)
-      const start = this.#stack.findLastIndex(({ isBlock }) => isBlock)
-      for (let place = Math.max(start, 1); place < this.#stack.length; place += 1)
-        this.#stack[place] = { ...(this.#stack[place] as Context), isHidden: true }
-    }
-    return true
-  }
-
-  /**
-   * A code block may show its language and buttons, too. Then the code is in a `code` element in a box
-   * of its own, or after the language's name.
-   */
-  #openCode(
-    attribute: Opening['attribute'],
-    { kind, isOwn }: Context,
-    push: (more?: Partial<Context>) => void,
-  ): void {
-    const language = languageIn(attribute)
-    if (language !== null) this.#kind = { ...this.#kind, language }
-    if (!isOwn && this.#pieces.length < mostBlankPieces) this.#dropHeading(language ?? kind.language)
-    push(language === null ? {} : { kind: { ...kind, language } })
-  }
-
-  #dropHeading(language: string | null): void {
-    const block = this.#stack.findLastIndex(({ isBlock, tag }) => isBlock && tag === 'pre')
-    const pre = this.#stack[block]
-    if (pre?.hasCode) return
-    if (pre) pre.hasCode = true
-    const before = textIn(this.#pieces)
-    const last = this.#lines.at(-1)
-    const isBoxed = block >= 0 && this.#stack.some(({ isBlock }, place) => place > block && isBlock)
-    const isAtStart = textIn(this.#pieces.slice(this.#pieces.findLastIndex(isBreak) + 1)) === ''
-    const isHeaded = before === '' ? language !== null : before.length <= mostHeading
-    if (isBoxed && isAtStart && isHeaded) {
-      this.#pieces = []
-      for (let place = block; place < this.#stack.length; place += 1)
-        this.#stack[place] = { ...(this.#stack[place] as Context), isBesideCode: true }
-    } else if (language !== null && before.toLowerCase() === language.toLowerCase()) this.#pieces = []
-    else if (before === '' && last?.block === 'p' && textOf([last]) === language) this.#lines.pop()
-  }
-
-  #endFormula(): void {
-    if (!this.#formula) return
-    const { reader, context, isBlock } = this.#formula
-    this.#formula = null
-    this.#isFormulaRead = true
-    const text = reader.finish()
-    if (text === '') return
-    if (isBlock && this.#pieces.length > 0 && !isBreak(this.#pieces.at(-1))) this.#break()
-    this.#add(text, context)
-    if (isBlock) this.#break()
-  }
-
-  #endNoteLink({ label, isCall, href }: NoteLink, words: string): void {
-    const outer = this.#top
-    if (isCall && isCallSign(words)) {
-      const marks: { -readonly [Name in keyof Marks]: Marks[Name] } = { ...outer.marks }
-      delete marks.script
-      this.#calls.set(label, words.trim())
-      this.#add(callOf(label), { ...outer, marks })
-    } else if (isCall) {
-      const link = href.startsWith('#') ? null : safeLink(href)
-      if (link === null) this.#note(innerLinks)
-      this.#add(words, { ...outer, marks: link === null ? outer.marks : { ...outer.marks, link } })
-    } else if (this.#isBlank() && !this.#notes.has(label)) this.#startingNote = label
-  }
-
-  /** A call without its note, as in a part of a text, becomes what the source shows. */
-  #withoutLooseCalls(lines: Line[]): Line[] {
-    const loose = new Map<string, string>()
-    for (const [label, sign] of this.#calls)
-      if (!this.#notes.has(label)) loose.set(label, /^\w/.test(sign) ? `[${sign}]` : sign)
-    if (loose.size === 0) return lines
-    return lines.map((line) => {
-      const runs = line.runs.map(({ text, marks }) => ({ text: replaceCalls(text, loose), marks }))
-      return { ...line, runs }
-    })
+  /** The address that a link keeps; null if none. */
+  protected linkIn(href: string, _isOwn: boolean): string | null {
+    const link = safeLink(href) ?? safeLink(encodeSpaces(href))
+    if (link === null && href !== '') this.note(`the address ${excerptOf(href, mostName)}`)
+    return link
   }
 
   // Inline content
@@ -722,13 +524,9 @@ export class LineReader {
     if (height === 'super' || height === 'sub') marks.script = height
     if (tag === 'a') {
       const href = attribute('href')?.trim() ?? ''
-      const link = safeLink(href) ?? safeLink(encodeSpaces(href))
+      const link = this.linkIn(href, isOwn)
       delete marks.link
-      // The document has no such places: the address would be that of the page.
-      if (href.startsWith('#') && !isOwn) {
-        if (href !== '#') this.#note(innerLinks)
-      } else if (link !== null) marks.link = link
-      else if (href !== '') this.#note(`the address ${excerptOf(href, mostName)}`)
+      if (link !== null) marks.link = link
     }
     // Headings are bold in any case.
     if (headings.has(tag)) delete marks.bold
@@ -741,19 +539,15 @@ export class LineReader {
 
   #image(attribute: Opening['attribute'], context: Context): void {
     const { isOwn, marks } = context
-    if (!isOwn && isFormula(attribute)) {
-      this.#add(texIn(attribute('alt') ?? ''), context)
-      return
-    }
     const given = attribute('src') ?? ''
     const image = safeImage({ src: given.replaceAll(/\s/g, ''), alt: attribute('alt') ?? '' })
     if (isOwn && image && (image.src !== '' || given === ''))
-      this.#add(imageCharacter, { ...context, marks: { ...marks, image } })
+      this.add(imageCharacter, { ...context, marks: { ...marks, image } })
     // Tracking pixels of web pages and mails.
     else if (['width', 'height'].some((side) => Number(attribute(side) ?? 2) <= 1)) return
     else if (image?.src) {
       const alt = shortened(image.alt)
-      this.#add(imageCharacter, { ...context, marks: { ...marks, image: { ...image, alt } } })
+      this.add(imageCharacter, { ...context, marks: { ...marks, image: { ...image, alt } } })
     } else {
       const link = marks.link ?? (/^https?:/i.test(given) ? safeLink(encodeSpaces(given)) : null)
       this.#name('image', nameOf(attribute), {
@@ -765,12 +559,12 @@ export class LineReader {
 
   /** Inserts a placeholder for what cannot be kept. */
   #name(what: string, name: string, context: Context): void {
-    this.#note(name || what)
-    this.#add(name ? `[${what}: ${name}]` : `[${what}]`, context)
+    this.note(name || what)
+    this.add(name ? `[${what}: ${name}]` : `[${what}]`, context)
   }
 
   #box(isChecked: boolean, context: Context): void {
-    this.#add(isChecked ? '☑ ' : '☐ ', context)
+    this.add(isChecked ? '☑ ' : '☐ ', context)
   }
 }
 
@@ -842,7 +636,7 @@ function stylesOf(style: string | null): ReadonlyMap<string, string> {
 }
 
 /** CSS `white-space`, or the properties for which it stands; null if not set. */
-function spaceIn(styles: ReadonlyMap<string, string>): 'normal' | 'pre' | 'pre-wrap' | null {
+export function spaceIn(styles: ReadonlyMap<string, string>): 'normal' | 'pre' | 'pre-wrap' | null {
   const value = styles.get('white-space')
   if (value !== undefined) {
     if (value === 'pre') return 'pre'
@@ -855,81 +649,11 @@ function spaceIn(styles: ReadonlyMap<string, string>): 'normal' | 'pre' | 'pre-w
   return wrap.startsWith('nowrap') ? 'pre' : 'pre-wrap'
 }
 
-const isComment = (styles: ReadonlyMap<string, string>) =>
-  /^comment/.test(styles.get('mso-element') ?? '') || styles.get('mso-special-character') === 'comment'
-
-/** Classes of the cells that contain a line of code: of GitHub, GitLab and highlightjs-line-numbers. */
-const codeCells = /(?:^|\s)(?:blob-code(?:-inner)?|js-file-line|line_content|hljs-ln-code)(?:\s|$)/
-
-/** Classes of line numbers: of Pygments, Rouge, Hexo, Chroma, GitHub, GitLab and highlight.js. */
-const lineNumbers =
-  /(?:^|\s)(?:lineno|linenos|linenumbers?|line-numbers?|linenodiv|gutter|rouge-gutter|blob-num|diff-line-num|hljs-ln-numbers|lnt?)(?:\s|$)/
-
-/** An image of a formula, as in Wikipedia and WordPress, whose `alt` is its TeX source. */
-function isFormula(attribute: Opening['attribute']): boolean {
-  const isNamed = /(?:^|[\s-])(?:math|latex)(?:$|[\s-])/.test(attribute('class') ?? '')
-  return isNamed && (attribute('alt') ?? '').trim() !== ''
-}
-
-/** The part of an address that names a place in its page. */
-function fragmentOf(href: string): string {
-  const place = href.indexOf('#')
-  if (place < 0) return ''
-  const fragment = href.slice(place + 1)
-  try {
-    return decodeURIComponent(fragment)
-  } catch {
-    return fragment
-  }
-}
-
-function noteLinkIn(attribute: Opening['attribute']): NoteLink | null {
-  const href = attribute('href')?.trim() ?? ''
-  const fragment = fragmentOf(href)
-  const called = noteNamed(fragment)
-  if (called !== null) return { label: called, isCall: true, href }
-  const from = noteCalledAt(fragment)
-  return from === null ? null : { label: from, isCall: false, href }
-}
-
-const textIn = (pieces: readonly Piece[]) =>
-  pieces
-    .map(({ text }) => text)
-    .join('')
-    .trim()
-
-/** In a code block a table is numbered code. */
-const kindInTable = (outer: Kind) => (outer.tag === 'pre' ? outer : paragraph)
-
-/** Splits a row into its code, without line numbers, and the cells of words beside it. */
-function splitRow(row: readonly Cell[]): { code: readonly Cell[]; cells: readonly Cell[] } {
-  const isCode = (cell: Cell) => cell.isCode || cell.lines.some(({ block }) => block === 'pre')
-  const all = row.filter(isCode)
-  if (all.length === 0) return { code: [], cells: row }
-  const isFilled = (cell: Cell) => cell.lines.length > 0
-  const found = all.filter((cell) => isFilled(cell) && !isNumbering(cell))
-  // A line of code may be empty, or a number itself.
-  const code = found.length > 0 ? found : all.slice(-1)
-  const isByCell = code.some((cell) => cell.isCode)
-  const cells = row.filter((cell) => isFilled(cell) && !isCode(cell) && !(isByCell && isNumbering(cell)))
-  // Several cells of fixed-width type are a table of short texts.
-  return isByCell && code.length + cells.length > 1 ? { code: [], cells: row } : { code, cells }
-}
-
-/** Whether a cell contains consecutive numbers only, as beside code. */
-function isNumbering({ lines }: Cell): boolean {
-  const numbers = textOf(lines)
-    .split('\n')
-    .filter((text) => text.trim() !== '')
-    .map((text) => (/^\s*\d{1,7}\s*$/.test(text) ? Number(text) : Number.NaN))
-  return numbers.length > 0 && numbers.every((number, place) => number === (numbers[0] ?? 0) + place)
-}
-
 /**
  * Also returns `left` and `start`, which a line does not store but which end the surrounding
  * alignment. Null if not set.
  */
-function alignIn({ tag, attribute, styles }: Opening): string | null {
+export function alignIn({ tag, attribute, styles }: Opening): string | null {
   const value = tag === 'center' ? tag : (styles.get('text-align') ?? attribute('align')?.toLowerCase())
   return value && /^(?:left|start|center|right|justify)$/.test(value) ? value : null
 }
@@ -938,7 +662,7 @@ function alignIn({ tag, attribute, styles }: Opening): string | null {
  * As in highlighters' and Markdown's class names: `language-js`, `lang-js`, `highlight-source-js`;
  * `data-language` in the editor.
  */
-function languageIn(attribute: Opening['attribute']): string | null {
+export function languageIn(attribute: Opening['attribute']): string | null {
   const named = attribute('data-language') ?? attribute('lang')
   return (
     formatOf({ block: 'pre', language: languageNamed(attribute('class') ?? '') ?? named }).language ?? null
@@ -1026,7 +750,7 @@ function shownIn(pieces: readonly Piece[], isItem: boolean): Piece[][] {
 }
 
 /** Collapses a line's white space as a browser does; two or more hard spaces become plain ones. */
-function shownSpace(line: readonly Piece[]): Piece[] {
+export function shownSpace(line: readonly Piece[]): Piece[] {
   const shown: Piece[] = []
   let endsInSpace = true
   for (const piece of line) {
