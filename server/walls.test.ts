@@ -130,7 +130,9 @@ test('of the server, the page imports only the wire and the document’s model',
   const isPage = (path: string) => path.startsWith('web/')
   const known = importsOf(['server/'], isPage).filter(
     (found) =>
-      !/ imports server\/(wire\/|document\/(html|line-reader|markdown|rich-text|text-diff)\.ts)/.test(found),
+      !/ imports server\/(wire\/|document\/(file-kind|html|line-reader|markdown|rich-text|text-diff|wrong-files-testing)\.ts)/.test(
+        found,
+      ),
   )
   assert.deepEqual(known, [])
   assert.deepEqual(importsOf(['e2e/', 'certs/', 'scripts/'], isPage), [])

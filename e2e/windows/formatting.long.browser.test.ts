@@ -271,6 +271,13 @@ for (const editor of ['shared', 'mirror'] as const)
       await window.run(drop, 'report.pdf', 'application/pdf', 'AAAA')
       await untilHtml(window, /\[file: report\.pdf\]/)
       assert.match(await window.run(shown, '.tool-notice'), /Not kept: report\.pdf\./)
+      await window.run(drop, 'report.rtf', 'application/rtf', btoa('{\\rtf1 codes}'))
+      await untilHtml(window, /\[file: report\.rtf\]/)
+      assert.doesNotMatch(await html(window), /codes/)
+      assert.match(
+        await window.run(shown, '.tool-notice'),
+        /Not kept: report\.rtf \(a rich text document \(RTF\): open it, /,
+      )
     })
 
     test('by keyboard: Alt+F10 reaches the toolbar, arrows move in it, an action returns to the text', async () => {

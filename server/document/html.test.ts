@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JSDOM } from 'jsdom'
 import { createSeededRandom } from '../wire/time.ts'
+import { copiedPages } from './clipboards-testing.ts'
 import { readCode, readHtml, readText, writeHtml, writeText } from './html.ts'
 import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'
 import { clipboards } from './testing.ts'
@@ -29,6 +30,15 @@ for (const { name, html, text, kept, unkept = [] } of clipboards)
     assert.deepEqual(reading.lines, own(kept))
     assert.deepEqual(reading.unkept, unkept)
   })
+
+for (const { name, page, kept, unkept = [], only } of copiedPages)
+  if (only !== 'chromium')
+    test(`a saved page, ${name}`, () => {
+      const { lines, unkept: left } = readHtml(`<!doctype html><html><body>${page}</body></html>`)
+      assert.equal(writeHtml(lines), writeHtml(own(kept)))
+      assert.deepEqual(lines, own(kept))
+      assert.deepEqual(left, unkept)
+    })
 
 const kept: [what: string, html: string][] = [
   ['headings and paragraphs', '<h1>One</h1>\n<p>Two <b>bold <i>both</i></b> &amp; &lt;so on&gt;</p>'],
@@ -144,6 +154,35 @@ const foreign: [what: string, html: string, same: string][] = [
 for (const [what, html, same] of foreign)
   test(`foreign HTML: ${what}`, () => assert.deepEqual(readHtml(html).lines, own(same)))
 
+const formulas: [what: string, mathml: string, text: string][] = [
+  [
+    'a sum with limits',
+    '<munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover><msub><mi>a</mi><mi>i</mi></msub>',
+    '∑_(i=1)^na_i',
+  ],
+  ['a fraction of sums', '<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>10</mn></mfrac>', '(a+b)/10'],
+  ['a cube root', '<mroot><mi>x</mi><mn>3</mn></mroot>', 'root_3(x)'],
+  ['a function and its argument', '<mi>sin</mi><mo>&#x2061;</mo><mi>x</mi>', 'sin x'],
+  ['a product that is not drawn', '<mn>2</mn><mo>&#x2062;</mo><mi>x</mi>', '2x'],
+  ['words', '<mi>v</mi><mtext> in m/s</mtext>', 'v in m/s'],
+  [
+    'a matrix',
+    '<mfenced><mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>0</mn></mtd></mtr><mtr><mtd><mn>0</mn></mtd><mtd><mn>1</mn></mtd></mtr></mtable></mfenced>',
+    '(1, 0; 0, 1)',
+  ],
+  ['space that is only the layout of the source', '\n  <mi> x </mi>\n  <mo>=</mo>\n  <mn>1</mn>\n', 'x=1'],
+  [
+    'sources in several languages',
+    '<semantics><mi>x</mi><annotation encoding="StarMath 5.0">x</annotation><annotation encoding="application/x-tex">x_{0}</annotation></semantics>',
+    'x_{0}',
+  ],
+  ['what does not end', '<mrow><mi>x', 'x'],
+]
+
+for (const [what, mathml, text] of formulas)
+  test(`a formula: ${what}`, () =>
+    assert.deepEqual(readHtml(`<p>a <math>${mathml}</math></p>`).lines, own(`<p>a ${text}</p>`)))
+
 test('what a document cannot hold is reported once', () => {
   const html = '<hr><hr><table><tr><td>a<td>b</table><a href="data:x">y</a><img src="https://a.org/cat.png">'
   assert.deepEqual(readHtml(html).unkept, [
@@ -247,6 +286,16 @@ test('hostile HTML is read in linear time', () => {
     ' ',
     '<b style="a:b;c:d">',
     'x<br><br>',
+    '<pre><div><code>x',
+    '<pre>x<code>',
+    '<a href="#fn1"> <b>1</b>',
+    '<a href="#fnref1">1</a> ',
+    '<li id=fn1>x',
+    '<math><mrow><mfrac>',
+    '<math>',
+    '<span class=katex-html aria-hidden=true>x',
+    '<a href="#cmnt_ref1">[a]</a>',
+    '<table><tr><td class=gutter>1<td><pre>x',
   ])
     for (const isOwn of [false, true])
       assert.ok(readHtml(part.repeat(100_000 / part.length), { isOwn }).lines)

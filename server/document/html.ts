@@ -2,10 +2,11 @@
 
 import { type Token, Tokenizer, TokenizerMode } from 'parse5'
 import { withoutHalves } from '../wire/graphemes.ts'
+import { ForeignReader } from './foreign-reader.ts'
 import {
   blockTags,
   headings,
-  LineReader,
+  type LineReader,
   type Reading,
   voidTags,
   withoutReturns,
@@ -35,7 +36,7 @@ interface ReadingOptions {
 
 /** Takes linear time and memory, however malformed the HTML is. */
 export function readHtml(html: string, options: ReadingOptions = {}): Reading {
-  const reader = new LineReader({ isOwn: options.isOwn ?? false, isTree: false })
+  const reader = new ForeignReader(options.isOwn ?? false)
   const tags = new TagBalancer(reader)
   const take = ({ chars }: { readonly chars: string }) => tags.text(chars)
   const ignore = () => undefined

@@ -29,8 +29,8 @@ export const words = (text: string): ReadonlySet<string> => new Set(text.split(/
 
 export const voidTags = words('area base br col embed hr img input link meta param source track wbr')
 const skippedTags = words(
-  `area base button canvas col colgroup datalist head link map meta noembed noframes noscript object param script
-  select source style svg template textarea title track xmp`,
+  `annotation annotation-xml area base button canvas col colgroup datalist head link map meta noembed noframes noscript
+  object param script select source style svg template textarea title track xmp`,
 )
 export const blockTags = words(
   `address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure footer form
@@ -48,7 +48,7 @@ export const headings = words('h1 h2 h3 h4 h5 h6')
 
 type BlockTag = 'p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6' | 'blockquote' | 'pre' | 'ul' | 'ol'
 
-interface Kind {
+export interface Kind {
   readonly tag: BlockTag
   /** Level of a list item, from 1; otherwise 0. */
   readonly level: number
@@ -60,7 +60,7 @@ interface Kind {
   readonly item?: { hasLine: boolean }
 }
 
-interface Piece {
+export interface Piece {
   readonly text: string
   readonly marks: Marks
   /** CSS `white-space: pre` or `pre-wrap`. */
@@ -68,13 +68,13 @@ interface Piece {
 }
 
 /** An element that begins. */
-interface Opening {
+export interface Opening {
   readonly tag: string
   readonly attribute: (name: string) => string | null
   readonly styles: ReadonlyMap<string, string>
 }
 
-interface Context {
+export interface Context {
   readonly tag: string
   readonly marks: Marks
   readonly kind: Kind
@@ -84,57 +84,94 @@ interface Context {
   readonly isHidden: boolean
   readonly isOwn: boolean
   readonly isBlock: boolean
+  /** Whether it is in a code block, but outside its `code` element. */
+  readonly isBesideCode: boolean
+  /** Whether a `code` element began in this `pre`. */
+  hasCode: boolean
   /** Number of lines when it opened. */
   readonly before: number
   /** For an `ol`: the number of its next item. */
   next: number | null
-  /** For a `tr`: the lines of its cells. */
-  readonly cells: Line[][] | null
-  /** Text of a Word list item's marker. */
+  /** For a `tr`. */
+  readonly cells: Cell[] | null
+  /** Whether a cell of line numbers began this `tr`. */
+  isNumbered: boolean
+  /** Text of a Word list item's marker, or of a link to a footnote. */
   marker: string | null
+  readonly noteLink: NoteLink | null
 }
 
-const paragraph: Kind = { tag: 'p', level: 0, align: null, language: null, number: null }
+export interface Cell {
+  readonly lines: readonly Line[]
+  /** Whether the cell itself is code by its style, its class or its table's place. */
+  readonly isCode: boolean
+}
+
+/** A link to a footnote, or from it back to its call. */
+export interface NoteLink {
+  readonly label: string
+  readonly isCall: boolean
+  readonly href: string
+}
+
+export const paragraph: Kind = { tag: 'p', level: 0, align: null, language: null, number: null }
 const isList = ({ tag }: Kind) => tag === 'ul' || tag === 'ol'
 const breakPiece: Piece = { text: softBreak, marks: {}, keepsSpace: false }
-const isBreak = (piece: Piece | undefined) => piece?.text === softBreak
+export const isBreak = (piece: Piece | undefined) => piece?.text === softBreak
 
 const mostUnkept = 50
-const columns = 'the columns of a table'
 
 /** Accepts elements and text in document order, from a tokenizer or from a DOM tree. */
 export class LineReader {
   readonly #isTree: boolean
-  readonly #stack: Context[]
+  protected readonly stack: Context[]
   /** Lines read so far; innermost last: those of table cells. */
-  readonly #sinks: Line[][] = [[]]
+  protected readonly sinks: Line[][] = [[]]
   readonly #unkept = new Set<string>()
   /** Lines of own HTML. */
   readonly #own = new Set<Line>()
   /** Numbers of `ol` items in the source. */
   readonly #numbers = new Map<Line, number>()
-  #kind: Kind = paragraph
-  #pieces: Piece[] = []
+  protected kind: Kind = paragraph
+  protected pieces: Piece[] = []
   #isOwnBlock: boolean
 
   /** `isTree`: the input is a DOM, where text between blocks is never just the source's layout. */
   constructor({ isOwn, isTree = true }: { isOwn: boolean; isTree?: boolean }) {
     this.#isTree = isTree
     this.#isOwnBlock = isOwn
-    const root = { tag: '', marks: {}, kind: paragraph, depth: 0, keepsSpace: isOwn, isHidden: false, isOwn }
-    this.#stack = [{ ...root, isBlock: true, before: 0, next: null, cells: null, marker: null }]
+    this.stack = [
+      {
+        tag: '',
+        marks: {},
+        kind: paragraph,
+        depth: 0,
+        keepsSpace: isOwn,
+        isHidden: false,
+        isOwn,
+        isBlock: true,
+        isBesideCode: false,
+        hasCode: false,
+        before: 0,
+        next: null,
+        cells: null,
+        isNumbered: false,
+        marker: null,
+        noteLink: null,
+      },
+    ]
   }
 
   /** Position of the next character of own HTML: a line, and the offset in UTF-16 units. */
   get place(): { line: number; offset: number } {
-    return { line: this.#lines.length, offset: this.#pieces.reduce((sum, { text }) => sum + text.length, 0) }
+    return { line: this.lines.length, offset: this.pieces.reduce((sum, { text }) => sum + text.length, 0) }
   }
 
   /** `tag` is in lower case. Void elements are not closed. */
   open(tag: string, attribute: Opening['attribute']): void {
-    const outer = this.#top
+    const outer = this.top
     if (tag === 'br') {
-      if (!outer.isHidden) this.#break()
+      if (!outer.isHidden) this.break()
       return
     }
     const styles = stylesOf(attribute('style'))
@@ -145,17 +182,33 @@ export class LineReader {
       skippedTags.has(tag) ||
       attribute('hidden') !== null ||
       styles.get('display')?.startsWith('none') ||
-      styles.get('mso-hide') === 'all'
+      styles.get('mso-hide') === 'all' ||
+      this.isBesideText(opening, outer, isOwn)
     const marks = isHidden ? outer.marks : this.#marksIn(opening, outer, isOwn)
-    const keepsSpace =
-      isOwn || spaceIn(styles) || (tag !== 'pre' && outer.keepsSpace && !styles.has('white-space'))
-    const { kind, depth } = outer
-    const base = { tag, marks, kind, depth, keepsSpace, isHidden, isOwn, before: this.#lines.length }
-    const context: Context = { ...base, isBlock: false, next: null, cells: null, marker: null }
-    const push = (more: Partial<Context> = {}) => void this.#stack.push({ ...context, ...more })
+    const space = spaceIn(styles)
+    const context: Context = {
+      tag,
+      marks,
+      kind: outer.kind,
+      depth: outer.depth,
+      keepsSpace: isOwn || (space === null ? tag !== 'pre' && outer.keepsSpace : space !== 'normal'),
+      isHidden,
+      isOwn,
+      isBlock: false,
+      isBesideCode: outer.isBesideCode && tag !== 'code',
+      hasCode: false,
+      before: this.lines.length,
+      next: null,
+      cells: null,
+      isNumbered: false,
+      marker: null,
+      noteLink: null,
+    }
+    const push = (more: Partial<Context> = {}) => void this.stack.push({ ...context, ...more })
     if (isHidden) {
       if (!voidTags.has(tag)) push()
-    } else if (tag === 'img') this.#image(attribute, context)
+    } else if (this.openForeign(opening, context, push)) return
+    else if (tag === 'img') this.#image(attribute, context)
     else if (attribute('data-image') !== null) {
       this.#image((name) => (name === 'alt' ? attribute('data-image') : null), context)
       push({ isHidden: true })
@@ -165,86 +218,87 @@ export class LineReader {
     } else if (tag === 'input') {
       if (attribute('type')?.toLowerCase() === 'checkbox') this.#box(attribute('checked') !== null, context)
     } else if (tag === 'hr') {
-      this.#startBlock(outer.kind, isOwn)
-      this.#note('a horizontal rule')
+      this.startBlock(outer.kind, isOwn)
+      this.note('a horizontal rule')
     } else if (voidTags.has(tag)) return
     else if (styles.get('mso-list') === 'ignore') push({ isHidden: true, marker: '' })
     else if (tag === 'q') {
-      this.#add('“', context)
+      this.add('“', context)
       push()
-    } else if (tag === 'table' && !isOwn) {
-      this.#startBlock(paragraph, isOwn)
-      push({ kind: paragraph, isBlock: true })
-    } else if (tag === 'tr' && !isOwn) push({ kind: paragraph, cells: [], isBlock: true })
-    else if ((tag === 'td' || tag === 'th') && !isOwn) this.#openCell(opening, push)
-    else if (tag === 'td' || tag === 'th') {
-      if (this.#pieces.length > 0) this.#add(' | ', context)
+    } else if (tag === 'td' || tag === 'th') {
+      if (this.pieces.length > 0) this.add(' | ', context)
       push()
     } else if (isBlock(tag, styles.get('display') ?? '')) this.#openBlock(opening, context, push)
     else {
       const language = outer.kind.tag === 'pre' && tag === 'code' ? languageIn(attribute) : null
-      if (language !== null) this.#kind = { ...this.#kind, language }
+      if (language !== null) this.kind = { ...this.kind, language }
       push(language === null ? {} : { kind: { ...outer.kind, language } })
     }
   }
 
   close(tag: string): void {
-    const top = this.#top
-    if (top.tag !== tag || this.#stack.length === 1) return
-    this.#stack.pop()
-    const outer = this.#top
+    const top = this.top
+    if (top.tag !== tag || this.stack.length === 1) return
+    this.stack.pop()
+    const outer = this.top
+    if (this.closeForeign(top, outer)) return
     if (top.marker !== null) this.#takeMarker(top.marker)
     if (top.isHidden) return
-    if (tag === 'q') this.#add('”', top)
-    else if (tag === 'tr' && top.cells) this.#closeRow(top.cells, outer)
-    else if ((tag === 'td' || tag === 'th') && !top.isOwn) this.#closeCell(outer)
+    if (tag === 'q') this.add('”', top)
     else if (top.isBlock) this.#closeBlock(top, outer)
   }
 
   text(chars: string): void {
-    const top = this.#top
-    if (top.marker !== null) top.marker = cutText(top.marker + chars, 40)
+    const top = this.top
+    if (top.isHidden) {
+      const marked = this.stack.findLast(({ marker }) => marker !== null)
+      const all = `${marked?.marker ?? ''}${chars}`
+      if (marked) marked.marker = marked.noteLink ? all : cutText(all, 40)
+    }
     if (top.isHidden || chars === '') return
     if (!top.isOwn) {
-      this.#add(chars, top)
+      this.add(chars, top)
       return
     }
     const isCode = top.kind.tag === 'pre'
     if (!this.#isTree && !isCode) {
-      const isBetween = this.#pieces.length === 0 && chars.includes('\n') && chars.trim() === ''
-      if (!isBetween) this.#add(withoutLayout(chars), top)
+      const isBetween = this.pieces.length === 0 && chars.includes('\n') && chars.trim() === ''
+      if (!isBetween) this.add(withoutLayout(chars), top)
       return
     }
     for (const [place, piece] of withoutReturns(chars).split('\n').entries()) {
-      if (place > 0 && isCode) this.#endLine(true)
-      else if (place > 0) this.#break()
-      if (piece !== '') this.#add(piece, top)
+      if (place > 0 && isCode) this.endLine(true)
+      else if (place > 0) this.break()
+      if (piece !== '') this.add(piece, top)
     }
   }
 
   finish(): Reading {
-    while (this.#stack.length > 1) this.close(this.#top.tag)
-    this.#endLine(false)
-    const read = this.#lines
+    while (this.stack.length > 1) this.close(this.top.tag)
+    this.endLine(false)
+    const read = this.lines
     const lines = withDepths(numbered(read, this.#numbers), (place) => this.#own.has(read[place] as Line))
     return { lines, unkept: [...this.#unkept] }
   }
 
-  get #top(): Context {
-    return this.#stack.at(-1) as Context
+  protected get top(): Context {
+    return this.stack.at(-1) as Context
   }
 
-  get #lines(): Line[] {
-    return this.#sinks.at(-1) as Line[]
+  protected get lines(): Line[] {
+    return this.sinks.at(-1) as Line[]
   }
 
-  #note(words: string): void {
+  protected note(words: string): void {
     if (this.#unkept.size < mostUnkept) this.#unkept.add(words)
   }
 
-  #add(text: string, { marks, keepsSpace, isOwn }: Pick<Context, 'marks' | 'keepsSpace' | 'isOwn'>): void {
-    if (this.#pieces.length === 0) this.#isOwnBlock = isOwn
-    const last = this.#pieces.at(-1)
+  protected add(
+    text: string,
+    { marks, keepsSpace, isOwn }: Pick<Context, 'marks' | 'keepsSpace' | 'isOwn'>,
+  ): void {
+    if (this.pieces.length === 0) this.#isOwnBlock = isOwn
+    const last = this.pieces.at(-1)
     if (
       last &&
       last.marks === marks &&
@@ -252,43 +306,43 @@ export class LineReader {
       !isBreak(last) &&
       text !== softBreak
     )
-      this.#pieces[this.#pieces.length - 1] = { ...last, text: last.text + text }
-    else this.#pieces.push({ text, marks, keepsSpace })
+      this.pieces[this.pieces.length - 1] = { ...last, text: last.text + text }
+    else this.pieces.push({ text, marks, keepsSpace })
   }
 
-  #break(): void {
-    const { isOwn, kind, marks } = this.#top
-    if (isOwn && kind.tag === 'pre' && !this.#isTree) this.#endLine(true)
-    else if (isOwn) this.#add(softBreak, { marks, keepsSpace: true, isOwn })
-    else this.#pieces.push(breakPiece)
+  protected break(): void {
+    const { isOwn, kind, marks } = this.top
+    if (isOwn && kind.tag === 'pre' && !this.#isTree) this.endLine(true)
+    else if (isOwn) this.add(softBreak, { marks, keepsSpace: true, isOwn })
+    else this.pieces.push(breakPiece)
   }
 
   // Blocks
 
-  #startBlock(kind: Kind, isOwn: boolean): void {
-    this.#endLine(false)
-    this.#kind = kind
+  protected startBlock(kind: Kind, isOwn: boolean): void {
+    this.endLine(false)
+    this.kind = kind
     this.#isOwnBlock = isOwn
   }
 
   /** Ends the open line or block of lines. */
-  #endLine(mayBeEmpty: boolean): void {
-    const pieces = this.#pieces
-    const kind = this.#kind
-    this.#pieces = []
+  protected endLine(mayBeEmpty: boolean): void {
+    const pieces = this.pieces
+    const kind = this.kind
+    this.pieces = []
     if (this.#isOwnBlock) {
       if (pieces.length === 0 && !mayBeEmpty) return
       // A break at the end of a block has no visible effect.
       if (isBreak(pieces.at(-1))) pieces.pop()
-      this.#push(kind, pieces)
+      this.push(kind, pieces)
     } else
       for (const line of kind.tag === 'pre' ? codeIn(pieces) : shownIn(pieces, isList(kind)))
-        this.#push(kind, line)
+        this.push(kind, line)
   }
 
-  #push({ tag: given, level, align, language, number, item }: Kind, pieces: readonly Piece[]): void {
+  protected push({ tag: given, level, align, language, number, item }: Kind, pieces: readonly Piece[]): void {
     // After code or a heading in an item, the item's text continues without a marker.
-    const isContinued = item?.hasLine && !this.#isOwnBlock && !listOf(this.#lines.at(-1)?.block ?? '')
+    const isContinued = item?.hasLine && !this.#isOwnBlock && !listOf(this.lines.at(-1)?.block ?? '')
     const tag = isContinued ? 'p' : given
     if (item) item.hasLine = true
     const runs: Run[] = []
@@ -302,18 +356,18 @@ export class LineReader {
     if (tag === 'ol' && number !== null) this.#numbers.set(line, number)
     if (this.#isOwnBlock) this.#own.add(line)
     // Further lines of an item have no number.
-    if (number !== null) this.#kind = { ...this.#kind, number: null }
-    this.#lines.push(line)
+    if (number !== null) this.kind = { ...this.kind, number: null }
+    this.lines.push(line)
   }
 
   #openBlock(opening: Opening, { isOwn, marks }: Context, push: (more: Partial<Context>) => void): void {
     const { tag, attribute } = opening
-    const outer = this.#top
+    const outer = this.top
     const align = alignIn(opening)
     if (tag === 'ul' || tag === 'ol' || tag === 'menu') {
       const list = tag === 'ol' ? 'ol' : 'ul'
       const kind = { ...paragraph, tag: list, level: outer.depth + 1 } as const
-      this.#startBlock(kind, isOwn)
+      this.startBlock(kind, isOwn)
       push({
         kind,
         depth: outer.depth + 1,
@@ -328,25 +382,25 @@ export class LineReader {
       if (outer.next !== null) outer.next = (number ?? outer.next) + 1
       const level = isOwn ? numberIn(attribute('data-level'), list.level) : list.level
       const kind = { ...list, level, number, align, item: { hasLine: false } }
-      this.#startBlock(kind, isOwn)
-      push({ kind: { ...kind, number: null }, isBlock: true, before: this.#lines.length })
-      if (attribute('role') === 'checkbox') this.#box(attribute('aria-checked') === 'true', this.#top)
+      this.startBlock(kind, isOwn)
+      push({ kind: { ...kind, number: null }, isBlock: true, before: this.lines.length })
+      if (attribute('role') === 'checkbox') this.#box(attribute('aria-checked') === 'true', this.top)
       return
     }
-    const kind = this.#kindOf(opening, outer.kind, align)
+    const kind = this.kindOf(opening, outer.kind, align)
     const isSame = kind.tag === outer.kind.tag && kind.level === outer.kind.level
     if (!isOwn && isSame && (kind.tag === 'pre' || isList(kind))) {
       // Starts another line of the same item or code block.
-      if (this.#pieces.length > 0 && !isBreak(this.#pieces.at(-1))) this.#break()
+      if (this.pieces.length > 0 && !isBreak(this.pieces.at(-1))) this.break()
       push({ isBlock: true })
     } else {
-      const isUnread = isOwn && isSame && outer.isBlock && this.#pieces.length === 0
-      if (isUnread) this.#kind = { ...kind, number: this.#kind.number }
-      else this.#startBlock(kind, isOwn)
+      const isUnread = isOwn && isSame && outer.isBlock && this.pieces.length === 0
+      if (isUnread) this.kind = { ...kind, number: this.kind.number }
+      else this.startBlock(kind, isOwn)
       push({
         kind,
         isBlock: true,
-        before: this.#lines.length,
+        before: this.lines.length,
         ...(tag === 'dt' && { marks: { ...marks, bold: true as const } }),
       })
     }
@@ -355,41 +409,41 @@ export class LineReader {
   #closeBlock(top: Context, outer: Context): void {
     if (top.isOwn) {
       const isContainer = /^(ul|ol|menu|table|tbody|thead|tfoot|tr|body|html|dl)$/.test(top.tag)
-      const isEmpty = this.#lines.length === top.before && this.#pieces.length === 0
+      const isEmpty = this.lines.length === top.before && this.pieces.length === 0
       if (isEmpty && !isContainer) this.#isOwnBlock = true
-      this.#endLine(isEmpty && !isContainer)
-      this.#kind = outer.kind
+      this.endLine(isEmpty && !isContainer)
+      this.kind = outer.kind
     } else if (
       top.kind === outer.kind &&
       outer.isBlock &&
       (top.kind.tag === 'pre' || isList(top.kind)) &&
       top.tag !== 'li'
     ) {
-      if (this.#pieces.length > 0 && !isBreak(this.#pieces.at(-1))) this.#break()
+      if (this.pieces.length > 0 && !isBreak(this.pieces.at(-1))) this.break()
     } else {
-      this.#endLine(false)
+      this.endLine(false)
       // An empty item still shows its marker.
-      if (top.tag === 'li' && this.#lines.length === top.before) this.#push(top.kind, [])
-      this.#startBlock(outer.kind, outer.isOwn)
+      if (top.tag === 'li' && isList(top.kind) && this.lines.length === top.before) this.push(top.kind, [])
+      this.startBlock(outer.kind, outer.isOwn)
     }
   }
 
-  #kindOf({ tag, attribute, styles }: Opening, outer: Kind, own: string | null): Kind {
+  protected kindOf({ tag, attribute, styles }: Opening, outer: Kind, own: string | null): Kind {
     const align = own ?? outer.align
     const word = /level(\d)/.exec(styles.get('mso-list') ?? '')?.[1]
     // Until the marker shows whether it is numbered.
     if (word) return { ...paragraph, tag: 'ul', level: Math.min(Number(word), deepestLevel), align: own }
+    const space = spaceIn(styles) ?? 'normal'
     const isCodeBox =
-      /^pre(?:-wrap)?$/.test(styles.get('white-space') ?? '') &&
-      /mono|consolas|courier|menlo/.test(styles.get('font-family') ?? '')
+      space !== 'normal' && /mono|consolas|courier|menlo/.test(styles.get('font-family') ?? '')
     if (tag === 'pre' || isCodeBox)
       return {
         ...paragraph,
         tag: 'pre',
-        align: this.#top.isOwn ? align : null,
+        align: this.top.isOwn ? align : null,
         language: languageIn(attribute) ?? outer.language,
       }
-    const { isOwn } = this.#top
+    const { isOwn } = this.top
     // Text inside an item or a code block stays part of it.
     if (!isOwn && (isList(outer) || outer.tag === 'pre')) return outer
     const name = attribute('class') ?? ''
@@ -412,46 +466,39 @@ export class LineReader {
    */
   #takeMarker(marker: string): void {
     const number = /^[\s\u00a0]*\(?(?:(\d{1,9})|[a-z]|[ivxlcdm]{1,8})[.)]/i.exec(marker)
-    const top = this.#stack.findLast(({ kind, isBlock }) => isBlock && kind.level > 0)
+    const top = this.stack.findLast(({ kind, isBlock }) => isBlock && kind.level > 0)
     if (!number || !top) return
     const kind: Kind = { ...top.kind, tag: 'ol' }
-    this.#stack[this.#stack.indexOf(top)] = { ...top, kind }
-    this.#kind = { ...kind, number: number[1] === undefined ? null : Number(number[1]) }
+    this.stack[this.stack.indexOf(top)] = { ...top, kind }
+    this.kind = { ...kind, number: number[1] === undefined ? null : Number(number[1]) }
   }
 
-  // A table row becomes a paragraph, since documents have no tables.
+  // What only other programs' HTML contains
 
-  #openCell(opening: Opening, push: (more: Partial<Context>) => void): void {
-    this.#startBlock(paragraph, false)
-    this.#sinks.push([])
-    const isHeader = opening.tag === 'th' || this.#stack.at(-2)?.tag === 'thead'
-    const kind = this.#kindOf(opening, paragraph, alignIn(opening))
-    this.#kind = kind
-    push({ kind, isBlock: true, ...(isHeader && { marks: { ...this.#top.marks, bold: true as const } }) })
+  /** Whether an element is not text of the document, although it is shown or might be. */
+  protected isBesideText(_opening: Opening, _outer: Context, _isOwn: boolean): boolean {
+    return false
   }
 
-  #closeCell(outer: Context): void {
-    this.#endLine(false)
-    const lines = this.#sinks.length > 1 ? this.#sinks.pop() : undefined
-    if (outer.cells) outer.cells.push(lines ?? [])
-    else this.#lines.push(...(lines ?? []))
-    this.#startBlock(outer.kind, false)
+  /** Opens an element that only other programs' HTML has in this sense; returns whether it did. */
+  protected openForeign(
+    _opening: Opening,
+    _context: Context,
+    _push: (more?: Partial<Context>) => void,
+  ): boolean {
+    return false
   }
 
-  #closeRow(cells: readonly Line[][], outer: Context): void {
-    this.#startBlock(outer.kind, outer.isOwn)
-    if (cells.length === 1) this.#lines.push(...(cells[0] ?? []))
-    else if (cells.some((lines) => lines.length > 0)) {
-      this.#note(columns)
-      const runs = cells.flatMap((lines, index) => [
-        ...(index > 0 ? [{ text: ' | ', marks: {} }] : []),
-        ...lines.flatMap((line, place) => [
-          ...(place > 0 ? [{ text: ' ', marks: {} }] : []),
-          ...line.runs.map(({ text, marks }) => ({ text: text.replaceAll(softBreak, ' '), marks })),
-        ]),
-      ])
-      this.#push(paragraph, shownSpace(runs.map((run) => ({ ...run, keepsSpace: false }))))
-    }
+  /** Returns whether it closed the element. */
+  protected closeForeign(_top: Context, _outer: Context): boolean {
+    return false
+  }
+
+  /** The address that a link keeps; null if none. */
+  protected linkIn(href: string, _isOwn: boolean): string | null {
+    const link = safeLink(href) ?? safeLink(encodeSpaces(href))
+    if (link === null && href !== '') this.note(`the address ${excerptOf(href, mostName)}`)
+    return link
   }
 
   // Inline content
@@ -477,10 +524,9 @@ export class LineReader {
     if (height === 'super' || height === 'sub') marks.script = height
     if (tag === 'a') {
       const href = attribute('href')?.trim() ?? ''
-      const link = safeLink(href) ?? safeLink(encodeSpaces(href))
+      const link = this.linkIn(href, isOwn)
       delete marks.link
       if (link !== null) marks.link = link
-      else if (href !== '') this.#note(`the address ${excerptOf(href, mostName)}`)
     }
     // Headings are bold in any case.
     if (headings.has(tag)) delete marks.bold
@@ -496,12 +542,12 @@ export class LineReader {
     const given = attribute('src') ?? ''
     const image = safeImage({ src: given.replaceAll(/\s/g, ''), alt: attribute('alt') ?? '' })
     if (isOwn && image && (image.src !== '' || given === ''))
-      this.#add(imageCharacter, { ...context, marks: { ...marks, image } })
+      this.add(imageCharacter, { ...context, marks: { ...marks, image } })
     // Tracking pixels of web pages and mails.
     else if (['width', 'height'].some((side) => Number(attribute(side) ?? 2) <= 1)) return
     else if (image?.src) {
       const alt = shortened(image.alt)
-      this.#add(imageCharacter, { ...context, marks: { ...marks, image: { ...image, alt } } })
+      this.add(imageCharacter, { ...context, marks: { ...marks, image: { ...image, alt } } })
     } else {
       const link = marks.link ?? (/^https?:/i.test(given) ? safeLink(encodeSpaces(given)) : null)
       this.#name('image', nameOf(attribute), {
@@ -513,12 +559,12 @@ export class LineReader {
 
   /** Inserts a placeholder for what cannot be kept. */
   #name(what: string, name: string, context: Context): void {
-    this.#note(name || what)
-    this.#add(name ? `[${what}: ${name}]` : `[${what}]`, context)
+    this.note(name || what)
+    this.add(name ? `[${what}: ${name}]` : `[${what}]`, context)
   }
 
   #box(isChecked: boolean, context: Context): void {
-    this.#add(isChecked ? '☑ ' : '☐ ', context)
+    this.add(isChecked ? '☑ ' : '☐ ', context)
   }
 }
 
@@ -589,14 +635,25 @@ function stylesOf(style: string | null): ReadonlyMap<string, string> {
   return styles
 }
 
-const spaceIn = (styles: ReadonlyMap<string, string>) =>
-  /^(?:pre|pre-wrap|break-spaces)$/.test(styles.get('white-space') ?? '')
+/** CSS `white-space`, or the properties for which it stands; null if not set. */
+export function spaceIn(styles: ReadonlyMap<string, string>): 'normal' | 'pre' | 'pre-wrap' | null {
+  const value = styles.get('white-space')
+  if (value !== undefined) {
+    if (value === 'pre') return 'pre'
+    return /^(?:pre-wrap|break-spaces)$/.test(value) ? 'pre-wrap' : 'normal'
+  }
+  const collapse = styles.get('white-space-collapse')
+  if (collapse === undefined) return null
+  if (!/^(?:preserve|break-spaces)$/.test(collapse)) return 'normal'
+  const wrap = styles.get('text-wrap-mode') ?? styles.get('text-wrap') ?? ''
+  return wrap.startsWith('nowrap') ? 'pre' : 'pre-wrap'
+}
 
 /**
  * Also returns `left` and `start`, which a line does not store but which end the surrounding
  * alignment. Null if not set.
  */
-function alignIn({ tag, attribute, styles }: Opening): string | null {
+export function alignIn({ tag, attribute, styles }: Opening): string | null {
   const value = tag === 'center' ? tag : (styles.get('text-align') ?? attribute('align')?.toLowerCase())
   return value && /^(?:left|start|center|right|justify)$/.test(value) ? value : null
 }
@@ -605,7 +662,7 @@ function alignIn({ tag, attribute, styles }: Opening): string | null {
  * As in highlighters' and Markdown's class names: `language-js`, `lang-js`, `highlight-source-js`;
  * `data-language` in the editor.
  */
-function languageIn(attribute: Opening['attribute']): string | null {
+export function languageIn(attribute: Opening['attribute']): string | null {
   const named = attribute('data-language') ?? attribute('lang')
   return (
     formatOf({ block: 'pre', language: languageNamed(attribute('class') ?? '') ?? named }).language ?? null
@@ -693,7 +750,7 @@ function shownIn(pieces: readonly Piece[], isItem: boolean): Piece[][] {
 }
 
 /** Collapses a line's white space as a browser does; two or more hard spaces become plain ones. */
-function shownSpace(line: readonly Piece[]): Piece[] {
+export function shownSpace(line: readonly Piece[]): Piece[] {
   const shown: Piece[] = []
   let endsInSpace = true
   for (const piece of line) {

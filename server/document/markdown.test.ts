@@ -46,7 +46,28 @@ const written: [what: string, html: string, markdown: string][] = [
   ['line breaks in headings', '<h1>a<br>b</h1><h4>c<br><b>d</b></h4>', '# a<br>b\n\n#### c<br>**d**\n'],
   ['quotes', '<blockquote><p>a</p><p>b</p></blockquote>', '> a\n>\n> b\n'],
   ['nested lists', '<ul><li>a<ol><li>b</li></ol></li><li>c</li></ul>', '- a\n  1. b\n- c\n'],
+  [
+    'footnotes',
+    '<p>a[^1] <b>b[^2]</b></p><ul><li>c[^1]</li></ul><p>[^1]: d <i>e</i></p><p>[^2]: f</p>',
+    'a[^1] **b[^2]**\n\n- c[^1]\n\n[^1]: d *e*\n\n[^2]: f\n',
+  ],
+  [
+    'signs beside the call of a footnote',
+    '<p>Look![^1](a) [^1]: b</p><h2>c[^1]</h2><p>[^1]: # d</p>',
+    'Look\\![^1]\\(a) [^1]: b\n\n## c[^1]\n\n[^1]: \\# d\n',
+  ],
+  [
+    'text like a footnote that nothing calls, or that has no note',
+    '<p>a[^3]</p><p>[^4]: b</p><p><code>c[^4]</code></p><p>[^5]: d[^5]</p>',
+    'a\\[^3]\n\n\\[^4]: b\n\n`c[^4]`\n\n\\[^5]: d\\[^5]\n',
+  ],
 ]
+
+test('of two notes with one number, the second is text', () =>
+  assert.equal(
+    writeMarkdown(own('<p>a[^1]</p><p>[^1]: b</p><p>[^1]: c</p>')),
+    'a[^1]\n\n[^1]: b\n\n\\[^1]: c\n',
+  ))
 
 for (const [what, html, markdown] of written)
   test(`writes and reads ${what}`, () => {
@@ -71,9 +92,21 @@ const read: [what: string, markdown: string, html: string, unkept?: string[]][] 
   ['tasks', '- [x] a\n- [ ] b\n', '<ul><li>☑ a</li><li>☐ b</li></ul>'],
   [
     'other schemes',
-    '[a](tel:123) [b](ftp://c.org) [d](#e) [f](g/h.md)\n',
-    '<p><a href="tel:123">a</a> <a href="ftp://c.org">b</a> <a href="#e">d</a> <a href="g/h.md">f</a></p>',
+    '[a](tel:123) [b](ftp://c.org) [d](e.md#f) [g](h/i.md)\n',
+    '<p><a href="tel:123">a</a> <a href="ftp://c.org">b</a> <a href="e.md#f">d</a> <a href="h/i.md">g</a></p>',
   ],
+  [
+    'links to its own headings, which have no address in a document',
+    '- [Wind](#wind)\n\n## Wind\n',
+    '<ul><li>Wind</li></ul><h2>Wind</h2>',
+    ['links to places within the text'],
+  ],
+  [
+    'footnotes with names, in the order of their calls, after the text',
+    'a[^Note] b[^2].\n\n[^2]: c\n[^note]: d\n\n    e\n\nf\n',
+    '<p>a[^note] b[^2].</p><p>f</p><p>[^note]: d</p><p>e</p><p>[^2]: c</p>',
+  ],
+  ['a footnote of code', 'a[^1]\n\n[^1]:\n    ```\n    b\n    ```\n', '<p>a[^1]</p><p>[^1]:</p><pre>b</pre>'],
   ['a NUL', 'a\0b `c\0d`\n', '<p>ab <code>cd</code></p>'],
   [
     'text after code in an item',
@@ -151,6 +184,7 @@ function generated(seed: number, isForMarkdown: boolean): Line[] {
   const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item
   const words = [
     'word',
+    '[^1]',
     'a',
     '*',
     '_',

@@ -6,6 +6,7 @@ import { toMarkdown } from 'mdast-util-to-markdown'
 import { micromark } from 'micromark'
 import { gfm, gfmHtml } from 'micromark-extension-gfm'
 import { withoutHalves } from '../wire/graphemes.ts'
+import { noLabels, notesIn, splitAtCalls, startOfNote } from './footnotes.ts'
 import { groupsOf, readCode, readHtml, writeHtml } from './html.ts'
 import { type Reading, withoutReturns } from './line-reader.ts'
 import { type InlineNode, inlineNodes, type Line, type ListPart, type Run, textOf } from './rich-text.ts'
@@ -40,24 +41,31 @@ function splitFrontMatter(text: string): { frontMatter: string | null; content: 
     : { frontMatter, content: text.slice(end + 5) }
 }
 
+/** Labels of the footnotes that a line may call. */
+type Callable = (line: Line) => ReadonlySet<string>
+
 export function writeMarkdown(lines: readonly Line[]): string {
   const children: RootContent[] = []
+  const { labelOf, callableIn } = notesIn(lines)
   for (const group of groupsOf(lines)) {
     if ('items' in group) {
-      children.push(listNode(group))
+      children.push(listNode(group, callableIn))
       continue
     }
     const { first, members } = group
     const { block, language, align } = first
-    if (block === 'pre') children.push({ type: 'code', lang: language ?? null, value: textOf(members) })
+    const label = labelOf(first)
+    if (label !== null) children.push(noteNode(first, label))
+    else if (block === 'pre') children.push({ type: 'code', lang: language ?? null, value: textOf(members) })
     else if (block === 'blockquote') {
-      const paragraphs = members.flatMap((line) => paragraphNode(line.runs))
+      const paragraphs = members.flatMap((line) => paragraphNode(line.runs, callableIn(line)))
       if (paragraphs.length > 0) children.push({ type: 'blockquote', children: paragraphs })
     } else if (align !== null) children.push({ type: 'html', value: alignedHtml(first, align) })
-    else if (block === 'p') children.push(...paragraphNode(first.runs))
+    else if (block === 'p') children.push(...paragraphNode(first.runs, callableIn(first)))
     else {
       const depth = Number(block.slice(1)) as 1 | 2 | 3 | 4 | 5 | 6
-      children.push({ type: 'heading', depth, children: phrasing(first.runs).map(withoutBreaks) })
+      const content = phrasing(first.runs, callableIn(first))
+      children.push({ type: 'heading', depth, children: content.map(withoutBreaks) })
     }
   }
   return toMarkdown(
@@ -73,30 +81,47 @@ function alignedHtml(line: Line, align: string): string {
 }
 
 /** Empty paragraphs do not exist in Markdown. */
-function paragraphNode(runs: readonly Run[]): { type: 'paragraph'; children: PhrasingContent[] }[] {
-  const children = phrasing(runs)
+function paragraphNode(
+  runs: readonly Run[],
+  labels: ReadonlySet<string>,
+): { type: 'paragraph'; children: PhrasingContent[] }[] {
+  const children = phrasing(runs, labels)
   return children.length === 0 ? [] : [{ type: 'paragraph', children }]
 }
 
-function listNode({ kind, start, items }: ListPart): ListNode {
+function noteNode({ runs }: Line, label: string): RootContent {
+  const skipped = startOfNote(label).length
+  const rest = runs.map(({ text, marks }, place) => ({ text: text.slice(place === 0 ? skipped : 0), marks }))
+  return { type: 'footnoteDefinition', identifier: label, label, children: paragraphNode(rest, noLabels) }
+}
+
+function listNode({ kind, start, items }: ListPart, callableIn: Callable): ListNode {
   const children = items.map(
     ({ line, lists }): ListItem => ({
       type: 'listItem',
       spread: false,
-      children: [...paragraphNode(line.runs), ...lists.map(listNode)],
+      children: [
+        ...paragraphNode(line.runs, callableIn(line)),
+        ...lists.map((list) => listNode(list, callableIn)),
+      ],
     }),
   )
   return { type: 'list', ordered: kind === 'ol', start, spread: false, children }
 }
 
-function phrasing(runs: readonly Run[]): PhrasingContent[] {
-  return inlineNodes(runs).flatMap(phrasingOf)
+function phrasing(runs: readonly Run[], labels: ReadonlySet<string>): PhrasingContent[] {
+  return inlineNodes(runs).flatMap((node) => phrasingOf(node, labels))
 }
 
 const tagsOfNodes = { b: 'strong', i: 'emphasis', s: 'delete' } as const
 
-function phrasingOf(node: InlineNode): PhrasingContent[] {
-  if ('text' in node) return textNode('text', node.text)
+function phrasingOf(node: InlineNode, labels: ReadonlySet<string>): PhrasingContent[] {
+  if ('text' in node)
+    return splitAtCalls(node.text, labels).flatMap((part, place): PhrasingContent[] =>
+      place % 2 === 1
+        ? [{ type: 'footnoteReference', identifier: part, label: part }]
+        : textNode('text', part),
+    )
   if ('lineBreak' in node) return [{ type: 'break' }]
   if ('image' in node) {
     const { src, alt } = node.image
@@ -107,9 +132,10 @@ function phrasingOf(node: InlineNode): PhrasingContent[] {
   const { tag } = node
   if (tag === 'code')
     return node.children.flatMap((child) =>
-      'text' in child ? textNode('inlineCode', child.text) : phrasingOf(child),
+      'text' in child ? textNode('inlineCode', child.text) : phrasingOf(child, noLabels),
     )
-  const children = node.children.flatMap(phrasingOf)
+  const callable = tag === 'a' ? noLabels : labels
+  const children = node.children.flatMap((child) => phrasingOf(child, callable))
   const type = tagsOfNodes[tag as keyof typeof tagsOfNodes]
   if (tag !== 'a' && !type)
     return [{ type: 'html', value: `<${tag}>` }, ...children, { type: 'html', value: `</${tag}>` }]

@@ -36,6 +36,7 @@ function shownWords(html: string): string[] {
   const read = (node: Node): void => {
     if (node.nodeName.toUpperCase() === '#TEXT') text += node.nodeValue
     if (unshown.has(node.nodeName.toUpperCase())) return
+    if ((node as Element).matches?.('[data-footnote-ref], [data-footnote-backref], #footnote-label')) return
     const isBlock = blockTags.has(node.nodeName.toLowerCase()) || node.nodeName === 'BR'
     if (isBlock) text += ' '
     for (const child of node.childNodes) read(child)
@@ -45,8 +46,12 @@ function shownWords(html: string): string[] {
   return wordsIn(text)
 }
 
-/** Without the sign that separates columns. */
-const wordsIn = (text: string) => text.split(/\s+/).filter((word) => word !== '' && word !== '|')
+/** Without the sign that separates columns, and those of footnotes. */
+const wordsIn = (text: string) =>
+  text
+    .replaceAll(/\[\^[\w-]+\]:?/g, '')
+    .split(/\s+/)
+    .filter((word) => word !== '' && word !== '|')
 
 /** Without placeholders for images, frames and boxes. */
 const wordsOf = (lines: readonly Line[]) =>

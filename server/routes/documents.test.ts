@@ -14,6 +14,7 @@ import { DocumentWorker } from '../document/document-worker.ts'
 import { Ledger } from '../document/ledger.ts'
 import { pageSchema, pageTasks } from '../document/page-schema.ts'
 import { integrationBomb } from '../document/testing.ts'
+import { wrongFiles } from '../document/wrong-files-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
 import { foldAt } from '../log/folding.ts'
@@ -107,7 +108,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     ask,
     read: (accept: string, channel = 'main') =>
       ask(`/api/documents/${channel}`, { headers: { accept: `${accept}, application/json;q=0.1` } }),
-    write(method: 'PUT' | 'POST', type: string, body: string, channel = 'main') {
+    write(method: 'PUT' | 'POST', type: string, body: string | Uint8Array<ArrayBuffer>, channel = 'main') {
       const headers = { 'content-type': type, accept: 'application/json' }
       return ask(`/api/documents/${channel}?id=${nextId()}&from=p`, { method, headers, body })
     },
@@ -135,6 +136,25 @@ test('writes and reads a page as Markdown, HTML and plain text', async (t) => {
   assert.equal(await read('text/markdown'), '# Plan\n\n1. a *b*\n2. c\n\n**d**\n\ne\n')
   assert.equal(await read('text/plain'), 'Plan\na b\nc\nd\ne\n')
   assert.match(String(await write('PUT', 'text/rtf', 'f')), /^415 wrong-type: .*text\/markdown/)
+})
+
+test('a file of another kind is refused under any type, says what it is, and nothing is stored', async (t) => {
+  const { read, write } = await start(t)
+  for (const [file, method, type] of [
+    ['report.rtf', 'PUT', 'text/plain'],
+    ['report.docx', 'PUT', 'text/html'],
+    ['mail.eml', 'POST', 'text/markdown'],
+    ['photo.png', 'POST', 'text/plain'],
+    ['ascii.pdf', 'PUT', 'text/markdown'],
+  ] as const) {
+    const { bytes, is } = wrongFiles.find(({ name }) => name === file) ?? assert.fail(file)
+    const answer = String(await write(method, type, Uint8Array.from(bytes)))
+    const sentence = `415 wrong-type: The body is ${is}, although Content-Type is ${type}; convert it to `
+    assert.ok(answer.startsWith(sentence), answer)
+  }
+  assert.match(String(await write('PUT', 'text/plain', Uint8Array.of(0x56, 0xe4))), /^400 bad-shape: .*UTF-8/)
+  assert.equal(await write('PUT', 'text/plain', Uint8Array.of(0xef, 0xbb, 0xbf, 0x61)), 1)
+  assert.equal(await read('text/plain'), 'a\n')
 })
 
 test('Markdown that takes too long to read is refused, none of it is stored, and the next text is accepted', async (t) => {

@@ -7,6 +7,7 @@ import type { Directory } from '../document/directory.ts'
 import { findDocument, readHistory } from '../document/document-reader.ts'
 import { type Documents, TooCostly } from '../document/document-worker.ts'
 import { writeDocument } from '../document/document-writes.ts'
+import { kindOfFile } from '../document/file-kind.ts'
 import { escapeHtml } from '../document/html.ts'
 import { admitChannel, admitDraft } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
@@ -51,6 +52,23 @@ function typeSent(given: string): TextType {
   if (known && (charset === undefined || /^"?utf-?8"?$/.test(charset))) return known
   const sentence = `A document must be sent as ${types} in UTF-8; this request has ${given ? `Content-Type ${given}` : 'no Content-Type'}.`
   throw new Refusal('wrong-type', sentence)
+}
+
+/**
+ * Removes a byte order mark. Throws a `Refusal`: 415 `wrong-type` for a file of another kind, 400
+ * `bad-shape` for another encoding.
+ */
+function textIn(bytes: Uint8Array, type: TextType): string {
+  const kind = kindOfFile(bytes)
+  if (kind) {
+    const sentence = `The body is ${kind.name}, although Content-Type is ${type}; convert it to ${types} first.`
+    throw new Refusal('wrong-type', sentence)
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new Refusal('bad-shape', 'The text is not in UTF-8; convert it first.')
+  }
 }
 
 const exports: Readonly<Record<string, { readonly type: TextType; readonly wrap: typeof htmlPage }>> = {
@@ -199,7 +217,7 @@ function mountTexts(router: Router, parts: DocumentParts): void {
       const type = typeSent(ctx.get('Content-Type'))
       refuseHaste(hub.waitMs(connectionOf(ctx.req), draft.from), draft.id)
       mustWait(enoughTexts, textRate.take(connectionOf(ctx.req)))
-      const text = await bodies.strictText(ctx.req, grantOf(ctx))
+      const text = textIn(await bodies.bytes(ctx.req, grantOf(ctx)), type)
       const lines = await linesSent(parts.texts, type, text, draft.id)
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }

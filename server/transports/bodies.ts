@@ -58,17 +58,9 @@ export class Bodies {
     return (await this.#read(request, grant, mostBytes)).toString('utf8')
   }
 
-  /**
-   * Like `text`, but rejects a body that is not UTF-8 with a `Refusal` (400 `bad-shape`), and
-   * removes a byte order mark.
-   */
-  async strictText(request: AnyRequest, grant: Grant): Promise<string> {
-    const bytes = await this.#read(request, grant)
-    try {
-      return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    } catch {
-      throw new Refusal('bad-shape', 'The text is not in UTF-8; convert it first.')
-    }
+  /** Like `text`, for a body that may be in any encoding. */
+  bytes(request: AnyRequest, grant: Grant): Promise<Buffer> {
+    return this.#read(request, grant)
   }
 
   async #read(request: AnyRequest, grant: Grant, most?: number): Promise<Buffer> {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { writeHtml } from '../../server/document/html.ts'
+import { wrongFiles } from '../../server/document/wrong-files-testing.ts'
 import { readImport } from './import-file.ts'
 
 const bytes = (text: string) => Buffer.from(text, 'latin1')
@@ -33,6 +34,8 @@ const files: [what: string, name: string, content: Buffer | string, html: string
   ['HTML in UTF-8 that declares no encoding', 'a.html', '<p>Vädret</p>', '<p>Vädret</p>'],
   ['text in UTF-16 with a byte order mark', 'a.txt', bytes('\xff\xfeV\x00\xe4\x00'), '<p>Vä</p>'],
   ['text in UTF-8 with a byte order mark', 'a.txt', '\ufeffVä', '<p>Vä</p>'],
+  ['HTML with another name', 'a.xls', '\n<!DOCTYPE html>\n<p>V&auml;</p>', '<p>Vä</p>'],
+  ['Markdown that begins with HTML', 'a.md', '<html>\n\n# a', '<h1>a</h1>'],
   ['Markdown in UTF-8', 'a.md', '# Vä\n\n**x**', '<h1>Vä</h1>\n<p><b>x</b></p>'],
 ]
 
@@ -59,4 +62,31 @@ test('rejects a file that cannot be decoded, and says how to fix it', async () =
     /a\.html is not in UTF-8, the encoding that it declares/,
   )
   await assert.rejects(read('a.txt', 'a\0b'), /a\.txt is not text/)
+})
+
+for (const { name, bytes, is } of wrongFiles)
+  test(`rejects ${name}, says what it is, and what to do`, async () => {
+    const file = new File([bytes as BlobPart], name)
+    await assert.rejects(readImport(file), ({ message }: Error) => {
+      const start = `${name} is ${is}, which cannot be imported: `
+      assert.ok(message.startsWith(start) && message.length > start.length + 10, message)
+      assert.doesNotMatch(message, /UTF-8/)
+      return true
+    })
+  })
+
+test('rejects files without content: nothing is imported', async () => {
+  await assert.rejects(read('a.txt', ''), /^Error: a\.txt is empty; nothing was imported\.$/)
+  for (const [name, content] of [
+    ['a.md', '\n \n'],
+    ['a.html', '<script>a()</script>'],
+    ['a.txt', '\ufeff\r\n'],
+  ] as const)
+    await assert.rejects(read(name, content), /contains no text; nothing was imported\.$/)
+})
+
+test('a large file is first said to be of another kind, then to be too large', async () => {
+  const large = Buffer.alloc(5_000_001, 'a')
+  await assert.rejects(read('a.txt', large), /a\.txt is too large to import; the limit is 5 MB/)
+  await assert.rejects(read('a.txt', Buffer.concat([bytes('%PDF-1.7\n'), large])), /a\.txt is a PDF document/)
 })

@@ -1,6 +1,7 @@
 // Files to import: HTML, Markdown and plain text in any encoding, read as lines.
 
 import sniffEncoding from 'html-encoding-sniffer'
+import { kindOfFile } from '../../server/document/file-kind.ts'
 import { readHtml, readText } from '../../server/document/html.ts'
 import type { Reading } from '../../server/document/line-reader.ts'
 import { readMarkdown } from '../../server/document/markdown.ts'
@@ -16,15 +17,24 @@ interface Import extends Reading {
 /** Rejects with an Error whose message can be displayed. */
 export async function readImport(file: File): Promise<Import> {
   const { name, size, type } = file
+  if (size === 0) throw new Error(`${name} is empty; nothing was imported.`)
+  const bytes = new Uint8Array(await file.slice(0, mostBytes).arrayBuffer())
+  const kind = kindOfFile(bytes)
+  if (kind) throw new Error(`${name} is ${kind.name}, which cannot be imported: ${kind.advice}.`)
   if (size > mostBytes) throw new Error(`${name} is too large to import; the limit is 5 MB.`)
-  const isHtml = /\.x?html?$/i.test(name) || type === 'text/html'
   const isMarkdown = /\.(md|markdown)$/i.test(name) || type === 'text/markdown'
-  const { text, assumed } = decode(name, new Uint8Array(await file.arrayBuffer()), isHtml)
+  const isHtml = /\.x?html?$/i.test(name) || type === 'text/html' || (!isMarkdown && isPage(bytes))
+  const { text, assumed } = decode(name, bytes, isHtml)
   if (text.includes('\0'))
     throw new Error(`${name} is not text; HTML, Markdown and plain text can be imported.`)
   const reading = isHtml ? readHtml(text) : isMarkdown ? readMarkdown(text) : readText(text)
+  if (reading.lines.length === 0) throw new Error(`${name} contains no text; nothing was imported.`)
   return { ...reading, assumed }
 }
+
+/** Whether a file with another name is HTML from its beginning. */
+const isPage = (bytes: Uint8Array) =>
+  /^\W{0,100}<(?:!doctype html|html)[\s>]/i.test(new TextDecoder('latin1').decode(bytes.subarray(0, 1000)))
 
 /**
  * Western European, used by Windows and old web pages; the Encoding Standard reads Latin-1 as this.

@@ -182,6 +182,9 @@ function readClipboard(reader: Html, markup: string, text: string, isCode: boole
 /** Base64 takes four characters for three bytes. */
 const mostImageBytes = 75_000
 
+/** The names in a Word document are at its end. */
+const mostKindBytes = 5_000_000
+
 /** Keeps small images and names every other file. */
 async function readFiles(files: readonly File[]) {
   const runs: Run[] = []
@@ -191,13 +194,26 @@ async function readFiles(files: readonly File[]) {
     const image = file.size < mostImageBytes ? safeImage({ src: await dataUrlOf(file), alt: name }) : null
     if (image?.src) runs.push({ text: imageCharacter, marks: { image } })
     else {
-      unkept.push(name)
+      unkept.push(`${name}${await kindWords(file)}`)
       const what = file.type.startsWith('image/') ? 'image' : 'file'
       runs.push({ text: `${runs.length > 0 ? ' ' : ''}[${what}: ${name}]`, marks: {} })
     }
   }
   const lines: Line[] = runs.length > 0 ? [{ runs, block: 'p', align: null }] : []
   return { lines, unkept }
+}
+
+/** What a file is, and how to bring its text into the document, in brackets; empty if unknown. */
+async function kindWords(file: File): Promise<string> {
+  if (file.size === 0) return ' (empty)'
+  try {
+    const { kindOfFile } = await import('../../server/document/file-kind.ts')
+    const kind = kindOfFile(new Uint8Array(await file.slice(0, mostKindBytes).arrayBuffer()))
+    return kind ? ` (${kind.name}: ${kind.advice})` : ''
+  } catch {
+    // A folder cannot be read, nor the code loaded while offline.
+    return ''
+  }
 }
 
 function dataUrlOf(file: File): Promise<string> {
