@@ -40,6 +40,15 @@ test('a text made to be slow ends at the limit of processor time, other code run
   await worker.close()
 })
 
+test('a text of a tenth of the length may take a tenth of the time, and half a second', async () => {
+  const worker = open({ documentSeconds: 5 })
+  await assert.rejects(
+    worker.run('linesFrom', 'text/markdown', slow),
+    /takes more than 1 s of processor time, as much as a text of its length may take/,
+  )
+  await worker.close()
+})
+
 test('a text that takes too much memory is refused, and the next is read', async () => {
   const worker = open({ documentMegabytes: 16 })
   const refused = assert.rejects(

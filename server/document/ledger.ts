@@ -302,8 +302,8 @@ export class Ledger {
   }
 
   #tooCostly(id: string): Refusal {
-    const most = `ten times as long as others of its size, or a third of ${this.#parts.documentSeconds} s of processor time (limits.documentSeconds)`
-    const sentence = `Update "${id}" would make this document too slow to read: ${most}. Send less, or create another document.`
+    const most = `a third of ${this.#parts.documentSeconds} s of processor time (limits.documentSeconds)`
+    const sentence = `Update "${id}" would make this document too slow to read: it would take ten times as long as others of its size, or over ${most}. Send less, or create another document.`
     return new Refusal('too-costly', sentence, id)
   }
 
