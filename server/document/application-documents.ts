@@ -1,11 +1,14 @@
 // The Yjs documents of an application, of any shape.
 
 import { extname } from 'node:path'
+import { scheduler } from 'node:timers/promises'
 import * as Y from 'yjs'
 import type { Log } from '../log/log.ts'
 import { isKind } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { closeThreads, openLedger, openThreads } from './document-threads.ts'
-import type { TaskLimits } from './document-worker.ts'
+import { type TaskLimits, TooCostly } from './document-worker.ts'
+import { keepMarkers } from './rich-text.ts'
 import { anySchema } from './update-reader.ts'
 
 /** Beside this module, in the sources as in the package. */
@@ -21,17 +24,40 @@ interface DocumentRules {
 export function openDocuments({ limits, hasOwners }: DocumentRules) {
   const threads = openThreads(limits, tasks)
   const ledger = openLedger(threads, limits, { schema: anySchema, hasOwners })
+
+  /** Rejects with a `Refusal` (422 `too-costly`). */
+  async function partsOf(channel: string, update: string, items: number): Promise<readonly Uint8Array[]> {
+    try {
+      const parts = await threads.documents.run('partsOf', update, items, limits.documentSeconds)
+      if (parts) return parts
+    } catch (error) {
+      if (!(error instanceof TooCostly)) throw error
+    }
+    const sentence = `The document "${channel}" takes too long to read for its size, and the application could do nothing else meanwhile. Clients can still open it; create another one, or raise limits.documentSeconds.`
+    throw new Refusal('too-costly', sentence)
+  }
+
   return {
     /** For the log that the documents are in. */
     folds: { update: ledger.fold },
     guard: (log: Log) => ledger.guard(log),
-    /** As stored. Rejects with a `Refusal` (422 `too-costly`) for a document in quarantine. */
+    /**
+     * As stored. Rejects with a `Refusal` (422 `too-costly`) for a document in quarantine, or one that
+     * would take too much of the event loop's time.
+     */
     async read(log: Pick<Log, 'snapshot'>, channel: string): Promise<Y.Doc> {
       const { messages } = await log.snapshot(new Set([channel]))
       const updates = messages.filter((message) => isKind(message, 'update')).map(({ body }) => body.update)
-      const { update } = await threads.documents.read(channel, 'join', updates)
+      const { update, items } = await threads.documents.read(channel, 'join', updates)
+      const parts = await partsOf(channel, update, items)
       const doc = new Y.Doc()
-      Y.applyUpdate(doc, Buffer.from(update, 'base64'))
+      // Of a part of a document, more of them look superfluous.
+      doc.on('afterTransaction', keepMarkers)
+      for (const part of parts) {
+        Y.applyUpdate(doc, part)
+        await scheduler.yield()
+      }
+      doc.off('afterTransaction', keepMarkers)
       return doc
     },
     close: () => closeThreads(threads),

@@ -40,6 +40,15 @@ test('a text made to be slow ends at the limit of processor time, other code run
   await worker.close()
 })
 
+test('a text of a tenth of the length may take a tenth of the time, and half a second', async () => {
+  const worker = open({ documentSeconds: 5 })
+  await assert.rejects(
+    worker.run('linesFrom', 'text/markdown', slow),
+    /takes more than 1 s of processor time, as much as a text of its length may take/,
+  )
+  await worker.close()
+})
+
 test('a text that takes too much memory is refused, and the next is read', async () => {
   const worker = open({ documentMegabytes: 16 })
   const refused = assert.rejects(
@@ -62,6 +71,39 @@ test('a task is refused when too many are queued; closing the worker rejects que
   })
   await worker.close()
   assert.deepEqual(new Set((await ended).map(({ status }) => status)), new Set(['rejected']))
+})
+
+const eve = { connection: {}, name: 'eve' }
+const others: readonly (readonly [what: string, clients: (n: number) => readonly unknown[]])[] = [
+  ['one connection and name', () => [eve.connection, eve.name]],
+  ['one name on many connections', () => [{}, eve.name]],
+  ['one connection under many names', (n) => [eve.connection, `eve${n}`]],
+]
+
+for (const [what, clientOf] of others)
+  test(`clients take turns: ${what} have one turn between them`, async () => {
+    const worker = open()
+    const done: string[] = []
+    const run = async (name: string, client: readonly unknown[]) => {
+      await worker.for(...client).run('linesFrom', 'text/plain', name)
+      done.push(name)
+    }
+    const all = [1, 2, 3, 4].map((n) => run(`eve ${n}`, clientOf(n)))
+    all.push(run('ann 1', [{}, 'ann']), run('ann 2', [{}, 'ann']), run('bob', [{}, 'bob']))
+    await Promise.all(all)
+    assert.deepEqual(done, ['eve 1', 'ann 1', 'bob', 'eve 2', 'ann 2', 'eve 3', 'eve 4'])
+    await worker.close()
+  })
+
+test('one client that queues too much is refused, and the others are not', async () => {
+  const worker = open()
+  const read = (name: string) => worker.for({}, name).run('linesFrom', 'text/plain', 'x')
+  const all = Array.from({ length: 20 }, () => read('eve'))
+  await assert.rejects(read('eve'), { status: 429, code: 'too-fast' })
+  assert.equal((await read('ann'))[0]?.runs[0]?.text, 'x')
+  await Promise.all(all)
+  await read('eve')
+  await worker.close()
 })
 
 const onLinux = { skip: process.platform === 'linux' ? false : 'threads are counted in /proc' }

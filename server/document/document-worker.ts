@@ -42,7 +42,14 @@ interface Quarantine {
   readonly until: number
 }
 
+/** Everything that tells a client from others, such as its connection and its name. */
+type Client = readonly unknown[]
+
+/** The server's own tasks: what it folds and counts. */
+const server: Client = ['server']
+
 interface Job extends PromiseWithResolvers<unknown> {
+  readonly client: Client
   readonly order: Order & { readonly name: TaskName }
   /** Null while the task is queued. */
   startedAt: number | null
@@ -50,6 +57,16 @@ interface Job extends PromiseWithResolvers<unknown> {
 
 /** Maximum number of queued tasks; each may be as large as a document. */
 const mostWaiting = 100
+
+/** Of one client. */
+const mostOfClient = 20
+
+/** Clients whose last turn is known; another has had none. */
+const mostTurns = 1000
+
+/** A shorter text gets processor time in proportion, but at least half a second. */
+const longText = 1_000_000
+const leastSeconds = 0.5
 
 /**
  * A thread keeps what it last read, tens of megabytes; starting one takes a fraction of a second.
@@ -60,13 +77,16 @@ const idleMs = 5000
 const lookMs = 50
 
 /** The public part of the class. */
-export type Documents = Pick<DocumentWorker, 'run' | 'read' | 'mustBeReadable' | 'isQuarantined'>
+export type Documents = Pick<DocumentWorker, 'run' | 'read' | 'mustBeReadable' | 'isQuarantined' | 'for'>
 
 /** The thread starts with the first task, and again after a task was ended. */
 export class DocumentWorker {
   readonly #parts: WorkerParts
   readonly #quarantined = new Map<string, Quarantine>()
   readonly #waiting: Job[] = []
+  /** By part of a client, the number of its last turn; the oldest first. */
+  readonly #turns = new Map<unknown, number>()
+  #turn = 0
   #thread: Worker | null = null
   #isReady = false
   #ending: Promise<unknown> | null = null
@@ -98,14 +118,14 @@ export class DocumentWorker {
    * Like `run`, for a document's content: a document that exceeds a limit is quarantined, and not
    * tried again for ten minutes. Rejects with a `Refusal` (422 `too-costly`).
    */
-  async read<Name extends TaskName>(
-    channel: string,
-    name: Name,
-    ...input: Input<Name>
-  ): Promise<Output<Name>> {
+  read<Name extends TaskName>(channel: string, name: Name, ...input: Input<Name>): Promise<Output<Name>> {
+    return this.#read(server, channel, name, input)
+  }
+
+  async #read<Name extends TaskName>(client: Client, channel: string, name: Name, input: Input<Name>) {
     this.mustBeReadable(channel)
     try {
-      const output = await this.run(name, ...input)
+      const output = await this.#run(client, name, input)
       this.#quarantined.delete(channel)
       return output
     } catch (error) {
@@ -132,11 +152,28 @@ export class DocumentWorker {
    * when too many are queued, or with the task's own error.
    */
   run<Name extends TaskName>(name: Name, ...input: Input<Name>): Promise<Output<Name>> {
-    if (this.#waiting.length >= mostWaiting) return Promise.reject(tooMany())
-    const job: Job = { order: { name, input }, startedAt: null, ...Promise.withResolvers<unknown>() }
+    return this.#run(server, name, input)
+  }
+
+  #run<Name extends TaskName>(client: Client, name: Name, input: Input<Name>): Promise<Output<Name>> {
+    const isOfClient = (job: Job) => client !== server && job.client.some((part) => client.includes(part))
+    const isFull = this.#waiting.length >= mostWaiting
+    if (isFull || this.#waiting.filter(isOfClient).length >= mostOfClient) return Promise.reject(tooMany())
+    const job: Job = { client, order: { name, input }, startedAt: null, ...Promise.withResolvers<unknown>() }
     this.#waiting.push(job)
     this.#next()
     return job.promise as Promise<Output<Name>>
+  }
+
+  /** The same for one client. Clients take turns; those with a connection or a name in common share one. */
+  for(...client: Client): Documents {
+    return {
+      run: (name, ...input) => this.#run(client, name, input),
+      read: (channel, name, ...input) => this.#read(client, channel, name, input),
+      mustBeReadable: (channel) => this.mustBeReadable(channel),
+      isQuarantined: (channel) => this.isQuarantined(channel),
+      for: (...other) => this.for(...other),
+    }
   }
 
   /** Rejects all unfinished tasks. */
@@ -151,13 +188,31 @@ export class DocumentWorker {
     if (this.#current || this.#ending || this.#waiting.length === 0) return
     this.#thread ??= this.#start()
     if (!this.#isReady) return
-    const job = this.#waiting.shift()
+    const job = this.#takeJob()
     if (!job) return
     this.#cancelLook()
     this.#current = job
     job.startedAt = this.#parts.timers.now()
     this.#thread.postMessage(job.order)
     void this.#watch(this.#thread, job)
+  }
+
+  /** Of those whose client's last turn was longest ago, the first. */
+  #takeJob(): Job | undefined {
+    const lastTurn = ({ client }: Job) => Math.max(...client.map((part) => this.#turns.get(part) ?? 0))
+    const [job] = this.#waiting.toSorted((one, other) => lastTurn(one) - lastTurn(other))
+    if (!job) return undefined
+    this.#waiting.splice(this.#waiting.indexOf(job), 1)
+    this.#turn += 1
+    for (const part of job.client) {
+      this.#turns.delete(part)
+      this.#turns.set(part, this.#turn)
+    }
+    for (const part of this.#turns.keys()) {
+      if (this.#turns.size <= mostTurns) break
+      this.#turns.delete(part)
+    }
+    return job
   }
 
   #start(): Worker {
@@ -196,7 +251,8 @@ export class DocumentWorker {
   /** Ends a task that takes too much processor time; time used by others does not count. */
   async #watch(thread: Worker, job: Job): Promise<void> {
     const { limits, timers } = this.#parts
-    const mostMs = limits.documentSeconds * 1000
+    const seconds = secondsFor(job, limits)
+    const mostMs = seconds * 1000
     thread.ref()
     try {
       const before = await thread.cpuUsage()
@@ -213,7 +269,8 @@ export class DocumentWorker {
       return
     }
     if (this.#current !== job) return
-    const most = `takes more than ${limits.documentSeconds} s of processor time (limits.documentSeconds)`
+    const which = seconds < limits.documentSeconds ? ', as much as a text of its length may take' : ''
+    const most = `takes more than ${seconds} s of processor time${which} (limits.documentSeconds)`
     this.#fail(thread, new TooCostly(most))
   }
 
@@ -246,6 +303,14 @@ export class DocumentWorker {
     this.#ending = null
     this.#next()
   }
+}
+
+/** Processor time for a task. */
+function secondsFor({ order: { name, input } }: Job, { documentSeconds }: TaskLimits): number {
+  const text: unknown = name === 'linesFrom' ? input[1] : null
+  if (typeof text !== 'string') return documentSeconds
+  const share = Math.round((documentSeconds * text.length * 10) / longText) / 10
+  return Math.min(documentSeconds, leastSeconds + share)
 }
 
 export const isTooCostly = (error: unknown) => error instanceof Refusal && error.code === 'too-costly'

@@ -19,7 +19,7 @@ import {
 } from './document-record.ts'
 import type { Input, Output, TaskName } from './document-tasks.ts'
 import { type Documents, isTooCostly, TooCostly } from './document-worker.ts'
-import { msOf } from './reading-cost.ts'
+import { isQuick, msOf } from './reading-cost.ts'
 import type { Schema, Update } from './update-reader.ts'
 
 interface LedgerParts {
@@ -32,7 +32,7 @@ interface LedgerParts {
    * Reads updates that may cost too much, in a thread of their own so that they do not delay
    * documents.
    */
-  readonly trials: Pick<Documents, 'run'>
+  readonly trials: Pick<Documents, 'for'>
   /** Limit of one folded document; beyond it only deletions are admitted. */
   readonly documentBytes: number
   /**
@@ -239,8 +239,8 @@ export class Ledger {
   }
 
   /** Reads a large update in a thread, and orders it in several turns of the event loop. */
-  async #prepare(document: DocumentRecord, { id, body }: Draft<'update'>): Promise<Preparation> {
-    const update = await this.#run(this.#parts.trials, id, 'readUpdate', body.update)
+  async #prepare(document: DocumentRecord, { id, from, body }: Draft<'update'>): Promise<Preparation> {
+    const update = await this.#run(this.#parts.trials.for(ownerOf(from)), id, 'readUpdate', body.update)
     if ('bad' in update) throw badUpdate(update.bad, id)
     return { update, addition: await inTurns(document.order(update, id)) }
   }
@@ -261,15 +261,20 @@ export class Ledger {
   }
 
   /** Reads the document with the update. Rejects with a `Refusal` (422 `too-costly`). */
-  async #try(log: Log, { cost }: DocumentRecord, { channel, id, body }: Draft<'update'>): Promise<void> {
+  async #try(
+    log: Log,
+    { cost }: DocumentRecord,
+    { channel, id, from, body }: Draft<'update'>,
+  ): Promise<void> {
     const { trials, now } = this.#parts
     const mark = cost.mark()
     const { texts } = await updatesIn(log, channel)
-    const read = await this.#run(trials, id, 'costOf', [...texts, body.update]).catch((error) => {
+    const own = trials.for(ownerOf(from))
+    const read = await this.#run(own, id, 'costOf', [...texts, body.update]).catch((error) => {
       if (isTooCostly(error)) return null
       throw error
     })
-    if (read && this.#isQuick(read)) {
+    if (read && isQuick(read, this.#parts.documentSeconds)) {
       cost.wasRead(mark, read.items)
       return
     }
@@ -279,14 +284,14 @@ export class Ledger {
 
   /** Reads what was admitted, before an update has to wait for that. */
   async #readAhead(log: Log, channel: string, { cost }: DocumentRecord): Promise<void> {
-    const { documents, now, onFailure } = this.#parts
+    const { documents, documentSeconds, now, onFailure } = this.#parts
     if (cost.isBeingRead || now() < cost.nextReadingAt) return
     cost.isBeingRead = true
     try {
       const mark = cost.mark()
       const { texts } = await updatesIn(log, channel)
       const read = await documents.read(channel, 'costOf', texts)
-      if (this.#isQuick(read)) cost.wasRead(mark, read.items)
+      if (isQuick(read, documentSeconds)) cost.wasRead(mark, read.items)
       else cost.nextReadingAt = now() + costlyMs
     } catch (error) {
       if (isTooCostly(error)) cost.nextReadingAt = now() + costlyMs
@@ -296,13 +301,9 @@ export class Ledger {
     }
   }
 
-  #isQuick({ cpuMs }: Output<'costOf'>): boolean {
-    return cpuMs <= this.#parts.documentSeconds * msOfThird
-  }
-
   #tooCostly(id: string): Refusal {
     const most = `a third of ${this.#parts.documentSeconds} s of processor time (limits.documentSeconds)`
-    const sentence = `Update "${id}" would make this document too slow to read: over ${most}. Send less, or create another document.`
+    const sentence = `Update "${id}" would make this document too slow to read: it would take ten times as long as others of its size, or over ${most}. Send less, or create another document.`
     return new Refusal('too-costly', sentence, id)
   }
 

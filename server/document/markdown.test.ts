@@ -166,6 +166,55 @@ for (const [what, html, same] of gone)
 
 for (const html of emphasized) test(`keeps ${html}`, () => roundTrip(own(html)))
 
+const textIn = (markdown: string) =>
+  readMarkdown(markdown).lines.map(({ runs }) => runs.map(({ text }) => text).join(''))
+const half = 10_000
+
+/** Each took half a minute or more. */
+const deep: readonly (readonly [what: string, markdown: string, text: string])[] = [
+  ['quotes', '>'.repeat(half), '>'.repeat(half - 100)],
+  ['lists', `${'- '.repeat(half)}a`, `${'- '.repeat(half - 50)}a`],
+  ['numbered lists', `${'1. '.repeat(half)}a`, `${'1. '.repeat(half - 34)}a`],
+  ['brackets', '['.repeat(half) + ']'.repeat(half), '['.repeat(half) + ']'.repeat(half)],
+  ['images', `${'!['.repeat(half)}a${']'.repeat(half)}`, `${'!['.repeat(half)}a${']'.repeat(half)}`],
+]
+
+for (const [what, markdown, text] of deep)
+  test(`${what} in each other: beyond a hundred columns or levels they are text`, () => {
+    assert.deepEqual(textIn(markdown), [text])
+  })
+
+test('emphasis in each other: all words are read, and the outer ones are marked', () => {
+  const [line] = readMarkdown(`${'**a '.repeat(half)}b${' a**'.repeat(half)}`).lines
+  const text = line?.runs.map((run) => run.text).join('') ?? ''
+  assert.equal(text.match(/a/g)?.length, 2 * half)
+  assert.equal(text.match(/\*\*/g)?.length, 2 * (half - 50))
+})
+
+test('quotes, lists and marks that are not deep are read anywhere in a long text', () => {
+  const part = '> - *a* [b](https://a.org) ![c](d)\n>   - **e [f](g)**\n\n'
+  const { length } = readMarkdown(part).lines
+  const { lines } = readMarkdown(part.repeat(300))
+  assert.equal(lines.length, 300 * length)
+  assert.deepEqual(lines.slice(-length), lines.slice(0, length))
+  const flat = '**a** [b](https://a.org) '
+  assert.equal(readMarkdown(flat.repeat(500)).lines[0]?.runs.length, 1999)
+})
+
+test('a short row of a wide table gets some empty cells, not thousands', () => {
+  const columns = 3000
+  const rows = [...'ab'].map((name) => `|${name}|${name}`)
+  const table = ['|x'.repeat(columns), '|-'.repeat(columns), ...rows].join('\n')
+  const [head, ...read] = textIn(table)
+  assert.equal(head?.match(/x/g)?.length, columns)
+  assert.deepEqual(
+    read.map((text) => text.replaceAll(' |', '')),
+    ['a a', 'b b'],
+  )
+  assert.ok(read.every((text) => text.length < 100))
+  assert.deepEqual(textIn('|a|b|c|\n|-|-|-|\n|d|'), ['a | b | c', 'd | |'])
+})
+
 test('generated documents are the same after Markdown, and after HTML', () => {
   for (let seed = 1; seed <= 300; seed += 1) {
     const lines = generated(seed, true)

@@ -3,7 +3,7 @@
 import type { ListItem, List as ListNode, PhrasingContent, RootContent } from 'mdast'
 import { gfmToMarkdown } from 'mdast-util-gfm'
 import { toMarkdown } from 'mdast-util-to-markdown'
-import { micromark } from 'micromark'
+import { compile, parse, postprocess, preprocess } from 'micromark'
 import { gfm, gfmHtml } from 'micromark-extension-gfm'
 import { withoutHalves } from '../wire/graphemes.ts'
 import { noLabels, notesIn, splitAtCalls, startOfNote } from './footnotes.ts'
@@ -16,17 +16,134 @@ export function readMarkdown(text: string): Reading {
   // CommonMark reads a NUL as U+FFFD (0.31, 2.3); HTML drops it.
   const source = withoutReturns(withoutHalves(text)).replaceAll('\0', '')
   const { frontMatter, content } = splitFrontMatter(source)
-  const html = micromark(content, 'utf8', {
+  const parser = parse({ extensions: [gfm({ singleTilde: false })] })
+  boundNesting(parser.constructs)
+  const toHtml = compile({
     allowDangerousHtml: true,
     // Addresses are checked when they are read.
     allowDangerousProtocol: true,
-    extensions: [gfm({ singleTilde: false })],
-    htmlExtensions: [gfmHtml()],
+    htmlExtensions: htmlExtensions(),
   })
-  const { lines, unkept } = readHtml(html)
+  const { lines, unkept } = readHtml(
+    toHtml(postprocess(parser.document().write(preprocess()(content, 'utf8', true)))),
+  )
   if (frontMatter === null) return { lines, unkept }
   const code = readCode(frontMatter).map((line) => ({ ...line, language: 'yaml' }))
   return { lines: [...code, ...lines], unkept: ['front matter, which is code now', ...unkept] }
+}
+
+type HtmlExtension = ReturnType<typeof gfmHtml>
+type Constructs = ReturnType<typeof parse>['constructs']
+type Construct = Exclude<NonNullable<Constructs['text'][number]>, readonly unknown[]>
+type Context = ThisParameterType<Construct['tokenize']>
+
+/**
+ * Quotes and lists begin within this many columns, and so many brackets or marks may be open in a
+ * paragraph: the time to read grows with the square of the depth. What is deeper is plain text.
+ */
+const deepest = 100
+
+/** Characters by their codes: `*`, `_`, `~`; `!`, `[`, `]`. */
+const markCodes = [42, 95, 126]
+const startCodes = [33, 91]
+const endCode = 93
+
+function boundNesting({ document, text }: Constructs): void {
+  // Each level has a column of its own in every line.
+  bound(document, Object.keys(document), { mayBegin: (context) => context.now().column <= deepest })
+
+  const brackets = new WeakMap<Context, number>()
+  const openIn = (context: Context) => brackets.get(context) ?? 0
+  bound(text, startCodes, {
+    mayBegin: (context) => openIn(context) < deepest,
+    onEnd(context, { type }) {
+      if (type === 'labelLink' || type === 'labelImage') brackets.set(context, openIn(context) + 1)
+    },
+  })
+  bound(text, [endCode], {
+    mayBegin(context) {
+      const open = openIn(context)
+      brackets.set(context, Math.max(0, open - 1))
+      return open > 0
+    },
+  })
+
+  for (const code of markCodes) {
+    /** Characters that begin marks and have no end yet. */
+    const marks = new WeakMap<Context, number>()
+    /** Paragraphs with a sign that may be either, so that these are not counted. */
+    const unknown = new WeakSet<Context>()
+    bound(text, [code], {
+      onEnd(context, token) {
+        const { _open = false, _close = false, start, end } = token
+        const open = marks.get(context) ?? 0
+        const length = end.offset - start.offset
+        if (_open && _close) unknown.add(context)
+        else if (_open && open >= deepest) token._open = false
+        else if (_open) marks.set(context, open + length)
+        else if (_close && open === 0 && !unknown.has(context)) token._close = false
+        else if (_close) marks.set(context, Math.max(0, open - length))
+      },
+    })
+  }
+}
+
+interface Bound {
+  readonly mayBegin?: (context: Context) => boolean
+  /** Called with the last token of each that is found. */
+  readonly onEnd?: (context: Context, token: Context['events'][number][1]) => void
+}
+
+/** Bounds the constructs that begin with these characters. */
+function bound(
+  record: Constructs['text'],
+  codes: readonly (number | string)[],
+  { mayBegin, onEnd }: Bound,
+): void {
+  for (const code of codes)
+    record[code as number] = [record[code as number] ?? []].flat().map((construct) => ({
+      ...construct,
+      tokenize(effects, ok, nok) {
+        if (mayBegin?.(this) === false) return nok
+        return construct.tokenize.call(
+          this,
+          effects,
+          (next) => {
+            const [, token] = this.events.at(-1) ?? []
+            if (token) onEnd?.(this, token)
+            return ok(next)
+          },
+          nok,
+        )
+      },
+    }))
+}
+
+type Handle = NonNullable<NonNullable<HtmlExtension['exit']>['paragraph']>
+
+/** Empty cells added to a short row, of which a wide table would have thousands. */
+const mostCells = 20
+
+/** What GitHub's extension keeps for the table that is being written. */
+interface TableData {
+  getData(name: 'tableAlign'): readonly unknown[]
+  getData(name: 'tableColumn'): number
+  setData(name: 'tableColumn', value: number): void
+}
+
+/** GitHub's extensions, whose tables add no more than these cells. */
+function htmlExtensions(): HtmlExtension[] {
+  const all = gfmHtml()
+  const { tableRow }: Record<string, Handle> = { ...all.exit }
+  const exit: Record<string, Handle> = {
+    tableRow(token) {
+      const data = this as unknown as TableData
+      const columns = data.getData('tableAlign').length
+      data.setData('tableColumn', Math.max(data.getData('tableColumn'), columns - mostCells))
+      tableRow?.call(this, token)
+    },
+  }
+  return [all, { exit }]
 }
 
 /** Splits off YAML between two lines of three hyphens, as static site generators write it. */

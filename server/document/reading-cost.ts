@@ -61,5 +61,20 @@ export class ReadingCost {
   }
 }
 
+/**
+ * Whether a document may take so long to read, which windows and applications do without limits of
+ * their own: a twentieth of the server's limit and 10 µs for each item, ten times what is usual; at
+ * most a third, since exports take longer and the machine may be busy.
+ */
+export function isQuick({ items, cpuMs }: ReadingTime, documentSeconds: number): boolean {
+  return cpuMs <= Math.min((documentSeconds * 1000) / 3, documentSeconds * 50 + items / 100)
+}
+
+/** As measured. */
+export interface ReadingTime {
+  readonly items: number
+  readonly cpuMs: number
+}
+
 /** Worst-case processor time. */
 export const msOf = (steps: number) => (steps * stepNs) / 1e6

@@ -73,17 +73,19 @@ const longestLink = 2048
 const longestImage = 100_000
 const longestAlt = 1000
 
-/**
- * A document whose format markers only its editors change. Yjs removes markers that look
- * superfluous after remote changes, in a local transaction that is not sent to anyone, after which
- * windows may format later text differently.
- */
+/** A document whose format markers only its editors change. */
 export function createDocument(): Y.Doc {
   const doc = new Y.Doc()
-  doc.on('afterTransaction', (transaction: Y.Transaction) => {
-    transaction._needFormattingCleanup = false
-  })
+  doc.on('afterTransaction', keepMarkers)
   return doc
+}
+
+/**
+ * Yjs removes format markers that look superfluous after remote changes, in a local transaction
+ * that is not sent to anyone, after which windows may format later text differently.
+ */
+export function keepMarkers(transaction: Y.Transaction): void {
+  transaction._needFormattingCleanup = false
 }
 
 export const documentText = (doc: Y.Doc): Y.Text => doc.getText('text')
@@ -574,7 +576,7 @@ function nest(runs: readonly Run[], depth: number): InlineNode[] {
     const children = nest(runs.slice(from, to), depth + 1)
     if (mark !== undefined && (value === undefined || mark === value))
       nodes.push({ tag, href: name === 'link' ? String(mark) : null, children })
-    else nodes.push(...children)
+    else for (const child of children) nodes.push(child)
     from = to
   }
   return joinTexts(nodes)

@@ -227,4 +227,5 @@ export const unlimitedDocuments: Documents = {
   read: async (_channel, name, ...input) => perform(name, input),
   mustBeReadable: () => undefined,
   isQuarantined: () => false,
+  for: () => unlimitedDocuments,
 }

@@ -5,6 +5,7 @@ import { isMainThread, parentPort } from 'node:worker_threads'
 import * as Y from 'yjs'
 import type { Message } from '../wire/messages.ts'
 import { recordOf } from './document-record.ts'
+import { isQuick } from './reading-cost.ts'
 import { createDocument } from './rich-text.ts'
 import { readUpdate, type Schema } from './update-reader.ts'
 
@@ -16,6 +17,7 @@ export const updateTasks = (schema: Schema) => ({
   costOf,
   join,
   merge,
+  partsOf,
   readUpdate: (update: string) => readUpdate(update, schema),
   recordOf: (messages: readonly Message<'update'>[]) => recordOf(messages, schema).toPlain(),
 })
@@ -73,6 +75,102 @@ function merge(updates: readonly string[]) {
   const read = updates.filter(isUpdate).map(bytesOf)
   const merged = Y.mergeUpdates([Y.encodeStateAsUpdate(new Y.Doc()), ...read])
   return { update: encoded(merged), bytes: merged.length, unread: [...unread], items: null }
+}
+
+type WholeStruct = Y.Item | Y.GC | Y.Skip
+
+/** Processor time for one part of a document, ms. */
+const msOfPart = 10
+
+/** Structs in a part: the number in the first, and the smallest number. */
+const structsOfPart = { first: 1000, least: 250 }
+
+/**
+ * Splits a whole document in base64, as returned by `join`, into updates to be applied one after the
+ * other, each of which takes some milliseconds. Null if all together take too long for its size.
+ */
+function partsOf(update: string, items: number, documentSeconds: number): Uint8Array[] | null {
+  const whole = bytesOf(update)
+  const copy = createDocument()
+  const parts: Uint8Array[] = []
+  const cpuMs = stopwatch()
+  const apply = (part: Uint8Array) => {
+    Y.applyUpdate(copy, part)
+    parts.push(part)
+    return isQuick({ items, cpuMs: cpuMs() }, documentSeconds)
+  }
+  let most = structsOfPart.first
+  let structs: WholeStruct[] = []
+  for (const struct of inOrder(Y.decodeUpdate(whole).structs)) {
+    structs.push(struct)
+    if (structs.length < most) continue
+    const before = cpuMs()
+    if (!apply(encodeStructs(structs))) return null
+    const ms = Math.max(1, cpuMs() - before)
+    most = Math.max(structsOfPart.least, Math.min(2 * most, (most * msOfPart) / ms))
+    structs = []
+  }
+  const isDone = apply(encodeStructs(structs)) && apply(Y.diffUpdate(whole, Y.encodeStateVector(copy)))
+  return isDone ? parts : null
+}
+
+/** Each struct of a document after those that it refers to. */
+function* inOrder(structs: readonly WholeStruct[]) {
+  const queues = new Map(
+    [...Map.groupBy(structs, ({ id }) => id.client)].map(([client, own]) => [
+      client,
+      { structs: own, place: 0, next: 0 },
+    ]),
+  )
+  /** Each waits for the next one; a log that lost an update may have such a circle. */
+  const waiting: number[] = []
+  const isWaiting = new Set<number>()
+  const isMissing = (id: unknown) => {
+    const queue = id instanceof Y.ID ? queues.get(id.client) : undefined
+    if (!queue || !(id instanceof Y.ID) || isWaiting.has(id.client)) return false
+    return queue.next <= id.clock && queue.place < queue.structs.length
+  }
+  const push = (client: number) => {
+    waiting.push(client)
+    isWaiting.add(client)
+  }
+  for (const first of queues.keys()) {
+    push(first)
+    for (let client = waiting.at(-1); client !== undefined; client = waiting.at(-1)) {
+      const queue = queues.get(client)
+      const struct = queue?.structs[queue.place]
+      const needed = struct instanceof Y.Item ? [struct.origin, struct.rightOrigin, struct.parent] : []
+      const missing = needed.find(isMissing)
+      if (missing instanceof Y.ID) {
+        push(missing.client)
+        continue
+      }
+      if (queue && struct) {
+        yield struct
+        queue.place += 1
+        queue.next = struct.id.clock + struct.length
+      }
+      // Then the one that waits for this client is looked at again.
+      if (struct && waiting.length === 1) continue
+      waiting.pop()
+      isWaiting.delete(client)
+    }
+  }
+}
+
+/** As Yjs does (version 1), without deletions. */
+function encodeStructs(structs: readonly WholeStruct[]): Uint8Array {
+  const encoder = new Y.UpdateEncoderV1()
+  const byClient = Map.groupBy(structs, ({ id }) => id.client)
+  encoder.writeLen(byClient.size)
+  for (const [client, own] of byClient) {
+    encoder.writeLen(own.length)
+    encoder.writeClient(client)
+    encoder.writeLen(own[0]?.id.clock ?? 0)
+    for (const struct of own) struct.write(encoder, 0)
+  }
+  encoder.writeLen(0)
+  return encoder.toUint8Array()
 }
 
 function isUpdate(update: string): boolean {

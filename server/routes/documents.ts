@@ -5,6 +5,7 @@ import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
 import type { Directory } from '../document/directory.ts'
 import { findDocument, readHistory } from '../document/document-reader.ts'
+import { ownerOf } from '../document/document-record.ts'
 import { type Documents, TooCostly } from '../document/document-worker.ts'
 import { writeDocument } from '../document/document-writes.ts'
 import { kindOfFile } from '../document/file-kind.ts'
@@ -171,7 +172,8 @@ function mountExports(router: Router, { log, directory, documents, timers }: Doc
       ctx.set({ ...exportHeaders, 'Content-Disposition': attachment(`${title}.${extension}`) })
       ctx.type = `${type}; charset=utf-8`
       const { messages } = await findDocument(log, channel)
-      ctx.body = wrap(title, await documents.read(channel, 'textOf', type, messages))
+      const own = documents.for(connectionOf(ctx.req))
+      ctx.body = wrap(title, await own.read(channel, 'textOf', type, messages))
     })
 }
 
@@ -199,7 +201,7 @@ function mountTexts(router: Router, parts: DocumentParts): void {
     ctx.set({ ...exportHeaders, ETag: tag })
     ctx.vary('Accept')
     ctx.type = `${type}; charset=utf-8`
-    ctx.body = await documents.read(channel, 'textOf', type, messages)
+    ctx.body = await documents.for(connectionOf(ctx.req)).read(channel, 'textOf', type, messages)
   })
 
   router.delete(textPath, async (ctx) => {
@@ -218,11 +220,13 @@ function mountTexts(router: Router, parts: DocumentParts): void {
       refuseHaste(hub.waitMs(connectionOf(ctx.req), draft.from), draft.id)
       mustWait(enoughTexts, textRate.take(connectionOf(ctx.req)))
       const text = textIn(await bodies.bytes(ctx.req, grantOf(ctx)), type)
-      const lines = await linesSent(parts.texts, type, text, draft.id)
+      const client = [connectionOf(ctx.req), ownerOf(draft.from)]
+      const lines = await linesSent(parts.texts.for(...client), type, text, draft.id)
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
       const publish = (one: Draft) => hub.publish(one, holderOf(ctx))
-      ctx.body = await writeDocument({ documents, log, publish, editor, maxMessageBytes }, writing)
+      const own = { documents: documents.for(...client), log, publish, editor, maxMessageBytes }
+      ctx.body = await writeDocument(own, writing)
     })
 }
 

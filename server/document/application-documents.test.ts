@@ -1,0 +1,141 @@
+// An application reads stored documents in parts, or is refused those that take too long.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import * as Y from 'yjs'
+import { ampleLimits, countTo } from '../log/log-testing.ts'
+import { createMemoryLog } from '../log/memory-log.ts'
+import { openDocuments } from './application-documents.ts'
+import { createDocument } from './rich-text.ts'
+import { integrationBomb } from './testing.ts'
+
+function open(t: TestContext, documentSeconds: number) {
+  const limits = { documentSeconds, documentMegabytes: 384, documentBytes: 1e8 }
+  const documents = openDocuments({ limits, hasOwners: () => false })
+  const now = () => 1
+  const onFailure = (error: unknown) => assert.fail(String(error))
+  const stored = createMemoryLog({
+    epoch: 'life1',
+    limits: { ...ampleLimits, bytes: 1e9 },
+    folds: documents.folds,
+    now,
+    onFailure,
+  })
+  t.after(async () => {
+    await stored.close()
+    await documents.close()
+  })
+  const draftOf = (update: Uint8Array) => {
+    const body = { update: Buffer.from(update).toString('base64') }
+    return { id: 'eve-1', channel: 'd', kind: 'update', from: 'eve', at: 1, body } as const
+  }
+  return {
+    /** Checked, as a client's. */
+    send: (update: Uint8Array) => documents.guard(stored).append(draftOf(update), 1),
+    /** Unchecked, as by an older server. */
+    store: (update: Uint8Array) => stored.append(draftOf(update), 1),
+    read: () => documents.read(stored, 'd'),
+  }
+}
+
+/** A value, and an empty map (Yjs, version 1): their kinds as content, and themselves. */
+const values = { one: [8, [1, 125, 1]], map: [7, [1]] } as const
+
+/** Clients that each set the key "k" of the map "m" without knowing of the others. */
+function rivals(count: number, [kind, value]: (typeof values)[keyof typeof values]): Uint8Array {
+  const keyed = 32 | kind
+  const clients = countTo(count).map((n) => [
+    1,
+    128 | (n % 128),
+    n >> 7,
+    0,
+    keyed,
+    1,
+    1,
+    109,
+    1,
+    107,
+    ...value,
+  ])
+  return Uint8Array.from(
+    [[128 | (count % 128), 128 | ((count >> 7) % 128), count >> 14], ...clients, [0]].flat(),
+  )
+}
+
+const bombs: readonly (readonly [name: string, update: () => Uint8Array])[] = [
+  ['16,300 clients that set one key', () => rivals(16_300, values.one)],
+  ['16,300 clients that set one key to a map', () => rivals(16_300, values.map)],
+  ['letters that search for their places in a text', () => integrationBomb(20_000)],
+]
+
+/** Counts the items that the event loop puts in their places, from now to the end of the test. */
+function countItems(t: TestContext) {
+  const count = { items: 0 }
+  const { integrate } = Y.Item.prototype
+  t.after(() => {
+    Y.Item.prototype.integrate = integrate
+  })
+  Y.Item.prototype.integrate = function (...given) {
+    count.items += 1
+    integrate.apply(this, given)
+  }
+  return count
+}
+
+for (const [name, update] of bombs)
+  test(`${name}: refused before they are stored, and to an application whose log has them`, async (t) => {
+    const { send, store, read } = open(t, 1)
+    const bomb = update()
+    const count = countItems(t)
+    await assert.rejects(async () => send(bomb), { status: 422, code: 'too-costly' })
+    await store(bomb)
+    await assert.rejects(read(), { status: 422, code: 'too-costly' })
+    assert.equal(count.items, 0)
+  })
+
+/** Text with marks, nested types, deletions and several clients that build on each other. */
+function honest(): Y.Doc {
+  const docs = [createDocument(), createDocument(), createDocument()]
+  for (const round of countTo(15))
+    for (const [place, doc] of docs.entries()) {
+      doc.transact(() => {
+        const text = doc.getText('t')
+        const cards = doc.getMap<Y.Map<unknown>>('cards')
+        for (const n of countTo(60)) {
+          text.insert((n * 7919) % (text.length + 1), 'word', n % 3 === 0 ? { bold: true } : {})
+          if (n % 4 === 0) text.delete((n * 104_729) % (text.length - 2), 2)
+          if (n % 10 > 0) continue
+          cards.set(`${place} ${n}`, new Y.Map([['round', round]]))
+          cards.get(`${(place + 1) % 3} ${n}`)?.set('by', place)
+        }
+      })
+      for (const other of docs) Y.applyUpdate(other, Y.encodeStateAsUpdate(doc, Y.encodeStateVector(other)))
+    }
+  return docs[0] as Y.Doc
+}
+
+test('a document arrives whole, in turns of the event loop that each add a part of it', async (t) => {
+  const { store, read } = open(t, 60)
+  const written = honest()
+  await store(Y.encodeStateAsUpdate(written))
+  const count = countItems(t)
+  let most = 0
+  let isRead = false
+  const counting = async () => {
+    while (!isRead) {
+      const before = count.items
+      await nextTurn()
+      most = Math.max(most, count.items - before)
+    }
+  }
+  const counted = counting()
+  const doc = await read().finally(() => {
+    isRead = true
+  })
+  await counted
+  assert.ok(count.items > 3000 && most <= 2000, `${most} of ${count.items} in one turn`)
+  assert.ok(Y.equalSnapshots(Y.snapshot(doc), Y.snapshot(written)))
+  assert.deepEqual(doc.getText('t').toDelta(), written.getText('t').toDelta())
+  assert.deepEqual(doc.getMap('cards').toJSON(), written.getMap('cards').toJSON())
+})
