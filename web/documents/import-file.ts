@@ -19,7 +19,10 @@ export async function readImport(file: File): Promise<Import> {
   if (size > mostBytes) throw new Error(`${name} is too large to import; the limit is 5 MB.`)
   const isHtml = /\.x?html?$/i.test(name) || type === 'text/html'
   const isMarkdown = /\.(md|markdown)$/i.test(name) || type === 'text/markdown'
-  const { text, assumed } = decode(name, new Uint8Array(await file.arrayBuffer()), isHtml)
+  const bytes = await file.arrayBuffer().catch((cause: unknown) => {
+    throw new Error(`${name} could not be read: it was moved, or it is a folder.`, { cause })
+  })
+  const { text, assumed } = decode(name, new Uint8Array(bytes), isHtml)
   if (text.includes('\0'))
     throw new Error(`${name} is not text; HTML, Markdown and plain text can be imported.`)
   const reading = isHtml ? readHtml(text) : isMarkdown ? readMarkdown(text) : readText(text)
