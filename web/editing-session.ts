@@ -27,9 +27,11 @@ import {
   type Message,
   type PageStart,
   type Presence as PresenceFrame,
+  parseCursor,
   probesChannel,
 } from '../server/wire/messages.ts'
-import { type Mode, modes } from '../server/wire/modes.ts'
+import { type Mode, modeNamed, modes } from '../server/wire/modes.ts'
+import { BrowserHttp } from './browser-http.ts'
 import { Binding } from './editor/binding.ts'
 import { Carets } from './editor/carets.ts'
 import { takeCopies } from './editor/clipboard.ts'
@@ -37,11 +39,20 @@ import type { MountedEditor } from './editor/commands.ts'
 import type { LeftEdits, Mirror } from './editor/mirror.ts'
 import { Presence } from './editor/presence.ts'
 import { mergeUpdates, SharedDocument } from './editor/shared-document.ts'
+import { type KeptPage, PageKeeper } from './kept-pages.ts'
 import type { Recorder } from './lab.ts'
 import { channelsFor } from './page/views.ts'
 import { refusalAfter, refusedUpdateWords } from './page/wording.ts'
-import { type BrowserKey, baseFor, keepSession, renewSession, succeed } from './page-session.ts'
-import { nameKey, outageAfter, readItem, type Store, type Unshared } from './store.ts'
+import {
+  type BrowserKey,
+  baseFor,
+  isDirect,
+  keepSession,
+  originFor,
+  renewSession,
+  succeed,
+} from './page-session.ts'
+import { nameKey, outageAfter, readItem, type ShownLink, type Store, type Unshared } from './store.ts'
 import type { createWindFeed } from './wind/wind-feed.ts'
 
 interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
@@ -75,6 +86,12 @@ export class EditingSession implements LinkListener {
   readonly #document: SharedDocument | null
   readonly #mirror: Mirror | null
   readonly #content: SharedDocument | Mirror
+  readonly #browserHttp = new BrowserHttp()
+  #lastState: LinkState | null = null
+  /** Null while this browser cannot show the page without the server. */
+  #keeper: PageKeeper | null = null
+  /** The newest of a mirrored page. */
+  #edit: Message<'edit'> | null = null
   #refusal: string | null = null
   /** Null while no editor is attached. */
   #carets: Carets | null = null
@@ -171,11 +188,65 @@ export class EditingSession implements LinkListener {
     for (const message of messages) this.#show(message, whenDue(message, browserTimers.now()))
     void this.#drafts.look()
     watchWakeUps(document, window, this.link)
+    this.#browserHttp.watch(() => {
+      if (this.#lastState) this.#store.change({ link: this.#shownLink(this.#lastState) })
+    })
     keepSession(browserTimers, sessionEndsAt, renewSession)
     this.#store.subscribe(() => this.#watchLoss())
     addEventListener('storage', ({ key, newValue }) => {
       if (key === nameKey) this.presence.chooseName(newValue ?? '')
     })
+  }
+
+  /** From now on, this browser can show the document without the server. `given`: what the server opened the page with. */
+  keepBy(keep: (page: KeptPage | null) => void, given: PageStart): void {
+    const keeper = new PageKeeper({
+      keep,
+      timers: browserTimers,
+      isOpen: () => this.#store.view().link.state === 'open',
+      snapshot: () => this.#snapshot(given),
+    })
+    this.#keeper = keeper
+    keeper.leave()
+    addEventListener('pagehide', () => keeper.leave())
+    document.addEventListener('visibilitychange', () => document.hidden && keeper.leave())
+  }
+
+  /** What the server would open the page with. Null while a reload would lose some of it. */
+  #snapshot(given: PageStart): PageStart | 'erased' | null {
+    const { title, versions, deletion, outbox, unshared } = this.#store.view()
+    if (deletion?.isErased) return 'erased'
+    if (!outbox.isSaved || outbox.isFull || unshared !== null) return null
+    const cursor = this.link.cursor ?? given.cursor
+    const now = browserTimers.now()
+    const from = this.#window
+    const common = {
+      channel: given.channel,
+      from,
+      at: now,
+      seq: parseCursor(cursor)?.seq ?? 0,
+      acceptedAt: now,
+    }
+    const messages: Message[] = [
+      { ...common, id: `${from}-title`, kind: 'title', body: { title } },
+      { ...common, id: `${from}-versions`, kind: 'versions', body: { versions } },
+    ]
+    if (this.#document)
+      messages.push({ ...common, id: `${from}-update`, kind: 'update', body: this.#document.state })
+    if (this.#edit) messages.push(this.#edit)
+    if (deletion) {
+      const { seq, until } = deletion
+      const acceptedAt = until - deletedForMs
+      messages.push({
+        ...common,
+        id: `${from}-deletion`,
+        kind: 'deletion',
+        body: { deleted: true },
+        seq,
+        acceptedAt,
+      })
+    }
+    return { ...given, cursor, messages }
   }
 
   /** Edits of a mirrored page that are not shown; null for a shared document. */
@@ -244,7 +315,27 @@ export class EditingSession implements LinkListener {
   onState(state: LinkState): void {
     const before = this.#store.view()
     if (state.state === 'open' && before.link.state !== 'open') void this.#drafts.look()
-    this.#store.change({ link: state, outage: outageAfter(before.outage, state) })
+    this.#lastState = state
+    const isOpen = state.state === 'open'
+    this.#store.change({
+      link: this.#shownLink(state),
+      outage: outageAfter(before.outage, state),
+      keptAt: isOpen ? null : before.keptAt,
+    })
+    if (before.link.state === 'open' && !isOpen) this.#keeper?.keep()
+    else if (isOpen && before.link.state !== 'open') this.#keeper?.changed()
+  }
+
+  /** With what the browser uses, where the server's view is that of a proxy. */
+  #shownLink(state: LinkState): ShownLink {
+    const mode = modeNamed(state.mode)
+    if (state.state !== 'open' || !mode || isDirect(this.#start, location)) return state
+    // Browsers do not tell a WebSocket's.
+    const isTold = mode.uplink !== 'socket'
+    const spokenHttp = isTold
+      ? this.#browserHttp.versionFor(originFor(mode.http, this.#start, location))
+      : null
+    return { ...state, spokenHttp }
   }
 
   onMessage(message: Message, receivedAt: number, dueAt: number): void {
@@ -274,6 +365,7 @@ export class EditingSession implements LinkListener {
   }
 
   onStored(draft: Draft, seq: number): void {
+    this.#keeper?.changed()
     this.#mirror?.stored(draft, seq)
     if (isUpdate(draft) && draft.from === this.#window) this.presence.stored(draft.body.update)
     // A stored edit contains the whole document, including refused content.
@@ -310,6 +402,7 @@ export class EditingSession implements LinkListener {
     if (isKind(message, 'overview'))
       this.#store.change({ overview: { body: message.body, at: message.at, receivedAt: dueAt } })
     if (message.channel !== channel) return
+    this.#keeper?.changed()
     if (isKind(message, 'title')) this.#showTitle(message.body.title)
     else if (isKind(message, 'versions')) this.#showVersions(message.body)
     else this.#showDeletion(message)
@@ -318,7 +411,10 @@ export class EditingSession implements LinkListener {
   #showContent(message: Message): void {
     if (this.#document?.received(message)) this.presence.received(message)
     if (!this.#mirror) return
-    if (isKind(message, 'edit')) this.presence.received(message)
+    if (isKind(message, 'edit')) {
+      this.#edit = message
+      this.presence.received(message)
+    }
     this.#mirror.received(message)
   }
 

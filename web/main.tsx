@@ -3,42 +3,67 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { browserTimers, Link, newName, shareHere, shareTransports } from '../client/engine.ts'
+import { documentPath } from '../server/wire/document-api.ts'
 import { nameUnder, type PageStart } from '../server/wire/messages.ts'
+import { serviceWorkerPath } from '../server/wire/page-paths.ts'
 import { App, loadView } from './App.tsx'
 import { transports } from './axios-http.ts'
+import { preloadImportCode } from './documents/import-code.ts'
 import { EditingSession } from './editing-session.ts'
+import { type KeptPage, KeptPages, registerServiceWorker } from './kept-pages.ts'
+import { Absence } from './page/Absence.tsx'
 import { PageActions } from './page/actions.ts'
 import { viewAsked } from './page/views.ts'
 import { type BrowserKey, browserKey, modeAsked } from './page-session.ts'
-import { createStore, firstView, readChoices, readItem } from './store.ts'
+import { createStore, firstView, readChoices, readItem, type Store } from './store.ts'
 import { askForPast, createWindFeed, fillInPast } from './wind/wind-feed.ts'
 
-const given: PageStart = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
+/** Null from the service worker, while the server is away. */
+const given: PageStart | null = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
+
+/** `keptAt`: null if the server answered. */
+type Opened = Pick<KeptPage, 'start'> & { readonly keptAt: number | null }
 
 const query = new URLSearchParams(location.search)
 
 /** Sections of traces, such as `link,outbox`. */
 const traced = query.get('debug') ?? readItem(() => localStorage, 'crosswindDebug')
 
+const pages = new KeptPages({ storage: () => caches, cookies: () => document.cookie })
+
 // No top-level await: it would split the view chunks, which import this module, into many more.
-Promise.all([
-  browserKey(),
-  given.editor === 'mirror' ? import('./editor/mirror.ts') : null,
-  query.has('record') ? import('./lab.ts') : null,
-  traced ? import('../client/debug.ts') : null,
-]).then(
-  (parts) => openPage(...parts),
-  () => document.getElementById('crosswind')?.append('A part of this page could not be loaded. Reload it.'),
+openDocument().catch(() =>
+  document.getElementById('crosswind')?.append('A part of this page could not be loaded. Reload it.'),
 )
 
+async function openDocument(): Promise<void> {
+  const opened = given ? { start: given, keptAt: null } : await pages.read(location.pathname)
+  if (opened === null) return showAbsence()
+  const parts = await Promise.all([
+    browserKey(),
+    opened.start.editor === 'mirror' ? import('./editor/mirror.ts') : null,
+    query.has('record') ? import('./lab.ts') : null,
+    traced ? import('../client/debug.ts') : null,
+  ])
+  openPage(opened, ...parts)
+}
+
+/** The server is away, and this browser has nothing to show. */
+function showAbsence(): void {
+  const root = document.getElementById('crosswind')
+  if (root) createRoot(root).render(<Absence />)
+}
+
 function openPage(
+  opened: Opened,
   browser: BrowserKey,
   mirrorModule: typeof import('./editor/mirror.ts') | null,
   lab: typeof import('./lab.ts') | null,
   debugging: typeof import('../client/debug.ts') | null,
 ): void {
   // A read-only link to an open server; nothing but the address enforces it.
-  const start = { ...given, mayWrite: given.mayWrite && !query.has('read') }
+  const { keptAt } = opened
+  const start = { ...opened.start, mayWrite: opened.start.mayWrite && !query.has('read') }
   const { mode, notice: modeNotice } = modeAsked(start, location.search)
   const { name: view, notice: viewNotice } = viewAsked(location.search)
   const recorder = lab?.createRecorder(browserTimers.now) ?? null
@@ -59,6 +84,8 @@ function openPage(
       readChoices(() => localStorage),
     ),
     share,
+    keptAt,
+    outage: keptAt === null ? null : 'The server does not answer.',
   })
   const windFeed = createWindFeed(store, browserTimers)
   const session = new EditingSession({
@@ -75,6 +102,7 @@ function openPage(
     LinkClass: debugging?.debug(traced ?? '') ?? Link,
   })
   const actions = new PageActions({ start, browser, mode, store, session, loadView })
+  addEventListener('popstate', () => void actions.followAddress())
 
   // First, so that the view's files load while the link opens.
   const isLoaded = actions.load(view)
@@ -87,7 +115,10 @@ function openPage(
       session.link,
     )
   // Not while recording, which needs otherwise idle connections.
-  else fillInPast({ store, feed: windFeed, ask: askForPast, now: browserTimers.now })
+  else {
+    fillInPast({ store, feed: windFeed, ask: askForPast, now: browserTimers.now })
+    void prepareForOutages(opened.start, store, session)
+  }
 
   const root = document.getElementById('crosswind')
   if (!root) throw new Error('The page has no element #crosswind to put the app in.')
@@ -98,4 +129,21 @@ function openPage(
       </StrictMode>,
     ),
   )
+}
+
+/** What the page needs while its server is away, once it is open and its own files are loaded. */
+async function prepareForOutages(start: PageStart, store: Store, session: EditingSession): Promise<void> {
+  if (document.readyState !== 'complete')
+    await new Promise((resolve) => addEventListener('load', resolve, { once: true }))
+  // Vite's server has no service worker.
+  if (!import.meta.env.PROD) return
+  const worker = await registerServiceWorker(serviceWorkerPath)
+  store.change({ canReopen: worker !== null })
+  // The service worker has all code.
+  if (worker === null) return preloadImportCode()
+  const address = location.pathname
+  session.keepBy((page) => {
+    const keeping = pages.keeping(address, documentPath(start.channel), page)
+    if (keeping) worker.postMessage(keeping)
+  }, start)
 }

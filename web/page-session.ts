@@ -60,14 +60,17 @@ function keyIn(cookies: string): string | null {
   return keyPattern.test(key) ? key : null
 }
 
-/** Origin for an HTTP version. A page from another port came through a proxy, which serves all versions. */
-export function originFor(
-  http: HttpVersion,
-  { ports }: PageSettings,
-  page: Pick<Location, 'origin' | 'protocol' | 'hostname' | 'port'>,
-): string {
-  const isDirect = Object.values(ports).includes(Number(page.port || 443))
-  return isDirect ? `${page.protocol}//${page.hostname}:${ports[http]}` : page.origin
+type PageLocation = Pick<Location, 'origin' | 'protocol' | 'hostname' | 'port'>
+
+/** A page from another port came through a proxy. */
+export function isDirect({ ports }: Pick<PageSettings, 'ports'>, page: PageLocation): boolean {
+  return Object.values(ports).includes(Number(page.port || 443))
+}
+
+/** Origin for an HTTP version: a proxy serves all versions. */
+export function originFor(http: HttpVersion, settings: PageSettings, page: PageLocation): string {
+  if (!isDirect(settings, page)) return page.origin
+  return `${page.protocol}//${page.hostname}:${settings.ports[http]}`
 }
 
 /** Where the server's endpoints are, for an HTTP version. */

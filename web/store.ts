@@ -66,10 +66,20 @@ export interface DeletionView {
   readonly isErased: boolean
 }
 
+/** The link, with what the browser knows of it. */
+export interface ShownLink extends Omit<LinkState, 'spokenHttp'> {
+  /** HTTP version that the browser uses, such as `3`; null while unknown, as of a WebSocket behind a proxy. */
+  readonly spokenHttp: string | null
+}
+
 export interface View {
-  readonly link: LinkState
+  readonly link: ShownLink
   /** One sentence, from the loss of the connection until it is open again; otherwise null. */
   readonly outage: string | null
+  /** Of a page that this browser kept, until the link is open: when it was kept, ms since the epoch. */
+  readonly keptAt: number | null
+  /** Whether this browser can open the page without the server; null until known. */
+  readonly canReopen: boolean | null
   /** Windows on this page's channel, including this one; null until known. */
   readonly windows: number | null
   /** The people on the page, this window first. */
@@ -151,6 +161,8 @@ export function firstView(
       clock: null,
     },
     outage: null,
+    keptAt: null,
+    canReopen: null,
     windows: null,
     people: [],
     browserHttp1Streams: 0,

@@ -2,6 +2,11 @@
 
 declare module '*.css'
 
+/** Replaced by Vite. */
+interface ImportMeta {
+  readonly env: { readonly PROD: boolean }
+}
+
 declare module 'medium-editor' {
   /** See OPTIONS.md of medium-editor 5.23. */
   export interface MediumEditorOptions {

@@ -1,10 +1,14 @@
 // Bundles the page: `vite build web` makes web/dist, which the server serves.
 
+import { hash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
+import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { defineConfig, type Plugin } from 'vite'
+import { documentsPath } from '../server/wire/document-api.ts'
+import { keptPagesPrefix, offlinePath, serviceWorkerPath } from '../server/wire/page-paths.ts'
 import { type Part, views } from './page/views.ts'
 
 /** The entry file of each part, which names its chunk. */
@@ -68,6 +72,23 @@ const compressedFiles: Plugin = {
   },
 }
 
+/** Not bundled: a worker of a module cannot be registered in every browser yet. */
+const serviceWorker: Plugin = {
+  name: 'crosswind-service-worker',
+  apply: 'build',
+  async writeBundle({ dir = '' }, bundle) {
+    const files = Object.keys(bundle).filter((name) => /^assets\/.*\.(js|css|svg)$/.test(name))
+    const paths = files.map((name) => `/${name}`).toSorted()
+    const page = await readFile(join(dir, 'index.html'), 'utf8')
+    const script = stripTypeScriptTypes(
+      await readFile(join(import.meta.dirname, 'service-worker.ts'), 'utf8'),
+    )
+    const name = hash('sha256', [page, script, ...paths].join('\n'), 'base64url').slice(0, 12)
+    const build = JSON.stringify({ name, offlinePath, documentsPath, files: paths, keptPagesPrefix })
+    await writeFile(join(dir, serviceWorkerPath), `const build = ${build}\n${script}`)
+  },
+}
+
 /**
  * Module ids common to all views: what the entry imports. One file for all of them compresses best.
  */
@@ -90,7 +111,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   publicDir: false,
-  plugins: [commonFile, preloadParts, compressedFiles],
+  plugins: [commonFile, preloadParts, compressedFiles, serviceWorker],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

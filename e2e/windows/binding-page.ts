@@ -15,6 +15,7 @@ import { Binding } from '../../web/editor/binding.ts'
 import { takeCopies, takePastes } from '../../web/editor/clipboard.ts'
 import type { EditorCommands } from '../../web/editor/commands.ts'
 import { Rendering } from '../../web/editor/rendering.ts'
+import { EditHistory } from '../../web/editor/undo.ts'
 import { type Quirk, readSeen, type Seen, type SeenLine } from './dom-oracle.ts'
 import { indexOf, positionOf, trackIndex } from './text-positions.ts'
 import { makeUnasked, type UnaskedChange } from './unasked-changes.ts'
@@ -51,7 +52,7 @@ class FrameDoor {
     doc.clientID = clientID
     Y.applyUpdate(doc, state, 'log')
     const text = documentText(doc)
-    const binding = new Binding({ root, text, mayWrite: true })
+    const binding = new Binding({ root, text, history: new EditHistory(text), mayWrite: true })
     const { commands } = binding
     const stopCopies = takeCopies({ root, binding, mayWrite: true })
     const stopPastes = takePastes({ root, commands, onPasted: () => undefined, onFailed: () => undefined })

@@ -176,7 +176,8 @@ test('no policy violations and no other errors occurred', async () => {
 })
 
 test("if a part's files do not load, the window says so and stays unchanged", async () => {
-  const window = await openCold('view=editor')
+  // Without what the page prepares for outages.
+  const window = await openCold('view=editor&record')
   await stage.server.close()
   await window.click('.views .view-link:nth-child(4)')
   const notices = () =>

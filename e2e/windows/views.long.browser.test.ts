@@ -5,7 +5,7 @@ import { after, afterEach, before, test } from 'node:test'
 import { testConfig } from '../../server/testing.ts'
 import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
-import { bannerText, shown } from './page.ts'
+import { bannerText, isThere, shown, switchMode } from './page.ts'
 import { browserName, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
 
 /** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
@@ -72,6 +72,114 @@ test('the switch changes views without a reload, and shows what was typed meanwh
   await reader.click('#document')
   await reader.type('I do: ')
   await until(async () => /I do: /.test(await writer.run(shown, '#document')), "the reader's text is lost")
+})
+
+const choose = (window: BrowserWindow, name: string) =>
+  window.run((words: string) => {
+    const link = [...document.querySelectorAll<HTMLElement>('.views .view-link')].find(
+      ({ textContent }) => textContent === words,
+    )
+    link?.click()
+  }, name)
+
+const untilCurrent = (window: BrowserWindow, name: string) =>
+  until(async () => (await window.run(sides)).current === name, `the view ${name} is not shown`)
+
+test('what was typed can be undone after a look elsewhere, and redone after the next', async () => {
+  const window = await openView('channel=undone')
+  await window.click('#document')
+  await window.type('typed')
+  await untilShows(window, 'typed')
+  const canUndo = () => !document.querySelector('[data-tool=undo]')?.hasAttribute('aria-disabled')
+  for (const [view, keys, text] of [
+    ['Wind', 'Control+z', ''],
+    ['Overview', 'Control+Shift+Z', 'typed'],
+    ['History', 'Control+z', ''],
+  ] as const) {
+    await choose(window, view)
+    await untilCurrent(window, view)
+    await choose(window, 'All')
+    await untilCurrent(window, 'All')
+    assert.equal(await window.run(canUndo), text === '', 'the tool does not show it')
+    await window.click('#document')
+    await window.press(keys)
+    await untilShows(window, text)
+  }
+})
+
+test('Back and Forward lead through the views, in the mode that was chosen last, and do not leave the document', async () => {
+  const window = await openView('channel=back&transport=sse&http=2')
+  await window.run(() => {
+    Object.assign(globalThis, { wasHere: true })
+  })
+  for (const view of ['Wind', 'Overview']) {
+    await choose(window, view)
+    await untilCurrent(window, view)
+  }
+  await window.run(() => history.back())
+  await untilCurrent(window, 'Wind')
+  await window.run(switchMode, 'polling/2')
+  await window.run(() => history.back())
+  await untilCurrent(window, 'All')
+  const { query } = await window.run(sides)
+  assert.match(query, /transport=polling/)
+  assert.doesNotMatch(query, /view=/)
+  await window.run(() => history.forward())
+  await untilCurrent(window, 'Wind')
+  assert.match((await window.run(sides)).query, /transport=polling.*view=wind|view=wind.*transport=polling/)
+  assert.equal(await window.run(() => 'wasHere' in globalThis), true)
+})
+
+test('after a mouse was used elsewhere, keys go on in the text', async () => {
+  const window = await openView('channel=mouse&transport=banana')
+  await window.click('#document')
+  await window.type('a')
+  await window.click('.mode-button')
+  await window.click('[data-mode="long-polling/2"]')
+  await window.type('b')
+  await untilShows(window, 'ab')
+  await window.click('.notice-dismiss')
+  await window.type('c')
+  await untilShows(window, 'abc')
+  await window.click('.people-button')
+  await window.press('Escape')
+  await window.type('d')
+  await untilShows(window, 'abcd')
+  await window.click('.mode-button')
+  await window.click('.mode-button')
+  await window.type('e')
+  await untilShows(window, 'abcde')
+})
+
+test('by keyboard, a menu that closes returns to its button', async () => {
+  const window = await openView('channel=keyboard')
+  await window.click('#document')
+  await window.run(() => document.querySelector<HTMLElement>('.mode-button')?.focus())
+  await window.press('Enter')
+  await until(() => window.run(isThere, '.mode-list'), 'the menu did not open')
+  await window.press('Escape')
+  assert.equal(await window.run(() => document.activeElement?.className), 'mode-button row')
+})
+
+test('“New window” asks for a window, in this one’s mode and of its size', async () => {
+  const window = await openView('channel=opened&transport=sse&http=2')
+  const asked = await window.run(() => {
+    const calls: string[][] = []
+    globalThis.open = (...given) => {
+      calls.push(given.map(String))
+      return null
+    }
+    for (const button of document.querySelectorAll<HTMLElement>(
+      '.open-window .button, .sheet-offer .text-button',
+    ))
+      button.click()
+    return { calls, size: `width=${innerWidth},height=${innerHeight}` }
+  })
+  assert.equal(asked.calls.length, 2)
+  for (const [address = '', target, features] of asked.calls) {
+    assert.match(address, /transport=sse&http=2/)
+    assert.deepEqual([target, features], ['_blank', `noopener,popup,${asked.size}`])
+  }
 })
 
 test('an unknown view shows everything, and says so until dismissed', async () => {

@@ -6,6 +6,7 @@ import { basename, join } from 'node:path'
 import type { Middleware } from 'koa'
 import serve from 'koa-static'
 import { type MoreSources, workerHeaders } from '../security/middleware.ts'
+import { serviceWorkerPath } from '../wire/page-paths.ts'
 import { Refusal } from '../wire/refusal.ts'
 
 export interface PageFiles {
@@ -25,7 +26,17 @@ export function pageFiles(place: string | URL, ports: () => readonly number[]): 
   if (!existsSync(file))
     throw new Error(`The web app is not built: ${file} is missing; \`npm run build\` creates it.`)
   const html = readFileSync(file, 'utf8')
-  return { page: async () => ({ html }), serve: serveAssets(place, ports) }
+  const assets = serveAssets(place, ports)
+  const worker = join(place, serviceWorkerPath)
+  const script = existsSync(worker) ? readFileSync(worker) : null
+  const serveWorker: Middleware = async (ctx, next) => {
+    if (ctx.path !== serviceWorkerPath || script === null) return assets(ctx, next)
+    // Its name does not change with its content.
+    ctx.set({ ...workerHeaders(ctx.hostname, ports()), 'Cache-Control': 'no-cache' })
+    ctx.type = 'js'
+    ctx.body = script
+  }
+  return { page: async () => ({ html }), serve: serveWorker }
 }
 
 /** The fields of a request, and of a response, by which Vite and a browser agree on a file. */

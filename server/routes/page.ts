@@ -22,6 +22,7 @@ import {
   type PageStart,
   windChannel,
 } from '../wire/messages.ts'
+import { offlinePath } from '../wire/page-paths.ts'
 import type { Timers } from '../wire/time.ts'
 import { mustWait } from './documents.ts'
 import type { PageFiles } from './page-files.ts'
@@ -69,6 +70,13 @@ export function mountPage(router: Router, parts: PageParts): void {
     rest.delete('channel')
     ctx.set('Cache-Control', 'no-store')
     ctx.redirect(path + (rest.size > 0 ? `?${rest}` : ''))
+  })
+  // Nothing in it is private: the service worker keeps it.
+  router.get(offlinePath, async (ctx) => {
+    const { html, sources } = await files.page()
+    ctx.type = 'html'
+    ctx.set({ ...pageHeaders(ctx.hostname, origins.ports(), sources), 'Cache-Control': 'no-store' })
+    ctx.body = html.replaceAll(preload, '')
   })
   router.get(`${documentsPath}:channel`, (ctx) => answer(ctx, admitChannel(ctx.params.channel ?? '')))
 

@@ -37,10 +37,10 @@ const withCookie = (cookie: string | undefined) => ({ headers: { cookie } })
 test('an invitation opens a session, and the session gives a grant', async () => {
   const { access } = accessAt(noon)
   const token = await makeInvitation({ ...toWrite, expiresAt: noon + 24 * hourMs }, key)
-  const { setCookie, grant } = await access.redeem(token)
+  const { setCookies, grant } = await access.redeem(token)
   assert.deepEqual(grant, grantFrom(toWrite, noon + hourMs, noon + 24 * hourMs))
-  assert.deepEqual(await access.grantFor(withCookie(cookieIn(setCookie))), grant)
-  assert.deepEqual(await access.grantFor(withCookie(`theme=dark; ${cookieIn(setCookie)}`)), grant)
+  assert.deepEqual(await access.grantFor(withCookie(cookieIn(setCookies))), grant)
+  assert.deepEqual(await access.grantFor(withCookie(`theme=dark; ${cookieIn(setCookies)}`)), grant)
 })
 
 test('everyone who joins with the same link shares one invitation id', async () => {
@@ -56,7 +56,7 @@ test('everyone who joins with the same link shares one invitation id', async () 
     await access.redeem(await token('read', 24)),
   ]
   const grants = await Promise.all(
-    sessions.map(({ setCookie }) => access.grantFor(withCookie(cookieIn(setCookie)))),
+    sessions.map(({ setCookies }) => access.grantFor(withCookie(cookieIn(setCookies)))),
   )
   const byBearer = await access.grantFor({ headers: { authorization: `Bearer ${link}` } })
   const same = [...grants, byBearer].map(({ invitation }) => invitation === one.grant.invitation)
@@ -67,7 +67,7 @@ test('an invitation can be redeemed more than once', async () => {
   const { access } = accessAt(noon)
   const token = await makeInvitation({ ...toWrite, expiresAt: noon + hourMs }, key)
   await access.redeem(token)
-  assert.ok((await access.redeem(token)).setCookie)
+  assert.ok((await access.redeem(token)).setCookies.length > 0)
 })
 
 test('a request without a session of this server is refused', async () => {
@@ -150,8 +150,8 @@ test('a session can be renewed until its invitation ends', async () => {
     [149, until],
   ] as const) {
     clock.now = noon + minutes * 60_000
-    const { setCookie, grant } = await access.renew(cookie)
-    cookie = cookieIn(setCookie)
+    const { setCookies, grant } = await access.renew(cookie)
+    cookie = cookieIn(setCookies)
     assert.equal(grant.expiresAt, end, `after ${minutes} minutes`)
     assert.deepEqual(await access.grantFor(withCookie(cookie)), grant)
   }
@@ -180,16 +180,30 @@ test('an open server admits everyone, and invitation links still work', async ()
   const { access } = accessAt(noon, { isOpen: true })
   assert.equal(await access.grantFor({ headers: {} }), openGrant)
   assert.equal(await access.grantFor(withCookie('__Host-crosswind=nonsense')), openGrant)
-  assert.deepEqual(await access.renew(undefined), { grant: openGrant, setCookie: null })
+  assert.deepEqual(await access.renew(undefined), { grant: openGrant, setCookies: [] })
   assert.notEqual(await cookieAfter(access), '')
 })
 
 test('the cookie is host-only, Secure, HttpOnly and SameSite=Lax', async () => {
   const token = await makeInvitation({ ...toWrite, expiresAt: noon + 3 * hourMs }, key)
-  const { setCookie } = await accessAt(noon).access.redeem(token)
-  const [pair = '', ...attributes] = setCookie?.split('; ') ?? []
+  const { setCookies } = await accessAt(noon).access.redeem(token)
+  const [pair = '', ...attributes] = setCookies[0]?.split('; ') ?? []
   assert.match(pair, /^__Host-crosswind=[\w-]+\.[\w-]+\.[\w-]+$/)
   assert.deepEqual(attributes.sort(), ['HttpOnly', 'Max-Age=3600', 'Path=/', 'SameSite=Lax', 'Secure'])
+})
+
+test('beside it, the page can read whose session it is: the same for everyone with the same link, for as long', async () => {
+  const token = await makeInvitation({ ...toWrite, expiresAt: noon + 3 * hourMs }, key)
+  const other = await makeInvitation({ ...toWrite, expiresAt: noon + 4 * hourMs }, key)
+  const at = async (now: number, invitation: string) => {
+    const { setCookies } = await accessAt(now).access.redeem(invitation)
+    return setCookies[1]?.split('; ') ?? []
+  }
+  const [pair = '', ...attributes] = await at(noon, token)
+  assert.match(pair, /^__Host-crosswind-invitation=[\w-]{22}$/)
+  assert.deepEqual(attributes.sort(), ['Max-Age=3600', 'Path=/', 'SameSite=Strict', 'Secure'])
+  assert.deepEqual((await at(noon + hourMs / 2, token))[0], pair)
+  assert.notEqual((await at(noon, other))[0], pair)
 })
 
 test('the session cookie is found among others', async () => {
@@ -214,8 +228,8 @@ test('an invitation or a truncated token is not accepted as a session', async ()
 test('the largest cookie stays within browsers’ limit', async () => {
   const channels = Array.from({ length: mostChannels }, (_, index) => `${index}`.padStart(64, 'x'))
   const token = await makeInvitation({ channels, may: 'write', expiresAt: noon + hourMs }, key)
-  const { setCookie } = await accessAt(noon).access.redeem(token)
-  const bytes = setCookie?.length ?? Number.POSITIVE_INFINITY
+  const { setCookies } = await accessAt(noon).access.redeem(token)
+  const bytes = setCookies[0]?.length ?? Number.POSITIVE_INFINITY
   assert.ok(bytes <= 4096, `${bytes} bytes`)
 })
 

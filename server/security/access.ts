@@ -1,12 +1,13 @@
 // Access to the server: invitations, the sessions that they open, and what a client may do.
 
-import { createSecretKey, type KeyObject, randomBytes, randomUUID } from 'node:crypto'
+import { createSecretKey, hash, type KeyObject, randomBytes, randomUUID } from 'node:crypto'
 import { link, mkdir, open, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { errors, jwtVerify, SignJWT } from 'jose'
 import { z } from 'zod'
 import { isLoopback } from '../../scripts/addresses.ts'
 import type { Config } from '../config/config.ts'
+import { invitationCookie } from '../wire/page-paths.ts'
 import { Refusal } from '../wire/refusal.ts'
 import {
   type Asking,
@@ -46,12 +47,13 @@ export const invitationPath = (token: string) => `${joinPath}?invitation=${token
  * it.
  */
 const cookieName = '__Host-crosswind'
+const invitationNameLength = 22
 const cookiePattern = new RegExp(`(?:^|;\\s*)${cookieName}=([^;]*)`)
 
 export interface Entry {
   readonly grant: Grant
-  /** Null on an open server, which has no sessions. */
-  readonly setCookie: string | null
+  /** The session's, then the page's; none on an open server, which has no sessions. */
+  readonly setCookies: readonly string[]
 }
 
 interface AccessParts {
@@ -114,7 +116,7 @@ export class Access {
 
   /** Extends a valid session. Throws as `grantFor` does. */
   async renew(cookieHeader: string | undefined): Promise<Entry> {
-    if (this.#parts.isOpen) return { grant: openGrant, setCookie: null }
+    if (this.#parts.isOpen) return { grant: openGrant, setCookies: [] }
     const { permission, until } = await this.#sessionFor(cookieHeader)
     return this.#openSession(permission, until)
   }
@@ -142,9 +144,12 @@ export class Access {
     const expiresAt = Math.min(Math.floor((now + this.#parts.sessionMs) / 1000) * 1000, until)
     const token = await sign('session', { ...permission, until }, expiresAt, this.#parts.key)
     const seconds = Math.max(0, Math.floor((expiresAt - now) / 1000))
+    const grant = grantFrom(permission, expiresAt, until)
+    const name = hash('sha256', grant.invitation ?? '', 'base64url').slice(0, invitationNameLength)
     // RFC 6265bis. Strict would drop the cookie on the redirect after a link from a mail.
-    const setCookie = `${cookieName}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`
-    return { grant: grantFrom(permission, expiresAt, until), setCookie }
+    const session = `${cookieName}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`
+    const invitation = `${invitationCookie}=${name}; Path=/; Max-Age=${seconds}; Secure; SameSite=Strict`
+    return { grant, setCookies: [session, invitation] }
   }
 
   /** A bearer's invitation takes precedence over the session. */

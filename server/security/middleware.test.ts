@@ -29,10 +29,10 @@ test('an invitation link sets the session cookie and redirects to its first page
   assert.equal(response.headers.get('cache-control'), 'no-store')
   assert.equal(response.headers.get('referrer-policy'), 'no-referrer')
   assert.match(
-    response.headers.get('set-cookie') ?? '',
+    response.headers.getSetCookie()[0] ?? '',
     /^__Host-crosswind=\S+; .*HttpOnly; Secure; SameSite=Lax$/,
   )
-  const cookie = cookieIn(response.headers.get('set-cookie'))
+  const cookie = cookieIn(response.headers.getSetCookie())
   const page = await ask('/d/main', { headers: { ...asBrowser, cookie } })
   assert.equal(await page.text(), 'behind the door: /d/main')
 })
@@ -64,7 +64,7 @@ test('a link that gives less than the session asks before it replaces the sessio
   const confirmed = await ask(less, { method: 'POST', headers: { cookie } })
   assert.deepEqual([confirmed.status, confirmed.headers.get('location')], [303, '/d/main'])
   const session = await ask('/api/session', {
-    headers: { cookie: cookieIn(confirmed.headers.get('set-cookie')) },
+    headers: { cookie: cookieIn(confirmed.headers.getSetCookie()) },
   })
   assert.equal(((await session.json()) as { may: string }).may, 'read')
 })
@@ -155,7 +155,14 @@ test('HEAD is answered like GET, without a body', async (t) => {
 
 test('only the open paths need no session', async (t) => {
   const { ask } = await start(t)
-  for (const path of ['/healthz', '/assets/index-DC8H7EK-.js', '/favicon.ico', '/favicon.svg']) {
+  for (const path of [
+    '/healthz',
+    '/assets/index-DC8H7EK-.js',
+    '/favicon.ico',
+    '/favicon.svg',
+    '/service-worker.js',
+    '/offline',
+  ]) {
     assert.equal((await ask(path)).status, 200, path)
   }
   const closed = [
@@ -163,6 +170,8 @@ test('only the open paths need no session', async (t) => {
     '/api/figures',
     '/assets',
     '/assetsx',
+    '/offline/x',
+    '/service-worker.js/..%2findex.html',
     '/healthz/x',
     '/HEALTHZ',
     '//healthz',
@@ -209,7 +218,7 @@ test('a session is renewed by a POST, and refused when it has ended', async (t) 
   const expiresAt = noon + hourMs + 60_000
   assert.deepEqual(await response.json(), { may: 'write', channels: ['main', 'notes'], expiresAt })
   clock.now = expiresAt - 1
-  const renewed = cookieIn(response.headers.get('set-cookie'))
+  const renewed = cookieIn(response.headers.getSetCookie())
   assert.equal((await ask('/api/session', { headers: { cookie: renewed } })).status, 200)
   const old = await ask('/api/session', { method: 'POST', headers: { cookie } })
   assert.equal(old.status, 401)

@@ -6,6 +6,7 @@ import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
 import { documentPath } from '../wire/document-api.ts'
 import { cutText } from '../wire/graphemes.ts'
+import { offlinePath, serviceWorkerPath } from '../wire/page-paths.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type Access, type Entry, joinPath } from './access.ts'
 import { firstChannel, type Gate, type Grant, includes } from './grants.ts'
@@ -171,7 +172,15 @@ export function crossOrigin(rules: OriginRules): Middleware {
   }
 }
 
-const openPaths: readonly string[] = ['/healthz', '/readyz', joinPath, '/favicon.ico', '/favicon.svg']
+const openPaths: readonly string[] = [
+  '/healthz',
+  '/readyz',
+  joinPath,
+  '/favicon.ico',
+  '/favicon.svg',
+  serviceWorkerPath,
+  offlinePath,
+]
 
 const isOpenPath = (path: string) => openPaths.includes(path) || path.startsWith('/assets/')
 
@@ -228,8 +237,8 @@ export function mountSession(router: Router, access: Access): void {
 const otherSession =
   'This browser already has a session here, which allows something that this link does not; confirm that the link replaces it (POST), or keep it.'
 
-function enter(ctx: ParameterizedContext, { grant, setCookie }: Entry): Grant {
-  if (setCookie !== null) ctx.set('Set-Cookie', setCookie)
+function enter(ctx: ParameterizedContext, { grant, setCookies }: Entry): Grant {
+  if (setCookies.length > 0) ctx.set('Set-Cookie', [...setCookies])
   return grant
 }
 

@@ -27,13 +27,14 @@ export async function emptyFolder(test: TestContext): Promise<string> {
   return folder
 }
 
-export function cookieIn(setCookie: string | null): string {
+/** The session's, of a response's cookies. */
+export function cookieIn([setCookie]: readonly string[]): string {
   return setCookie?.split(';', 1)[0] ?? ''
 }
 
 export async function cookieAfter(access: Access, permission = toWrite, expiresAt = noon + 24 * hourMs) {
-  const { setCookie } = await access.redeem(await makeInvitation({ ...permission, expiresAt }, key))
-  return cookieIn(setCookie)
+  const { setCookies } = await access.redeem(await makeInvitation({ ...permission, expiresAt }, key))
+  return cookieIn(setCookies)
 }
 
 /** Returns a fetch for its paths. */

@@ -17,8 +17,14 @@ interface Import extends Reading {
 /** Rejects with an Error whose message can be displayed. */
 export async function readImport(file: File): Promise<Import> {
   const { name, size, type } = file
+  const read = await file
+    .slice(0, mostBytes)
+    .arrayBuffer()
+    .catch((cause: unknown) => {
+      throw new Error(`${name} could not be read: it was moved, or it is a folder.`, { cause })
+    })
   if (size === 0) throw new Error(`${name} is empty; nothing was imported.`)
-  const bytes = new Uint8Array(await file.slice(0, mostBytes).arrayBuffer())
+  const bytes = new Uint8Array(read)
   const kind = kindOfFile(bytes)
   if (kind) throw new Error(`${name} is ${kind.name}, which cannot be imported: ${kind.advice}.`)
   if (size > mostBytes) throw new Error(`${name} is too large to import; the limit is 5 MB.`)

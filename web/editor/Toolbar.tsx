@@ -10,8 +10,7 @@ import {
   useState,
 } from 'react'
 import { safeLink } from '../../server/document/rich-text.ts'
-import { focusByKey } from '../page/hooks.ts'
-import { unkeptWords } from '../page/wording.ts'
+import { dropKeptSelection, focusByKey, keepFocus, keepSelection } from '../page/hooks.ts'
 import { takePastes } from './clipboard.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
 import {
@@ -56,7 +55,7 @@ export function Toolbar({ editor }: ToolbarProps) {
   }
   function leave(): void {
     setOpen(null)
-    CSS.highlights?.delete('kept-selection')
+    dropKeptSelection()
   }
   function use(tool: Tool): void {
     if (!editor || tool.isUsable?.(editor.commands.state()) === false) return
@@ -84,7 +83,7 @@ export function Toolbar({ editor }: ToolbarProps) {
     })
     const stopPastes = takePastes({
       ...editor,
-      onPasted: (unkept) => setNotice(unkeptWords(unkept)),
+      onPasted: (notes) => setNotice(notes.join(' ') || null),
       onFailed: () =>
         setNotice(
           'Not pasted: the code that cleans pasted content could not be loaded. Try again once connected.',
@@ -123,7 +122,12 @@ export function Toolbar({ editor }: ToolbarProps) {
         {notice !== null && (
           <span className="tool-panel raised">
             {notice}
-            <button type="button" className="text-button" onClick={() => setNotice(null)}>
+            <button
+              type="button"
+              className="text-button"
+              onMouseDown={keepFocus}
+              onClick={() => setNotice(null)}
+            >
               Dismiss
             </button>
           </span>
@@ -217,11 +221,6 @@ function ToolRow({ bar, rank, state, isMoreOpen, onMore, onUse, onEscape }: Tool
       )}
     </div>
   )
-}
-
-/** Pressing a button would take the focus away from the text, and in Firefox the selection too. */
-function keepFocus(event: { preventDefault(): void }): void {
-  event.preventDefault()
 }
 
 interface ToolButtonProps {
@@ -464,18 +463,21 @@ function useEditorState(editor: ToolbarProps['editor']): EditorState {
     if (!editor) return
     const { root, commands } = editor
     let isDue = false
+    const show = () => {
+      const next = commands.state()
+      setState((shown) => (isSame(shown, next) ? shown : next))
+    }
     const read = () => {
       isDue = false
       // Keeps the previous state while the link form has the selection.
-      if (!root.contains(getSelection()?.anchorNode ?? root)) return
-      const next = commands.state()
-      setState((shown) => (isSame(shown, next) ? shown : next))
+      if (root.contains(getSelection()?.anchorNode ?? root)) show()
     }
     const stop = commands.onState(() => {
       if (!isDue) queueMicrotask(read)
       isDue = true
     })
-    read()
+    // Also without a selection: an editor that comes back can undo.
+    show()
     return stop
   }, [editor])
   return state
@@ -504,28 +506,6 @@ function useRank(bar: RefObject<HTMLElement | null>): 1 | 2 | 3 {
     return () => observer.disconnect()
   }, [bar])
   return rank
-}
-
-/**
- * Keeps the selection and its direction while a field has the focus, and shows it where the browser
- * can. The range follows others' edits.
- */
-function keepSelection(root: HTMLElement): () => void {
-  const selection = getSelection()
-  const { anchorNode, focusNode } = selection ?? {}
-  if (!selection?.rangeCount || !root.contains(anchorNode ?? null) || !root.contains(focusNode ?? null))
-    return () => undefined
-  const range = selection.getRangeAt(0).cloneRange()
-  const isBackward = selection.direction
-    ? selection.direction === 'backward'
-    : selection.anchorNode !== range.startContainer || selection.anchorOffset !== range.startOffset
-  CSS.highlights?.set('kept-selection', new Highlight(range))
-  return () => {
-    const { startContainer, startOffset, endContainer, endOffset } = range
-    if (!root.contains(startContainer)) return
-    if (isBackward) selection.setBaseAndExtent(endContainer, endOffset, startContainer, startOffset)
-    else selection.setBaseAndExtent(startContainer, startOffset, endContainer, endOffset)
-  }
 }
 
 const lines = (path: string) => (

@@ -51,13 +51,15 @@ import {
 import { Layout } from './layout.ts'
 import { Rendering } from './rendering.ts'
 import { EditorSelection, type SelectedText } from './selection.ts'
-import { EditHistory } from './undo.ts'
+import type { EditHistory } from './undo.ts'
 
 export interface BindingParts {
   /** The contenteditable that medium-editor made. */
   readonly root: HTMLElement
   /** Text of a document that others also change. */
   readonly text: Y.Text
+  /** Of that text; outlives the editor. */
+  readonly history: EditHistory
   readonly mayWrite: boolean
   /**
    * Called before a local transaction, with the time of its input event, ms since the epoch, or
@@ -118,7 +120,7 @@ export class Binding {
     this.#rendering.redraw(linesOf(parts.text))
     this.#layout = new Layout(this.#rendering)
     this.#selection = new EditorSelection(this.#rendering, parts.text)
-    this.#history = new EditHistory(parts.text)
+    this.#history = parts.history
     this.#doc.on('beforeTransaction', this.#onTransaction)
     this.#text.observe(this.#onText)
     this.#observer = new MutationObserver((records) => this.#readBack(records))
@@ -163,7 +165,6 @@ export class Binding {
     this.#observer.disconnect()
     this.#doc.off('beforeTransaction', this.#onTransaction)
     this.#text.unobserve(this.#onText)
-    this.#history.stop()
     this.#stateListeners.clear()
   }
 

@@ -2,6 +2,8 @@
 
 import { shortened } from '../../server/document/line-reader.ts'
 import { imageCharacter, type Line, type Run, safeImage, safeLink } from '../../server/document/rich-text.ts'
+import { loadImportCode, preloadImportCode } from '../documents/import-code.ts'
+import { importNotes, unkeptWords } from '../page/wording.ts'
 import type { Binding } from './binding.ts'
 import type { EditorCommands } from './commands.ts'
 import type { SelectedText } from './selection.ts'
@@ -93,8 +95,8 @@ function ownHtml({ writeFragment }: Html, lines: readonly Line[]): string {
 interface Target {
   readonly root: HTMLElement
   readonly commands: EditorCommands
-  /** Receives the names of what could not be kept; empty if everything was. */
-  readonly onPasted: (unkept: readonly string[]) => void
+  /** Receives what there is to say, in sentences; empty if everything was kept. */
+  readonly onPasted: (notes: readonly string[]) => void
   /** Nothing was inserted, because the code that cleans it could not be loaded. */
   readonly onFailed: () => void
 }
@@ -125,10 +127,10 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
       return
     }
     const isCode = commands.state().block === 'pre'
-    const { lines, unkept } =
+    const { lines, notes } =
       isText || files.length === 0 ? readClipboard(reader, markup, text, isCode) : await readFiles(files)
     if (lines.length > 0) insertAt(place, lines)
-    onPasted(unkept)
+    onPasted(notes)
   }
 
   /** Text typed while the paste waited stays after it, and the caret after that. */
@@ -145,6 +147,7 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
 
   // Preloads, so that it is there offline.
   listen('focusin', preloadHtml)
+  listen('dragenter', preloadImportCode)
   listen('paste', (event) => {
     if (event.clipboardData && !event.defaultPrevented) void take(event, event.clipboardData)
   })
@@ -175,45 +178,45 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
 function readClipboard(reader: Html, markup: string, text: string, isCode: boolean) {
   const reading = markup === '' ? null : reader.readHtml(markup)
   const isOwnCode = markup.includes('data-crosswind') && reading?.lines[0]?.block === 'pre'
-  if (isCode && !isOwnCode) return { lines: text === '' ? [] : reader.readCode(text), unkept: [] }
-  return reading && reading.lines.length > 0 ? reading : reader.readText(text)
+  if (isCode && !isOwnCode) return { lines: text === '' ? [] : reader.readCode(text), notes: [] }
+  const { lines, unkept } = reading && reading.lines.length > 0 ? reading : reader.readText(text)
+  return { lines, notes: importNotes({ unkept, assumed: null }) }
 }
 
 /** Base64 takes four characters for three bytes. */
 const mostImageBytes = 75_000
 
-/** The names in a Word document are at its end. */
-const mostKindBytes = 5_000_000
-
-/** Keeps small images and names every other file. */
+/** Keeps small images, names larger ones, and reads every other file as an import does. */
 async function readFiles(files: readonly File[]) {
+  const lines: Line[] = []
+  const notes: string[] = []
+  const images = files.filter(({ type }) => type.startsWith('image/'))
   const runs: Run[] = []
   const unkept: string[] = []
-  for (const file of files) {
+  for (const file of images) {
     const name = shortened(file.name) || 'unnamed'
     const image = file.size < mostImageBytes ? safeImage({ src: await dataUrlOf(file), alt: name }) : null
     if (image?.src) runs.push({ text: imageCharacter, marks: { image } })
     else {
-      unkept.push(`${name}${await kindWords(file)}`)
-      const what = file.type.startsWith('image/') ? 'image' : 'file'
-      runs.push({ text: `${runs.length > 0 ? ' ' : ''}[${what}: ${name}]`, marks: {} })
+      unkept.push(name)
+      runs.push({ text: `${runs.length > 0 ? ' ' : ''}[image: ${name}]`, marks: {} })
     }
   }
-  const lines: Line[] = runs.length > 0 ? [{ runs, block: 'p', align: null }] : []
-  return { lines, unkept }
-}
-
-/** What a file is, and how to bring its text into the document, in brackets; empty if unknown. */
-async function kindWords(file: File): Promise<string> {
-  if (file.size === 0) return ' (empty)'
-  try {
-    const { kindOfFile } = await import('../../server/document/file-kind.ts')
-    const kind = kindOfFile(new Uint8Array(await file.slice(0, mostKindBytes).arrayBuffer()))
-    return kind ? ` (${kind.name}: ${kind.advice})` : ''
-  } catch {
-    // A folder cannot be read, nor the code loaded while offline.
-    return ''
+  if (runs.length > 0) lines.push({ runs, block: 'p', align: null })
+  const words = unkeptWords(unkept)
+  if (words !== null) notes.push(words)
+  for (const file of files) {
+    if (images.includes(file)) continue
+    try {
+      const { readImport } = await loadImportCode()
+      const { lines: read, ...losses } = await readImport(file)
+      lines.push(...read)
+      notes.push(...importNotes(losses))
+    } catch (error) {
+      notes.push(error instanceof Error ? error.message : String(error))
+    }
   }
+  return { lines, notes }
 }
 
 function dataUrlOf(file: File): Promise<string> {

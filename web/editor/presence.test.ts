@@ -7,7 +7,7 @@ import * as Y from 'yjs'
 import { createDocument, documentText } from '../../server/document/rich-text.ts'
 import type { AwarenessState } from '../../server/wire/messages.ts'
 import { createManualTime } from '../../server/wire/testing.ts'
-import { cleanName, initialsOf, type Person, Presence, placeAfter } from './presence.ts'
+import { cleanName, initialsOf, type Person, Presence, placeAfter, unchosenName } from './presence.ts'
 
 interface RoomWindow {
   readonly window: string
@@ -216,12 +216,27 @@ test('up to ten windows have ten colours, the same in every window', () => {
 
 test('a name is shown to all as soon as it is chosen; a window without one has the same guest name everywhere', () => {
   const { open } = openRoom()
-  const one = open('w1')
-  const other = open('w2')
+  const one = open(`${'k'.repeat(22)}.w1`)
+  const other = open(`${'k'.repeat(22)}.w2`)
   assert.match(other.people()[1] ?? '', /^Guest [A-Z][a-z]+$/)
   assert.equal(one.people()[0], other.people()[1])
   assert.equal(one.presence.chooseName(' Ada\u202e  Lovelace\n'), 'Ada Lovelace')
   assert.deepEqual([one.people()[0], other.people()[1]], ['Ada Lovelace', 'Ada Lovelace'])
+})
+
+test('a program has the name that it sends under, not one that is made up', () => {
+  const { open } = openRoom()
+  const reader = open(`${'k'.repeat(22)}.w1`)
+  const program = open('seed')
+  assert.deepEqual(reader.people().slice(1), ['seed'])
+  program.type('x')
+  assert.deepEqual(
+    reader.presence.carets().map(({ name }) => name),
+    ['seed'],
+  )
+  assert.equal(program.presence.chooseName('Importer'), 'Importer')
+  assert.deepEqual(reader.people().slice(1), ['Importer…'])
+  assert.deepEqual(['import.nightly', '\u202e'].map(unchosenName), ['import.nightly', 'A program'])
 })
 
 test('an invalid position shows no caret, and adds nothing to the document', () => {

@@ -7,6 +7,7 @@ import { cutText, graphemeAfter } from '../../server/wire/graphemes.ts'
 import {
   type AwarenessFrame,
   type AwarenessState,
+  fingerprintIn,
   type Message,
   mostNameCharacters,
 } from '../../server/wire/messages.ts'
@@ -203,7 +204,7 @@ export class Presence {
       .flatMap(([other, { name, place, movedAt }]) => {
         const indices = this.#indicesOf(place)
         const colour = this.#colourOf.get(other) ?? 0
-        const shown = { window: other, name: name || guestName(other), colour, movedAt }
+        const shown = { window: other, name: name || unchosenName(other), colour, movedAt }
         return indices ? [{ ...shown, ...indices }] : []
       })
   }
@@ -254,10 +255,10 @@ export class Presence {
       }
       const isTyping = typedAt + typingMs > now
       next = Math.min(next, goneAt === null ? next : goneAt + graceMs, isTyping ? typedAt + typingMs : next)
-      listed.push({ window: other, name: name || guestName(other), isSelf: false, isTyping })
+      listed.push({ window: other, name: name || unchosenName(other), isSelf: false, isTyping })
     }
     listed.sort((one, other) => one.name.localeCompare(other.name) || (one.window < other.window ? -1 : 1))
-    const self = { window, name: this.#name || guestName(window), isSelf: true, isTyping: false }
+    const self = { window, name: this.#name || unchosenName(window), isSelf: true, isTyping: false }
     this.#colourOf = coloursOf([window, ...this.#others.keys()])
     const colourOf = (person: Omit<Person, 'colour'>) => this.#colourOf.get(person.window) ?? 0
     this.#tell([self, ...listed].map((person) => ({ ...person, colour: colourOf(person) })))
@@ -351,8 +352,15 @@ const isSamePerson = (one: Person, other: Person | undefined) =>
   one.colour === other.colour &&
   one.isTyping === other.isTyping
 
-/** For a window without a chosen name, the same in every window. */
-export const guestName = (window: string) => `Guest ${animals[(hashOf(window) >>> 8) % animals.length]}`
+/**
+ * What a sender without a chosen name is called, the same in every window: a window is a guest, a program has the
+ * free name that it sends under.
+ */
+export function unchosenName(sender: string): string {
+  const isFree = fingerprintIn(sender) === null
+  if (isFree) return cleanName(sender) || 'A program'
+  return `Guest ${animals[(hashOf(sender) >>> 8) % animals.length]}`
+}
 
 export const colourFor = (window: string) => hashOf(window) % colours
 

@@ -8,7 +8,7 @@ import type { Draft, Message } from '../../server/wire/messages.ts'
 import { createManualTime } from '../../server/wire/testing.ts'
 import { createRecorder } from '../lab.ts'
 import type { Unshared } from '../store.ts'
-import type { BindingParts } from './binding.ts'
+import type { Binding, BindingParts } from './binding.ts'
 import { SharedDocument } from './shared-document.ts'
 
 /** A log with windows attached. */
@@ -208,4 +208,32 @@ test('a user who has chosen a name signs the first change, once', () => {
   sync(room, one, other)
   const { doc } = other.document
   assert.deepEqual(doc.getMap('authors').toJSON(), { [one.document.doc.clientID]: { name: 'Ada' } })
+})
+
+test('what was changed in one editor can be undone in the next, without what others wrote meanwhile', () => {
+  const room = createRoom()
+  const window = room.open('a')
+  const other = room.open('b')
+  const editors: BindingParts[] = []
+  const bind = (parts: BindingParts) => {
+    editors.push(parts)
+    return { stop: () => undefined } as Binding
+  }
+  const root = {} as HTMLElement
+  const detach = window.document.attach(root, bind)
+  window.document.doc.transact(() => window.type('mine'), editors[0]?.history.origin)
+  sync(room, window, other)
+  detach()
+  other.type(' theirs')
+  sync(room, window, other)
+  // A deleted document is read-only in between.
+  window.document.attach(root, bind, { mayWrite: false })()
+  window.document.attach(root, bind)
+  const history = editors.at(-1)?.history
+  assert.equal(history?.canUndo, true)
+  history?.revert('undo')
+  assert.equal(window.text(), ' theirs')
+  assert.equal(history?.canRedo, true)
+  history?.revert('redo')
+  assert.equal(window.text(), 'mine theirs')
 })

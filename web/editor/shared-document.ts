@@ -9,6 +9,7 @@ import type { Random, Timers } from '../../server/wire/time.ts'
 import type { Recorder } from '../lab.ts'
 import type { Unshared } from '../store.ts'
 import type { Binding, BindingParts } from './binding.ts'
+import { EditHistory } from './undo.ts'
 
 interface SharedDocumentOptions {
   readonly channel: string
@@ -35,6 +36,8 @@ const newLogPauseMs = { least: 300, spread: 1200 }
 export class SharedDocument {
   readonly doc = createDocument()
   readonly #options: SharedDocumentOptions
+  /** Of the document, not of the editor: another view may take the editor's place for a while. */
+  readonly #history = new EditHistory(documentText(this.doc))
   /** The origin of changes that are not the user's, or are already in the outbox. */
   readonly #fromLog = Symbol('log')
   #binding: Binding | null = null
@@ -50,6 +53,11 @@ export class SharedDocument {
     this.doc.on('update', this.#onUpdate)
   }
 
+  /** All of it, as an update. */
+  get state(): UpdateBody {
+    return { update: toBase64(Y.encodeStateAsUpdate(this.doc)) }
+  }
+
   get binding(): Binding | null {
     return this.#binding
   }
@@ -61,6 +69,7 @@ export class SharedDocument {
       ...rest,
       root,
       text: documentText(this.doc),
+      history: this.#history,
       onInput: (at) => {
         this.#sign()
         this.#inputAt = at

@@ -59,8 +59,4 @@ export class EditHistory {
     this.#manager.off('stack-item-popped', onPopped)
     return popped.at(-1) ?? null
   }
-
-  stop(): void {
-    this.#manager.destroy()
-  }
 }

@@ -10,7 +10,7 @@ import {
 } from '../../server/document/rich-text.ts'
 import { mostTitleLength, titleFrom } from '../../server/wire/messages.ts'
 import { askHistory } from '../documents/document-requests.ts'
-import { colourFor, guestName } from '../editor/presence.ts'
+import { colourFor, unchosenName } from '../editor/presence.ts'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
 import { type Author, Replay, type Version } from './replay.ts'
 import '../styles/versions.css'
@@ -337,7 +337,7 @@ function momentWords(at: number | null, author: Author | null): string {
 
 function authorWords(author: Author | null): string {
   if (author === null) return 'Earlier'
-  return author.name || guestName(author.window ?? '')
+  return author.name || unchosenName(author.window ?? '')
 }
 
 /** The carets' colours, in which no two are the same. */

@@ -10,18 +10,30 @@ import {
   useRef,
   useState,
 } from 'react'
-import { focusByKey } from './hooks.ts'
+import { dropKeptSelection, focusByKey, keepFocus, keepSelection } from './hooks.ts'
 
 /**
  * A popup opened by a button; closed by Escape and when the focus leaves it. `button` and `popup`:
- * props of the button, and of the element that the focus may not leave.
+ * props of the button, and of the element that the focus may not leave. Closing returns the focus to where it was:
+ * the button or, if a mouse opened it, such as the text.
  */
 export function usePopup() {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
+  /** What had the focus before a mouse opened it, and its selection. */
+  const before = useRef<{ readonly element: HTMLElement; readonly select: () => void } | null>(null)
   function close(): void {
+    const { element, select } = before.current ?? {}
+    leave()
+    if (element?.isConnected) {
+      element.focus({ preventScroll: true })
+      select?.()
+    } else button.current?.focus()
+  }
+  function leave(): void {
+    before.current = null
+    dropKeptSelection()
     setOpen(false)
-    button.current?.focus()
   }
   return {
     isOpen,
@@ -31,12 +43,22 @@ export function usePopup() {
       ref: button,
       type: 'button',
       'aria-expanded': isOpen,
-      onClick: isOpen ? close : () => setOpen(true),
+      onMouseDown() {
+        const element = document.activeElement
+        if (isOpen || !(element instanceof HTMLElement) || element === document.body) return
+        before.current = { element, select: keepSelection(element) }
+      },
+      onClick({ detail }: MouseEvent) {
+        // Pressed by key.
+        if (detail === 0) before.current = null
+        if (isOpen) close()
+        else setOpen(true)
+      },
     },
     popup: {
       onKeyDown: (event: KeyboardEvent) => isOpen && event.key === 'Escape' && close(),
       onBlur: ({ currentTarget, relatedTarget }: FocusEvent) =>
-        currentTarget.contains(relatedTarget) || setOpen(false),
+        currentTarget.contains(relatedTarget) || leave(),
     },
   } as const
 }
@@ -73,9 +95,6 @@ export function Menu({
     const item = (which: string) => menu.current?.querySelector<HTMLElement>(`[role^=menuitem]${which}`)
     if (isOpen) (item('[aria-checked=true]') ?? item(''))?.focus()
   }, [isOpen])
-  // Pressing would move the focus (in Safari to nothing), and the menu would close before the
-  // click.
-  const keepFocus = (event: MouseEvent) => event.preventDefault()
   function openByArrow(event: KeyboardEvent): void {
     if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
     event.preventDefault()
@@ -88,7 +107,10 @@ export function Menu({
         className={buttonClass}
         title={title}
         aria-haspopup="menu"
-        onMouseDown={keepFocus}
+        onMouseDown={(event) => {
+          button.onMouseDown()
+          keepFocus(event)
+        }}
         onKeyDown={openByArrow}
       >
         {shown}
@@ -106,6 +128,7 @@ export function Menu({
             focusByKey(event, '[role^=menuitem]')
           }}
           onBlur={popup.onBlur}
+          // Pressing an item would move the focus (in Safari to nothing), and the menu would close before the click.
           onMouseDown={keepFocus}
         >
           {children(close)}

@@ -6,7 +6,15 @@ import { isShared, type Mode, modeFor, modes, type Share } from '../../server/wi
 import { homeAddress } from '../documents/document-requests.ts'
 import { type LastMedians, readMedians } from '../store.ts'
 import { Menu } from './Controls.tsx'
-import { type CommonProps, type PageProps, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
+import {
+  type CommonProps,
+  keepFocus,
+  type PageProps,
+  useHttp1Warning,
+  useNow,
+  useOutbox,
+  useView,
+} from './hooks.ts'
 import { Caution, LineIcon, LinkShape, Mark } from './Icons.tsx'
 import { People } from './People.tsx'
 import { addressInView, type ViewName, views } from './views.ts'
@@ -63,7 +71,12 @@ function LinkStatus({ store, actions }: CommonProps) {
         {countdown.length > 0 && <span className="link-countdown"> {countdown.join(' ')}</span>}
       </span>
       {state === 'waiting' && (
-        <button type="button" className="text-button" onClick={() => actions.retryNow()}>
+        <button
+          type="button"
+          className="text-button"
+          onMouseDown={keepFocus}
+          onClick={() => actions.retryNow()}
+        >
           Retry now
         </button>
       )}

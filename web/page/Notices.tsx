@@ -2,9 +2,17 @@
 
 import { type ReactNode, useState } from 'react'
 import type { DeletionView, Tone } from '../store.ts'
-import { type PageProps, useAttempt, useHttp1Warning, useNow, useOutbox, useView } from './hooks.ts'
+import {
+  keepFocus,
+  type PageProps,
+  useAttempt,
+  useHttp1Warning,
+  useNow,
+  useOutbox,
+  useView,
+} from './hooks.ts'
 import { NoticeIcon } from './Icons.tsx'
-import { deletionWords, fallWords, leftWords, outboxWords } from './wording.ts'
+import { deletionWords, fallWords, leftWords, outageWords, outboxWords } from './wording.ts'
 
 /** Overlaid, so that notices do not move the page. */
 export function Notices({ store, actions, start }: PageProps) {
@@ -17,9 +25,11 @@ export function Notices({ store, actions, start }: PageProps) {
   const outbox = useOutbox(store)
   const kept = outboxWords(outbox)
   const outage = useView(store, (view) => view.outage)
+  const keptAt = useView(store, (view) => view.keptAt)
+  const canReopen = useView(store, (view) => view.canReopen)
   // Oldest first, one at a time.
   const [left] = useView(store, (view) => view.left)
-  const now = useNow(60_000, left !== undefined)
+  const now = useNow(60_000, left !== undefined || keptAt !== null)
   const refusal = useView(store, (view) => view.refusal)
   const moveWindow = wayOut && {
     words: `Switch this window to HTTP/${wayOut.http}`,
@@ -66,10 +76,7 @@ export function Notices({ store, actions, start }: PageProps) {
       {outage !== null && (
         // One per outage; not a live region, since the header announces it.
         <Notice kind="waiting">
-          {outage}{' '}
-          {mayWrite &&
-            !deletion &&
-            'You can keep writing: your edits will be sent once the connection is back.'}
+          {outageWords({ outage, keptAt, canReopen, mayWrite: mayWrite && !deletion }, now)}
         </Notice>
       )}
       {/* An alert: the screen differs from what others see. */}
@@ -126,7 +133,8 @@ function Notice({ kind, action, dismiss, children }: NoticeProps) {
     <div className="notice" data-kind={kind}>
       <NoticeIcon tone={kind === 'success' || kind === 'information' ? kind : 'warning'} />
       <p>{children}</p>
-      <div className="notice-actions row">
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: for the buttons in it. */}
+      <div className="notice-actions row" onMouseDown={keepFocus}>
         {action && (
           <button type="button" className="button" onClick={action.onClick}>
             {action.words}

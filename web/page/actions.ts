@@ -4,12 +4,13 @@ import type { Line } from '../../server/document/rich-text.ts'
 import type { PageStart } from '../../server/wire/messages.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { addressOfDocument, createDocument, deleteDocument } from '../documents/document-requests.ts'
+import { isImportCodeLoaded, loadImportCode } from '../documents/import-code.ts'
 import type { EditingSession } from '../editing-session.ts'
 import type { EditorCommands, MountedEditor } from '../editor/commands.ts'
 import { addressInMode, type BrowserKey } from '../page-session.ts'
 import { keepChoices, keepItem, nameKey, type Store, type Tone, type WindChoices } from '../store.ts'
-import { addressInView, channelsFor, notLoaded, type ViewName } from './views.ts'
-import { http1Warning, unkeptWords } from './wording.ts'
+import { addressInView, channelsFor, notLoaded, type ViewName, viewAsked } from './views.ts'
+import { http1Warning, importNotes } from './wording.ts'
 
 interface PageActionsOptions {
   readonly start: PageStart
@@ -31,6 +32,8 @@ export class PageActions {
   /** The editor may take the focus when it mounts in this view; null once one did. */
   #viewOpened: ViewName | null
   #viewChosen: ViewName
+  /** Null until the user chooses one. */
+  #modeChosen: Mode | null = null
 
   constructor(options: PageActionsOptions) {
     const { name } = options.store.view().shown
@@ -67,14 +70,35 @@ export class PageActions {
     }
   }
 
-  /** Also changes the address. */
+  /** Also changes the address: the browser's Back returns to the view before. */
   async chooseView(name: ViewName): Promise<void> {
+    await this.#showView(name, () => {
+      const address = addressInView(location.href, name)
+      if (address !== location.href) history.pushState(null, '', address)
+    })
+  }
+
+  /** Shows the view of an address that the browser's Back or Forward led to. */
+  async followAddress(): Promise<void> {
+    // Addresses from before the choice name another mode.
+    const mode = this.#modeChosen
+    if (mode) history.replaceState(null, '', addressInMode(location.href, mode))
+    const { store } = this.#options
+    const { name } = viewAsked(location.search)
+    if (name === store.view().shown.name) this.#viewChosen = name
+    else if (!(await this.#showView(name)) && this.#viewChosen === name)
+      history.replaceState(null, '', addressInView(location.href, store.view().shown.name))
+  }
+
+  /** False if it does not load, or another view was chosen meanwhile. */
+  async #showView(name: ViewName, onLoaded?: () => void): Promise<boolean> {
     const { start, store, session } = this.#options
     this.#viewChosen = name
-    if (!(await this.load(name)) || this.#viewChosen !== name) return
-    history.replaceState(null, '', addressInView(location.href, name))
+    if (!(await this.load(name)) || this.#viewChosen !== name) return false
+    onLoaded?.()
     store.change({ shown: { name, notice: null } })
     session.link.read(channelsFor(start.channel, name))
+    return true
   }
 
   /** Shows a sentence until it is dismissed. */
@@ -106,6 +130,7 @@ export class PageActions {
   switchMode(name: string): void {
     const mode = modeNamed(name)
     if (!mode) return
+    this.#modeChosen = mode
     // For reloads and bookmarks.
     history.replaceState(null, '', addressInMode(location.href, mode))
     this.#options.session.link.switchMode(mode)
@@ -116,9 +141,10 @@ export class PageActions {
     const { store, mode } = this.#options
     const { link, browserHttp1Streams, share } = store.view()
     const current = modeNamed(link.mode) ?? mode
-    const { wayOut } = http1Warning(current, browserHttp1Streams, share) ?? {}
-    // Without an opener the window gets its own process.
-    open(addressInMode(location.href, wayOut ?? modeNamed(link.wished) ?? current), '_blank', 'noopener')
+    const { wayOut } = http1Warning(current, browserHttp1Streams, share, link.spokenHttp) ?? {}
+    // Without an opener the window gets its own process; without `popup` it would be a tab.
+    const address = addressInMode(location.href, wayOut ?? modeNamed(link.wished) ?? current)
+    open(address, '_blank', `noopener,popup,width=${innerWidth},height=${innerHeight}`)
   }
 
   retryNow(): void {
@@ -175,8 +201,9 @@ export class PageActions {
   /** Inserts a file's content at the end of the document. */
   async importFile(file: File): Promise<void> {
     try {
-      const { readImport } = await import('../documents/import-file.ts')
-      const { lines, unkept, assumed } = await readImport(file)
+      await this.#untilImportable(file)
+      const { readImport } = await loadImportCode()
+      const { lines, ...losses } = await readImport(file)
       const { root, commands } = await this.#shownEditor()
       root.focus()
       getSelection()?.selectAllChildren(root)
@@ -184,15 +211,30 @@ export class PageActions {
       // Starts on a line of its own.
       const isFirst = root.textContent.trim() === ''
       commands.insert(isFirst ? lines : [{ runs: [], block: 'p', align: null }, ...lines])
-      const notes = [
-        assumed !== null && `It was read as ${assumed}, since it is not in UTF-8.`,
-        unkeptWords(unkept),
-      ].filter(Boolean)
+      const notes = importNotes(losses)
       const done = `${file.name} is imported at the end of the document.`
       this.notify([done, ...notes].join(' '), notes.length === 0 ? 'success' : 'information')
     } catch (error) {
       this.notify(error instanceof Error ? error.message : String(error))
     }
+  }
+
+  /** A file that is chosen before its code is loaded waits for the connection. */
+  async #untilImportable({ name }: File): Promise<void> {
+    const { store } = this.#options
+    const isOpen = () => store.view().link.state === 'open'
+    if (isImportCodeLoaded() || isOpen() || store.view().canReopen) return
+    this.notify(
+      `${name} will be imported once the connection is back. Keep this window open until then.`,
+      'information',
+    )
+    await new Promise<void>((resolve) => {
+      const stop = store.subscribe(() => {
+        if (!isOpen()) return
+        stop()
+        resolve()
+      })
+    })
   }
 
   /** Shows the document if the view has none. */

@@ -47,7 +47,7 @@ export function useNow(periodMs: number, isRunning: boolean): number {
 /** Edits are usually stored within a few ms: showing each would flicker and render twice per key. */
 const showDelayMs = 250
 
-/** While connected, unsent edits appear after `showDelayMs`. */
+/** While connected, unsent edits appear after `showDelayMs`; without a connection, those not kept yet. */
 export function useOutbox(store: Store): OutboxState {
   const [outbox, setOutbox] = useState(() => store.view().outbox)
   useEffect(() => {
@@ -60,8 +60,9 @@ export function useOutbox(store: Store): OutboxState {
     }
     function onChange(): void {
       const { outbox, link } = store.view()
-      const isUnderWay = outbox.unstored > 0 || outbox.isFull
-      if (isUnderWay && link.state === 'open') timer ??= setTimeout(show, showDelayMs)
+      const isSending = link.state === 'open' && (outbox.unstored > 0 || outbox.isFull)
+      const isBeingKept = outbox.isSaved && outbox.kept < outbox.unstored
+      if (isSending || isBeingKept) timer ??= setTimeout(show, showDelayMs)
       else show()
     }
     function show(): void {
@@ -80,7 +81,8 @@ export function useHttp1Warning(store: Store) {
   const mode = useView(store, ({ link }) => (link.state === 'open' ? link.mode : null))
   const streams = useView(store, (view) => view.browserHttp1Streams)
   const share = useView(store, (view) => view.share)
-  return mode === null ? null : http1Warning(modeNamed(mode), streams, share)
+  const spokenHttp = useView(store, ({ link }) => link.spokenHttp)
+  return mode === null ? null : http1Warning(modeNamed(mode), streams, share, spokenHttp)
 }
 
 /**
@@ -99,6 +101,38 @@ export function useAttempt() {
   }
   return { failure, setFailure, attempt }
 }
+
+/**
+ * For `onMouseDown`: pressing a button leaves the focus where it is, such as in the text, and in Firefox the
+ * selection too.
+ */
+export function keepFocus(event: { preventDefault(): void }): void {
+  event.preventDefault()
+}
+
+/**
+ * Keeps the selection and its direction while a field has the focus, and shows it where the browser
+ * can. The range follows others' edits.
+ */
+export function keepSelection(root: Element): () => void {
+  const selection = getSelection()
+  const { anchorNode, focusNode } = selection ?? {}
+  if (!selection?.rangeCount || !root.contains(anchorNode ?? null) || !root.contains(focusNode ?? null))
+    return () => undefined
+  const range = selection.getRangeAt(0).cloneRange()
+  const isBackward = selection.direction
+    ? selection.direction === 'backward'
+    : selection.anchorNode !== range.startContainer || selection.anchorOffset !== range.startOffset
+  CSS.highlights?.set('kept-selection', new Highlight(range))
+  return () => {
+    const { startContainer, startOffset, endContainer, endOffset } = range
+    if (!root.contains(startContainer)) return
+    if (isBackward) selection.setBaseAndExtent(endContainer, endOffset, startContainer, startOffset)
+    else selection.setBaseAndExtent(startContainer, startOffset, endContainer, endOffset)
+  }
+}
+
+export const dropKeptSelection = () => CSS.highlights?.delete('kept-selection')
 
 /**
  * Index of the item that a key leads to, wrapping around; null for other keys (WAI-ARIA Authoring

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LinkState, OutboxState } from '../../client/engine.ts'
+import type { OutboxState } from '../../client/engine.ts'
 import { modeNamed, modes } from '../../server/wire/modes.ts'
-import { firstView } from '../store.ts'
+import { firstView, type ShownLink } from '../store.ts'
 import {
   clockWords,
   explanations,
@@ -16,6 +16,7 @@ import {
   linkAnnouncement,
   linkWords,
   modeWords,
+  outageWords,
   outboxWords,
   refusalAfter,
   refusedUpdateWords,
@@ -26,8 +27,8 @@ import {
 } from './wording.ts'
 
 const { link, outbox: empty } = firstView('sse/2')
-const open: LinkState = { ...link, state: 'open', spokenHttp: '2' }
-const waiting: LinkState = {
+const open: ShownLink = { ...link, state: 'open', spokenHttp: '2' }
+const waiting: ShownLink = {
   ...open,
   state: 'waiting',
   spokenHttp: null,
@@ -66,18 +67,33 @@ test("uses the table's label, or the name if the table has none", () => {
 })
 
 test('names the HTTP version in use, and the requested one', () => {
-  for (const spokenHttp of ['2', null] as const) {
-    assert.equal(usedWords({ ...open, spokenHttp }), 'SSE + XHR, HTTP/2')
-    assert.equal(insteadWords({ ...open, spokenHttp }), null)
-  }
+  assert.equal(usedWords(open), 'SSE + XHR, HTTP/2')
+  assert.equal(insteadWords(open), null)
   assert.equal(usedWords({ ...open, spokenHttp: '1.1' }), 'SSE + XHR, HTTP/1.1')
   assert.equal(insteadWords({ ...open, spokenHttp: '1.1' }), 'instead of SSE + XHR, HTTP/2')
   const socket = { ...open, mode: 'websocket/1.1', wished: 'websocket/1.1' }
   assert.equal(usedWords({ ...socket, spokenHttp: '2' }), 'WebSocket, HTTP/2')
 })
 
+test('behind a proxy, names what the browser uses, and claims no HTTP version that it cannot know', () => {
+  const http3 = { ...open, spokenHttp: '3' }
+  assert.equal(usedWords(http3), 'SSE + XHR, HTTP/3')
+  assert.equal(insteadWords(http3), null)
+  assert.equal(linkAnnouncement(http3), 'Connected over SSE + XHR, HTTP/3.')
+  const http1 = { ...http3, mode: 'sse/1.1', wished: 'sse/1.1' }
+  assert.equal(insteadWords(http1), 'instead of SSE + XHR, HTTP/1.1')
+  assert.match(
+    fallWords({ ...http3, wished: 'websocket/2', fall: 'blocked' }) ?? '',
+    /; using SSE \+ XHR, HTTP\/3 instead\.$/,
+  )
+  assert.equal(http1Warning(modeNamed('sse/1.1'), 6, 'none', '3'), null)
+  const unknown = { ...open, mode: 'websocket/2', wished: 'websocket/2', spokenHttp: null }
+  assert.equal(usedWords(unknown), 'WebSocket')
+  assert.equal(insteadWords(unknown), null)
+})
+
 test('names the mode in use, the requested one, and why they differ', () => {
-  const fallen: LinkState = { ...open, wished: 'websocket/1.1', fall: 'blocked' }
+  const fallen: ShownLink = { ...open, wished: 'websocket/1.1', fall: 'blocked' }
   assert.equal(usedWords(fallen), 'SSE + XHR, HTTP/2')
   assert.equal(insteadWords(fallen), 'instead of WebSocket')
   assert.equal(fallReason(fallen), 'WebSocket does not get through here')
@@ -160,11 +176,11 @@ test('says that all is stored only if nothing is unacknowledged', () => {
   assert.equal(storedWords(holding(3), 'open'), 'Storing…')
 })
 
-test('counts the edits that wait for the link', () => {
-  assert.equal(storedWords(holding(1), 'waiting'), 'Offline: 1 edit kept')
-  assert.equal(storedWords(holding(17), 'opening'), 'Offline: 17 edits kept')
-  assert.equal(storedWords(holding(17, { kept: 1 }), 'opening'), 'Offline: 1 edit kept')
-  assert.equal(storedWords(holding(17, { kept: 0 }), 'opening'), 'Offline: 17 edits unsent')
+test('says whether all that waits for the link is kept, without counting keystrokes', () => {
+  assert.equal(storedWords(holding(1), 'waiting'), 'Offline: changes kept')
+  assert.equal(storedWords(holding(17), 'opening'), 'Offline: changes kept')
+  assert.equal(storedWords(holding(17, { kept: 16 }), 'opening'), 'Offline: changes unsent')
+  assert.equal(storedWords(holding(17), 'waiting', null, false, true), 'Deleted: changes kept')
 })
 
 test('says what a reload or closing the window would lose', () => {
@@ -183,21 +199,35 @@ test('does not call a refused or too large edit stored', () => {
   assert.equal(storedWords(holding(1), 'open', { reason: 'refused' }), 'Not stored: edit refused')
 })
 
+test('says that the server is away, what is shown meanwhile, and whether the window may be reloaded', () => {
+  const at = new Date(2026, 10, 22, 10, 32).getTime()
+  const outage = 'The server does not answer.'
+  const words = (change: object) =>
+    outageWords({ outage, keptAt: null, canReopen: true, mayWrite: true, ...change }, at + 60_000)
+  assert.equal(
+    words({ keptAt: at }),
+    'The server does not answer. This is the document as this browser had it at 10:32. You can keep writing: your edits will be sent once the connection is back.',
+  )
+  assert.equal(words({ mayWrite: false }), outage)
+  assert.match(words({ canReopen: false }), / Until then, do not reload this window: /)
+  assert.doesNotMatch(words({ canReopen: null }), /reload/)
+})
+
 test('no outbox notice while all is well', () => {
   assert.equal(outboxWords(holding(3)), null)
   assert.equal(outboxWords(holding(0, { isSaved: false })), null)
 })
 
-test('counts the dropped edits', () => {
-  assert.match(outboxWords(holding(3, { superseded: 1 })) ?? '', /^One older unsent edit was dropped/)
-  assert.match(outboxWords(holding(3, { superseded: 7 })) ?? '', /^7 older unsent edits were dropped/)
+test('says that edits were dropped, without counting keystrokes', () => {
+  for (const superseded of [1, 7])
+    assert.match(outboxWords(holding(3, { superseded })) ?? '', /^Older unsent edits were dropped/)
 })
 
 test('says which edits would be lost', () => {
   assert.match(outboxWords(holding(3, { isSaved: false })) ?? '', /cannot keep .*, so keep the window open/)
   assert.match(outboxWords(holding(3, { isFull: true })) ?? '', /in this window only/)
   const both = outboxWords(holding(3, { superseded: 2, isSaved: false })) ?? ''
-  assert.match(both, /^2 older .* keep the window open until they are stored\.$/)
+  assert.match(both, /^Older .* keep the window open until they are stored\.$/)
 })
 
 test('says what a closed window left, and from when', () => {
@@ -216,7 +246,7 @@ test('does not call a replaced edit stored, and says how to restore it', () => {
   assert.equal(storedWords(empty, 'open', null, true), 'Replaced by another edit')
   assert.equal(storedWords(empty, 'waiting', null, true), 'Replaced by another edit')
   assert.equal(storedWords(holding(1), 'open', null, true), 'Storing…')
-  assert.equal(storedWords(holding(1), 'waiting', null, true), 'Offline: 1 edit kept')
+  assert.equal(storedWords(holding(1), 'waiting', null, true), 'Offline: changes kept')
   assert.equal(storedWords(empty, 'open', { reason: 'refused' }, true), 'Not stored: edit refused')
   const at = new Date(2026, 10, 22, 10, 32).getTime()
   assert.match(

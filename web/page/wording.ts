@@ -1,11 +1,11 @@
 // The sentences of header, mode menu and notices: link, HTTP/1.1 limit, windows, edits, clock.
 
-import type { LinkState, OutboxState } from '../../client/engine.ts'
+import type { OutboxState } from '../../client/engine.ts'
 import { isShared, type Mode, modeNamed, type Share } from '../../server/wire/modes.ts'
-import type { DeletionView, Unshared, View } from '../store.ts'
+import type { DeletionView, ShownLink, Unshared, View } from '../store.ts'
 
 /** `now`: ms since the epoch. */
-export function linkWords(link: LinkState, now: number, outage: string | null = null): string {
+export function linkWords(link: ShownLink, now: number, outage: string | null = null): string {
   if (link.state === 'open') return 'Connected'
   if (link.state === 'opening') return outage === null ? 'Connecting' : 'Reconnecting'
   if (link.retryAt === null) return 'Disconnected'
@@ -14,8 +14,8 @@ export function linkWords(link: LinkState, now: number, outage: string | null = 
 }
 
 /** For screen readers, once per change of state: no countdown, and one text for all retries of an outage. */
-export function linkAnnouncement(link: LinkState, outage: string | null = null): string {
-  if (link.state === 'open') return `Connected over ${modeWords(link.mode)}.`
+export function linkAnnouncement(link: ShownLink, outage: string | null = null): string {
+  if (link.state === 'open') return `Connected over ${usedWords(link)}.`
   if (link.state === 'opening' && outage === null) return `Connecting over ${modeWords(link.mode)}.`
   return ['The connection is lost.', outage ?? link.reason].filter(Boolean).join(' ')
 }
@@ -38,27 +38,34 @@ export const explanations: Readonly<Record<string, string>> = {
 }
 
 /** The name of the mode in use: the requested one unless the window has fallen back. */
-export function usedMode({ state, mode, wished, fall }: LinkState): string {
+export function usedMode({ state, mode, wished, fall }: ShownLink): string {
   return state === 'open' || fall !== null ? mode : wished
 }
 
-/** The label of the mode in use, with the HTTP version in use. */
-export function usedWords(link: LinkState): string {
+/** The label of the mode in use, with the HTTP version in use if it is known. */
+export function usedWords(link: ShownLink): string {
   const used = usedMode(link)
   const { state, spokenHttp } = link
-  if (state !== 'open' || spokenHttp === null || spokenHttp === modeNamed(used)?.http) return modeWords(used)
-  return `${modeWords(used).replace(httpInLabel, '')}, HTTP/${spokenHttp}`
+  if (state !== 'open' || spokenHttp === modeNamed(used)?.http) return modeWords(used)
+  const bare = modeWords(used).replace(httpInLabel, '')
+  return spokenHttp === null ? bare : `${bare}, HTTP/${spokenHttp}`
 }
 
 const httpInLabel = /, HTTP\/[\d.]+$/
 
 /** The requested mode, while another mode or HTTP version is in use; else null. */
-export function insteadWords(link: LinkState): string | null {
-  const asked = modeWords(link.wished)
-  return link.state !== 'open' || usedWords(link) === asked ? null : `instead of ${asked}`
+export function insteadWords(link: ShownLink): string | null {
+  const { state, wished, spokenHttp } = link
+  const mode = modeNamed(wished)
+  // HTTP/3, which only a proxy speaks, carries all windows in one connection, as HTTP/2 does.
+  const isAlike = spokenHttp === '3' && mode?.windowsPerBrowser === null
+  const isAsAsked = spokenHttp === null || spokenHttp === mode?.http || isAlike
+  return state !== 'open' || (usedMode(link) === wished && isAsAsked)
+    ? null
+    : `instead of ${modeWords(wished)}`
 }
 
-const fallReasons: Readonly<Record<NonNullable<LinkState['fall']>, (label: string) => string>> = {
+const fallReasons: Readonly<Record<NonNullable<ShownLink['fall']>, (label: string) => string>> = {
   blocked: (label) => `${label} does not get through here`,
   flapping: (label) => `${label} keeps failing here`,
   unsupported: (label) => `This browser does not support ${label}`,
@@ -66,17 +73,24 @@ const fallReasons: Readonly<Record<NonNullable<LinkState['fall']>, (label: strin
 }
 
 /** Why the requested mode is not in use, without a full stop; null while it is. */
-export function fallReason({ state, wished, fall }: LinkState): string | null {
+export function fallReason({ state, wished, fall }: ShownLink): string | null {
   return state !== 'open' || fall === null ? null : fallReasons[fall](modeWords(wished))
 }
 
-export function fallWords(link: LinkState): string | null {
+export function fallWords(link: ShownLink): string | null {
   const reason = fallReason(link)
-  return reason && `${reason}; using ${modeWords(link.mode)} instead.`
+  return reason && `${reason}; using ${usedWords(link)} instead.`
 }
 
 /** Null while the browser has a connection for another window, or another window needs none. */
-export function http1Warning(mode: Mode | undefined, browserHttp1Streams: number, share: Share) {
+export function http1Warning(
+  mode: Mode | undefined,
+  browserHttp1Streams: number,
+  share: Share,
+  spokenHttp: ShownLink['spokenHttp'] = null,
+) {
+  // The server counts the connections of a proxy, not those of the browser.
+  if (spokenHttp !== null && spokenHttp !== mode?.http) return null
   if (!mode || mode.windowsPerBrowser === null || browserHttp1Streams < mode.windowsPerBrowser) return null
   // The limit reserves one connection for uplinks.
   const connections = mode.windowsPerBrowser + 1
@@ -102,7 +116,7 @@ function numeral(count: number): string {
 }
 
 /** Null before the first count and without a connection. */
-export function windowsWords(windows: number | null, state: LinkState['state']): string | null {
+export function windowsWords(windows: number | null, state: ShownLink['state']): string | null {
   if (windows === null || state !== 'open') return null
   return windows === 1 ? '1 window open' : `${windows} windows open`
 }
@@ -112,7 +126,7 @@ export function windowsWords(windows: number | null, state: LinkState['state']):
  */
 export function storedWords(
   { unstored, kept, isFull, isSaved }: OutboxState,
-  state: LinkState['state'],
+  state: ShownLink['state'],
   unshared: Unshared | null = null,
   isReplaced = false,
   isDeleted = false,
@@ -123,7 +137,8 @@ export function storedWords(
   }
   if (unshared) return 'Not stored: edit refused'
   if (isFull) return 'Kept in this window only'
-  const held = kept > 0 ? `${editsWords(kept)} kept` : `${editsWords(unstored)} unsent`
+  // No number: what the outbox counts are keystrokes, which mean nothing to their author.
+  const held = kept === unstored ? 'changes kept' : 'changes unsent'
   if (isDeleted) return unstored === 0 ? 'Deleted' : `Deleted: ${held}`
   if (unstored > 0 && state === 'open') return 'Storing…'
   if (unstored > 0 && !isSaved) return 'Kept in this window only'
@@ -131,7 +146,22 @@ export function storedWords(
   return isReplaced ? 'Replaced by another edit' : 'All changes stored'
 }
 
-const editsWords = (count: number) => (count === 1 ? '1 edit' : `${count} edits`)
+interface Outage extends Pick<View, 'keptAt' | 'canReopen'> {
+  readonly outage: string
+  readonly mayWrite: boolean
+}
+
+/** While the server is away. `now`: ms since the epoch. */
+export function outageWords({ outage, keptAt, canReopen, mayWrite }: Outage, now: number): string {
+  return [
+    outage,
+    keptAt !== null && `This is the document as this browser had it at ${timeOfDay(keptAt, now)}.`,
+    mayWrite && 'You can keep writing: your edits will be sent once the connection is back.',
+    canReopen === false && 'Until then, do not reload this window: this browser could not open it again.',
+  ]
+    .filter(Boolean)
+    .join(' ')
+}
 
 /** Null while every unsent edit is saved and none was dropped. */
 export function outboxWords({ unstored, superseded, isFull, isSaved }: OutboxState): string | null {
@@ -139,10 +169,8 @@ export function outboxWords({ unstored, superseded, isFull, isSaved }: OutboxSta
     return 'There is no room for more unsent edits. The newest one is in this window only and will be sent once earlier ones are stored, so keep this window open.'
   if (unstored === 0) return null
   const sentences: string[] = []
-  if (superseded > 0) {
-    const what = superseded === 1 ? 'One older unsent edit was' : `${superseded} older unsent edits were`
-    sentences.push(`${what} dropped to make room; the newer ones contain the whole document.`)
-  }
+  if (superseded > 0)
+    sentences.push('Older unsent edits were dropped to make room; the newer ones contain the whole document.')
   if (!isSaved)
     sentences.push(
       'This browser cannot keep the unsent edits beyond this window, so keep the window open until they are stored.',
@@ -155,6 +183,18 @@ export function unkeptWords(names: readonly string[]): string | null {
   if (names.length === 0) return null
   const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names
   return `Not kept: ${new Intl.ListFormat('en-GB').format(shown)}.`
+}
+
+/** What an imported file lost, and how it was read; empty if nothing needs to be said. */
+export function importNotes({
+  unkept,
+  assumed,
+}: {
+  readonly unkept: readonly string[]
+  readonly assumed: string | null
+}): readonly string[] {
+  const encoding = assumed === null ? null : `It was read as ${assumed}, since it is not in UTF-8.`
+  return [encoding, unkeptWords(unkept)].filter((note) => note !== null)
 }
 
 /** `now`: ms since the epoch. */
@@ -198,7 +238,7 @@ function sizeIn(bytes: number): { amount: (bytes: number) => string; unit: strin
 }
 
 /** Positive when this window's clock is ahead of the server's. */
-export function clockWords(clock: LinkState['clock']): string {
+export function clockWords(clock: ShownLink['clock']): string {
   if (clock === null) return 'Clock: not yet compared with the server'
   const aheadMs = -clock.offsetMs
   const error = Math.abs(aheadMs).toFixed(1)

@@ -142,14 +142,15 @@ test('the cursor steps through the columns, gives their values, and can be remov
 const size = { width: 260, height: 118 }
 const timeAxisOf = (minutes: HistoryMinutes) =>
   historyModel(new WindHistory(), { minutes, nowAt: 0, unit: 'M', width: 260 }).timeAxis
-const hole = { seconds: -30, speed: null, gust: null, direction: null }
-const underCursor = { seconds: -15, speed: 6, gust: 8, direction: 270 }
+const at = (seconds: number) => ({ seconds, from: seconds, to: seconds })
+const hole = { ...at(-30), speed: null, gust: null, direction: null }
+const underCursor = { ...at(-15), speed: 6, gust: 8, direction: 270 }
 const columns: Column[] = [
-  { seconds: -60, speed: 2, gust: null, direction: 0 },
-  { seconds: -45, speed: 4, gust: 8, direction: 90 },
+  { ...at(-60), speed: 2, gust: null, direction: 0 },
+  { ...at(-45), speed: 4, gust: 8, direction: 90 },
   hole,
   underCursor,
-  { seconds: 0, speed: 8, gust: 10, direction: null },
+  { ...at(0), speed: 8, gust: 10, direction: null },
 ]
 const picture: Picture = {
   columns,
@@ -218,7 +219,7 @@ test('the direction is drawn as points, none in a calm or a gap', () => {
 })
 
 test('the cursor is a line, with a point on each value of its column', () => {
-  const { of } = drawnBy(drawSpeed, { cursor: { seconds: -15, column: underCursor } })
+  const { of } = drawnBy(drawSpeed, { cursor: underCursor })
   assert.deepEqual(of('text').find(({ kind }) => kind === 'stroke')?.points, [
     [194, 10],
     [194, 110],
@@ -229,7 +230,7 @@ test('the cursor is a line, with a point on each value of its column', () => {
       .map(({ points }) => points.map(([, y]) => y)),
     [[30, 30, 50, 50]],
   )
-  const inHole = drawnBy(drawSpeed, { cursor: { seconds: -30, column: hole } })
+  const inHole = drawnBy(drawSpeed, { cursor: hole })
   assert.deepEqual(inHole.of('line').filter(({ kind }) => kind === 'fill')[0]?.points, [])
 })
 

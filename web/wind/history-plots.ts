@@ -15,6 +15,7 @@ import {
 } from './canvas.ts'
 import {
   type Column,
+  columnAt,
   type HistoryModel,
   historyModel,
   momentWords,
@@ -97,8 +98,7 @@ export class HistoryPlots {
   /** Moves the cursor, starting from the newest column. `seconds`: before now, negative. */
   step(by: number) {
     const { columns, summary } = this.#model
-    const pointed = this.#pointedAt()
-    const from = pointed ? columns.indexOf(pointed) : columns.length
+    const from = this.#cursorAt === null ? columns.length : columnAt(columns, this.#cursorAt).place
     const column = columns[Math.max(0, Math.min(columns.length - 1, from + by))]
     if (!column) return { words: summary, seconds: 0 }
     this.#moveCursor(column.seconds)
@@ -166,8 +166,7 @@ export class HistoryPlots {
   }
 
   #paint(): void {
-    const column = this.#pointedAt()
-    const cursor = this.#cursorAt === null || column === null ? null : { seconds: this.#cursorAt, column }
+    const cursor = this.#pointedAt()
     for (const { context, size, draw } of this.#drawings)
       if (size.width > 0) draw(context, size, { ...this.#model, look: this.#look, cursor })
   }
@@ -179,13 +178,9 @@ export class HistoryPlots {
     this.#tellWords()
   }
 
-  /** The column nearest to the cursor. */
+  /** What was measured at the cursor. */
   #pointedAt(): Column | null {
-    const at = this.#cursorAt
-    if (at === null) return null
-    const { columns } = this.#model
-    const distances = columns.map(({ seconds }) => Math.abs(seconds - at))
-    return columns[distances.lastIndexOf(Math.min(...distances))] ?? null
+    return this.#cursorAt === null ? null : columnAt(this.#model.columns, this.#cursorAt).column
   }
 
   #tellWords(): void {
@@ -210,8 +205,8 @@ export const plotProperties = {
 
 export interface Picture extends Omit<HistoryModel, 'summary'> {
   readonly look: Look<typeof plotProperties>
-  /** Seconds before now, and the nearest column; null without a cursor. */
-  readonly cursor: { readonly seconds: number; readonly column: Column } | null
+  /** What was measured at the cursor; null without one. */
+  readonly cursor: Column | null
 }
 
 /** The left margin fits "11811", in both plots to align their times; the right one half of the last label. */
@@ -347,7 +342,7 @@ function plotOn(
         context.moveTo(x, top)
         context.lineTo(x, bottom)
         stroke(context, look.text, 1)
-        const dots = series.map((one) => placeOf(cursor.column, one))
+        const dots = series.map((one) => placeOf(cursor, one))
         plot.fillDots(dots, 3.5, look.line)
       }
       context.restore()

@@ -7,7 +7,7 @@ import { WindHistory } from '../../server/wire/wind-history.ts'
 import { calm, fault, gustyWind, measured, startAt } from '../../server/wire/wind-testing.ts'
 import { toMetresPerSecond, type WindUnit } from '../../server/wire/wind-units.ts'
 import { type HistoryMinutes, historyMinutes } from '../store.ts'
-import { type Column, historyModel, momentWords, redrawMsFor } from './history-view-model.ts'
+import { type Column, columnAt, historyModel, momentWords, redrawMsFor } from './history-view-model.ts'
 
 /** Readings by their time in ms after the start. */
 function historyOf(...readings: readonly (readonly [afterMs: number, reading: ReadingBody])[]) {
@@ -117,6 +117,49 @@ describe('columns', () => {
   })
 })
 
+describe('at a moment', () => {
+  /** Its time and speed, at a place of the cursor. */
+  function seen(history: WindHistory, seconds: number, nowAfterMs = 60_000, change: Shown = { minutes: 1 }) {
+    const { columns } = shown(history, nowAfterMs, change)
+    const { place, column } = columnAt(columns, seconds)
+    return [place, column.seconds, column.speed]
+  }
+
+  test('time and reading belong together, however far apart readings are', () => {
+    const history = historyOf([50_000, measured(4, 90)], [54_000, measured(5, 90)], [58_000, measured(6, 90)])
+    assert.deepEqual(seen(history, -10), [0, -10, 4])
+    assert.deepEqual(seen(history, -8.1), [0, -10, 4])
+    assert.deepEqual(seen(history, -7.9), [1, -6, 5])
+    assert.deepEqual(seen(history, -0.5), [2, -2, 6])
+  })
+
+  test('in an outage, before the first reading and long after the last, nothing was measured', () => {
+    const history = historyOf([10_000, measured(4, 90)], [11_000, measured(5, 90)], [40_000, measured(6, 90)])
+    assert.deepEqual(seen(history, -49), [1, -49, 5])
+    assert.deepEqual(seen(history, -48.9), [2, -48.9, null])
+    assert.deepEqual(seen(history, -20.1), [2, -20.1, null])
+    assert.deepEqual(seen(history, -20), [3, -20, 6])
+    assert.deepEqual(seen(history, -58), [-1, -58, null])
+    assert.deepEqual(seen(history, -5), [4, -5, null])
+    assert.deepEqual(seen(new WindHistory(), -5), [0, -5, null])
+  })
+
+  test('a fault is a moment without a measurement, however short', () => {
+    const history = historyOf([0, measured(4, 90)], [250, fault], [500, measured(5, 90)])
+    assert.deepEqual(seen(history, -0.75, 1000), [1, -0.75, null])
+    assert.deepEqual(seen(history, -1, 1000), [0, -1, 4])
+  })
+
+  test('a column has its own time, anywhere in it', () => {
+    const history = new WindHistory()
+    for (let second = 0; second < 600; second += 1) history.take(measured(5, 90), startAt + second * 1000)
+    for (let seconds = -590; seconds < 0; seconds += 0.5) {
+      const [, at, speed] = seen(history, seconds, 600_000, { minutes: 10 })
+      assert.ok(speed !== null && Math.abs(Number(at) - seconds) <= 2.5, `${at} at ${seconds}`)
+    }
+  })
+})
+
 describe('axes', () => {
   const speedAxis = (highest: number, unit: WindUnit) => {
     const history = historyOf([0, measured(toMetresPerSecond(highest, unit), 90)])
@@ -179,7 +222,7 @@ describe('words', () => {
   test('at a moment: the time and the values', () => {
     const now = new Date(2026, 4, 3, 14, 5, 2).getTime()
     const words = (seconds: number, speed: number | null, gust: number | null, direction: number | null) =>
-      momentWords({ seconds, speed, gust, direction }, now, 'M')
+      momentWords({ seconds, from: seconds, to: seconds, speed, gust, direction }, now, 'M')
     assert.equal(words(-90, 5.21, 8.4, 229), '14:03:32  5.2 m/s, gust 8.4, 229°')
     assert.equal(words(-60, null, null, null), '14:04:02  no measurement')
     assert.equal(words(-30, 0.02, null, null), '14:04:32  0.0 m/s')

@@ -1,7 +1,7 @@
 // View model of the wind's history: columns, axes, summary.
 
 import { joinStretches, type WindHistory } from '../../server/wire/wind-history.ts'
-import { leastGustCoverMs, meanOf, type Stretch } from '../../server/wire/wind-statistics.ts'
+import { gapMs, leastGustCoverMs, meanOf, type Stretch } from '../../server/wire/wind-statistics.ts'
 import { fromMetresPerSecond, type WindUnit } from '../../server/wire/wind-units.ts'
 import type { HistoryMinutes } from '../store.ts'
 import { speedDigits, speedIn, timeWords, units, wholeDegrees } from './wind-words.ts'
@@ -10,8 +10,11 @@ export type HistoryModel = ReturnType<typeof historyModel>
 
 /** Every value is null in a gap. */
 export interface Column {
-  /** Before now, negative. */
+  /** Before now, negative; where it is drawn: the middle of `from` and `to`. */
   readonly seconds: number
+  /** Its first and last reading, or those around a gap; before now, negative. */
+  readonly from: number
+  readonly to: number
   /** In the chosen unit. */
   readonly speed: number | null
   /** Highest 3 s mean of the preceding minute; null beside single readings, which may exceed it. */
@@ -93,19 +96,51 @@ function joined(stretches: readonly Stretch[], columnMs: number): readonly Stret
 /** One per stretch, plus one for each gap between them; ascending. */
 function columnsOf(stretches: readonly Stretch[], nowAt: number, unit: WindUnit): readonly Column[] {
   const inUnit = (speed: number | null) => (speed === null ? null : fromMetresPerSecond(speed, unit))
+  const between = (fromAt: number, toAt: number) => ({
+    seconds: ((fromAt + toAt) / 2 - nowAt) / 1000,
+    from: (fromAt - nowAt) / 1000,
+    to: (toAt - nowAt) / 1000,
+  })
   return stretches.flatMap(({ firstAt, lastAt, sums, gustMetresPerSecond, startsAnew }, index) => {
     const previousAt = stretches[index - 1]?.lastAt
     const { speedMetresPerSecond, directionDegrees } = meanOf(sums)
     const column = {
-      seconds: ((firstAt + lastAt) / 2 - nowAt) / 1000,
+      ...between(firstAt, lastAt),
       speed: inUnit(speedMetresPerSecond),
       gust: inUnit(gustBeside(speedMetresPerSecond, gustMetresPerSecond, sums.coversMs)),
       direction: directionDegrees,
     }
     if (!startsAnew || previousAt === undefined) return [column]
-    const gapAt = ((previousAt + firstAt) / 2 - nowAt) / 1000
-    return [{ seconds: gapAt, speed: null, gust: null, direction: null }, column]
+    return [{ ...between(previousAt, firstAt), ...nothing }, column]
   })
+}
+
+const nothing = { speed: null, gust: null, direction: null }
+
+/**
+ * What was measured at a moment, in seconds before now, and its place in the columns: -1 before the first, their number
+ * after the last. The column's `seconds` are when: its own, or the moment if nothing was measured then.
+ */
+export function columnAt(
+  columns: readonly Column[],
+  seconds: number,
+): { readonly place: number; readonly column: Column } {
+  // A gap is between its ends, which are readings.
+  const next = columns.findIndex(({ from, speed }) => (speed === null ? from >= seconds : from > seconds))
+  const place = (next === -1 ? columns.length : next) - 1
+  const before = columns[place]
+  const after = columns[place + 1]
+  const sinceSeconds = before ? Math.max(0, seconds - before.to) : Number.POSITIVE_INFINITY
+  const untilSeconds = after ? after.from - seconds : Number.POSITIVE_INFINITY
+  const isAfter = untilSeconds < sinceSeconds
+  const nearest = isAfter ? after : before
+  const isMeasured = nearest && nearest.speed !== null && Math.min(sinceSeconds, untilSeconds) * 1000 <= gapMs
+  if (isMeasured) return { place: isAfter ? place + 1 : place, column: nearest }
+  const isPast = after === undefined && before?.speed !== null
+  return {
+    place: isPast ? columns.length : place,
+    column: { seconds, from: seconds, to: seconds, ...nothing },
+  }
 }
 
 /**
