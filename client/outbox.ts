@@ -99,6 +99,15 @@ export class Outbox<Queued extends OutboxDraft = OutboxDraft> {
     this.queue.sendMore()
   }
 
+  /** Everything, for a page that is ending: from now on the server may have stored it. */
+  leave(): readonly Draft[] {
+    this.flush()
+    this.queue.sendMore(Number.POSITIVE_INFINITY)
+    const unstored = this.unstored()
+    for (const queued of unstored) queued.leave()
+    return unstored.map(({ draft }) => draft)
+  }
+
   close(): void {
     this.isClosed = true
     this.queue.disconnect()

@@ -2,7 +2,14 @@
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { browserTimers, Link, newName, shareHere, shareTransports } from '../client/engine.ts'
+import {
+  browserTimers,
+  Link,
+  newName,
+  openDraftDatabase,
+  shareHere,
+  shareTransports,
+} from '../client/engine.ts'
 import { nameUnder, type PageStart } from '../server/wire/messages.ts'
 import { App, loadView } from './App.tsx'
 import { transports } from './axios-http.ts'
@@ -20,9 +27,11 @@ const query = new URLSearchParams(location.search)
 /** Sections of traces, such as `link,outbox`. */
 const traced = query.get('debug') ?? readItem(() => localStorage, 'crosswindDebug')
 
+const database = openDraftDatabase(() => indexedDB)
+
 // No top-level await: it would split the view chunks, which import this module, into many more.
 Promise.all([
-  browserKey(),
+  browserKey(database),
   given.editor === 'mirror' ? import('./editor/mirror.ts') : null,
   query.has('record') ? import('./lab.ts') : null,
   traced ? import('../client/debug.ts') : null,
@@ -64,6 +73,7 @@ function openPage(
   const session = new EditingSession({
     start,
     browser,
+    database,
     mode,
     store,
     windFeed,
