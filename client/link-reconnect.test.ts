@@ -221,28 +221,35 @@ test('a page that ends sends what has no answer yet, in order, whether its strea
   }
 })
 
-test('a page that ends sends all over its open WebSocket, once, and by a request if that is not open', () => {
-  const few = { ...mode('websocket/1.1'), mostUnderWay: 1 }
+test('a page that ends repeats nothing that its open WebSocket has, unless something waits behind it', async () => {
+  const few = { ...mode('websocket/1.1'), mostUnderWay: 2 }
   const { link, newest, publish, heard } = openLink({ mode: few, outlivesPage: true })
+  const hide = () => {
+    link.hide()
+    link.wake('restored')
+    newest().welcome()
+    return heard.last.splice(0)
+  }
+  const base = 'https://localhost:1.1'
   publish()
-  link.hide()
-  link.wake('restored')
-  newest().welcome()
-  for (const text of ['2', '3']) publish(text)
-  link.hide()
-  assert.deepEqual(newest().sent, ['w1-1', 'w1-2', 'w1-3'])
-  assert.deepEqual(heard.last, [['https://localhost:1.1', 'w1-1']])
+  assert.deepEqual(hide(), [[base, 'w1-1']])
+  publish()
+  assert.deepEqual(hide(), [])
+  publish()
+  assert.deepEqual(hide(), [[base, 'w1-1', 'w1-2', 'w1-3']])
 })
 
 test('what is published as the page ends leaves with it; of a closed link nothing does', () => {
-  const onHide = () => void publish()
-  const { link, newest, publish, heard } = openLink({ onHide })
-  newest().welcome()
-  link.hide()
-  assert.deepEqual(heard.last, [['https://localhost:2', 'w1-1']])
-  link.close()
-  link.hide()
-  assert.equal(heard.last.length, 1)
+  for (const outlivesPage of [false, true]) {
+    const onHide = () => void publish()
+    const { link, newest, publish, heard } = openLink({ onHide, outlivesPage })
+    newest().welcome()
+    link.hide()
+    assert.deepEqual(heard.last, [['https://localhost:2', 'w1-1']])
+    link.close()
+    link.hide()
+    assert.equal(heard.last.length, 1)
+  }
 })
 
 test('a link that was not opened yet is not opened by what wakes it', () => {

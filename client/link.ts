@@ -207,17 +207,20 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
    */
   hide(): void {
     if (this.#isClosed) return
-    this.#listener.onHide?.()
     this.#sendLast()
     this.#leave()
   }
 
   #sendLast(): void {
     const { baseFor, proof, sendLast: send = sendLast } = this.#options
-    const isSent = this.#lastState?.state === 'open' && this.#current?.uplink.outlivesPage
-    const { http } = this.#current?.mode ?? this.#fallback.mode
+    const arrives = this.#lastState?.state === 'open' && this.#current?.uplink.outlivesPage
+    const sent = this.outbox.sent()
+    this.#listener.onHide?.()
     const left = this.outbox.leave()
-    if (!isSent) send(baseFor(http), proof, left)
+    // All together, so that none overtakes another.
+    if (arrives && left.every(({ id }) => sent.has(id))) return
+    const { http } = this.#current?.mode ?? this.#fallback.mode
+    send(baseFor(http), proof, left)
   }
 
   close(): void {

@@ -66,14 +66,14 @@ export class SendQueue<Queued extends QueuedDraft = QueuedDraft> {
     for (const queued of this.drafts.values()) if (queued.state === 'under way') queued.state = 'waiting'
   }
 
-  sendMore(mostUnderWay = this.#round?.mostUnderWay ?? 0): void {
+  sendMore(): void {
     const round = this.#round
     if (round === null || this.#isBusy) return
     this.#stopTimer()
     let underWay = 0
     // Those under way are before those that wait.
     for (const queued of this.drafts.values()) {
-      if (underWay >= mostUnderWay) return
+      if (underWay >= round.mostUnderWay) return
       if (queued.isFinal) continue
       underWay += 1
       if (queued.state === 'under way') continue

@@ -144,6 +144,7 @@ declare class Outbox<Queued extends OutboxDraft = OutboxDraft> {
   connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void;
   disconnect(): void;
   flush(): void;
+  sent(): ReadonlySet<string>;
   leave(): readonly Draft[];
   close(): void;
   protected queued(draft: Draft, _cursor: string | null): Queued;
@@ -179,7 +180,7 @@ declare class SendQueue<Queued extends QueuedDraft = QueuedDraft> {
   get isConnected(): boolean;
   connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void;
   disconnect(): void;
-  sendMore(mostUnderWay?: number): void;
+  sendMore(): void;
 }
 declare const browser: Platform;
 declare const browserTimers: Timers;
