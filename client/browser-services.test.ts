@@ -22,7 +22,7 @@ test('reports network changes, page-cache restores and page hides', () => {
   const { window, said } = watch()
   for (const type of ['offline', 'online', 'pagehide']) window.dispatchEvent(new Event(type))
   window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
-  assert.deepEqual(said, ['offline', 'online', 'save', 'hide', 'restored'])
+  assert.deepEqual(said, ['offline', 'online', 'hide', 'restored'])
 })
 
 test('does not report a newly opened page as restored', () => {

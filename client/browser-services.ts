@@ -57,7 +57,7 @@ export interface Sleeper {
   offline(): void
   /** The page was hidden. */
   rest(): void
-  /** The page is ending, or entering the back-forward cache. */
+  /** The page is ending, or entering the back-forward cache: saves and sends what it has. */
   hide(): void
   readonly outbox: { flush(): void }
 }
@@ -84,10 +84,7 @@ export function watchWakeUps(
   window.addEventListener('pageshow', (event) => {
     if ((event as PageTransitionEvent).persisted) link.wake('restored')
   })
-  window.addEventListener('pagehide', () => {
-    link.outbox.flush()
-    link.hide()
-  })
+  window.addEventListener('pagehide', () => link.hide())
 }
 
 /** Ms since the epoch, with fractions. `performance.now()` alone has another origin in every window. */

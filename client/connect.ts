@@ -10,7 +10,7 @@ import { listen, type Off, tell } from './listeners.ts'
 import { fingerprintOf, newKey } from './names.ts'
 import { Outbox, type OutboxListener, type OutboxOptions } from './outbox.ts'
 import { Feed, type Follower, type Following, type Page, type Room } from './room.ts'
-import { asClosing, Http, usualTimeoutMs } from './transports/http.ts'
+import { asClosing, Http, sendLast, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
 import {
   type ChosenTransport,
@@ -52,16 +52,19 @@ export interface ConnectOptions {
 
 /** One connection for several windows, which prove their names by one key. */
 export interface Sharing {
-  readonly key: Promise<string>
+  /** `base`: the server's address. */
+  readonly key: (base: string) => Promise<string>
   /** The transports over the shared connection. */
   readonly over: (transports: Transports) => Transports
 }
 
 /** Messages that are sent again by a later page, which proves their sender's name by the key. */
 export interface Keeping {
-  readonly key: Promise<string>
   /** `base`: the server's address. */
-  readonly outbox: (options: OutboxOptions, listener: OutboxListener, base: string) => LinkOutbox
+  readonly over: (base: string) => {
+    readonly key: Promise<string>
+    readonly outbox: (options: OutboxOptions, listener: OutboxListener) => LinkOutbox
+  }
 }
 
 export interface ConnectionState {
@@ -135,6 +138,8 @@ export class Crosswind {
   #state: ConnectionState
   /** Takes messages from the beginning on. */
   readonly #link: Promise<Link>
+  /** The same, once it is there: a page that is ending cannot wait. */
+  #made: Link | null = null
   /** The request for a ticket; null before the first and after a failure. */
   #session: Promise<void> | null = null
 
@@ -216,7 +221,7 @@ export class Crosswind {
     kind: K,
     body: Bodies[K],
   ): Promise<{ readonly seq: number }> {
-    const link = await this.#link
+    const link = this.#made ?? (await this.#link)
     this.#ending.signal.throwIfAborted()
     if (follower.refusal) throw follower.refusal
     // What is published before the server was reached waits in the outbox, too.
@@ -255,10 +260,7 @@ export class Crosswind {
     this.#read.add(name)
     link.read([...this.#read])
     if (link.cursor !== null) link.wake('resumed')
-    else {
-      link.open(cursor)
-      if (typeof document !== 'undefined') watchWakeUps(document, window, link)
-    }
+    else link.open(cursor)
     return link.cursor ?? ''
   }
 
@@ -324,7 +326,8 @@ export class Crosswind {
     { platform, transports, origins, share, drafts, debug: LinkClass = Link }: OverOptions,
   ): Promise<Link> {
     const own = transportsOver(platform, transports)
-    const key = (await (drafts ?? share)?.key) ?? newKey()
+    const keeping = drafts?.over(base)
+    const key = (await (keeping?.key ?? share?.key(base))) ?? newKey()
     this.#proof.set('key', key)
     const name = nameUnder(await fingerprintOf(key), newKey().slice(0, 8))
     const kept = { window: name, bounds, timers: browserTimers }
@@ -342,7 +345,8 @@ export class Crosswind {
           return origin ? new URL(new URL(base).pathname, origin).href : base
         },
         window: name,
-        outbox: (listener) => drafts?.outbox(kept, listener, base) ?? new Outbox(kept, listener),
+        outbox: (listener) => keeping?.outbox(kept, listener) ?? new Outbox(kept, listener),
+        sendLast: (base, proof, drafts) => sendLast(base, proof, drafts, platform),
         renewSession: (closing) => this.#review(closing),
       },
       {
@@ -353,12 +357,15 @@ export class Crosswind {
           this.#rooms.forEach((follower, name) => {
             follower.missed?.(from, to)?.catch((error) => this.#refuse(name, follower, error))
           }),
+        onHide: () => this.#rooms.forEach((follower) => void follower.hide?.()),
         onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, name),
         onOutbox: ({ unstored }) => this.#changed({ pending: unstored }),
         onStored: ({ id }, seq) => this.#take(id)?.resolve({ seq }),
         onRefused: ({ id }, sentence, code) => this.#take(id)?.reject(new RefusedError(code, sentence)),
       },
     )
+    if (typeof document !== 'undefined') watchWakeUps(document, window, link)
+    this.#made = link
     return link
   }
 

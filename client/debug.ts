@@ -110,9 +110,10 @@ class Teller {
           },
           platform,
         )
-        const { send, askClock } = transport
+        const { send, outlivesPage, askClock } = transport
         return {
           send: (draft) => this.#sent(mode, draft, send),
+          outlivesPage,
           beat: (windows) => transport.beat(windows),
           ...(askClock && { askClock }),
           sendAwareness: (report) => transport.sendAwareness(report),
@@ -147,6 +148,7 @@ class Teller {
         trace.link?.(`${this.window} missed messages from ${from} to ${to}; the newest follow`)
         listener.onMissed?.(from, to)
       },
+      onHide: () => listener.onHide?.(),
       onPresence: (presence) => listener.onPresence?.(presence),
       onAwareness: (frame) => listener.onAwareness(frame),
       onOutbox: (outbox) => listener.onOutbox(outbox),

@@ -38,6 +38,12 @@ const saveDelayMs = 250
 /** Limits merging into a draft that has waited longer than the pause: each save rewrites the whole draft. */
 const mostGrownBytes = 16_384
 
+/** They say nothing of the content, which is sent again under this window's name. */
+const nameRefusals: readonly string[] = ['id-taken', 'not-your-name']
+
+/** They say nothing of the content: another user of this browser may have a session now. */
+const accessRefusals: readonly string[] = ['not-invited-there', 'read-only-invitation']
+
 /** From this queue length on, updates are merged even without a pause. */
 const manyDrafts = 64
 
@@ -153,6 +159,16 @@ export class DocumentOutbox extends Outbox<DocumentDraft> {
     }
     this.queue.sendMore()
     this.changed()
+  }
+
+  /** Of what it had saved, nothing may be left. */
+  saveAgain(): void {
+    for (const queued of this.unstored()) {
+      queued.kept = 0
+      queued.isSaved = false
+    }
+    this.#save()
+    super.changed()
   }
 
   override disconnect(): void {
@@ -273,20 +289,25 @@ export class DocumentOutbox extends Outbox<DocumentDraft> {
 
   protected override answered(queued: DocumentDraft, answer: Stored | RefusedError): void {
     const { draft, isRenamed } = queued
-    const isTaken = answer instanceof RefusedError && answer.code === 'id-taken'
+    const isOfName = answer instanceof RefusedError && nameRefusals.includes(answer.code)
     // A message of an application has an answer under its id.
-    if (isTaken && !isRenamed && draft.kind !== 'json') {
+    if (isOfName && !isRenamed && draft.kind !== 'json') {
       this.remove(queued)
       const isNewest = draft.kind !== 'edit' || this.#newestEdits.get(draft.channel) === draft.id
       if (isNewest) this.#rename(queued)
       // Resending would put it after newer messages, which contain it.
       else this.#supersede(draft)
-    } else super.answered(queued, answer)
+    } else {
+      super.answered(queued, answer)
+      // What is saved stays, for a window that may send it.
+      if (answer instanceof RefusedError && accessRefusals.includes(answer.code) && draft.kind !== 'json')
+        this.queue.drafts.delete(draft.id)
+    }
     this.#takeWithinBounds()
     if (this.unstored().length === 0) this.#superseded = 0
   }
 
-  /** Resends under a random id; a second refusal is final. */
+  /** Resends under a random id of this window; a second refusal is final. */
   #rename({ draft, cursor, edits }: DocumentDraft): void {
     const { window } = this.options
     const id = `${this.nextId()}r${Math.floor(this.#random() * 36 ** 8).toString(36)}`

@@ -1,6 +1,7 @@
-// Unstored drafts of all windows in IndexedDB (W3C Indexed Database API 3.0).
+// Unstored drafts of all windows, and the key of their senders, in IndexedDB (W3C Indexed Database API 3.0).
 
 import type { Draft } from '../server/wire/messages.ts'
+import { nothingPlanned } from '../server/wire/time.ts'
 
 /** A draft that the server has not stored. */
 export interface UnstoredDraft {
@@ -20,20 +21,37 @@ export interface DraftRecord extends UnstoredDraft {
 }
 
 export interface DraftDatabase {
+  /**
+   * The key that proves the senders of its drafts, which all its windows have: at first the `proposed` one. It is
+   * lost together with them, since nobody else could send them. Never rejects: while the browser denies the
+   * database the key is `proposed`, and drafts are kept if the database has none by then. Call it first.
+   */
+  readonly key: (proposed: string) => Promise<string>
   /** Runs in one transaction, begun immediately if the database is open. Rejects without effect. */
   readonly change: (added: readonly DraftRecord[], removed: readonly string[]) => Promise<void>
   /** Drafts of one channel, or of all, by `order`. */
   readonly read: (channel: string | null) => Promise<readonly DraftRecord[]>
+  /** The user deleted it, or a later version of the page needs another layout. */
+  onGone: () => void
 }
 
+/** Some browsers leave a request unanswered (WebKit bug 226547), and a page needs a key to open. */
+const patienceMs = 3000
+
 const storeName = 'drafts'
+const keyStoreName = 'key'
+
+/** A library's users have databases of their own; the page has one. */
+export const databaseOf = (base: string, user: string) => `crosswind ${base} ${user}`
 
 /**
- * Each call rejects while the browser denies the database; the next call tries to open it again.
+ * Each call rejects while the browser denies the database, or if it has another key; the next call tries to open
+ * it again.
  */
 export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind'): DraftDatabase {
   let database: IDBDatabase | null = null
   let opening: Promise<IDBDatabase> | null = null
+  let key: string | null = null
 
   function open(): Promise<IDBDatabase> {
     opening ??= request(factory).catch((error) => {
@@ -44,23 +62,40 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
   }
 
   async function request(factory: () => IDBFactory): Promise<IDBDatabase> {
-    const asked = factory().open(name, 1)
-    asked.onupgradeneeded = () => {
-      const store = asked.result.createObjectStore(storeName, { keyPath: 'draft.id' })
-      store.createIndex('channel', 'channel')
+    const asked = factory().open(name, 2)
+    asked.onupgradeneeded = ({ oldVersion }) => {
+      if (oldVersion === 0) {
+        const store = asked.result.createObjectStore(storeName, { keyPath: 'draft.id' })
+        store.createIndex('channel', 'channel')
+      }
+      asked.result.createObjectStore(keyStoreName)
     }
-    const opened = await answerTo(asked)
-    database = opened
-    // The user deleted the site's data, or a later version of the page needs another layout.
+    const opened = await new Promise<IDBDatabase>((resolve, reject) => {
+      asked.onsuccess = () => resolve(asked.result)
+      asked.onerror = () => reject(asked.error)
+      asked.onblocked = () => {
+        asked.onsuccess = () => asked.result.close()
+        reject(new Error('A frozen window has the database open in an older layout.'))
+      }
+    })
     const left = () => {
       database = null
       opening = null
+      own.onGone()
+      // Windows that open from now on take this one's key.
+      open().catch(nothingPlanned)
     }
     opened.onclose = left
     opened.onversionchange = () => {
       opened.close()
       left()
     }
+    // Another window may have made it anew, with another key, after the user had deleted it.
+    if (key !== null && (await keyIn(opened, key)) !== key) {
+      opened.close()
+      throw new Error('The database has the key of other windows.')
+    }
+    database = opened
     return opened
   }
 
@@ -72,9 +107,21 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
     return act(database ?? (await open()))
   }
 
-  open().catch(() => undefined)
-
-  return {
+  const own: DraftDatabase = {
+    onGone: nothingPlanned,
+    async key(proposed) {
+      try {
+        const answer = within((opened) => keyIn(opened, proposed))
+        key = await Promise.race([answer, rejectLater(patienceMs)])
+      } catch {
+        key = proposed
+        // The next call finds out whether it has this key.
+        database?.close()
+        database = null
+        opening = null
+      }
+      return key
+    },
     change: (added, removed) =>
       within((opened) => {
         const transaction = opened.transaction(storeName, 'readwrite')
@@ -95,6 +142,22 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
       return records.filter(isRecord).toSorted((one, other) => one.order - other.order)
     },
   }
+  return own
+}
+
+function rejectLater(delayMs: number): Promise<never> {
+  return new Promise((_, reject) => {
+    setTimeout(() => reject(new Error(`The database has not answered for ${delayMs} ms.`)), delayMs)
+  })
+}
+
+/** Adds the `proposed` key if it has none. */
+async function keyIn(opened: IDBDatabase, proposed: string): Promise<string> {
+  const store = opened.transaction(keyStoreName, 'readwrite').objectStore(keyStoreName)
+  const known: unknown = await answerTo(store.get(keyStoreName))
+  if (typeof known === 'string') return known
+  await answerTo(store.put(proposed, keyStoreName))
+  return proposed
 }
 
 function answerTo<Result>(asked: IDBRequest<Result>): Promise<Result> {

@@ -27,6 +27,8 @@ interface DraftStoreParts {
   readonly timers: Pick<Timers, 'now'>
   /** Each closed window's drafts go to one other window, as if it had written them. */
   readonly onLeft: (left: LeftDrafts) => void
+  /** What was written may be gone. */
+  readonly onGone: () => void
 }
 
 /** Longer than a reload, shorter than a browser restart that restores tabs after days. */
@@ -51,8 +53,9 @@ export class DraftStore {
   #order = 0
 
   constructor(parts: DraftStoreParts) {
-    const { locks, window, predecessor, news } = parts
+    const { database, locks, window, predecessor, news, onGone } = parts
     this.#parts = parts
+    database.onGone = onGone
     this.#watched.add(window)
     this.#held =
       locks &&
@@ -100,6 +103,7 @@ export class DraftStore {
   /** Leaves the drafts to another window. */
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#parts.database.onGone = nothingPlanned
     this.#parts.news.close()
     await this.#written
     this.#end()

@@ -1,11 +1,11 @@
 // The library's door for drafts: messages that are not stored survive the page.
 
 import type { Bodies, Draft, Kind } from '../server/wire/messages.ts'
-import { browserKey } from './browser-key.ts'
 import type { Keeping } from './connect.ts'
 import { DocumentOutbox } from './document-outbox.ts'
-import { openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
+import { type DraftDatabase, databaseOf, openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
 import { DraftStore } from './draft-store.ts'
+import { newKey } from './names.ts'
 import type { OutboxListener, OutboxOptions } from './outbox.ts'
 import { type OpenTransport, RefusedError } from './transports/transport.ts'
 
@@ -29,21 +29,26 @@ export interface LeftMessage {
 /** For `connect`: keeps what is not stored in IndexedDB. Where the browser denies it, nothing is kept. */
 export function keptDrafts({ user, onRefused = (_, error) => reportError(error) }: DraftsOptions): Keeping {
   return {
-    key: browserKey(user),
-    outbox: (options, listener, base) =>
-      new KeptOutbox(options, listener, `crosswind ${base} ${user}`, onRefused),
+    over(base) {
+      const name = databaseOf(base, user)
+      const database = openDraftDatabase(() => indexedDB, name)
+      return {
+        key: database.key(newKey()),
+        outbox: (options, listener) => new KeptOutbox(options, listener, { name, database, onRefused }),
+      }
+    },
   }
+}
+
+interface Kept extends Pick<DraftsOptions, 'onRefused'> {
+  readonly name: string
+  readonly database: DraftDatabase
 }
 
 class KeptOutbox extends DocumentOutbox {
   readonly #store: DraftStore
 
-  constructor(
-    options: OutboxOptions,
-    listener: OutboxListener,
-    database: string,
-    onRefused: NonNullable<DraftsOptions['onRefused']>,
-  ) {
+  constructor(options: OutboxOptions, listener: OutboxListener, { name, database, onRefused }: Kept) {
     const { window, timers } = options
     const store = new DraftStore({
       window,
@@ -51,10 +56,11 @@ class KeptOutbox extends DocumentOutbox {
       predecessor: null,
       mayTake: true,
       channel: null,
-      database: openDraftDatabase(() => indexedDB, database),
-      news: new BroadcastChannel(database),
+      database,
+      news: new BroadcastChannel(name),
       locks: navigator.locks ?? null,
       onLeft: ({ drafts }) => this.adopt(drafts),
+      onGone: () => this.saveAgain(),
     })
     super(
       { ...options, store, merging: null, random: Math.random },
@@ -65,7 +71,7 @@ class KeptOutbox extends DocumentOutbox {
           else if (isJson(draft)) {
             const { id, channel, body } = draft
             const error = new RefusedError(code, sentence)
-            queueMicrotask(() => onRefused({ id, channel, data: body.data }, error))
+            queueMicrotask(() => onRefused?.({ id, channel, data: body.data }, error))
           }
         },
       },

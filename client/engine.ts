@@ -3,7 +3,7 @@
 export { browserTimers, newName, now, watchWakeUps } from './browser-services.ts'
 export { Connection } from './connection.ts'
 export { DocumentOutbox, type DocumentOutboxOptions } from './document-outbox.ts'
-export { openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
+export { type DraftDatabase, openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
 export { DraftStore, type LeftDrafts } from './draft-store.ts'
 export type { Fall } from './fallback.ts'
 export { Link, type LinkListener, type LinkOptions, type LinkState } from './link.ts'

@@ -198,6 +198,69 @@ test('a page that hides closes its stream, and reopens it when restored', () => 
   }
 })
 
+test('a page that ends sends what has no answer yet, in order, whether its stream is open or not', () => {
+  for (const name of ['sse/2', 'sse/1.1', 'streaming/2', 'long-polling/2', 'polling/1.1']) {
+    const { link, time, newest, publish, heard } = openLink({ mode: { ...mode(name), mostUnderWay: 1 } })
+    const base = `https://localhost:${mode(name).http}`
+    publish()
+    link.hide()
+    link.wake('restored')
+    newest().welcome()
+    publish()
+    link.hide()
+    link.wake('restored')
+    newest().end()
+    publish()
+    link.hide()
+    time.advance(0)
+    assert.deepEqual(heard.last, [
+      [base, 'w1-1'],
+      [base, 'w1-1', 'w1-2'],
+      [base, 'w1-1', 'w1-2', 'w1-3'],
+    ])
+  }
+})
+
+test('a page that ends repeats nothing that its open WebSocket has, unless something waits behind it', async () => {
+  const few = { ...mode('websocket/1.1'), mostUnderWay: 2 }
+  const { link, newest, publish, heard } = openLink({ mode: few, outlivesPage: true })
+  const hide = () => {
+    link.hide()
+    link.wake('restored')
+    newest().welcome()
+    return heard.last.splice(0)
+  }
+  const base = 'https://localhost:1.1'
+  publish()
+  assert.deepEqual(hide(), [[base, 'w1-1']])
+  publish()
+  assert.deepEqual(hide(), [])
+  publish()
+  assert.deepEqual(hide(), [[base, 'w1-1', 'w1-2', 'w1-3']])
+})
+
+test('what is published as the page ends leaves with it; of a closed link nothing does', () => {
+  for (const outlivesPage of [false, true]) {
+    const onHide = () => void publish()
+    const { link, newest, publish, heard } = openLink({ onHide, outlivesPage })
+    newest().welcome()
+    link.hide()
+    assert.deepEqual(heard.last, [['https://localhost:2', 'w1-1']])
+    link.close()
+    link.hide()
+    assert.equal(heard.last.length, 1)
+  }
+})
+
+test('a link that was not opened yet is not opened by what wakes it', () => {
+  const { link, streams } = openLink({ opens: false })
+  link.offline()
+  for (const by of ['online', 'visible', 'restored'] as const) link.wake(by)
+  assert.deepEqual(streams, [])
+  link.open()
+  assert.equal(streams.length, 1)
+})
+
 test('answers each heartbeat with one of its own', () => {
   const { newest } = openLink()
   newest().welcome()

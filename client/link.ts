@@ -23,7 +23,7 @@ import { Connection } from './connection.ts'
 import { type Fall, Fallback, Retry } from './fallback.ts'
 import type { LinkClock } from './link-clock.ts'
 import type { Outbox, OutboxListener } from './outbox.ts'
-import { asClosing } from './transports/http.ts'
+import { asClosing, sendLast } from './transports/http.ts'
 import type { Closing, Transports } from './transports/transport.ts'
 
 export interface LinkState {
@@ -64,6 +64,8 @@ export interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
   readonly channels: readonly string[]
   /** Compares this window's clock with the server's; without it, readings are null. */
   readonly clock?: typeof LinkClock
+  /** Default: the browser's. */
+  readonly sendLast?: typeof sendLast
   /**
    * After a refusal, and when one may be hidden in a loss. Rejects with an `HttpError` when the server
    * refuses, with any other when it is unreachable.
@@ -83,6 +85,8 @@ export interface LinkListener extends OutboxListener {
   /** Messages between these cursors were missed; the newest of each channel and kind follow. */
   onMissed?(from: string, to: string): void
   onPresence?(presence: Presence): void
+  /** The page may end with this call: what is published now leaves, too. */
+  onHide?(): void
   /** Changes of the windows shown; an empty `whole` when the connection is lost. */
   onAwareness(frame: AwarenessFrame): void
 }
@@ -182,7 +186,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   }
 
   wake(by: WakeUp): void {
-    if (!this.#isClosed) {
+    if (!this.#isClosed && this.#lastState) {
       if (by === 'online') this.#isOffline = false
       if (this.#current === null) this.open()
       else if (by === 'restored' || this.#current.isStale()) this.#reopen()
@@ -202,7 +206,21 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
    * the server would count the window as present until the silence limit.
    */
   hide(): void {
+    if (this.#isClosed) return
+    this.#sendLast()
     this.#leave()
+  }
+
+  #sendLast(): void {
+    const { baseFor, proof, sendLast: send = sendLast } = this.#options
+    const arrives = this.#lastState?.state === 'open' && this.#current?.uplink.outlivesPage
+    const sent = this.outbox.sent()
+    this.#listener.onHide?.()
+    const left = this.outbox.leave()
+    // All together, so that none overtakes another.
+    if (arrives && left.every(({ id }) => sent.has(id))) return
+    const { http } = this.#current?.mode ?? this.#fallback.mode
+    send(baseFor(http), proof, left)
   }
 
   close(): void {
@@ -336,7 +354,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   // Between connections
 
   #isWaiting(): boolean {
-    return this.#current === null && !this.#isClosed
+    return this.#current === null && this.#lastState !== null && !this.#isClosed
   }
 
   #wait(closing: Closing): void {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Draft, Kind, Stored } from '../server/wire/messages.ts'
+import type { Bodies, Draft, Kind, Stored } from '../server/wire/messages.ts'
 import { createManualTime } from '../server/wire/testing.ts'
 import { DocumentOutbox } from './document-outbox.ts'
 import type { UnstoredDraft } from './draft-database.ts'
@@ -249,6 +249,16 @@ test('a page that ends sends and saves waiting drafts', () => {
   const { sent } = recordSent(opened, 32)
   for (const text of 'abc') opened.update(text)
   assert.deepEqual([opened.kept().length, sent], [2, ['a', 'b+c']])
+})
+
+test('all that has no answer leaves with a page that ends, in order, and nothing joins it later', async () => {
+  const opened = openOutbox()
+  const { sent } = recordSent(opened, 1)
+  for (const text of 'abc') opened.update(text)
+  const updates = opened.outbox.leave().map(({ body }) => (body as Bodies['update']).update)
+  assert.deepEqual([updates, sent], [['a', 'b+c'], ['a']])
+  opened.update('d')
+  assert.deepEqual(opened.held(), ['w1-1', 'w1-2', 'w1-3'])
 })
 
 test('an update is not merged into a sent draft, one of another window or channel, or another kind', async () => {
@@ -524,6 +534,86 @@ test("if many ids are taken, only each channel's newest edit is resent: it conta
     ['w1-3', 'w1-4'],
   )
   assert.deepEqual([newest().sent.length, heard.outbox?.unstored, heard.refused], [6, 2, []])
+})
+
+const notYours = new RefusedError(
+  'not-your-name',
+  'The name belongs to a key that this request did not send.',
+)
+
+test('what was kept under a name that this window cannot prove is sent once more, under its own, and kept until stored', async () => {
+  for (const content of [
+    { kind: 'update', body: { update: 'left' } },
+    { kind: 'edit', body: { html: 'left' } },
+    { kind: 'title', body: { title: 'left' } },
+  ] as const) {
+    const browser = createBrowser()
+    const left = unstored({ id: 'w1-7', channel: 'main', from: 'w1', at: 1, ...content })
+    await browser.open('w1').store.write([left], [])
+    const { store } = browser.open('w2', { onLeft: ({ drafts }) => link.outbox.adopt(drafts) })
+    const { link, newest, heard } = openLink({ window: 'w2', store })
+    newest().welcome()
+    await store.look()
+    await browser.close('w1')
+    await newest().fail('w1-7', notYours)
+    const [, again = ''] = newest().sent
+    assert.match(again, /^w2-1r/)
+    link.outbox.flush()
+    await settled()
+    assert.deepEqual([browser.ids(), heard.refused], [[again], []])
+    await newest().store(again, 9)
+    await settled()
+    assert.deepEqual([browser.ids(), heard.stored], [[], [`${again} as 9`]])
+  }
+})
+
+test('a message of an application is not sent under another name: it may be stored under the first', async () => {
+  const { link, newest, heard } = openLink({ window: 'w2' })
+  link.outbox.adopt([unstored(draft(7, { kind: 'json', body: { data: 1 } }))])
+  newest().welcome()
+  await newest().fail('w1-7', notYours)
+  assert.deepEqual([newest().sent, heard.refused.length, heard.outbox?.unstored], [['w1-7'], 1, 0])
+})
+
+test('what was kept stays kept while nobody is let in who may write it, and then is sent', async () => {
+  for (const code of ['not-invited-there', 'read-only-invitation']) {
+    const browser = createBrowser()
+    const body = { update: 'left' }
+    const left = unstored({ id: 'w1-7', channel: 'main', kind: 'update', from: 'w1', at: 1, body })
+    await browser.open('w1').store.write([left], [])
+    for (const [window, before, answer] of [
+      ['w2', 'w1', code],
+      ['w3', 'w2', null],
+    ] as const) {
+      const { store } = browser.open(window, { onLeft: ({ drafts }) => link.outbox.adopt(drafts) })
+      const { link, newest, heard } = openLink({ window, store })
+      newest().welcome()
+      await store.look()
+      await browser.close(before)
+      if (answer !== null) await newest().fail('w1-7', new RefusedError(answer, 'No.'))
+      else await newest().store('w1-7', 9)
+      link.outbox.flush()
+      await settled()
+      assert.deepEqual([heard.outbox?.unstored, browser.ids()], [0, answer === null ? [] : ['w1-7']])
+    }
+  }
+})
+
+test('if the user deletes the database, what is still unstored is kept again, and called kept only then', async () => {
+  const browser = createBrowser()
+  const opened = browser.open('w1', { onGone: () => link.outbox.saveAgain() })
+  const { link, newest, publish, heard } = openLink({ store: opened.store })
+  for (const text of ['stored', 'kept']) publish(text)
+  await settled()
+  newest().welcome()
+  await newest().store('w1-1', 1)
+  link.outbox.flush()
+  await settled()
+  assert.deepEqual([browser.ids(), heard.outbox?.kept], [['w1-2'], 1])
+  browser.deleteDatabase()
+  assert.equal(heard.outbox?.kept, 0)
+  await settled()
+  assert.deepEqual([browser.ids(), heard.outbox?.kept], [['w1-2'], 1])
 })
 
 test('an edit is not resent after a newer one was stored', async () => {

@@ -99,6 +99,20 @@ export class Outbox<Queued extends OutboxDraft = OutboxDraft> {
     this.queue.sendMore()
   }
 
+  /** Ids of what was sent over this connection, and has no answer yet. */
+  sent(): ReadonlySet<string> {
+    const sent = this.unstored().filter(({ state }) => state === 'under way')
+    return new Set(sent.map(({ draft: { id } }) => id))
+  }
+
+  /** Everything, for a page that is ending: from now on the server may have stored it. */
+  leave(): readonly Draft[] {
+    this.flush()
+    const unstored = this.unstored()
+    for (const queued of unstored) queued.leave()
+    return unstored.map(({ draft }) => draft)
+  }
+
   close(): void {
     this.isClosed = true
     this.queue.disconnect()

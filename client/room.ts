@@ -56,6 +56,8 @@ export interface Follower {
   missed?(from: string, to: string): Promise<void>
   /** The log was replaced. */
   newLog?(): void
+  /** The page may end with this call: what is published now leaves, too. */
+  hide?(): void
   /** The connection was closed, or the channel cannot be read. */
   end(): void
   /** Why it cannot be read. */

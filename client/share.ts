@@ -1,7 +1,8 @@
 // The library's door for sharing: the windows of a browser have one connection.
 
-import { browserKey } from './browser-key.ts'
 import type { Sharing } from './connect.ts'
+import { databaseOf, openDraftDatabase } from './draft-database.ts'
+import { newKey } from './names.ts'
 import type { OpenWorker } from './share/reach-coordinator.ts'
 import { shareHere, shareTransports } from './share/shared-client.ts'
 
@@ -18,7 +19,7 @@ export interface SharingOptions {
 /** For `connect`: this window shares its connection. Where the browser has no Web Locks it does not. */
 export function sharedConnection({ user, worker }: SharingOptions): Sharing {
   return {
-    key: browserKey(user),
+    key: (base) => openDraftDatabase(() => indexedDB, databaseOf(base, user)).key(newKey()),
     over: (transports) => shareTransports(transports, shareHere('browser'), worker),
   }
 }

@@ -28,7 +28,7 @@ export type FakeStream = ReturnType<typeof openFake>['stream']
 
 export const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-export function createFakeTransports() {
+export function createFakeTransports(outlivesPage = false) {
   const streams: FakeStream[] = []
 
   function transport(name: TransportName): WebTransport {
@@ -37,7 +37,7 @@ export function createFakeTransports() {
       open(opening) {
         const { stream, open } = openFake(name, opening)
         streams.push(stream)
-        return open
+        return { ...open, outlivesPage }
       },
     }
   }
@@ -133,6 +133,7 @@ type News = Pick<BroadcastChannel, 'postMessage' | 'onmessage' | 'close'>
 /** Web Locks, a draft database and its news in memory; each window ends when told to. */
 export function createBrowser() {
   const records = new Map<string, DraftRecord>()
+  const databases: DraftDatabase[] = []
   const holders = new Map<string, string>()
   const waiting: { readonly name: string; readonly window: string; readonly take: () => void }[] = []
   let mostRecords = Number.POSITIVE_INFINITY
@@ -152,7 +153,8 @@ export function createBrowser() {
     return own
   }
 
-  const database: DraftDatabase = {
+  const database: Omit<DraftDatabase, 'onGone'> = {
+    key: async (proposed) => proposed,
     async change(added, removed) {
       const after = new Map(records)
       for (const id of removed) after.delete(id)
@@ -197,10 +199,17 @@ export function createBrowser() {
     limit(most: number): void {
       mostRecords = most
     },
+    /** As the user can, while windows are open. */
+    deleteDatabase(): void {
+      records.clear()
+      for (const { onGone } of databases) onGone()
+    },
     open(window: string, change: Partial<ConstructorParameters<typeof DraftStore>[0]> = {}) {
       const left: LeftDrafts[] = []
+      const own: DraftDatabase = { ...database, onGone: () => undefined }
+      databases.push(own)
       const store = new DraftStore({
-        database,
+        database: own,
         locks: locksOf(window),
         window,
         predecessor: null,
@@ -209,6 +218,7 @@ export function createBrowser() {
         news: openNews(window),
         timers: { now: () => 0 },
         onLeft: (found) => void left.push(found),
+        onGone: () => undefined,
         ...change,
       })
       return { store, left }
@@ -229,6 +239,10 @@ const several: Mode = { ...mode('sse/2'), mostUnderWay: 32 }
 
 interface Special {
   readonly cursor: string
+  /** See `OpenTransport`. */
+  readonly outlivesPage: boolean
+  /** Default: true. */
+  readonly opens: boolean
   readonly LinkClass: typeof Link
 }
 
@@ -237,13 +251,15 @@ type Circumstances = Partial<LinkOptions & LinkListener & DocumentOutboxOptions 
 export function openLink(change: Circumstances = {}) {
   const time = createManualTime()
   const startAt = time.now()
-  const { streams, transports } = createFakeTransports()
+  const { streams, transports } = createFakeTransports(change.outlivesPage)
   const heard = {
     states: [] as string[],
     newest: null as LinkState | null,
     messages: [] as number[],
     newLogs: 0,
     missed: [] as string[],
+    /** What was sent when the page ended: an address, and ids. */
+    last: [] as (readonly [base: string, ...ids: string[]])[],
     windows: [] as number[],
     awareness: [] as AwarenessFrame[],
     unstored: [] as number[],
@@ -275,6 +291,7 @@ export function openLink(change: Circumstances = {}) {
     timers: time,
     random: () => 1,
     clock: LinkClock,
+    sendLast: (base, _proof, drafts) => void heard.last.push([base, ...drafts.map(({ id }) => id)]),
     ...change,
     outbox: (listener) => new DocumentOutbox(outboxOptions, listener),
   }
@@ -306,9 +323,9 @@ export function openLink(change: Circumstances = {}) {
     onRenamed: (id, draft) => void heard.renamed.push(`${id} to ${draft.id}`),
     ...change,
   }
-  const { LinkClass = Link } = change
+  const { LinkClass = Link, opens = true } = change
   const link = new LinkClass(options, listener)
-  link.open(change.cursor)
+  if (opens) link.open(change.cursor)
   const newest = (): FakeStream => streams.at(-1) ?? assert.fail('nothing was opened')
   const publish = (html = '') => link.publish('main', 'edit', { html })
   return { link, time, streams, newest, heard, publish }

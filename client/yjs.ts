@@ -46,6 +46,9 @@ const statuses = { opening: 'connecting', open: 'connected', waiting: 'disconnec
 /** Updates that leave together have at most this size; one alone may be larger. */
 const mostJoinedBytes = 200_000
 
+/** The same for those of a page that is ending: all together have room for 64 KiB. */
+const mostLastBytes = 8192
+
 /** Before what was refused is sent again, with what was changed since. */
 const refusedPauseMs = 2000
 
@@ -162,6 +165,7 @@ export class CrosswindProvider {
     const follower: Follower = {
       take: (message) => this.#apply([message]),
       newLog: () => this.#newLog(),
+      hide: () => this.#sendRest(),
       end: () => this.#failed(follower.refusal),
       presence: { heard: (frame, own) => this.#heard(frame, own) },
     }
@@ -362,30 +366,40 @@ export class CrosswindProvider {
     while (channel && !this.#isBehind && this.#waiting.length > 0) {
       if (this.#sent.messages >= channel.mostUnderWay()) return
       const isLast = this.#sent.messages + 1 === channel.mostUnderWay()
-      const batch = this.#waiting.splice(0, isLast ? this.#countToJoin() : 1)
-      this.#sent.updates += batch.length
-      this.#sent.messages += 1
-      const [only] = batch
-      const update = batch.length === 1 && only ? only : Y.mergeUpdates(batch)
-      const answered = () => {
-        if (channel !== this.#channel) return false
-        this.#sent.updates -= batch.length
-        this.#sent.messages -= 1
-        return true
-      }
-      channel.publish('update', { update: toBase64(update) }).then(
-        () => answered() && this.#stored(batch),
-        // Any other error means that the connection was closed.
-        (error) => answered() && error instanceof RefusedError && this.#refusedWith(error, batch),
-      )
+      this.#send(channel, isLast ? this.#countToJoin(this.#mostBytes) : 1)
     }
   }
 
-  #countToJoin(): number {
+  /** Whatever it builds on: the page may end. */
+  #sendRest(): void {
+    const channel = this.#channel
+    while (channel && this.#waiting.length > 0) this.#send(channel, this.#countToJoin(mostLastBytes))
+  }
+
+  #send(channel: Following, count: number): void {
+    const batch = this.#waiting.splice(0, count)
+    this.#sent.updates += batch.length
+    this.#sent.messages += 1
+    const [only] = batch
+    const update = batch.length === 1 && only ? only : Y.mergeUpdates(batch)
+    const answered = () => {
+      if (channel !== this.#channel) return false
+      this.#sent.updates -= batch.length
+      this.#sent.messages -= 1
+      return true
+    }
+    channel.publish('update', { update: toBase64(update) }).then(
+      () => answered() && this.#stored(batch),
+      // Any other error means that the connection was closed.
+      (error) => answered() && error instanceof RefusedError && this.#refusedWith(error, batch),
+    )
+  }
+
+  #countToJoin(mostBytes: number): number {
     let bytes = 0
     const end = this.#waiting.findIndex((update) => {
       bytes += update.length
-      return bytes > this.#mostBytes
+      return bytes > mostBytes
     })
     return end < 0 ? this.#waiting.length : Math.max(1, end)
   }

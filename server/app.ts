@@ -29,7 +29,7 @@ import {
   type ServerTransport,
   type SocketHandler,
 } from './transports/transport.ts'
-import { mountUplink } from './transports/uplink.ts'
+import { type Answer, mountUplink } from './transports/uplink.ts'
 import { websocket } from './transports/websocket.ts'
 import type { Stored } from './wire/messages.ts'
 
@@ -98,7 +98,7 @@ export function createApp(parts: AppParts) {
      * Same as the route, without Koa's overhead: this is by far the most frequent request. Rejects
      * with a `Refusal`.
      */
-    async takeMessage(request: AnyRequest): Promise<Stored> {
+    async takeMessage(request: AnyRequest): Promise<Stored | readonly Answer[]> {
       mustBeAllowed(request, origins)
       return takeMessage(request, await access.grantFor(request))
     },

@@ -3,6 +3,7 @@
 import {
   browserTimers,
   DocumentOutbox,
+  type DraftDatabase,
   DraftStore,
   type LeftDrafts,
   type Link,
@@ -11,7 +12,6 @@ import {
   type LinkOptions,
   type LinkState,
   type OutboxState,
-  openDraftDatabase,
   watchWakeUps,
   whenDue,
 } from '../client/engine.ts'
@@ -59,6 +59,7 @@ interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
   /** `mayWrite` is for this window. */
   readonly start: PageStart
   readonly browser: BrowserKey
+  readonly database: DraftDatabase
   readonly mode: Mode
   readonly store: Store
   readonly windFeed: ReturnType<typeof createWindFeed>
@@ -106,7 +107,7 @@ export class EditingSession implements LinkListener {
     this.#isProbing = isProbing
     const timers = browserTimers
     this.#drafts = new DraftStore({
-      database: openDraftDatabase(() => indexedDB),
+      database: options.database,
       news: new BroadcastChannel('crosswind drafts'),
       locks: 'locks' in navigator ? navigator.locks : null,
       window,
@@ -115,6 +116,7 @@ export class EditingSession implements LinkListener {
       channel,
       timers,
       onLeft: (left) => this.#takeLeft(left),
+      onGone: () => this.link.outbox.saveAgain(),
     })
     this.link = new options.LinkClass(
       {
@@ -439,12 +441,12 @@ export class EditingSession implements LinkListener {
 
   // Content that could be lost
 
-  /** Updates commute, so they are sent without asking. */
+  /** Whole contents are offered; what commutes, or is a name, is sent without asking. */
   #takeLeft(left: LeftDrafts): void {
-    const updates = left.drafts.filter(({ draft }) => draft.kind === 'update')
-    if (updates.length > 0) this.link.outbox.adopt(updates)
+    const sent = left.drafts.filter(({ draft }) => draft.kind !== 'edit')
+    if (sent.length > 0) this.link.outbox.adopt(sent)
     if (this.#mirror) this.#mirror.left.take(left)
-    else this.#document?.restore(updates.map(({ draft }) => draft))
+    else this.#document?.restore(sent.map(({ draft }) => draft))
   }
 
   /**

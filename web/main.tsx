@@ -2,7 +2,14 @@
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { browserTimers, Link, newName, shareHere, shareTransports } from '../client/engine.ts'
+import {
+  browserTimers,
+  Link,
+  newName,
+  openDraftDatabase,
+  shareHere,
+  shareTransports,
+} from '../client/engine.ts'
 import { documentPath } from '../server/wire/document-api.ts'
 import { nameUnder, type PageStart } from '../server/wire/messages.ts'
 import { serviceWorkerPath } from '../server/wire/page-paths.ts'
@@ -30,6 +37,7 @@ const query = new URLSearchParams(location.search)
 const traced = query.get('debug') ?? readItem(() => localStorage, 'crosswindDebug')
 
 const pages = new KeptPages({ storage: () => caches, cookies: () => document.cookie })
+const database = openDraftDatabase(() => indexedDB)
 
 // No top-level await: it would split the view chunks, which import this module, into many more.
 openDocument().catch(() =>
@@ -40,7 +48,7 @@ async function openDocument(): Promise<void> {
   const opened = given ? { start: given, keptAt: null } : await pages.read(location.pathname)
   if (opened === null) return showAbsence()
   const parts = await Promise.all([
-    browserKey(),
+    browserKey(database),
     opened.start.editor === 'mirror' ? import('./editor/mirror.ts') : null,
     query.has('record') ? import('./lab.ts') : null,
     traced ? import('../client/debug.ts') : null,
@@ -91,6 +99,7 @@ function openPage(
   const session = new EditingSession({
     start,
     browser,
+    database,
     mode,
     store,
     windFeed,

@@ -16,39 +16,41 @@ import {
   type renewSession,
 } from './page-session.ts'
 
-/** A browser's cookies, as a page sees them; `write` decides what happens to those it sets. */
-function keepCookies(cookies: string, write: (cookie: string) => string) {
-  const kept = { cookies }
+/** What a page finds of its browser, and has set. */
+function openBrowser({ cookies = '', key = null as string | null, isDenied = false } = {}) {
+  const kept = { cookies, key, set: [] as string[] }
   const document = {
     get cookie() {
       return kept.cookies
     },
     set cookie(given: string) {
-      kept.cookies = write(given)
+      kept.set.push(given)
+      kept.cookies = `other=1; ${given.split(';', 1)[0]}`
     },
   }
   Object.assign(globalThis, { document })
-  return kept
+  const database = {
+    async key(proposed: string) {
+      if (!isDenied) kept.key ??= proposed
+      return kept.key ?? proposed
+    },
+  }
+  return { kept, open: () => browserKey(database) }
 }
 
-const asPair = (cookie: string) => `other=1; ${cookie.split(';', 1)[0]}`
+const cookieOf = (key: string) => `__Host-crosswind-key=${key}`
 
 test('all windows of a browser have one key, kept for this host only', async () => {
-  const set: string[] = []
-  keepCookies('other=1', (cookie) => {
-    set.push(cookie)
-    return asPair(cookie)
-  })
-  const one = await browserKey()
-  const other = await browserKey()
+  const { kept, open } = openBrowser({ cookies: 'other=1' })
+  const one = await open()
+  const other = await open()
   assert.deepEqual(one, other)
   assert.match(one.key, keyPattern)
-  for (const cookie of set) assert.match(cookie, /^__Host-.*; path=\/; .*SameSite=Strict; Secure$/)
+  for (const cookie of kept.set) assert.match(cookie, /^__Host-.*; path=\/; .*SameSite=Strict; Secure$/)
 })
 
 test('a key yields the names that the server accepts as its own', async () => {
-  keepCookies('', asPair)
-  const { key, fingerprint } = await browserKey()
+  const { key, fingerprint } = await openBrowser().open()
   const hash = createHash('sha256').update(key).digest('base64url')
   assert.equal(fingerprint, hash.slice(0, 22))
   const name = nameUnder(fingerprint, newName('w'))
@@ -56,11 +58,21 @@ test('a key yields the names that the server accepts as its own', async () => {
   assert.ok(name.length <= 48, 'leaves room for a counter in an id')
 })
 
-test('without a stored cookie, or with an invalid key, each window has its own key', async () => {
-  keepCookies('', () => '')
-  assert.notEqual((await browserKey()).key, (await browserKey()).key)
-  keepCookies('__Host-crosswind-key=short', asPair)
-  assert.match((await browserKey()).key, keyPattern)
+test('the key is the one under which text is kept, whatever becomes of the cookie', async () => {
+  const { kept, open } = openBrowser()
+  const { key } = await open()
+  for (const cookies of ['', cookieOf('k'.repeat(24)), cookieOf('short')]) {
+    kept.cookies = cookies
+    assert.equal((await open()).key, key)
+    assert.match(kept.cookies, new RegExp(key))
+  }
+})
+
+test('where nothing is kept, the key is that of the cookie, which the other port has too, or a new one', async () => {
+  const key = 'k'.repeat(24)
+  for (const isDenied of [false, true])
+    assert.equal((await openBrowser({ cookies: cookieOf(key), isDenied }).open()).key, key)
+  assert.match((await openBrowser({ cookies: cookieOf('short') }).open()).key, keyPattern)
 })
 
 const settings: PageSettings = {

@@ -1,6 +1,6 @@
 // The page's browser key, the mode that its address requests, and the guest's session.
 
-import { fingerprintOf, HttpError, newKey } from '../client/engine.ts'
+import { type DraftDatabase, fingerprintOf, HttpError, newKey } from '../client/engine.ts'
 import { excerptOf } from '../server/wire/graphemes.ts'
 import { keyPattern, type PageSettings } from '../server/wire/messages.ts'
 import {
@@ -36,22 +36,14 @@ const keyCookie = '__Host-crosswind-key'
 export type BrowserKey = Awaited<ReturnType<typeof browserKey>>
 
 /**
- * A secret that proves names beginning with its fingerprint: one per browser profile; without
- * cookies, per window.
+ * A secret that proves names beginning with its fingerprint. The database of drafts has it, and so loses the key
+ * only together with what was drafted under it; the cookie tells it to the host's other port.
  */
-export async function browserKey() {
-  // Of two first windows, the second waits. Without locks, or where the browser denies them, none does.
-  const alone = navigator.locks?.request(keyCookie, keepKey).catch(keepKey)
-  const key = await (alone ?? keepKey())
-  return { key, fingerprint: await fingerprintOf(key) }
-}
-
-function keepKey(): string {
-  const key = keyIn(document.cookie) ?? newKey()
+export async function browserKey(database: Pick<DraftDatabase, 'key'>) {
+  const key = await database.key(keyIn(document.cookie) ?? newKey())
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser yet.
   document.cookie = `${keyCookie}=${key}; path=/; max-age=31536000; SameSite=Strict; Secure`
-  // Reading waits until it is written.
-  return keyIn(document.cookie) ?? key
+  return { key, fingerprint: await fingerprintOf(key) }
 }
 
 function keyIn(cookies: string): string | null {

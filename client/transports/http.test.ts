@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { mode } from '../testing.ts'
-import { createPostUplink } from './http.ts'
+import { createPostUplink, sendLast } from './http.ts'
 import type { Reply } from './send.ts'
 
 interface Asked {
@@ -91,4 +91,49 @@ test('what the server refuses is not sent again', async () => {
     asked.map(({ path }) => path),
     ['/heartbeat', '/heartbeat'],
   )
+})
+
+function lastOf(...texts: readonly string[]) {
+  const asked: [address: string, request: RequestInit][] = []
+  const drafts = texts.map((text, index) => ({
+    id: `w1-${index + 1}`,
+    channel: 'main',
+    kind: 'edit' as const,
+    from: 'w1',
+    at: 0,
+    body: { html: text },
+  }))
+  const proof: [string, string][] = [
+    ['key', 'k1'],
+    ['ticket', 't1'],
+    ['other', 'o1'],
+  ]
+  sendLast('https://server', proof, drafts, {
+    async fetch(address, request) {
+      asked.push([address, request])
+      throw new TypeError('The page has ended.')
+    },
+  })
+  const [address, request] = asked[0] ?? []
+  const lines = String(request?.body ?? '')
+    .split('\n')
+    .filter(Boolean)
+  return { requests: asked.length, address, request, texts: lines.map((line) => JSON.parse(line).body.html) }
+}
+
+test('a page that ends sends all drafts in one request that outlives it', () => {
+  const { requests, address, request, texts } = lastOf('one', 'two\nlines', 'drei ß 💨')
+  assert.deepEqual([requests, texts], [1, ['one', 'two\nlines', 'drei ß 💨']])
+  assert.equal(address, 'https://server/messages?key=k1&ticket=t1')
+  const { method, keepalive, headers } = request ?? {}
+  assert.deepEqual([method, keepalive, headers], ['POST', true, { 'Content-Type': 'application/x-ndjson' }])
+  assert.equal(lastOf().requests, 0)
+})
+
+test('such a request has the first drafts that fit into 64 KiB of UTF-8, and none without one before it', () => {
+  const large = 'x'.repeat(30_000)
+  assert.deepEqual(lastOf(large, large, large, 'small').texts, [large, large])
+  const wide = 'ß'.repeat(20_000)
+  assert.deepEqual(lastOf(wide, wide).texts, [wide])
+  assert.equal(lastOf('x'.repeat(70_000), 'small').requests, 0)
 })

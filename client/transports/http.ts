@@ -5,10 +5,12 @@ import { now } from '../browser-services.ts'
 import type { Reply, Send } from './send.ts'
 import {
   BusyError,
+  browser,
   type Closing,
   lost,
   type Opening,
   type OpenTransport,
+  type Platform,
   RefusedError,
   requests,
 } from './transport.ts'
@@ -121,6 +123,48 @@ export function createPostUplink(
     sendAwareness: (shown) => show(`${shown.window} ${shown.channel}`, () => http.post(awareness, shown)),
     close: () => ending.abort(),
   }
+}
+
+/** Limit of all bodies that may be under way when the page ends, in bytes (Fetch, 4.5). */
+const mostLastBytes = 65_536
+
+/**
+ * For a page that is ending: all unanswered drafts in one request, which keeps their order, up to the first for
+ * which there is no room. Those that were stored already are not stored again.
+ */
+export function sendLast(
+  base: string,
+  proof: Iterable<[name: string, value: string]>,
+  drafts: readonly Draft[],
+  platform?: Pick<Platform, 'fetch'>,
+): void {
+  const encoder = new TextEncoder()
+  let lines = ''
+  let bytes = 0
+  for (const draft of drafts) {
+    const line = `${JSON.stringify(draft)}\n`
+    bytes += encoder.encode(line).length
+    if (bytes > mostLastBytes) break
+    lines += line
+  }
+  const address = `${base}/messages?${pick(new URLSearchParams([...proof]), 'key')}`
+  if (lines !== '') postLast(address, lines, platform)
+}
+
+/**
+ * Outlives the page. Beacons are only a fallback for browsers without `keepalive`: under the page's
+ * `no-referrer` policy (Fetch, 3.2) Firefox sends them with origin `null`, which the server rejects.
+ */
+export function postLast(
+  address: string,
+  lines: string | null,
+  platform: Pick<Platform, 'fetch'> = browser,
+): void {
+  const type = 'application/x-ndjson'
+  if ('keepalive' in Request.prototype) {
+    const content = lines === null ? {} : { body: lines, headers: { 'Content-Type': type } }
+    platform.fetch(address, { method: 'POST', keepalive: true, ...content }).catch(() => undefined)
+  } else navigator.sendBeacon(address, lines === null ? null : new Blob([lines], { type }))
 }
 
 /** Later drafts must not overtake a delayed one. */

@@ -90,6 +90,8 @@ export interface OpenTransport {
    * or may not have arrived: resend it under the same id.
    */
   readonly send: (draft: Draft) => Promise<Stored>
+  /** Whether what was sent in earlier turns reaches the server even if the page ends now. */
+  readonly outlivesPage?: boolean | undefined
   readonly beat: (windows?: Beat['windows']) => void
   /**
    * Requests the server's time, stamped on departure; a `clock` frame may answer. Absent where a request

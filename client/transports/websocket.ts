@@ -70,6 +70,7 @@ function openWebSocket({ base, mode, query, onFrame, onClose }: Opening, platfor
       if (!isOpen()) throw new Error('The WebSocket is not open.')
       return answers.expect(draft, write({ type: 'publish', message: draft }))
     },
+    outlivesPage: true,
     beat(windows) {
       if (isOpen()) write({ type: 'heartbeat', ...(windows && { windows }) })
     },

@@ -68,6 +68,7 @@ declare class DocumentOutbox extends Outbox<DocumentDraft> {
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null;
   has(id: string): boolean;
   adopt(left: readonly UnstoredDraft[]): void;
+  saveAgain(): void;
   disconnect(): void;
   flush(): void;
   close(): void;
@@ -143,6 +144,8 @@ declare class Outbox<Queued extends OutboxDraft = OutboxDraft> {
   connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void;
   disconnect(): void;
   flush(): void;
+  sent(): ReadonlySet<string>;
+  leave(): readonly Draft[];
   close(): void;
   protected queued(draft: Draft, _cursor: string | null): Queued;
   protected add(added: Queued): boolean;
@@ -270,6 +273,7 @@ declare function openDraftDatabase(factory: () => IDBFactory, name?: string): Dr
 declare function openEventsBy(follow: Follow): Platform['openEvents'];
 declare function parseCursor(text: string | null | undefined): Cursor | null;
 declare function roundTripMs({ sentAt, receivedAt, answeredAt, returnedAt }: Exchange): number;
+declare function sendLast(base: string, proof: Iterable<[name: string, value: string]>, drafts: readonly Draft[], platform?: Pick<Platform, 'fetch'>): void;
 declare function shareTransports(real: Transports, share: Share, openWorker?: OpenWorker): Transports;
 declare function sharedConnection({ user, worker }: SharingOptions): Sharing;
 declare function shuffled<Value>(values: readonly Value[], random: Random): Value[];
@@ -288,7 +292,7 @@ declare namespace drafts_d_exports {
   export { DraftsOptions, LeftMessage, keptDrafts };
 }
 declare namespace engine_d_exports {
-  export { BusyError, Closing, Connection, DocumentOutbox, DocumentOutboxOptions, DraftStore, Fall, Http, HttpError, LeftDrafts, Link, LinkClock, LinkListener, LinkOptions, LinkState, OpenTransport, Opening, OutboxState, Platform, RefusedError, Send, Transports, UnstoredDraft, WebTransport, asClosing, askClock, browser, browserTimers, fingerprintOf, lackingTransports, limitToSlots, newKey, newName, now, openDraftDatabase, openEventsBy, shareHere, shareTransports, transportsByName, transportsOver, watchWakeUps, whenDue };
+  export { BusyError, Closing, Connection, DocumentOutbox, DocumentOutboxOptions, DraftDatabase, DraftStore, Fall, Http, HttpError, LeftDrafts, Link, LinkClock, LinkListener, LinkOptions, LinkState, OpenTransport, Opening, OutboxState, Platform, RefusedError, Send, Transports, UnstoredDraft, WebTransport, asClosing, askClock, browser, browserTimers, fingerprintOf, lackingTransports, limitToSlots, newKey, newName, now, openDraftDatabase, openEventsBy, shareHere, shareTransports, transportsByName, transportsOver, watchWakeUps, whenDue };
 }
 declare namespace share_d_exports {
   export { SharingOptions, sharedConnection };
@@ -413,8 +417,10 @@ interface Draft<K extends Kind = Kind> {
   readonly body: Bodies[K];
 }
 interface DraftDatabase {
+  readonly key: (proposed: string) => Promise<string>;
   readonly change: (added: readonly DraftRecord[], removed: readonly string[]) => Promise<void>;
   readonly read: (channel: string | null) => Promise<readonly DraftRecord[]>;
+  onGone: () => void;
 }
 interface DraftRecord extends UnstoredDraft {
   readonly channel: string;
@@ -431,6 +437,7 @@ interface DraftStoreParts {
   readonly news: Pick<BroadcastChannel, 'postMessage' | 'onmessage' | 'close'>;
   readonly timers: Pick<Timers, 'now'>;
   readonly onLeft: (left: LeftDrafts) => void;
+  readonly onGone: () => void;
 }
 interface DraftsOptions {
   readonly user: string;
@@ -453,6 +460,7 @@ interface Follower {
   joined?(cursor: string): Promise<void>;
   missed?(from: string, to: string): Promise<void>;
   newLog?(): void;
+  hide?(): void;
   end(): void;
   refusal?: unknown;
   readonly presence: {
@@ -483,8 +491,10 @@ interface JsonMessage<Data> {
   readonly data: Data;
 }
 interface Keeping {
-  readonly key: Promise<string>;
-  readonly outbox: (options: OutboxOptions, listener: OutboxListener, base: string) => LinkOutbox;
+  readonly over: (base: string) => {
+    readonly key: Promise<string>;
+    readonly outbox: (options: OutboxOptions, listener: OutboxListener) => LinkOutbox;
+  };
 }
 interface LeftDrafts {
   readonly drafts: readonly UnstoredDraft[];
@@ -501,6 +511,7 @@ interface LinkListener extends OutboxListener {
   onNewLog(): void;
   onMissed?(from: string, to: string): void;
   onPresence?(presence: Presence$1): void;
+  onHide?(): void;
   onAwareness(frame: AwarenessFrame): void;
 }
 interface LinkMode extends TransportMode {
@@ -519,6 +530,7 @@ interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
   readonly proof: Iterable<[name: string, value: string]>;
   readonly channels: readonly string[];
   readonly clock?: typeof LinkClock;
+  readonly sendLast?: typeof sendLast;
   readonly renewSession: (closing: Closing) => Promise<unknown>;
 }
 interface LinkState {
@@ -555,6 +567,7 @@ interface NamedVersion {
 }
 interface OpenTransport {
   readonly send: (draft: Draft) => Promise<Stored>;
+  readonly outlivesPage?: boolean | undefined;
   readonly beat: (windows?: Beat['windows']) => void;
   readonly askClock?: () => void;
   readonly sendAwareness: (report: AwarenessReport) => void;
@@ -714,7 +727,7 @@ interface SensorBody {
   readonly note?: string;
 }
 interface Sharing {
-  readonly key: Promise<string>;
+  readonly key: (base: string) => Promise<string>;
   readonly over: (transports: Transports) => Transports;
 }
 interface SharingOptions {

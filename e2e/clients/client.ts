@@ -31,7 +31,7 @@ export interface NodeOpening extends Omit<Opening, 'base'> {
 }
 
 export interface NodeTransport
-  extends Required<OpenTransport>,
+  extends Required<Omit<OpenTransport, 'outlivesPage'>>,
     Pick<NodePlatform, 'pause' | 'resume' | 'cut'> {}
 
 /** The window's transport for that mode, over its own connections. */

@@ -1,8 +1,10 @@
 // The script of a page that has the client's doors for sharing and drafts.
 
+import * as Y from 'yjs'
 import { type ConnectOptions, connect, RefusedError } from '../../client/connect.ts'
 import { keptDrafts } from '../../client/drafts.ts'
 import { sharedConnection } from '../../client/share.ts'
+import { CrosswindProvider } from '../../client/yjs.ts'
 
 const query = new URLSearchParams(location.search)
 const user = query.get('user') ?? ''
@@ -11,8 +13,10 @@ function optionsFor(): ConnectOptions {
   const worker = () => new SharedWorker('/worker.js', { type: 'module' })
   const onRefused = ({ data }: { readonly data: unknown }, { code }: RefusedError) =>
     refused.push([data, code])
+  const mode = query.get('mode')
   return {
     token: () => user,
+    ...(mode !== null && { modes: [mode] }),
     ...(query.has('share') && {
       share: sharedConnection({ user, ...(query.get('share') === 'worker' && { worker }) }),
     }),
@@ -21,7 +25,8 @@ function optionsFor(): ConnectOptions {
 }
 
 const refused: unknown[] = []
-const crosswind = connect(new URL('/realtime', location.href), optionsFor())
+const url = new URL('/realtime', location.href)
+const crosswind = connect(url, optionsFor())
 const heard: unknown[] = []
 const room = crosswind.channel<string>(query.get('room') ?? 'room.1', { from: 'start' })
 room.on('message', ({ data, user }) => heard.push([data, user]))
@@ -29,6 +34,11 @@ if (query.has('also')) {
   const also = query.get('also') ?? ''
   crosswind.channel(also).on('error', (error) => refused.push([also, (error as RefusedError).code]))
 }
+
+const text = new Y.Doc().getText('text')
+const { doc } = text
+const provider =
+  doc && query.has('doc') ? new CrosswindProvider(url, 'doc.1', doc, { connection: crosswind }) : null
 
 const publish = (text: string) => void room.publish(text).catch(() => undefined)
 // Before the drafts of closed windows were read.
@@ -47,6 +57,14 @@ const door = {
       (error) => (error instanceof RefusedError ? error.code : String(error)),
     ),
   close: () => crosswind.close(),
+  isSynced: () => provider?.synced,
+  /** Each letter is a message, and a change of the document. */
+  type(letters: string) {
+    for (const letter of letters) {
+      publish(letter)
+      text.insert(text.length, letter)
+    }
+  },
 }
 
 declare global {

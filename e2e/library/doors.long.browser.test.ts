@@ -9,7 +9,7 @@ import type { Authorize } from '../../server/index.ts'
 import { stopClock } from '../../server/testing.ts'
 import { fingerprintIn } from '../../server/wire/messages.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
-import { draftsKept } from '../windows/page.ts'
+import { deleteDrafts, draftsKept, forgetCookies } from '../windows/page.ts'
 import { browserName } from '../windows/stage.ts'
 import { start } from './testing.ts'
 
@@ -51,22 +51,30 @@ function application(together: number): RequestListener {
   }
 }
 
-const everyRoom: Authorize = ({ token }) => ({ user: token ?? '', read: ['room.*'], write: ['room.1'] })
+const everyRoom: Authorize = ({ token }) => ({
+  user: token ?? '',
+  read: ['room.*', 'doc.*'],
+  write: ['room.1', 'doc.1'],
+})
 
-/** A token is the user's name; everybody reads all rooms and writes in `room.1`. */
-async function serve(t: TestContext, { authorize = everyRoom, together = 1 } = {}) {
+/** A token is the user's name; everybody reads everything, and writes in `room.1` and `doc.1`. */
+async function serve(t: TestContext, { authorize = everyRoom, together = 1, isSecure = false } = {}) {
   let cut = 'none'
   const streams: string[] = []
   const server = await start(t, {
     application: application(together),
+    channels: { 'room.*': { kind: 'json' }, 'doc.*': { kind: 'yjs' } },
     authorize,
+    isSecure,
     cuts(url) {
       if (url.startsWith('/realtime/stream'))
         streams.push(new URLSearchParams(url.split('?')[1]).get('window') ?? '')
       return url.startsWith(cut)
     },
   })
+  const databaseOf = (user: string) => `crosswind ${server.origin}/realtime ${user}`
   return {
+    database: databaseOf,
     /** The names of all streams until now: a name has one at a time. */
     streams: () => new Set(streams),
     /** The fingerprints of keys in these names. */
@@ -85,11 +93,18 @@ async function serve(t: TestContext, { authorize = everyRoom, together = 1 } = {
       const read = await Array.fromAsync(server.crosswind.read('room.1', { after: 0 }))
       return read.map(({ data, user }) => [data, user])
     },
+    /** The text of `doc.1`. */
+    text: async () => (await server.crosswind.document('doc.1')).getText('text').toString(),
+    /** Streams are cut, and messages pass. */
+    takesStreams(takes: boolean) {
+      cut = takes ? 'none' : '/realtime/stream'
+      if (!takes) server.cut()
+    },
     address: (query: string) => `${server.origin}/?${query}`,
     /** A page that ends at once would take what the browser has not written yet. */
     async untilKept(window: BrowserWindow, user: string, count: number) {
-      const database = `crosswind ${server.origin}/realtime ${user}`
-      await until(async () => (await window.run(draftsKept, database)) === count, 'the drafts are not kept')
+      const kept = () => window.run(draftsKept, databaseOf(user))
+      await until(async () => (await kept()) === count, 'the drafts are not kept')
     },
     async open(query: string): Promise<BrowserWindow> {
       const window = await browser.newWindow()
@@ -107,6 +122,7 @@ async function serve(t: TestContext, { authorize = everyRoom, together = 1 } = {
 
 const isOpen = () => window.door?.state().status === 'open'
 const pending = () => window.door?.state().pending
+const reason = () => window.door?.state().reason
 const publish = (text: string) => window.door?.publish(text)
 const codeOf = (text: string) => window.door?.codeOf(text)
 const close = () => window.door?.close()
@@ -267,13 +283,119 @@ test('the first windows of a user have one key, though they open at the same tim
   }
 })
 
-test('the windows of a user have one key, whatever character it begins with', async (t) => {
+test('what was kept is sent under its name, once, whatever else the browser has lost', async (t) => {
   const server = await serve(t)
-  const first = await server.open('user=bob')
-  await first.run(() => localStorage.setItem('crosswind-key ada', '-'.padEnd(24, 'a')))
-  const windows = [await server.open('user=ada&drafts'), await server.open('user=ada&drafts')]
-  for (const window of [first, ...windows]) await until(() => window.run(isOpen), 'a window is not open')
-  assert.equal(server.fingerprints().size, 2)
+  const window = await server.open('user=ada&drafts')
+  await window.run(publish, 'before')
+  await untilHeard(window, [['before', 'ada']])
+  server.isOnline(false)
+  await window.run(publish, 'kept')
+  await server.untilKept(window, 'ada', 1)
+  await window.run(forgetCookies)
+  await window.run(() => localStorage.clear())
+  await window.reload()
+  server.isOnline(true)
+  await untilHeard(window, [
+    ['before', 'ada'],
+    ['kept', 'ada'],
+  ])
+  await until(async () => (await window.run(pending)) === 0, 'it is not answered')
+  assert.deepEqual([server.fingerprints().size, await window.run(refusedBy)], [1, []])
+})
+
+test('what is kept after everything was cleared is sent by a window that was opened in between', async (t) => {
+  const server = await serve(t)
+  const staying = await server.open('user=ada&drafts')
+  await until(() => staying.run(isOpen), 'the window is not open')
+  server.isOnline(false)
+  await staying.run(publish, 'kept before')
+  await server.untilKept(staying, 'ada', 1)
+  await staying.run(() => localStorage.clear())
+  await staying.run(deleteDrafts, server.database('ada'))
+  await server.untilKept(staying, 'ada', 1)
+  const next = await server.open('user=ada&drafts')
+  const bob = await server.open('user=bob&drafts')
+  await staying.run(publish, 'kept after')
+  await server.untilKept(staying, 'ada', 2)
+  await staying.close()
+  server.isOnline(true)
+  for (const window of [next, bob])
+    await untilHeard(window, [
+      ['kept before', 'ada'],
+      ['kept after', 'ada'],
+    ])
+  assert.deepEqual([server.fingerprints().size, await next.run(refusedBy)], [2, []])
+})
+
+/** In a turn of its own, after this script was answered. */
+const typeAndReload = (letters: string) =>
+  void setTimeout(() => {
+    window.door?.type(letters)
+    location.reload()
+  })
+const typeAndLeave = (letters: string) =>
+  void setTimeout(() => {
+    window.door?.type(letters)
+    location.href = 'about:blank'
+  })
+const isSynced = () => window.door?.isSynced()
+
+const letters = 'abcdefghijklmnopqrstuvwxyz'
+
+/** Plain HTTP is HTTP/1.1. */
+const typingPages: (readonly [query: string, isSecure: boolean])[] = [
+  ['mode=sse/2', true],
+  ...(browserName === 'chromium' ? [['mode=streaming/2', true] as const] : []),
+  ['mode=long-polling/2', true],
+  ['mode=polling/2', true],
+  ['mode=websocket/1.1', true],
+  ['mode=sse/1.1', false],
+  ['mode=long-polling/1.1', false],
+  ['mode=polling/1.1', false],
+  ['mode=websocket/1.1', false],
+  ['drafts', true],
+  ['share', true],
+  ['share=worker', false],
+  ['mode=websocket/1.1&share', false],
+  ['drafts&share', false],
+]
+for (const [query, isSecure] of typingPages)
+  test(`${query}, ${isSecure ? 'https' : 'http'}: what is typed as the page ends is stored, once and in order`, async (t) => {
+    const server = await serve(t, { isSecure })
+    const stored = async () => (await server.stored()).map(([text]) => text).join('')
+    let expected = ''
+    for (const end of [typeAndReload, typeAndLeave]) {
+      const window = await server.open(`user=ada&doc&${query}`)
+      await until(() => window.run(isOpen), 'the window is not open')
+      await until(async () => (await window.run(isSynced)) === true, 'the document is not synced')
+      await window.run(end, letters)
+      expected += letters
+      await until(
+        async () => `${await stored()} ${await server.text()}` === `${expected} ${expected}`,
+        'not all is stored',
+      ).catch(async (error) => {
+        throw new Error(`${error.message} These are: ${await stored()}, and ${await server.text()}.`)
+      })
+      await window.close()
+    }
+  })
+
+test('a page that ends before its stream is open, or between two, sends what was typed', async (t) => {
+  const server = await serve(t)
+  for (const [index, isOpened] of [false, true].entries()) {
+    server.takesStreams(isOpened)
+    const window = await server.open('user=ada&mode=sse/1.1')
+    if (isOpened) await until(() => window.run(isOpen), 'the window is not open')
+    server.takesStreams(false)
+    await until(async () => (await window.run(reason)) !== null, 'the loss was not noticed')
+    await window.run(typeAndReload, 'ab')
+    await until(async () => (await server.stored()).length === 2 * (index + 1), 'not all is stored')
+    await window.close()
+  }
+  assert.deepEqual(
+    (await server.stored()).map(([text]) => text),
+    ['a', 'b', 'a', 'b'],
+  )
 })
 
 test('a channel that the next permit lacks is refused, and the others go on, though EventSource gives no reason', async (t) => {

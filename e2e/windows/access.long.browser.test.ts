@@ -53,6 +53,20 @@ test('a link gives a writer access in every mode; the address keeps no trace of 
   await window.close()
 })
 
+test('a link that allows something else replaces the session of the browser, once that is confirmed', async () => {
+  const browser = await stage.anotherBrowser()
+  for (const channel of ['first', 'second']) {
+    const window = await browser.newWindow()
+    await window.open(await stage.server.invite({ channels: [channel], may: 'write' }))
+    if (channel === 'second') {
+      assert.match(await window.run(() => document.body.innerText), /already has a session/)
+      await window.click('form button')
+    }
+    await until(async () => (await window.address()).endsWith(`/d/${channel}`), 'the link was not taken')
+    await window.close()
+  }
+})
+
 async function idsAt(window: BrowserWindow): Promise<string[]> {
   const here: { id: string }[] = await window.run(windowsAtServer)
   return here.map(({ id }) => id)

@@ -76,8 +76,16 @@ export function isKept(): boolean {
   return unstored > 0 && kept === unstored
 }
 
+/** What the page does not call stored or kept; `isUnshared`: and never will. */
+export function unpromised(): { unstored: number; unkept: number; isUnshared: boolean; text: string } {
+  const { outbox, unshared } = (globalThis as Page).crosswind?.view?.() ?? {}
+  const { unstored = -1, kept = 0 } = outbox ?? {}
+  const text = document.querySelector('#document')?.textContent ?? ''
+  return { unstored, unkept: unstored - kept, isUnshared: Boolean(unshared), text }
+}
+
 /** Drafts that this browser stores, of all windows at this address; `name`: of a database of the library's. */
-export async function draftsKept(name = 'crosswind'): Promise<number> {
+export async function draftsKept(name = 'crosswind', channel?: string): Promise<number> {
   // Opening it would create it.
   const isThere = (await indexedDB.databases()).some((one) => one.name === name)
   if (!isThere) return 0
@@ -86,12 +94,30 @@ export async function draftsKept(name = 'crosswind'): Promise<number> {
     opening.onsuccess = () => resolve(opening.result)
     opening.onerror = () => reject(opening.error)
   })
-  const counting = database.transaction('drafts').objectStore('drafts').count()
+  const drafts = database.transaction('drafts').objectStore('drafts').index('channel')
+  const counting = channel === undefined ? drafts.count() : drafts.count(channel)
   await new Promise((resolve) => {
     counting.onsuccess = resolve
   })
   database.close()
   return counting.result
+}
+
+/** As in a browser that was killed, or one that keeps no cookie for longer than a week; others than HttpOnly. */
+export function forgetCookies(): void {
+  for (const pair of document.cookie.split('; ')) {
+    // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser yet.
+    document.cookie = `${pair.split('=', 1)[0]}=; path=/; max-age=0; Secure`
+  }
+}
+
+/** `name`: see `draftsKept`. */
+export async function deleteDrafts(name = 'crosswind'): Promise<void> {
+  await new Promise((resolve, reject) => {
+    const asked = indexedDB.deleteDatabase(name)
+    asked.onsuccess = resolve
+    asked.onerror = reject
+  })
 }
 
 export function pageProtocol(): string {

@@ -7,7 +7,7 @@ import type { EditorName } from '../../server/wire/messages.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
-import { draftsKept, editsReceived, placeCaret, shown, writeHtml } from './page.ts'
+import { draftsKept, editsReceived, forgetCookies, isThere, placeCaret, shown, writeHtml } from './page.ts'
 import {
   openStage,
   type Stage,
@@ -106,6 +106,48 @@ test('if others have written since, the document has both texts, and no one is a
   const next = await openThrough(shared, 'both')
   for (const window of [next, reader]) await untilShows(window, 'since stored unsent')
   assert.doesNotMatch(await noticeText(next), /Restore/)
+})
+
+test('what was kept is sent once although the browser has lost its cookies, and what is typed next, too', async () => {
+  await closeWithUnsent(shared, 'cookies')
+  const other = await openThrough(shared, 'elsewhere')
+  await other.run(forgetCookies)
+  assert.equal(await other.run(() => document.cookie), '')
+  await other.close()
+  const next = await openThrough(shared, 'cookies')
+  // At another address, where the closed window's drafts are not visible.
+  const [reader] = await stage.open(mode, 1, 'cookies')
+  assert.ok(reader)
+  for (const window of [next, reader]) await untilShows(window, 'stored unsent')
+  await next.click('#document')
+  await next.press('End')
+  await next.type('!')
+  for (const window of [next, reader]) await untilShows(window, 'stored unsent!')
+  await untilStored(next)
+  assert.doesNotMatch(await noticeText(next), /key|not shared/)
+  const ids = await reader.run(editsReceived)
+  assert.equal(new Set(ids).size, ids.length)
+})
+
+test('a title that was kept is sent, too', async () => {
+  const window = await openThrough(shared, 'titled')
+  await window.click('#document')
+  await window.type('text')
+  await untilStored(window)
+  offline(shared)
+  await untilNotOpen(window)
+  await window.click('.title-button')
+  await until(() => window.run(isThere, '.title-field'), 'there is no field for the title')
+  await window.type('Wind plans')
+  await window.press('Enter')
+  await untilKept(window)
+  await window.close()
+  shared.refuse(false)
+  const next = await openThrough(shared, 'titled')
+  const [reader] = await stage.open(mode, 1, 'titled')
+  assert.ok(reader)
+  for (const window of [next, reader])
+    await until(async () => (await window.run(shown, '.document-title')) === 'Wind plans', 'no title')
 })
 
 test('mirror: if others have written since, the edit is offered; discarding removes it, restoring replaces the page for all', async () => {

@@ -206,6 +206,6 @@ a:focus-visible, button:focus-visible { outline: 2px solid var(--accent); outlin
 const pageHeaders = plainHeaders(sourceOf(style))
 const confirmingHeaders = {
   ...plainHeaders(sourceOf(style), "'self'"),
-  // With `no-referrer` a form has the origin null (Fetch, 3.2), which is refused.
+  // Under `no-referrer` browsers send the form with the origin `null` (Fetch, 3.2), which is refused.
   'Referrer-Policy': 'same-origin',
 }

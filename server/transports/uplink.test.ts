@@ -18,7 +18,7 @@ import { Bodies } from './bodies.ts'
 import { Budget } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
 import type { Admission } from './transport.ts'
-import { mountUplink } from './uplink.ts'
+import { type Answer, mountUplink } from './uplink.ts'
 
 const draftOf = (n: number, change: object = {}) => ({
   id: `w1-${n}`,
@@ -396,11 +396,16 @@ const proven = `${fingerprintFor(query)}.w1`
 query.set('window', proven)
 
 /** Posts without a socket; resolves to the context. */
-async function post(path: string, body: string, hub: Partial<Hub>) {
+async function post(
+  path: string,
+  body: string,
+  hub: Partial<Hub>,
+  { type = 'application/json', grant = openGrant } = {},
+) {
   const { time } = openHub()
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
-  const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
+  const limits = { channelsPerWindow: 8, maxMessageBytes: 200_000, bodySeconds: 1 }
   const penalties = new RateLimit(100, time.now)
   const bodies = new Bodies({
     limits,
@@ -417,9 +422,10 @@ async function post(path: string, body: string, hub: Partial<Hub>) {
   })
   const ctx = {
     querystring: String(query),
-    state: { grant: openGrant },
+    state: { grant },
+    body: undefined as unknown,
     req: Object.assign(Readable.from(body === '' ? [] : [Buffer.from(body)]), {
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': type },
       url: `${path}?${query}`,
       httpVersion: '1.1',
     }),
@@ -469,6 +475,91 @@ test('a malformed heartbeat is refused', async () => {
     const { status, code } = await refusalOf(() => postHeartbeat(JSON.stringify(given)))
     assert.deepEqual([status, code], [400, 'bad-shape'])
   }
+})
+
+/** Posts several drafts; resolves to what was published, and to the answers as `stored ID` or `CODE ID`. */
+async function postLines(lines: readonly (string | object)[], hub: Partial<Hub> = {}, grant?: Grant) {
+  const published: string[] = []
+  const body = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')
+  const answered = await post(
+    '/api/messages',
+    body,
+    {
+      waitMs: () => 0,
+      refused: () => undefined,
+      async publish({ id }) {
+        await settled()
+        published.push(id)
+        return { type: 'stored', id, seq: published.length }
+      },
+      ...hub,
+    },
+    { type: 'application/x-ndjson', ...(grant && { grant }) },
+  )
+  const answers = (answered.body as Answer[]).map((answer) =>
+    answer.type === 'stored' ? `stored ${answer.id}` : `${answer.code} ${answer.id}`,
+  )
+  return { published, answers }
+}
+
+test('several drafts in one request are stored in their order, each with an answer', async () => {
+  const { published, answers } = await postLines([draftOf(1), '', draftOf(2), draftOf(3), ''])
+  assert.deepEqual(published, ['w1-1', 'w1-2', 'w1-3'])
+  assert.deepEqual(answers, ['stored w1-1', 'stored w1-2', 'stored w1-3'])
+  assert.deepEqual(await postLines([]), { published: [], answers: [] })
+})
+
+test('of several drafts those that are refused for good keep none from being stored', async () => {
+  const grant: Grant = { ...openGrant, channels: new Set(['main']) }
+  const stranger = `${'p'.repeat(22)}.w1`
+  const { answers } = await postLines(
+    [
+      '{',
+      draftOf(1, { at: 'now' }),
+      draftOf(2, { channel: 'secret' }),
+      draftOf(3, { from: stranger, id: `${stranger}-3` }),
+      draftOf(4),
+    ],
+    {},
+    grant,
+  )
+  assert.deepEqual(answers, [
+    'not-json null',
+    'bad-shape w1-1',
+    'not-invited-there w1-2',
+    `not-your-name ${stranger}-3`,
+    'stored w1-4',
+  ])
+})
+
+test('of several drafts none overtakes one that is to be sent again', async () => {
+  const busy = new Refusal('log-full', 'The disk is full.', null, 1000)
+  const publish: Hub['publish'] = ({ id }) =>
+    id === 'w1-2' ? Promise.reject(busy.about(id)) : { type: 'stored', id, seq: 1 }
+  const { answers } = await postLines(
+    [1, 2, 3].map((n) => draftOf(n)),
+    { publish },
+  )
+  assert.deepEqual(answers, ['stored w1-1', 'log-full w1-2'])
+})
+
+test('several drafts in one request are no faster than one by one, refused ones included', async () => {
+  for (const line of ['{', draftOf(1)]) {
+    let left = 5
+    const waitMs = () => {
+      left -= 1
+      return left < 0 ? 40 : 0
+    }
+    const { answers } = await postLines(Array(1000).fill(line), { waitMs })
+    assert.ok(answers.length <= 6, `${answers.length} answers`)
+    assert.match(answers.at(-1) ?? '', /^too-fast /)
+  }
+})
+
+test('of several drafts none is stored after the end of the session', async () => {
+  const { time } = openHub()
+  const grant: Grant = { ...openGrant, expiresAt: time.now() - 1 }
+  await assert.rejects(postLines([draftOf(1)], {}, grant), { code: 'session-expired' })
 })
 
 test('traces tell of a posted message: received, admitted, answered; nothing of its key and content', async () => {

@@ -2,10 +2,11 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { counted } from '../http/refusals.ts'
 import { admitBeat } from '../hub/admission.ts'
 import { fingerprintFor, type Grant, mustLast, refuseName, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import { type Draft, mostStateBytes, type Stored } from '../wire/messages.ts'
+import { type Draft, mostStateBytes, type Refused, type Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { trace } from '../wire/trace.ts'
 import { type AnyRequest, connectionOf } from './bodies.ts'
@@ -24,6 +25,19 @@ type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies' | 'admission' | 't
 
 export const messagesPath = '/api/messages'
 
+/** Newline-delimited JSON. */
+const linesType = 'application/x-ndjson'
+
+/** To one of several drafts. */
+export type Answer = Stored | Refused
+
+interface Posted {
+  readonly request: AnyRequest
+  readonly connection: object
+  readonly fingerprint: string | null
+  readonly grant: Grant
+}
+
 /** Returns the handler for posted messages, for both HTTP versions. */
 export function mountUplink({ router, hub, bodies, admission, timers }: UplinkParts) {
   /**
@@ -40,12 +54,42 @@ export function mountUplink({ router, hub, bodies, admission, timers }: UplinkPa
     return fingerprint
   }
 
-  /** Throws a `Refusal`. */
-  async function takeMessage(request: AnyRequest, grant: Grant): Promise<Stored> {
+  /** Rejects with a `Refusal`. */
+  async function takeMessage(request: AnyRequest, grant: Grant): Promise<Stored | readonly Answer[]> {
     const connection = connectionOf(request)
     const fingerprint = fingerprintIn(request.url?.split('?', 2)[1] ?? '', connection)
-    mustBeOfType(request, 'Messages', 'application/json')
+    const areLines = typeOf(request) === linesType
+    if (!areLines) mustBeOfType(request, 'Messages', 'application/json')
     const text = await bodies.text(request, grant)
+    const posted: Posted = { request, connection, fingerprint, grant }
+    const answer = areLines ? await takeLines(text, posted) : await take(text, posted)
+    // Node flushes at the end of a turn: let the subscribers' bytes go first.
+    await nextTurn()
+    return answer
+  }
+
+  /** A refusal with a pause ends it: a later draft must not overtake an earlier one. */
+  async function takeLines(text: string, posted: Posted): Promise<readonly Answer[]> {
+    const { connection, grant } = posted
+    const answers: Answer[] = []
+    for (const line of text.split('\n')) {
+      if (line.trim() === '') continue
+      try {
+        mustLast(grant, timers.now())
+        // Refused lines count, too.
+        refuseHaste(hub.waitMs(connection), null)
+        answers.push(await take(line, posted))
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        hub.refused(connection, line.length)
+        answers.push(counted(error).toJSON())
+        if (error.retryAfterMs !== null || error.status === 401) break
+      }
+    }
+    return answers
+  }
+
+  async function take(text: string, { request, connection, fingerprint, grant }: Posted): Promise<Stored> {
     const draft = admission.draft(parseJson(text))
     trace.uplink?.(
       `${draft.id} received: ${Buffer.byteLength(text)} bytes by POST over HTTP/${request.httpVersion}, from ${draft.from}`,
@@ -60,8 +104,6 @@ export function mountUplink({ router, hub, bodies, admission, timers }: UplinkPa
       mustLast(grant, timers.now())
     }
     const stored = await hub.publish(completed, { connection, invitation: grant.invitation })
-    // Node flushes at the end of a turn: let the subscribers' bytes go first.
-    await nextTurn()
     trace.uplink?.(`${draft.id} answered: stored as ${stored.seq}`)
     return stored
   }
@@ -103,13 +145,15 @@ export function refuseHaste(waitMs: number, id: string | null): void {
   throw new Refusal('too-fast', sentence, id, waitMs)
 }
 
+const typeOf = ({ headers }: Pick<AnyRequest, 'headers'>) => headers['content-type']?.split(';', 1)[0]
+
 /**
  * Throws a `Refusal` (415 `wrong-type`). Not ctx.is(): it treats an HTTP/2 body without a length as
  * absent.
  */
 export function mustBeOfType({ headers }: AnyRequest, what: string, type: string): void {
-  const given = headers['content-type'] ?? ''
-  if (given === type || given.split(';', 1)[0] === type) return
+  if (typeOf({ headers }) === type) return
+  const given = headers['content-type']
   throw new Refusal(
     'wrong-type',
     `${what} must be sent as ${type}; this request has ${given ? `Content-Type ${given}` : 'no Content-Type'}.`,

@@ -8,7 +8,7 @@ import { freeTransports, transports } from '../axios-http.ts'
 import { type CommonProps, type PageProps, useView } from '../page/hooks.ts'
 import { addressInView } from '../page/views.ts'
 import { msWords } from '../page/wording.ts'
-import { baseFor, browserKey } from '../page-session.ts'
+import { type BrowserKey, baseFor } from '../page-session.ts'
 import { keepMedians } from '../store.ts'
 import {
   estimateOf,
@@ -54,7 +54,7 @@ export function Compare({ store, actions, start }: PageProps) {
     stopping.current = ending
     const { signal } = ending
     try {
-      const parts = await measuringParts(start, store)
+      const parts = measuringParts(start, store, actions.browser)
       const plan = planAsked(location.search)
       const rounds = await compare({
         modes,
@@ -120,6 +120,7 @@ export function Compare({ store, actions, start }: PageProps) {
       <Network
         store={store}
         start={start}
+        browser={actions.browser}
         turns={linked.result ? [] : firstTurns(rounds)}
         rows={hasResult ? rows : []}
         isMeasuring={progress !== null}
@@ -133,8 +134,11 @@ interface Finished {
   readonly rounds: readonly (readonly Turn[])[]
 }
 
-async function measuringParts(start: PageStart, store: CommonProps['store']): Promise<MeasuringParts> {
-  const { key, fingerprint } = await browserKey()
+function measuringParts(
+  start: PageStart,
+  store: CommonProps['store'],
+  { key, fingerprint }: BrowserKey,
+): MeasuringParts {
   return {
     transports,
     baseFor: (http) => baseFor(http, start, location),
@@ -393,6 +397,7 @@ const firstTurns = (rounds: readonly (readonly Turn[])[]): Turn[] =>
 interface NetworkProps {
   readonly store: CommonProps['store']
   readonly start: PageStart
+  readonly browser: BrowserKey
   readonly turns: readonly Turn[]
   /** Rows of the finished comparison; empty before. */
   readonly rows: readonly Row[]
@@ -404,14 +409,14 @@ const streamsWithinMs = 3000
 /** A browser opens at most six of these to a host. */
 const limited = modes.find(({ isPush, windowsPerBrowser }) => isPush && windowsPerBrowser !== null)
 
-function Network({ store, start, turns, rows, isMeasuring }: NetworkProps) {
+function Network({ store, start, browser, turns, rows, isMeasuring }: NetworkProps) {
   const clock = useView(store, (view) => view.link.clock)
   const alpn = useAlpn(start)
   const [opened, setOpened] = useState<Opened | 'counting' | null>(null)
 
   async function count(mode: Mode): Promise<void> {
     setOpened('counting')
-    const parts = { ...(await measuringParts(start, store)), transports: freeTransports }
+    const parts = { ...measuringParts(start, store, browser), transports: freeTransports }
     setOpened(await countStreams(mode, streamsTried, streamsWithinMs, parts))
   }
 

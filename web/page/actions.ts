@@ -42,6 +42,10 @@ export class PageActions {
     this.#viewChosen = name
   }
 
+  get browser(): BrowserKey {
+    return this.#options.browser
+  }
+
   /** Constant, since the editor is rendered only once. */
   readonly mountEditor = (element: HTMLElement): MountedEditor => {
     const { session, store } = this.#options
