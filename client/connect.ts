@@ -354,6 +354,7 @@ export class Crosswind {
             follower.missed?.(from, to)?.catch((error) => this.#refuse(name, follower, error))
           }),
         onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, name),
+        onStateRefused: (channel = '', error) => this.#rooms.get(channel)?.presence.refused(error),
         onOutbox: ({ unstored }) => this.#changed({ pending: unstored }),
         onStored: ({ id }, seq) => this.#take(id)?.resolve({ seq }),
         onRefused: ({ id }, sentence, code) => this.#take(id)?.reject(new RefusedError(code, sentence)),

@@ -9,6 +9,7 @@ import {
   lost,
   type Opening,
   type OpenTransport,
+  type Platform,
   RefusedError,
   requests,
 } from './transport.ts'
@@ -147,9 +148,11 @@ function createReports(ending: AbortSignal) {
         await send()
       } catch (error) {
         if (ending.aborted) return
-        if (asSendingError(error) instanceof RefusedError) continue
+        const reason = asSendingError(error)
+        if (reason instanceof RefusedError) continue
         if (!waiting.has(place)) waiting.set(place, send)
-        await new Promise((resolve) => setTimeout(resolve, reportRetryMs))
+        const pauseMs = reason instanceof BusyError ? reason.retryAfterMs : reportRetryMs
+        await new Promise((resolve) => setTimeout(resolve, pauseMs))
       }
     }
     isBusy = false
@@ -159,6 +162,20 @@ function createReports(ending: AbortSignal) {
     waiting.set(place, send)
     if (!isBusy) void sendAll()
   }
+}
+
+/**
+ * Tells the server that the client of this opening has left; outlives the page. Beacons are only a
+ * fallback for browsers without `keepalive`: under the page's `no-referrer` policy (Fetch, 3.2)
+ * Firefox sends them with origin `null`, which the server rejects.
+ */
+export function postLeave({ base, query }: Opening, platform: Platform, isForGood: boolean): void {
+  const given = pick(query, 'window', 'key', 'opening')
+  if (isForGood) given.set('gone', '')
+  const address = `${base}/leave?${given}`
+  if ('keepalive' in Request.prototype)
+    platform.fetch(address, { method: 'POST', keepalive: true }).catch(() => undefined)
+  else navigator.sendBeacon(address)
 }
 
 /** Parameters of the stream that a separate request repeats, and always its ticket. */

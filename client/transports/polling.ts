@@ -2,14 +2,8 @@
 
 import type { PollAnswer } from '../../server/wire/messages.ts'
 import { longPollingModes, pollingModes } from '../../server/wire/modes.ts'
-import { asClosing, createPostUplink, Http, pick } from './http.ts'
-import {
-  browser,
-  type ChosenTransport,
-  type Opening,
-  type OpenTransport,
-  type Platform,
-} from './transport.ts'
+import { asClosing, createPostUplink, Http, postLeave } from './http.ts'
+import { browser, type ChosenTransport, type Opening, type OpenTransport } from './transport.ts'
 
 const usual = { intervalMs: 1000, holdMs: 25_000 }
 
@@ -75,21 +69,10 @@ function openPoll(
     ...uplink,
     // Polls already serve as heartbeats.
     beat: (windows) => windows && uplink.beat(windows),
-    close() {
+    close(isForGood = false) {
       stop()
       // Otherwise the server counts the window as present until the silence limit.
-      const { base, query } = opening
-      postLeave(`${base}/leave?${pick(query, 'window', 'key', 'opening')}`, platform)
+      postLeave(opening, platform, isForGood)
     },
   }
-}
-
-/**
- * Outlives the page. Beacons are only a fallback for browsers without `keepalive`: under the page's
- * `no-referrer` policy (Fetch, 3.2) Firefox sends them with origin `null`, which the server rejects.
- */
-function postLeave(address: string, platform: Platform): void {
-  if ('keepalive' in Request.prototype)
-    platform.fetch(address, { method: 'POST', keepalive: true }).catch(() => undefined)
-  else navigator.sendBeacon(address)
 }

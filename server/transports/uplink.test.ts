@@ -400,7 +400,7 @@ async function post(path: string, body: string, hub: Partial<Hub>) {
   const { time } = openHub()
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
-  const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
+  const limits = { stateBytes: 4096, channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
   const penalties = new RateLimit(100, time.now)
   const bodies = new Bodies({
     limits,
@@ -412,6 +412,7 @@ async function post(path: string, body: string, hub: Partial<Hub>) {
     router: router as never,
     hub: hub as never,
     bodies,
+    limits,
     timers: time,
     admission: pageAdmission,
   })
