@@ -2,7 +2,7 @@
 
 import { upsert } from './upsert.ts'
 
-interface Id {
+export interface Id {
   readonly client: number
   readonly clock: number
 }
