@@ -59,6 +59,9 @@ export default defineConfig({
     newChannelsPerHour: 100, // from one connection, and from all users of one invitation
     channelsPerWindow: 64, // maximum number of channels of one stream
     messagesPerSecond: 200, // from one window
+    statesPerSecond: 20, // what a window shows of itself: presence
+    stateBytes: 4096, // largest state on an application's channels
+    stateBytesPerSecond: 8_388_608, // states sent to all readers; a channel gets half of it at most
     bodySeconds: 30, // for a complete request
     connectionBytes: 33_554_432, // in progress on one connection: incomplete uploads, unread answers
     unfinishedBytes: 134_217_728, // the same for all connections

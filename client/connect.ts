@@ -359,6 +359,7 @@ export class Crosswind {
           }),
         onHide: () => this.#rooms.forEach((follower) => void follower.hide?.()),
         onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, name),
+        onStateRefused: (channel = '', error) => this.#rooms.get(channel)?.presence.refused(error),
         onOutbox: ({ unstored }) => this.#changed({ pending: unstored }),
         onStored: ({ id }, seq) => this.#take(id)?.resolve({ seq }),
         onRefused: ({ id }, sentence, code) => this.#take(id)?.reject(new RefusedError(code, sentence)),

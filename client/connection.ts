@@ -59,11 +59,11 @@ export class Connection {
     this.#closed({ code, sentence, retryAfterMs: null })
   }
 
-  /** Pending sends may still be answered. */
-  leave(): void {
+  /** Pending sends may still be answered. `isForGood`: see `OpenTransport`. */
+  leave(isForGood = false): void {
     if (this.#isOver) return
     this.#end()
-    this.#open.close()
+    this.#open.close(isForGood)
   }
 
   /** Runs at the deadline only, so that frames set no timers. */

@@ -117,9 +117,9 @@ class Teller {
           beat: (windows) => transport.beat(windows),
           ...(askClock && { askClock }),
           sendAwareness: (report) => transport.sendAwareness(report),
-          close: () => {
+          close: (isForGood) => {
             trace.link?.(`${this.window} closes ${mode.name}`)
-            transport.close()
+            transport.close(isForGood)
           },
         }
       },

@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Message } from '../server/wire/messages.ts'
+import type { Link } from './link.ts'
 import { whenDue } from './link-clock.ts'
-import { mode, openLink } from './testing.ts'
+import { mode, openLink, settled } from './testing.ts'
 import { RefusedError } from './transports/transport.ts'
 
 test('opens the mode’s transport at its address and identifies itself, at first without a cursor', () => {
@@ -390,17 +391,87 @@ test('a window that becomes visible again repeats its awareness', () => {
   assert.deepEqual(newest().reports, [{ state: shownAt('AA') }, { state: shownAt('AA') }])
 })
 
-test("passes on other windows' awareness, and clears it when the connection is lost", () => {
-  const { newest, heard } = openLink()
+test("passes on other windows' awareness, and clears it a while after the connection is lost", () => {
+  const { time, newest, heard } = openLink()
   newest().welcome()
   const windows = [{ window: 'w2', state: shownAt('AA') }]
   newest().frame({ type: 'awareness', channel: 'main', windows })
   newest().end()
-  assert.deepEqual(heard.awareness, [
-    { type: 'awareness', channel: 'main', windows },
+  time.advance(3900)
+  assert.deepEqual(heard.awareness, [{ type: 'awareness', channel: 'main', windows }])
+  time.advance(200)
+  assert.deepEqual(heard.awareness.slice(1), [
     { type: 'awareness', channel: 'main', windows: [], whole: true },
     { type: 'awareness', channel: 'wind', windows: [], whole: true },
   ])
+})
+
+for (const [how, reopen] of [
+  ['another channel is read', ({ link }: ReturnType<typeof openLink>) => link.read(['main', 'wind', 'more'])],
+  ['the session has expired', ({ newest }) => newest().end({ code: 'expired', retryAfterMs: 0 })],
+  ['the stream was lost', ({ newest }) => newest().end()],
+] as const satisfies readonly (readonly [string, (opened: ReturnType<typeof openLink>) => void])[])
+  test(`nobody seems to leave while ${how} and the stream is reopened`, async () => {
+    const opened = openLink()
+    const { time, streams, newest, heard } = opened
+    newest().welcome()
+    const windows = [{ window: 'w2', state: shownAt('AA') }]
+    newest().frame({ type: 'awareness', channel: 'main', windows })
+    reopen(opened)
+    await settled()
+    time.advance(1500)
+    assert.equal(streams.length, 2)
+    newest().welcome()
+    newest().frame({ type: 'awareness', channel: 'main', windows, whole: true })
+    time.advance(10_000)
+    const ofMain = heard.awareness.filter(({ channel }) => channel === 'main')
+    assert.deepEqual(ofMain.slice(1), [{ type: 'awareness', channel: 'main', windows, whole: true }])
+  })
+
+test('a link that is closed or hidden leaves for good; one that reopens does not', () => {
+  const ends: readonly (readonly [isForGood: boolean, end: (link: Link) => void])[] = [
+    [true, (link) => link.close()],
+    [true, (link) => link.hide()],
+    [false, (link) => link.wake('restored')],
+    [false, (link) => link.read(['main'])],
+  ]
+  for (const [isForGood, end] of ends) {
+    const { link, streams, newest } = openLink()
+    newest().welcome()
+    end(link)
+    assert.deepEqual([streams[0]?.isClosed(), streams[0]?.isGone()], [true, isForGood])
+  }
+})
+
+test('a link that is closed shows nobody any more', () => {
+  const { link, newest, heard } = openLink()
+  newest().welcome()
+  newest().frame({ type: 'awareness', channel: 'main', windows: [{ window: 'w2', state: shownAt('AA') }] })
+  link.close()
+  const whole = (channel: string) => ({ type: 'awareness', channel, windows: [], whole: true })
+  assert.deepEqual(heard.awareness.slice(1), [whole('main'), whole('wind')])
+})
+
+test('a state that the server does not take is refused once, and the one before stays', () => {
+  const { link, time, streams, newest, heard } = openLink()
+  const small = { state: 'x'.repeat(4094), channel: 'main' }
+  const large = { state: 'x'.repeat(4095), channel: 'main' }
+  link.setAwareness(large)
+  assert.deepEqual(heard.statesRefused, [])
+  newest().welcome()
+  assert.deepEqual([heard.statesRefused, newest().reports], [['main too-large 4097'], []])
+  link.setAwareness(small)
+  for (let move = 0; move < 254; move += 1) link.setAwareness(large)
+  time.advance(1000)
+  assert.deepEqual(newest().reports, [small])
+  assert.equal(heard.statesRefused.length, 2)
+  newest().end()
+  time.advance(1000)
+  newest().welcome({ stateBytes: 8000 })
+  assert.deepEqual([streams.length, newest().reports], [2, [small]])
+  link.setAwareness(large)
+  time.advance(1000)
+  assert.deepEqual(newest().reports.at(-1), large)
 })
 
 test('awareness of several channels is sent on each, and each again after a reconnect', () => {

@@ -22,9 +22,10 @@ import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
 import { type Fall, Fallback, Retry } from './fallback.ts'
 import type { LinkClock } from './link-clock.ts'
-import type { Outbox, OutboxListener } from './outbox.ts'
+import { bytesOf, type Outbox, type OutboxListener } from './outbox.ts'
+import { ShownWindows } from './shown-windows.ts'
 import { asClosing, sendLast } from './transports/http.ts'
-import type { Closing, Transports } from './transports/transport.ts'
+import { type Closing, RefusedError, type Transports } from './transports/transport.ts'
 
 export interface LinkState {
   readonly state: 'opening' | 'open' | 'waiting'
@@ -87,8 +88,10 @@ export interface LinkListener extends OutboxListener {
   onPresence?(presence: Presence): void
   /** The page may end with this call: what is published now leaves, too. */
   onHide?(): void
-  /** Changes of the windows shown; an empty `whole` when the connection is lost. */
+  /** Changes of the windows shown; an empty `whole` a while after the connection is lost. */
   onAwareness(frame: AwarenessFrame): void
+  /** A state is larger than the server accepts; what was shown before stays. */
+  onStateRefused?(channel: string | undefined, error: RefusedError): void
 }
 
 const offlineSentence = 'This browser is offline.'
@@ -107,6 +110,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   readonly #retry: Retry
   readonly #clock: LinkClock | undefined
   readonly #awareness: AwarenessSender
+  readonly #shown: ShownWindows
   #channels: readonly string[]
   #position: Cursor | null = null
   /** Sequence number of the log's end when the stream opened: messages up to it are catch-up. */
@@ -134,7 +138,10 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.outbox = options.outbox(listener)
     this.#fallback = new Fallback(options.mode, timers.now, random, options.modes)
     this.#retry = new Retry(timers.now, random)
-    this.#awareness = new AwarenessSender(timers)
+    this.#awareness = new AwarenessSender(timers, (channel, error) =>
+      listener.onStateRefused?.(channel, error),
+    )
+    this.#shown = new ShownWindows(timers, (frame) => listener.onAwareness(frame))
     this.#clock = options.clock && new options.clock(timers, random, () => this.#tellState())
   }
 
@@ -208,7 +215,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   hide(): void {
     if (this.#isClosed) return
     this.#sendLast()
-    this.#leave()
+    this.#leave(true)
   }
 
   #sendLast(): void {
@@ -227,7 +234,8 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#isClosed = true
     this.outbox.close()
     this.#stopRetry()
-    this.#leave()
+    this.#leave(true)
+    this.#shown.clear()
   }
 
   // The life of a connection
@@ -267,7 +275,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#isOffline = false
     if (frame.type === 'welcome') this.#welcomed(connection, frame)
     else if (frame.type === 'presence') this.#listener.onPresence?.(frame)
-    else if (frame.type === 'awareness') this.#listener.onAwareness(frame)
+    else if (frame.type === 'awareness') this.#shown.take(frame)
     else if (frame.type === 'clock') this.#clock?.take(frame, receivedAt)
     else if (frame.type === 'message') this.#deliver(frame.message, receivedAt)
     // Streams keep order: a message missing before the heartbeat is lost.
@@ -291,7 +299,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
       connection.abandon('lost', 'A message could not be sent; reconnecting.'),
     )
     this.#clock?.askOver(connection)
-    this.#awareness.sendOver((report) => uplink.sendAwareness(report))
+    this.#awareness.sendOver((report) => uplink.sendAwareness(report), welcome.stateBytes)
     this.#report('open', { spokenHttp: welcome.http })
     this.planProbe()
   }
@@ -333,8 +341,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   #lost(): void {
     this.outbox.disconnect()
     this.#awareness.sendOver(null)
-    for (const channel of this.#channels)
-      this.#listener.onAwareness({ type: 'awareness', channel, windows: [], whole: true })
+    this.#shown.lost(this.#channels)
     this.#clock?.askOver(null)
   }
 
@@ -343,10 +350,11 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.open()
   }
 
-  #leave(): void {
+  /** `isForGood`: the others see this window no more, also if it comes back later. */
+  #leave(isForGood = false): void {
     this.#stopProbing()
     this.#fallback.left()
-    this.#current?.leave()
+    this.#current?.leave(isForGood)
     this.#current = null
     this.#lost()
   }
@@ -471,21 +479,29 @@ const awarenessPauseMs = 100
 
 class AwarenessSender {
   readonly #timers: Timers
+  readonly #onRefused: (channel: string | undefined, error: RefusedError) => void
   /** By channel. */
   readonly #newest = new Map<string | undefined, { readonly report: AwarenessReport; isSent: boolean }>()
+  /** Channels whose newest state was refused: told once, not at each move. */
+  readonly #refused = new Set<string | undefined>()
   #send: ((report: AwarenessReport) => void) | null = null
+  /** Known once connected. */
+  #mostBytes = Number.POSITIVE_INFINITY
   #freeAt = 0
   #stopTimer = nothingPlanned
 
-  constructor(timers: Timers) {
+  constructor(timers: Timers, onRefused: (channel: string | undefined, error: RefusedError) => void) {
     this.#timers = timers
+    this.#onRefused = onRefused
   }
 
   /** Null while there is no connection. */
-  sendOver(send: ((report: AwarenessReport) => void) | null): void {
+  sendOver(send: ((report: AwarenessReport) => void) | null, mostBytes = this.#mostBytes): void {
     this.#send = send
+    this.#mostBytes = mostBytes
     // A new stream shows nothing.
-    for (const [channel, { report }] of this.#newest) if (report.state === null) this.#newest.delete(channel)
+    for (const [channel, { report }] of this.#newest)
+      if (report.state === null || !this.#fits(report)) this.#newest.delete(channel)
     this.repeat()
   }
 
@@ -496,9 +512,21 @@ class AwarenessSender {
 
   set(report: AwarenessReport, isKnown: boolean): void {
     const { channel } = report
+    if (!this.#fits(report)) return
     const before = this.#newest.get(channel)?.isSent ?? true
     this.#newest.set(channel, { report, isSent: isKnown && before })
     this.#sendSoon()
+  }
+
+  #fits({ channel, state }: AwarenessReport): boolean {
+    const bytes = bytesOf(state)
+    const fits = bytes <= this.#mostBytes
+    if (fits) this.#refused.delete(channel)
+    if (fits || this.#refused.has(channel)) return fits
+    this.#refused.add(channel)
+    const sentence = `The state has ${bytes} bytes of JSON, and this server takes ${this.#mostBytes} (limits.stateBytes): the others still see the one before.`
+    this.#onRefused(channel, new RefusedError('too-large', sentence))
+    return false
   }
 
   #sendSoon(): void {

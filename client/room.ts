@@ -7,12 +7,10 @@ import {
   type JsonMessage,
   type Kind,
   type Message,
-  mostStateBytes,
   parseCursor,
 } from '../server/wire/messages.ts'
 import { nothingPlanned } from '../server/wire/time.ts'
 import { listen, type Off, tell } from './listeners.ts'
-import { bytesOf } from './outbox.ts'
 import { RefusedError } from './transports/transport.ts'
 
 /** One channel. */
@@ -39,12 +37,21 @@ export type RoomMessage<Data> = JsonMessage<Data>
 export interface Presence {
   /** Of the other clients, by their name, which is `from` in their messages. */
   readonly states: ReadonlyMap<string, unknown>
-  on(event: 'change', listener: (states: Presence['states']) => void): Off
+  /** Who they are, as the application's `authorize` says, by the same names. */
+  readonly users: ReadonlyMap<string, string>
+  on<Event extends keyof PresenceEvents>(event: Event, listener: PresenceEvents[Event]): Off
   /**
-   * Shows this client to the others, until it closes or is lost: any JSON of at most 4 kB, null to
-   * show nothing. Throws a `RefusedError`.
+   * Shows this client to the others, until it closes or is lost: any JSON, null to show nothing. One
+   * that is larger than the server accepts (`limits.stateBytes`) is refused by the event `refused`.
+   * Throws a `RefusedError` if it is not JSON.
    */
   set(state: unknown): void
+}
+
+interface PresenceEvents {
+  readonly change: (states: Presence['states']) => void
+  /** The newest state is too large; the others still see the one before. */
+  readonly refused: (error: RefusedError) => void
 }
 
 /** What takes a channel's messages as they come. */
@@ -62,7 +69,11 @@ export interface Follower {
   end(): void
   /** Why it cannot be read. */
   refusal?: unknown
-  readonly presence: { heard(frame: AwarenessFrame, own: string): void }
+  readonly presence: {
+    heard(frame: AwarenessFrame, own: string): void
+    /** This client's state is too large. */
+    refused(error: RefusedError): void
+  }
 }
 
 /** One page of a channel's messages. */
@@ -88,34 +99,59 @@ export interface Following {
 
 class Others implements Presence {
   readonly states = new Map<string, unknown>()
-  readonly #listeners = new Set<(states: Presence['states']) => void>()
+  readonly users = new Map<string, string>()
+  readonly #listeners: { readonly [Event in keyof PresenceEvents]: Set<PresenceEvents[Event]> } = {
+    change: new Set(),
+    refused: new Set(),
+  }
   readonly #show: (state: unknown) => void
 
   constructor(show: (state: unknown) => void) {
     this.#show = show
   }
 
-  on(_event: 'change', listener: (states: Presence['states']) => void): Off {
-    return listen(this.#listeners, listener)
+  on<Event extends keyof PresenceEvents>(event: Event, listener: PresenceEvents[Event]): Off {
+    return listen(this.#listeners[event], listener)
   }
 
   set(state: unknown): void {
-    const bytes = bytesOf(state)
-    if (bytes === 0 || bytes > mostStateBytes)
+    const text: string | undefined = JSON.stringify(state)
+    if (text === undefined)
       throw new RefusedError(
         'bad-shape',
-        `A state has at most ${mostStateBytes} bytes of JSON, not ${bytes}.`,
+        `A state must be JSON, or null to show nothing, not ${typeof state}.`,
       )
     // The application may change its own.
-    this.#show(JSON.parse(JSON.stringify(state)))
+    this.#show(JSON.parse(text))
   }
 
   heard({ windows, whole }: AwarenessFrame, own: string): void {
-    if (whole) this.states.clear()
-    for (const { window, state } of windows)
-      if (state === null) this.states.delete(window)
-      else if (window !== own) this.states.set(window, state)
-    tell(this.#listeners, this.states)
+    const isNews = whole ? !this.#isKnown(windows, own) : true
+    if (whole) {
+      this.states.clear()
+      this.users.clear()
+    }
+    for (const { window, user, state } of windows)
+      if (state === null) {
+        this.states.delete(window)
+        this.users.delete(window)
+      } else if (window !== own) {
+        this.states.set(window, state)
+        if (user !== undefined) this.users.set(window, user)
+      }
+    if (isNews) tell(this.#listeners.change, this.states)
+  }
+
+  /** As after this client has reopened its stream. */
+  #isKnown(windows: AwarenessFrame['windows'], own: string): boolean {
+    const others = windows.filter(({ window }) => window !== own)
+    const isSame = ({ window, state }: AwarenessFrame['windows'][number]) =>
+      this.states.has(window) && JSON.stringify(this.states.get(window)) === JSON.stringify(state)
+    return others.length === this.states.size && others.every(isSame)
+  }
+
+  refused(error: RefusedError): void {
+    tell(this.#listeners.refused, error)
   }
 }
 

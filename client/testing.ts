@@ -54,6 +54,7 @@ function openFake(transport: TransportName, { base, mode, query, polling, onFram
   const reports: AwarenessReport[] = []
   let clockQuestions = 0
   let isClosed = false
+  let isGone = false
   const welcome: Welcome = {
     type: 'welcome',
     window: query.get('window') ?? '',
@@ -61,6 +62,7 @@ function openFake(transport: TransportName, { base, mode, query, polling, onFram
     recovered: query.has('cursor'),
     http: mode.http,
     heartbeatMs: 15_000,
+    stateBytes: 4096,
   }
 
   function takeOldest(id: string) {
@@ -83,6 +85,8 @@ function openFake(transport: TransportName, { base, mode, query, polling, onFram
     beats: () => said.length,
     clockQuestions: () => clockQuestions,
     isClosed: () => isClosed,
+    /** Whether its window left for good. */
+    isGone: () => isGone,
     welcome: (change: Partial<Welcome> = {}) => onFrame({ ...welcome, ...change }, 0),
     message: (seq: number, channel?: string) =>
       onFrame({ type: 'message', message: messageOf(seq, channel) }, 0),
@@ -112,8 +116,9 @@ function openFake(transport: TransportName, { base, mode, query, polling, onFram
       clockQuestions += 1
     },
     sendAwareness: (report) => void reports.push(report),
-    close() {
+    close(isForGood = false) {
       isClosed = true
+      isGone = isForGood
     },
   }
   return { stream, open }
@@ -266,6 +271,7 @@ export function openLink(change: Circumstances = {}) {
     outbox: null as OutboxState | null,
     stored: [] as string[],
     refused: [] as string[],
+    statesRefused: [] as string[],
     superseded: [] as string[],
     renamed: [] as string[],
   }
@@ -313,6 +319,9 @@ export function openLink(change: Circumstances = {}) {
     onMissed: (from, to) => void heard.missed.push(`${from} to ${to}`),
     onPresence: ({ windows }) => void heard.windows.push(windows),
     onAwareness: (frame) => void heard.awareness.push(frame),
+    onStateRefused(channel, { code, message }) {
+      heard.statesRefused.push(`${channel} ${code} ${/\d+/.exec(message)?.[0]}`)
+    },
     onOutbox(outbox) {
       heard.outbox = outbox
       heard.unstored.push(outbox.unstored)

@@ -7,7 +7,8 @@ import {
   removeAwarenessStates,
 } from 'y-protocols/awareness'
 import * as Y from 'yjs'
-import { type AwarenessFrame, isKind, type Message, mostStateBytes } from '../server/wire/messages.ts'
+import { contradiction } from '../server/wire/contradiction.ts'
+import { type AwarenessFrame, isKind, type Message } from '../server/wire/messages.ts'
 import {
   type ConnectionState,
   type ConnectOptions,
@@ -36,6 +37,8 @@ interface ProviderEvents {
   'connection-error': [error: unknown, provider: CrosswindProvider]
   saved: [isSaved: boolean]
   refused: [error: RefusedError]
+  /** The newest state of awareness is too large; the others still see the one before. */
+  'awareness-refused': [error: RefusedError]
 }
 
 type EventName = keyof ProviderEvents
@@ -63,6 +66,14 @@ interface Shown {
   readonly client: number
   readonly clock: number
   readonly state: object
+}
+
+/** Another window, as it is in Awareness. */
+interface Other {
+  /** Its own, unless somebody else was shown under that before. */
+  readonly client: number
+  readonly user: string | undefined
+  readonly shown: Shown
 }
 
 export class CrosswindProvider {
@@ -98,8 +109,8 @@ export class CrosswindProvider {
   #comparing: Following | null = null
   #mostBytes = mostJoinedBytes
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** The Yjs client that each other window shows. */
-  readonly #shown = new Map<string, number>()
+  /** By window: that is the sender, which the server knows. */
+  readonly #others = new Map<string, Other>()
   #ownShown = 'null'
 
   /** `url` is that of the server, such as `https://host/realtime`; `roomname` is the channel. */
@@ -154,6 +165,13 @@ export class CrosswindProvider {
     return reason ? Promise.reject(reason) : this.#untilSaved.promise
   }
 
+  /** Who the others in `awareness` are, by Yjs client, as the application's `authorize` says. */
+  get users(): ReadonlyMap<number, string> {
+    const users = new Map<number, string>()
+    for (const { client, user } of this.#others.values()) if (user !== undefined) users.set(client, user)
+    return users
+  }
+
   connect(): void {
     if (this.#isDestroyed)
       throw new Error(`connect: the provider of "${this.roomname}" was destroyed; make another one.`)
@@ -167,7 +185,10 @@ export class CrosswindProvider {
       newLog: () => this.#newLog(),
       hide: () => this.#sendRest(),
       end: () => this.#failed(follower.refusal),
-      presence: { heard: (frame, own) => this.#heard(frame, own) },
+      presence: {
+        heard: (frame, own) => this.#heard(frame, own),
+        refused: (error) => this.#emit('awareness-refused', error),
+      },
     }
     const channel = opened.follow(this.roomname, follower)
     this.#channel = channel
@@ -270,7 +291,7 @@ export class CrosswindProvider {
     this.#status = null
     this.#emit('connection-close', null, this)
     this.#setSynced(false)
-    this.#hide([...this.#shown.keys()])
+    this.#hide([...this.#others.keys()])
     this.#emit('status', { status: 'disconnected' })
   }
 
@@ -350,8 +371,15 @@ export class CrosswindProvider {
     }
   }
 
-  /** Null if the log has all of the document. */
+  /**
+   * Null if the log has all of the document. All of it, which the server will refuse, if the log has
+   * something else under the same clients and clocks: Yjs would call that stored.
+   */
   #differenceTo(messages: readonly Message[]): Uint8Array | null {
+    const whole = Y.encodeStateAsUpdate(this.doc)
+    const updates = messages.filter((message) => isKind(message, 'update'))
+    const logged = updates.values().map(({ body }) => structsIn(fromBase64(body.update)))
+    if (contradiction(logged, structsIn(whole), this.doc.store.clients)) return whole
     const stored = new Y.Doc()
     this.#apply(messages, stored)
     const isStored = Y.equalSnapshots(Y.snapshot(this.doc), Y.snapshot(stored))
@@ -448,7 +476,6 @@ export class CrosswindProvider {
     if (origin !== this) this.#showOwn()
   }
 
-  /** Throws a `RangeError` if the state is too large. */
   #showOwn(): void {
     const { awareness } = this
     const state = awareness.getLocalState()
@@ -456,45 +483,62 @@ export class CrosswindProvider {
     if (!this.#channel || text === this.#ownShown) return
     const client = awareness.clientID
     const clock = (awareness.meta.get(client)?.clock ?? 0) + 1
-    const shown = state && { client, clock, state }
-    const { length } = new TextEncoder().encode(JSON.stringify(shown))
-    // Awareness renews it every 15 s: reported once.
     this.#ownShown = text
-    if (length > mostStateBytes)
-      throw new RangeError(`The awareness state has ${length} bytes; the limit is ${mostStateBytes}.`)
-    this.#channel.show(shown)
+    // Awareness keeps the object, and the connection sends it later.
+    this.#channel.show(state && { client, clock, state: JSON.parse(text) })
   }
 
   #heard({ windows, whole }: AwarenessFrame, own: string): void {
     const others = windows.filter(({ window }) => window !== own)
     const listed = new Set(others.map(({ window }) => window))
     const gone = others.filter(({ state }) => state === null).map(({ window }) => window)
-    if (whole) for (const window of this.#shown.keys()) if (!listed.has(window)) gone.push(window)
+    if (whole) for (const window of this.#others.keys()) if (!listed.has(window)) gone.push(window)
     this.#hide(gone)
-    for (const { window, state } of others) if (isShown(state)) this.#show(window, state)
+    for (const { window, user, state } of others) if (isShown(state)) this.#show(window, state, user)
   }
 
-  #show(window: string, { client, clock, state }: Shown): void {
+  #show(window: string, shown: Shown, user: string | undefined): void {
     const { awareness } = this
-    if (client === awareness.clientID) return
-    const before = this.#shown.get(window)
-    if (before !== undefined && before !== client) this.#hide([window])
-    this.#shown.set(window, client)
+    const before = this.#others.get(window)
+    const isRenumbered = before?.shown.client !== shown.client
+    const client = before && !isRenumbered ? before.client : this.#clientFor(shown.client)
+    if (before && isRenumbered) this.#hide([window])
+    this.#others.set(window, { client, user, shown })
+    if (JSON.stringify(awareness.getStates().get(client)) === JSON.stringify(shown.state)) return
+    // The sender's own clock may be any number; the server sends its states in order.
+    const clock = (awareness.meta.get(client)?.clock ?? 0) + 1
     const source = { meta: new Map([[client, { clock, lastUpdated: 0 }]]) } as unknown as Awareness
-    const update = encodeAwarenessUpdate(source, [client], new Map([[client, state]]))
+    const update = encodeAwarenessUpdate(source, [client], new Map([[client, shown.state]]))
     attempt(() => applyAwarenessUpdate(awareness, update, this))
   }
 
+  /** The number that a window shows, or another one while somebody is shown under it. */
+  #clientFor(wanted: number): number {
+    const taken = new Set(Array.from(this.#others.values(), ({ client }) => client)).add(
+      this.awareness.clientID,
+    )
+    let client = wanted
+    while (taken.has(client)) client = Math.floor(Math.random() * 2 ** 32)
+    return client
+  }
+
   #hide(windows: readonly string[]): void {
-    const clients = windows.map((window) => this.#shown.get(window)).filter((client) => client !== undefined)
-    for (const window of windows) this.#shown.delete(window)
+    const clients = windows
+      .map((window) => this.#others.get(window)?.client)
+      .filter((client) => client !== undefined)
+    for (const window of windows) this.#others.delete(window)
     attempt(() => removeAwarenessStates(this.awareness, clients, this))
     // With the old clock, Awareness would ignore the same state after a reconnect.
     for (const client of clients) this.awareness.meta.delete(client)
+    for (const [window, { client, shown, user }] of [...this.#others])
+      if (client !== shown.client && clients.includes(shown.client)) {
+        this.#hide([window])
+        this.#show(window, shown, user)
+      }
   }
 
   #keepShown(): void {
-    for (const client of this.#shown.values()) {
+    for (const { client } of this.#others.values()) {
       const meta = this.awareness.meta.get(client)
       if (meta) meta.lastUpdated = Date.now()
     }
@@ -522,9 +566,16 @@ function attempt(work: () => void): void {
 function isShown(state: unknown): state is Shown {
   const { client, clock, state: own } = Object(state)
   return (
-    Number.isSafeInteger(client) && Number.isSafeInteger(clock) && typeof own === 'object' && own !== null
+    Number.isSafeInteger(client) &&
+    client >= 0 &&
+    Number.isSafeInteger(clock) &&
+    typeof own === 'object' &&
+    own !== null
   )
 }
+
+const structsIn = (update: Uint8Array) =>
+  Y.decodeUpdate(update).structs.filter((struct) => !(struct instanceof Y.Skip))
 
 const sizeOf = (updates: readonly Uint8Array[]) => updates.reduce((sum, { length }) => sum + length, 0)
 

@@ -11,7 +11,15 @@ const frames = (seqs: readonly number[], channel = 'main') =>
   seqs.map((seq) => ({ type: 'message', message: messageOf(seq, channel) }) as const)
 
 const welcomeAt = (cursor: string, recovered: boolean) =>
-  ({ type: 'welcome', window: 's1', cursor, recovered, http: '2', heartbeatMs: 15_000 }) as const
+  ({
+    type: 'welcome',
+    window: 's1',
+    cursor,
+    recovered,
+    http: '2',
+    heartbeatMs: 15_000,
+    stateBytes: 4096,
+  }) as const
 
 test('windows that join together share one opening, under a name of its own', () => {
   const { streams, stream, windows } = openShared(3)
@@ -514,15 +522,53 @@ test('each window gets the awareness of its own page, also when it joins later',
   assert.deepEqual(late.heard.awareness, ['all w1 AA w9 DE'])
 })
 
-test("a reopened stream reports its windows' awareness again, and keeps no one else's", () => {
-  const { stream, first, newest, window } = openShared(1)
+test('a window that reopens is not reported gone; one that stays away is, once', () => {
+  const { stream, time, first, second } = openShared(2)
+  second.show('BB')
+  second.leave(false)
+  time.advance(3000)
+  second.join({ window: 'w2' })
+  second.show('BB')
+  time.advance(10_000)
+  const states = () => stream.reports.map(({ window, state }) => `${window} ${state && 'shown'}`)
+  assert.deepEqual(states(), ['w2 shown', 'w2 shown'])
+  second.leave(false)
+  time.advance(3900)
+  assert.equal(states().length, 2)
+  time.advance(10_000)
+  assert.deepEqual(states().slice(2), ['w2 null'])
+  first.leave(false)
+  time.advance(10_000)
+  assert.equal(states().length, 3)
+})
+
+test("a reopened stream reports its windows' awareness again, and nobody sees the others leave meanwhile", () => {
+  const { stream, time, first, newest, window } = openShared(1)
   first.show('AA')
   stream.frame({ type: 'awareness', channel: 'main', windows: [{ window: 'w9', state: shownAt('CC') }] })
   window().join({ window: 'w2', channels: 'main,notes' })
   first.heard.awareness.length = 0
   newest().welcome()
   assert.deepEqual(newest().reports, [{ window: 'w1', channel: 'main', state: shownAt('AA') }])
-  assert.deepEqual(first.heard.awareness, ['all', 'all'])
+  time.advance(3900)
+  assert.deepEqual(first.heard.awareness, [])
+  time.advance(200)
+  assert.deepEqual(first.heard.awareness, ['all'])
+  const late = window()
+  late.join({ window: 'w3' })
+  assert.deepEqual(late.heard.awareness, [])
+})
+
+test('after a reopening, a window that the server shows again never was away', () => {
+  const { stream, time, first, newest, window } = openShared(1)
+  const windows = [{ window: 'w9', state: shownAt('CC') }]
+  stream.frame({ type: 'awareness', channel: 'main', windows })
+  window().join({ window: 'w2', channels: 'main,notes' })
+  first.heard.awareness.length = 0
+  newest().welcome()
+  newest().frame({ type: 'awareness', channel: 'main', windows, whole: true })
+  time.advance(10_000)
+  assert.deepEqual(first.heard.awareness, ['all w9 CC'])
 })
 
 test('a heartbeat never claims more than its member was told', () => {

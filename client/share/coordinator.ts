@@ -18,7 +18,7 @@ export type ToCoordinator =
   | { readonly type: 'join'; readonly member: number; readonly asked: Asked }
   | { readonly type: 'send'; readonly member: number; readonly draft: Draft }
   | { readonly type: 'show'; readonly member: number; readonly report: AwarenessReport }
-  | { readonly type: 'leave'; readonly member: number }
+  | { readonly type: 'leave'; readonly member: number; readonly isForGood: boolean }
 
 /** Acknowledgements and refusals are frames too. */
 export type ToWindow =
@@ -87,7 +87,7 @@ export class Coordinator {
     else if (said.type === 'send') member.send(said.draft)
     else if (said.type === 'show') stream?.show(member, said.report)
     else {
-      stream?.leave(member)
+      stream?.leave(member, said.isForGood)
       attached.members.delete(said.member)
     }
   }
@@ -105,7 +105,7 @@ export class Coordinator {
     this.#windows.set(window, attached)
     onceFree(this.#locks, window, this.#ending.signal, () => {
       this.#windows.delete(window)
-      for (const { member, stream } of attached.members.values()) stream.leave(member)
+      for (const { member, stream } of attached.members.values()) stream.leave(member, true)
       port.close()
     })
     return attached

@@ -65,7 +65,7 @@ export class SharedClient {
 
   /** Called when the page ends. */
   leave(): void {
-    for (const member of this.#members.values()) member.leave()
+    for (const member of this.#members.values()) member.leave(true)
   }
 
   #reachCoordinator(): Promise<Post> {
@@ -114,14 +114,14 @@ class SharedMember implements OpenTransport {
     this.#post({ type: 'show', member: this.#number, report })
   }
 
-  close(): void {
+  close(isForGood = false): void {
     if (this.#isOver) return
-    this.leave()
+    this.leave(isForGood)
     this.#stop()
   }
 
-  leave(): void {
-    this.#post({ type: 'leave', member: this.#number })
+  leave(isForGood: boolean): void {
+    this.#post({ type: 'leave', member: this.#number, isForGood })
   }
 
   hear(said: ToWindow): void {

@@ -14,8 +14,10 @@ import {
   type Welcome,
 } from '../../server/wire/messages.ts'
 import type { Cancel, Timers } from '../../server/wire/time.ts'
+import { upsert } from '../../server/wire/upsert.ts'
 import { Connection } from '../connection.ts'
 import { QueuedDraft, SendQueue } from '../send-queue.ts'
+import { keepShownMs, ShownWindows } from '../shown-windows.ts'
 import { asClosing } from '../transports/http.ts'
 import { type Closing, lost, type Opening, RefusedError, type WebTransport } from '../transports/transport.ts'
 import { Tail } from './tail.ts'
@@ -69,8 +71,11 @@ export class SharedStream {
   #tail: Tail | null = null
   #welcome: Welcome | null = null
   #presence: Presence | null = null
-  /** Awareness on the stream in use, by channel and window. */
-  #shown = new Map<string, Map<string, unknown>>()
+  /** The windows shown, by channel and name. */
+  readonly #shown = new Map<string, Map<string, AwarenessFrame['windows'][number]>>()
+  readonly #windows: ShownWindows
+  /** What members that have left showed, and may show again as they come back. */
+  readonly #lingering = new Map<string, Cancel>()
   #mostChannels = usualChannels
   #plannedReport: Cancel | null = null
 
@@ -79,6 +84,7 @@ export class SharedStream {
     this.#name = name
     this.#timers = timers
     this.#ask = ask
+    this.#windows = new ShownWindows(timers, (frame) => this.#takeAwareness(frame))
   }
 
   hasRoomFor(asked: Asked): boolean {
@@ -97,17 +103,39 @@ export class SharedStream {
   /** Sets what a member shows of its window; a null state to show nothing. */
   show(member: Member, report: AwarenessReport): void {
     const shown = member.show(report)
-    if (shown) this.#current?.connection.uplink.sendAwareness(shown)
+    if (shown) this.#report(shown)
   }
 
-  /** Does not notify the member. False if it had left. */
-  leave(member: Member): boolean {
+  #report(report: AwarenessReport): void {
+    this.#stopLingering(report)
+    this.#current?.connection.uplink.sendAwareness(report)
+  }
+
+  /** Does not notify the member. False if it had left. `isForGood`: see `OpenTransport`. */
+  leave(member: Member, isForGood = false): boolean {
     if (!this.#members.delete(member)) return false
     member.stop()
-    for (const { channel = '' } of member.shown.values()) this.show(member, { channel, state: null })
-    if (this.#members.size > 0) this.#windowsChanged()
-    else this.#rest()
+    if (this.#members.size === 0) this.#rest(isForGood)
+    else {
+      this.#windowsChanged()
+      for (const report of member.shown.values()) this.#withdraw({ ...report, state: null }, isForGood)
+    }
     return true
+  }
+
+  #withdraw(report: AwarenessReport, isForGood: boolean): void {
+    this.#stopLingering(report)
+    if (isForGood) this.#report(report)
+    else
+      this.#lingering.set(
+        placeOf(report),
+        this.#timers.later(() => this.#report(report), keepShownMs),
+      )
+  }
+
+  #stopLingering(report: AwarenessReport): void {
+    this.#lingering.get(placeOf(report))?.()
+    this.#lingering.delete(placeOf(report))
   }
 
   /** Does not notify the members. */
@@ -152,6 +180,7 @@ export class SharedStream {
       this.#current?.connection.leave()
       this.#current = upstream
       this.#next = null
+      this.#windows.lost(this.#shown.keys())
     }
     if (upstream !== this.#current) return
     if (frame.type === 'welcome') this.#welcomed(upstream, frame)
@@ -197,14 +226,17 @@ export class SharedStream {
   }
 
   /** No members are left. The name stays, so that the next opening replaces any leftover at the server. */
-  #rest(): void {
-    for (const upstream of [this.#current, this.#next]) upstream?.connection.leave()
+  #rest(isForGood: boolean): void {
+    for (const upstream of [this.#current, this.#next]) upstream?.connection.leave(isForGood)
+    for (const stop of this.#lingering.values()) stop()
+    this.#lingering.clear()
+    this.#windows.close()
     this.#current = null
     this.#next = null
     this.#tail = null
     this.#welcome = null
     this.#presence = null
-    this.#shown = new Map()
+    this.#shown.clear()
     this.#mostChannels = usualChannels
     this.#plannedReport?.()
     this.#plannedReport = null
@@ -221,7 +253,7 @@ export class SharedStream {
         listener.onFrame({ type: 'heartbeat', newest: tail?.newestOn(channels) ?? 0 })
       // Streams keep order: a message missing before the heartbeat is lost.
       if (tail?.isBefore(frame.newest)) this.#reopen()
-    } else if (frame.type === 'awareness') this.#takeAwareness(frame)
+    } else if (frame.type === 'awareness') this.#windows.take(frame)
     else if (frame.type === 'presence') {
       this.#presence = frame
       for (const member of this.#inPhase('live')) this.#deliverPresence(member, frame)
@@ -234,28 +266,24 @@ export class SharedStream {
 
   /** Resends awareness: the server knows nothing of a new stream. Its answer follows. */
   #showAnew(connection: Connection): void {
-    this.#shown = new Map()
-    for (const member of this.#members) {
-      if (member.phase === 'live') this.#deliverShown(member, true)
+    for (const member of this.#members)
       for (const report of member.shown.values()) connection.uplink.sendAwareness(report)
-    }
   }
 
-  #deliverShown({ channels, listener }: Member, hasAll: boolean): void {
+  #deliverShown({ channels, listener }: Member): void {
     for (const channel of channels) {
-      if (!hasAll && !this.#shown.get(channel)?.size) continue
-      const windows = Array.from(this.#shown.get(channel) ?? [], ([window, state]) => ({ window, state }))
-      listener.onFrame({ type: 'awareness', channel, windows, whole: true })
+      const windows = [...(this.#shown.get(channel)?.values() ?? [])]
+      if (windows.length > 0) listener.onFrame({ type: 'awareness', channel, windows, whole: true })
     }
   }
 
   #takeAwareness(frame: AwarenessFrame): void {
     const { channel, windows, whole = false } = frame
-    const known = whole ? new Map<string, unknown>() : (this.#shown.get(channel) ?? new Map())
-    this.#shown.set(channel, known)
-    for (const { window, state } of windows) {
-      if (state === null) known.delete(window)
-      else known.set(window, state)
+    const known = upsert(this.#shown, channel, () => new Map())
+    if (whole) known.clear()
+    for (const shown of windows) {
+      if (shown.state === null) known.delete(shown.window)
+      else known.set(shown.window, shown)
     }
     for (const { channels, listener } of this.#inPhase('live'))
       if (channels.has(channel)) listener.onFrame(frame)
@@ -296,7 +324,7 @@ export class SharedStream {
   #follow(member: Member, from: Tail): void {
     member.goLive(from)
     if (this.#presence) this.#deliverPresence(member, this.#presence)
-    this.#deliverShown(member, false)
+    this.#deliverShown(member)
   }
 
   /** Polls until the member reaches the tail, which grows meanwhile. */
@@ -341,6 +369,9 @@ export class SharedStream {
     return Object.fromEntries(Array.from(windows, ([page, { length }]) => [page, length]))
   }
 }
+
+/** Names contain no space. */
+const placeOf = ({ window, channel }: AwarenessReport) => `${window} ${channel}`
 
 function channelsIn({ query }: Asked): ReadonlySet<string> {
   return new Set(query.channels?.split(','))

@@ -149,7 +149,7 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
     },
     send: (id: string) => hear({ type: 'send', member: members, draft: draftOf(id) }),
     show: (anchor: string) => hear({ type: 'show', member: members, report: { state: shownAt(anchor) } }),
-    leave: () => hear({ type: 'leave', member: members }),
+    leave: (isForGood = true) => hear({ type: 'leave', member: members, isForGood }),
     vanish,
     cursor: () => `life:${heard.messages.at(-1) ?? 0}`,
   }

@@ -191,9 +191,11 @@ function createReports(ending: AbortSignal) {
         await send()
       } catch (error) {
         if (ending.aborted) return
-        if (asSendingError(error) instanceof RefusedError) continue
+        const reason = asSendingError(error)
+        if (reason instanceof RefusedError) continue
         if (!waiting.has(place)) waiting.set(place, send)
-        await new Promise((resolve) => setTimeout(resolve, reportRetryMs))
+        const pauseMs = reason instanceof BusyError ? reason.retryAfterMs : reportRetryMs
+        await new Promise((resolve) => setTimeout(resolve, pauseMs))
       }
     }
     isBusy = false
@@ -203,6 +205,13 @@ function createReports(ending: AbortSignal) {
     waiting.set(place, send)
     if (!isBusy) void sendAll()
   }
+}
+
+/** Tells the server that the client of this opening has left. */
+export function postLeave({ base, query }: Opening, platform: Platform, isForGood: boolean): void {
+  const given = pick(query, 'window', 'key', 'opening')
+  if (isForGood) given.set('gone', '')
+  postLast(`${base}/leave?${given}`, null, platform)
 }
 
 /** Parameters of the stream that a separate request repeats, and always its ticket. */

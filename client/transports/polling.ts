@@ -2,7 +2,7 @@
 
 import type { PollAnswer } from '../../server/wire/messages.ts'
 import { longPollingModes, pollingModes } from '../../server/wire/modes.ts'
-import { asClosing, createPostUplink, Http, pick, postLast } from './http.ts'
+import { asClosing, createPostUplink, Http, postLeave } from './http.ts'
 import { browser, type ChosenTransport, type Opening, type OpenTransport } from './transport.ts'
 
 const usual = { intervalMs: 1000, holdMs: 25_000 }
@@ -69,11 +69,10 @@ function openPoll(
     ...uplink,
     // Polls already serve as heartbeats.
     beat: (windows) => windows && uplink.beat(windows),
-    close() {
+    close(isForGood = false) {
       stop()
       // Otherwise the server counts the window as present until the silence limit.
-      const { base, query } = opening
-      postLast(`${base}/leave?${pick(query, 'window', 'key', 'opening')}`, null, platform)
+      postLeave(opening, platform, isForGood)
     },
   }
 }

@@ -75,9 +75,9 @@ function openInSlot(transport: WebTransport, opening: Opening, slot: Promise<Rel
     },
     beat: (windows) => open?.beat(windows),
     sendAwareness: (report) => open?.sendAwareness(report),
-    close() {
+    close(isForGood) {
       isOver = true
-      open?.close()
+      open?.close(isForGood)
       release()
     },
   }

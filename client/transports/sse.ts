@@ -3,8 +3,9 @@
 import type { DownFrame } from '../../server/wire/messages.ts'
 import { sseModes } from '../../server/wire/modes.ts'
 import { now } from '../browser-services.ts'
-import { asClosing, createPostUplink } from './http.ts'
+import { asClosing, createPostUplink, postLeave } from './http.ts'
 import {
+  browser,
   type ChosenTransport,
   type Opening,
   type OpenTransport,
@@ -14,7 +15,7 @@ import {
 
 export const sse: ChosenTransport = { name: 'sse', modes: sseModes, open: openSse }
 
-function openSse(opening: Opening, platform?: Platform): OpenTransport {
+function openSse(opening: Opening, platform = browser): OpenTransport {
   const uplink = createPostUplink(opening, platform)
   const onClose: Opening['onClose'] = (closing) => {
     uplink.close()
@@ -23,9 +24,10 @@ function openSse(opening: Opening, platform?: Platform): OpenTransport {
   const closeStream = openStream('/stream', { ...opening, onClose }, platform)
   return {
     ...uplink,
-    close() {
+    close(isForGood = false) {
       closeStream()
       uplink.close()
+      if (isForGood) postLeave(opening, platform, isForGood)
     },
   }
 }

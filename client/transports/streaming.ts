@@ -3,7 +3,7 @@
 import type { UpFrame } from '../../server/wire/messages.ts'
 import { streamingModes } from '../../server/wire/modes.ts'
 import { now } from '../browser-services.ts'
-import { pick } from './http.ts'
+import { pick, postLeave } from './http.ts'
 import { openStream } from './sse.ts'
 import {
   browser,
@@ -89,7 +89,10 @@ function openStreaming(opening: Opening, platform = browser): OpenTransport {
     beat: (windows) => void write({ type: 'heartbeat', ...(windows && { windows }) }),
     askClock: () => void write({ type: 'clock', at: now() }),
     sendAwareness: (report) => void write({ type: 'awareness', ...report }),
-    close,
+    close(isForGood = false) {
+      close()
+      if (isForGood) postLeave(opening, platform, isForGood)
+    },
   }
 }
 

@@ -103,7 +103,11 @@ export interface OpenTransport {
    * sent.
    */
   readonly sendAwareness: (report: AwarenessReport) => void
-  readonly close: () => void
+  /**
+   * `isForGood`: the others no longer see what the window showed; otherwise they do for a while, until
+   * it comes back.
+   */
+  readonly close: (isForGood?: boolean) => void
 }
 
 export interface Closing {

@@ -3,7 +3,7 @@
 import type { DownFrame, UpFrame } from '../../server/wire/messages.ts'
 import { websocketModes } from '../../server/wire/modes.ts'
 import { now } from '../browser-services.ts'
-import { pick } from './http.ts'
+import { pick, postLeave } from './http.ts'
 import {
   browser,
   type ChosenTransport,
@@ -18,7 +18,8 @@ import {
 
 export const websocket: ChosenTransport = { name: 'websocket', modes: websocketModes, open: openWebSocket }
 
-function openWebSocket({ base, mode, query, onFrame, onClose }: Opening, platform = browser): OpenTransport {
+function openWebSocket(opening: Opening, platform = browser): OpenTransport {
+  const { base, mode, query, onFrame, onClose } = opening
   const answers = createAnswers()
   const ending = new AbortController()
   let socket: ReturnType<Platform['openSocket']> | null = null
@@ -80,11 +81,12 @@ function openWebSocket({ base, mode, query, onFrame, onClose }: Opening, platfor
     sendAwareness(report) {
       if (isOpen()) write({ type: 'awareness', ...report })
     },
-    close() {
+    close(isForGood = false) {
       ending.abort()
       socket?.removeEventListener('close', onEnd)
       answers.abandon()
       socket?.close()
+      if (isForGood) postLeave(opening, platform, isForGood)
     },
   }
 }

@@ -12,7 +12,7 @@ declare class Connection {
   get uplink(): Omit<OpenTransport, 'close'>;
   isStale(): boolean;
   abandon(code: Closing['code'], sentence: string): void;
-  leave(): void;
+  leave(isForGood?: boolean): void;
 }
 declare class Crosswind {
   #private;
@@ -39,6 +39,7 @@ declare class CrosswindProvider {
   get unsaved(): number;
   get saved(): boolean;
   whenSaved(): Promise<void>;
+  get users(): ReadonlyMap<number, string>;
   connect(): void;
   disconnect(): void;
   destroy(): void;
@@ -314,6 +315,7 @@ interface AwarenessFrame<State = unknown> {
   readonly channel: string;
   readonly windows: readonly {
     readonly window: string;
+    readonly user?: string;
     readonly state: State | null;
   }[];
   readonly whole?: true;
@@ -465,6 +467,7 @@ interface Follower {
   refusal?: unknown;
   readonly presence: {
     heard(frame: AwarenessFrame, own: string): void;
+    refused(error: RefusedError): void;
   };
 }
 interface Following {
@@ -513,6 +516,7 @@ interface LinkListener extends OutboxListener {
   onPresence?(presence: Presence$1): void;
   onHide?(): void;
   onAwareness(frame: AwarenessFrame): void;
+  onStateRefused?(channel: string | undefined, error: RefusedError): void;
 }
 interface LinkMode extends TransportMode {
   readonly fallback: string | null;
@@ -571,7 +575,7 @@ interface OpenTransport {
   readonly beat: (windows?: Beat['windows']) => void;
   readonly askClock?: () => void;
   readonly sendAwareness: (report: AwarenessReport) => void;
-  readonly close: () => void;
+  readonly close: (isForGood?: boolean) => void;
 }
 interface Opening {
   readonly base: string;
@@ -651,7 +655,8 @@ interface Polling {
 }
 interface Presence {
   readonly states: ReadonlyMap<string, unknown>;
-  on(event: 'change', listener: (states: Presence['states']) => void): Off;
+  readonly users: ReadonlyMap<string, string>;
+  on<Event extends keyof PresenceEvents>(event: Event, listener: PresenceEvents[Event]): Off;
   set(state: unknown): void;
 }
 interface Presence$1 {
@@ -659,6 +664,10 @@ interface Presence$1 {
   readonly windows: number;
   readonly channels?: Readonly<Record<string, number>>;
   readonly browserHttp1Streams: number;
+}
+interface PresenceEvents {
+  readonly change: (states: Presence['states']) => void;
+  readonly refused: (error: RefusedError) => void;
 }
 interface ProbeBody {
   readonly text: string;
@@ -675,6 +684,7 @@ interface ProviderEvents {
   'connection-error': [error: unknown, provider: CrosswindProvider];
   saved: [isSaved: boolean];
   refused: [error: RefusedError];
+  'awareness-refused': [error: RefusedError];
 }
 interface ProviderOptions extends ConnectOptions {
   readonly connect?: boolean;
@@ -772,6 +782,7 @@ interface UnstoredDraft {
 }
 interface UpdateBody extends Written {
   readonly update: string;
+  readonly user?: string;
   readonly owners?: Readonly<Record<string, readonly number[]>>;
 }
 interface VersionsBody {
@@ -792,6 +803,7 @@ interface Welcome {
   readonly recovered: boolean;
   readonly http: HttpVersion;
   readonly heartbeatMs: number;
+  readonly stateBytes: number;
 }
 interface WindOverview {
   readonly source: SensorSource;

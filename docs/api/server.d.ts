@@ -51,6 +51,9 @@ declare const configSchema: z.ZodObject<{
     newChannelsPerHour: z.ZodDefault<z.ZodInt>;
     channelsPerWindow: z.ZodDefault<z.ZodInt>;
     messagesPerSecond: z.ZodDefault<z.ZodInt>;
+    statesPerSecond: z.ZodDefault<z.ZodInt>;
+    stateBytes: z.ZodDefault<z.ZodInt>;
+    stateBytesPerSecond: z.ZodDefault<z.ZodInt>;
     bodySeconds: z.ZodDefault<z.ZodInt>;
     connectionBytes: z.ZodDefault<z.ZodInt>;
     unfinishedBytes: z.ZodDefault<z.ZodInt>;

@@ -182,6 +182,18 @@ const inventedWindows: Attempt = async ({ '1.1': port }) => {
   return { ended, close }
 }
 
+/** Shows a large state anew, and reads what all the others show. */
+const largeStates: Attempt = async ({ '1.1': port }) => {
+  const { socket, ended, close } = await connect(port)
+  const key = newKey()
+  const path = `/api/socket?window=${nameOf(key, 'w1')}&key=${key}&${onPage}`
+  socket.write(`${upgradeTo(path)}\r\n\r\n`)
+  await Promise.race([new Promise((resolve) => socket.once('data', resolve)), ended])
+  socket.resume()
+  pour(socket, () => webSocketFrame(JSON.stringify({ type: 'awareness', state: random(4000) })))
+  return { ended, close }
+}
+
 const emptyBinary = webSocketFrame('', 'binary')
 const clockRequest = webSocketFrame('{"type":"clock","at":1}')
 
@@ -278,6 +290,7 @@ export const attacks = {
   'empty binary frames over WebSocket on HTTP/2': [8, extendedConnect],
   'questions for the time over WebSocket, answers unread': [8, webSocket(clockRequest)],
   'states of invented windows over WebSocket': [4, inventedWindows],
+  'large states of ninety windows over WebSocket': [90, largeStates],
   'PINGs over WebSocket, answers read': [2, webSocket(webSocketFrame('', 'ping'), true)],
   'a streamed body, answers unread': [8, streamedBody],
   'POSTs sent ahead, answers unread': [

@@ -6,7 +6,7 @@ import type { Presence } from '../../client/connect.ts'
 import { modes } from '../../server/wire/modes.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { start } from './testing.ts'
+import { start, uncaught } from './testing.ts'
 
 /** Resolves to the states once they are as wanted, in any order of the clients. */
 function untilShown({ presence }: { readonly presence: Presence }, wanted: readonly unknown[]) {
@@ -74,15 +74,91 @@ test('while the connection is lost nobody is shown; then all are again', async (
   await untilShown(reader, [{ name: 'Ann' }])
 })
 
-test('a state that is not JSON, or has more than 4096 bytes, is refused', async (t) => {
-  const { open } = await start(t)
-  const { presence } = open().channel('room.1')
-  presence.set('x'.repeat(4094))
-  for (const state of ['x'.repeat(4095), undefined])
-    assert.throws(() => presence.set(state), {
-      code: 'bad-shape',
-      message: /^A state has at most 4096 bytes of JSON, not (4097|0)\.$/,
+for (const name of ['sse/2', 'websocket/1.1', 'streaming/2', 'long-polling/1.1', 'polling/2'])
+  test(`over ${name}, nobody sees a client that follows more channels, or whose permit is renewed, and it sees nobody leave`, async (t) => {
+    const asked: { renewals: number; enough?: () => void } = { renewals: 0 }
+    const { open } = await start(t, {
+      isSecure: true,
+      heartbeatMs: 1000,
+      authorize({ token }) {
+        asked.renewals += token === 'ann' ? 1 : 0
+        if (asked.renewals === 4) asked.enough?.()
+        const soon = { expiresAt: Date.now() + 1500 }
+        return { user: String(token), read: ['room.*'], write: ['room.*'], ...(token === 'ann' && soon) }
+      },
     })
+    const enough = new Promise<void>((resolve) => {
+      asked.enough = resolve
+    })
+    const [ann, bob] = ['ann', 'bob'].map((user) => open({ modes: [name], token: () => user }))
+    assert.ok(ann && bob)
+    const annSees = ann.channel('room.1').presence
+    const bobSees = bob.channel('room.1').presence
+    annSees.set('Ann')
+    bobSees.set('Bob')
+    await Promise.all([
+      untilShown({ presence: annSees }, ['Bob']),
+      untilShown({ presence: bobSees }, ['Ann']),
+    ])
+    assert.deepEqual([...annSees.users.values(), ...bobSees.users.values()], ['bob', 'ann'])
+    const seen: unknown[] = []
+    for (const presence of [annSees, bobSees])
+      presence.on('change', (states) => seen.push(...states.values(), states.size))
+    for (const more of ['room.2', 'room.3']) {
+      await ann.channel(more).publish('here')
+      await bob.channel(more).publish('here')
+    }
+    await enough
+    // What the others see of the last renewal comes before this.
+    ann.channel('room.2').presence.set('at last')
+    await untilShown(bob.channel('room.2'), ['at last'])
+    assert.deepEqual(
+      seen.filter((one) => one === 0),
+      [],
+      `${seen}`,
+    )
+  })
+
+test('a state that is larger than the server takes is refused by an event, and the one before stays', async (t) => {
+  const { open } = await start(t, { limits: { stateBytes: 300 } })
+  const thrown = uncaught(t)
+  const room = open().channel('room.1')
+  const reader = open().channel('room.1')
+  const refused: string[] = []
+  room.presence.on('refused', ({ code, message }) => refused.push(`${code}: ${message}`))
+  room.presence.set('x'.repeat(298))
+  await untilShown(reader, ['x'.repeat(298)])
+  for (let length = 299; length < 553; length += 1) room.presence.set('x'.repeat(length))
+  room.presence.set('y')
+  await untilShown(reader, ['y'])
+  assert.deepEqual(
+    [refused, thrown],
+    [
+      [
+        'too-large: The state has 301 bytes of JSON, and this server takes 300 (limits.stateBytes): the others still see the one before.',
+      ],
+      [],
+    ],
+  )
+  assert.throws(() => room.presence.set(undefined), { code: 'bad-shape' })
+})
+
+test('a reader that shows itself as somebody else appears under its own user', async (t) => {
+  const { open } = await start(t, {
+    authorize: ({ token }) => ({
+      user: `${token}`,
+      read: ['room.*'],
+      write: token === 'ann' ? ['room.*'] : [],
+    }),
+  })
+  const ann = open({ token: () => 'ann' }).channel('room.1')
+  const eve = open({ token: () => 'eve' }).channel('room.1')
+  const reader = open({ token: () => 'ben' }).channel('room.1')
+  ann.presence.set({ user: 'ann' })
+  await untilShown(reader, [{ user: 'ann' }])
+  eve.presence.set({ user: 'ann' })
+  await untilShown(reader, [{ user: 'ann' }, { user: 'ann' }])
+  assert.deepEqual([...reader.presence.users.values()].sort(), ['ann', 'eve'])
 })
 
 test('the server refuses a larger state, too', async (t) => {
@@ -102,7 +178,7 @@ test('the server refuses a larger state, too', async (t) => {
   }
   assert.equal(await show({ any: ['JSON', null] }), 204)
   const sentence =
-    'Invalid window state: state must be JSON of at most 4096 bytes. PROTOCOL.md shows its shape.'
+    'Invalid window state: state must be JSON of at most 4096 bytes (limits.stateBytes). PROTOCOL.md shows its shape.'
   for (const state of ['ø'.repeat(2048), undefined]) assert.equal(await show(state), sentence)
   assert.match(await show('x'.repeat(9000)), /at most 5120 bytes/)
 })

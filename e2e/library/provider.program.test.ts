@@ -308,25 +308,113 @@ test('after a reconnect all changes of the document follow, and the newest aware
   assert.equal(sent - before, 1)
 })
 
-test('after a cut the others are shown again', async (t) => {
-  const { provide, cut } = await startDocuments(t)
+test('after a short cut nobody has left; in a long one nobody is there', async (t) => {
+  let isCut = false
+  const { provide, cut } = await startDocuments(t, { cuts: () => isCut })
   const first = provide()
   const second = provide()
   first.awareness.setLocalState({ name: 'first' })
   await shown(second, [{}, { name: 'first' }])
-  const gone = shown(second, [{}])
+  let removed = 0
+  for (const { awareness } of [first, second])
+    awareness.on('change', (change: { readonly removed: readonly number[] }) => {
+      removed += change.removed.length
+    })
+  const back = [first, second].map(connected)
   cut()
-  await gone
-  await shown(second, [{}, { name: 'first' }])
+  await Promise.all(back)
+  first.awareness.setLocalState({ name: 'first', isBack: true })
+  await shown(second, [{}, { name: 'first', isBack: true }])
+  assert.equal(removed, 0)
+  isCut = true
+  cut()
+  await shown(second, [{}])
+  isCut = false
+  await shown(second, [{}, { name: 'first', isBack: true }])
 })
 
-test('a state of over 4 kB is refused where it is set', async (t) => {
+test('a state of over 4 kB is refused by an event, and the others see the one before', async (t) => {
   const { provide } = await startDocuments(t)
+  const thrown = uncaught(t)
   const provider = provide()
-  assert.throws(
-    () => provider.awareness.setLocalState({ text: 'x'.repeat(5000) }),
-    /has 5\d\d\d bytes; the limit/,
-  )
+  const other = provide()
+  const codes: string[] = []
+  provider.on('awareness-refused', ({ code }) => codes.push(code))
+  const laser = (points: number) => ({ stroke: Array.from({ length: points }, () => [1, 2]) })
+  provider.awareness.setLocalState(laser(1))
+  await shown(other, [{}, laser(1)])
+  for (let points = 1000; points < 1254; points += 1) provider.awareness.setLocalState(laser(points))
+  provider.awareness.setLocalState(laser(2))
+  await shown(other, [{}, laser(2)])
+  assert.deepEqual([codes, thrown], [['too-large'], []])
+})
+
+const isShown = (state: unknown, { awareness }: CrosswindProvider) =>
+  new Promise<void>((resolve) => {
+    const look = () => {
+      const texts = Array.from(awareness.getStates().values(), (one) => JSON.stringify(one))
+      if (texts.includes(JSON.stringify(state))) resolve()
+    }
+    awareness.on('update', look)
+    look()
+  })
+
+test('nobody takes another’s place in awareness: a reader that shows his number is shown beside him, by its own user', async (t) => {
+  const { open, provide } = await startDocuments(t, {
+    authorize: ({ token }) => ({
+      user: `${token}`,
+      read: ['doc.*'],
+      write: token === 'eve' ? [] : ['doc.*'],
+    }),
+  })
+  const ann = provide({ token: () => 'ann' })
+  const reader = provide({ token: () => 'ben' })
+  ann.awareness.setLocalState({ name: 'Ann' })
+  await shown(reader, [{}, { name: 'Ann' }])
+  const { clientID } = ann.doc
+  const eve = follow(open({ token: () => 'eve' }))
+  for (const clock of [1, Number.MAX_SAFE_INTEGER]) {
+    eve.show({ client: clientID, clock, state: { name: 'Ann, really', clock } })
+    await Promise.all([ann, reader].map((provider) => isShown({ name: 'Ann, really', clock }, provider)))
+  }
+  assert.deepEqual(reader.awareness.getStates().get(clientID), { name: 'Ann' })
+  assert.deepEqual(ann.awareness.getStates().get(clientID), { name: 'Ann' })
+  ann.awareness.setLocalState({ name: 'Ann', moved: true })
+  await isShown({ name: 'Ann', moved: true }, reader)
+  assert.deepEqual(reader.awareness.getStates().get(clientID), { name: 'Ann', moved: true })
+  assert.equal(reader.users.get(clientID), 'ann')
+  assert.deepEqual([...reader.users.values()].sort(), ['ann', 'eve'])
+  eve.leave()
+  await shown(reader, [{}, { name: 'Ann', moved: true }])
+})
+
+test('whose next clocks another one has taken is told, and is not saved; with owners, nobody takes them', async (t) => {
+  for (const owners of [false, true]) {
+    const { open, provide, crosswind } = await startDocuments(t, {
+      channels: { 'doc.*': { kind: 'yjs', owners } },
+      authorize: ({ token }) => ({ user: `${token}`, ...writers }),
+    })
+    const ann = provide({ token: () => 'ann' })
+    ann.doc.getText('t').insert(0, 'stored')
+    await ann.whenSaved()
+    const copy = new Y.Doc()
+    Y.applyUpdate(copy, Y.encodeStateAsUpdate(ann.doc))
+    copy.clientID = ann.doc.clientID
+    ann.disconnect()
+    ann.doc.getText('t').insert(6, ' and more')
+    const before = Y.encodeStateVector(copy)
+    copy.getText('t').insert(0, 'forged ')
+    const update = Buffer.from(Y.encodeStateAsUpdate(copy, before)).toString('base64')
+    const forging = follow(open({ token: () => 'eve' })).publish('update', { update })
+    if (owners) await assert.rejects(forging, { code: 'not-your-client' })
+    else await forging
+    ann.connect()
+    if (owners) await ann.whenSaved()
+    else await assert.rejects(ann.whenSaved(), { code: 'not-your-client' })
+    assert.equal(ann.saved, owners)
+    const text = String((await crosswind.document('doc.1')).getText('t'))
+    assert.equal(text, owners ? 'stored and more' : 'forged stored')
+  }
 })
 
 // Hocuspocus: batches, authentication, destroying

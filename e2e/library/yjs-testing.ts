@@ -67,7 +67,12 @@ export async function startProcess(t: TestContext, folder: string, port = 0, res
 
 /** What a channel brings, without a document. */
 export function follow(connection: Crosswind, take: () => void = ignore) {
-  return connection.follow('doc.1', { take, newLog: ignore, end: ignore, presence: { heard: ignore } })
+  return connection.follow('doc.1', {
+    take,
+    newLog: ignore,
+    end: ignore,
+    presence: { heard: ignore, refused: ignore },
+  })
 }
 
 const ignore = () => undefined

@@ -118,7 +118,7 @@ test('typing sends nothing for presence', async (t) => {
   const { origin, ca } = stage.server
   const query = new URLSearchParams({ window: 'observer', channels: channel })
   const observer = openClient({ mode: sse, origin: origin['2'], ca, query })
-  t.after(observer.close)
+  t.after(() => observer.close())
   await observer.next('welcome')
   const letters = 'the quick brown fox jumps over the lazy dog again! '
   for (const letter of letters) await typist.key(letter)

@@ -179,6 +179,13 @@ export const configSchema = z.strictObject({
     messagesPerSecond: whole(1, 1_000_000, 200).describe(
       'Messages per second from one window; beyond it streams are slowed and POSTs refused (429)',
     ),
+    statesPerSecond: whole(1, 1000, 20).describe(
+      'Window states (presence) per second from one window; beyond it streams are slowed and POSTs refused (429)',
+    ),
+    stateBytes: whole(256, 65_536, 4096).describe("Largest window state on an application's channels, bytes"),
+    stateBytesPerSecond: whole(65_536, 1_073_741_824, 8_388_608).describe(
+      'Window states sent to all readers, bytes per second; a channel gets half at most, a user a quarter, a window an eighth; beyond it only the newest state is sent, later',
+    ),
     bodySeconds: whole(1, 600, 30).describe('Time limit for a complete request, s'),
     connectionBytes: whole(65_536, 1_073_741_824, 33_554_432).describe(
       'Unfinished bytes of one connection: incomplete uploads and frames, unread answers; a single larger item is accepted',

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
+import type { Log } from '../log/log.ts'
 import { ampleLimits } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { isKind } from '../wire/messages.ts'
@@ -28,7 +29,7 @@ const documents: Documents = {
   for: () => documents,
 }
 
-function open() {
+function open({ change = {} as Partial<Log> } = {}) {
   const now = () => 1
   const onFailure = (error: unknown) => assert.fail(String(error))
   const create = () =>
@@ -44,16 +45,17 @@ function open() {
     })
   const ledger = create()
   const limits = { ...ampleLimits, messages: 1e5, bytes: 1e9 }
-  const stored = createMemoryLog({ epoch: 'life1', limits, folds: { update: ledger.fold }, now, onFailure })
+  const memory = createMemoryLog({ epoch: 'life1', limits, folds: { update: ledger.fold }, now, onFailure })
+  const stored = { ...memory, ...change }
   let log = ledger.guard(stored)
   let sent = 0
   return {
     /** Resolves to the refusal's sentence, or null. */
-    async send(update: Uint8Array): Promise<string | null> {
+    async send(update: Uint8Array, from = 'eve', user?: string): Promise<string | null> {
       sent += 1
-      const body = { update: Buffer.from(update).toString('base64') }
+      const body = { update: Buffer.from(update).toString('base64'), ...(user && { user }) }
       try {
-        await log.append({ id: `eve-${sent}`, channel: 'd', kind: 'update', from: 'eve', at: 1, body }, 1)
+        await log.append({ id: `${from}-${sent}`, channel: 'd', kind: 'update', from, at: 1, body }, 1)
         return null
       } catch (error) {
         if (error instanceof Refusal) return `${error.code}: ${error.message}`
@@ -235,4 +237,121 @@ test('a subdocument is refused by its name', async () => {
   const { doc, take } = recorded()
   doc.getMap('m').set('d', new Y.Doc())
   assert.match(String(await send(take()[0] ?? new Uint8Array())), /subdocument; give that document a channel/)
+})
+
+type Recorded = ReturnType<typeof recorded>
+
+/** A document in which somebody continues as the client of another one. */
+function forged(victim: Recorded): Recorded {
+  const { doc, take } = recorded()
+  Y.applyUpdate(doc, Y.encodeStateAsUpdate(victim.doc), 'remote')
+  // Yjs would take another number at once.
+  doc.clientID = victim.doc.clientID
+  return { doc, take }
+}
+
+const changes: Readonly<Record<string, (doc: Y.Doc, who: string) => void>> = {
+  'other text': (doc, who) => doc.getText('t').insert(0, `by ${who}`),
+  'the same text in another place': (doc, who) => doc.getText('t').insert(who === 'ann' ? 0 : 6, 'same'),
+  'another type': (doc, who) => doc.getArray('a').push([who === 'ann' ? new Y.Map() : new Y.Array()]),
+  'another name of an element': (doc, who) => doc.getXmlFragment('x').insert(0, [new Y.XmlElement(who)]),
+  'another key': (doc, who) => doc.getMap('m').set(who, 1),
+  'another value': (doc, who) => doc.getMap('m').set('k', { who: [who] }),
+  'another root': (doc, who) => doc.getText(who).insert(0, 'same'),
+  'other bytes': (doc, who) => doc.getMap('m').set('k', new Uint8Array([who.length])),
+  'another format': (doc, who) => doc.getText('t').format(0, 2, { bold: who === 'ann' }),
+  'another embed': (doc, who) => doc.getText('t').insertEmbed(1, { who }),
+  'less than she wrote': (doc, who) => doc.getText('t').insert(0, who === 'ann' ? 'twelve words' : 'two'),
+  'a long text': (doc, who) => doc.getText('t').insert(0, who.repeat(100_000)),
+}
+
+for (const [what, change] of Object.entries(changes))
+  test(`whose next clocks another one has used, for ${what}, is told so, and loses nothing that was stored`, async () => {
+    const { send, read, restart } = open()
+    const ann = recorded()
+    ann.doc.getText('t').insert(0, 'stored')
+    for (const update of ann.take()) assert.equal(await send(update, 'ann'), null)
+    const eve = forged(ann)
+    change(eve.doc, 'eve2')
+    for (const update of eve.take()) assert.equal(await send(update, 'eve'), null)
+    change(ann.doc, 'ann')
+    const [lost = new Uint8Array()] = ann.take()
+    for (const again of [false, true]) {
+      if (again) restart()
+      assert.match(String(await send(lost, 'ann')), /^not-your-client: Another sender has already written/)
+      assert.match(String(await send(Y.encodeStateAsUpdate(ann.doc), 'bob')), /^not-your-client/)
+    }
+    assert.match(String((await read()).getText('t')), /stored/)
+  })
+
+test('what was stored first stays: to say something else under the same clocks is refused', async () => {
+  const { send, read } = open()
+  const ann = recorded()
+  ann.doc.getText('t').insert(0, 'a')
+  const [first = new Uint8Array()] = ann.take()
+  const eve = forged(ann)
+  ann.doc.getText('t').insert(1, 'b')
+  eve.doc.getText('t').insert(1, 'evil')
+  const [second = new Uint8Array()] = ann.take()
+  for (const update of [first, second]) assert.equal(await send(update, 'ann'), null)
+  const forgery = eve.take()
+  for (const update of [...forgery, Y.mergeUpdates([first, ...forgery])])
+    assert.match(String(await send(update, 'eve')), /^not-your-client/)
+  assert.equal(String((await read()).getText('t')), 'ab')
+})
+
+test('peers may bring what another wrote: before it does, after it, joined, taken apart, deleted since', async () => {
+  const { send, read, restart } = open()
+  const ann = recorded()
+  const text = ann.doc.getText('t')
+  write(ann.doc)
+  for (const letter of 'hello world') text.insert(text.length, letter)
+  text.format(0, 4, { bold: true })
+  const updates = ann.take()
+  // In step with its own windows or not.
+  for (const update of updates.slice(0, 5)) assert.equal(await send(update, 'ann'), null)
+  for (const update of updates.slice(0, 9)) assert.equal(await send(update, 'bob'), null)
+  assert.equal(await send(Y.mergeUpdates(updates), 'carol'), null)
+  for (const update of updates) assert.equal(await send(update, 'ann'), null)
+  const old = Y.encodeStateAsUpdate(ann.doc)
+  text.delete(2, 5)
+  for (const update of ann.take()) assert.equal(await send(update, 'ann'), null)
+  restart()
+  for (const update of [old, Y.encodeStateAsUpdate(ann.doc), Y.encodeStateAsUpdate(await read())])
+    for (const from of ['ann', 'bob']) assert.equal(await send(update, from), null)
+  assert.ok(isEqual(await read(), ann.doc))
+})
+
+function write(doc: Y.Doc): void {
+  const paragraph = new Y.XmlElement('p')
+  paragraph.setAttribute('by', 'ann')
+  doc.getXmlFragment('x').insert(0, [paragraph, new Y.XmlText('words')])
+  doc.getMap('m').set('card', new Y.Map<unknown>([['tags', Y.Array.from([1, null, { deep: [true] }])]]))
+  doc.getMap('m').set('bytes', new Uint8Array([1, 2]))
+  doc.getText('t').insertEmbed(0, { image: 'x' })
+}
+
+test('an update that is not stored yet counts, too', async () => {
+  const memory = createMemoryLog({
+    epoch: 'life1',
+    limits: { ...ampleLimits, messages: 1e5 },
+    now: () => 1,
+    onFailure: (error) => assert.fail(String(error)),
+  })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const append: Log['append'] = (draft, acceptedAt) =>
+    draft.from === 'eve'
+      ? promise.then(() => memory.append(draft, acceptedAt))
+      : memory.append(draft, acceptedAt)
+  const { send } = open({ change: { ...memory, append } })
+  const ann = recorded()
+  ann.doc.getText('t').insert(0, 'a')
+  for (const update of ann.take()) assert.equal(await send(update, 'ann'), null)
+  const eve = forged(ann)
+  eve.doc.getText('t').insert(0, 'evil')
+  const forging = send(eve.take()[0] ?? new Uint8Array(), 'eve')
+  ann.doc.getText('t').insert(0, 'words')
+  const told = send(ann.take()[0] ?? new Uint8Array(), 'ann')
+  resolve()
+  assert.deepEqual([await forging, String(await told).split(':')[0]], [null, 'not-your-client'])
 })

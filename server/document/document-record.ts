@@ -23,6 +23,12 @@ import {
 /** A person's windows share a fingerprint. */
 export const ownerOf = (sender: string) => fingerprintIn(sender) ?? sender
 
+/** Whose update it is: the user, if the application names one. Names of senders contain no colon. */
+export const writerOf = ({ from, body }: Pick<Draft<'update'>, 'from' | 'body'>) =>
+  body.user === undefined ? ownerOf(from) : `:${body.user}`
+
+const nobody = ''
+
 /** Throws a `Refusal` (400 `bad-update`). */
 export function readDraft({ id, body }: Draft<'update'>, schema: Schema): Update {
   const read = readUpdate(body.update, schema)
@@ -65,6 +71,10 @@ export class DocumentRecord {
   readonly #usedBy = new Map<number, number>()
   /** Per owner, the update that is waiting for a read. */
   readonly waiting = new Map<string, Promise<unknown>>()
+  /** Settles once every admitted update is stored or refused by the log. */
+  storing: Promise<unknown> = Promise.resolve()
+  /** Of its comparisons one runs at a time. */
+  comparing: Promise<unknown> = Promise.resolve()
   readonly cost = new ReadingCost()
   readonly #ends: FreeEnds
   readonly #depths: Depths
@@ -119,9 +129,20 @@ export class DocumentRecord {
     return addition
   }
 
-  /** Whether the addition was ordered against this record, and nothing has been undone since. */
-  holds(addition: Addition): boolean {
-    return addition.state === this.#state
+  /**
+   * Whether the addition was ordered against this record, and since then nothing was undone and
+   * nothing was added under its clients.
+   */
+  holds({ state, from }: Addition): boolean {
+    return (
+      state === this.#state &&
+      from.entries().every(([client, next]) => (this.#next.get(client) ?? 0) === next)
+    )
+  }
+
+  /** The clients under which the addition repeats content that somebody else may have written. */
+  repeatedBy({ repeated }: Addition, writer: string): readonly number[] {
+    return [...repeated].filter((client) => this.#owners.get(client) !== writer)
   }
 
   /**
@@ -206,7 +227,9 @@ export class DocumentRecord {
   }
 
   /** Adds a stored message. */
-  take({ body: { update, owners }, from, id, seq }: Message<'update'>): void {
+  take(message: Message<'update'>): void {
+    const { id, seq } = message
+    const { update, owners } = message.body
     this.newestSeq = seq
     for (const [owner, clients] of Object.entries(owners ?? {}))
       for (const client of clients) this.#owners.set(client, owner)
@@ -216,7 +239,7 @@ export class DocumentRecord {
     try {
       if (owners) this.foldedBytes = read.bytes
       const addition = inOneTurn(this.order(read, id))
-      this.#add(addition, owners ? null : ownerOf(from))
+      this.#add(addition, owners ? null : writerOf(message))
       // A base was read when it was created.
       this.cost.add(null, owners ? 0 : addition.steps, addition.items)
     } catch (error) {
@@ -229,7 +252,10 @@ export class DocumentRecord {
     if (!this.underWay.has(message.id)) this.take(message)
   }
 
-  /** An update with exactly one new client makes the sender that client's owner. */
+  /**
+   * An update with exactly one new client makes the writer that client's owner. A client under which
+   * another one writes, where that is allowed, is nobody's from then on.
+   */
   #add({ clients, own, ends, usedEnds, depths, used }: Addition, owner: string | null): void {
     // Nothing is left to undo.
     if (this.underWay.size === 0 && this.failed.length === 0) this.#usedBy.clear()
@@ -242,12 +268,18 @@ export class DocumentRecord {
         setDepth(this.#depths, client, clock, runs.depths[place] ?? 0)
     for (const [client, next] of clients) {
       this.#next.set(client, next)
-      if (owner !== null && clients.size === 1) this.#owners.set(client, owner)
+      if (owner !== null) this.#owner(client, owner, clients.size === 1)
     }
     for (const [client, clocks] of own) {
       const known = upsert(this.#own, client, () => [])
       for (const clock of clocks) known.push(clock)
     }
+  }
+
+  #owner(client: number, writer: string, isAlone: boolean): void {
+    const owner = this.#owners.get(client)
+    if (owner === undefined && isAlone) this.#owners.set(client, writer)
+    else if (owner !== undefined && owner !== writer) this.#owners.set(client, nobody)
   }
 }
 
@@ -336,6 +368,10 @@ export class Addition {
   readonly own = new Map<number, number[]>()
   /** The clients under which it writes, and those it builds on. */
   readonly used = new Set<number>()
+  /** The next clock that each of its clients had before. */
+  readonly from = new Map<number, number>()
+  /** The clients of which it repeats content that was known before. */
+  readonly repeated = new Set<number>()
   /** The new ones, and those known before that are used now. */
   readonly ends: FreeEnds = new Map()
   readonly usedEnds: FreeEnds = new Map()
@@ -366,6 +402,7 @@ export class Addition {
       if (queue) queue.end = at + structWidth
       else queues.set(structs[at] ?? 0, { at, end: at + structWidth })
     }
+    for (const client of queues.keys()) this.from.set(client, this.#next(client))
     for (const client of queues.keys()) {
       this.used.add(client)
       yield* this.#run(client, structs, queues)
@@ -444,7 +481,9 @@ export class Addition {
 
   #addStruct(client: number, struct: Struct): void {
     const { clock, len, content } = struct
-    if (content === 'skip' || clock + len <= this.#next(client)) return
+    if (content === 'skip') return
+    if (content !== 'blank' && clock < (this.#known.next.get(client) ?? 0)) this.repeated.add(client)
+    if (clock + len <= this.#next(client)) return
     this.#checkPlace(client, struct)
     this.#checkDepth(client, struct)
     this.#count(client, struct)

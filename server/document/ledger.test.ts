@@ -35,9 +35,14 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
   const log = ledger.guard({ ...stored, ...change })
   let sent = 0
 
-  async function send(update: Uint8Array, from = 'ann', channel = 'main'): Promise<number | string> {
+  async function send(
+    update: Uint8Array,
+    from = 'ann',
+    channel = 'main',
+    user?: string,
+  ): Promise<number | string> {
     sent += 1
-    return sendAs(`${from}-${sent}`, update, from, channel)
+    return sendAs(`${from}-${sent}`, update, from, channel, user)
   }
 
   /** Resolves to the number or to the refusal's code. */
@@ -46,8 +51,9 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
     update: Uint8Array,
     from = 'ann',
     channel = 'main',
+    user?: string,
   ): Promise<number | string> {
-    const body = { update: Buffer.from(update).toString('base64') }
+    const body = { update: Buffer.from(update).toString('base64'), ...(user && { user }) }
     const draft: Draft<'update'> = { id, channel, kind: 'update', from, at: 1, body }
     try {
       return await log.append(draft, 1)
@@ -228,6 +234,36 @@ test('a Yjs client belongs to the key that first wrote under it, in all windows 
   // Anyone may send what is already stored.
   assert.equal(await send(Y.encodeStateAsUpdate(doc), 'bob'), 4)
   assert.equal((await read()).text, 'abc')
+})
+
+test('a Yjs client belongs to the user that an application names, whatever the key', async () => {
+  const { send, read } = open()
+  const { text, take } = openWindow(1)
+  for (const letter of 'abc') text.insert(text.length, letter)
+  const [first, second] = take()
+  assert.ok(first && second)
+  assert.equal(await send(first, `${annKey}.w1`, 'main', 'ann'), 1)
+  assert.equal(await send(second, `${annKey}.w1`, 'main', 'bob'), '403 not-your-client')
+  assert.equal(await send(second, `${annKey}.w1`), '403 not-your-client')
+  assert.equal(await send(second, `${bobKey}.w1`, 'main', 'ann'), 2)
+  assert.equal((await read()).text, 'ab')
+})
+
+test('a Yjs client that a stranger was first to claim is nobody else’s, and its own sender is told', async () => {
+  for (const isAlone of [true, false]) {
+    const { send, read } = open()
+    const ann = openWindow(1)
+    const eve = openWindow(1)
+    const mallory = openWindow(2)
+    // Ann’s number is seen before she writes.
+    eve.text.insert(0, 'evil')
+    mallory.text.insert(0, 'm')
+    const forged = eve.takeOne()
+    assert.equal(await send(isAlone ? forged : Y.mergeUpdates([forged, mallory.takeOne()]), 'eve'), 1)
+    ann.text.insert(0, 'ann')
+    assert.equal(await send(ann.takeOne(), 'ann'), '403 not-your-client')
+    assert.match((await read()).text, /evil/)
+  }
 })
 
 test('anyone may delete text, but not another’s name', async () => {

@@ -16,6 +16,7 @@ import {
   ownerOf,
   readDraft,
   recordOf,
+  writerOf,
 } from './document-record.ts'
 import type { Input, Output, TaskName } from './document-tasks.ts'
 import { type Documents, isTooCostly, TooCostly } from './document-worker.ts'
@@ -128,14 +129,14 @@ export class Ledger {
     log: Log,
     draft: Draft<'update'>,
     acceptedAt: number,
-    { isTried = false, update = null, addition = null }: Preparation = {},
+    { isTried = false, isCompared = false, update = null, addition = null }: Preparation = {},
   ): number | Promise<number> {
     const { channel, id, from, body } = draft
     try {
       const isLarge = body.update.length > mostReadHere
       const read = update ?? (isLarge ? null : readDraft(draft, this.#parts.schema))
       const again = (more: Preparation = {}) =>
-        this.#append(log, draft, acceptedAt, { isTried, update: read, addition, ...more })
+        this.#append(log, draft, acceptedAt, { isTried, isCompared, update: read, addition, ...more })
       const known = this.#documents.get(channel)
       if (!known) return this.#load(log, channel, id).then(() => again())
       // It may build on an update that is waiting.
@@ -145,6 +146,11 @@ export class Ledger {
       this.#documents.delete(channel)
       this.#documents.set(channel, known)
       const ordered = addition && known.holds(addition) ? addition : inOneTurn(known.order(read, id))
+      const repeated = isCompared ? [] : known.repeatedBy(ordered, writerOf(draft))
+      if (repeated.length > 0)
+        return waitFor(known, from, this.#compare(log, known, draft, repeated), () =>
+          again({ isCompared: true }),
+        )
       return this.#admit(log, known, ordered, draft, isTried, acceptedAt, again)
     } catch (error) {
       return Promise.reject(error)
@@ -162,10 +168,10 @@ export class Ledger {
   ): number | Promise<number> {
     const { channel, id, from } = draft
     const { documentBytes, documentSeconds, now, hasOwners = always } = this.#parts
-    const owner = ownerOf(from)
+    const writer = writerOf(draft)
     const { cost } = document
     try {
-      document.check(addition, hasOwners(channel) ? owner : null, id, documentBytes)
+      document.check(addition, hasOwners(channel) ? writer : null, id, documentBytes)
     } catch (error) {
       if (document.isFull(documentBytes)) void this.#measure(log, channel, document)
       throw error
@@ -177,7 +183,7 @@ export class Ledger {
       return waitFor(document, from, this.#try(log, document, draft), () => again({ isTried: true }))
     }
     if (ms > mostMs / 2) void this.#readAhead(log, channel, document)
-    const admission = document.admit(addition, owner)
+    const admission = document.admit(addition, writer)
     document.underWay.add(id)
     cost.add(id, isTried ? 0 : addition.steps, addition.items)
     const stored = log.append(draft, acceptedAt)
@@ -185,7 +191,7 @@ export class Ledger {
       document.settle(id)
       return stored
     }
-    return stored
+    const settled = stored
       .catch((error) => {
         // The record now has something that the log lacks. Only for a taken id is it certain that
         // nothing was stored.
@@ -194,6 +200,8 @@ export class Ledger {
         throw error
       })
       .finally(() => document.settle(id))
+    document.storing = Promise.allSettled([document.storing, settled])
+    return settled
   }
 
   /** Undoes it together with others that failed in this turn and may build on it. */
@@ -258,6 +266,29 @@ export class Ledger {
       if (error instanceof TooCostly) throw this.#tooCostly(id)
       throw error instanceof Refusal ? error.about(id) : error
     }
+  }
+
+  /**
+   * Yjs ignores what it has already under the same client and clock: a sender whose own words it
+   * ignores must learn of it. Rejects with a `Refusal` (403 `not-your-client`) if what is stored
+   * differs.
+   */
+  async #compare(
+    log: Log,
+    document: DocumentRecord,
+    { channel, id, body }: Draft<'update'>,
+    clients: readonly number[],
+  ): Promise<void> {
+    const compared = document.comparing.then(async () => {
+      await document.storing
+      const { texts } = await updatesIn(log, channel)
+      return this.#run(this.#parts.trials, id, 'contradiction', texts, body.update, clients)
+    })
+    document.comparing = compared.catch(() => undefined)
+    const found = await compared
+    if (!found) return
+    const sentence = `Another sender has already written under client ${found.client} at clock ${found.clock}, and not the same: create your own Y.Doc, which gets a new client ID.`
+    throw new Refusal('not-your-client', sentence, id)
   }
 
   /** Reads the document with the update. Rejects with a `Refusal` (422 `too-costly`). */
@@ -326,6 +357,7 @@ interface Preparation {
   readonly update?: Update | null
   readonly addition?: Addition | null
   readonly isTried?: boolean
+  readonly isCompared?: boolean
 }
 
 /** Makes the sender's later updates of the document wait as well. */

@@ -3,6 +3,7 @@
 import { getPriority, setPriority } from 'node:os'
 import { isMainThread, parentPort } from 'node:worker_threads'
 import * as Y from 'yjs'
+import { contradiction } from '../wire/contradiction.ts'
 import type { Message } from '../wire/messages.ts'
 import { recordOf } from './document-record.ts'
 import { isQuick } from './reading-cost.ts'
@@ -14,6 +15,12 @@ export const encoded = (update: Uint8Array) => Buffer.from(update).toString('bas
 
 /** For documents of this schema. */
 export const updateTasks = (schema: Schema) => ({
+  contradiction: (updates: readonly string[], update: string, clients: readonly number[]) =>
+    contradiction(
+      updates.values().map((stored) => structsIn(stored)),
+      structsIn(update),
+      new Set(clients),
+    ),
   costOf,
   join,
   merge,
@@ -21,6 +28,15 @@ export const updateTasks = (schema: Schema) => ({
   readUpdate: (update: string) => readUpdate(update, schema),
   recordOf: (messages: readonly Message<'update'>[]) => recordOf(messages, schema).toPlain(),
 })
+
+/** None of an update that Yjs cannot read. */
+function structsIn(update: string) {
+  try {
+    return Y.decodeUpdate(bytesOf(update)).structs.filter((struct) => !(struct instanceof Y.Skip))
+  } catch {
+    return []
+  }
+}
 
 /** Measures this thread's processor time from now on, ms. */
 export function stopwatch(): () => number {

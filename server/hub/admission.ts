@@ -11,7 +11,6 @@ import {
   mostChannelBytes,
   mostNameCharacters,
   mostNamedVersions,
-  mostStateBytes,
   mostTitleLength,
   pageOfOverview,
   probesChannel,
@@ -263,19 +262,19 @@ function admitAwareness(given: unknown): AwarenessReport {
 /** Of Crosswind’s own page. */
 export const pageAdmission = { draft: admitDraft, awareness: admitAwareness }
 
-const fitsState = (state: unknown) =>
-  state !== undefined && Buffer.byteLength(JSON.stringify(state)) <= mostStateBytes
-
-const jsonReport = object(
-  { state: rule(`JSON of at most ${mostStateBytes} bytes`, fitsState) },
-  { window: senderCheck, channel: channelCheck },
-)
-
-/** Throws a `Refusal` (400 `bad-shape`) that names the field. */
-export function admitJsonAwareness(given: unknown): AwarenessReport {
-  const misfit = jsonReport(given)
-  if (misfit) throw badShape('window state', 'the report', misfit)
-  return given as AwarenessReport
+/** Its result throws a `Refusal` (400 `bad-shape`) that names the field. */
+export function admitJsonAwareness(mostBytes: number): (given: unknown) => AwarenessReport {
+  const fits = (state: unknown) =>
+    state !== undefined && Buffer.byteLength(JSON.stringify(state)) <= mostBytes
+  const check = object(
+    { state: rule(`JSON of at most ${mostBytes} bytes (limits.stateBytes)`, fits) },
+    { window: senderCheck, channel: channelCheck },
+  )
+  return (given) => {
+    const misfit = check(given)
+    if (misfit) throw badShape('window state', 'the report', misfit)
+    return given as AwarenessReport
+  }
 }
 
 /** The largest `channelsPerWindow` that the settings allow. */

@@ -9,10 +9,12 @@ import {
   mostShownWindows,
   nameUnder,
 } from '../wire/messages.ts'
+import { hiddenAfterMs } from './awareness.ts'
 import {
   type FakeConnection,
   type FakePlace,
   framesOf,
+  type HubChange,
   openHub,
   refusalOf,
   settled,
@@ -32,8 +34,8 @@ const shownIn = (frames: readonly DownFrame[]) =>
     frame.type === 'awareness' ? [inWords(frame as AwarenessFrame<AwarenessState>)] : [],
   )
 
-function openPage() {
-  const opened = openHub({ maxWindows: 5000 })
+function openPage(change: HubChange = {}) {
+  const opened = openHub({ maxWindows: 5000, ...change })
   const { hub, time, enter } = opened
   return {
     ...opened,
@@ -47,8 +49,13 @@ function openPage() {
       time.advance(60)
       return shownIn(frames.splice(0))
     },
+    /** Until a window that has left is no longer shown. */
+    pass: () => time.advance(hiddenAfterMs + turnMs),
   }
 }
+
+/** Whoever has left is looked for once in a sixteenth of a heartbeat. */
+const turnMs = 1000
 
 test('a window’s state is sent to the others on the page, but not to the window itself', async () => {
   const { join, told } = openPage()
@@ -123,13 +130,21 @@ test('a state is sent only to readers of its channel, and special channels show 
   }
 })
 
-test('a window disappears when it says so, when its stream ends, and when the server closes its stream', async () => {
-  const { hub, time, join, told } = openPage()
+test('a window disappears when it says so or leaves for good, and a while after its stream ends on either side', async () => {
+  const { hub, time, join, told, pass } = openPage()
   const reader = await join({ id: 'w9' })
   const leave = [
     async ({ show }: Awaited<ReturnType<typeof join>>) => show(null),
-    async ({ window }: Awaited<ReturnType<typeof join>>) => hub.leave(window),
-    async () => time.advance(16_000 * 3),
+    async () => hub.left('w1', 0, true),
+    async ({ window }: Awaited<ReturnType<typeof join>>) => {
+      hub.leave(window)
+      assert.deepEqual(told(reader.connection), [])
+      pass()
+    },
+    async () => {
+      time.advance(16_000 * 3)
+      pass()
+    },
   ]
   for (const [index, end] of leave.entries()) {
     const author = await join({ id: `w${index}` })
@@ -141,20 +156,57 @@ test('a window disappears when it says so, when its stream ends, and when the se
   }
 })
 
-test('a replacement stream shows nothing until it reports a state', async () => {
-  const { join, told } = openPage()
-  const reader = await join({ id: 'w2' })
-  const older = await join({ id: 'w1', opening: 1 })
-  older.show(at('AA'))
+test('nobody sees a client that reopens its stream, however it does', async () => {
+  const { hub, join, told, time, pass } = openPage()
+  const reader = await join({ id: 'w2', channels: ['main', 'notes'] })
+  const first = await join({ id: 'w1', opening: 1 })
+  first.show(at('AA'))
   told(reader.connection)
-  const newer = await join({ id: 'w1', opening: 2 })
-  assert.deepEqual(told(reader.connection), ['main: w1 gone'])
-  newer.show(at('AB'))
+  // It follows another channel: the newer stream comes first, or the end of the older one.
+  const second = await join({ id: 'w1', opening: 2, channels: ['main', 'notes'] })
+  second.show(at('AA'))
+  hub.leave(second.window)
+  time.advance(2000)
+  const third = await join({ id: 'w1', opening: 3, expiresAt: time.now() + 1000 })
+  third.show(at('AA'))
+  // Its permit ends.
+  time.advance(2500)
+  assert.equal(third.connection.byes.length, 1)
+  const fourth = await join({ id: 'w1', opening: 4 })
+  fourth.show(at('AA'))
+  pass()
+  assert.deepEqual(told(reader.connection), [])
+  fourth.show(at('AB'))
   assert.deepEqual(told(reader.connection), ['main: w1 AB'])
 })
 
+test('a client that comes back without a state, or without the channel, is no longer shown', async () => {
+  const { hub, join, told, pass } = openPage()
+  const reader = await join({ id: 'w2', channels: ['main', 'notes'] })
+  const first = await join({ id: 'w1', opening: 1, channels: ['main', 'notes'] })
+  for (const channel of ['main', 'notes']) hub.show(first.window, { channel, state: at('AA') })
+  told(reader.connection)
+  await join({ id: 'w1', opening: 2, channels: ['main'] })
+  assert.deepEqual(told(reader.connection), ['notes: w1 gone'])
+  pass()
+  assert.deepEqual(told(reader.connection), ['main: w1 gone'])
+})
+
+test('a free name that comes back is not seen to leave either', async () => {
+  const { hub, join, told, pass } = openPage()
+  const reader = await join({ id: 'w2' })
+  const first = await join({ id: 'c1', owner: null })
+  first.show(at('AA'))
+  told(reader.connection)
+  hub.leave(first.window)
+  const second = await join({ id: 'c1', owner: null })
+  second.show(at('AA'))
+  pass()
+  assert.deepEqual(told(reader.connection), [])
+})
+
 test('of two streams with one free name, the latest report is shown, and the end of the other changes nothing', async () => {
-  const { hub, join, told } = openPage()
+  const { hub, join, told, pass } = openPage()
   const reader = await join({ id: 'w2' })
   const one = await join({ id: 'c1', owner: null })
   const other = await join({ id: 'c1', owner: null })
@@ -162,13 +214,15 @@ test('of two streams with one free name, the latest report is shown, and the end
   other.show(at('AB'))
   told(reader.connection)
   hub.leave(one.window)
+  pass()
   assert.deepEqual(told(reader.connection), [])
   hub.leave(other.window)
+  pass()
   assert.deepEqual(told(reader.connection), ['main: c1 gone'])
 })
 
 test('a shared stream shows only windows of its own key, and all disappear with it', async () => {
-  const { hub, join, told } = openPage()
+  const { hub, join, told, pass } = openPage()
   const owner = 'o'.repeat(22)
   const stream = await join({ id: nameUnder(owner, 's1'), owner, channels: ['main', 'notes'] })
   const reader = await join({ id: 'w9' })
@@ -189,6 +243,7 @@ test('a shared stream shows only windows of its own key, and all disappear with 
   assert.equal((await refusalOf(() => hub.show(free.window, report('c2')))).code, 'not-your-name')
   told(reader.connection)
   hub.leave(stream.window)
+  pass()
   assert.deepEqual(told(reader.connection), [`main: ${one} gone, ${other} gone`])
 })
 
@@ -217,7 +272,7 @@ test('a stream with unsent bytes receives no changes, then the full state once i
 })
 
 test('a poll returns the changes since the last one, and the full state after a departure', async () => {
-  const { hub, join, ask } = openPage()
+  const { hub, join, ask, pass } = openPage()
   const author = await join({ id: 'w1' })
   const other = await join({ id: 'w2' })
   author.show(at('AA'))
@@ -229,8 +284,11 @@ test('a poll returns the changes since the last one, and the full state after a 
   assert.deepEqual(await poll(), ['main: w2 BA'])
   author.show(at('AB'))
   hub.leave(other.window)
+  assert.deepEqual(await poll(), ['main: w1 AB'])
+  pass()
   assert.deepEqual(await poll(), ['main all: w1 AB'])
   hub.leave(author.window)
+  pass()
   assert.deepEqual(await poll(), ['main all: '])
   assert.deepEqual(await poll(), [])
   assert.deepEqual(await poll(true), [])
@@ -282,7 +340,7 @@ test('a polling window is shown only while it polls: not after leaving, nor whil
   // Sent before this opening.
   hub.show('w9', { state: at('AB') }, 2)
   assert.deepEqual(told(reader.connection), [])
-  hub.left('w9', 3)
+  hub.left('w9', 3, true)
   assert.deepEqual(told(reader.connection), ['main: w9 gone'])
   hub.show('w9', { state: at('AA') }, 3)
   assert.deepEqual(told(reader.connection), [])
@@ -334,4 +392,136 @@ test('schedules no timer while nobody moves', async () => {
   author.show(at('AA'))
   told(reader.connection)
   assert.equal(time.pending(), before)
+})
+
+/** As on an application's server. */
+const withUser = (id: string, user: string): FakePlace => ({ id, owner: id, user })
+
+test('a state carries the user that the application names, and no one speaks for another', async () => {
+  const { hub, join, time } = openPage()
+  const ann = await join(withUser('a1', 'ann'))
+  const eve = await join(withUser('e1', 'eve'))
+  const reader = await join(withUser('r1', 'ben'))
+  hub.show(ann.window, { state: { client: 7, clock: 1, state: {} } })
+  hub.show(eve.window, { state: { client: 7, clock: 99, state: {}, user: 'ann' } })
+  time.advance(60)
+  const late = await join(withUser('r2', 'ben'))
+  const framed = [reader, late].map(({ connection }) =>
+    connection.frames.flatMap((frame) => (frame.type === 'awareness' ? frame.windows : [])),
+  )
+  for (const windows of framed)
+    assert.deepEqual(
+      windows.map(({ window, user }) => [window, user]),
+      [
+        ['a1', 'ann'],
+        ['e1', 'eve'],
+      ],
+    )
+})
+
+test('a name that comes back with another user does not keep what the former user showed', async () => {
+  const { join, told, time, hub } = openPage()
+  const reader = await join(withUser('r1', 'ben'))
+  const first = await join({ ...withUser('a1', 'ann'), opening: 1 })
+  first.show(at('AA'))
+  told(reader.connection)
+  hub.leave(first.window)
+  const second = await join({ ...withUser('a1', 'eve'), opening: 2 })
+  assert.deepEqual(told(reader.connection), ['main: a1 gone'])
+  second.show(at('AA'))
+  time.advance(60)
+  const [frame] = reader.connection.frames.splice(0)
+  assert.deepEqual(frame?.type === 'awareness' && frame.windows[0]?.user, 'eve')
+})
+
+const readers = 90
+const large = (n: number) => ({ ...at('x'.repeat(4000)), client: n })
+
+/** Bytes of awareness that each connection got. */
+const bytesIn = ({ frames }: FakeConnection) =>
+  Buffer.byteLength(JSON.stringify(frames.filter(({ type }) => type === 'awareness')))
+
+for (const [how, placeOf] of [
+  ['one user', (n: number) => withUser(`e${n}`, 'eve')],
+  ['many users', (n: number) => withUser(`e${n}`, `eve${n}`)],
+  ['free names', (n: number): FakePlace => ({ id: `e${n}`, owner: null })],
+  ['one key', (n: number): FakePlace => ({ id: `${'o'.repeat(22)}.e${n}`, owner: 'o'.repeat(22) })],
+] as const)
+  test(`of ninety windows of ${how} that show 4 kB at each move, the readers get no more than the budget, and a calm window is not late`, async () => {
+    const stateBytesPerSecond = 2_000_000
+    const { join, time } = openPage({ stateBytesPerSecond, maxWindows: 200 })
+    const calm = await join(withUser('calm', 'ann'))
+    const reader = await join(withUser('reader', 'ben'))
+    const attackers = []
+    for (let n = 1; n < readers; n += 1) attackers.push(await join(placeOf(n)))
+    const startAt = time.now()
+    let bytes = 0
+    const late: number[] = []
+    let waiting: { readonly word: string; readonly since: number } | null = null
+    for (let turn = 0; turn < 300; turn += 1) {
+      for (const { show, connection } of attackers) {
+        show(large(turn))
+        connection.frames.length = 0
+      }
+      if (turn % 30 === 0) {
+        waiting = { word: `calm${turn}`, since: time.now() }
+        calm.show(at(waiting.word))
+      }
+      time.advance(100)
+      bytes += bytesIn(reader.connection)
+      const heard = JSON.stringify(reader.connection.frames.splice(0))
+      if (!waiting || !heard.includes(waiting.word)) continue
+      late.push(time.now() - waiting.since)
+      waiting = null
+    }
+    assert.equal(late.length, 10)
+    assert.ok(Math.max(...late) <= 1000, `${late}`)
+    const perSecond = (bytes * (readers + 1)) / ((time.now() - startAt) / 1000)
+    assert.ok(perSecond <= stateBytesPerSecond, `${perSecond}`)
+  })
+
+test('what the budget does not allow is not refused: the newest state is shown later', async () => {
+  const { join, time, hub } = openPage({ stateBytesPerSecond: 65_536, maxWindows: 200 })
+  const author = await join({ id: 'w1', owner: 'o1' })
+  const reader = await join({ id: 'w2', owner: 'o2' })
+  for (let move = 0; move < 100; move += 1) {
+    author.show(large(move))
+    time.advance(10)
+  }
+  const shown = () =>
+    reader.connection.frames.flatMap((frame) =>
+      frame.type === 'awareness' ? frame.windows.map(({ state }) => (state as AwarenessState).client) : [],
+    )
+  assert.ok(shown().length < 10, `${shown()}`)
+  time.advance(10_000)
+  assert.equal(shown().at(-1), 99)
+  assert.ok(bytesIn(reader.connection) < 65_536)
+  // A window that leaves meanwhile does not come back.
+  author.show(large(100))
+  for (let move = 0; move < 10; move += 1) author.show(large(move))
+  author.show(null)
+  time.advance(60)
+  reader.connection.frames.length = 0
+  time.advance(20_000)
+  assert.deepEqual(shown(), [])
+  assert.equal(hub.windowCount(), 2)
+})
+
+test('the states of a channel take a bounded amount of memory, at the cost of whoever shows the most', async () => {
+  const { join, time, hub } = openPage({ stateBytesPerSecond: 1e9, maxWindows: 300 })
+  const ann = await join({ id: 'a1', owner: 'ann' })
+  ann.show(at('AA'))
+  const eve = await join({ id: 'e1', owner: 'e1' })
+  const owner = 'o'.repeat(22)
+  const stream = await join({ id: `${owner}.s`, owner })
+  for (let n = 0; n < 100; n += 1)
+    hub.show(stream.window, { window: `${owner}.${n}`, state: { ...large(n), name: 'x'.repeat(20_000) } })
+  eve.show(at('BB'))
+  time.advance(60)
+  const late = await join({ id: 'late', owner: 'late' })
+  const windows = late.connection.frames.flatMap((frame) =>
+    frame.type === 'awareness' ? frame.windows.map(({ window }) => window) : [],
+  )
+  assert.ok(windows.includes('a1') && windows.includes('e1'))
+  assert.ok(bytesIn(late.connection) < 900_000, `${bytesIn(late.connection)}`)
 })

@@ -13,30 +13,46 @@ import { Refusal } from '../wire/refusal.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
 import { Delivery } from './delivery.ts'
+import { PresenceBudget, type Spender } from './presence-budget.ts'
 import { type Client, type ClientKey, clientKey } from './registry.ts'
 import type { ClientIdentity, Subscriber } from './subscriber.ts'
 
-interface Entry {
+interface Entry extends Shown {
   readonly holder: Holder
-  readonly channel: string
-  readonly window: string
-  readonly state: unknown
   readonly version: number
   /** It has written since: others have moved its caret, so the same state must be sent again. */
   hasWritten: boolean
+  /** When its client left, ms since the epoch; null once the client is back and shows it again. */
+  leftAt: number | null
+}
+
+interface Shown {
+  readonly channel: string
+  readonly window: string
+  readonly state: unknown
+  /** The state as JSON. */
+  readonly text: string
+  readonly bytes: number
 }
 
 /** A client, with the windows it shows: its own, or those its shared stream carries. */
-interface Holder {
+interface Holder extends Spender {
+  readonly key: ClientKey
   readonly owner: string | null
+  /** Who it is, as the application says. */
+  readonly user: string | null
   /** Keyed by channel and window. */
   readonly entries: Map<string, Entry>
+  /** The newest states that the budget does not allow yet, keyed likewise. */
+  readonly waiting: Map<string, Shown>
   /** By channel: the last version sent to it. */
   readonly told: Map<string, number>
   /** The opening in which it last showed something. */
   opening: number
   /** Its entries are kept but not shown. */
   isSilent: boolean
+  /** It has left, but may come back. */
+  isAway: boolean
   /** Whether it is a client of this server. */
   readonly isOwn: boolean
 }
@@ -46,12 +62,15 @@ export interface OwnChange {
   readonly channel: string
   readonly window: string
   readonly owner: string | null
+  readonly user: string | null
   readonly state: unknown
 }
 
 interface Room {
   /** By window, the latest change last. */
   readonly entries: Map<string, Entry>
+  /** Of all states. */
+  bytes: number
   /** Windows gone since the last flush. */
   readonly gone: Set<string>
   changedAt: number
@@ -69,16 +88,37 @@ const pausePerStreamMs = 1
 /** Delay before retrying a stream with unsent bytes, ms. */
 const retryMs = 500
 
+/** A window is shown for this long after its client has left, so that nobody sees it come back. */
+export const hiddenAfterMs = 4000
+
 /** Maximum number of windows shown by one stream. */
 const mostPerHolder = 100
 
 const mostEmptyRooms = 1000
 
+/** Of the states of a channel, as many bytes as `mostShownWindows` of 4 kB. */
+const mostRoomBytes = mostShownWindows * 4096
+
+interface AwarenessParts {
+  readonly timers: Timers
+  readonly streamsOn: (channel: string) => Iterable<Subscriber>
+  /** Number of clients that read a channel. */
+  readonly readersOn: (channel: string) => number
+  /** Wakes the held polls of a channel. */
+  readonly onChange: (channel: string) => void
+  /** Of states to readers. */
+  readonly bytesPerSecond: number
+}
+
 export class Awareness {
+  readonly #parts: AwarenessParts
   readonly #timers: Timers
-  readonly #streamsOn: (channel: string) => Iterable<Subscriber>
-  readonly #onChange: (channel: string) => void
+  readonly #budget: PresenceBudget
   readonly #holders = new Map<ClientKey, Holder>()
+  /** Those with entries whose client has left. */
+  readonly #leaving = new Set<Holder>()
+  /** Those with states that wait. */
+  readonly #waiting = new Set<Holder>()
   readonly #rooms = new Map<string, Room>()
   /** Channels with changes, or with streams that are behind. */
   readonly #dirty = new Set<string>()
@@ -87,25 +127,23 @@ export class Awareness {
   #freeAt = 0
   #plannedAt = Number.POSITIVE_INFINITY
   #cancelFlush: Cancel = nothingPlanned
+  #waitingUntil = Number.POSITIVE_INFINITY
+  #cancelWaiting: Cancel = nothingPlanned
   #isClosed = false
   /** Informs the other servers of the log. */
   onOwn: (change: OwnChange) => void = () => undefined
 
-  /** `onChange` wakes the held polls of a channel. */
-  constructor(
-    timers: Timers,
-    streamsOn: (channel: string) => Iterable<Subscriber>,
-    onChange: (channel: string) => void,
-  ) {
-    this.#timers = timers
-    this.#streamsOn = streamsOn
-    this.#onChange = onChange
+  constructor(parts: AwarenessParts) {
+    this.#parts = parts
+    this.#timers = parts.timers
+    this.#budget = new PresenceBudget(parts.bytesPerSecond, parts.timers.now)
   }
 
   /**
    * Ignores reports from before the window's latest opening, and windows beyond the holder's
-   * maximum. Throws a `Refusal`: as `checkReport` does, and 400 `bad-shape` for a channel that the
-   * client does not read.
+   * maximum. A state beyond the budget is shown later, unless a newer one replaces it. Throws a
+   * `Refusal`: as `checkReport` does, and 400 `bad-shape` for a channel that the client does not
+   * read.
    */
   show({ identity, page }: Client, report: AwarenessReport, opening: number): void {
     const { window = identity.id, channel = page, state } = report
@@ -115,14 +153,17 @@ export class Awareness {
       throw new Refusal('bad-shape', sentence)
     }
     if (opening < identity.opening) return
-    const holder = this.#holderOf(clientKey(identity), identity.owner)
+    const holder = this.#holderOf(identity)
     holder.opening = identity.opening
     this.#show(holder, { channel, window, state })
   }
 
   /** Shows the state of another server's client. */
-  showFrom(server: string, owner: string | null, report: Required<AwarenessReport>): void {
-    this.#show(this.#holderOf(`${server} ${owner ?? ''}`, owner, false), report)
+  showFrom(server: string, { owner, user, ...report }: OwnChange): void {
+    const key = `${server} ${owner ?? ''} ${user ?? ''}`
+    const holder = this.#upsertHolder(key, { owner, user, isOwn: false })
+    holder.isAway = false
+    this.#show(holder, report)
   }
 
   /** A window's message was stored. */
@@ -131,7 +172,7 @@ export class Awareness {
     if (entry) entry.hasWritten = true
   }
 
-  /** Removes another server and everything it showed. */
+  /** Removes another server and, unless it comes back soon, everything it showed. */
   serverLeft(server: string): void {
     const isIts = (key: ClientKey) => typeof key === 'string' && key.startsWith(`${server} `)
     for (const [key, { isOwn }] of [...this.#holders]) if (!isOwn && isIts(key)) this.left(key)
@@ -147,24 +188,114 @@ export class Awareness {
   #show(holder: Holder, { channel, window, state }: Required<AwarenessReport>): void {
     const place = placeOf(channel, window)
     const known = holder.entries.get(place)
-    if (state === null) {
-      holder.entries.delete(place)
-      if (known) this.#takeOut(known)
-      return
-    }
+    if (known) known.leftAt = null
+    holder.waiting.delete(place)
+    if (state === null) return void this.#remove(holder, place)
     if (!known && holder.entries.size >= mostPerHolder) return
-    if (known && this.#isShown(known) && !known.hasWritten && isSame(known.state, state)) return
-    const entry = { holder, channel, window, state, version: this.#nextVersion(), hasWritten: false }
-    holder.entries.set(place, entry)
-    if (!holder.isSilent) this.#putIn(entry)
+    const text = JSON.stringify(state)
+    if (known && this.#isShown(known) && !known.hasWritten && known.text === text) return
+    const shown = { channel, window, state, text, bytes: Buffer.byteLength(text) }
+    const moved = this.#shownByAnother(holder, shown)
+    if (moved) return void this.#enter(holder, shown, moved.version)
+    if (holder.waiting.size >= mostPerHolder) return
+    holder.waiting.set(place, shown)
+    this.#waiting.add(holder)
+    this.#showWaitingIn(this.#budget.waitMs(holder, this.#roomOf(channel)))
   }
 
-  /** Removes a client and every window it showed. */
+  #showWaitingIn(waitMs: number): void {
+    const at = this.#timers.now() + waitMs
+    if (this.#isClosed || at >= this.#waitingUntil) return
+    this.#cancelWaiting()
+    if (waitMs === 0) return void this.#showWaiting()
+    this.#waitingUntil = at
+    this.#cancelWaiting = this.#timers.later(() => this.#showWaiting(), waitMs)
+  }
+
+  /** As much as the budget allows. */
+  #showWaiting(): void {
+    this.#waitingUntil = Number.POSITIVE_INFINITY
+    let soonestMs = Number.POSITIVE_INFINITY
+    for (const holder of this.#budget.inOrder(this.#waiting, (holder) => this.#nextCost(holder))) {
+      for (const [place, shown] of holder.waiting) {
+        const room = this.#roomOf(shown.channel)
+        const waitMs = this.#budget.waitMs(holder, room)
+        soonestMs = waitMs > 0 ? Math.min(soonestMs, waitMs) : soonestMs
+        if (waitMs > 0) continue
+        holder.waiting.delete(place)
+        this.#budget.spend(holder, room, this.#costOf(shown))
+        this.#enter(holder, shown)
+      }
+      if (holder.waiting.size === 0) this.#waiting.delete(holder)
+    }
+    if (this.#waiting.size > 0) this.#showWaitingIn(Math.max(pauseMs, soonestMs))
+  }
+
+  /** Bytes sent to all readers. */
+  #costOf({ channel, bytes }: Shown): number {
+    return bytes * Math.max(1, this.#parts.readersOn(channel))
+  }
+
+  #nextCost({ waiting }: Holder): number {
+    const [next] = waiting.values()
+    return next ? this.#costOf(next) : 0
+  }
+
+  /** With the `version` of another client's entry, the others need not be told. */
+  #enter(holder: Holder, shown: Shown, version: number | null = null): void {
+    const entry = {
+      ...shown,
+      holder,
+      version: version ?? this.#nextVersion(),
+      hasWritten: false,
+      leftAt: null,
+    }
+    holder.entries.set(placeOf(shown.channel, shown.window), entry)
+    if (!holder.isSilent) this.#putIn(entry, version !== null)
+  }
+
+  #remove(holder: Holder, place: string): void {
+    const known = holder.entries.get(place)
+    holder.entries.delete(place)
+    if (known) this.#takeOut(known)
+  }
+
+  /** Its windows stay for a while: a client that reopens its stream leaves and comes back. */
   left(key: ClientKey): void {
     const holder = this.#holders.get(key)
     if (!holder) return
+    holder.isAway = true
+    holder.waiting.clear()
+    this.#waiting.delete(holder)
+    const now = this.#timers.now()
+    for (const entry of holder.entries.values()) entry.leftAt ??= now
+    if (holder.entries.size > 0) this.#leaving.add(holder)
+    else this.#forget(key)
+  }
+
+  /** Removes what a client with a proven name has shown up to that opening. */
+  leftForGood(id: string, opening: number): void {
+    const holder = this.#holders.get(id)
+    if (!holder || holder.opening > opening) return
+    for (const place of holder.entries.keys()) this.#remove(holder, place)
+    holder.waiting.clear()
+  }
+
+  /** Removes windows whose client left before `at` (ms since the epoch) and has not shown them since. */
+  removeLeft(at: number): void {
+    for (const holder of this.#leaving) {
+      for (const [place, { leftAt }] of holder.entries)
+        if (leftAt !== null && leftAt <= at) this.#remove(holder, place)
+      if (holder.entries.values().some(({ leftAt }) => leftAt !== null)) continue
+      this.#leaving.delete(holder)
+      if (holder.isAway && holder.entries.size === 0) this.#forget(holder.key)
+    }
+  }
+
+  #forget(key: ClientKey): void {
+    const holder = this.#holders.get(key)
     this.#holders.delete(key)
-    for (const entry of holder.entries.values()) this.#takeOut(entry)
+    if (holder) this.#budget.leave(holder)
   }
 
   /** Hides the client until its next poll; it still counts. */
@@ -179,6 +310,7 @@ export class Awareness {
   polled(client: ClientIdentity, isFirst: boolean): void {
     const holder = this.#holders.get(clientKey(client))
     if (!holder) return
+    holder.isAway = false
     if (isFirst) holder.told.clear()
     if (!holder.isSilent) return
     holder.isSilent = false
@@ -195,35 +327,56 @@ export class Awareness {
   /** The stream now accepts frames. */
   joined(stream: Subscriber): void {
     const { identity } = stream
-    const holder = this.#holderOf(clientKey(identity), identity.owner)
+    const holder = this.#holderOf(identity)
     holder.told.clear()
     holder.isSilent = false
+    for (const [place, { channel }] of holder.entries)
+      if (!identity.channels.has(channel)) this.#remove(holder, place)
     for (const channel of identity.channels) {
       const room = this.#rooms.get(channel)
       if (!room || room.entries.size === 0) continue
-      if (stream.offer(new Delivery(wholeOf(room, channel)))) holder.told.set(channel, room.changedAt)
+      if (this.#offerWhole(stream, room, new Delivery(wholeOf(room, channel))))
+        holder.told.set(channel, room.changedAt)
       else this.#plan(channel, retryMs)
     }
+  }
+
+  #offerWhole(stream: Subscriber, room: Room, whole: Delivery): boolean {
+    if (this.#budget.wholes.waitMs(room) > 0 || !stream.offer(whole)) return false
+    this.#budget.wholes.charge(room, room.bytes)
+    return true
   }
 
   hasNewsFor(identity: ClientIdentity): boolean {
     const told = this.#holders.get(clientKey(identity))?.told
     return Array.from(identity.channels).some((channel) => {
       const room = this.#rooms.get(channel)
-      return room !== undefined && changesAfter(told?.get(channel), room, channel, identity.id) !== null
+      if (!room) return false
+      const frame = changesAfter(told?.get(channel), room, channel, identity.id)
+      return frame !== null && !this.#mustWait(frame, room)
     })
   }
 
   /** Returns what a polling client has not received yet, and counts it as received. */
   newsFor(identity: ClientIdentity): Delivery[] {
-    const { told } = this.#holderOf(clientKey(identity), identity.owner)
+    const { told } = this.#holderOf(identity)
     return Array.from(identity.channels).flatMap((channel) => {
       const room = this.#rooms.get(channel)
       if (!room) return []
       const frame = changesAfter(told.get(channel), room, channel, identity.id)
+      if (frame && this.#mustWait(frame, room)) return []
       told.set(channel, room.changedAt)
-      return frame ? [new Delivery(frame)] : []
+      if (!frame) return []
+      if (frame.whole) this.#budget.wholes.charge(room, room.bytes)
+      return [new Delivery(frame)]
     })
+  }
+
+  /** Whether the budget allows no full state yet. The channel's polls are woken when it does. */
+  #mustWait({ whole, channel }: AwarenessFrame, room: Room): boolean {
+    const debtMs = whole ? this.#budget.wholes.waitMs(room) : 0
+    if (debtMs > 0) this.#plan(channel, debtMs)
+    return debtMs > 0
   }
 
   /**
@@ -242,17 +395,39 @@ export class Awareness {
   close(): void {
     this.#isClosed = true
     this.#cancelFlush()
+    this.#cancelWaiting()
   }
 
-  #holderOf(key: ClientKey, owner: string | null, isOwn = true): Holder {
+  #holderOf(identity: ClientIdentity): Holder {
+    const { owner, user = null } = identity
+    const key = clientKey(identity)
+    const known = this.#holders.get(key)
+    // The same browser, with another user.
+    if (known && known.user !== user) this.#dropHolder(known)
+    const holder = this.#upsertHolder(key, { owner, user, isOwn: true })
+    holder.isAway = false
+    return holder
+  }
+
+  #upsertHolder(key: ClientKey, who: Pick<Holder, 'owner' | 'user' | 'isOwn'>): Holder {
     return upsert(this.#holders, key, () => ({
-      owner,
+      ...who,
+      ...this.#budget.join(who.user ?? who.owner ?? key),
+      key,
       entries: new Map(),
+      waiting: new Map(),
       told: new Map(),
       opening: Number.NEGATIVE_INFINITY,
       isSilent: false,
-      isOwn,
+      isAway: false,
     }))
+  }
+
+  #dropHolder(holder: Holder): void {
+    for (const place of holder.entries.keys()) this.#remove(holder, place)
+    this.#leaving.delete(holder)
+    this.#waiting.delete(holder)
+    this.#forget(holder.key)
   }
 
   #nextVersion(): number {
@@ -264,20 +439,40 @@ export class Awareness {
     return this.#rooms.get(entry.channel)?.entries.get(entry.window) === entry
   }
 
+  /** The window's entry with the same state at another client or server, from which it has come. */
+  #shownByAnother(holder: Holder, { channel, window, text }: Shown): Entry | null {
+    const known = this.#rooms.get(channel)?.entries.get(window)
+    if (!known || known.holder === holder || known.holder.user !== holder.user) return null
+    return known.hasWritten || known.text !== text ? null : known
+  }
+
+  #roomOf(channel: string): Room {
+    return upsert(this.#rooms, channel, () => {
+      this.#empty.add(channel)
+      return createRoom(this.#timers.now())
+    })
+  }
+
   /** Permanently replaces what another client or server shows for that window. */
-  #putIn(entry: Entry): void {
+  #putIn(entry: Entry, isUnchanged = false): void {
     const { channel, window, holder } = entry
-    const room = upsert(this.#rooms, channel, createRoom)
+    const room = this.#roomOf(channel)
     const replaced = room.entries.get(window)
-    room.entries.delete(window)
-    if (!replaced && room.entries.size >= mostShownWindows) this.#takeOut(excessOf(room, entry))
     if (replaced && replaced.holder !== holder) replaced.holder.entries.delete(placeOf(channel, window))
+    if (holder.isOwn) this.onOwn(changeOf(entry))
+    room.bytes += entry.bytes - (replaced?.bytes ?? 0)
+    if (isUnchanged) {
+      room.entries.set(window, entry)
+      return
+    }
+    room.entries.delete(window)
+    while (room.entries.size > 0 && (room.entries.size >= mostShownWindows || room.bytes > mostRoomBytes))
+      this.#takeOut(excessOf(room, entry))
     room.entries.set(window, entry)
     room.gone.delete(window)
     room.changedAt = entry.version
     room.emptySince = null
     this.#empty.delete(channel)
-    if (entry.holder.isOwn) this.onOwn(changeOf(entry))
     this.#plan(channel, 0)
   }
 
@@ -287,6 +482,7 @@ export class Awareness {
     const room = this.#rooms.get(channel)
     if (!room || !this.#isShown(entry)) return
     room.entries.delete(window)
+    room.bytes -= entry.bytes
     room.gone.add(window)
     if (entry.holder.isOwn) this.onOwn({ ...changeOf(entry), state: null })
     room.changedAt = this.#nextVersion()
@@ -320,7 +516,7 @@ export class Awareness {
       const { frames, isBehind } = this.#tellStreams(channel, room)
       written += frames
       if (isBehind) behind.push(channel)
-      this.#onChange(channel)
+      this.#parts.onChange(channel)
     }
     this.#freeAt = this.#timers.now() + pauseMs + written * pausePerStreamMs
     for (const channel of behind) this.#plan(channel, retryMs)
@@ -335,18 +531,19 @@ export class Awareness {
     let whole: Delivery | null = null
     let frames = 0
     let isBehind = false
-    for (const stream of this.#streamsOn(channel)) {
-      const { told } = this.#holderOf(clientKey(stream.identity), stream.identity.owner)
+    for (const stream of this.#parts.streamsOn(channel)) {
+      const { told } = this.#holderOf(stream.identity)
       const before = told.get(channel)
       if (before === room.changedAt) continue
       const isCurrent = before !== undefined && before >= room.flushedAt
-      if (isCurrent && gone.length + changed.length <= mostShownWindows)
+      const isDelta = isCurrent && gone.length + changed.length <= mostShownWindows
+      if (isDelta)
         delta ??= new Delivery({ type: 'awareness', channel, windows: [...gone, ...changed.map(shown)] })
       else whole ??= new Delivery(wholeOf(room, channel))
       // A window knows its own state.
       const isTold =
         (isCurrent && only === stream.identity.id) ||
-        stream.offer((isCurrent && delta) || (whole as Delivery))
+        (isDelta && delta ? stream.offer(delta) : whole !== null && this.#offerWhole(stream, room, whole))
       if (isTold) told.set(channel, room.changedAt)
       else isBehind = true
       frames += 1
@@ -372,19 +569,28 @@ export function checkReport(id: string, { window = id, channel }: AwarenessRepor
   throw new Refusal('read-only-channel', sentence)
 }
 
-function createRoom(): Room {
-  return { entries: new Map(), gone: new Set(), changedAt: 0, flushedAt: 0, leftAt: 0, emptySince: null }
-}
+const createRoom = (emptySince: number): Room => ({
+  entries: new Map(),
+  bytes: 0,
+  gone: new Set(),
+  changedAt: 0,
+  flushedAt: 0,
+  leftAt: 0,
+  emptySince,
+})
 
 /** Names of windows and channels contain no space. */
 const placeOf = (channel: string, window: string) => `${channel} ${window}`
 
-const shown = ({ window, state }: Entry) => ({ window, state })
+function shown({ window, state, holder: { user } }: Entry): AwarenessFrame['windows'][number] {
+  return user === null ? { window, state } : { window, user, state }
+}
 
-const changeOf = ({ channel, window, state, holder: { owner } }: Entry): OwnChange => ({
+const changeOf = ({ channel, window, state, holder: { owner, user } }: Entry): OwnChange => ({
   channel,
   window,
   owner,
+  user,
   state,
 })
 
@@ -419,5 +625,3 @@ function excessOf({ entries }: Room, newcomer: Entry): Entry {
   const [oldest = newcomer] = most
   return oldest
 }
-
-const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)

@@ -3,7 +3,7 @@
 import type { Log } from '../log/log.ts'
 import { repeat, type Timers } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
-import type { Awareness } from './awareness.ts'
+import { type Awareness, hiddenAfterMs } from './awareness.ts'
 import { Delivery } from './delivery.ts'
 import { type Client, clientKey, type Registry } from './registry.ts'
 import type { Subscriber } from './subscriber.ts'
@@ -25,9 +25,6 @@ const turnsPerBeat = 16
  */
 export const beatsMissed = 2.5
 
-/** A polling client that is silent for this long is hidden: it may have crashed. */
-const pollerSilenceMs = 4000
-
 export class Heartbeats {
   readonly #parts: HeartbeatParts
   readonly stop: () => void
@@ -45,10 +42,12 @@ export class Heartbeats {
     const encoded = new Map<number, Delivery>()
     for (const client of [...registry.all()]) {
       if (client.stream) this.#attend(client, client.stream, encoded)
-      else if (now - Math.max(client.heardAt ?? 0, client.quietUntil ?? 0) > pollerSilenceMs)
+      // It may have crashed.
+      else if (now - Math.max(client.heardAt ?? 0, client.quietUntil ?? 0) > hiddenAfterMs)
         awareness.silent(clientKey(client.identity))
     }
     registry.forgetSilent(heartbeatMs * beatsMissed)
+    awareness.removeLeft(now - hiddenAfterMs)
     awareness.forgetBefore(now - heartbeatMs * beatsMissed)
   }
 

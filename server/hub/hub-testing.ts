@@ -41,6 +41,7 @@ export interface FakePlace {
   readonly id?: string
   /** Null for a free name. */
   readonly owner?: string | null
+  readonly user?: string
   readonly channels?: readonly string[]
   readonly mode?: string
   readonly opening?: number
@@ -58,6 +59,7 @@ export function createFakeConnection({
   expiresAt = null,
   framing = jsonFraming,
   holder,
+  user,
 }: FakePlace = {}): FakeConnection {
   const found = modeNamed(mode)
   if (!found) throw new RangeError(`There is no mode ${mode}.`)
@@ -76,6 +78,7 @@ export function createFakeConnection({
       expiresAt,
       framing,
       ...(holder && { holder }),
+      ...(user !== undefined && { user }),
       sink: {
         write(bytes) {
           if (connection.failure) throw connection.failure
@@ -101,6 +104,7 @@ export function streamsOf({
   return {
     queueBytes,
     heartbeatMs: 16_000,
+    stateBytes: 4096,
     recent: new RecentDeliveries(),
     log: memoryLog(),
     reconnectDelayMs: () => 900,
@@ -110,8 +114,16 @@ export function streamsOf({
 
 /** The identity of a polling client. */
 export function identityOf(place: FakePlace): ClientIdentity {
-  const { id, owner, channels, mode, opening, holder } = createFakeConnection(place).joining
-  return { id, owner, channels, mode, opening, ...(holder && { holder }) }
+  const { id, owner, channels, mode, opening, holder, user } = createFakeConnection(place).joining
+  return {
+    id,
+    owner,
+    channels,
+    mode,
+    opening,
+    ...(holder && { holder }),
+    ...(user !== undefined && { user }),
+  }
 }
 
 type HubParts = ConstructorParameters<typeof Hub>[0]
@@ -146,6 +158,9 @@ export function openHub(given: HubChange = {}) {
     newChannelsPerHour: 100,
     queueBytesPerWindow: 100_000,
     messagesPerSecond: 200,
+    statesPerSecond: 20,
+    stateBytes: 4096,
+    stateBytesPerSecond: 8_388_608,
     ...change,
   }
   const kept = log ?? memoryLog(time.now)

@@ -81,6 +81,9 @@ interface HubParts {
     readonly newChannelsPerHour: number
     readonly queueBytesPerWindow: number
     readonly messagesPerSecond: number
+    readonly statesPerSecond: number
+    readonly stateBytes: number
+    readonly stateBytesPerSecond: number
   }
 }
 
@@ -97,6 +100,7 @@ export class Hub {
   readonly #heartbeats: Heartbeats
   readonly #neighbours: Neighbours | undefined
   readonly #rateLimit: RateLimit
+  readonly #stateLimit: RateLimit
   readonly #streams: SubscriberHub
   readonly snapshot: Log['snapshot']
   /**
@@ -112,11 +116,13 @@ export class Hub {
 
     this.snapshot = log.snapshot
     this.#registry = new Registry(timers, settings.maxWindows, (key) => this.#awareness.left(key))
-    this.#awareness = new Awareness(
+    this.#awareness = new Awareness({
       timers,
-      (channel) => this.#registry.streamsOn(channel),
-      (channel) => this.#polls.wake(channel),
-    )
+      streamsOn: (channel) => this.#registry.streamsOn(channel),
+      readersOn: (channel) => this.#registry.readersOn(channel),
+      onChange: (channel) => this.#polls.wake(channel),
+      bytesPerSecond: settings.stateBytesPerSecond,
+    })
     const registry = this.#registry
     const awareness = this.#awareness
     const recent = new RecentDeliveries()
@@ -124,6 +130,7 @@ export class Hub {
       log,
       recent,
       heartbeatMs,
+      stateBytes: settings.stateBytes,
       queueBytes: settings.queueBytesPerWindow,
       reconnectDelayMs: () => drawReconnectDelayMs(random),
       on: {
@@ -151,6 +158,7 @@ export class Hub {
     })
     this.#publisher = new Publisher({ ...settings, log, meter, now: timers.now })
     this.#rateLimit = new RateLimit(settings.messagesPerSecond, timers.now)
+    this.#stateLimit = new RateLimit(settings.statesPerSecond, timers.now)
     this.#neighbours =
       bus &&
       new Neighbours({
@@ -216,10 +224,11 @@ export class Hub {
     return this.#polls.poll(poll)
   }
 
-  /** Removes a polling client with a proven name. */
-  left(id: string, opening: number): void {
+  /** Removes a polling client with a proven name. `isForGood`: also what the client showed. */
+  left(id: string, opening: number, isForGood = false): void {
     this.#registry.left(id, opening)
-    this.#neighbours?.say({ type: 'left', window: id, opening })
+    if (isForGood) this.#awareness.leftForGood(id, opening)
+    this.#neighbours?.say({ type: 'left', window: id, opening, isForGood })
   }
 
   /**
@@ -237,6 +246,17 @@ export class Hub {
    */
   waitMs(connection: object, sender = ''): number {
     return Math.ceil(this.#rateLimit.take(connection, sender))
+  }
+
+  /** The same for the window's states. */
+  stateWaitMs(connection: object, window = ''): number {
+    return Math.ceil(this.#stateLimit.take(connection, window))
+  }
+
+  /** Charges the sender for a state that came too soon after others. */
+  hurried(connection: object): void {
+    const { messagesPerSecond, statesPerSecond } = this.#parts.settings
+    this.#rateLimit.charge(connection, messagesPerSecond / statesPerSecond)
   }
 
   /** Charges the sender for a refused frame of a stream, by its size. */
@@ -277,7 +297,7 @@ export class Hub {
 
   /** Whether a client reads the channel, here or (overviews only) at another server. */
   isRead(channel: string): boolean {
-    return this.#registry.isRead(channel) || this.#registry.elsewhere.counts().overviews.has(channel)
+    return this.#registry.readersOn(channel) > 0 || this.#registry.elsewhere.counts().overviews.has(channel)
   }
 
   /** Whether this server leads, which exactly one server of the log does. */
@@ -356,6 +376,7 @@ export class Hub {
 
   /** Handles a request that reached another server but concerns a client of this one. */
   #hearOfOthers(said: Said): void {
+    if (said.type === 'left' && said.isForGood) this.#awareness.leftForGood(said.window, said.opening)
     const client = this.#registry.named(said.window)
     if (!client) return
     if (said.type === 'polled') {

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import type { Bus } from '../log/log.ts'
 import { type AwarenessState, type DownFrame, nameUnder } from '../wire/messages.ts'
 import { createManualTime } from '../wire/testing.ts'
+import { hiddenAfterMs } from './awareness.ts'
 import { type FakeConnection, type FakePlace, memoryLog, openHub, settled } from './hub-testing.ts'
 
 const heartbeatMs = 16_000
@@ -160,6 +161,8 @@ test('a window is shown on all servers, including later ones, until it leaves', 
   assert.deepEqual(shownTo(newcomer.connection), { a: 'y' })
   one.hub.leave(author.window)
   advance(200)
+  assert.deepEqual(shownTo(reader.connection), { a: 'y' })
+  advance(hiddenAfterMs + 1000)
   for (const { connection } of [reader, newcomer]) assert.deepEqual(shownTo(connection), {})
 })
 
@@ -217,9 +220,54 @@ test('polls that reach different servers are one window, which is shown while it
     advance(1000)
   }
   assert.deepEqual([windowsSeenBy(reader.connection), shownTo(reader.connection)], [2, { [name]: 'x' }])
-  other.hub.left(name, 0)
+  other.hub.left(name, 0, true)
   advance(500)
   assert.deepEqual([windowsSeenBy(reader.connection), shownTo(reader.connection)], [1, {}])
+})
+
+test('a window that comes back at another server, or whose server returns, is not seen to leave', async () => {
+  const { one, other, advance } = two()
+  const readers = [await one.join({ id: 'b' }), await other.join({ id: 'c' })]
+  const place = { id: 'a', owner: 'a' }
+  const first = await one.join({ ...place, opening: 1 })
+  first.show(at('x'))
+  advance(200)
+  for (const { connection } of readers) connection.frames.length = 0
+  one.hub.leave(first.window)
+  advance(1000)
+  const second = await other.join({ ...place, opening: 2 })
+  second.show(at('x'))
+  advance(200)
+  other.cut()
+  advance(heartbeatMs * 1.2)
+  other.heal()
+  advance(2 * hiddenAfterMs)
+  for (const { connection } of readers)
+    assert.deepEqual(
+      connection.frames.flatMap((frame) => (frame.type === 'awareness' ? frame.windows : [])),
+      [],
+    )
+  other.hub.left('a', 2, true)
+  advance(500)
+  for (const { connection } of readers)
+    assert.deepEqual(newest(connection, 'awareness')?.windows, [{ window: 'a', state: null }])
+})
+
+test('the states of many windows reach another server in notes of limited size, with their users', async () => {
+  const { one, other, advance } = two()
+  const reader = await other.join({ id: 'r' })
+  for (let n = 0; n < 100; n += 1) {
+    const window = await one.join({ id: `w${n}`, owner: `o${n}`, user: `user${n}` })
+    window.show(at('x'.repeat(4000)))
+  }
+  advance(20_000)
+  const shown = other.notes.filter(({ type }) => type === 'shown')
+  assert.ok(shown.every((note) => JSON.stringify(note).length < 250_000) && shown.length > 1)
+  const late = await other.join({ id: 'late' })
+  const windows = newest(late.connection, 'awareness')?.windows ?? []
+  assert.equal(windows.length, 100)
+  assert.ok(windows.every(({ window, user }) => window.slice(1) === user?.slice(4)))
+  assert.ok(reader.connection.frames.length > 0)
 })
 
 /** A client polls both servers, and reports position x to the first, then y to the other. */

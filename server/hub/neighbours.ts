@@ -12,7 +12,12 @@ import { type Counts, type Elsewhere, emptyCounts, noCounts, type Registry } fro
 export type Said =
   | { readonly type: 'polled'; readonly window: string }
   | { readonly type: 'heard'; readonly window: string; readonly carries?: Readonly<Record<string, number>> }
-  | { readonly type: 'left'; readonly window: string; readonly opening: number }
+  | {
+      readonly type: 'left'
+      readonly window: string
+      readonly opening: number
+      readonly isForGood: boolean
+    }
   | { readonly type: 'opened'; readonly window: string; readonly opening: number }
   | {
       readonly type: 'show'
@@ -72,6 +77,7 @@ const countsMissed = 2.5
 
 /** Brokers limit the size of a note. */
 const mostCountsInNote = 2000
+const mostNoteBytes = 200_000
 
 export class Neighbours implements Elsewhere {
   readonly #parts: NeighboursParts
@@ -185,15 +191,31 @@ export class Neighbours implements Elsewhere {
 
   #tellAll(): void {
     this.#postCounts(true)
-    const all = this.#parts.awareness.ownShown()
-    if (all.length > 0) this.#post({ type: 'shown', shown: all })
+    this.#postShown(this.#parts.awareness.ownShown())
+  }
+
+  /** In notes of limited size. */
+  #postShown(changes: Iterable<OwnChange>): void {
+    let shown: OwnChange[] = []
+    let bytes = 0
+    for (const change of changes) {
+      const size = Buffer.byteLength(JSON.stringify(change))
+      if (shown.length > 0 && bytes + size > mostNoteBytes) {
+        this.#post({ type: 'shown', shown })
+        shown = []
+        bytes = 0
+      }
+      shown.push(change)
+      bytes += size
+    }
+    if (shown.length > 0) this.#post({ type: 'shown', shown })
   }
 
   #show(change: OwnChange): void {
     this.#shown.set(`${change.channel} ${change.window}`, change)
     this.#cancelShown ??= this.#parts.timers.later(() => {
       this.#cancelShown = null
-      this.#post({ type: 'shown', shown: [...this.#shown.values()] })
+      this.#postShown(this.#shown.values())
       this.#shown.clear()
     }, shownPauseMs)
   }
@@ -209,7 +231,7 @@ export class Neighbours implements Elsewhere {
     else if (note.type === 'counts') this.#takeCounts(from, note)
     else if (note.type === 'polls') this.#takePolls(note.pages)
     else if (note.type === 'shown') {
-      for (const { owner, ...report } of note.shown) awareness.showFrom(from, owner, report)
+      for (const change of note.shown) awareness.showFrom(from, change)
     } else {
       this.#settle(note)
       onSaid(note)

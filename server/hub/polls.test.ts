@@ -38,7 +38,7 @@ test('a window that opens is welcomed at once, however long it is willing to wai
   await hub.publish(draft('m-1'))
   const reply = await ask({}, { cursor: 'life1:1', isFirst: true, holdMs: 20_000 })
   const welcome = { type: 'welcome', window: 'w1', cursor: 'life1:1', recovered: true, http: '2' }
-  assert.deepEqual(framesOf(reply), [{ ...welcome, heartbeatMs: 16_000 }])
+  assert.deepEqual(framesOf(reply), [{ ...welcome, heartbeatMs: 16_000, stateBytes: 4096 }])
 })
 
 test('a cursor unknown to the log gets a snapshot at once, marked as not recovered', async () => {

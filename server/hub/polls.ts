@@ -154,7 +154,7 @@ export class Polls {
 
   #replyTo({ identity, cursor, isFirst, signal }: Omit<Poll, 'holdMs'>, found: CatchUp): PollReply {
     const { streams, registry, awareness, onSent } = this.#parts
-    const { recent, queueBytes, heartbeatMs, on } = streams
+    const { recent, queueBytes, on } = streams
     const { recovered, head } = found
     if (cursor && !recovered) on.unrecovered()
     // Never cut a snapshot: only the whole matches its cursor. Otherwise the next reply continues.
@@ -177,7 +177,7 @@ export class Polls {
     return {
       cursor: formatCursor(last ? { epoch: head.epoch, seq: last.seq } : found.reached),
       deliveries: [
-        ...(isWelcome ? [new Delivery(welcomeTo(identity, found, heartbeatMs))] : []),
+        ...(isWelcome ? [new Delivery(welcomeTo(identity, found, streams))] : []),
         ...recent.deliveriesOf({ messages, head }),
         ...(news ? [news] : []),
         ...(isHeard && !client.stream ? awareness.newsFor(identity) : []),

@@ -69,6 +69,8 @@ export class Registry {
   /** By connection and by invitation. */
   readonly #held = new Map<object | string, number>()
   readonly #streamsByChannel = new Map<string, Set<Subscriber>>()
+  /** Number of clients by channel. */
+  readonly #readers = new Map<string, number>()
   /** Departures of polling clients, oldest first. */
   readonly #departures = new Map<string, { readonly opening: number; readonly at: number }>()
   #windowsByPage = new Map<string, number>()
@@ -167,12 +169,8 @@ export class Registry {
 
   #count(client: Client | undefined, more: number): void {
     const { connection, invitation } = client?.identity.holder ?? {}
-    for (const one of [connection, invitation]) {
-      if (!one) continue
-      const count = this.heldBy(one) + more
-      if (count > 0) this.#held.set(one, count)
-      else this.#held.delete(one)
-    }
+    for (const one of [connection, invitation]) if (one) addOrDelete(this.#held, one, more)
+    for (const channel of client?.identity.channels ?? []) addOrDelete(this.#readers, channel, more)
   }
 
   /** Number of clients of a connection, or of all users of an invitation. */
@@ -281,10 +279,8 @@ export class Registry {
     return this.#streamsByChannel.get(channel) ?? noStreams
   }
 
-  isRead(channel: string): boolean {
-    return (
-      this.#streamsByChannel.has(channel) || this.all().some(({ identity }) => identity.channels.has(channel))
-    )
+  readersOn(channel: string): number {
+    return this.#readers.get(channel) ?? 0
   }
 
   close(): void {
@@ -292,6 +288,7 @@ export class Registry {
     this.#cancelPresence?.()
     this.#clients.clear()
     this.#held.clear()
+    this.#readers.clear()
     this.#departures.clear()
     this.#streamsByChannel.clear()
   }
@@ -376,6 +373,12 @@ export function clientKey(identity: ClientIdentity): ClientKey {
 export function pageOf({ channels }: ClientIdentity): string {
   const [first = ''] = channels
   return first
+}
+
+function addOrDelete<Key>(counts: Map<Key, number>, key: Key, more: number): void {
+  const count = (counts.get(key) ?? 0) + more
+  if (count > 0) counts.set(key, count)
+  else counts.delete(key)
 }
 
 function add(counts: Map<string, number>, key: string, more: number): void {

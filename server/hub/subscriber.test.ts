@@ -415,6 +415,7 @@ test('a window is welcomed, then gets the messages that it missed, then new ones
     recovered: true,
     http: '2',
     heartbeatMs: 16_000,
+    stateBytes: 4096,
   })
   assert.deepEqual(idsIn(connection.frames), ['w1-2', 'w1-3', 'w1-4'])
 })

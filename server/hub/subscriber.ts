@@ -20,6 +20,8 @@ export interface ClientIdentity {
   readonly id: string
   /** Fingerprint of the proven name's key, shared by a browser's clients; null for a free name. */
   readonly owner: string | null
+  /** Who it is, as the application says; absent if it does not. */
+  readonly user?: string
   readonly channels: ReadonlySet<string>
   readonly mode: Mode
   /** Increases per opening: a stream replaces older ones of its client, never newer ones. */
@@ -53,6 +55,8 @@ export interface SubscriberHub {
   /** Maximum size of a stream's queue, besides one portion of missed messages. */
   readonly queueBytes: number
   readonly heartbeatMs: number
+  /** Largest state that a window may show. */
+  readonly stateBytes: number
   readonly recent: RecentDeliveries
   readonly log: Pick<Log, 'read'>
   /** Delay before a client that was sent away should reconnect, ms; jittered. */
@@ -124,7 +128,7 @@ export class Subscriber {
    * the stream has ended.
    */
   async #catchUp(cursor: Cursor | null): Promise<number | null> {
-    const { log, recent, heartbeatMs, on } = this.#hub
+    const { log, recent, on } = this.#hub
     const { channels } = this.identity
     let found = await log.read(cursor, channels)
     if (cursor && !found.recovered) on.unrecovered()
@@ -134,7 +138,7 @@ export class Subscriber {
       }, messages first: ${found.messages.length}`,
     )
     if (this.#isClosed) return null
-    const welcome = new Delivery(welcomeTo(this.identity, found, heartbeatMs))
+    const welcome = new Delivery(welcomeTo(this.identity, found, this.#hub))
     await this.replay([welcome, ...recent.deliveriesOf(found)])
     while (found.reached.seq < found.head.seq && !this.#isClosed) {
       found = await log.read(found.reached, channels)
@@ -370,8 +374,8 @@ class SendQueue {
 export function welcomeTo(
   { id, mode }: ClientIdentity,
   { head, recovered }: CatchUp,
-  heartbeatMs: number,
+  { heartbeatMs, stateBytes }: Pick<SubscriberHub, 'heartbeatMs' | 'stateBytes'>,
 ): Welcome {
   const cursor = formatCursor(head)
-  return { type: 'welcome', window: id, cursor, recovered, http: mode.http, heartbeatMs }
+  return { type: 'welcome', window: id, cursor, recovered, http: mode.http, heartbeatMs, stateBytes }
 }

@@ -29,8 +29,8 @@ export interface JsonRule {
 export interface YjsRule {
   readonly kind: 'yjs'
   /**
-   * Whether a Yjs client belongs to whoever wrote under it first. By default a peer may bring
-   * another's updates.
+   * Whether a Yjs client id belongs to the user who first wrote under it, or without users to the
+   * key. By default a peer may bring another's updates, which must not contradict what is stored.
    */
   readonly owners?: boolean
 }
@@ -45,7 +45,7 @@ export interface Keep {
 
 const keepLimits = { messages: 'logMessages', bytes: 'logBytes', hours: 'logHours' } as const
 
-type Limits = Readonly<Record<(typeof keepLimits)[keyof typeof keepLimits], number>>
+type Limits = Readonly<Record<(typeof keepLimits)[keyof typeof keepLimits] | 'stateBytes', number>>
 
 const hourMs = 3_600_000
 
@@ -62,6 +62,7 @@ export class Channels implements Admission {
   ) {
     this.#rules = Object.entries(rules)
     this.#onFailure = onFailure
+    this.awareness = admitJsonAwareness(limits.stateBytes)
     for (const [pattern, rule] of this.#rules) {
       if (isReserved(pattern) || !isChannelName(pattern.replace(/\*$/, 'x')))
         throw new Error(`createCrosswind: "${pattern}" in channels cannot name a channel.`)
@@ -103,7 +104,7 @@ export class Channels implements Admission {
     throw new Refusal('bad-channel', sentence, id)
   }
 
-  readonly awareness = admitJsonAwareness
+  readonly awareness: Admission['awareness']
 
   readonly draft = (given: unknown): Draft => {
     const draft = admitForApplication(given)
@@ -114,10 +115,10 @@ export class Channels implements Admission {
   /** What is stored. Throws or rejects with a `Refusal` (400 `bad-channel` or `bad-shape`). */
   readonly complete = (draft: Draft, grant: Pick<Grant, 'invitation'>): Draft | Promise<Draft> => {
     const rule = this.#ruleOf(draft)
-    if (rule.kind !== 'json') return draft
     // What an application allows is of a user.
-    const named = withUser(draft as Draft<'json'>, grant.invitation)
-    return rule.validate ? this.#validated(named, rule.validate) : named
+    const named = withUser(draft as Draft<'json' | 'update'>, grant.invitation)
+    const validate = rule.kind === 'json' ? rule.validate : undefined
+    return validate ? this.#validated(named as Draft<'json'>, validate) : named
   }
 
   /** A schema gives the same for the same data: one that fails would fail again. */
@@ -175,7 +176,7 @@ function checkKeep(what: string, keep: Keep, limits: Limits): void {
   }
 }
 
-const withUser = (draft: Draft<'json'>, user: string | null): Draft<'json'> =>
+const withUser = (draft: Draft<'json' | 'update'>, user: string | null): Draft<'json' | 'update'> =>
   user === null ? draft : { ...draft, body: { ...draft.body, user } }
 
 async function validated(draft: Draft<'json'>, schema: StandardSchema): Promise<Draft<'json'>> {

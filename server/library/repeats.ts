@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { applicationName } from '../hub/admission.ts'
 import type { Log } from '../log/log.ts'
-import { type Bodies, type Draft, isKind, type Message } from '../wire/messages.ts'
+import type { Bodies, Draft, Kind, Message } from '../wire/messages.ts'
 import { isRefusal } from '../wire/refusal.ts'
 
 /** A log that answers a repeat with the number of the first, whoever its user is by now. */
@@ -22,11 +22,14 @@ export function storingOnce(log: Log): Log {
   }
 }
 
-const sentIn = ({ data, digest }: Bodies['json']) => digest ?? data
+function sentIn(body: Bodies[Kind]): unknown {
+  if ('update' in body) return body.update
+  return 'data' in body ? (body.digest ?? body.data) : null
+}
 
 /** A client's repeat has the time of the first; an application may publish again later. */
 function isSame(draft: Draft, known: Message): boolean {
   const isSent = draft.from === applicationName || draft.at === known.at
-  if (!isSent || !isKind(known, 'json') || !('data' in draft.body)) return false
+  if (!isSent || draft.kind !== known.kind) return false
   return isDeepStrictEqual(sentIn(draft.body), sentIn(known.body))
 }

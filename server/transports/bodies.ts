@@ -10,7 +10,10 @@ import type { Timers } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
 import { type Budget, chunkBytes, mostUnreadBytes } from './budget.ts'
 
-export type TransportLimits = Pick<Config['limits'], 'maxMessageBytes' | 'channelsPerWindow' | 'bodySeconds'>
+export type TransportLimits = Pick<
+  Config['limits'],
+  'maxMessageBytes' | 'channelsPerWindow' | 'bodySeconds' | 'stateBytes'
+>
 
 interface BodiesParts {
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>

@@ -17,7 +17,7 @@ import type { Mounting } from './transport.ts'
 import { diagnostics, mayPublish, parseJson } from './uplink.ts'
 
 interface InboundParts extends Pick<Mounting, 'admission'> {
-  readonly hub: Pick<Hub, 'waitMs' | 'refused' | 'heard' | 'publish' | 'show'>
+  readonly hub: Pick<Hub, 'waitMs' | 'stateWaitMs' | 'hurried' | 'refused' | 'heard' | 'publish' | 'show'>
   readonly timers: Timers
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
   readonly grant: Grant
@@ -142,6 +142,7 @@ export class InboundFrames {
 
   #show({ type: _, ...report }: Extract<UpFrame, { type: 'awareness' }>): void {
     const { hub, window, admission } = this.#parts
+    if (hub.stateWaitMs(window) > 0) hub.hurried(window)
     hub.show(window, admission.awareness(report))
   }
 

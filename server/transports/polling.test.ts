@@ -18,7 +18,7 @@ function openPolling(holdMs: number, lastsMs: number | null = null) {
   const grant = { ...openGrant, expiresAt: lastsMs && time.now() + lastsMs }
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { get: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
-  const limits = { channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
+  const limits = { stateBytes: 4096, channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
   const budget = new Budget(defaultConfig.limits, time)
   longPolling({ router, hub: opened.hub, timers: time, budget, limits, holdMs } as never)
   function ask(query: string) {

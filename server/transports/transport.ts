@@ -93,6 +93,7 @@ export function admit(
       ...asked,
       id: window,
       owner: fingerprintIn(window),
+      ...(grant.isOfApplication && grant.invitation !== null && { user: grant.invitation }),
       // Even if the table has no such mode.
       mode: { ...mode, name: `${transport}/${http}`, http },
       expiresAt: grant.expiresAt,

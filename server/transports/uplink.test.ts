@@ -405,7 +405,7 @@ async function post(
   const { time } = openHub()
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
-  const limits = { channelsPerWindow: 8, maxMessageBytes: 200_000, bodySeconds: 1 }
+  const limits = { stateBytes: 4096, channelsPerWindow: 8, maxMessageBytes: 200_000, bodySeconds: 1 }
   const penalties = new RateLimit(100, time.now)
   const bodies = new Bodies({
     limits,
@@ -417,6 +417,7 @@ async function post(
     router: router as never,
     hub: hub as never,
     bodies,
+    limits,
     timers: time,
     admission: pageAdmission,
   })

@@ -6,7 +6,7 @@ import { counted } from '../http/refusals.ts'
 import { admitBeat } from '../hub/admission.ts'
 import { fingerprintFor, type Grant, mustLast, refuseName, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import { type Draft, mostStateBytes, type Refused, type Stored } from '../wire/messages.ts'
+import type { Draft, Refused, Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { trace } from '../wire/trace.ts'
 import { type AnyRequest, connectionOf } from './bodies.ts'
@@ -19,9 +19,10 @@ import { admitOwner, type Mounting, queryOf } from './transport.ts'
 export const diagnostics = { arrived: channel('crosswind:arrived'), admitted: channel('crosswind:admitted') }
 
 const mostBeatBytes = 16_384
-const mostAwarenessBytes = mostStateBytes + 1024
+/** Of a report beside its state. */
+const mostReportBytes = 1024
 
-type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies' | 'admission' | 'timers'>
+type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies' | 'admission' | 'timers' | 'limits'>
 
 export const messagesPath = '/api/messages'
 
@@ -39,7 +40,7 @@ interface Posted {
 }
 
 /** Returns the handler for posted messages, for both HTTP versions. */
-export function mountUplink({ router, hub, bodies, admission, timers }: UplinkParts) {
+export function mountUplink({ router, hub, bodies, admission, timers, limits }: UplinkParts) {
   /**
    * The last query of each connection, and the fingerprint of its key: a window sends the same
    * query with each message.
@@ -122,16 +123,18 @@ export function mountUplink({ router, hub, bodies, admission, timers }: UplinkPa
   router.post('/api/awareness', async (ctx) => {
     const { window, opening } = admitOwner(queryOf(ctx))
     mustBeOfType(ctx.req, 'States', 'application/json')
-    const text = await bodies.text(ctx.req, grantOf(ctx), mostAwarenessBytes)
+    const text = await bodies.text(ctx.req, grantOf(ctx), limits.stateBytes + mostReportBytes)
+    const waitMs = hub.stateWaitMs(connectionOf(ctx.req), window)
+    refuseHaste(waitMs, null, 'showing itself too fast (limits.statesPerSecond)')
     const report = admission.awareness(parseJson(text))
-    refuseHaste(hub.waitMs(connectionOf(ctx.req), window), null)
     hub.show(window, report, opening)
     ctx.status = 204
   })
 
   router.post('/api/leave', (ctx) => {
-    const { window, opening } = admitOwner(queryOf(ctx))
-    hub.left(window, opening)
+    const query = queryOf(ctx)
+    const { window, opening } = admitOwner(query)
+    hub.left(window, opening, query.has('gone'))
     ctx.status = 204
   })
 
@@ -139,9 +142,13 @@ export function mountUplink({ router, hub, bodies, admission, timers }: UplinkPa
 }
 
 /** Throws a `Refusal` (429 `too-fast`) unless `waitMs` is 0. */
-export function refuseHaste(waitMs: number, id: string | null): void {
+export function refuseHaste(
+  waitMs: number,
+  id: string | null,
+  what = 'sending too fast (limits.messagesPerSecond)',
+): void {
   if (waitMs === 0) return
-  const sentence = `This window is sending too fast (limits.messagesPerSecond); try again in ${waitMs} ms.`
+  const sentence = `This window is ${what}; try again in ${waitMs} ms.`
   throw new Refusal('too-fast', sentence, id, waitMs)
 }
 

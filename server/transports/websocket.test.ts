@@ -66,7 +66,7 @@ class FakeSocket extends EventEmitter {
 async function openSockets(names: readonly string[]) {
   const { hub, time } = openHub()
   let open: SocketHandler = () => undefined
-  const limits = { maxMessageBytes: 1_000_000, channelsPerWindow: 4, bodySeconds: 30 }
+  const limits = { stateBytes: 4096, maxMessageBytes: 1_000_000, channelsPerWindow: 4, bodySeconds: 30 }
   const onSocket = (_path: string, handler: SocketHandler) => {
     open = handler
   }

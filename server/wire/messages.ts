@@ -77,7 +77,9 @@ export interface UpdateBody extends Written {
    * document.
    */
   readonly update: string
-  /** Only in a snapshot: the document's Yjs clients by owner, a fingerprint or a free name. */
+  /** Who the sender is, as the application says: only in messages. */
+  readonly user?: string
+  /** Only in a snapshot: the document's Yjs clients by owner; see PROTOCOL.md. */
   readonly owners?: Readonly<Record<string, readonly number[]>>
 }
 
@@ -381,6 +383,8 @@ export interface Welcome {
   readonly recovered: boolean
   readonly http: HttpVersion
   readonly heartbeatMs: number
+  /** Largest state that a window may show on an application's channel, bytes of JSON in UTF-8. */
+  readonly stateBytes: number
 }
 
 export interface Stored {
@@ -409,7 +413,12 @@ export interface AwarenessFrame<State = unknown> {
   readonly type: 'awareness'
   readonly channel: string
   /** A null state means that the window has gone. */
-  readonly windows: readonly { readonly window: string; readonly state: State | null }[]
+  readonly windows: readonly {
+    readonly window: string
+    /** Who the client is, as the application says. */
+    readonly user?: string
+    readonly state: State | null
+  }[]
   /** The frame lists all windows of the channel: any other has gone. */
   readonly whole?: true
 }
@@ -427,9 +436,6 @@ export interface AwarenessState {
 
 /** UTF-16 units. */
 export const mostNameCharacters = 40
-
-/** Of a state on an application's channels, as JSON in UTF-8. */
-export const mostStateBytes = 4096
 
 /** Maximum number of windows shown on a channel; the newest are shown. */
 export const mostShownWindows = 200

@@ -1,0 +1,99 @@
+// What window states may cost: bytes sent to readers, in shares of a client, a user and a channel.
+
+import type { Clock } from '../wire/time.ts'
+import { upsert } from '../wire/upsert.ts'
+import { RateLimit } from './rate-limit.ts'
+
+/** Largest parts of the budget. */
+const shares = { client: 1 / 8, user: 1 / 4, channel: 1 / 2 }
+
+interface Account {
+  readonly user: unknown
+  clients: number
+  /** Grows by what is spent, and by what others spent while it was idle. */
+  spent: number
+}
+
+export interface Spender {
+  readonly account: Account
+}
+
+/** What is left of a number of bytes per second: for a channel at most half. */
+class Sending {
+  readonly #ofChannel: RateLimit
+  readonly #ofAll: RateLimit
+  readonly #all = {}
+
+  constructor(bytesPerSecond: number, now: Clock) {
+    this.#ofChannel = new RateLimit(bytesPerSecond * shares.channel, now)
+    this.#ofAll = new RateLimit(bytesPerSecond, now)
+  }
+
+  waitMs(channel: object): number {
+    return Math.max(this.#ofChannel.debtMs(channel), this.#ofAll.debtMs(this.#all))
+  }
+
+  charge(channel: object, bytes: number): void {
+    this.#ofChannel.charge(channel, bytes)
+    this.#ofAll.charge(this.#all, bytes)
+  }
+}
+
+export class PresenceBudget {
+  readonly #ofClient: RateLimit
+  readonly #ofUser: RateLimit
+  readonly #changes: Sending
+  /** Full states, for newcomers and for those that missed changes: they must not delay changes. */
+  readonly wholes: Sending
+  readonly #accounts = new Map<unknown, Account>()
+  /** `spent` of the user served last: one that was idle begins here. */
+  #reached = 0
+
+  constructor(bytesPerSecond: number, now: Clock) {
+    this.#ofClient = new RateLimit(bytesPerSecond * shares.client, now)
+    this.#ofUser = new RateLimit(bytesPerSecond * shares.user, now)
+    this.#changes = new Sending(bytesPerSecond, now)
+    this.wholes = new Sending(bytesPerSecond, now)
+  }
+
+  /** Adds a client of that user. */
+  join(user: unknown): Spender {
+    const account = upsert(this.#accounts, user, () => ({ user, clients: 0, spent: this.#reached }))
+    account.clients += 1
+    return { account }
+  }
+
+  leave({ account }: Spender): void {
+    account.clients -= 1
+    if (account.clients === 0) this.#accounts.delete(account.user)
+  }
+
+  /** First the client whose user will have spent the least with its next state. */
+  inOrder<One extends Spender>(clients: Iterable<One>, nextBytes: (client: One) => number): readonly One[] {
+    return Array.from(clients, (client) => ({
+      client,
+      spent: Math.max(this.#reached, client.account.spent) + nextBytes(client),
+    }))
+      .sort((one, other) => one.spent - other.spent)
+      .map(({ client }) => client)
+  }
+
+  /** 0 if the client may show a state on the channel now. */
+  waitMs(client: Spender, channel: object): number {
+    return Math.max(
+      this.#ofClient.debtMs(client),
+      this.#ofUser.debtMs(client.account),
+      this.#changes.waitMs(channel),
+    )
+  }
+
+  spend(client: Spender, channel: object, bytes: number): void {
+    const { account } = client
+    const before = Math.max(this.#reached, account.spent)
+    this.#reached = before
+    account.spent = before + bytes
+    this.#ofClient.charge(client, bytes)
+    this.#ofUser.charge(account, bytes)
+    this.#changes.charge(channel, bytes)
+  }
+}
