@@ -276,13 +276,14 @@ export class Ledger {
   async #compare(
     log: Log,
     document: DocumentRecord,
-    { channel, id, body }: Draft<'update'>,
+    { channel, id, from, body }: Draft<'update'>,
     clients: readonly number[],
   ): Promise<void> {
     const compared = document.comparing.then(async () => {
       await document.storing
       const { texts } = await updatesIn(log, channel)
-      return this.#run(this.#parts.trials, id, 'contradiction', texts, body.update, clients)
+      const thread = this.#parts.trials.for(ownerOf(from))
+      return this.#run(thread, id, 'contradiction', texts, body.update, clients)
     })
     document.comparing = compared.catch(() => undefined)
     const found = await compared
