@@ -135,7 +135,7 @@ test('links from another site and exports pass the service worker', async () => 
   await typeAtEnd(window, 'text')
   await untilSays(window, '.stored', stored)
   // Another host is another site.
-  await window.open(`https://127.0.0.1:${stage.server.ports['1.1']}/healthz`)
+  await window.open(`https://127.0.0.1:${stage.server.ports['1.1']}/nowhere`)
   await window.run((address: string) => {
     const link = document.createElement('a')
     link.href = address
