@@ -324,8 +324,7 @@ export class EditingSession implements LinkListener {
       outage: outageAfter(before.outage, state),
       keptAt: isOpen ? null : before.keptAt,
     })
-    if (before.link.state === 'open' && !isOpen) this.#keeper?.keep()
-    else if (isOpen && before.link.state !== 'open') this.#keeper?.changed()
+    if (isOpen !== (before.link.state === 'open')) this.#keeper?.keep()
   }
 
   /** With what the browser uses, where the server's view is that of a proxy. */

@@ -38,7 +38,6 @@ async function install(fetch: Fetch, name = 'one', caches = createFakeCaches(ori
       fetch,
       location: new URL(origin),
       clients: { claim: async () => undefined },
-      registration: {},
       skipWaiting: async () => undefined,
       setTimeout: (run: (value: null) => void, _delayMs: number, value: null) =>
         timers.push(() => run(value)),
@@ -62,7 +61,6 @@ async function install(fetch: Fetch, name = 'one', caches = createFakeCaches(ori
     ask: (path: string, { mode = 'navigate', method = 'GET' } = {}) =>
       tell('fetch', {
         request: { url: path.startsWith('/') ? origin + path : path, mode, method },
-        preloadResponse: Promise.resolve(undefined),
       }) as Promise<Response | undefined>,
     keep: (keeping: Keeping) => tell('message', { data: keeping }),
     timeOut() {

@@ -22,13 +22,11 @@ interface MessageToWorker extends MessageEvent<Keeping>, LifeEvent {}
 
 interface FetchEvent extends Event {
   readonly request: Request
-  readonly preloadResponse: Promise<Response | undefined>
   respondWith(answer: Promise<Response>): void
 }
 
 declare const skipWaiting: () => Promise<void>
 declare const clients: { readonly claim: () => Promise<void> }
-declare const registration: ServiceWorkerRegistration
 
 const cachePrefix = 'crosswind build '
 const cacheName = cachePrefix + build.name
@@ -52,8 +50,6 @@ async function install(event: LifeEvent): Promise<void> {
 async function activate(): Promise<void> {
   for (const name of await caches.keys())
     if (name.startsWith(cachePrefix) && name !== cacheName) await caches.delete(name)
-  // The page's request does not wait for this worker to start.
-  await registration.navigationPreload?.enable()
   await clients.claim()
 }
 
@@ -61,13 +57,14 @@ function answer(event: FetchEvent): void {
   const { request } = event
   const { origin, pathname } = new URL(request.url)
   if (request.method !== 'GET' || origin !== location.origin) return
-  if (request.mode === 'navigate') event.respondWith(openPage(event, pathname))
+  if (request.mode === 'navigate') event.respondWith(openPage(request, pathname))
   else if (pathname.startsWith('/assets/')) event.respondWith(openFile(request))
 }
 
 /** The server's answer; the page without a document if there is none. */
-async function openPage({ request, preloadResponse }: FetchEvent, path: string): Promise<Response> {
-  const asked = Promise.resolve(preloadResponse).then((preloaded) => preloaded ?? fetch(request))
+async function openPage(request: Request, path: string): Promise<Response> {
+  // Not preloaded: in Firefox a preload that fails ends the navigation.
+  const asked = fetch(request)
   if (path !== '/' && !path.startsWith(build.documentsPath)) return asked
   const late = new Promise<null>((resolve) => setTimeout(resolve, mostWaitMs, null))
   const answered = await Promise.race([asked.catch(() => null), late])

@@ -198,6 +198,8 @@ function testVersion(version: HttpVersion): void {
       ['/api/stream?window=w&channels=c', fetched('cross-site', 'navigate', 'document')],
       ['/api/long-poll?window=w&channels=c', fetched('cross-site')],
       ['/d/main', fetched('cross-site', 'navigate', 'iframe')],
+      ['/d/main', fetched('cross-site', 'cors', 'empty')],
+      ['/api/stream?window=w&channels=c', fetched('cross-site', 'navigate', 'empty')],
       ['/d/main/export.html', fetched('cross-site')],
     ] as const
     for (const [path, headers] of refused) {
@@ -207,6 +209,8 @@ function testVersion(version: HttpVersion): void {
     }
     const passing = [
       ['/d/main', fetched('cross-site', 'navigate', 'document')],
+      // As the page's service worker passes it on.
+      ['/d/main', fetched('cross-site', 'navigate', 'empty')],
       ['/api/clock', fetched('same-origin', 'cors', 'empty')],
       ['/api/clock', fetched('none', 'navigate', 'document')],
       ['/api/clock', {}],

@@ -136,7 +136,9 @@ export const isPlain = ({ socket }: Pick<Asked, 'socket'>) =>
 function refuseForeignFetch({ url = '', headers }: Asked): Refusal | null {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest } = headers
   if (site !== 'cross-site' && site !== 'same-site') return null
-  if (mode === 'navigate' && dest === 'document' && !url.startsWith('/api/')) return null
+  // Empty if a service worker of the page's own passes it on.
+  const isOfWindow = dest === 'document' || dest === 'empty'
+  if (mode === 'navigate' && isOfWindow && !url.startsWith('/api/')) return null
   const sentence =
     'A page of another site requested this; open the address itself, or name that origin in allowedOrigins.'
   return new Refusal('foreign-origin', sentence)
