@@ -426,6 +426,22 @@ function testAwareness(stage: Stage): void {
     assert.deepEqual(await nextShown(reader, window), shownAt('BBBB'))
   })
 
+  test('a window that leaves for good is no longer shown, before its stream has ended', async (t) => {
+    const channel = newChannel()
+    const window = newWindow()
+    const reader = await joined(channel)
+    const author = await joined(channel, { window, opening: '1' })
+    author.sendAwareness({ state: shownAt('AAAA') })
+    assert.deepEqual(await nextShown(reader, window), shownAt('AAAA'))
+    const { origin, ca, cookie } = subject()
+    const http = connectHttp(mode.http, origin, ca, cookie)
+    t.after(http.close)
+    const query = new URLSearchParams({ window, key, opening: '1', gone: '' })
+    const { status } = await http.ask({ method: 'POST', path: `/api/leave?${query}` })
+    assert.equal(status, 204)
+    assert.equal(await nextShown(reader, window), null)
+  })
+
   test('awareness is not in the log, and reaches no other channel', async () => {
     const channel = newChannel()
     const window = newWindow()

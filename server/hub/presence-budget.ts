@@ -39,6 +39,10 @@ class Sending {
   }
 }
 
+/**
+ * Users share it by start-time fair queueing (P. Goyal, H. M. Vin, H. Cheng, SIGCOMM 1996), with the
+ * end of the next state as the key: a small state does not wait for large ones.
+ */
 export class PresenceBudget {
   readonly #ofClient: RateLimit
   readonly #ofUser: RateLimit

@@ -7,7 +7,14 @@ import { defaultConfig } from '../config/config.ts'
 import { pageAdmission } from '../hub/admission.ts'
 import type { Delivery } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
-import { countTo, type HubChange, openHub, refusalOf, settled } from '../hub/hub-testing.ts'
+import {
+  countTo,
+  createFakeConnection,
+  type HubChange,
+  openHub,
+  refusalOf,
+  settled,
+} from '../hub/hub-testing.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
 import { output } from '../output.ts'
 import { fingerprintFor, type Grant, openGrant } from '../security/grants.ts'
@@ -302,6 +309,25 @@ test('frames that are not messages count against the rate', async () => {
   assert.deepEqual([said(), flow], [['not-json null', 'bad-frame null', 'clock'], ['pause']])
 })
 
+test('states that come too fast cost more, none is refused, and the newest is shown', async () => {
+  const show = (n: number) =>
+    JSON.stringify({ type: 'awareness', state: { client: n, name: '', anchor: null, head: null } })
+  const { hub, inbound, time, flow, said } = await openInbound({
+    messagesPerSecond: 100,
+    statesPerSecond: 10,
+  })
+  for (const n of countTo(50)) inbound.take(show(n))
+  // 10 states, then some that count as 11 frames each.
+  assert.deepEqual([flow, said()], [['pause'], []])
+  const reader = createFakeConnection({ id: 'w2', owner: 'o2' })
+  hub.join(reader.joining, null)
+  await settled()
+  time.advance(30_000)
+  const shown = reader.frames.findLast((frame) => frame.type === 'awareness')
+  assert.deepEqual(flow, ['pause', 'resume'])
+  assert.ok(JSON.stringify(shown).includes('"client":50'))
+})
+
 test('unread and empty frames count against the rate', async () => {
   const { inbound, flow, said } = await openInbound({ messagesPerSecond: 4 })
   const binary = new Refusal('wrong-type', 'Frames must be text.')
@@ -435,6 +461,31 @@ async function post(
   await routes.get(path)?.(ctx)
   return ctx
 }
+
+test('a posted state has a rate of its own', async () => {
+  const body = JSON.stringify({ state: null })
+  const shown: unknown[] = []
+  const show = (...given: unknown[]) => void shown.push(given[0])
+  await post('/api/awareness', body, { stateWaitMs: () => 0, show })
+  const { code, retryAfterMs, message } = await refusalOf(() =>
+    post('/api/awareness', body, { stateWaitMs: () => 30, show }),
+  )
+  assert.deepEqual([shown, code, retryAfterMs], [[proven], 'too-fast', 30])
+  assert.match(message, /limits\.statesPerSecond/)
+})
+
+test('a client that leaves may say that it does for good', async () => {
+  const left: unknown[] = []
+  const hub: Partial<Hub> = { left: (...given) => void left.push(given) }
+  await post('/api/leave', '', hub)
+  query.set('gone', '')
+  await post('/api/leave', '', hub)
+  query.delete('gone')
+  assert.deepEqual(left, [
+    [proven, 0, false],
+    [proven, 0, true],
+  ])
+})
 
 /** Resolves to what the hub received. */
 async function postHeartbeat(body: string): Promise<unknown> {
