@@ -13,6 +13,7 @@ import {
   LineReader,
   languageIn,
   type NoteLink,
+  nameOf,
   type Opening,
   type Piece,
   paragraph,
@@ -25,6 +26,13 @@ import {
 import { FormulaReader, texIn } from './mathml.ts'
 import { deepestLevel, formatOf, type Line, type Marks, safeLink, softBreak, textOf } from './rich-text.ts'
 
+/** The word that stands for each in the text. */
+const media: ReadonlyMap<string, string> = new Map([
+  ['video', 'video'],
+  ['audio', 'audio'],
+  ['iframe', 'page'],
+  ['embed', 'file'],
+])
 const cellTags = words('td th')
 /** Elements that may be a footnote. */
 const noteTags = words('aside dd div li p')
@@ -101,11 +109,20 @@ export class ForeignReader extends LineReader {
       this.#formula = { reader, context, isBlock: attribute('display') === 'block' }
       return true
     }
-    if (opening.styles.get('mso-list') === 'ignore') {
-      push({ isHidden: true, marker: '' })
-      return true
-    }
-    if (context.isOwn) return false
+    const medium = media.get(tag)
+    if (medium !== undefined) {
+      this.name(medium, nameOf(attribute), context)
+      if (!voidTags.has(tag)) push({ isHidden: true })
+    } else if (tag === 'input') {
+      if (attribute('type')?.toLowerCase() === 'checkbox') this.box(attribute('checked') !== null, context)
+    } else if (opening.styles.get('mso-list') === 'ignore') push({ isHidden: true, marker: '' })
+    else return !context.isOwn && this.#openOther(opening, context, push)
+    return true
+  }
+
+  /** What the document's own HTML has in another sense, or with other rules. */
+  #openOther(opening: Opening, context: Context, push: (more?: Partial<Context>) => void): boolean {
+    const { tag, attribute } = opening
     const outer = this.top
     const noteLink = tag === 'a' ? noteLinkIn(attribute('href')?.trim() ?? '') : null
     const note = noteTags.has(tag) ? noteNamed(attribute('id') ?? '') : null

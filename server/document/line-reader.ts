@@ -37,13 +37,6 @@ export const blockTags = words(
   h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol p pre search section summary table tbody td tfoot th
   thead tr ul`,
 )
-/** The word that stands for each in the text. */
-const media: ReadonlyMap<string, string> = new Map([
-  ['video', 'video'],
-  ['audio', 'audio'],
-  ['iframe', 'page'],
-  ['embed', 'file'],
-])
 export const headings = words('h1 h2 h3 h4 h5 h6')
 
 type BlockTag = 'p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6' | 'blockquote' | 'pre' | 'ul' | 'ol'
@@ -212,11 +205,6 @@ export class LineReader {
     else if (attribute('data-image') !== null) {
       this.#image((name) => (name === 'alt' ? attribute('data-image') : null), context)
       push({ isHidden: true })
-    } else if (media.has(tag)) {
-      this.#name(media.get(tag) ?? '', nameOf(attribute), context)
-      if (!voidTags.has(tag)) push({ isHidden: true })
-    } else if (tag === 'input') {
-      if (attribute('type')?.toLowerCase() === 'checkbox') this.#box(attribute('checked') !== null, context)
     } else if (tag === 'hr') {
       this.startBlock(outer.kind, isOwn)
       this.note('a horizontal rule')
@@ -375,7 +363,7 @@ export class LineReader {
       const kind = { ...list, level, number, align, item: { hasLine: false } }
       this.startBlock(kind, isOwn)
       push({ kind: { ...kind, number: null }, isBlock: true, before: this.lines.length })
-      if (attribute('role') === 'checkbox') this.#box(attribute('aria-checked') === 'true', this.top)
+      if (attribute('role') === 'checkbox') this.box(attribute('aria-checked') === 'true', this.top)
       return
     }
     const kind = this.kindOf(opening, outer.kind, align)
@@ -522,7 +510,7 @@ export class LineReader {
       this.add(imageCharacter, { ...context, marks: { ...marks, image: { ...image, alt } } })
     } else {
       const link = marks.link ?? (/^https?:/i.test(given) ? safeLink(encodeSpaces(given)) : null)
-      this.#name('image', nameOf(attribute), {
+      this.name('image', nameOf(attribute), {
         ...context,
         marks: { ...marks, ...(link !== null && { link }) },
       })
@@ -530,12 +518,12 @@ export class LineReader {
   }
 
   /** Inserts a placeholder for what cannot be kept. */
-  #name(what: string, name: string, context: Context): void {
+  protected name(what: string, name: string, context: Context): void {
     this.note(name || what)
     this.add(name ? `[${what}: ${name}]` : `[${what}]`, context)
   }
 
-  #box(isChecked: boolean, context: Context): void {
+  protected box(isChecked: boolean, context: Context): void {
     this.add(isChecked ? '☑ ' : '☐ ', context)
   }
 }
@@ -650,7 +638,7 @@ const encodeSpaces = (href: string) =>
 const mostName = 60
 
 /** The description of an image or another medium, or its file's name. */
-function nameOf(attribute: Opening['attribute']): string {
+export function nameOf(attribute: Opening['attribute']): string {
   const alt = shortened(attribute('alt') ?? '') || shortened(attribute('title') ?? '')
   if (alt) return alt
   const src = attribute('src') ?? ''
