@@ -1,27 +1,38 @@
 // Reads HTML of other programs: what they hide, tables, code, formulas, comments and footnotes.
 
+import { cutText } from '../wire/graphemes.ts'
 import { callOf, isCallSign, noteCalledAt, noteNamed, replaceCalls, startOfNote } from './footnotes.ts'
 import {
   alignIn,
+  breakPiece,
   type Cell,
   type Context,
   isBreak,
+  isList,
   type Kind,
   LineReader,
   languageIn,
   type NoteLink,
+  nameOf,
   type Opening,
   type Piece,
   paragraph,
   type Reading,
-  shownSpace,
   spaceIn,
   voidTags,
+  withoutReturns,
   words,
 } from './line-reader.ts'
 import { FormulaReader, texIn } from './mathml.ts'
-import { formatOf, type Line, type Marks, safeLink, softBreak, textOf } from './rich-text.ts'
+import { deepestLevel, formatOf, type Line, type Marks, safeLink, softBreak, textOf } from './rich-text.ts'
 
+/** The word that stands for each in the text. */
+const media: ReadonlyMap<string, string> = new Map([
+  ['video', 'video'],
+  ['audio', 'audio'],
+  ['iframe', 'page'],
+  ['embed', 'file'],
+])
 const cellTags = words('td th')
 /** Elements that may be a footnote. */
 const noteTags = words('aside dd div li p')
@@ -29,6 +40,12 @@ const noteTags = words('aside dd div li p')
 const columns = 'the columns of a table'
 const innerLinks = 'links to places within the text'
 const comments = 'comments'
+
+const wordBlocks = [
+  [/^MsoTitle/, 'h1'],
+  [/^MsoSubtitle/, 'h2'],
+  [/^Mso(?:Intense)?Quote/, 'blockquote'],
+] as const
 
 /** More pieces in a line are not looked through again, to take linear time. */
 const mostBlankPieces = 20
@@ -65,6 +82,7 @@ export class ForeignReader extends LineReader {
 
   override text(chars: string): void {
     if (this.#formula) this.#formula.reader.text(chars)
+    else if (this.top.isHidden) this.#takeHidden(chars)
     else if (!this.top.isBesideCode) super.text(chars)
   }
 
@@ -91,7 +109,20 @@ export class ForeignReader extends LineReader {
       this.#formula = { reader, context, isBlock: attribute('display') === 'block' }
       return true
     }
-    if (context.isOwn) return false
+    const medium = media.get(tag)
+    if (medium !== undefined) {
+      this.name(medium, nameOf(attribute), context)
+      if (!voidTags.has(tag)) push({ isHidden: true })
+    } else if (tag === 'input') {
+      if (attribute('type')?.toLowerCase() === 'checkbox') this.box(attribute('checked') !== null, context)
+    } else if (opening.styles.get('mso-list') === 'ignore') push({ isHidden: true, marker: '' })
+    else return !context.isOwn && this.#openOther(opening, context, push)
+    return true
+  }
+
+  /** What the document's own HTML has in another sense, or with other rules. */
+  #openOther(opening: Opening, context: Context, push: (more?: Partial<Context>) => void): boolean {
+    const { tag, attribute } = opening
     const outer = this.top
     const noteLink = tag === 'a' ? noteLinkIn(attribute('href')?.trim() ?? '') : null
     const note = noteTags.has(tag) ? noteNamed(attribute('id') ?? '') : null
@@ -115,6 +146,7 @@ export class ForeignReader extends LineReader {
   protected override closeForeign(top: Context, outer: Context): boolean {
     if (top.isBlock) this.#startingNote = null
     if (top.noteLink) this.#endNoteLink(top.noteLink, top.marker ?? '')
+    else if (top.marker !== null) this.#takeMarker(top.marker)
     else if (top.isHidden || top.isOwn) return false
     else if (top.cells) this.#closeRow(top.cells, outer)
     else if (cellTags.has(top.tag)) this.#closeCell(top, outer)
@@ -127,6 +159,40 @@ export class ForeignReader extends LineReader {
     if (isOwn || !href.startsWith('#')) return super.linkIn(href, isOwn)
     if (href !== '#' && noteLinkIn(href) === null) this.note(innerLinks)
     return null
+  }
+
+  protected override linesShown(kind: Kind, pieces: readonly Piece[]): Piece[][] {
+    return kind.tag === 'pre' ? codeIn(pieces) : shownIn(pieces, isList(kind))
+  }
+
+  // Word's paragraphs
+
+  protected override kindOf(opening: Opening, outer: Kind, own: string | null): Kind {
+    const level = /level(\d)/.exec(opening.styles.get('mso-list') ?? '')?.[1]
+    // Until the marker shows whether it is numbered.
+    if (level) return { ...paragraph, tag: 'ul', level: Math.min(Number(level), deepestLevel), align: own }
+    const kind = super.kindOf(opening, outer, own)
+    const name = opening.attribute('class') ?? ''
+    const word = wordBlocks.find(([pattern]) => pattern.test(name))?.[1]
+    const isText = kind.tag === 'p' || kind.tag === 'blockquote'
+    return word && isText ? { ...paragraph, tag: word, align: kind.align } : kind
+  }
+
+  #takeHidden(chars: string): void {
+    const marked = this.stack.findLast(({ marker }) => marker !== null)
+    if (!marked) return
+    const all = `${marked.marker ?? ''}${chars}`
+    marked.marker = marked.noteLink ? all : cutText(all, 40)
+  }
+
+  /** A list item is a paragraph with `mso-list`, and its marker an element in it. */
+  #takeMarker(marker: string): void {
+    const number = /^[\s\u00a0]*\(?(?:(\d{1,9})|[a-z]|[ivxlcdm]{1,8})[.)]/i.exec(marker)
+    const top = this.stack.findLast(({ kind, isBlock }) => isBlock && kind.level > 0)
+    if (!number || !top) return
+    const kind: Kind = { ...top.kind, tag: 'ol' }
+    this.stack[this.stack.indexOf(top)] = { ...top, kind }
+    this.kind = { ...kind, number: number[1] === undefined ? null : Number(number[1]) }
   }
 
   // A table row becomes a paragraph, since documents have no tables; one of code, lines of code.
@@ -374,4 +440,59 @@ function isNumbering({ lines }: Cell): boolean {
     .filter((text) => text.trim() !== '')
     .map((text) => (/^\s*\d{1,7}\s*$/.test(text) ? Number(text) : Number.NaN))
   return numbers.length > 0 && numbers.every((number, place) => number === (numbers[0] ?? 0) + place)
+}
+
+// White space
+
+function codeIn(pieces: readonly Piece[]): Piece[][] {
+  const text = withoutReturns(pieces.map(({ text }) => (text === softBreak ? '\n' : text)).join(''))
+  const lines = text.replaceAll('\u00a0', ' ').split('\n')
+  while (lines[0]?.trim() === '' && lines.length > 0) lines.shift()
+  while (lines.at(-1)?.trim() === '') lines.pop()
+  return lines.map((line) => (line === '' ? [] : [{ text: line, marks: {}, keepsSpace: true }]))
+}
+
+/** Splits at two consecutive line breaks; removes white space that HTML does not show. */
+function shownIn(pieces: readonly Piece[], isItem: boolean): Piece[][] {
+  const lines: Piece[][] = [[]]
+  for (const piece of pieces) {
+    if (isBreak(piece)) lines.push([])
+    else if (!piece.keepsSpace) lines.at(-1)?.push(piece)
+    else
+      for (const [index, text] of withoutReturns(piece.text).split('\n').entries()) {
+        if (index > 0) lines.push([])
+        if (text !== '') lines.at(-1)?.push({ ...piece, text })
+      }
+  }
+  const paragraphs: Piece[][] = [[]]
+  for (const shown of lines.map(shownSpace)) {
+    const current = paragraphs.at(-1) ?? []
+    if (shown.length === 0) {
+      if (current.length > 0 && !isItem) paragraphs.push([])
+    } else if (current.length === 0) current.push(...shown)
+    else current.push(breakPiece, ...shown)
+  }
+  return paragraphs.filter((paragraph) => paragraph.length > 0)
+}
+
+/** Collapses a line's white space as a browser does; two or more hard spaces become plain ones. */
+function shownSpace(line: readonly Piece[]): Piece[] {
+  const shown: Piece[] = []
+  let endsInSpace = true
+  for (const piece of line) {
+    let { text } = piece
+    if (!piece.keepsSpace) {
+      text = text.replaceAll(/[ \t\r\n\f]+/g, ' ')
+      if (endsInSpace && text.startsWith(' ')) text = text.slice(1)
+    }
+    text = text.replaceAll(/[ \u00a0]{2,}/g, (spaces) => ' '.repeat(spaces.length))
+    if (text === '') continue
+    endsInSpace = text.endsWith(' ')
+    shown.push({ ...piece, text })
+  }
+  for (let last = shown.pop(); last; last = shown.pop()) {
+    const text = last.text.trimEnd()
+    if (text !== '') return [...shown, { ...last, text }]
+  }
+  return []
 }

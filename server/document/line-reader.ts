@@ -1,6 +1,6 @@
 // Reads HTML elements in document order as a document's lines, from a DOM or from a text's tags.
 
-import { cutText, excerptOf, withoutHalves } from '../wire/graphemes.ts'
+import { excerptOf, withoutHalves } from '../wire/graphemes.ts'
 import {
   deepestLevel,
   depthsOf,
@@ -37,13 +37,6 @@ export const blockTags = words(
   h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol p pre search section summary table tbody td tfoot th
   thead tr ul`,
 )
-/** The word that stands for each in the text. */
-const media: ReadonlyMap<string, string> = new Map([
-  ['video', 'video'],
-  ['audio', 'audio'],
-  ['iframe', 'page'],
-  ['embed', 'file'],
-])
 export const headings = words('h1 h2 h3 h4 h5 h6')
 
 type BlockTag = 'p' | 'h1' | 'h2' | 'h3' | 'h4' | 'h5' | 'h6' | 'blockquote' | 'pre' | 'ul' | 'ol'
@@ -115,8 +108,8 @@ export interface NoteLink {
 }
 
 export const paragraph: Kind = { tag: 'p', level: 0, align: null, language: null, number: null }
-const isList = ({ tag }: Kind) => tag === 'ul' || tag === 'ol'
-const breakPiece: Piece = { text: softBreak, marks: {}, keepsSpace: false }
+export const isList = ({ tag }: Kind) => tag === 'ul' || tag === 'ol'
+export const breakPiece: Piece = { text: softBreak, marks: {}, keepsSpace: false }
 export const isBreak = (piece: Piece | undefined) => piece?.text === softBreak
 
 const mostUnkept = 50
@@ -212,16 +205,10 @@ export class LineReader {
     else if (attribute('data-image') !== null) {
       this.#image((name) => (name === 'alt' ? attribute('data-image') : null), context)
       push({ isHidden: true })
-    } else if (media.has(tag)) {
-      this.#name(media.get(tag) ?? '', nameOf(attribute), context)
-      if (!voidTags.has(tag)) push({ isHidden: true })
-    } else if (tag === 'input') {
-      if (attribute('type')?.toLowerCase() === 'checkbox') this.#box(attribute('checked') !== null, context)
     } else if (tag === 'hr') {
       this.startBlock(outer.kind, isOwn)
       this.note('a horizontal rule')
     } else if (voidTags.has(tag)) return
-    else if (styles.get('mso-list') === 'ignore') push({ isHidden: true, marker: '' })
     else if (tag === 'q') {
       this.add('“', context)
       push()
@@ -242,7 +229,6 @@ export class LineReader {
     this.stack.pop()
     const outer = this.top
     if (this.closeForeign(top, outer)) return
-    if (top.marker !== null) this.#takeMarker(top.marker)
     if (top.isHidden) return
     if (tag === 'q') this.add('”', top)
     else if (top.isBlock) this.#closeBlock(top, outer)
@@ -250,11 +236,6 @@ export class LineReader {
 
   text(chars: string): void {
     const top = this.top
-    if (top.isHidden) {
-      const marked = this.stack.findLast(({ marker }) => marker !== null)
-      const all = `${marked?.marker ?? ''}${chars}`
-      if (marked) marked.marker = marked.noteLink ? all : cutText(all, 40)
-    }
     if (top.isHidden || chars === '') return
     if (!top.isOwn) {
       this.add(chars, top)
@@ -335,9 +316,7 @@ export class LineReader {
       // A break at the end of a block has no visible effect.
       if (isBreak(pieces.at(-1))) pieces.pop()
       this.push(kind, pieces)
-    } else
-      for (const line of kind.tag === 'pre' ? codeIn(pieces) : shownIn(pieces, isList(kind)))
-        this.push(kind, line)
+    } else for (const line of this.linesShown(kind, pieces)) this.push(kind, line)
   }
 
   protected push({ tag: given, level, align, language, number, item }: Kind, pieces: readonly Piece[]): void {
@@ -384,7 +363,7 @@ export class LineReader {
       const kind = { ...list, level, number, align, item: { hasLine: false } }
       this.startBlock(kind, isOwn)
       push({ kind: { ...kind, number: null }, isBlock: true, before: this.lines.length })
-      if (attribute('role') === 'checkbox') this.#box(attribute('aria-checked') === 'true', this.top)
+      if (attribute('role') === 'checkbox') this.box(attribute('aria-checked') === 'true', this.top)
       return
     }
     const kind = this.kindOf(opening, outer.kind, align)
@@ -430,9 +409,6 @@ export class LineReader {
 
   protected kindOf({ tag, attribute, styles }: Opening, outer: Kind, own: string | null): Kind {
     const align = own ?? outer.align
-    const word = /level(\d)/.exec(styles.get('mso-list') ?? '')?.[1]
-    // Until the marker shows whether it is numbered.
-    if (word) return { ...paragraph, tag: 'ul', level: Math.min(Number(word), deepestLevel), align: own }
     const space = spaceIn(styles) ?? 'normal'
     const isCodeBox =
       space !== 'normal' && /mono|consolas|courier|menlo/.test(styles.get('font-family') ?? '')
@@ -446,34 +422,18 @@ export class LineReader {
     const { isOwn } = this.top
     // Text inside an item or a code block stays part of it.
     if (!isOwn && (isList(outer) || outer.tag === 'pre')) return outer
-    const name = attribute('class') ?? ''
-    const heading = headings.has(tag)
-      ? tag
-      : /^MsoTitle/.test(name)
-        ? 'h1'
-        : /^MsoSubtitle/.test(name)
-          ? 'h2'
-          : null
-    if (heading) return { ...paragraph, tag: heading as BlockTag, align }
-    if (tag === 'blockquote' || /^Mso(?:Intense)?Quote/.test(name))
-      return { ...paragraph, tag: 'blockquote', align }
-    const language = isOwn ? null : languageNamed(name)
+    if (headings.has(tag)) return { ...paragraph, tag: tag as BlockTag, align }
+    if (tag === 'blockquote') return { ...paragraph, tag: 'blockquote', align }
+    const language = isOwn ? null : languageNamed(attribute('class') ?? '')
     return align === outer.align && language === null ? outer : { ...outer, align, language }
   }
 
-  /**
-   * Word writes a list item as a paragraph with `mso-list`, and its marker as a separate element.
-   */
-  #takeMarker(marker: string): void {
-    const number = /^[\s\u00a0]*\(?(?:(\d{1,9})|[a-z]|[ivxlcdm]{1,8})[.)]/i.exec(marker)
-    const top = this.stack.findLast(({ kind, isBlock }) => isBlock && kind.level > 0)
-    if (!number || !top) return
-    const kind: Kind = { ...top.kind, tag: 'ol' }
-    this.stack[this.stack.indexOf(top)] = { ...top, kind }
-    this.kind = { ...kind, number: number[1] === undefined ? null : Number(number[1]) }
-  }
-
   // What only other programs' HTML contains
+
+  /** The lines that a browser shows of white space and text. */
+  protected linesShown(_kind: Kind, pieces: readonly Piece[]): readonly (readonly Piece[])[] {
+    return [pieces]
+  }
 
   /** Whether an element is not text of the document, although it is shown or might be. */
   protected isBesideText(_opening: Opening, _outer: Context, _isOwn: boolean): boolean {
@@ -550,7 +510,7 @@ export class LineReader {
       this.add(imageCharacter, { ...context, marks: { ...marks, image: { ...image, alt } } })
     } else {
       const link = marks.link ?? (/^https?:/i.test(given) ? safeLink(encodeSpaces(given)) : null)
-      this.#name('image', nameOf(attribute), {
+      this.name('image', nameOf(attribute), {
         ...context,
         marks: { ...marks, ...(link !== null && { link }) },
       })
@@ -558,12 +518,12 @@ export class LineReader {
   }
 
   /** Inserts a placeholder for what cannot be kept. */
-  #name(what: string, name: string, context: Context): void {
+  protected name(what: string, name: string, context: Context): void {
     this.note(name || what)
     this.add(name ? `[${what}: ${name}]` : `[${what}]`, context)
   }
 
-  #box(isChecked: boolean, context: Context): void {
+  protected box(isChecked: boolean, context: Context): void {
     this.add(isChecked ? '☑ ' : '☐ ', context)
   }
 }
@@ -678,7 +638,7 @@ const encodeSpaces = (href: string) =>
 const mostName = 60
 
 /** The description of an image or another medium, or its file's name. */
-function nameOf(attribute: Opening['attribute']): string {
+export function nameOf(attribute: Opening['attribute']): string {
   const alt = shortened(attribute('alt') ?? '') || shortened(attribute('title') ?? '')
   if (alt) return alt
   const src = attribute('src') ?? ''
@@ -715,58 +675,3 @@ function withoutLayout(text: string): string {
 }
 
 export const withoutReturns = (text: string) => text.replaceAll(/\r\n?/g, '\n')
-
-// White space of foreign HTML
-
-function codeIn(pieces: readonly Piece[]): Piece[][] {
-  const text = withoutReturns(pieces.map(({ text }) => (text === softBreak ? '\n' : text)).join(''))
-  const lines = text.replaceAll('\u00a0', ' ').split('\n')
-  while (lines[0]?.trim() === '' && lines.length > 0) lines.shift()
-  while (lines.at(-1)?.trim() === '') lines.pop()
-  return lines.map((line) => (line === '' ? [] : [{ text: line, marks: {}, keepsSpace: true }]))
-}
-
-/** Splits at two consecutive line breaks; removes white space that HTML does not show. */
-function shownIn(pieces: readonly Piece[], isItem: boolean): Piece[][] {
-  const lines: Piece[][] = [[]]
-  for (const piece of pieces) {
-    if (isBreak(piece)) lines.push([])
-    else if (!piece.keepsSpace) lines.at(-1)?.push(piece)
-    else
-      for (const [index, text] of withoutReturns(piece.text).split('\n').entries()) {
-        if (index > 0) lines.push([])
-        if (text !== '') lines.at(-1)?.push({ ...piece, text })
-      }
-  }
-  const paragraphs: Piece[][] = [[]]
-  for (const shown of lines.map(shownSpace)) {
-    const current = paragraphs.at(-1) ?? []
-    if (shown.length === 0) {
-      if (current.length > 0 && !isItem) paragraphs.push([])
-    } else if (current.length === 0) current.push(...shown)
-    else current.push(breakPiece, ...shown)
-  }
-  return paragraphs.filter((paragraph) => paragraph.length > 0)
-}
-
-/** Collapses a line's white space as a browser does; two or more hard spaces become plain ones. */
-export function shownSpace(line: readonly Piece[]): Piece[] {
-  const shown: Piece[] = []
-  let endsInSpace = true
-  for (const piece of line) {
-    let { text } = piece
-    if (!piece.keepsSpace) {
-      text = text.replaceAll(/[ \t\r\n\f]+/g, ' ')
-      if (endsInSpace && text.startsWith(' ')) text = text.slice(1)
-    }
-    text = text.replaceAll(/[ \u00a0]{2,}/g, (spaces) => ' '.repeat(spaces.length))
-    if (text === '') continue
-    endsInSpace = text.endsWith(' ')
-    shown.push({ ...piece, text })
-  }
-  for (let last = shown.pop(); last; last = shown.pop()) {
-    const text = last.text.trimEnd()
-    if (text !== '') return [...shown, { ...last, text }]
-  }
-  return []
-}
