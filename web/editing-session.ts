@@ -276,7 +276,7 @@ export class EditingSession implements LinkListener {
     this.presence.attach(mayWrite ? binding : null)
     const carets = new Carets({
       root: element,
-      rectsOf: (from, to) => binding.rectsOf(from, to),
+      rectsOf: (...given) => binding.rectsOf(...given),
       carets: () => this.presence.carets(),
       timers: browserTimers,
     })

@@ -197,6 +197,11 @@ test('quotes, lists and marks that are not deep are read anywhere in a long text
   const { lines } = readMarkdown(part.repeat(300))
   assert.equal(lines.length, 300 * length)
   assert.deepEqual(lines.slice(-length), lines.slice(0, length))
+  const inLabel = '*a [b* c](https://a.org) d*'
+  assert.equal(
+    writeHtml(readMarkdown(inLabel).lines),
+    '<p><i>a </i><a href="https://a.org"><i>b* c</i></a><i> d</i></p>',
+  )
   const flat = '**a** [b](https://a.org) '
   assert.equal(readMarkdown(flat.repeat(500)).lines[0]?.runs.length, 1999)
 })

@@ -69,20 +69,20 @@ function boundNesting({ document, text }: Constructs): void {
   })
 
   for (const code of markCodes) {
-    /** Characters that begin marks and have no end yet. */
+    /** Signs that begin marks, less those that end them. */
     const marks = new WeakMap<Context, number>()
-    /** Paragraphs with a sign that may be either, so that these are not counted. */
-    const unknown = new WeakSet<Context>()
+    /** Paragraphs with signs that may do either, and are not counted. */
+    const ambiguous = new WeakSet<Context>()
     bound(text, [code], {
       onEnd(context, token) {
         const { _open = false, _close = false, start, end } = token
         const open = marks.get(context) ?? 0
         const length = end.offset - start.offset
-        if (_open && _close) unknown.add(context)
+        if (_open && _close) ambiguous.add(context)
         else if (_open && open >= deepest) token._open = false
         else if (_open) marks.set(context, open + length)
-        else if (_close && open === 0 && !unknown.has(context)) token._close = false
-        else if (_close) marks.set(context, Math.max(0, open - length))
+        else if (_close && open <= -deepest && !ambiguous.has(context)) token._close = false
+        else if (_close) marks.set(context, open - length)
       },
     })
   }

@@ -10,7 +10,7 @@ import * as Y from 'yjs'
 import { openPort } from '../../scripts/open-port.ts'
 import { processTimers } from '../../scripts/process.ts'
 import { Directory } from '../document/directory.ts'
-import { DocumentWorker } from '../document/document-worker.ts'
+import { type Documents, DocumentWorker } from '../document/document-worker.ts'
 import { Ledger } from '../document/ledger.ts'
 import { pageSchema, pageTasks } from '../document/page-schema.ts'
 import { integrationBomb } from '../document/testing.ts'
@@ -44,6 +44,15 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   const quarantined: string[] = []
   const documents = openWorker()
   const texts = openWorker()
+  /** Whose turn each task took. */
+  const clients: (readonly unknown[])[] = []
+  const inTurns = (worker: DocumentWorker): Documents => ({
+    ...worker.for('test'),
+    for(...client) {
+      clients.push(client)
+      return worker.for(...client)
+    },
+  })
   const ledger = new Ledger({
     schema: pageSchema,
     documents,
@@ -65,8 +74,8 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
       publish: async (draft) => ({ type: 'stored', id: draft.id, seq: await log.append(draft, now()) }),
     },
     log,
-    documents,
-    texts,
+    documents: inTurns(documents),
+    texts: inTurns(texts),
     access,
     timers: processTimers,
     directory: new Directory(log),
@@ -105,6 +114,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   return {
     log,
     quarantined,
+    clients,
     ask,
     read: (accept: string, channel = 'main') =>
       ask(`/api/documents/${channel}`, { headers: { accept: `${accept}, application/json;q=0.1` } }),
@@ -155,6 +165,20 @@ test('a file of another kind is refused under any type, says what it is, and not
   assert.match(String(await write('PUT', 'text/plain', Uint8Array.of(0x56, 0xe4))), /^400 bad-shape: .*UTF-8/)
   assert.equal(await write('PUT', 'text/plain', Uint8Array.of(0xef, 0xbb, 0xbf, 0x61)), 1)
   assert.equal(await read('text/plain'), 'a\n')
+})
+
+test('every task takes the turn of its connection and, if it writes, of its sender', async (t) => {
+  const { read, write, ask, clients } = await start(t)
+  await write('PUT', 'text/plain', 'a\n')
+  await write('POST', 'text/plain', 'b\n')
+  await read('text/plain')
+  await ask('/d/main/export.md', { headers: { accept: 'text/markdown' } })
+  const isConnection = (part: unknown) => typeof part === 'object' && part !== null
+  assert.deepEqual(
+    clients.map((client) => client.map((part) => (isConnection(part) ? 'connection' : part))),
+    // One for the text, one for the document.
+    [...Array(4).fill(['connection', 'p']), ['connection'], ['connection']],
+  )
 })
 
 test('Markdown that takes too long to read is refused, none of it is stored, and the next text is accepted', async (t) => {

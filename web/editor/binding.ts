@@ -142,10 +142,10 @@ export class Binding {
     return this.#selection.relative({ anchor: this.#mapPending(anchor), head: this.#mapPending(head) })
   }
 
-  /** Rectangles of a range or caret given by absolute indices in the text; empty when not laid out. */
-  rectsOf(from: number, to: number): DOMRect[] {
+  /** As in `Layout`, by absolute indices in the text. */
+  rectsOf(from: number, to: number, least?: number): DOMRect[] {
     this.#flush()
-    return this.#layout.rectsOf(from, to)
+    return this.#layout.rectsOf(from, to, least)
   }
 
   /** The selected content, for copying; empty for a caret. */

@@ -98,7 +98,7 @@ export class Carets {
       ranges:
         anchor === head
           ? []
-          : rectsOf(Math.min(anchor, head), Math.max(anchor, head))
+          : rectsOf(Math.min(anchor, head), Math.max(anchor, head), mostRects)
               .slice(0, mostRects)
               .filter(({ width }) => width > 0)
               .map(relative),

@@ -11,6 +11,7 @@ import {
   indent,
   insertLines,
   linesWithin,
+  linkAround,
   splitLine,
   toggleBlock,
   transpose,
@@ -185,4 +186,43 @@ test('long changes are cut between characters', () => {
   let lines = written('p xy')
   for (const batch of batches) lines = changeLines(lines, batch)
   assert.equal(lines[0]?.runs.map(({ text }) => text).join(''), `xa${family.repeat(3000)}y`)
+})
+
+const linked = (...runs: readonly (readonly [text: string, link?: string])[]): Line => ({
+  block: 'p',
+  align: null,
+  runs: runs.map(([text, link], n) => ({
+    text,
+    marks: { ...(link && { link }), ...(n % 2 > 0 && { bold: true as const }) },
+  })),
+})
+
+test('the whole link around a caret, or the one that ends there', () => {
+  const line = linked(['aa'], ['bb', '/one'], ['cc', '/one'], ['dd', '/two'], ['ee'])
+  const one = { from: 2, to: 6 }
+  const two = { from: 6, to: 8 }
+  assert.deepEqual(
+    Array.from({ length: 11 }, (_none, index) => linkAround([line], index)),
+    [null, null, one, one, one, one, two, two, two, null, null],
+  )
+})
+
+test('a link of twice as many runs is found in twice as many steps', () => {
+  const stepsFor = (count: number) => {
+    let steps = 0
+    const { runs, ...format } = linked(
+      ...Array.from({ length: count }, () => ['some words', '/one'] as const),
+    )
+    const counted = new Proxy(runs, {
+      get(target, name) {
+        steps += 1
+        return Reflect.get(target, name)
+      },
+    })
+    assert.deepEqual(linkAround([{ ...format, runs: counted }], 5 * count), { from: 0, to: 10 * count })
+    return steps
+  }
+  const steps = stepsFor(50)
+  const stepsOfTwice = stepsFor(100)
+  assert.ok(stepsOfTwice <= 2.1 * steps, `${steps} and ${stepsOfTwice} steps`)
 })

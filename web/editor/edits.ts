@@ -393,10 +393,14 @@ export function linkAround(lines: readonly Line[], caret: number): TextRange | n
   const { line, offset } = findIn(lines, caret)
   const link = runAt(line, offset)?.marks.link ?? runAt(line, offset - 1)?.marks.link
   if (link === undefined) return null
-  let first = offset
-  let last = offset
-  while (runAt(line, first - 1)?.marks.link === link) first -= 1
-  while (runAt(line, last)?.marks.link === link) last += 1
+  let first = 0
+  let last = 0
+  for (const { text, marks } of line.runs) {
+    const isBehind = last >= offset
+    if (marks.link !== link && isBehind) break
+    last += text.length
+    if (marks.link !== link) first = last
+  }
   return { from: caret - offset + first, to: caret - offset + last }
 }
 

@@ -6,6 +6,8 @@ import type { Rendering } from './rendering.ts'
 
 export class Layout {
   readonly #rendering: Rendering
+  /** A browser adjusts every range that exists at each change of the DOM. */
+  readonly #range = document.createRange()
 
   constructor(rendering: Rendering) {
     this.#rendering = rendering
@@ -13,19 +15,19 @@ export class Layout {
     rendering.root.style.overflowAnchor = 'none'
   }
 
-  /** Rectangles of a range or caret given by indices in the text; empty when not laid out. */
-  rectsOf(from: number, to: number): DOMRect[] {
+  /**
+   * Rectangles of a range or caret given by indices in the text; empty when not laid out. Of a long
+   * range, those of its first lines: at least `least`.
+   */
+  rectsOf(from: number, to: number, least = Number.POSITIVE_INFINITY): DOMRect[] {
     const rendering = this.#rendering
     const rects: DOMRect[] = []
     for (const { place, start, line } of linesIn(rendering.lines, { from, to })) {
-      const a = Math.max(from, start)
-      const b = Math.min(to, start + lengthOf(line))
-      const range = document.createRange()
-      range.setStart(...rendering.positionOf(a))
-      range.setEnd(...rendering.positionOf(b))
-      const found = [...range.getClientRects()]
-      if (found.length > 0) rects.push(...found)
-      else rects.push(...this.#emptyRects(place))
+      if (rects.length >= least) break
+      this.#range.setStart(...rendering.positionIn(line, Math.max(0, from - start)))
+      this.#range.setEnd(...rendering.positionIn(line, Math.min(to - start, lengthOf(line))))
+      const found = [...this.#range.getClientRects()]
+      rects.push(...(found.length > 0 ? found : this.#emptyRects(place)))
     }
     return rects
   }

@@ -23,7 +23,10 @@ const names = [
 for (const name of [...names, 'HTMLLIElement', 'HTMLOListElement', 'HTMLUListElement'] as const)
   Object.assign(globalThis, { [name]: window[name] })
 Object.assign(globalThis, { document })
+// No layout in jsdom.
+window.Range.prototype.getClientRects = () => [{}] as unknown as DOMRectList
 const { Rendering } = await import('./rendering.ts')
+const { Layout } = await import('./layout.ts')
 
 const draw = (lines: readonly Line[]) => {
   const rendering = new Rendering(document.createElement('div'))
@@ -95,6 +98,136 @@ test('lines stay in order if the first is removed and another is added below in 
   rendering.show(changeLines(changeLines(lines, [{ retain: 13 }, { insert: 'new\n' }]), [{ delete: 6 }]))
   assert.equal(htmlOf(rendering), '<p>second</p><p>new</p>')
 })
+
+/**
+ * Counts the steps of this work in the DOM and over the lines. To compare two nodes, a browser walks
+ * over their siblings.
+ */
+function stepsOf(work: (count: () => void) => void): number {
+  let steps = 0
+  const count = (more = 1) => {
+    steps += more
+  }
+  const { prototype } = window.Node
+  const restores = [
+    ...['firstChild', 'nextSibling', 'parentNode', 'childNodes'].map((name) => [prototype, name] as const),
+    [window.Element.prototype, 'localName'] as const,
+    [window.CharacterData.prototype, 'data'] as const,
+  ].map(([owner, name]) => {
+    const known = Object.getOwnPropertyDescriptor(owner, name) as PropertyDescriptor
+    Object.defineProperty(owner, name, {
+      ...known,
+      get() {
+        count()
+        return known.get?.call(this)
+      },
+    })
+    return () => Object.defineProperty(owner, name, known)
+  })
+  const { compareDocumentPosition } = prototype
+  prototype.compareDocumentPosition = function (other) {
+    count(this.parentNode?.childNodes.length)
+    return compareDocumentPosition.call(this, other)
+  }
+  try {
+    work(count)
+  } finally {
+    prototype.compareDocumentPosition = compareDocumentPosition
+    for (const restore of restores) restore()
+  }
+  return steps
+}
+
+/** Counts each line that is looked at. */
+const countedLines = (lines: readonly Line[], count: () => void) =>
+  new Proxy(lines, {
+    get(target, name) {
+      if (typeof name === 'string' && /^\d+$/.test(name)) count()
+      return Reflect.get(target, name)
+    },
+  })
+
+const plainLines = (count: number) =>
+  changeLines([], [{ insert: Array.from({ length: count }, (_none, n) => `line ${n}\n`).join('') }])
+
+/** A paragraph of so many bold words and as many links. */
+const marked = (count: number) =>
+  changeLines(
+    [],
+    [
+      ...Array.from({ length: count }, (_none, n): Change[] => [
+        { insert: `bold${n}`, attributes: { bold: true } },
+        { insert: ' ' },
+        { insert: `link${n}`, attributes: { link: `https://example.org/${n}` } },
+        { insert: ' ' },
+      ]).flat(),
+      { insert: '\n' },
+    ],
+  )
+
+/** A key in the middle: the selection is read, the text drawn, and the selection set. */
+function typeInMiddle(count: number): number {
+  const lines = marked(count)
+  const rendering = draw(lines)
+  const middle = Math.floor(lengthOf(lines[0] as Line) / 2)
+  return stepsOf(() => {
+    assert.equal(rendering.indexOf(...rendering.positionOf(middle)), middle)
+    rendering.show(changeLines(lines, [{ retain: middle }, { insert: 'x' }]))
+    assert.equal(rendering.indexOf(...rendering.positionOf(middle + 1)), middle + 1)
+    const [host] = rendering.root.children
+    assert.ok(host)
+    // As after End, and after a triple click.
+    assert.ok((rendering.indexOf(host, host.childNodes.length) ?? 0) > middle)
+    assert.ok((rendering.indexOf(host, count) ?? 0) > 0)
+  })
+}
+
+/** Places between the lines, as after "select all". */
+function findBetween(count: number): number {
+  const lines = plainLines(count)
+  const rendering = draw(lines)
+  return stepsOf(() => {
+    assert.equal(rendering.indexOf(rendering.root, 0), 0)
+    const index = rendering.indexOf(rendering.root, count - 1)
+    assert.ok(index !== null && index > count)
+  })
+}
+
+function makeHeadings(count: number): number {
+  const lines = plainLines(count)
+  const rendering = draw(lines)
+  const block = { attributes: { block: 'h1' } }
+  const headings = changeLines(lines, [
+    { retain: lines.reduce((sum, line) => sum + lengthOf(line) + 1, 0), ...block },
+  ])
+  return stepsOf(() => rendering.show(headings))
+}
+
+function selectAll(count: number): number {
+  const lines = plainLines(count)
+  const rendering = draw(lines)
+  const layout = new Layout(rendering)
+  const end = lines.reduce((sum, line) => sum + lengthOf(line) + 1, 0)
+  return stepsOf((step) => {
+    rendering.show(countedLines(lines, step))
+    assert.equal(layout.rectsOf(0, end).length, count)
+    assert.equal(layout.rectsOf(0, end, 3).length, 3)
+  })
+}
+
+const work: readonly (readonly [what: string, stepsFor: (count: number) => number])[] = [
+  ['a key in a paragraph of many marks', typeInMiddle],
+  ['a place between many lines', findBetween],
+  ['headings of many paragraphs', makeHeadings],
+  ['the rectangles of a selection of many lines', selectAll],
+]
+
+for (const [what, stepsFor] of work)
+  test(`${what}: with twice as many, twice as many steps`, () => {
+    const steps = stepsFor(200)
+    const stepsOfTwice = stepsFor(400)
+    assert.ok(stepsOfTwice <= 2.1 * steps, `${steps} and ${stepsOfTwice} steps`)
+  })
 
 test('random changes, one to four drawn together', () => {
   for (let seed = firstSeed; seed < firstSeed + rounds; seed += 1) {

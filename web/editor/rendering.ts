@@ -105,11 +105,12 @@ export class Rendering {
     let newEnd = newTo
     while (newEnd < lines.length && isItem(lines[newEnd])) [oldEnd, newEnd] = [oldEnd + 1, newEnd + 1]
     const kept = new Set(lines.slice(start, newEnd))
-    const free: HTMLElement[] = []
-    for (const line of old.slice(start, oldEnd)) {
-      const host = this.#hosts.get(line)
-      if (host && !kept.has(line)) free.push(host)
-    }
+    const unused = old
+      .slice(start, oldEnd)
+      .filter((line) => !kept.has(line))
+      .flatMap((line) => this.#hosts.get(line) ?? [])
+    // The first one of each kind comes last, to be taken first.
+    const free = Map.groupBy(unused.reverse(), (host) => host.localName)
     const topAt = (place: number): Node | null => {
       const line = lines[place]
       const host = line && this.#hosts.get(line)
@@ -121,9 +122,7 @@ export class Rendering {
       const own = this.#hosts.get(line)
       if (own && this.#shown.get(own) === line) return this.#fill(own, line)
       const tag = listOf(line.block) ? 'li' : line.block
-      const place = free.findIndex((host) => host.localName === tag)
-      const host = place < 0 ? createHost(tag) : free.splice(place, 1)[0]
-      return this.#fill(host ?? createHost(tag), line)
+      return this.#fill(free.get(tag)?.pop() ?? createHost(tag), line)
     }
     const drawList = ({ kind, start, items }: ListPart): HTMLElement => {
       const list = document.createElement(kind)
@@ -193,7 +192,7 @@ export class Rendering {
   }
 
   /** The index of the host's line; −1 if it is not shown. */
-  placeOf(host: HTMLElement): number {
+  placeOf(host: Node): number {
     const line = this.#shown.get(host)
     return line ? this.#lines.indexOf(line) : -1
   }
@@ -209,14 +208,10 @@ export class Rendering {
 
   /** For positions between hosts: in the root, in a list, or behind the lists of an item. */
   #indexBetween(node: Node, offset: number): number {
-    const boundary = node.childNodes[offset]
-    for (const [place, line] of this.#lines.entries()) {
-      const host = this.#hosts.get(line)
-      if (!host) continue
-      const isAfter = boundary
-        ? boundary.contains(host) || isBefore(boundary, host)
-        : !node.contains(host) && isBefore(node, host)
-      if (isAfter) return startOfLine(this.#lines, place)
+    const { root } = this
+    for (let at = nodeAt(root, node, offset); at; at = at.firstChild ?? nodeAfter(root, at)) {
+      const place = this.#shown.has(at) ? this.placeOf(at) : -1
+      if (place >= 0) return startOfLine(this.#lines, place)
     }
     return startOfLine(this.#lines, this.#lines.length) - 1
   }
@@ -224,6 +219,11 @@ export class Rendering {
   /** The DOM position of a text index. */
   positionOf(index: number): [node: Node, offset: number] {
     const { line, offset } = findIn(this.#lines, index)
+    return this.positionIn(line, offset)
+  }
+
+  /** The DOM position of an offset in a line. */
+  positionIn(line: Line, offset: number): [node: Node, offset: number] {
     const host = this.#hosts.get(line)
     if (!host) return [this.root, 0]
     for (const { node, start, length } of leavesOf(host)) {
@@ -377,11 +377,10 @@ class TreeReader {
   #read(node: Node): void {
     if (node instanceof Text) this.#readText(node)
     if (!(node instanceof Element)) return
-    const isLeaf = node instanceof HTMLBRElement || isAtom(node)
-    if (isLeaf) this.#noteWithin(node)
+    if (isLeaf(node)) this.#noteWithin(node)
     this.#reader.open(node.localName, (name) => node.getAttribute(name))
     if (this.#isHost(node)) this.#hosts.set(this.#reader.place.line, node)
-    if (!isLeaf) this.#readChildren(node, 0, node.childNodes.length)
+    if (!isLeaf(node)) this.#readChildren(node, 0, node.childNodes.length)
     this.#reader.close(node.localName)
   }
 
@@ -410,22 +409,38 @@ class TreeReader {
 
 /** Number of a host's characters before a DOM position in it. */
 function offsetIn(host: HTMLElement, node: Node, offset: number): number {
-  const boundary = node instanceof Text ? null : (node.childNodes[offset] ?? null)
-  let end = 0
-  for (const leaf of leavesOf(host)) {
-    if (leaf.node === node) return leaf.start + (node instanceof Text ? Math.min(offset, leaf.length) : 0)
-    if (leaf.node.contains(node)) return leaf.start
-    const isBehind = boundary
-      ? boundary.contains(leaf.node) || isBefore(boundary, leaf.node)
-      : !node.contains(leaf.node) && isBefore(node, leaf.node)
-    if (isBehind) return leaf.start
-    end = leaf.start + leaf.length
-  }
-  return end
+  const leaves = leavesOf(host)
+  const next = leafAt(host, node, offset)
+  const leaf = leaves.find(({ node }) => node === next)
+  if (leaf)
+    return leaf.start + (leaf.node === node && node instanceof Text ? Math.min(offset, leaf.length) : 0)
+  const last = leaves.at(-1)
+  return last ? last.start + last.length : 0
 }
 
-function isBefore(a: Node, b: Node): boolean {
-  return (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0
+/** The leaf that a DOM position in a host is in, or else the next one; null behind the last. */
+function leafAt(host: HTMLElement, node: Node, offset: number): Node | null {
+  let around: Node | null = null
+  // Firefox puts carets into breaks.
+  for (let at: Node | null = node; at && at !== host; at = at.parentNode) if (isLeaf(at)) around = at
+  if (around) return around
+  let at = nodeAt(host, node, offset)
+  while (at && !isLeaf(at)) at = (isList(at) ? null : at.firstChild) ?? nodeAfter(host, at)
+  return at
+}
+
+// Walks step from node to node: to compare two nodes, a browser walks over all their siblings.
+
+/** The node at a DOM position, or else the next one in the root's order; null at its end. */
+function nodeAt(root: Node, node: Node, offset: number): Node | null {
+  return node instanceof Text ? node : (node.childNodes[offset] ?? nodeAfter(root, node))
+}
+
+/** The first node behind this one and everything in it; null at the root's end. */
+function nodeAfter(root: Node, node: Node): Node | null {
+  for (let at: Node | null = node; at && at !== root; at = at.parentNode)
+    if (at.nextSibling) return at.nextSibling
+  return null
 }
 
 const isList = (node: Node) => node instanceof HTMLUListElement || node instanceof HTMLOListElement
@@ -439,6 +454,8 @@ function isAtom(node: Node): boolean {
   return node instanceof HTMLElement && (node.localName === 'img' || node.hasAttribute('data-image'))
 }
 
+const isLeaf = (node: Node) => node instanceof Text || node instanceof HTMLBRElement || isAtom(node)
+
 function leavesOf(host: HTMLElement): Leaf[] {
   const leaves: Leaf[] = []
   let start = 0
@@ -447,8 +464,7 @@ function leavesOf(host: HTMLElement): Leaf[] {
     start += length
   }
   const visit = (node: Node) => {
-    if (node instanceof Text) add(node, node.data.length)
-    else if (node instanceof HTMLBRElement || isAtom(node)) add(node, 1)
+    if (isLeaf(node)) add(node, node instanceof Text ? node.data.length : 1)
     else for (const child of node.childNodes) visit(child)
   }
   for (const node of contentOf(host)) visit(node)
