@@ -17,6 +17,7 @@ import { Hub, silentMeter } from './hub/hub.ts'
 import { type ChannelRule, Channels, jsonOf } from './library/channels.ts'
 import { pageAfter, readPage, wholeOf } from './library/history.ts'
 import { storingOnce } from './library/repeats.ts'
+import { messageText, parsed } from './log/kept-json.ts'
 import { type Log, newEpoch } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
 import type { Durability } from './log/sqlite-log.ts'
@@ -168,8 +169,8 @@ export async function createCrosswind(options: CrosswindOptions) {
         for (const message of messages)
           if (isKind(message, 'json')) {
             const { id, seq, from, body } = message
-            const at = formatCursor({ ...cursor, seq })
-            yield { id, channel, seq, cursor: at, from, user: body.user, data: body.data }
+            const { user, data } = parsed(body)
+            yield { id, channel, seq, cursor: formatCursor({ ...cursor, seq }), from, user, data }
           }
         if (cursor.seq <= reached) return
         reached = cursor.seq
@@ -347,8 +348,10 @@ function mountRoutes(
     const { cursor, ...page } = await (isDocument && after !== 'newest'
       ? wholeOf(log, name)
       : pageAfter(log, name, after))
+    const messages = page.messages.map((message) => messageText(message)).join()
     ctx.set('Cache-Control', 'no-store')
-    ctx.body = { ...page, cursor: formatCursor(cursor) }
+    ctx.type = 'json'
+    ctx.body = `{"messages":[${messages}],"cursor":"${formatCursor(cursor)}","recovered":${page.recovered}}`
   })
 }
 

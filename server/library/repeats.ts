@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { applicationName } from '../hub/admission.ts'
+import { parsed } from '../log/kept-json.ts'
 import type { Log } from '../log/log.ts'
 import { type Bodies, type Draft, isKind, type Message } from '../wire/messages.ts'
 import { isRefusal } from '../wire/refusal.ts'
@@ -22,7 +23,10 @@ export function storingOnce(log: Log): Log {
   }
 }
 
-const sentIn = ({ data, digest }: Bodies['json']) => digest ?? data
+function sentIn(body: Bodies['json']): unknown {
+  const { data, digest } = parsed(body)
+  return digest ?? data
+}
 
 /** A client's repeat has the time of the first; an application may publish again later. */
 function isSame(draft: Draft, known: Message): boolean {
