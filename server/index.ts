@@ -14,9 +14,10 @@ import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
-import { type ChannelRule, Channels, jsonOf } from './library/channels.ts'
+import { type ChannelRule, Channels } from './library/channels.ts'
 import { pageAfter, readPage, wholeOf } from './library/history.ts'
 import { storingOnce } from './library/repeats.ts'
+import { jsonOf } from './library/validation.ts'
 import { messageText, parsed } from './log/kept-json.ts'
 import { type Log, newEpoch } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
@@ -109,7 +110,7 @@ export async function createCrosswind(options: CrosswindOptions) {
   output.trace(process.env.CROSSWIND_DEBUG)
   const { path } = options
   const settings = settingsOf(options)
-  const channels = new Channels(options.channels, settings.limits, options.onFailure ?? report)
+  const channels = new Channels(options.channels, settings.limits, processTimers, options.onFailure ?? report)
   const connections = new GuestConnections({ ...settings.limits, ...settings }, processTimers)
   const gate = gateOf(options)
   const yjs = channels.haveDocuments ? await import('./document/application-documents.ts') : null
@@ -155,7 +156,7 @@ export async function createCrosswind(options: CrosswindOptions) {
         // A copy: the application may change its own.
         body: { data: JSON.parse(jsonOf(data, 'publish')) },
       } as const
-      const completed = await channels.complete(draft, { invitation: user ?? null })
+      const completed = await channels.complete(draft, { invitation: user ?? null }, null)
       const { seq } = await current().hub.publish(completed)
       return { seq }
     },

@@ -1,6 +1,7 @@
 // Admission: validates drafts, awareness reports and queries; errors name the invalid field.
 
 import { cutText } from '../wire/graphemes.ts'
+import { measureJson, mostJsonDepth } from '../wire/json-depth.ts'
 import {
   type AwarenessReport,
   type Draft,
@@ -265,9 +266,14 @@ export const pageAdmission = { draft: admitDraft, awareness: admitAwareness }
 
 const fitsState = (state: unknown) =>
   state !== undefined && Buffer.byteLength(JSON.stringify(state)) <= mostStateBytes
+const stateCheck = rule(`JSON of at most ${mostStateBytes} bytes`, fitsState)
+const depthCheck = rule(
+  `nested at most ${mostJsonDepth} levels deep`,
+  (value) => measureJson(JSON.stringify(value)).depth <= mostJsonDepth,
+)
 
 const jsonReport = object(
-  { state: rule(`JSON of at most ${mostStateBytes} bytes`, fitsState) },
+  { state: (state) => stateCheck(state) ?? depthCheck(state) },
   { window: senderCheck, channel: channelCheck },
 )
 

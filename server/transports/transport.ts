@@ -28,8 +28,8 @@ export type ServerTransport = (mounting: Mounting) => void
 export interface Admission {
   readonly draft: (given: unknown) => Draft
   readonly awareness: (given: unknown) => AwarenessReport
-  /** Makes what is stored of a draft that its sender may publish. */
-  readonly complete?: (draft: Draft, grant: Grant) => Draft | Promise<Draft>
+  /** Makes what is stored of a draft that its sender may publish; `connection` is the sender's. */
+  readonly complete?: (draft: Draft, grant: Grant, connection: object) => Draft | Promise<Draft>
 }
 
 export interface Mounting {

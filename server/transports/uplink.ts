@@ -2,9 +2,10 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { admitBeat } from '../hub/admission.ts'
+import { admitBeat, idOf } from '../hub/admission.ts'
 import { fingerprintFor, type Grant, mustLast, refuseName, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
+import { measureJson, mostJsonDepth } from '../wire/json-depth.ts'
 import { type Draft, mostStateBytes, type Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { trace } from '../wire/trace.ts'
@@ -46,15 +47,7 @@ export function mountUplink({ router, hub, bodies, admission, timers }: UplinkPa
     const fingerprint = fingerprintIn(request.url?.split('?', 2)[1] ?? '', connection)
     mustBeOfType(request, 'Messages', 'application/json')
     const text = await bodies.text(request, grant)
-    const draft = admission.draft(parseJson(text))
-    trace.uplink?.(
-      `${draft.id} received: ${Buffer.byteLength(text)} bytes by POST over HTTP/${request.httpVersion}, from ${draft.from}`,
-    )
-    mayPublish(draft, fingerprint, grant)
-    refuseHaste(hub.waitMs(connection, draft.from), draft.id)
-    if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source: request })
-    trace.uplink?.(`${draft.id} admitted to ${draft.channel}`)
-    let completed = admission.complete?.(draft, grant) ?? draft
+    let completed = admitMessage(text, request, grant, fingerprint)
     if (completed instanceof Promise) {
       completed = await completed
       mustLast(grant, timers.now())
@@ -62,8 +55,30 @@ export function mountUplink({ router, hub, bodies, admission, timers }: UplinkPa
     const stored = await hub.publish(completed, { connection, invitation: grant.invitation })
     // Node flushes at the end of a turn: let the subscribers' bytes go first.
     await nextTurn()
-    trace.uplink?.(`${draft.id} answered: stored as ${stored.seq}`)
+    trace.uplink?.(`${stored.id} answered: stored as ${stored.seq}`)
     return stored
+  }
+
+  /**
+   * Throws or rejects with a `Refusal`. A function of its own: what was parsed must not be held
+   * while the log stores the message.
+   */
+  function admitMessage(
+    text: string,
+    request: AnyRequest,
+    grant: Grant,
+    fingerprint: string | null,
+  ): Draft | Promise<Draft> {
+    const connection = connectionOf(request)
+    const draft = admission.draft(parseJson(text, levelsAround.body))
+    trace.uplink?.(
+      `${draft.id} received: ${Buffer.byteLength(text)} bytes by POST over HTTP/${request.httpVersion}, from ${draft.from}`,
+    )
+    mayPublish(draft, fingerprint, grant)
+    refuseHaste(hub.waitMs(connection, draft.from), draft.id)
+    if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source: request })
+    trace.uplink?.(`${draft.id} admitted to ${draft.channel}`)
+    return admission.complete?.(draft, grant, connection) ?? draft
   }
 
   router.post(messagesPath, async (ctx) => {
@@ -122,12 +137,23 @@ export function mayPublish({ id, from, channel }: Draft, fingerprint: string | n
   if (refusal) throw refusal
 }
 
-/** Throws a `Refusal` (400 `not-json`). */
-export function parseJson(text: string): unknown {
+/** Levels of a draft, and of the frame around it, above the data that its sender chose. */
+export const levelsAround = { body: 2, frame: 3 }
+
+/**
+ * Throws a `Refusal`: 400 `not-json`, or `bad-shape` for a value that is nested too deep below
+ * `levels`. `idIn` finds the id of the draft, if it is one.
+ */
+export function parseJson(text: string, levels = 1, idIn: (given: unknown) => string | null = idOf): unknown {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch (cause) {
     const why = String(cause).replace(/^SyntaxError: /, '')
     throw new Refusal('not-json', `The message is not JSON: ${why}.`)
   }
+  const depth = measureJson(text).depth - levels
+  if (depth <= mostJsonDepth) return value
+  const sentence = `The data is nested ${depth} levels deep; it may be ${mostJsonDepth}. Send it in a flatter form.`
+  throw new Refusal('bad-shape', sentence, idIn(value))
 }
