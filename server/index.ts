@@ -15,9 +15,11 @@ import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
-import { type ChannelRule, Channels, jsonOf } from './library/channels.ts'
+import { type ChannelRule, Channels } from './library/channels.ts'
 import { pageAfter, readPage, wholeOf } from './library/history.ts'
 import { storingOnce } from './library/repeats.ts'
+import { jsonOf } from './library/validation.ts'
+import { messageText, parsed } from './log/kept-json.ts'
 import { type Log, newEpoch } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
 import { erasureOf } from './log/retention.ts'
@@ -111,7 +113,7 @@ export async function createCrosswind(options: CrosswindOptions) {
   const { path } = options
   const settings = settingsOf(options)
   fittingConnections(settings.limits.maxConnections, openFilesAllowed())
-  const channels = new Channels(options.channels, settings.limits, options.onFailure ?? report)
+  const channels = new Channels(options.channels, settings.limits, processTimers, options.onFailure ?? report)
   const connections = new GuestConnections({ ...settings.limits, ...settings }, processTimers)
   const gate = gateOf(options)
   const yjs = channels.haveDocuments ? await import('./document/application-documents.ts') : null
@@ -157,7 +159,7 @@ export async function createCrosswind(options: CrosswindOptions) {
         // A copy: the application may change its own.
         body: { data: JSON.parse(jsonOf(data, 'publish')) },
       } as const
-      const completed = await channels.complete(draft, { invitation: user ?? null })
+      const completed = await channels.complete(draft, { invitation: user ?? null }, null)
       const { seq } = await current().hub.publish(completed)
       return { seq }
     },
@@ -171,8 +173,8 @@ export async function createCrosswind(options: CrosswindOptions) {
         for (const message of messages)
           if (isKind(message, 'json')) {
             const { id, seq, from, body } = message
-            const at = formatCursor({ ...cursor, seq })
-            yield { id, channel, seq, cursor: at, from, user: body.user, data: body.data }
+            const { user, data } = parsed(body)
+            yield { id, channel, seq, cursor: formatCursor({ ...cursor, seq }), from, user, data }
           }
         if (cursor.seq <= reached) return
         reached = cursor.seq
@@ -362,8 +364,10 @@ function mountRoutes(
     const { cursor, ...page } = await (isDocument && after !== 'newest'
       ? wholeOf(log, name)
       : pageAfter(log, name, after))
+    const messages = page.messages.map((message) => messageText(message)).join()
     ctx.set('Cache-Control', 'no-store')
-    ctx.body = { ...page, cursor: formatCursor(cursor) }
+    ctx.type = 'json'
+    ctx.body = `{"messages":[${messages}],"cursor":"${formatCursor(cursor)}","recovered":${page.recovered}}`
   })
 }
 

@@ -28,6 +28,8 @@ async function startWith(t: TestContext, options: Partial<CrosswindOptions> = {}
   return { origin, crosswind, read }
 }
 
+const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+
 for (const mode of modes)
   describe(`json channels over ${mode.name}`, () => {
     test('the server adds the user, and takes it from no client', async (t) => {
@@ -53,6 +55,26 @@ for (const mode of modes)
       ann.sendAwareness({ channel: 'room.2', state })
       const { channel, windows } = await bob.next('awareness')
       assert.deepEqual([channel, windows], ['room.2', [{ window: ann.window, user: 'ada', state }]])
+    })
+
+    test('data is nested 100 levels deep at most: deeper is refused, and costs nobody else a message', async (t) => {
+      const { origin, read } = await startWith(t)
+      const ann = openJson(t, origin, mode, 'room.1')
+      const bob = openJson(t, origin, mode, 'room.1')
+      await Promise.all([ann.next('welcome'), bob.next('welcome')])
+      for (const [place, levels] of [101, 3000].entries()) {
+        const refused = await ann.send(ann.draft(place, nested(levels)))
+        assert.ok(refused.type === 'refused' && refused.code === 'bad-shape')
+        assert.match(
+          refused.message,
+          new RegExp(`^The data is nested ${levels} levels deep; it may be 100\\.`),
+        )
+      }
+      assert.equal((await ann.send(ann.draft(3, nested(100)))).type, 'stored')
+      const { message } = await bob.next('message')
+      assert.deepEqual(message.body, { data: nested(100), user: 'ada' })
+      const { messages } = await read('room.1', 'start')
+      assert.deepEqual(messages, [message])
     })
 
     test('a stream that comes too late is told; each channel says what it still has', async (t) => {

@@ -70,6 +70,19 @@ for (const { name } of modes)
     )
   })
 
+const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+
+test('what the application publishes is nested 100 levels deep at most; the error names the depth', async (t) => {
+  const { crosswind } = await start(t)
+  await crosswind.publish('room.1', nested(100))
+  for (const levels of [101, 3000, 100_000])
+    await assert.rejects(crosswind.publish('room.1', nested(levels)), {
+      name: 'RangeError',
+      message: `publish: the data is nested ${levels} levels deep; it may be 100.`,
+    })
+  assert.equal((await Array.fromAsync(crosswind.read('room.1'))).length, 1)
+})
+
 /** Each fails in its own way. */
 const faulty = {
   throws: z.string().transform((text) => JSON.parse(text)),
@@ -82,6 +95,7 @@ const faulty = {
   } satisfies StandardSchema,
   'gives-none': z.string().transform(() => undefined),
   'gives-bigint': z.string().transform(() => 1n),
+  'gives-depth': z.string().transform(() => nested(101)),
 }
 
 test('a schema that fails: the message is refused once, with a sentence, and the application is told why', async (t) => {
@@ -106,7 +120,10 @@ test('a schema that fails: the message is refused once, with a sentence, and the
       )
       assert.equal(failures.splice(0).length, 1)
       await assert.rejects(crosswind.publish(name, '{'), refusal)
-      assert.match(String(failures.splice(0)), /SyntaxError|The database is secret|must be JSON|BigInt/)
+      assert.match(
+        String(failures.splice(0)),
+        /SyntaxError|The database is secret|must be JSON|BigInt|nested 101 levels/,
+      )
       assert.deepEqual(await Array.fromAsync(crosswind.read(name)), [])
     }
 })

@@ -186,9 +186,11 @@ export const configSchema = z.strictObject({
     stateBytesPerSecond: whole(65_536, 1_073_741_824, 8_388_608).describe(
       'Window states sent to all readers, bytes per second; a channel gets half at most, a user a quarter, a window an eighth; beyond it only the newest state is sent, later',
     ),
-    bodySeconds: whole(1, 600, 30).describe('Time limit for a complete request, s'),
+    bodySeconds: whole(1, 600, 30).describe(
+      'Time limit for a complete request, and for the validation of a message by an application, s',
+    ),
     connectionBytes: whole(65_536, 1_073_741_824, 33_554_432).describe(
-      'Unfinished bytes of one connection: incomplete uploads and frames, unread answers; a single larger item is accepted',
+      'Unfinished bytes of one connection: incomplete uploads and frames, unread answers, and apart from them messages in validation; a single larger item is accepted',
     ),
     unfinishedBytes: whole(65_536, 17_179_869_184, 134_217_728).describe(
       'The same for all connections of a process; over it the largest item of the largest connection is refused',
@@ -199,8 +201,12 @@ export const configSchema = z.strictObject({
     streamsPerSession: whole(1, 10_000, 100).describe(
       'Maximum number of streams of one HTTP/2 connection, and of windows of any connection',
     ),
-    logMessages: whole(1, 10_000_000, 100_000).describe('Messages kept for windows that resume'),
-    logBytes: whole(1024, 17_179_869_184, 268_435_456).describe('Bytes kept for windows that resume'),
+    logMessages: whole(1, 10_000_000, 100_000).describe(
+      'Messages kept for windows that resume, shared out by channel and by writer',
+    ),
+    logBytes: whole(1024, 17_179_869_184, 268_435_456).describe(
+      'Bytes kept for windows that resume, shared out in the same way',
+    ),
     logHours: whole(1, 87_600, 168).describe(
       'Hours that messages are kept; the newest content is kept permanently',
     ),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom } from '../wire/time.ts'
-import { admitChannel, admitDraft, admitJoining, admitWindow, idOf } from './admission.ts'
+import { admitChannel, admitDraft, admitJoining, admitJsonAwareness, admitWindow, idOf } from './admission.ts'
 import { countTo } from './hub-testing.ts'
 
 const good = {
@@ -254,4 +254,12 @@ test('accepts exactly the valid ones among 20,000 drafts with random wrong field
     assert.equal(isAdmitted, fits(given), JSON.stringify(given))
   }
   assert.ok(admitted > 2000, `${admitted} admitted`)
+})
+
+test('a window state is nested at most 100 levels deep', () => {
+  const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+  admitJsonAwareness({ state: nested(100) })
+  const { code, message } = refusalFrom(() => admitJsonAwareness({ state: nested(101) }))
+  assert.equal(code, 'bad-shape')
+  assert.match(message, /state must be nested at most 100 levels deep/)
 })

@@ -1,6 +1,7 @@
 // Admission: validates drafts, awareness reports and queries; errors name the invalid field.
 
 import { cutText } from '../wire/graphemes.ts'
+import { measureJson, mostJsonDepth } from '../wire/json-depth.ts'
 import {
   type AwarenessReport,
   type Draft,
@@ -262,12 +263,18 @@ function admitAwareness(given: unknown): AwarenessReport {
 /** Of Crosswind’s own page. */
 export const pageAdmission = { draft: admitDraft, awareness: admitAwareness }
 
+const depthCheck = rule(
+  `nested at most ${mostJsonDepth} levels deep`,
+  (value) => measureJson(JSON.stringify(value)).depth <= mostJsonDepth,
+)
+
 /** Its result throws a `Refusal` (400 `bad-shape`) that names the field. */
 export function admitJsonAwareness(mostBytes: number): (given: unknown) => AwarenessReport {
   const fits = (state: unknown) =>
     state !== undefined && Buffer.byteLength(JSON.stringify(state)) <= mostBytes
+  const sizeCheck = rule(`JSON of at most ${mostBytes} bytes (limits.stateBytes)`, fits)
   const check = object(
-    { state: rule(`JSON of at most ${mostBytes} bytes (limits.stateBytes)`, fits) },
+    { state: (state) => sizeCheck(state) ?? depthCheck(state) },
     { window: senderCheck, channel: channelCheck },
   )
   return (given) => {

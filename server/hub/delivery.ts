@@ -1,5 +1,6 @@
 // Deliveries: frames encoded once for all readers; recent ones are cached, large ones charged once.
 
+import { KeptJson, messageText } from '../log/kept-json.ts'
 import type { CatchUp } from '../log/log.ts'
 import { type DownFrame, estimateLength, formatCursor, isKind, type Message } from '../wire/messages.ts'
 
@@ -45,7 +46,7 @@ export class Delivery {
   bytes(framing: Framing): Buffer {
     const known = framing === this.#framing ? this.#bytes : this.#others?.get(framing)
     if (known) return known
-    const bytes = framing.encode(this.frame, this.#cursor, this.#text)
+    const bytes = framing.encode(this.frame, this.#cursor, this.#text ?? keptText(this.frame))
     this.#text = undefined
     if (this.#framing === null) {
       this.#framing = framing
@@ -56,6 +57,12 @@ export class Delivery {
     }
     return bytes
   }
+}
+
+/** A message whose body is kept as bytes is neither parsed nor formatted again. */
+function keptText(frame: DownFrame): string | undefined {
+  if (frame.type !== 'message' || !(frame.message.body instanceof KeptJson)) return undefined
+  return messageText(frame.message)
 }
 
 /** Approximate bytes of a message, as text and encoded. */

@@ -1,15 +1,18 @@
 // What an application declares of its channels, and what it lets clients publish there.
 
-import { hash } from 'node:crypto'
 import { refuseOthers } from '../../scripts/suggestion.ts'
+import type { Config } from '../config/config.ts'
 import { admitForApplication, admitJsonAwareness } from '../hub/admission.ts'
+import { keptAsBytes } from '../log/kept-json.ts'
 import type { LogParts } from '../log/log.ts'
 import type { Grant } from '../security/grants.ts'
 import { matches } from '../security/tickets.ts'
 import type { Admission } from '../transports/transport.ts'
 import { type Draft, isChannelName, pageOfOverview, probesChannel, windChannel } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
-import { inWords, isSchema, type StandardSchema } from './standard-schema.ts'
+import type { Timers } from '../wire/time.ts'
+import { isSchema, type StandardSchema } from './standard-schema.ts'
+import { Validation } from './validation.ts'
 
 /** Of a channel, or of all whose names begin with what stands before a final `*`. */
 export type ChannelRule = JsonRule | YjsRule
@@ -52,16 +55,17 @@ const hourMs = 3_600_000
 /** The rules of an application's channels. */
 export class Channels implements Admission {
   readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
-  readonly #onFailure: (error: unknown) => void
+  readonly #validation: Validation
 
   /** Throws an `Error` that names what does not fit. `onFailure` gets errors of the application's schemas. */
   constructor(
     rules: Readonly<Record<string, ChannelRule>>,
-    limits: Limits,
+    limits: Config['limits'],
+    timers: Timers,
     onFailure: (error: unknown) => void,
   ) {
     this.#rules = Object.entries(rules)
-    this.#onFailure = onFailure
+    this.#validation = new Validation({ limits, timers, onFailure })
     this.awareness = admitJsonAwareness(limits.stateBytes)
     for (const [pattern, rule] of this.#rules) {
       if (isReserved(pattern) || !isChannelName(pattern.replace(/\*$/, 'x')))
@@ -112,25 +116,22 @@ export class Channels implements Admission {
     return draft
   }
 
-  /** What is stored. Throws or rejects with a `Refusal` (400 `bad-channel` or `bad-shape`). */
-  readonly complete = (draft: Draft, grant: Pick<Grant, 'invitation'>): Draft | Promise<Draft> => {
+  /**
+   * What is stored. Throws or rejects with a `Refusal`: 400 `bad-channel` or `bad-shape`, 503
+   * `too-much-begun`. `connection` is the sender's, null for the application itself.
+   */
+  readonly complete = (
+    draft: Draft,
+    grant: Pick<Grant, 'invitation'>,
+    connection: object | null,
+  ): Draft | Promise<Draft> => {
     const rule = this.#ruleOf(draft)
     // What an application allows is of a user.
-    const named = withUser(draft as Draft<'json' | 'update'>, grant.invitation)
-    const validate = rule.kind === 'json' ? rule.validate : undefined
-    return validate ? this.#validated(named as Draft<'json'>, validate) : named
-  }
-
-  /** A schema gives the same for the same data: one that fails would fail again. */
-  async #validated(draft: Draft<'json'>, schema: StandardSchema): Promise<Draft<'json'>> {
-    try {
-      return await validated(draft, schema)
-    } catch (error) {
-      if (error instanceof Refusal) throw error
-      this.#onFailure(error)
-      const sentence = `The data could not be checked: the schema of channel "${draft.channel}" failed on it.`
-      throw new Refusal('bad-shape', sentence, draft.id)
-    }
+    const { invitation: user } = grant
+    const named = withUser(draft as Draft<'json' | 'update'>, user)
+    if (rule.kind !== 'json') return named
+    if (!rule.validate) return keptAsBytes(named)
+    return this.#validation.run(named as Draft<'json'>, rule.validate, connection && (user ?? connection))
   }
 
   /** Throws a `Refusal` (400 `bad-channel`, `bad-shape`) if the channel is not of the draft's kind. */
@@ -178,25 +179,3 @@ function checkKeep(what: string, keep: Keep, limits: Limits): void {
 
 const withUser = (draft: Draft<'json' | 'update'>, user: string | null): Draft<'json' | 'update'> =>
   user === null ? draft : { ...draft, body: { ...draft.body, user } }
-
-async function validated(draft: Draft<'json'>, schema: StandardSchema): Promise<Draft<'json'>> {
-  const { id, channel, body } = draft
-  const result = await schema['~standard'].validate(body.data)
-  const [issue] = result.issues ?? []
-  if (issue)
-    throw new Refusal('bad-shape', `The data does not fit channel "${channel}": ${inWords(issue)}`, id)
-  const given = JSON.stringify(body.data)
-  const text = jsonOf('value' in result ? result.value : undefined, `validate, of channel "${channel}"`)
-  if (text === given) return draft
-  const digest = hash('sha256', given, 'base64url').slice(0, digestLength)
-  return { ...draft, body: { ...body, data: JSON.parse(text), digest } }
-}
-
-const digestLength = 22
-
-/** Throws a `TypeError` that names who gave what is not JSON. */
-export function jsonOf(data: unknown, source: string): string {
-  const text: string | undefined = JSON.stringify(data)
-  if (text === undefined) throw new TypeError(`${source}: the data is ${typeof data}; it must be JSON.`)
-  return text
-}

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { applicationName } from '../hub/admission.ts'
+import { parsed } from '../log/kept-json.ts'
 import type { Log } from '../log/log.ts'
 import type { Bodies, Draft, Kind, Message } from '../wire/messages.ts'
 import { isRefusal } from '../wire/refusal.ts'
@@ -24,7 +25,9 @@ export function storingOnce(log: Log): Log {
 
 function sentIn(body: Bodies[Kind]): unknown {
   if ('update' in body) return body.update
-  return 'data' in body ? (body.digest ?? body.data) : null
+  if (!('data' in body)) return null
+  const { data, digest } = parsed(body)
+  return digest ?? data
 }
 
 /** A client's repeat has the time of the first; an application may publish again later. */

@@ -19,9 +19,9 @@ export interface BaseStore {
   readonly forgetPast: (channel: string, kind: Kind, seq: number) => void
   /**
    * Erases the channel's bases and past bases of all kinds before that number, and everything else
-   * stored before it and after another one, by default from the beginning.
+   * stored before it.
    */
-  readonly erase: (channel: string, before: number, after?: number) => void
+  readonly erase: (channel: string, before: number) => void
 }
 
 /** Maximum number of past bases per channel and kind; each may be as large as the document. */
@@ -72,8 +72,8 @@ interface FoldingParts {
   readonly onFailure: OnFailure
   /** Called when these messages are in a base. */
   readonly onFolded: (messages: readonly Message[]) => void
-  /** Returns the number after which all messages are held. */
-  readonly floor: () => number
+  /** Returns the number after which all messages of the channel are held. */
+  readonly floor: (channel: string) => number
 }
 
 export class Folding {
@@ -123,9 +123,9 @@ export class Folding {
   /**
    * Whether all messages with these numbers may be erased. Schedules a fold of those that may not.
    */
-  areErasable(after: number, count: number): boolean {
+  areErasable(messages: readonly { readonly seq: number }[]): boolean {
     const piles = new Set<Pile>()
-    for (let seq = after + 1; seq <= after + count; seq += 1) {
+    for (const { seq } of messages) {
       const pile = this.#bySeq.get(seq)
       if (pile) piles.add(pile)
     }
@@ -157,7 +157,7 @@ export class Folding {
    */
   oldest(channel: string, kind: Kind): { base: Message | null; messages: Message[] } {
     const { bases, floor } = this.#parts
-    const lowest = floor()
+    const lowest = floor(channel)
     const past = bases.past(channel, kind).find((seq) => seq >= lowest)
     const base = past === undefined ? bases.read(channel, kind) : bases.readPast(channel, kind, past)
     const loose = this.#piles.get(channel)?.get(kind)?.loose ?? []
@@ -185,19 +185,14 @@ export class Folding {
       this.#looseBytes -= looseBytes
     }
     this.#piles.delete(channel)
-    this.eraseStored(channel, before)
-    return erased
-  }
-
-  /** See `BaseStore`. */
-  eraseStored(channel: string, before: number, after?: number): void {
     const { bases, onFailure } = this.#parts
     try {
-      bases.erase(channel, before, after)
+      bases.erase(channel, before)
     } catch (error) {
       // It is repeated at the next start.
       onFailure(error)
     }
+    return erased
   }
 
   close(): void {
@@ -252,7 +247,8 @@ export class Folding {
       bases.keepPast({ ...middle, body })
     }
     const past = bases.past(channel, kind)
-    const useful = past.filter((seq) => seq >= floor())
+    const lowest = floor(channel)
+    const useful = past.filter((seq) => seq >= lowest)
     // Forgets every second one, so that the history is lost in larger steps.
     const kept = new Set(useful.length > mostPast ? useful.filter((_seq, place) => place % 2 === 0) : useful)
     for (const seq of past) if (!kept.has(seq)) bases.forgetPast(channel, kind, seq)

@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { isKind, type Message, parseCursor } from '../wire/messages.ts'
+import { type Draft, isKind, type Message, parseCursor } from '../wire/messages.ts'
 import { isRefusal } from '../wire/refusal.ts'
 import { testDeletion, testErasure } from './deletion-contract.ts'
 import { foldAt } from './folding.ts'
+import { KeptJson } from './kept-json.ts'
 import type { Bounds, CatchUp, Log, LogParts } from './log.ts'
 import {
   ampleLimits,
@@ -29,10 +30,11 @@ import {
 } from './log-testing.ts'
 import { portion as most } from './retention.ts'
 
-/** `open` creates an empty log. */
+/** `open` creates an empty log, which keeps JSON as bytes unless another process does. */
 export function testLogContract(
   name: string,
   open: (parts: LogParts, context: TestContext) => Log | Promise<Log>,
+  keepsBytes = true,
 ): void {
   const testLog: TestLog = (says, run, limits = {}, folds = toyFolds, keepOn = undefined) => {
     test(`${name}: ${says}`, async (context) => {
@@ -68,6 +70,7 @@ export function testLogContract(
     testFollowers,
     testLimits,
     testKeeping,
+    testShares,
     testFolding,
     testFoldingAtWork,
     testDeletion,
@@ -75,6 +78,7 @@ export function testLogContract(
     testClosing,
   ]
   for (const testTopic of topics) testTopic(testLog)
+  testJson(testLog, keepsBytes)
 }
 
 function testOrder(testLog: TestLog): void {
@@ -521,6 +525,78 @@ function testKeeping(testLog: TestLog): void {
     {},
     toyFolds,
     keepFew({ bytes: 10, ageMs: 500 }),
+  )
+}
+
+const victim = new Set(['victim'])
+const room = { messages: 300, bytes: 300_000 }
+
+function testShares(testLog: TestLog): void {
+  for (const [says, count, html] of [
+    ['many small messages', 1000, 'x'],
+    ['large messages', 40, 'x'.repeat(30_000)],
+  ] as const)
+    for (const keepOn of [undefined, () => ({ ...room, ageMs: endless })])
+      testLog(
+        `a flood of ${says} shortens no other channel${keepOn ? ', with limits of its own or without' : ''}`,
+        async ({ log }) => {
+          const start = await cursorAt(log, 0)
+          for (const n of countTo(100)) await log.append(draft(`w1-${n}`, 'x', 'victim'), startMs)
+          for (let n = 0; n < count; n += 100)
+            await fillAtOnce(log, Math.min(100, count - n), `e${n}`, html, 'evil')
+          await settled()
+          const { recovered, messages } = await readAll(log, start, victim)
+          assert.deepEqual([recovered, seqsOf(messages)], [true, countTo(100)])
+          assert.equal((await log.oldest('victim', 'edit')).after.seq, 0)
+          assert.equal((await log.read(start, new Set(['evil']))).recovered, false)
+          const { after } = await log.oldest('evil', 'edit')
+          const evil = await readAll(log, after, new Set(['evil']))
+          assert.ok(evil.recovered && evil.messages.length > 0 && evil.messages.length <= 200)
+          assert.equal(evil.messages.at(-1)?.seq, 100 + count)
+        },
+        room,
+        toyFolds,
+        keepOn,
+      )
+
+  testLog(
+    'who fills many channels loses there first, not a larger channel of others',
+    async ({ log }) => {
+      const json = (id: string, channel: string, user: string): Draft => ({
+        ...draft(id, '', channel),
+        kind: 'json',
+        body: { data: 'x'.repeat(1000), user },
+      })
+      for (const n of countTo(20)) await log.append(json(`a-${n}`, 'victim', 'ann'), startMs)
+      for (const n of countTo(400)) await log.append(json(`e-${n}`, `evil.${n % 40}`, 'eve'), startMs)
+      const { recovered, messages } = await readAll(log, await cursorAt(log, 0), victim)
+      assert.deepEqual([recovered, messages.length], [true, 20])
+    },
+    { messages: 300, bytes: 100_000, maxChannels: 50 },
+  )
+}
+
+function testJson(testLog: TestLog, keepsBytes: boolean): void {
+  testLog(
+    `${keepsBytes ? 'keeps JSON as bytes, and ' : ''}delivers JSON unchanged`,
+    async ({ log, seen }) => {
+      const body = { data: [null, { 'é€': [{}, {}] }], user: 'ann' }
+      const sent: Draft = { ...draft('w1-1'), kind: 'json', body }
+      const stored = { ...sent, seq: 1, acceptedAt: startMs }
+      assert.equal(await log.append(sent, startMs), 1)
+      assert.equal(await log.append(sent, startMs), 1, 'a repeat')
+      await assert.rejects(async () => log.append({ ...sent, body: { ...body, user: 'bob' } }, startMs), {
+        code: 'id-taken',
+      })
+      const { messages } = await log.read(await cursorAt(log, 0), main)
+      const snapshot = await log.snapshot(main)
+      for (const found of [seen[0], messages[0], snapshot.messages[0], await log.find(sent)]) {
+        assert.deepEqual(JSON.parse(JSON.stringify(found)), stored)
+        if (!keepsBytes) continue
+        assert.ok(found?.body instanceof KeptJson)
+        assert.equal(found.body.writer, 'ann')
+      }
+    },
   )
 }
 

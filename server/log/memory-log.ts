@@ -4,7 +4,7 @@ import type { Kind, Message } from '../wire/messages.ts'
 import { upsert } from '../wire/upsert.ts'
 import { type BaseStore, Folding } from './folding.ts'
 import type { Defer, Log, LogParts } from './log.ts'
-import { ChannelRetention, Tail } from './retention.ts'
+import { Tail } from './retention.ts'
 import { Sequencer } from './sequencer.ts'
 
 /**
@@ -12,24 +12,27 @@ import { Sequencer } from './sequencer.ts'
  * process.
  */
 export function createMemoryLog(parts: MemoryLogParts): Log {
-  const { epoch, limits, folds = {}, now, onFailure } = parts
+  const { epoch, limits, folds = {}, keepOn, now, onFailure } = parts
   const onFolded = (messages: readonly Message[]) =>
     messages.forEach((message) => void tail.superseded(message))
   const defer: Defer = setImmediate
-  const floor = () => tail.floor
+  const floor = (channel: string) => tail.retention.floorOf(channel)
   const folding = new Folding({ folds, bases: createBases(), defer, onFailure, onFolded, floor })
-  const tail = new Tail(limits, now, folding, 0, [], new ChannelRetention(parts, floor))
+  const tail = new Tail({ limits, keepOn, now, folding })
   return new Sequencer({
     epoch,
     tail,
     maxChannels: limits.maxChannels,
     store: {
-      commit: (group) => group.map((_entry, place) => tail.head + 1 + place),
-      floor() {
-        tail.forget()
-        return tail.floor
+      commit(group) {
+        const { retention } = tail
+        retention.erased(retention.erasable().length)
+        return group.map((_entry, place) => tail.head + 1 + place)
       },
-      after: (seq, channels) => tail.after(seq, channels),
+      after(seq, channels) {
+        const { held, upTo } = tail.retention.after(seq, channels)
+        return { messages: tail.inMemory(held) ?? [], upTo }
+      },
       oldest: (channel, kind) => folding.oldest(channel, kind),
       close: () => folding.close(),
     },

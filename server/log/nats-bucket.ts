@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { ObjectInfo, ObjectStore } from '@nats-io/obj'
 import type { Kind, Message } from '../wire/messages.ts'
 import type { BaseStore, StoredBase } from './folding.ts'
+import { KeptJson, keptAsBytes, messageText } from './kept-json.ts'
 import { deliverWithinMs } from './nats-connection.ts'
 
 /**
@@ -84,7 +85,7 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
     }
     const meta = { name, metadata: { seq: String(message.seq), stream: own } }
     const options = known ? { previousRevision: known.revision } : {}
-    await bucket.putBlob(meta, Buffer.from(JSON.stringify(message)), options)
+    await bucket.putBlob(meta, Buffer.from(messageText(message)), options)
   }
 
   /** Rejects if an earlier message could not be written; that one is retried with the next. */
@@ -124,7 +125,7 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
     bases,
     erase(channel: string, before: number): void {
       // The newest last: while it exists, the next start finds the channel and erases the rest.
-      for (const role of ['past', 'base', 'newest'] as const)
+      for (const role of ['floor', 'past', 'base', 'newest'] as const)
         for (const [name, { seq }] of under(`${role}.${tokenOf(channel)}.`)) if (seq < before) set(name, null)
     },
     stored: (isCumulative: (kind: Kind) => boolean): StoredBase[] =>
@@ -146,9 +147,27 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
       const name = nameOf('newest', message.channel, message.kind)
       if (messages.get(name)?.seq !== message.seq) set(name, message)
     },
+    /** The newest number that each channel dropped, as far as it is known. */
+    floors: () => under('floor.').map(([, message]) => message),
+    keepFloor(channel: string, seq: number): void {
+      const name = `floor.${tokenOf(channel)}.`
+      if ((messages.get(name)?.seq ?? 0) < seq) set(name, floorAt(channel, seq))
+    },
     written,
   }
 }
+
+/** The form of everything in the bucket. */
+const floorAt = (channel: string, seq: number): Message<'erasure'> => ({
+  id: '',
+  channel,
+  kind: 'erasure',
+  from: '',
+  at: 0,
+  body: { head: 0 },
+  seq,
+  acceptedAt: 0,
+})
 
 /**
  * Reads only objects of this stream: another one has its own numbering. An object of an earlier
@@ -162,7 +181,7 @@ export async function readKept(bucket: ObjectStore, life: Life, floor: number): 
   const read = async (info: ObjectInfo) => {
     const content = await contentOf(bucket, info.name)
     if (content === null) return []
-    const message = JSON.parse(content) as Message
+    const message = keptAsBytes(JSON.parse(content) as Message)
     if (markIn(info, life.created) === markOf(life)) return [{ name: info.name, message }]
     const isPast = info.name.startsWith('past.')
     const seq = Math.min(message.seq, floor)
@@ -223,4 +242,5 @@ const nameOf = (role: 'base' | 'past' | 'newest', channel: string, kind: Kind) =
 
 const pastName = (channel: string, kind: Kind, seq: number) => nameOf('past', channel, kind) + seq
 
-export const bytesOf = ({ body }: Message) => Buffer.byteLength(JSON.stringify(body))
+export const bytesOf = ({ body }: Message) =>
+  body instanceof KeptJson ? body.size : Buffer.byteLength(JSON.stringify(body))

@@ -149,6 +149,8 @@ test('a server that starts later has the same state', async (context) => {
   assert.deepEqual(await readAll(later.log, cursor, main), await readAll(log, cursor, main))
   const lost = await later.log.read(await cursorAt(log, 300), main)
   assert.equal(lost.recovered, false)
+  const quiet = await later.log.read(await cursorAt(log, 0), new Set(['quiet']))
+  assert.deepEqual([quiet.recovered, idsOf(quiet.messages)], [true, ['w1-0']])
 })
 
 test('a server that starts while another one replaces an object waits for the new one, and says so', async (context) => {

@@ -19,6 +19,7 @@ import {
 import { type ObjectStore, Objm } from '@nats-io/obj'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
 import type { Draft, Message } from '../wire/messages.ts'
+import { draftText } from './kept-json.ts'
 import {
   idTaken,
   type LogParts,
@@ -54,7 +55,7 @@ interface NatsLogParts extends LogParts {
   readonly name: string
   /** See `NatsSettings`. */
   readonly replicas: number
-  /** See `boundsWithin`. */
+  /** See `memoryWithin`. */
   readonly memory?: Memory
 }
 
@@ -256,8 +257,7 @@ export class NatsLog extends TailLog<Entry> {
    */
   async #mustBeSame(): Promise<void> {
     const { bucket, life } = this.#opened
-    const { head, floor, heads } = this.tail
-    const newest = head > floor ? this.tail.after(head - 1, new Set(heads.keys())).messages[0] : undefined
+    const { head, last: newest } = this.tail
     const found = await this.#opened.manager.streams.info(this.#parts.name).catch((error) => {
       const isGone = codeOf(error) === JetStreamApiCodes.StreamNotFound
       throw isGone ? new StreamLost(`the stream ${this.#parts.name} was deleted`) : error
@@ -352,7 +352,7 @@ export class NatsLog extends TailLog<Entry> {
 
   protected override enter(draft: Draft, acceptedAt: number): Promise<number> {
     const key = keyOf(draft)
-    const payload = JSON.stringify({ ...draft, acceptedAt })
+    const payload = draftText(draft, acceptedAt)
     const entry = { ...Promise.withResolvers<number>(), draft, key, payload, enteredAt: this.#parts.now() }
     this.pending.set(key, entry)
     const line = this.#lines.get(draft.from)

@@ -6,19 +6,11 @@ import { DeliverPolicy, type JetStreamClient, type JetStreamManager, type JsMsg 
 import type { ObjectStore } from '@nats-io/obj'
 import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
 import { Folding } from './folding.ts'
+import { keptAsBytes } from './kept-json.ts'
 import { type LogParts, logUnavailable, type Memory } from './log.ts'
 import { bytesOf, createKept, type KeptMessage, type Life, readKept, subjectOf } from './nats-bucket.ts'
 import { deliverWithinMs, reasonOf } from './nats-connection.ts'
-import {
-  blankAt,
-  boundsWithin,
-  ChannelRetention,
-  type Portion,
-  portion,
-  Retention,
-  type Stored,
-  Tail,
-} from './retention.ts'
+import { type Held, memoryWithin, type Portion, Tail } from './retention.ts'
 import type { Archive } from './sequencer.ts'
 
 interface ViewParts extends LogParts {
@@ -28,7 +20,7 @@ interface ViewParts extends LogParts {
   readonly name: string
   readonly life: Life
   readonly bucket: ObjectStore
-  /** See `boundsWithin`. */
+  /** See `memoryWithin`. */
   readonly memory?: Memory | undefined
 }
 
@@ -50,9 +42,6 @@ export class View implements Archive {
   readonly #folding: Folding
   readonly #parts: ViewParts
   readonly #kept: ReturnType<typeof createKept>
-  readonly #retention: Retention
-  /** Messages after the retention's floor. */
-  readonly #held = new Map<number, Stored & { readonly channel: string }>()
   #erasing: Promise<void> | null = null
 
   /** Loads everything that the stream and the bucket have. */
@@ -71,9 +60,6 @@ export class View implements Archive {
     let seen = loaded.tail.head
     try {
       for await (const received of messages) {
-        // Missing messages in between were erased with their document.
-        while (loaded.tail.head < received.seq - 1)
-          loaded.take(blankAt(loaded.tail.head + 1, messageIn(received).acceptedAt))
         loaded.take(messageIn(received))
         if (received.seq >= state.last_seq) return loaded
       }
@@ -84,18 +70,9 @@ export class View implements Archive {
   }
 
   private constructor(parts: ViewParts, { floor, kept }: Start) {
-    const { limits, folds = {}, now, onFailure, memory, life, bucket } = parts
+    const { limits, folds = {}, keepOn, now, onFailure, life, bucket } = parts
     this.#parts = parts
     this.#kept = createKept({ bucket, life, loaded: kept, onFailure })
-    this.#retention = new Retention({
-      bounds: limits,
-      now,
-      extent: { floor, head: floor, bytes: 0 },
-      oldestAfter: (seq) => {
-        const stored = this.#held.get(seq + 1)
-        return stored ? [stored] : []
-      },
-    })
     this.#folding = new Folding(
       {
         folds,
@@ -103,32 +80,24 @@ export class View implements Archive {
         defer: setImmediate,
         onFailure,
         onFolded: (messages) => messages.forEach((message) => void this.tail.superseded(message)),
-        floor: () => this.#retention.floor,
+        floor: (channel) => this.tail.retention.floorOf(channel),
       },
       this.#kept.stored((kind) => folds[kind] !== undefined),
     )
     const newest = this.#kept.newest((kind) => folds[kind] === undefined)
-    const bounds = boundsWithin(limits, memory)
-    const channels = new ChannelRetention(parts, () => this.#retention.floor)
-    this.tail = new Tail(bounds, now, this.#folding, floor, newest, channels)
+    const memory = memoryWithin(limits, parts.memory)
+    this.tail = new Tail({ limits, memory, keepOn, now, folding: this.#folding, floor, newest })
+    this.tail.retention.missed(floor)
+    for (const { channel, seq } of this.#kept.floors()) this.tail.retention.missed(seq, channel)
   }
 
   take(message: Message): void {
-    const bytes = bytesOf(message)
-    this.#held.set(message.seq, { bytes, acceptedAt: message.acceptedAt, channel: message.channel })
-    this.#retention.add(bytes)
-    this.tail.add(message, bytes)
-    this.#retention.forget()
+    this.tail.add(message, bytesOf(message))
     this.#erasing ??= this.#eraseSome()
       .catch(this.#parts.onFailure)
       .finally(() => {
         this.#erasing = null
       })
-  }
-
-  floor(): number {
-    this.#retention.forget()
-    return this.#retention.floor
   }
 
   oldest(channel: string, kind: Kind) {
@@ -137,27 +106,37 @@ export class View implements Archive {
 
   /** Null if another server has erased some of the messages. */
   async after(seq: number, channels: ReadonlySet<string>): Promise<Portion | null> {
-    if (seq >= this.tail.floor) return this.tail.after(seq, channels)
+    const { held, upTo } = this.tail.retention.after(seq, channels)
+    const recent = this.tail.inMemory(held)
+    if (recent) return { messages: recent, upTo }
+    const messages = await this.#readHeld(held)
+    return messages && { messages, upTo }
+  }
+
+  async #readHeld(held: readonly Held[]): Promise<Message[] | null> {
+    const byChannel = Map.groupBy(held, ({ channel }) => channel)
+    const read = await Promise.all(Array.from(byChannel.values(), (group) => this.#readChannel(group)))
+    const messages = read.flat().sort((one, other) => one.seq - other.seq)
+    return messages.length === held.length ? messages : null
+  }
+
+  /** NATS 2.9 has no consumers of several subjects. Returns fewer if the stream lacks some. */
+  async #readChannel(held: readonly Held[]): Promise<Message[]> {
     const { client, name, onFailure } = this.#parts
-    const count = Math.min(portion.messages, this.tail.floor - seq)
-    const consumer = await client.consumers.get(name, from(seq + 1)).catch(notRead)
+    const [first] = held
+    if (!first) return []
+    const subject = subjectOf(name, first.channel)
+    const consumer = await client.consumers
+      .get(name, { ...from(first.seq), filter_subjects: subject })
+      .catch(notRead)
     try {
       const messages: Message[] = []
-      let size = 0
-      let upTo = seq
-      for await (const received of await consumer.fetch({ ...pulling, max_messages: count })) {
-        for (; upTo < received.seq - 1 && upTo < seq + count; upTo += 1)
-          if (!this.#isBlank(upTo + 1)) return null
-        if (upTo === seq + count) break
-        const message = messageIn(received)
-        const isAsked = channels.has(message.channel)
-        if (isAsked) size += bytesOf(message)
-        if (messages.length > 0 && size > portion.bytes) break
-        if (isAsked) messages.push(message)
-        upTo = received.seq
-        if (upTo === seq + count) break
+      for await (const received of await consumer.fetch({ ...pulling, max_messages: held.length })) {
+        if (received.seq !== held[messages.length]?.seq) break
+        messages.push(messageIn(received))
+        if (messages.length === held.length) break
       }
-      return { messages, upTo }
+      return messages
     } finally {
       await consumer.delete().catch(onFailure)
     }
@@ -180,45 +159,43 @@ export class View implements Archive {
     }
   }
 
-  /** Whether the message with that number was erased with its document. */
-  #isBlank(seq: number): boolean {
-    return this.#held.get(seq)?.channel === ''
-  }
-
   async close(): Promise<void> {
     await this.#erasing
     this.#folding.close()
     await this.#kept.written().catch(this.#parts.onFailure)
   }
 
-  #eraseAll(channel: string, before: number, after = 0): void {
-    const { manager, name, onFailure } = this.#parts
+  #eraseAll(channel: string, before: number): void {
     this.#kept.erase(channel, before)
-    for (const [seq, stored] of this.#held) {
-      if (stored.channel !== channel || seq <= after || seq >= before) continue
-      this.#held.set(seq, { channel: '', bytes: 0, acceptedAt: stored.acceptedAt })
-      if (seq > this.#retention.floor) this.#retention.shrank(stored.bytes)
-    }
     // Last: while something is in the bucket, the next start erases the rest.
     this.#kept
       .written()
-      .then(() => manager.streams.purge(name, { filter: subjectOf(name, channel), seq: before }))
-      .catch(onFailure)
+      .then(() => this.#purge(channel, before))
+      .catch(this.#parts.onFailure)
   }
 
   async #eraseSome(): Promise<void> {
-    const count = this.#retention.erasable()
-    const after = this.#retention.erasedTo
-    if (count === 0 || !this.#folding.areErasable(after, count)) return
-    for (let seq = after + 1; seq <= after + count; seq += 1) {
+    const { retention } = this.tail
+    const gone = retention.erasable()
+    if (gone.length === 0 || !this.#folding.areErasable(gone)) return
+    for (const { seq } of gone) {
       const newest = this.tail.newestAt(seq)
       if (newest) this.#kept.keep(newest)
     }
+    // Each channel drops its oldest messages first.
+    const floors = new Map(gone.map(({ channel, seq }) => [channel, seq]))
+    for (const [channel, seq] of floors) this.#kept.keepFloor(channel, seq)
     // The stream may drop only messages that are stored elsewhere.
     await this.#kept.written()
-    await this.#parts.manager.streams.purge(this.#parts.name, { seq: after + count + 1 })
-    for (let seq = after + 1; seq <= after + count; seq += 1) this.#held.delete(seq)
-    this.#retention.erased(count)
+    // The newest stays: a server that starts reads up to it.
+    for (const [channel, seq] of floors) await this.#purge(channel, Math.min(seq + 1, this.tail.head))
+    retention.erased(gone.length)
+  }
+
+  /** Erases the channel's messages before this number from the stream. */
+  async #purge(channel: string, before: number): Promise<void> {
+    const { manager, name } = this.#parts
+    await manager.streams.purge(name, { filter: subjectOf(name, channel), seq: before })
   }
 }
 
@@ -231,5 +208,5 @@ export const from = (seq: number) => ({ deliver_policy: DeliverPolicy.StartSeque
 export type StoredDraft = Draft & { readonly acceptedAt: number }
 
 export function messageIn(received: JsMsg): Message {
-  return { ...received.json<StoredDraft>(), seq: received.seq }
+  return keptAsBytes({ ...received.json<StoredDraft>(), seq: received.seq })
 }

@@ -1,4 +1,4 @@
-// What the log retains: its limits, the recent messages in memory, and what a file drops.
+// What the log retains: its room, shared out by channel and by writer, and the messages in memory.
 
 import {
   type Draft,
@@ -14,32 +14,114 @@ import {
 import type { Clock } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
 import type { Folding } from './folding.ts'
+import { writerOf } from './kept-json.ts'
 import type { Bounds, Identified, LogParts, Memory } from './log.ts'
 
-/** Whether the oldest message, accepted at `oldestAt` (ms since the epoch), must go. */
-function exceeds(bounds: Bounds, held: Memory & { readonly oldestAt: number }, now: number): boolean {
-  if (held.oldestAt + bounds.ageMs < now) return true
-  return held.messages > bounds.messages || (held.bytes > bounds.bytes && held.messages > 1)
-}
-
-export interface Stored {
+/** A message that the log holds, or has dropped but not erased. */
+export interface Held {
+  readonly seq: number
+  readonly channel: string
+  /** Of the body as JSON. */
   readonly bytes: number
+  /** Ms since the epoch. */
   readonly acceptedAt: number
+  /** Null if nobody vouches for the sender's name. */
+  readonly writer: string | null
 }
 
-/** Numbers from `floor` (exclusive) to `head`. */
-export interface Extent {
-  readonly floor: number
-  readonly head: number
-  readonly bytes: number
+/** First in, first out, in the order of the numbers. */
+class Queue<Item extends { readonly seq: number }> {
+  #items: Item[] = []
+  #start = 0
+
+  get length(): number {
+    return this.#items.length - this.#start
+  }
+
+  get first(): Item | undefined {
+    return this.#items[this.#start]
+  }
+
+  push(item: Item): void {
+    this.#items.push(item)
+  }
+
+  shift(): Item | undefined {
+    const { first } = this
+    if (!first) return undefined
+    this.#start += 1
+    // Halves at a time: removing the first item of a long list moves all others.
+    if (this.#start * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#start)
+      this.#start = 0
+    }
+    return first
+  }
+
+  /** Iterates over the items with greater numbers. */
+  *after(seq: number): Generator<Item, undefined> {
+    let from = this.#start
+    let to = this.#items.length
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      if ((this.#items[middle]?.seq ?? 0) <= seq) from = middle + 1
+      else to = middle
+    }
+    for (let item = this.#items[from]; item; item = this.#items[from]) {
+      yield item
+      from += 1
+    }
+  }
 }
 
-interface RetentionParts {
-  readonly bounds: Bounds
-  readonly now: Clock
-  readonly extent: Extent
-  /** Returns some of the oldest after `seq`, in order without a gap. */
-  readonly oldestAfter: (seq: number) => readonly Stored[]
+/** What takes room in the log: a channel or a writer. */
+interface Party {
+  weight: number
+}
+
+/** Finds a heavy party at once: no other is twice as heavy. */
+class Heaviest<One extends Party> {
+  /** By the binary logarithm of the weight, rounded down. */
+  readonly #ranks: (Set<One> | undefined)[] = []
+
+  change(party: One, by: number): void {
+    const former = rankOf(party)
+    party.weight += by
+    const rank = rankOf(party)
+    if (rank === former) return
+    this.#ranks[former]?.delete(party)
+    if (rank < 0) return
+    this.#ranks[rank] ??= new Set()
+    this.#ranks[rank].add(party)
+  }
+
+  find(): One | undefined {
+    for (let rank = this.#ranks.length - 1; rank >= 0; rank -= 1) {
+      const [first] = this.#ranks[rank] ?? []
+      if (first) return first
+    }
+    return undefined
+  }
+}
+
+const rankOf = ({ weight }: Party) => (weight > 0 ? Math.floor(Math.log2(weight)) : -1)
+
+interface Writer extends Party {
+  readonly rooms: Map<Room, number>
+}
+
+/** One channel's messages. */
+interface Room extends Party {
+  readonly keep: Bounds | undefined
+  /** Oldest first. */
+  readonly held: Queue<Held>
+  bytes: number
+  /** The channel's messages up to this number, if any, are not known here. */
+  readonly begin: number
+  /** The number of the newest message that was dropped; 0 for none. */
+  dropped: number
+  /** Its document was erased, and nothing was written there since. */
+  isErased: boolean
 }
 
 /**
@@ -51,176 +133,233 @@ const erasePortion = {
   most: { messages: 256, bytes: 2_097_152 },
 }
 
+/** Takes a few ms. A larger message is a portion of its own. */
+export const portion = { messages: 500, bytes: 1_048_576 }
+
+/** Whether the oldest message must go. */
+function exceeds(bounds: Bounds, { held, bytes }: Room, { acceptedAt }: Held, now: number): boolean {
+  return held.length > bounds.messages || bytes > bounds.bytes || acceptedAt + bounds.ageMs < now
+}
+
+interface RetentionParts extends Pick<LogParts, 'keepOn' | 'now'> {
+  readonly bounds: Bounds
+  /** The number before the first message that is added. */
+  readonly floor?: number | undefined
+  /** Also called for messages of an erased channel. */
+  readonly onDropped: (held: Held) => void
+}
+
 /**
- * Which messages a file holds. Dropped ones count as gone at once and are erased later, in
- * portions.
+ * Which messages the log holds: of each channel the newest ones. When the log is full, whoever takes
+ * most of it pays with the oldest: the largest channel, or the channel where the largest writer
+ * holds most, if that writer takes more than any channel. So a flood shortens no other channel that
+ * takes less than half of an equal part.
+ *
+ * Dropped messages count as gone at once and are erased later, in portions.
  */
 export class Retention {
   readonly #parts: RetentionParts
-  #floor: number
+  /** The room that a message takes besides its bytes. */
+  readonly #placeBytes: number
+  readonly #rooms = new Map<string, Room>()
+  readonly #writers = new Map<string, Writer>()
+  readonly #largestRooms = new Heaviest<Room>()
+  readonly #largestWriters = new Heaviest<Writer>()
+  #count = 0
+  #bytes = 0
   #head: number
-  #heldBytes: number
-  /** Messages read ahead after the floor, and the index of the oldest. */
-  #upcoming: readonly Stored[] = []
-  #place = 0
-  /** Sizes of messages dropped but not erased, oldest first. */
-  readonly #gone: number[] = []
+  /** See `missed`. */
+  #missing = 0
+  #sweptAt = Number.NEGATIVE_INFINITY
+  /** Dropped but not erased. */
+  readonly #gone: Held[] = []
   #goneBytes = 0
 
   constructor(parts: RetentionParts) {
-    const { floor, head, bytes } = parts.extent
     this.#parts = parts
-    this.#floor = floor
-    this.#head = head
-    this.#heldBytes = bytes
+    this.#head = parts.floor ?? 0
+    this.#placeBytes = Math.ceil(parts.bounds.bytes / parts.bounds.messages)
   }
 
-  /** Messages after this number are held; earlier ones may not be erased yet. */
-  get floor(): number {
-    return this.#floor
-  }
-
-  /** Messages after this number are still stored. */
-  get erasedTo(): number {
-    return this.#floor - this.#gone.length
-  }
-
-  add(bytes: number): void {
-    this.#head += 1
-    this.#heldBytes += bytes
-  }
-
-  forget(): void {
+  /** Drops what exceeds the limits, perhaps this message too. */
+  add(held: Held): void {
     const { bounds, now } = this.#parts
+    const { seq, channel, bytes } = held
     const time = now()
-    for (let oldest = this.#findOldest(); oldest; oldest = this.#findOldest()) {
-      const { bytes, acceptedAt } = oldest
-      const held = { messages: this.#head - this.#floor, bytes: this.#heldBytes, oldestAt: acceptedAt }
-      if (!exceeds(bounds, held, time)) return
-      this.#floor += 1
-      this.#place += 1
-      this.#heldBytes -= bytes
-      this.#gone.push(bytes)
-      this.#goneBytes += bytes
+    this.#head = seq
+    this.#count += 1
+    this.#bytes += bytes
+    const room = this.#roomOf(channel, seq - 1)
+    room.isErased = false
+    room.held.push(held)
+    room.bytes += bytes
+    this.#weigh(room, held, 1)
+    this.#expire(room, time)
+    this.#sweep(time)
+    while (this.#count > bounds.messages || (this.#bytes > bounds.bytes && this.#count > 1)) {
+      const payer = this.#payer()
+      if (!payer) return
+      this.#drop(payer)
     }
   }
 
-  /** The number of messages in the next portion; 0 for none. */
-  erasable(): number {
+  /**
+   * Messages up to this number are missing: those of the channel, or, without one, of channels that
+   * nobody knows.
+   */
+  missed(upTo: number, channel = ''): void {
+    if (channel === '') this.#missing = Math.max(this.#missing, upTo)
+    else this.#roomOf(channel, upTo).dropped = upTo
+  }
+
+  /** The number after which all of the channel's messages are held. */
+  floorOf(channel: string): number {
+    const room = this.#rooms.get(channel)
+    if (!room) return this.#missing
+    this.#expire(room, this.#parts.now())
+    return Math.max(room.dropped, Math.min(room.begin, this.#missing))
+  }
+
+  /**
+   * A portion of what these channels hold after a number, in order, and the number up to which they
+   * hold nothing else.
+   */
+  after(seq: number, channels: Iterable<string>): { readonly held: readonly Held[]; readonly upTo: number } {
+    const found: Held[] = []
+    let bytes = 0
+    for (const held of merged(Array.from(channels, (one) => this.#rooms.get(one)?.held.after(seq)))) {
+      bytes += held.bytes
+      const isFull = found.length === portion.messages || bytes > portion.bytes
+      if (found.length > 0 && isFull) return { held: found, upTo: held.seq - 1 }
+      found.push(held)
+    }
+    return { held: found, upTo: this.#head }
+  }
+
+  /** Forgets the channel's messages before this number, which the store erases itself. */
+  erase(channel: string, before: number): void {
+    const room = this.#rooms.get(channel)
+    if (!room) return
+    for (let first = room.held.first; first && first.seq < before; first = room.held.first)
+      this.#remove(room, first)
+    room.isErased = true
+    this.#leave(channel, room)
+  }
+
+  /** The next portion to erase, in the order in which they were dropped; empty for none. */
+  erasable(): readonly Held[] {
     const { least, most } = erasePortion
     const gone = this.#gone
-    if (gone.length < least.messages && this.#goneBytes < least.bytes) return 0
+    if (gone.length < least.messages && this.#goneBytes < least.bytes) return []
     let count = 0
     for (let sum = 0; count < Math.min(gone.length, most.messages) && sum < most.bytes; count += 1) {
-      sum += gone[count] ?? 0
+      sum += gone[count]?.bytes ?? 0
     }
-    return count
+    return gone.slice(0, count)
   }
 
+  /** That many of the dropped messages were erased. */
   erased(count: number): void {
-    for (const size of this.#gone.splice(0, count)) this.#goneBytes -= size
+    for (const { bytes } of this.#gone.splice(0, count)) this.#goneBytes -= bytes
   }
 
-  /** Records that messages after the floor lost this many bytes. */
-  shrank(bytes: number): void {
-    this.#heldBytes -= bytes
-    this.#upcoming = []
-  }
-
-  #findOldest(): Stored | undefined {
-    if (this.#place >= this.#upcoming.length) {
-      this.#upcoming = this.#floor < this.#head ? this.#parts.oldestAfter(this.#floor) : []
-      this.#place = 0
-    }
-    return this.#upcoming[this.#place]
-  }
-}
-
-/** A message that a channel keeps, or has dropped but not erased. */
-interface Kept extends Stored {
-  readonly seq: number
-}
-
-interface KeptChannel {
-  readonly bounds: Bounds
-  /** Oldest first. */
-  readonly held: Kept[]
-  bytes: number
-  /** The channel's messages after this number are held. */
-  floor: number
-  gone: Kept[]
-  goneBytes: number
-}
-
-/** What single channels keep, if that is less than the log does. */
-export class ChannelRetention {
-  readonly #boundsOf: NonNullable<LogParts['keepOn']>
-  readonly #now: Clock
-  readonly #logFloor: () => number
-  readonly #channels = new Map<string, KeptChannel>()
-
-  /** `logFloor` returns the number after which the log holds all messages. */
-  constructor({ keepOn = () => undefined, now }: Pick<LogParts, 'keepOn' | 'now'>, logFloor: () => number) {
-    this.#boundsOf = keepOn
-    this.#now = now
-    this.#logFloor = logFloor
-  }
-
-  add(channel: string, message: Kept): void {
-    const bounds = this.#boundsOf(channel)
-    if (!bounds) return
-    const logFloor = this.#logFloor()
-    const kept = upsert(this.#channels, channel, () => ({
-      bounds,
-      held: [],
+  #roomOf(channel: string, begin: number): Room {
+    return upsert(this.#rooms, channel, () => ({
+      keep: this.#parts.keepOn?.(channel),
+      held: new Queue<Held>(),
       bytes: 0,
-      floor: 0,
-      gone: [],
-      goneBytes: 0,
+      weight: 0,
+      begin,
+      dropped: 0,
+      isErased: false,
     }))
-    kept.held.push(message)
-    kept.bytes += message.bytes
-    for (let oldest = kept.held[0]; oldest && oldest.seq <= logFloor; oldest = kept.held[0]) {
-      kept.held.shift()
-      kept.bytes -= oldest.bytes
+  }
+
+  #payer(): Room | undefined {
+    const room = this.#largestRooms.find()
+    const writer = this.#largestWriters.find()
+    if (!room || !writer || writer.weight <= room.weight) return room
+    let largest = room
+    let most = 0
+    for (const [one, weight] of writer.rooms) {
+      if (weight <= most) continue
+      largest = one
+      most = weight
     }
-    this.#forget(kept)
+    return largest
   }
 
-  /** The number after which the channel's messages are held. */
-  floorOf(channel: string): number {
-    const kept = this.#channels.get(channel)
-    if (!kept) return 0
-    this.#forget(kept)
-    return kept.floor
+  /** Looks at the age of messages on quiet channels from time to time. */
+  #sweep(time: number): void {
+    if (time - this.#sweptAt < this.#parts.bounds.ageMs / 100) return
+    this.#sweptAt = time
+    for (const room of this.#rooms.values()) this.#expire(room, time)
   }
 
-  /** The numbers of dropped messages, once it is worth erasing them: then they count as erased. */
-  takeErasable(channel: string): readonly number[] {
-    const kept = this.#channels.get(channel)
-    const { least } = erasePortion
-    if (!kept || (kept.gone.length < least.messages && kept.goneBytes < least.bytes)) return []
-    const seqs = kept.gone.map(({ seq }) => seq)
-    kept.gone = []
-    kept.goneBytes = 0
-    return seqs
-  }
-
-  forgetChannel(channel: string): void {
-    this.#channels.delete(channel)
-  }
-
-  #forget(kept: KeptChannel): void {
-    const now = this.#now()
-    for (let oldest = kept.held[0]; oldest && kept.held.length > 1; oldest = kept.held[0]) {
-      const held = { messages: kept.held.length, bytes: kept.bytes, oldestAt: oldest.acceptedAt }
-      if (!exceeds(kept.bounds, held, now)) return
-      kept.held.shift()
-      kept.gone.push(oldest)
-      kept.bytes -= oldest.bytes
-      kept.goneBytes += oldest.bytes
-      kept.floor = oldest.seq
+  #expire(room: Room, time: number): void {
+    const { bounds } = this.#parts
+    for (let first = room.held.first; first; first = room.held.first) {
+      const isOld = first.acceptedAt + bounds.ageMs < time
+      const isMuch = room.keep && room.held.length > 1 && exceeds(room.keep, room, first, time)
+      if (!isOld && !isMuch) return
+      this.#drop(room)
     }
+  }
+
+  #drop(room: Room): void {
+    const { first } = room.held
+    if (!first) return
+    room.dropped = first.seq
+    this.#gone.push(first)
+    this.#goneBytes += first.bytes
+    this.#remove(room, first)
+    this.#leave(first.channel, room)
+  }
+
+  /** Forgets the name of an erased channel. */
+  #leave(channel: string, room: Room): void {
+    if (!room.isErased || room.held.length > 0) return
+    this.missed(room.dropped)
+    this.#rooms.delete(channel)
+  }
+
+  #remove(room: Room, first: Held): void {
+    room.held.shift()
+    room.bytes -= first.bytes
+    this.#count -= 1
+    this.#bytes -= first.bytes
+    this.#weigh(room, first, -1)
+    this.#parts.onDropped(first)
+  }
+
+  #weigh(room: Room, { bytes, writer: name }: Held, sign: 1 | -1): void {
+    const weight = (bytes + this.#placeBytes) * sign
+    this.#largestRooms.change(room, weight)
+    if (name === null) return
+    const writer = upsert(this.#writers, name, () => ({ weight: 0, rooms: new Map<Room, number>() }))
+    this.#largestWriters.change(writer, weight)
+    const there = (writer.rooms.get(room) ?? 0) + weight
+    if (there > 0) writer.rooms.set(room, there)
+    else writer.rooms.delete(room)
+    if (writer.weight === 0) this.#writers.delete(name)
+  }
+}
+
+/** Merges lists that are in order into one. */
+function* merged(lists: readonly (Iterator<Held> | undefined)[]): Generator<Held, undefined> {
+  const next = lists.flatMap((list) => {
+    const { value } = list?.next() ?? {}
+    return list && value ? [{ list, held: value as Held }] : []
+  })
+  while (next.length > 0) {
+    let least = 0
+    for (const [place, { held }] of next.entries()) if (held.seq < (next[least]?.held.seq ?? 0)) least = place
+    const one = next[least]
+    if (!one) return
+    yield one.held
+    const { value, done } = one.list.next()
+    if (done) next.splice(least, 1)
+    else one.held = value
   }
 }
 
@@ -230,28 +369,8 @@ export interface Portion {
   readonly upTo: number
 }
 
-/** Takes a few ms. A larger message is a portion of its own. */
-export const portion = { messages: 500, bytes: 1_048_576 }
-
 /** Ids and senders contain no spaces. */
 export const keyOf = ({ id, from, channel }: Identified) => `${id} ${from} ${channel}`
-
-interface Held {
-  readonly message: Message
-  readonly bytes: number
-}
-
-/** Takes the place of a message whose document was erased, on a channel that nobody can read. */
-export const blankAt = (seq: number, acceptedAt: number): Message<'erasure'> => ({
-  id: '',
-  channel: '',
-  kind: 'erasure',
-  from: '',
-  at: 0,
-  body: { head: 0 },
-  seq,
-  acceptedAt,
-})
 
 /** Erases the channel if `head` is still its newest number. */
 export function erasureOf(channel: string, head: number, at: number): Draft<'erasure'> {
@@ -261,23 +380,36 @@ export function erasureOf(channel: string, head: number, at: number): Draft<'era
 const usualMemory: Memory = { messages: 4096, bytes: 8_388_608 }
 
 /** Limits for a tail in front of a file or a broker. */
-export const boundsWithin = (limits: Bounds, { messages, bytes } = usualMemory): Bounds => ({
+export const memoryWithin = (limits: Bounds, { messages, bytes } = usualMemory): Memory => ({
   messages: Math.min(messages, limits.messages),
   bytes: Math.min(bytes, limits.bytes),
-  ageMs: limits.ageMs,
 })
 
+interface TailParts extends Pick<LogParts, 'keepOn' | 'now'> {
+  readonly limits: Bounds
+  /** Of the messages in memory; by default all that the log holds. */
+  readonly memory?: Memory
+  /** Holds the messages of cumulative kinds. */
+  readonly folding: Folding
+  /** The number before the first message that is added. */
+  readonly floor?: number
+  /** The newest of each channel and kind up to there, in order. */
+  readonly newest?: readonly Message[]
+}
+
+/** The messages in memory, of what the log holds, and the state of every channel. */
 export class Tail {
-  readonly #bounds: Bounds
+  readonly retention: Retention
+  readonly #memory: Memory | undefined
   readonly #now: Clock
   readonly #folding: Folding
-  readonly #channels: ChannelRetention
-  #floor: number
   #head: number
-  /** By number, in order. */
-  readonly #held = new Map<number, Held>()
+  readonly #messages = new Map<number, Message>()
+  /** Those that were in memory, oldest first; some are dropped since. */
+  readonly #recent = new Queue<Held>()
   #bytes = 0
-  /** The tail and the messages of snapshots, but not bases. */
+  #last: Message | undefined
+  /** The messages in memory and those of snapshots, but not bases. */
   readonly #index = new Map<string, Message>()
   readonly #newest = new Map<string, Map<Kind, Message>>()
   readonly #newestBySeq = new Map<number, Message>()
@@ -287,23 +419,17 @@ export class Tail {
   /** The newest message of each channel without content, in order. */
   readonly #empty = new Map<string, Message>()
 
-  /**
-   * Begins after `floor`; `newest` are the newest of each channel and kind up to there, in order.
-   * `folding` holds those of cumulative kinds, `channels` what single ones keep of earlier messages.
-   */
-  constructor(
-    bounds: Bounds,
-    now: Clock,
-    folding: Folding,
-    floor = 0,
-    newest: readonly Message[] = [],
-    channels = new ChannelRetention({ now }, () => floor),
-  ) {
-    this.#bounds = bounds
+  constructor({ limits, memory, keepOn, now, folding, floor = 0, newest = [] }: TailParts) {
+    this.retention = new Retention({
+      bounds: limits,
+      floor,
+      keepOn,
+      now,
+      onDropped: (held) => this.#release(held),
+    })
+    this.#memory = memory
     this.#now = now
     this.#folding = folding
-    this.#channels = channels
-    this.#floor = floor
     this.#head = floor
     for (const message of newest) {
       this.#setNewest(message)
@@ -320,50 +446,45 @@ export class Tail {
     return this.#head
   }
 
-  /** All messages after this number are held. */
-  get floor(): number {
-    return this.#floor
+  /** The message with that number, if it was added. */
+  get last(): Message | undefined {
+    return this.#last
   }
 
   get heads(): ReadonlyMap<string, number> {
     return this.#heads
   }
 
-  /** The number after which the channel's messages are held, if the log does not drop more. */
-  floorOf(channel: string): number {
-    return this.#channels.floorOf(channel)
-  }
-
-  /** `message.seq` is `head + 1`; `bytes` is its body's size. Enforces the bounds. */
+  /** `message.seq` is greater than `head`; `bytes` is its body's size. Enforces the limits. */
   add(message: Message, bytes: number): void {
-    this.#head = message.seq
-    this.#held.set(message.seq, { message, bytes })
+    const { seq, channel, acceptedAt } = message
+    const held = { seq, channel, bytes, acceptedAt, writer: writerOf(message) }
+    this.#head = seq
+    this.#last = message
+    this.#messages.set(seq, message)
     this.#bytes += bytes
+    if (this.#memory) this.#recent.push(held)
+    if (!isKind(message, 'erasure')) this.#keep(message, bytes)
+    this.retention.add(held)
     if (isKind(message, 'erasure')) this.#erase(message)
-    else {
-      this.#keep(message, bytes)
-      this.#drop(message, bytes)
+    if (this.#memory) this.#evict(this.#memory)
+  }
+
+  /** The file or the broker still has what leaves the memory. */
+  #evict({ messages, bytes }: Memory): void {
+    while (this.#recent.length > messages || (this.#bytes > bytes && this.#messages.size > 1)) {
+      const oldest = this.#recent.shift()
+      if (!oldest) return
+      this.#release(oldest)
     }
-    this.forget()
   }
 
-  /** Erases what the message's channel no longer keeps. */
-  #drop({ channel, seq, acceptedAt }: Message, bytes: number): void {
-    this.#channels.add(channel, { seq, bytes, acceptedAt })
-    const seqs = this.#channels.takeErasable(channel)
-    const first = seqs[0]
-    const last = seqs.at(-1)
-    if (first === undefined || last === undefined) return
-    this.#folding.eraseStored(channel, last + 1, first - 1)
-    for (const seq of seqs) this.#blank(seq)
-  }
-
-  #blank(seq: number): void {
-    const held = this.#held.get(seq)
-    if (!held) return
-    this.#forgetId(held.message)
-    this.#held.set(seq, { message: blankAt(seq, held.message.acceptedAt), bytes: 0 })
-    this.#bytes -= held.bytes
+  #release({ seq, bytes }: Held): void {
+    const message = this.#messages.get(seq)
+    if (!message) return
+    this.#messages.delete(seq)
+    this.#bytes -= bytes
+    if (!this.isNewest(seq) && !this.#folding.isLoose(seq)) this.#forgetId(message)
   }
 
   #keep(message: Message, bytes: number): void {
@@ -421,33 +542,15 @@ export class Tail {
     }
     this.#newest.delete(channel)
     for (const message of this.#folding.erase(channel, before)) this.#forgetId(message)
-    for (const [seq, held] of this.#held) {
-      if (held.message.channel === channel && seq < before) this.#blank(seq)
-    }
-    this.#channels.forgetChannel(channel)
+    this.retention.erase(channel, before)
     this.#deletions.delete(channel)
     this.#empty.delete(channel)
     this.#heads.delete(channel)
   }
 
-  forget(): void {
-    const time = this.#now()
-    // By number: iterating a Map steps over every deleted entry first.
-    for (let oldest = this.#held.get(this.#floor + 1); oldest; oldest = this.#held.get(this.#floor + 1)) {
-      const { message, bytes } = oldest
-      const { seq } = message
-      const held = { messages: this.#held.size, bytes: this.#bytes, oldestAt: message.acceptedAt }
-      if (!exceeds(this.#bounds, held, time)) return
-      this.#floor = seq
-      this.#bytes -= bytes
-      this.#held.delete(seq)
-      if (!this.isNewest(seq) && !this.#folding.isLoose(seq)) this.#forgetId(message)
-    }
-  }
-
-  /** Snapshots no longer contain this message: below the floor its id is forgotten. */
+  /** Snapshots no longer contain this message: its id is forgotten unless it is in memory. */
   superseded(message: Message): void {
-    if (message.seq <= this.#floor) this.#forgetId(message)
+    if (!this.#messages.has(message.seq)) this.#forgetId(message)
   }
 
   /** A newer message may have the id by now. */
@@ -460,19 +563,10 @@ export class Tail {
     return this.#index.get(keyOf(wanted))
   }
 
-  /** A portion after `seq`, which must be at least `floor`. */
-  after(seq: number, channels: ReadonlySet<string>): Portion {
-    const messages: Message[] = []
-    let size = 0
-    for (let held = this.#held.get(seq + 1); held; held = this.#held.get(held.message.seq + 1)) {
-      const { message, bytes } = held
-      if (!channels.has(message.channel)) continue
-      size += bytes
-      const isFull = messages.length === portion.messages || size > portion.bytes
-      if (messages.length > 0 && isFull) return { messages, upTo: message.seq - 1 }
-      messages.push(message)
-    }
-    return { messages, upTo: this.#head }
+  /** Those messages, in the same order; null if one is not in memory. */
+  inMemory(held: readonly Held[]): Message[] | null {
+    const messages = held.flatMap(({ seq }) => this.#messages.get(seq) ?? [])
+    return messages.length === held.length ? messages : null
   }
 
   /**

@@ -4,6 +4,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { type Cursor, type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
 import { trace } from '../wire/trace.ts'
+import { jsonOfBody, keptAsBytes, messageText } from './kept-json.ts'
 import {
   type Defer,
   documentDeleted,
@@ -31,15 +32,8 @@ export class Entry {
   constructor(draft: Draft, acceptedAt: number) {
     this.draft = draft
     this.acceptedAt = acceptedAt
-    this.body = JSON.stringify(draft.body)
+    this.body = jsonOfBody(draft.body)
     this.bytes = Buffer.byteLength(this.body)
-  }
-
-  /** The message as JSON. */
-  textOf(seq: number): string {
-    const { id, channel, kind, from, at } = this.draft
-    const head = JSON.stringify({ id, channel, kind, from, at })
-    return `${head.slice(0, -1)},"body":${this.body},"seq":${seq},"acceptedAt":${this.acceptedAt}}`
   }
 }
 
@@ -47,8 +41,6 @@ export class Entry {
 export interface Archive {
   /** Finds a message that the tail no longer has. */
   readonly find?: (wanted: Identified) => Message | null
-  /** Drops what exceeds the limits; returns the number after which all messages are held. */
-  readonly floor: () => number
   /**
    * Whether the log has all messages up to the cursor exactly as its client has them; absent if it
    * has one epoch.
@@ -56,7 +48,7 @@ export interface Archive {
   readonly continues?: (cursor: Cursor) => boolean
   /** Waits until this server has what a client with this cursor has received from another one. */
   readonly catchUp?: (cursor: Cursor) => Promise<void>
-  /** `seq` is from `floor()` to the head. Null if messages cannot be read. */
+  /** `seq` is from the channels' floors to the head. Null if messages cannot be read. */
   readonly after: (seq: number, channels: ReadonlySet<string>) => Portion | Promise<Portion | null>
   readonly oldest: (channel: string, kind: Kind) => Omit<OldestContent, 'after'>
 }
@@ -193,7 +185,7 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
 
   /** The number after which all messages of these channels are held. */
   #floorOf(channels: Iterable<string>): number {
-    return Math.max(this.#archive.floor(), ...Array.from(channels, (one) => this.tail.floorOf(one)))
+    return Math.max(0, ...Array.from(channels, (one) => this.tail.retention.floorOf(one)))
   }
 
   #mustBeOpen(): void {
@@ -204,9 +196,10 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
     return this.#archive.continues?.(cursor) ?? (cursor.epoch === this.epoch && cursor.seq <= this.tail.head)
   }
 
-  #take(draft: Draft, acceptedAt: number): number | Promise<number> {
+  #take(given: Draft, acceptedAt: number): number | Promise<number> {
     this.#mustBeOpen()
     this.#eraseDue()
+    const draft = keptAsBytes(given)
     const stored = this.tail.find(draft)
     const unanswered = this.pending.size === 0 ? undefined : this.pending.get(keyOf(draft))
     const known = stored ?? unanswered?.draft
@@ -395,7 +388,7 @@ export class Sequencer extends TailLog<PendingEntry> {
     const { id, channel, kind, from, at, body } = draft
     const message = { id, channel, kind, from, at, body, seq, acceptedAt } as Message
     this.tail.add(message, bytes)
-    this.tell(message, entry.textOf(seq))
+    this.tell(message, messageText(message, entry.body))
   }
 }
 
@@ -435,7 +428,7 @@ export class Followers {
 /** A repeat also has the sender's timestamp. */
 export function isRepeat(draft: Draft, known: Draft): boolean {
   const { kind, at, body } = known
-  return draft.kind === kind && draft.at === at && JSON.stringify(draft.body) === JSON.stringify(body)
+  return draft.kind === kind && draft.at === at && jsonOfBody(draft.body) === jsonOfBody(body)
 }
 
 /** A deleted document accepts nothing until it is restored; a missing one cannot be deleted. */

@@ -13,7 +13,7 @@ import {
   type Memory,
   newEpoch,
 } from './log.ts'
-import { boundsWithin, ChannelRetention, type Portion, portion, Retention, Tail } from './retention.ts'
+import { type Held, memoryWithin, type Portion, Tail } from './retention.ts'
 import { type Entry, type LogStore, Sequencer } from './sequencer.ts'
 import { explain, isDamage, isFull, type LogFile, openLogFile, SqliteStore } from './sqlite-store.ts'
 
@@ -30,7 +30,7 @@ interface SqliteLogParts extends LogParts {
    * with `machine`, those of one turn.
    */
   readonly defer?: Defer
-  /** See `boundsWithin`. */
+  /** See `memoryWithin`. */
   readonly memory?: Memory
 }
 
@@ -80,16 +80,15 @@ class SqliteLogStore implements LogStore {
   readonly #onLoss: (sentence: string) => void
   readonly #store: SqliteStore
   readonly #reaches: ReturnType<SqliteStore['beginEpoch']>
-  readonly #retention: Retention
   readonly #folding: Folding
   #pagesWritten = 0
   readonly #planned = new Set<() => void>()
 
   constructor({ database, loss, close }: LogFile, parts: Omit<SqliteLogParts, 'file'>) {
-    const { limits, folds = {}, durability, random, now, onFailure, memory } = parts
+    const { limits, folds = {}, keepOn, durability, random, now, onFailure } = parts
     const defer: Defer = parts.defer ?? setImmediate
     const store = new SqliteStore(database)
-    const extent = store.extent()
+    const head = store.head()
     this.epoch = newEpoch(random)
     this.#database = database
     this.#closeFile = close
@@ -97,48 +96,38 @@ class SqliteLogStore implements LogStore {
     this.#onFailure = onFailure
     this.#onLoss = lossTakerOf(parts)
     this.#store = store
-    this.#reaches = store.beginEpoch(this.epoch, extent.head)
+    this.#reaches = store.beginEpoch(this.epoch, head)
     if (durability === 'process') store.stopWaitingForDisk()
-    if (loss) this.#onLoss(`${loss} The log continues after message ${extent.head}.`)
-    const retention = new Retention({
-      bounds: limits,
-      now,
-      extent,
-      oldestAfter: (seq) => store.oldestAfter(seq),
-    })
-    const bounds = boundsWithin(limits, memory)
-    const recent = store.last(bounds)
-    const floor = extent.head - recent.length
+    if (loss) this.#onLoss(`${loss} The log continues after message ${head}.`)
+    const memory = memoryWithin(limits, parts.memory)
+    const recent = store.last(memory)
+    const floor = (recent[0]?.message.seq ?? head + 1) - 1
     const cumulative = Object.keys(folds)
-    this.#retention = retention
     this.#folding = new Folding(
       {
         folds,
         bases: {
           ...store.bases,
-          erase(channel, before, after) {
-            const { floor } = retention
-            retention.shrank(store.transaction(() => store.eraseChannel(channel, before, floor, after)))
-          },
+          erase: (channel, before) => store.transaction(() => store.eraseChannel(channel, before)),
         },
         defer,
         onFailure,
         onFolded: (messages) => messages.forEach((message) => void this.tail.superseded(message)),
-        floor: () => retention.floor,
+        floor: (channel) => this.tail.retention.floorOf(channel),
       },
       store.survivors(cumulative),
     )
     for (const { message, bytes } of store.unfolded(cumulative, floor)) this.#folding.add(message, bytes)
     const newest = store.newest(cumulative).filter(({ seq }) => seq <= floor)
-    const channels = new ChannelRetention(parts, () => retention.floor)
-    if (parts.keepOn) for (const { channel, ...stored } of store.upTo(floor)) channels.add(channel, stored)
-    this.tail = new Tail(bounds, now, this.#folding, floor, newest, channels)
+    this.tail = new Tail({ limits, memory, keepOn, now, folding: this.#folding, floor, newest })
+    for (const [channel, seq] of store.floors()) this.tail.retention.missed(seq, channel)
+    for (const held of store.upTo(floor)) this.tail.retention.add(held)
     for (const { message, bytes } of recent) this.tail.add(message, bytes)
+    this.#attempt(this.#prune)
   }
 
   /** Uses one transaction; a single insert is one by itself. */
   commit(group: readonly Entry[]): (number | null)[] {
-    this.#retention.forget()
     const added: Entry[] = []
     const storeOne = (entry: Entry) => {
       const seq = this.tail.head + 1 + added.length
@@ -149,13 +138,10 @@ class SqliteLogStore implements LogStore {
     const seqs = this.#hasRoom(() =>
       group.length === 1 ? group.map(storeOne) : this.#store.transaction(() => group.map(storeOne)),
     )
-    for (const { bytes } of added) {
-      this.#retention.add(bytes)
-      // Pages of the table and of the index, shared by the messages of a transaction.
-      this.#pagesWritten += 3 / group.length + bytes / pageBytes
-    }
+    // Pages of the table and of the index, shared by the messages of a transaction.
+    for (const { bytes } of added) this.#pagesWritten += 3 / group.length + bytes / pageBytes
     if (this.#pagesWritten >= checkpointPages) this.#plan(this.#checkpoint)
-    if (this.#retention.erasable() > 0) this.#plan(this.#prune)
+    if (this.tail.retention.erasable().length > 0) this.#plan(this.#prune)
     return seqs
   }
 
@@ -177,28 +163,29 @@ class SqliteLogStore implements LogStore {
     this.#planned.add(work)
     this.#defer(() => {
       this.#planned.delete(work)
-      try {
-        work()
-      } catch (error) {
-        this.#onFailure(error)
-      }
+      this.#attempt(work)
     })
+  }
+
+  #attempt(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#onFailure(error)
+    }
   }
 
   /** Erases what the log has dropped. */
   readonly #prune = () => {
     if (!this.#database.isOpen) return
+    const { retention, head } = this.tail
+    const gone = retention.erasable()
+    if (gone.length === 0 || !this.#folding.areErasable(gone)) return
     // The newest stays: the file's numbering continues from it.
-    const dropped = Math.max(
-      0,
-      Math.min(this.#retention.erasable(), this.tail.head - 1 - this.#retention.erasedTo),
-    )
-    if (dropped === 0 || !this.#folding.areErasable(this.#retention.erasedTo, dropped)) return
-    this.#store.transaction(() =>
-      this.#store.erase(this.#retention.erasedTo, dropped, (seq) => this.tail.isNewest(seq)),
-    )
+    const older = gone.filter(({ seq }) => seq !== head)
+    this.#store.transaction(() => this.#store.erase(older, (seq) => this.tail.isNewest(seq)))
     // After the commit: a rollback erases nothing.
-    this.#retention.erased(dropped)
+    retention.erased(gone.length)
     this.#pagesWritten += 4
   }
 
@@ -208,13 +195,13 @@ class SqliteLogStore implements LogStore {
   }
 
   /** Null if some of these messages are damaged. */
-  #readPortion(after: number, upTo: number, channels: ReadonlySet<string>): Portion | null {
+  #readHeld(held: readonly Held[]): Message[] | null {
     try {
-      return this.#store.between(after, upTo, channels, portion.bytes)
+      return this.#store.messages(held.map(({ seq }) => seq))
     } catch (error) {
       if (!isDamage(error)) throw error
       this.#onLoss(
-        `The log's file is damaged between the messages ${after} and ${upTo}. Clients that read them get a snapshot.`,
+        `The log's file is damaged between the messages ${held[0]?.seq} and ${held.at(-1)?.seq}. Clients that read them get a snapshot.`,
       )
       return null
     }
@@ -236,18 +223,14 @@ class SqliteLogStore implements LogStore {
     return this.#store.find(wanted)
   }
 
-  floor(): number {
-    this.#retention.forget()
-    return this.#retention.floor
-  }
-
   async after(seq: number, channels: ReadonlySet<string>): Promise<Portion | null> {
-    if (seq >= this.tail.floor) return this.tail.after(seq, channels)
-    const upTo = Math.min(seq + portion.messages, this.tail.floor)
-    const found = this.#readPortion(seq, upTo, channels)
+    const { held, upTo } = this.tail.retention.after(seq, channels)
+    const recent = this.tail.inMemory(held)
+    if (recent) return { messages: recent, upTo }
+    const messages = this.#readHeld(held)
     // Yields, so that a client reading the whole log does not block others.
     await new Promise<void>(this.#defer)
-    return found
+    return messages && { messages, upTo }
   }
 
   oldest(channel: string, kind: Kind) {

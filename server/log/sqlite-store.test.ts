@@ -86,10 +86,10 @@ test('another program’s database is refused and left unchanged', (context) => 
 test('a log of a newer Crosswind is refused, and the error names the copy that an older one can open', async (context) => {
   const file = newFile(context)
   await makeLog(file, 1)
-  alter(file, 'PRAGMA user_version = 5')
+  alter(file, 'PRAGMA user_version = 6')
   assertRefused(
     file,
-    /is of a newer Crosswind \(.*\): start that Crosswind, or restore the copy .*log\.db\.version4\.$/,
+    /is of a newer Crosswind \(.*\): start that Crosswind, or restore the copy .*log\.db\.version5\.$/,
   )
 })
 
@@ -135,6 +135,35 @@ for (const version of [1, 2, 3])
     const saved = `${file}.version${version}`
     assert.deepEqual([seqsIn(saved), statSync(saved).mode & 0o077], [[7, 8], 0])
   })
+
+test('a log of version 4 is migrated: its erased messages are not missing, and its cursors end where they did', async (context) => {
+  const file = newFile(context)
+  writeTo(file, '')
+  const columns = `${oldColumns}, checksum INTEGER`
+  alter(
+    file,
+    `CREATE TABLE message (${columns}, PRIMARY KEY (seq), UNIQUE (id, sender, channel)) STRICT;
+    CREATE TABLE survivor (${columns}, PRIMARY KEY (channel, kind)) STRICT;
+    CREATE TABLE past_base (${columns}, PRIMARY KEY (channel, kind, seq)) STRICT;
+    CREATE TABLE epoch (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, after INTEGER NOT NULL, is_closed INTEGER NOT NULL) STRICT;
+    PRAGMA application_id = ${0x58574e44};
+    PRAGMA user_version = 4;
+    INSERT INTO message VALUES (7, 'w1-7', 'main', 'edit', 'w1', 1000.5, 1, '{"html":"w1-7"}', NULL);
+    INSERT INTO message VALUES (8, '8', '', 'erasure', '', 0, 1, '{"head":0}', NULL);
+    INSERT INTO message VALUES (9, 'w1-9', 'main', 'edit', 'w1', 1000.5, 1, '{"html":"w1-9"}', NULL);
+    INSERT INTO epoch VALUES (1, 'oldlife1', 0, 1);`,
+  )
+  for (const _time of ['migrated', 'opened again']) {
+    const log = open(file)
+    const { recovered, messages } = await log.read({ epoch: 'oldlife1', seq: 6 }, main)
+    assert.deepEqual([recovered, messages.slice(0, 2).map(({ seq }) => seq)], [true, [7, 9]])
+    assert.equal((await log.read({ epoch: 'oldlife1', seq: 5 }, main)).recovered, false)
+    await log.append(draft('w1-10'), 1)
+    await log.close()
+  }
+  assert.deepEqual(seqsIn(file), [7, 9, 10])
+  assert.deepEqual(seqsIn(`${file}.version4`), [7, 8, 9])
+})
 
 test('a log that cannot be migrated is left unchanged', (context) => {
   const file = newFile(context)

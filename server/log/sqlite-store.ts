@@ -6,13 +6,14 @@ import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqli
 import { crc32 } from 'node:zlib'
 import type { Message } from '../wire/messages.ts'
 import type { BaseStore, StoredBase } from './folding.ts'
-import type { Bounds, Identified } from './log.ts'
-import { blankAt, type Extent, type Portion, type Stored } from './retention.ts'
+import { bodyFrom, jsonOfBody, writerOf } from './kept-json.ts'
+import type { Identified, Memory } from './log.ts'
+import type { Held } from './retention.ts'
 import type { Entry } from './sequencer.ts'
 
 /** File header (SQLite file format, 1.3.14 and 1.3.17): "XWND", and the schema version. */
 const applicationId = 0x58574e44
-const schemaVersion = 4
+const schemaVersion = 5
 
 const columns = `
   seq INTEGER NOT NULL,
@@ -23,23 +24,32 @@ const columns = `
   at REAL NOT NULL,
   accepted_at REAL NOT NULL,
   body TEXT NOT NULL,
-  checksum INTEGER`
+  checksum INTEGER,
+  writer TEXT`
 
 const messageTable = `CREATE TABLE message (${columns}, PRIMARY KEY (seq), UNIQUE (id, sender, channel)) STRICT;`
 const pastBaseTable = `CREATE TABLE past_base (${columns}, PRIMARY KEY (channel, kind, seq)) STRICT;`
+const gapTable =
+  'CREATE TABLE gap (first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (first), UNIQUE (last)) STRICT;'
+const floorTable =
+  'CREATE TABLE floor (channel TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (channel)) STRICT;'
 const epochTable = `CREATE TABLE epoch (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, after INTEGER NOT NULL, is_closed INTEGER NOT NULL) STRICT;`
 
 /**
- * `message` has no gaps. `survivor` gets the newest of a channel and kind when its row in `message`
- * is erased, so that snapshots cost appends nothing; of both rows, the one with the greater number
- * is valid. For a cumulative kind `survivor` has the base, followed by rows of `message` with
- * greater numbers: version 2 would replace the base with the newest. `past_base` has earlier bases.
- * `checksum` is null in rows of version 3. `epoch` has one row per start.
+ * Each number up to the newest is in `message`, or in a range of `gap` if it was erased. `survivor`
+ * gets the newest of a channel and kind when its row in `message` is erased, so that snapshots cost
+ * appends nothing; of both rows, the one with the greater number is valid. For a cumulative kind
+ * `survivor` has the base, followed by rows of `message` with greater numbers: version 2 would
+ * replace the base with the newest. `past_base` has earlier bases. `floor` has the newest number that
+ * a channel dropped; without a name it holds for all. `checksum` is null in rows of version 3,
+ * `writer` in those of version 4. `epoch` has one row per start.
  */
 const schema = `
 ${messageTable}
 CREATE TABLE survivor (${columns}, PRIMARY KEY (channel, kind)) STRICT;
 ${pastBaseTable}
+${gapTable}
+${floorTable}
 ${epochTable}
 `
 
@@ -50,19 +60,36 @@ ${epochTable}
 const fromVersion1 = `
 ALTER TABLE message RENAME TO message_1;
 ${messageTable}
-INSERT INTO message SELECT *, NULL FROM message_1 ORDER BY seq;
+INSERT INTO message SELECT *, NULL, NULL FROM message_1 ORDER BY seq;
 DROP TABLE message_1;
 `
 
-/** Statements that migrate an earlier version to the current schema. */
-const migration = (version: number) => `
-${version === 1 ? fromVersion1 : 'ALTER TABLE message ADD COLUMN checksum INTEGER;'}
-ALTER TABLE survivor ADD COLUMN checksum INTEGER;
-${version < 3 ? pastBaseTable : 'ALTER TABLE past_base ADD COLUMN checksum INTEGER;'}
-${epochTable}
-INSERT INTO epoch SELECT 1, epoch, 0, is_closed FROM life;
-DROP TABLE life;
+/** Up to version 4, what came before the first row was erased, and so were rows without a channel. */
+const gapsFromVersion4 = `
+INSERT INTO floor SELECT '', min(seq) - 1 FROM message HAVING min(seq) > 1;
+INSERT INTO gap SELECT 1, min(seq) - 1 FROM message HAVING min(seq) > 1;
+INSERT INTO gap SELECT seq, seq FROM message WHERE channel = '' AND seq < (SELECT max(seq) FROM message);
+DELETE FROM message WHERE seq IN (SELECT first FROM gap);
 `
+
+/** Statements that migrate an earlier version to the current schema. */
+function migration(version: number): string {
+  const earlier = [...(version > 1 ? ['message'] : []), 'survivor', ...(version > 2 ? ['past_base'] : [])]
+  const add = (column: string) => earlier.map((table) => `ALTER TABLE ${table} ADD COLUMN ${column};`)
+  const steps = [
+    ...(version === 1 ? [fromVersion1] : []),
+    ...(version < 4 ? add('checksum INTEGER') : []),
+    ...add('writer TEXT'),
+    ...(version < 3 ? [pastBaseTable] : []),
+    ...(version < 4
+      ? [epochTable, 'INSERT INTO epoch SELECT 1, epoch, 0, is_closed FROM life;', 'DROP TABLE life;']
+      : []),
+    gapTable,
+    floorTable,
+    gapsFromVersion4,
+  ]
+  return steps.join('\n')
+}
 
 const schemaMark = `
 PRAGMA application_id = ${applicationId};
@@ -364,9 +391,6 @@ export function explain(file: string, error: unknown): LogFileError {
 /** Maximum number of epochs whose cursors are accepted. */
 const mostEpochs = 1000
 
-/** Number of sizes read ahead for retention. */
-const readAhead = 256
-
 /** Throws SQLite's error for damaged tables; see `explain`. */
 export class SqliteStore {
   readonly #database: DatabaseSync
@@ -400,7 +424,7 @@ export class SqliteStore {
   insert(seq: number, { draft, acceptedAt, body }: Entry): number | null {
     const { id, channel, kind, from, at } = draft
     const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
-    const { changes } = this.#sql.insert.run(...fields, checksumOf(fields))
+    const { changes } = this.#sql.insert.run(...fields, checksumOf(fields), writerOf(draft))
     if (Number(changes) > 0) return seq
     const known = this.#sql.findRepeat.get(kind, at, body, id, from, channel)
     return known?.is_repeat === 1 ? Number(known.seq) : null
@@ -411,55 +435,54 @@ export class SqliteStore {
     return row ? messageOf(row) : null
   }
 
-  erase(after: number, count: number, survives: (seq: number) => boolean): void {
-    for (let seq = after + 1; seq <= after + count; seq += 1) if (survives(seq)) this.#sql.moveOut.run(seq)
-    this.#sql.erase.run(after + count)
+  /** Erases messages that were dropped. */
+  erase(held: readonly Held[], survives: (seq: number) => boolean): void {
+    for (const { seq, channel } of held) {
+      if (survives(seq)) this.#sql.moveOut.run(seq)
+      this.#eraseOne(seq)
+      this.#sql.raiseFloor.run(channel, seq)
+    }
   }
 
-  /**
-   * Erases a channel before that number, its messages after another one; they leave empty rows.
-   * Returns the bytes freed after `floor`.
-   */
-  eraseChannel(channel: string, before: number, floor: number, after = 0): number {
-    const freed = `SELECT total(octet_length(body) - octet_length(?)) AS bytes FROM message WHERE channel = ? AND seq > ? AND seq < ?`
-    const { body, ...blank } = blankAt(0, 0)
-    const text = JSON.stringify(body)
-    const row: Row = this.#database.prepare(freed).get(text, channel, Math.max(floor, after), before) ?? {}
-    const empty = `UPDATE message SET id = seq, channel = ?, kind = ?, sender = ?, at = ?, body = ?, checksum = NULL WHERE channel = ? AND seq > ? AND seq < ?`
-    const fields = [blank.channel, blank.kind, blank.from, blank.at, text] as const
-    this.#database.prepare(empty).run(...fields, channel, after, before)
+  #eraseOne(seq: number): void {
+    if (Number(this.#sql.erase.run(seq).changes) > 0) this.#widenGap(seq)
+  }
+
+  /** Joins the gaps before and after the number, if any. */
+  #widenGap(seq: number): void {
+    const { closeGapBefore, closeGapAfter, openGap } = this.#sql
+    const first = closeGapBefore.get(seq - 1)?.first ?? seq
+    const last = closeGapAfter.get(seq + 1)?.last ?? seq
+    openGap.run(first, last)
+  }
+
+  /** Erases a channel before that number. */
+  eraseChannel(channel: string, before: number): void {
+    const found = this.#database.prepare('SELECT seq FROM message WHERE channel = ? AND seq < ?')
+    for (const { seq } of found.all(channel, before)) this.#eraseOne(Number(seq))
+    this.#database.prepare('DELETE FROM floor WHERE channel = ?').run(channel)
     for (const table of ['survivor', 'past_base'])
       this.#database.prepare(`DELETE FROM ${table} WHERE channel = ? AND seq < ?`).run(channel, before)
-    return Number(row.bytes)
   }
 
-  /** Returns at most `mostBytes`, but at least one message. */
-  between(after: number, upTo: number, channels: ReadonlySet<string>, mostBytes: number): Portion {
-    const messages: Message[] = []
-    let left = mostBytes
-    for (const row of this.#sql.between.iterate(after, upTo, JSON.stringify([...channels]))) {
-      left -= Number(row.bytes)
-      if (left < 0 && messages.length > 0) return { messages, upTo: Number(row.seq) - 1 }
-      messages.push(messageOf(row))
-    }
-    return { messages, upTo }
+  /** In the order of their numbers. Throws a `SyntaxError` if one is missing or damaged. */
+  messages(seqs: readonly number[]): Message[] {
+    const messages = Array.from(this.#sql.messages.iterate(JSON.stringify(seqs)), messageOf)
+    if (messages.length < seqs.length) throw missing()
+    return messages
   }
 
-  oldestAfter(seq: number): Stored[] {
-    return this.#sql.oldest.all(seq) as unknown as Stored[]
-  }
-
-  /** Sizes of the messages up to a number, in order. Scans the log. */
-  upTo(seq: number): IterableIterator<Stored & { readonly seq: number; readonly channel: string }> {
+  /** What the file has up to a number, in order. Scans the log. */
+  upTo(seq: number): IterableIterator<Held> {
     const rows = this.#database.prepare(
-      `SELECT seq, channel, octet_length(body) AS bytes, accepted_at AS acceptedAt FROM message
-       WHERE seq <= ? AND channel <> '' ORDER BY seq`,
+      `SELECT seq, channel, octet_length(body) AS bytes, accepted_at AS acceptedAt, writer FROM message
+       WHERE seq <= ? ORDER BY seq`,
     )
     return rows.iterate(seq) as ReturnType<SqliteStore['upTo']>
   }
 
   /** In order; `bytes` is the body's size. */
-  last({ messages: mostMessages, bytes: mostBytes }: Bounds) {
+  last({ messages: mostMessages, bytes: mostBytes }: Memory) {
     const rows = this.#database.prepare(
       'SELECT *, octet_length(body) AS bytes FROM message ORDER BY seq DESC LIMIT ?',
     )
@@ -511,17 +534,20 @@ export class SqliteStore {
     }
   }
 
-  /** Scans the log. Throws a `SyntaxError` if a message is missing. */
-  extent(): Extent {
-    const totals = this.#database.prepare(
-      `SELECT min(seq) AS first, max(seq) AS last, count(*) AS count, total(octet_length(body)) AS bytes FROM message`,
-    )
-    const row: Row = totals.get() ?? {}
-    const count = Number(row.count)
+  /** The newest number. Scans the log. Throws a `SyntaxError` if a message is missing. */
+  head(): number {
+    const held = this.#database.prepare('SELECT max(seq) AS head, count(*) AS count FROM message').get() ?? {}
+    const gaps = this.#database.prepare('SELECT total(last - first + 1) AS count FROM gap').get() ?? {}
     // The newest message is erased only after a newer one is stored.
-    const head = Number(row.last ?? 0)
-    if (count > 0 && count !== head - Number(row.first) + 1) throw new SyntaxError('Messages are missing.')
-    return { floor: head - count, head, bytes: Number(row.bytes) }
+    const head = Number(held.head ?? 0)
+    if (Number(held.count) + Number(gaps.count) !== head) throw missing()
+    return head
+  }
+
+  /** The newest number that each channel dropped; without a name it holds for all. */
+  floors(): readonly (readonly [channel: string, seq: number])[] {
+    const rows = this.#database.prepare('SELECT channel, seq FROM floor').all()
+    return rows.map(({ channel, seq }) => [String(channel), Number(seq)] as const)
   }
 
   /**
@@ -564,12 +590,12 @@ export class SqliteStore {
 /** Statements used for every message or fold. */
 function prepareStatements(database: DatabaseSync) {
   const into = (table: string) =>
-    database.prepare(`INSERT OR REPLACE INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    database.prepare(`INSERT OR REPLACE INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)`)
   const pastOf = (what: string, of = '') =>
     database.prepare(`${what} FROM past_base WHERE channel = ? AND kind = ? ${of}`)
   return {
     insert: database.prepare(
-      'INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id, sender, channel) DO NOTHING',
+      'INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id, sender, channel) DO NOTHING',
     ),
     find: database.prepare('SELECT * FROM message WHERE id = ? AND sender = ? AND channel = ?'),
     findRepeat: database.prepare(
@@ -577,14 +603,15 @@ function prepareStatements(database: DatabaseSync) {
        WHERE id = ? AND sender = ? AND channel = ?`,
     ),
     moveOut: database.prepare('INSERT OR REPLACE INTO survivor SELECT * FROM message WHERE seq = ?'),
-    erase: database.prepare('DELETE FROM message WHERE seq <= ?'),
-    between: database.prepare(
-      `SELECT *, octet_length(body) AS bytes FROM message WHERE seq > ? AND seq <= ?
-       AND channel IN (SELECT value FROM json_each(?)) ORDER BY seq`,
+    erase: database.prepare('DELETE FROM message WHERE seq = ?'),
+    closeGapBefore: database.prepare('DELETE FROM gap WHERE last = ? RETURNING first'),
+    closeGapAfter: database.prepare('DELETE FROM gap WHERE first = ? RETURNING last'),
+    openGap: database.prepare('INSERT INTO gap VALUES (?, ?)'),
+    raiseFloor: database.prepare(
+      'INSERT INTO floor VALUES (?, ?) ON CONFLICT (channel) DO UPDATE SET seq = max(seq, excluded.seq)',
     ),
-    oldest: database.prepare(
-      `SELECT octet_length(body) AS bytes, accepted_at AS acceptedAt FROM message WHERE seq > ?
-       ORDER BY seq LIMIT ${readAhead}`,
+    messages: database.prepare(
+      'SELECT * FROM message WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq',
     ),
     readSurvivor: database.prepare('SELECT * FROM survivor WHERE channel = ? AND kind = ?'),
     writeSurvivor: into('survivor'),
@@ -598,7 +625,7 @@ function prepareStatements(database: DatabaseSync) {
 /** Returns the body's size. */
 function writeTo(into: StatementSync, message: Message): number {
   const { id, channel, kind, from, at, seq, acceptedAt } = message
-  const body = JSON.stringify(message.body)
+  const body = jsonOfBody(message.body)
   const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
   into.run(...fields, checksumOf(fields))
   return Buffer.byteLength(body)
@@ -611,15 +638,23 @@ type MessageRow = Pick<Message, 'seq' | 'id' | 'channel' | 'kind' | 'at'> & {
   readonly accepted_at: number
   readonly body: string
   readonly checksum: number | null
+  readonly writer: string | null
 }
+
+const missing = () => new SyntaxError('Messages are missing.')
 
 /** Throws a `SyntaxError` if it differs from what was stored. */
 function messageOf(row: Row): Message {
   // The tables are STRICT, and only `insert` writes to them.
-  const { seq, id, channel, kind, sender, at, accepted_at, body, checksum } = row as unknown as MessageRow
-  if (checksum !== null && checksum !== checksumOf([seq, id, channel, kind, sender, at, accepted_at, body]))
+  const { seq, id, channel, kind, sender, at, accepted_at, checksum, writer, ...rest } =
+    row as unknown as MessageRow
+  if (
+    checksum !== null &&
+    checksum !== checksumOf([seq, id, channel, kind, sender, at, accepted_at, rest.body])
+  )
     throw new SyntaxError(`Message ${seq} does not match its checksum.`)
-  return { id, channel, kind, from: sender, at, body: JSON.parse(body), seq, acceptedAt: accepted_at }
+  const body = bodyFrom(kind, rest.body, writer)
+  return { id, channel, kind, from: sender, at, body, seq, acceptedAt: accepted_at }
 }
 
 const checksumOf = (fields: readonly (string | number)[]) => crc32(fields.join(' '))

@@ -15,6 +15,7 @@ import {
 } from '@aws-sdk/client-sqs'
 import type { Draft } from '../wire/messages.ts'
 import { type Clock, type Random, retryPauseMs } from '../wire/time.ts'
+import { draftText, keptAsBytes } from './kept-json.ts'
 import {
   type Identified,
   idTaken,
@@ -122,8 +123,9 @@ export class SqsLog {
   get log() {
     return {
       ...this.#parts.log,
-      append: async (draft: Draft, acceptedAt: number) => {
+      append: async (given: Draft, acceptedAt: number) => {
         if (this.#isClosed) throw logClosed()
+        const draft = keptAsBytes(given)
         const key = keyOf(draft)
         const unanswered = this.#pending.get(key)
         if (unanswered && !isRepeat(draft, unanswered.draft)) throw idTaken(draft)
@@ -160,7 +162,7 @@ export class SqsLog {
   }
 
   #enter(draft: Draft, acceptedAt: number, key: string): Promise<number> {
-    const text = JSON.stringify({ ...draft, acceptedAt }).replaceAll(/[\ufffe\uffff]/g, escaped)
+    const text = draftText(draft, acceptedAt).replaceAll(/[\ufffe\uffff]/g, escaped)
     const entry = { ...Promise.withResolvers<number>(), draft, key, text }
     this.#pending.set(key, entry)
     const line = this.#lines.get(draft.from)

@@ -14,7 +14,7 @@ import { trace } from '../wire/trace.ts'
 import { mostBytesFor, type TransportLimits, tooLargeFor } from './bodies.ts'
 import type { Source } from './budget.ts'
 import type { Mounting } from './transport.ts'
-import { diagnostics, mayPublish, parseJson } from './uplink.ts'
+import { diagnostics, levelsAround, mayPublish, parseJson } from './uplink.ts'
 
 interface InboundParts extends Pick<Mounting, 'admission'> {
   readonly hub: Pick<Hub, 'waitMs' | 'stateWaitMs' | 'hurried' | 'refused' | 'heard' | 'publish' | 'show'>
@@ -161,7 +161,7 @@ export class InboundFrames {
     trace.uplink?.(`${draft.id} admitted to ${draft.channel}`)
     const refused = (error: unknown) => {
       hub.refused(window, bytes)
-      if (error instanceof Refusal && error.code.startsWith('log-'))
+      if (error instanceof Refusal && mustRepeat(error))
         this.#awaited ??= {
           id: draft.id,
           refusal: error,
@@ -174,7 +174,8 @@ export class InboundFrames {
       const stored = hub.publish(completed, window.identity.holder)
       this.#answerInTurn(stored instanceof Promise ? stored.catch(refused) : stored)
     }
-    const completed = admission.complete?.(draft, grant) ?? draft
+    const { holder: { connection } = { connection: window } } = window.identity
+    const completed = admission.complete?.(draft, grant, connection) ?? draft
     if (!(completed instanceof Promise)) return void store(completed)
     this.#isCompleting = true
     void completed
@@ -214,9 +215,12 @@ function refusalFor(error: unknown, id: string | null = null): DownFrame {
   return counted(new Refusal('internal', 'The server failed on that frame.', id, again)).toJSON()
 }
 
+/** Whether the client sends the message again: later ones must not overtake it. */
+const mustRepeat = ({ code }: Refusal) => code.startsWith('log-') || code === 'too-much-begun'
+
 /** Checks only the type; the rest is validated later. */
 function frameIn(text: string): UpFrame {
-  const frame = parseJson(text)
+  const frame = parseJson(text, levelsAround.frame, (given) => idOf(Object(given).message))
   if (typeof frame === 'object' && frame !== null && 'type' in frame) {
     if (frame.type === 'heartbeat' || frame.type === 'clock' || frame.type === 'awareness')
       return frame as UpFrame

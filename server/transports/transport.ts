@@ -9,7 +9,13 @@ import type { Framing } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import { fingerprintFor, type Grant, refuseName, refuseReading, refuseSpeaking } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import { type AwarenessReport, type Draft, fingerprintIn, parseCursor } from '../wire/messages.ts'
+import {
+  type AwarenessReport,
+  type DownFrame,
+  type Draft,
+  fingerprintIn,
+  parseCursor,
+} from '../wire/messages.ts'
 import { type HttpVersion, modeFor, type TransportName } from '../wire/modes.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
@@ -22,8 +28,8 @@ export type ServerTransport = (mounting: Mounting) => void
 export interface Admission {
   readonly draft: (given: unknown) => Draft
   readonly awareness: (given: unknown) => AwarenessReport
-  /** Makes what is stored of a draft that its sender may publish. */
-  readonly complete?: (draft: Draft, grant: Grant) => Draft | Promise<Draft>
+  /** Makes what is stored of a draft that its sender may publish; `connection` is the sender's. */
+  readonly complete?: (draft: Draft, grant: Grant, connection: object) => Draft | Promise<Draft>
 }
 
 export interface Mounting {
@@ -69,7 +75,14 @@ export function openingIn(ctx: ParameterizedContext): Opening {
 }
 
 /** For poll responses and refusals over WebSocket. */
-export const jsonFraming: Framing = { encode: (frame) => Buffer.from(JSON.stringify(frame)) }
+export const jsonFraming: Framing = {
+  encode: (frame, _cursor, message) => Buffer.from(frameText(frame, message)),
+}
+
+/** `message` is the frame's message as JSON, if known. */
+export function frameText(frame: DownFrame, message: string | undefined): string {
+  return message === undefined ? JSON.stringify(frame) : `{"type":"message","message":${message}}`
+}
 
 /**
  * `cursorText` overrides the query's cursor: it is `Last-Event-ID` when a browser reconnects by

@@ -431,7 +431,7 @@ async function post(
   const { time } = openHub()
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
-  const limits = { stateBytes: 4096, channelsPerWindow: 8, maxMessageBytes: 200_000, bodySeconds: 1 }
+  const limits = { stateBytes: 4096, channelsPerWindow: 8, maxMessageBytes: 2_000_000, bodySeconds: 1 }
   const penalties = new RateLimit(100, time.now)
   const bodies = new Bodies({
     limits,
@@ -508,6 +508,32 @@ test('a posted heartbeat may count the windows that it carries', async () => {
 })
 
 const channels = (count: number) => Object.fromEntries(countTo(count).map((n) => [`c${n}`, 1]))
+
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+
+test('data nested over 100 levels deep is refused by name, however it is sent; the next message is stored', async () => {
+  for (const levels of [101, 10_000, 500_000]) {
+    const { inbound, answers, said } = await openInbound({ maxMessageBytes: 2_000_000 })
+    const data = `{"data":${nested(levels)}}`
+    const deep = publish(1, { body: 'deep' }).replace('"deep"', data)
+    inbound.take(deep)
+    inbound.take(`{"type":"heartbeat","windows":${nested(levels + 2)}}`)
+    inbound.take(`{"type":"awareness","state":${nested(levels + 2)}}`)
+    inbound.take(publish(2))
+    await settled()
+    assert.deepEqual(said(), ['bad-shape w1-1', 'bad-shape null', 'bad-shape null', 'stored w1-2'])
+    const [refused] = answers
+    assert.ok(refused?.type === 'refused')
+    assert.equal(
+      refused.message,
+      `The data is nested ${levels} levels deep; it may be 100. Send it in a flatter form.`,
+    )
+    const text = JSON.stringify(draftOf(1, { body: 'deep' })).replace('"deep"', data)
+    const posted = await refusalOf(() => post('/api/messages', text, {}))
+    assert.deepEqual([posted.code, posted.id, posted.message], ['bad-shape', 'w1-1', refused.message])
+  }
+  assert.equal((await refusalOf(() => postHeartbeat(`{"windows":${nested(101)}}`))).code, 'bad-shape')
+})
 
 test('a malformed heartbeat is refused', async () => {
   assert.ok(await postHeartbeat(JSON.stringify({ windows: channels(1000) })))

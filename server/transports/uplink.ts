@@ -3,9 +3,10 @@
 import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { counted } from '../http/refusals.ts'
-import { admitBeat } from '../hub/admission.ts'
+import { admitBeat, idOf } from '../hub/admission.ts'
 import { fingerprintFor, type Grant, mustLast, refuseName, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
+import { measureJson, mostJsonDepth } from '../wire/json-depth.ts'
 import type { Draft, Refused, Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { trace } from '../wire/trace.ts'
@@ -90,8 +91,27 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
     return answers
   }
 
-  async function take(text: string, { request, connection, fingerprint, grant }: Posted): Promise<Stored> {
-    const draft = admission.draft(parseJson(text))
+  async function take(text: string, posted: Posted): Promise<Stored> {
+    const { connection, grant } = posted
+    let completed = admitMessage(text, posted)
+    if (completed instanceof Promise) {
+      completed = await completed
+      mustLast(grant, timers.now())
+    }
+    const stored = await hub.publish(completed, { connection, invitation: grant.invitation })
+    trace.uplink?.(`${stored.id} answered: stored as ${stored.seq}`)
+    return stored
+  }
+
+  /**
+   * Throws or rejects with a `Refusal`. A function of its own: what was parsed must not be held
+   * while the log stores the message.
+   */
+  function admitMessage(
+    text: string,
+    { request, connection, fingerprint, grant }: Posted,
+  ): Draft | Promise<Draft> {
+    const draft = admission.draft(parseJson(text, levelsAround.body))
     trace.uplink?.(
       `${draft.id} received: ${Buffer.byteLength(text)} bytes by POST over HTTP/${request.httpVersion}, from ${draft.from}`,
     )
@@ -99,14 +119,7 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
     refuseHaste(hub.waitMs(connection, draft.from), draft.id)
     if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source: request })
     trace.uplink?.(`${draft.id} admitted to ${draft.channel}`)
-    let completed = admission.complete?.(draft, grant) ?? draft
-    if (completed instanceof Promise) {
-      completed = await completed
-      mustLast(grant, timers.now())
-    }
-    const stored = await hub.publish(completed, { connection, invitation: grant.invitation })
-    trace.uplink?.(`${draft.id} answered: stored as ${stored.seq}`)
-    return stored
+    return admission.complete?.(draft, grant, connection) ?? draft
   }
 
   router.post(messagesPath, async (ctx) => {
@@ -173,12 +186,23 @@ export function mayPublish({ id, from, channel }: Draft, fingerprint: string | n
   if (refusal) throw refusal
 }
 
-/** Throws a `Refusal` (400 `not-json`). */
-export function parseJson(text: string): unknown {
+/** Levels of a draft, and of the frame around it, above the data that its sender chose. */
+export const levelsAround = { body: 2, frame: 3 }
+
+/**
+ * Throws a `Refusal`: 400 `not-json`, or `bad-shape` for a value that is nested too deep below
+ * `levels`. `idIn` finds the id of the draft, if it is one.
+ */
+export function parseJson(text: string, levels = 1, idIn: (given: unknown) => string | null = idOf): unknown {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch (cause) {
     const why = String(cause).replace(/^SyntaxError: /, '')
     throw new Refusal('not-json', `The message is not JSON: ${why}.`)
   }
+  const depth = measureJson(text).depth - levels
+  if (depth <= mostJsonDepth) return value
+  const sentence = `The data is nested ${depth} levels deep; it may be ${mostJsonDepth}. Send it in a flatter form.`
+  throw new Refusal('bad-shape', sentence, idIn(value))
 }

@@ -9,7 +9,14 @@ import { Refusal } from '../wire/refusal.ts'
 import { mostBytesFor } from './bodies.ts'
 import { largestFrame, UnfinishedFrame, Valve } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
-import { admit, jsonFraming, type Mounting, type ServerTransport, type SocketOpening } from './transport.ts'
+import {
+  admit,
+  frameText,
+  jsonFraming,
+  type Mounting,
+  type ServerTransport,
+  type SocketOpening,
+} from './transport.ts'
 
 const socketPath = '/api/socket'
 
@@ -153,7 +160,7 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
 /** One unmasked frame (RFC 6455, 5.2): servers do not mask, so all clients get the same bytes. */
 export const socketFraming: Framing = {
   encode(frame, _cursor, message) {
-    const text = message === undefined ? JSON.stringify(frame) : `{"type":"message","message":${message}}`
+    const text = frameText(frame, message)
     const length = Buffer.byteLength(text)
     const headLength = length < 126 ? 2 : length <= 0xffff ? 4 : 10
     const bytes = Buffer.allocUnsafe(headLength + length)

@@ -55,7 +55,7 @@ export function estimateLength(body: Bodies[Kind]): number {
   if ('html' in body) return body.html.length
   if ('text' in body) return body.text.length
   if ('versions' in body) return body.versions.length * (mostTitleLength + 30)
-  if ('data' in body) return JSON.stringify(body.data).length
+  if ('data' in body) return body.size ?? JSON.stringify(body.data).length
   return 'update' in body ? body.update.length : 300
 }
 
@@ -234,9 +234,11 @@ interface ProbeBody {
 interface JsonBody {
   readonly data: unknown
   /** Who the sender is, as the application says: only in messages. */
-  readonly user?: string
+  readonly user?: string | undefined
   /** Of what was sent, if the application has changed it: identifies a repeat. */
-  readonly digest?: string
+  readonly digest?: string | undefined
+  /** Of the body as JSON, if it is kept as such; not sent. */
+  readonly size?: number
 }
 
 /** A message of kind `json` as an application gets it. */

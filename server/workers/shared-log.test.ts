@@ -13,7 +13,7 @@ import { hostLog, joinLog } from './shared-log.ts'
 
 const given: LogParts = { limits: ampleLimits, now: () => startMs, onFailure: assert.ifError }
 
-testLogContract('shared', async (parts) => {
+async function openJoined(parts: LogParts) {
   const { own, join } = openHost(parts)
   const { log } = await join()
   const close = async () => {
@@ -21,7 +21,9 @@ testLogContract('shared', async (parts) => {
     await own.close()
   }
   return { ...log, close }
-})
+}
+
+testLogContract('shared', openJoined, false)
 
 function openHost(parts: LogParts = given) {
   const own = createMemoryLog({ epoch: 'epoch123', ...parts })

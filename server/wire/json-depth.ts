@@ -1,0 +1,45 @@
+// How deep a JSON text is nested, and what it holds, before anything recurses into it.
+
+/** Levels of lists and objects in what a client sends. Deeper values break readers that recurse. */
+export const mostJsonDepth = 100
+
+const codes = {
+  quote: 0x22,
+  comma: 0x2c,
+  list: 0x5b,
+  backslash: 0x5c,
+  listEnd: 0x5d,
+  object: 0x7b,
+  objectEnd: 0x7d,
+}
+
+/**
+ * `depth` is 0 for a value that is neither a list nor an object; `values` counts each element and
+ * field at least once. The text is not checked.
+ */
+export function measureJson(text: string): { readonly depth: number; readonly values: number } {
+  let level = 0
+  let depth = 0
+  let values = 1
+  for (let place = 0; place < text.length; place += 1) {
+    const code = text.charCodeAt(place)
+    if (code === codes.quote) place = endOfString(text, place)
+    else if (code === codes.comma) values += 1
+    else if (code === codes.list || code === codes.object) {
+      level += 1
+      values += 1
+      if (level > depth) depth = level
+    } else if (code === codes.listEnd || code === codes.objectEnd) level -= 1
+  }
+  return { depth, values }
+}
+
+/** Returns the place of the quote that ends the string; the text's length if there is none. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let first = end
+    while (text.charCodeAt(first - 1) === codes.backslash) first -= 1
+    if ((end - first) % 2 === 0) return end
+  }
+  return text.length
+}
