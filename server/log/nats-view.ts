@@ -131,6 +131,19 @@ export class View implements Archive {
     return this.#retention.floor
   }
 
+  /** How many messages before this number it keeps, except those that were erased with their document. */
+  keptBefore(seq: number): number {
+    let count = 0
+    for (let kept = this.floor() + 1; kept < seq; kept += 1)
+      if (this.#held.has(kept) && !this.#isBlank(kept)) count += 1
+    return count
+  }
+
+  /** Another program has erased the messages before this number. */
+  lostBefore(seq: number): void {
+    this.#retention.lost(seq - 1)
+  }
+
   oldest(channel: string, kind: Kind) {
     return this.#folding.oldest(channel, kind)
   }

@@ -97,12 +97,22 @@ export class Retention {
       const { bytes, acceptedAt } = oldest
       const held = { messages: this.#head - this.#floor, bytes: this.#heldBytes, oldestAt: acceptedAt }
       if (!exceeds(bounds, held, time)) return
-      this.#floor += 1
-      this.#place += 1
-      this.#heldBytes -= bytes
-      this.#gone.push(bytes)
-      this.#goneBytes += bytes
+      this.#drop(bytes)
     }
+  }
+
+  /** Drops everything up to this number, which another program has erased. */
+  lost(upTo: number): void {
+    for (let oldest = this.#findOldest(); oldest && this.#floor < upTo; oldest = this.#findOldest())
+      this.#drop(oldest.bytes)
+  }
+
+  #drop(bytes: number): void {
+    this.#floor += 1
+    this.#place += 1
+    this.#heldBytes -= bytes
+    this.#gone.push(bytes)
+    this.#goneBytes += bytes
   }
 
   /** The number of messages in the next portion; 0 for none. */
