@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { defaultConfig } from '../config/config.ts'
 import { pageAdmission } from '../hub/admission.ts'
@@ -395,8 +396,8 @@ const query = new URLSearchParams({ key: 'k'.repeat(22) })
 const proven = `${fingerprintFor(query)}.w1`
 query.set('window', proven)
 
-/** Posts without a socket; resolves to the context. */
-async function post(path: string, body: string, hub: Partial<Hub>) {
+/** Posts without a socket; resolves to the context. `hasEnded`: before the route runs. */
+async function post(path: string, body: string, hub: Partial<Hub>, hasEnded = false) {
   const { time } = openHub()
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
@@ -425,6 +426,7 @@ async function post(path: string, body: string, hub: Partial<Hub>) {
     }),
     status: 0,
   }
+  if (hasEnded) await text(ctx.req)
   await routes.get(path)?.(ctx)
   return ctx
 }
@@ -437,6 +439,11 @@ async function postHeartbeat(body: string): Promise<unknown> {
   assert.deepEqual([heard.length, heard.flat()[0]], [1, proven])
   return heard.flat()[1]
 }
+
+test('an empty body that ended while its sender’s permit was looked up is not waited for', async () => {
+  const { status } = await post('/api/heartbeat', '', { heard: () => undefined }, true)
+  assert.equal(status, 204)
+})
 
 test('a posted heartbeat may count the windows that it carries', async () => {
   assert.equal(await postHeartbeat(''), undefined)
