@@ -41,7 +41,7 @@ async function listenDeaf() {
     penalties: new RateLimit(100, Date.now),
     budget: new Budget(testConfig.limits, processTimers),
   }
-  const origins = { ports: () => [], allowedOrigins: [] }
+  const origins = { ports: () => [], allowedOrigins: [], allowedHosts: [] }
   return { listeners: await listen(app, settings, origins), asked }
 }
 

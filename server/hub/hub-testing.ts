@@ -47,6 +47,7 @@ export interface FakePlace {
   readonly expiresAt?: number | null
   readonly framing?: Framing
   readonly holder?: Holder
+  readonly isRevoked?: () => boolean
 }
 
 export function createFakeConnection({
@@ -58,6 +59,7 @@ export function createFakeConnection({
   expiresAt = null,
   framing = jsonFraming,
   holder,
+  isRevoked,
 }: FakePlace = {}): FakeConnection {
   const found = modeNamed(mode)
   if (!found) throw new RangeError(`There is no mode ${mode}.`)
@@ -76,6 +78,7 @@ export function createFakeConnection({
       expiresAt,
       framing,
       ...(holder && { holder }),
+      ...(isRevoked && { isRevoked }),
       sink: {
         write(bytes) {
           if (connection.failure) throw connection.failure
@@ -110,8 +113,9 @@ export function streamsOf({
 
 /** The identity of a polling client. */
 export function identityOf(place: FakePlace): ClientIdentity {
-  const { id, owner, channels, mode, opening, holder } = createFakeConnection(place).joining
-  return { id, owner, channels, mode, opening, ...(holder && { holder }) }
+  const { id, owner, channels, mode, opening, holder, isRevoked } = createFakeConnection(place).joining
+  const identity = { id, owner, channels, mode, opening }
+  return { ...identity, ...(holder && { holder }), ...(isRevoked && { isRevoked }) }
 }
 
 type HubParts = ConstructorParameters<typeof Hub>[0]

@@ -28,7 +28,7 @@ function accessAt(
 ) {
   const clock = { now: start }
   const now = () => clock.now
-  const access = new Access({ isOpen, key: signedWith, sessionMs, now, cachedSessions })
+  const access = new Access({ isOpen, key: signedWith, sessionMs, now, clock: now, cachedSessions })
   return { access, clock }
 }
 
