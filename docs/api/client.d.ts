@@ -22,7 +22,8 @@ declare class Crosswind {
     readonly from?: string;
   }): Room<Data>;
   follow(name: string, follower: Follower): Following;
-  on(_event: 'state', listener: (state: ConnectionState) => void): Off;
+  on<Event extends keyof ConnectionEvents>(event: Event, listener: ConnectionEvents[Event]): Off;
+  retry(): Promise<void>;
   switch(name: string): void;
   close(): void;
 }
@@ -143,6 +144,7 @@ declare class Outbox<Queued extends OutboxDraft = OutboxDraft> {
   connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void;
   disconnect(): void;
   flush(): void;
+  refuse(error: RefusedError, isMeant?: (draft: Draft) => boolean): void;
   close(): void;
   protected queued(draft: Draft, _cursor: string | null): Queued;
   protected add(added: Queued): boolean;
@@ -345,6 +347,7 @@ interface Bodies {
   overview: OverviewBody;
   probe: ProbeBody;
   json: JsonBody;
+  revocation: RevocationBody;
 }
 interface Bye {
   readonly type: 'bye';
@@ -385,6 +388,10 @@ interface ConnectOptions {
   readonly share?: Sharing;
   readonly drafts?: Keeping;
   readonly debug?: typeof Link | undefined;
+}
+interface ConnectionEvents {
+  readonly state: (state: ConnectionState) => void;
+  readonly error: (error: RefusedError) => void;
 }
 interface ConnectionState {
   readonly mode: string;
@@ -498,6 +505,7 @@ interface LeftMessage {
 interface LinkListener extends OutboxListener {
   onState(state: LinkState): void;
   onMessage(message: Message, receivedAt: number, dueAt: number): void;
+  onDenied?(error: unknown): void;
   onNewLog(): void;
   onMissed?(from: string, to: string): void;
   onPresence?(presence: Presence$1): void;
@@ -692,6 +700,14 @@ interface Reply {
   readonly status: number;
   readonly text: string;
   readonly receivedAt: number;
+}
+interface RevocationBody {
+  readonly revoked: readonly Revoked[];
+}
+interface Revoked {
+  readonly user: string;
+  readonly seq?: number;
+  readonly at?: number;
 }
 interface Room<Data> {
   readonly name: string;
