@@ -22,6 +22,7 @@ function optionsFor(): ConnectOptions {
 
 const refused: unknown[] = []
 const crosswind = connect(new URL('/realtime', location.href), optionsFor())
+crosswind.on('error', ({ code }) => refused.push(['connection', code]))
 const heard: unknown[] = []
 const room = crosswind.channel<string>(query.get('room') ?? 'room.1', { from: 'start' })
 room.on('message', ({ data, user }) => heard.push([data, user]))
@@ -46,6 +47,7 @@ const door = {
       () => 'stored',
       (error) => (error instanceof RefusedError ? error.code : String(error)),
     ),
+  retry: () => crosswind.retry(),
   close: () => crosswind.close(),
 }
 
