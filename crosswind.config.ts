@@ -16,6 +16,7 @@ export default defineConfig({
     keyFile: null, // its private key
   },
   allowedOrigins: [], // further web origins that may connect: ['https://editor.example']
+  allowedHosts: [], // names of this server, such as ['editor.example'], checked on loopback addresses; ['*'] allows any
 
   access: 'auto', // who may connect: 'open', 'invited', or 'auto': open on a loopback address only
   accessKeyFile: null, // secret that signs invitations; null creates one in the data folder

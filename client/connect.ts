@@ -6,7 +6,7 @@ import { nothingPlanned } from '../server/wire/time.ts'
 import { browserTimers, now, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
 import { isRefusal, Link, type LinkOutbox, type LinkState } from './link.ts'
-import { listen, type Off, tell } from './listeners.ts'
+import { listen, type Off, report, tell } from './listeners.ts'
 import { fingerprintOf, newKey } from './names.ts'
 import { Outbox, type OutboxListener, type OutboxOptions } from './outbox.ts'
 import { Feed, type Follower, type Following, type Page, type Room } from './room.ts'
@@ -76,6 +76,15 @@ export interface ConnectionState {
   readonly reason: string | null
 }
 
+interface ConnectionEvents {
+  readonly state: (state: ConnectionState) => void
+  /**
+   * The application does not let this client in any more: it said no when a ticket ended or was
+   * revoked. What was not stored is rejected. It is asked again after 30 to 60 s, or by `retry`.
+   */
+  readonly error: (error: RefusedError) => void
+}
+
 const usualModes = ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1']
 
 type Chain = readonly [LinkMode, ...LinkMode[]]
@@ -118,8 +127,13 @@ export function connectOver(url: string | URL, options: OverOptions): Crosswind 
   return new Crosswind(String(url).replace(/\/$/, ''), options)
 }
 
-interface Answer extends Pick<PromiseWithResolvers<{ readonly seq: number }>, 'resolve' | 'reject'> {
-  readonly follower: Follower
+type Answer = Pick<PromiseWithResolvers<{ readonly seq: number }>, 'resolve' | 'reject'>
+
+function asRefused(error: unknown): RefusedError {
+  if (error instanceof RefusedError) return error
+  const { code = 'refused', message = '' }: { readonly code?: string; readonly message?: string } =
+    Object(error)
+  return new RefusedError(code, message)
 }
 
 export class Crosswind {
@@ -134,8 +148,13 @@ export class Crosswind {
   /** Those that the server lets this client read. */
   readonly #read = new Set<string>()
   readonly #answers = new Map<string, Answer>()
-  readonly #onState = new Set<(state: ConnectionState) => void>()
+  readonly #listeners: { readonly [Event in keyof ConnectionEvents]: Set<ConnectionEvents[Event]> } = {
+    state: new Set(),
+    error: new Set(),
+  }
   #state: ConnectionState
+  /** Why the application does not let this client in; null if it does, or was not asked yet. */
+  #denial: RefusedError | null = null
   /** Takes messages from the beginning on. */
   readonly #link: Promise<Link>
   /** The same, once it is there: a page that is ending cannot wait. */
@@ -193,8 +212,25 @@ export class Crosswind {
     }
   }
 
-  on(_event: 'state', listener: (state: ConnectionState) => void): Off {
-    return listen(this.#onState, listener)
+  on<Event extends keyof ConnectionEvents>(event: Event, listener: ConnectionEvents[Event]): Off {
+    return listen(this.#listeners[event], listener)
+  }
+
+  /**
+   * Asks at once whether the application lets this client in, with another token, and opens the
+   * connection again. Rejects with an error that has a code if the application still says no, and with
+   * another one if the server cannot be reached.
+   */
+  async retry(): Promise<void> {
+    this.#ending.signal.throwIfAborted()
+    try {
+      await this.#review({ code: 'uninvited' })
+    } catch (error) {
+      if (isRefusal(asClosing(error))) this.#deny(error)
+      throw error
+    }
+    this.#denial = null
+    this.#then((link) => link.wake('resumed'))
   }
 
   /** To another of its modes. Throws if it has no such mode. */
@@ -227,13 +263,26 @@ export class Crosswind {
     // What is published before the server was reached waits in the outbox, too.
     const draft = link.publish(channel, kind, body)
     if (!draft) throw new RefusedError('outbox-full', 'Too many messages are waiting to be sent.')
-    return new Promise((resolve, reject) => this.#answers.set(draft.id, { follower, resolve, reject }))
+    return new Promise((resolve, reject) => {
+      this.#answers.set(draft.id, { resolve, reject })
+      if (this.#denial) link.outbox.refuse(this.#denial)
+    })
+  }
+
+  #deny(error: unknown): void {
+    const isNews = this.#denial === null
+    const denial = asRefused(error)
+    this.#denial = denial
+    this.#then((link) => link.outbox.refuse(denial))
+    if (!isNews) return
+    if (this.#listeners.error.size === 0) report(denial)
+    else tell(this.#listeners.error, denial)
   }
 
   #refuse(name: string, follower: Follower, error: unknown): void {
     if (this.#ending.signal.aborted || !this.#forget(name, follower)) return
     follower.refusal = error
-    for (const answer of this.#answers.values()) if (answer.follower === follower) answer.reject(error)
+    this.#then((link) => link.outbox.refuse(asRefused(error), ({ channel }) => channel === name))
     follower.end()
   }
 
@@ -309,7 +358,7 @@ export class Crosswind {
   }
 
   /** Also drops the channels that the server does not let this client read any more. */
-  async #review({ code }: Closing): Promise<void> {
+  async #review({ code }: Pick<Closing, 'code'>): Promise<void> {
     await this.#renew()
     if (code === 'expired') return
     for (const [name, follower] of this.#rooms)
@@ -352,6 +401,7 @@ export class Crosswind {
       {
         onState: ({ state, mode, reason }) => this.#changed({ status: state, mode, reason }),
         onMessage: (message) => this.#rooms.get(message.channel)?.take(message, link.cursor ?? ''),
+        onDenied: (error) => this.#deny(error),
         onNewLog: () => this.#rooms.forEach((follower) => void follower.newLog?.()),
         onMissed: (from, to) =>
           this.#rooms.forEach((follower, name) => {
@@ -378,6 +428,7 @@ export class Crosswind {
 
   #changed(change: Partial<ConnectionState>): void {
     this.#state = { ...this.#state, ...change }
-    tell(this.#onState, this.#state)
+    if (this.#state.status === 'open') this.#denial = null
+    tell(this.#listeners.state, this.#state)
   }
 }

@@ -140,6 +140,10 @@ class Teller {
         listener.onMessage(message, receivedAt, dueAt)
         trace.link?.(`${message.id} applied by ${this.window}`)
       },
+      onDenied: (error) => {
+        trace.link?.(`${this.window} is not let in: ${error}`)
+        listener.onDenied?.(error)
+      },
       onNewLog: () => {
         trace.link?.(`${this.window} is in a new log: its numbers begin anew`)
         listener.onNewLog()

@@ -101,6 +101,12 @@ class KeptOutbox extends DocumentOutbox {
     void this.#store.look()
   }
 
+  /** Whoever waits for an answer gets it. */
+  override refuse({ message, code }: RefusedError, isMeant: (draft: Draft) => boolean = () => true): void {
+    for (const { draft } of this.unstored())
+      if (draft.from === this.options.window && isMeant(draft)) this.listener.onRefused(draft, message, code)
+  }
+
   /** What is left goes to another window. */
   override close(): void {
     this.flush()

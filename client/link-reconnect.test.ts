@@ -676,3 +676,36 @@ test('a server that ends an open stream names the pause, and that is no failure'
   }
   assert.equal(pause(), 2000, 'earlier failures still count')
 })
+
+test('a window that is not let in is told why, whether its renewal or its stream is refused; `wake` asks at once', async () => {
+  const denied: unknown[] = []
+  const onDenied = (error: unknown) => void denied.push((error as { readonly code: string }).code)
+  const renewal = openLink({ renewSession: notInvited, onDenied })
+  renewal.newest().welcome()
+  renewal.newest().end(expired)
+  await settled()
+  assert.deepEqual(denied, ['no-session'])
+  renewal.link.wake('resumed')
+  assert.equal(renewal.streams.length, 2)
+
+  const stream = openLink({ onDenied })
+  for (const toldBefore of [1, 1]) {
+    assert.equal(denied.length, toldBefore)
+    stream.newest().end({ code: 'refused', sentence: 'Not like this.' })
+    await settled()
+    stream.time.advance(0)
+  }
+  assert.deepEqual(denied, ['no-session', 'refused'])
+})
+
+test('a server that cannot be reached does not mean that the window is not let in', async () => {
+  const denied: unknown[] = []
+  const { newest } = openLink({
+    renewSession: () => Promise.reject(new Error('no answer')),
+    onDenied: (error) => void denied.push(error),
+  })
+  newest().welcome()
+  newest().end(expired)
+  await settled()
+  assert.deepEqual(denied, [])
+})

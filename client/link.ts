@@ -81,6 +81,8 @@ export interface LinkListener extends OutboxListener {
    * it differs from `receivedAt` only during catch-up. This window's clock, ms since the epoch.
    */
   onMessage(message: Message, receivedAt: number, dueAt: number): void
+  /** The server does not let this window in: it asks again after a long pause, or at `wake`. */
+  onDenied?(error: unknown): void
   /** The log was replaced: sequence numbers restart. */
   onNewLog(): void
   /** Messages between these cursors were missed; the newest of each channel and kind follow. */
@@ -379,13 +381,14 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#options.renewSession(closing).catch((error) => {
       const refusal = asClosing(error)
       // Otherwise the server is unreachable, which is already known.
-      if (isRefusal(refusal) && this.#isWaiting()) this.#waitLong(refusal)
+      if (isRefusal(refusal) && this.#isWaiting()) this.#waitLong(refusal, error)
     })
   }
 
-  #waitLong({ code, sentence, retryAfterMs }: Closing): void {
+  #waitLong({ code, sentence, retryAfterMs }: Closing, error: unknown): void {
     this.#fallback.closed(code)
     this.#waitFor(Math.max(this.#retry.longPauseMs(), retryAfterMs ?? 0), sentence)
+    this.#listener.onDenied?.(error)
   }
 
   #waitFor(delayMs: number, reason: string): void {
@@ -402,7 +405,8 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
       () => {
         if (!this.#isWaiting()) return
         const isExpired = closing.code === 'expired'
-        if (this.#isRefused && !isExpired) return this.#waitLong(closing)
+        if (this.#isRefused && !isExpired)
+          return this.#waitLong(closing, new RefusedError(closing.code, closing.sentence))
         this.#isRefused = !isExpired
         // The pause grows from the second time on, to prevent a loop.
         this.#waitFor(this.#retry.pauseMs({ ...closing, retryAfterMs: 0 }), closing.sentence)
@@ -410,7 +414,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
       (error) => {
         const refusal = asClosing(error)
         if (!this.#isWaiting()) return
-        if (isRefusal(refusal)) this.#waitLong(refusal)
+        if (isRefusal(refusal)) this.#waitLong(refusal, error)
         else this.#wait({ ...closing, code: 'lost' })
       },
     )

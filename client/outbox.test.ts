@@ -741,3 +741,51 @@ test('the plain outbox sends messages as they are, and takes no more than its bo
     '0 unstored',
   ])
 })
+
+const notLetIn = new RefusedError('no-session', 'The application does not allow this.')
+
+test('what the server does not let in ends, and is not sent later; what comes afterwards is', async () => {
+  const refused: string[] = []
+  const options = { window: 'w1', bounds: { messages: 10, bytes: 10_000 }, timers: createManualTime(0) }
+  const outbox = new Outbox(options, {
+    onOutbox: () => undefined,
+    onStored: ({ id }) => assert.fail(`${id} was answered twice`),
+    onRefused: ({ id }, sentence, code) => void refused.push(`${id} ${code}: ${sentence}`),
+  })
+  const publish = (channel: string) => outbox.publish(channel, 'json', { data: 1 }, null)
+  const answers: (() => void)[] = []
+  const send = ({ id }: Draft) =>
+    new Promise<Stored>((resolve) => answers.push(() => resolve({ type: 'stored', id, seq: 1 })))
+  outbox.connect(send, 1, () => undefined)
+  publish('one')
+  publish('other')
+  publish('one')
+  outbox.refuse(notLetIn, ({ channel }) => channel === 'one')
+  const sentence = 'no-session: The application does not allow this.'
+  assert.deepEqual(refused, [`w1-1 ${sentence}`, `w1-3 ${sentence}`])
+  outbox.disconnect()
+  outbox.refuse(notLetIn)
+  assert.deepEqual([refused.length, outbox.state.unstored], [3, 0])
+  // The first one was on its way.
+  for (const answer of answers) answer()
+  await settled()
+  const sent: string[] = []
+  publish('one')
+  outbox.connect(
+    ({ id }) => {
+      sent.push(id)
+      return new Promise(() => undefined)
+    },
+    32,
+    () => undefined,
+  )
+  assert.deepEqual(sent, ['w1-4'])
+})
+
+test('saved drafts that the server does not let in are removed from the browser too', async () => {
+  const { outbox, add, refused, held } = openOutbox()
+  for (let n = 0; n < 3; n += 1) add()
+  assert.equal(held().length, 3)
+  outbox.refuse(notLetIn)
+  assert.deepEqual([refused, held()], [['w1-1', 'w1-2', 'w1-3'], []])
+})

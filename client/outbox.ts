@@ -113,6 +113,20 @@ export class Outbox<Queued extends OutboxDraft = OutboxDraft> {
     return unstored.map(({ draft }) => draft)
   }
 
+  /**
+   * Ends what is not stored: the server does not let this window in, or not these messages. An outbox
+   * that keeps them sends them later all the same.
+   */
+  refuse(error: RefusedError, isMeant: (draft: Draft) => boolean = () => true): void {
+    for (const queued of this.unstored()) {
+      if (!isMeant(queued.draft)) continue
+      queued.state = 'refused'
+      this.answered(queued, error)
+    }
+    this.queue.sendMore()
+    this.changed()
+  }
+
   close(): void {
     this.isClosed = true
     this.queue.disconnect()

@@ -192,9 +192,12 @@ export class CrosswindProvider {
     }
     const channel = opened.follow(this.roomname, follower)
     this.#channel = channel
-    const off = opened.on('state', (state) => this.#changed(state))
+    const offs = [
+      opened.on('state', (state) => this.#changed(state)),
+      opened.on('error', (error) => this.#tellError(error)),
+    ]
     this.#leave = () => {
-      off()
+      for (const off of offs) off()
       channel.leave()
       if (!connection) opened.close()
     }
@@ -261,11 +264,14 @@ export class CrosswindProvider {
   /** The application does not let this client in, or the channel does not exist; null: the connection was closed. */
   #failed(error: unknown): void {
     this.disconnect()
-    const isHeard = this.#listeners.get('connection-error')?.size
-    if (error && isHeard) this.#emit('connection-error', error, this)
-    else if (error) report(error)
+    if (error) this.#tellError(error)
     // A listener may have connected again.
     if (!this.shouldConnect) this.#stopWaiting(error ?? new Error('The connection was closed.'))
+  }
+
+  #tellError(error: unknown): void {
+    if (this.#listeners.get('connection-error')?.size) this.#emit('connection-error', error, this)
+    else report(error)
   }
 
   #stopWaiting(error: unknown): void {

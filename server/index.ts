@@ -9,12 +9,13 @@ import { createApp } from './app.ts'
 import { type Config, checkSettings } from './config/config.ts'
 import { Health } from './health.ts'
 import { type AnyServer, attach, handlersBelow, type Takers } from './http/attach.ts'
-import { GuestConnections } from './http/connections.ts'
+import { GuestConnections, mostHeaderBytes } from './http/connections.ts'
 import { fittingConnections } from './http/open-files.ts'
 import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
+import type { Who } from './hub/subscriber.ts'
 import { type ChannelRule, Channels } from './library/channels.ts'
 import { pageAfter, readPage, wholeOf } from './library/history.ts'
 import { storingOnce } from './library/repeats.ts'
@@ -26,9 +27,11 @@ import { erasureOf } from './log/retention.ts'
 import type { Durability } from './log/sqlite-log.ts'
 import { output } from './output.ts'
 import { renewing } from './renewing.ts'
-import { fingerprintFor, openGrant, refuseReading } from './security/grants.ts'
+import { fingerprintFor, mustLast, openGrant, refuseReading } from './security/grants.ts'
 import { grantOf } from './security/middleware.ts'
-import { type Authorize, sessionPath, TicketGate } from './security/tickets.ts'
+import { type Authorize, checkUser } from './security/permits.ts'
+import { foldRevocations, Revocations, revocationsChannel } from './security/revocations.ts'
+import { sessionPath, TicketGate } from './security/tickets.ts'
 import { type Mounting, queryOf } from './transports/transport.ts'
 import { parseJson } from './transports/uplink.ts'
 import { formatCursor, isKind, type JsonMessage } from './wire/messages.ts'
@@ -37,7 +40,7 @@ import { Refusal } from './wire/refusal.ts'
 export { serverOptions } from './http/server-options.ts'
 export type { ChannelRule, JsonRule, Keep, YjsRule } from './library/channels.ts'
 export type { StandardSchema } from './library/standard-schema.ts'
-export type { Authorize, Permit } from './security/tickets.ts'
+export type { Authorize, Permit } from './security/permits.ts'
 
 export type Storage =
   | 'memory'
@@ -72,8 +75,9 @@ export interface CrosswindOptions {
   readonly path: string
   readonly channels: Readonly<Record<string, ChannelRule>>
   /**
-   * Whom it serves, and with what; null refuses. Asked when a client begins, and before its permit
-   * ends. Required: nothing is open by omission.
+   * Returns what a client may read and write, or null to refuse it. A client with a ticket is asked
+   * about when it begins and when its permit ends, one without at each request, of which a stream is
+   * one. Required: nothing is open by omission.
    */
   readonly authorize: 'everyone' | Authorize
   /**
@@ -89,6 +93,13 @@ export interface CrosswindOptions {
   readonly heartbeatMs?: number
   /** Origins of pages on other hosts that may use it, such as `https://wind.example.org`. */
   readonly allowedOrigins?: readonly string[]
+  /**
+   * Names by which clients may reach it, such as `wind.example.org`; `*` for any. Addresses,
+   * `localhost`, the name of the machine and the hosts of `allowedOrigins` are always allowed. Default:
+   * no others on a loopback address, elsewhere any.
+   */
+  readonly allowedHosts?: readonly string[]
+  /** Receives errors of the log and of streams, of `validate` and `authorize`, and answers of theirs that cannot be used. */
   readonly onFailure?: (error: unknown) => void
 }
 
@@ -101,7 +112,7 @@ export type Received<Data = unknown> = JsonMessage<Data>
 const leastSecret = 32
 
 const report = (error: unknown) =>
-  output.incident('stream-failed', 'A stream, the log or a schema failed', error)
+  output.incident('stream-failed', 'A stream, the log, a schema or `authorize` failed', error)
 
 /**
  * Rejects with an `Error` that names the option that does not fit, the file that cannot be used, or
@@ -115,10 +126,10 @@ export async function createCrosswind(options: CrosswindOptions) {
   fittingConnections(settings.limits.maxConnections, openFilesAllowed())
   const channels = new Channels(options.channels, settings.limits, processTimers, options.onFailure ?? report)
   const connections = new GuestConnections({ ...settings.limits, ...settings }, processTimers)
-  const gate = gateOf(options)
+  const { secret = randomBytes(32).toString('base64url') } = options
   const yjs = channels.haveDocuments ? await import('./document/application-documents.ts') : null
   const { current, close, lost } = await renewing((signal) =>
-    serve(options, { settings, connections, channels, gate, yjs, signal }),
+    serve(options, { settings, connections, channels, secret, yjs, signal }),
   )
   const failed = 'The log was replaced, and the new one could not be opened; restart the server.'
   void lost.then(() => options.onFailure?.(new Error(failed)))
@@ -127,7 +138,11 @@ export async function createCrosswind(options: CrosswindOptions) {
     takeUpgrade: (...given) => current().takers.takeUpgrade(...given),
     takeConnect: (...given) => current().takers.takeConnect(...given),
   }
-  let published = 0
+  let numbers = 0
+  const nextId = () => {
+    numbers += 1
+    return `${applicationName}-${newEpoch(Math.random)}.${numbers}`
+  }
 
   return {
     ...handlersBelow(path, takers.takeRequest),
@@ -149,9 +164,9 @@ export async function createCrosswind(options: CrosswindOptions) {
       data: unknown,
       { id, user }: { readonly id?: string; readonly user?: string } = {},
     ): Promise<Stored> {
-      published += 1
+      if (user !== undefined) checkUser('publish: user', user)
       const draft = {
-        id: `${applicationName}-${id ?? `${newEpoch(Math.random)}.${published}`}`,
+        id: id === undefined ? nextId() : `${applicationName}-${id}`,
         channel,
         kind: 'json',
         from: applicationName,
@@ -201,6 +216,32 @@ export async function createCrosswind(options: CrosswindOptions) {
       await log.append(erasureOf(channel, head, processTimers.now()), processTimers.now())
       return !log.heads().has(channel)
     },
+    /**
+     * Ends what the user was allowed so far, at every server of the log: streams and polls end, and
+     * earlier tickets are refused, also by a server that starts later. What the user is allowed from
+     * now on, `authorize` says. Resolves once it is stored; rejects if the log cannot store it.
+     */
+    async revoke(user: string): Promise<void> {
+      if (options.authorize === 'everyone')
+        throw new Error("revoke: there are no users, since everyone is served (authorize: 'everyone').")
+      const revoked = [{ user: checkUser('revoke: user', user) }]
+      const now = processTimers.now()
+      await current().hub.publish({
+        id: nextId(),
+        channel: revocationsChannel,
+        kind: 'revocation',
+        from: applicationName,
+        at: now,
+        body: { revoked },
+      })
+    },
+    /**
+     * Ends the streams and polls of a user, or of the client with this name (`from` in its messages),
+     * at every server of the log. They come back if `authorize`, or a ticket that they have, allows it.
+     */
+    disconnect(who: Who): void {
+      current().hub.end(checkWho(who), true)
+    },
     async close({ drainMs = 5000 } = {}): Promise<void> {
       await current().hub.drain(drainMs)
       connections.stopWatching()
@@ -209,18 +250,24 @@ export async function createCrosswind(options: CrosswindOptions) {
   }
 }
 
-function gateOf({ authorize, secret }: CrosswindOptions): TicketGate | null {
-  if (authorize === 'everyone') return null
-  return new TicketGate({
-    authorize,
-    now: processTimers.now,
-    secret: secret ?? randomBytes(32).toString('base64url'),
-  })
+/** Throws an `Error` unless it is one user or one client. */
+function checkWho(who: Who): Who {
+  const [name, ...others] = Object.keys(Object(who))
+  if ((name !== 'user' && name !== 'client') || others.length > 0)
+    throw new Error(`disconnect: it takes { user } or { client }, not ${JSON.stringify(who)}.`)
+  checkUser(`disconnect: ${name}`, 'user' in who ? who.user : who.client)
+  return who
 }
 
 /** Throws a `ConfigError` that names the option, its value and what is allowed. */
-function settingsOf({ limits = {}, heartbeatMs, allowedOrigins, storage }: CrosswindOptions): Config {
-  const given = { limits, heartbeatMs, allowedOrigins: allowedOrigins && [...allowedOrigins] }
+function settingsOf(options: CrosswindOptions): Config {
+  const { limits = {}, heartbeatMs, allowedOrigins, allowedHosts, storage } = options
+  const given = {
+    limits,
+    heartbeatMs,
+    allowedOrigins: allowedOrigins && [...allowedOrigins],
+    allowedHosts: allowedHosts && [...allowedHosts],
+  }
   if (!(storage instanceof Object)) return checkSettings(given, 'createCrosswind')
   if (storage.kind === 'nats') {
     const { kind: broker, ...nats } = storage
@@ -235,8 +282,8 @@ interface Lasting {
   readonly settings: Config
   readonly connections: GuestConnections
   readonly channels: Channels
-  /** Null if everyone is served. */
-  readonly gate: TicketGate | null
+  /** Signs tickets. */
+  readonly secret: string
   /** Null if no channel is a document. */
   readonly yjs: typeof import('./document/application-documents.ts') | null
   readonly signal: AbortSignal
@@ -244,10 +291,10 @@ interface Lasting {
 
 /** What depends on the log: replaced together with it. */
 async function serve(
-  { storage = 'memory', onFailure = report }: CrosswindOptions,
-  { settings, connections, channels, gate, yjs, signal }: Lasting,
+  { storage = 'memory', authorize, onFailure = report }: CrosswindOptions,
+  { settings, connections, channels, secret, yjs, signal }: Lasting,
 ) {
-  const { heartbeatMs, allowedOrigins, polling } = settings
+  const { heartbeatMs, allowedOrigins, allowedHosts, polling } = settings
   const timers = processTimers
   const random = Math.random
   const isFile = storage !== 'memory' && storage.kind !== 'nats'
@@ -259,7 +306,7 @@ async function serve(
   const opened = await openLog(
     { ...settings, storage: isFile ? 'sqlite' : 'memory' },
     {
-      ...(documents && { folds: documents.folds }),
+      folds: { revocation: foldRevocations, ...documents?.folds },
       now: timers.now,
       random,
       onFailure,
@@ -294,7 +341,18 @@ async function serve(
     refusal: () => health.refusal(),
     settings: { ...limits, heartbeatMs },
   })
-  const origins = { ports: () => [], allowedOrigins }
+  const gate =
+    authorize === 'everyone'
+      ? null
+      : new TicketGate({
+          authorize,
+          secret,
+          now: () => timers.now(),
+          clock: () => Date.now(),
+          revocations: await Revocations.follow(log, (user) => hub.end({ user })),
+          onFailure,
+        })
+  const origins = { ports: () => [], allowedOrigins, allowedHosts }
   const app = createApp({
     hub,
     timers,
@@ -328,6 +386,9 @@ async function serve(
 
 const endless = new Promise<never>(() => undefined)
 
+/** As much as the headers of a request may have, which can carry a token, too. */
+const mostSessionBytes = mostHeaderBytes
+
 /** Throws a `Refusal`: 400 `not-json` or `bad-shape`. */
 function sessionBody(text: string): { readonly token?: string | null } {
   const given: unknown = text === '' ? {} : parseJson(text)
@@ -338,10 +399,14 @@ function sessionBody(text: string): { readonly token?: string | null } {
 
 function mountRoutes(
   { router, bodies, timers }: Mounting,
-  { log, gate, channels }: Pick<Lasting, 'gate' | 'channels'> & { readonly log: Log },
+  {
+    log,
+    gate,
+    channels,
+  }: Pick<Lasting, 'channels'> & { readonly log: Log; readonly gate: TicketGate | null },
 ): void {
   router.post(sessionPath, async (ctx) => {
-    const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx)))
+    const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx), mostSessionBytes))
     ctx.set('Cache-Control', 'no-store')
     ctx.body = gate
       ? await gate.ticketFor(ctx.req.headers, token, fingerprintFor(queryOf(ctx)))
@@ -365,6 +430,7 @@ function mountRoutes(
       ? wholeOf(log, name)
       : pageAfter(log, name, after))
     const messages = page.messages.map((message) => messageText(message)).join()
+    mustLast(grantOf(ctx), timers.now())
     ctx.set('Cache-Control', 'no-store')
     ctx.type = 'json'
     ctx.body = `{"messages":[${messages}],"cursor":"${formatCursor(cursor)}","recovered":${page.recovered}}`
@@ -373,7 +439,7 @@ function mountRoutes(
 
 const optionNames: readonly (keyof CrosswindOptions)[] = [
   ...(['path', 'channels', 'authorize', 'secret', 'storage', 'limits'] as const),
-  ...(['heartbeatMs', 'allowedOrigins', 'onFailure'] as const),
+  ...(['heartbeatMs', 'allowedOrigins', 'allowedHosts', 'onFailure'] as const),
 ]
 
 const storageNames: Readonly<Record<string, readonly string[]>> = {

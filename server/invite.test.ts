@@ -24,7 +24,13 @@ function linkIn(text: string): URL {
 
 async function grantOf(text: string, dataFolder: string, now: number) {
   const key = await loadKey({ accessKeyFile: null, dataFolder }, root)
-  const access = new Access({ isOpen: false, key, sessionMs: 24 * 365 * hourMs, now: () => now })
+  const access = new Access({
+    isOpen: false,
+    key,
+    sessionMs: 24 * 365 * hourMs,
+    now: () => now,
+    clock: () => now,
+  })
   return (await access.redeem(linkIn(text).searchParams.get('invitation') ?? '')).grant
 }
 

@@ -204,6 +204,7 @@ class ServerProcess implements Server {
       key,
       sessionMs: config.sessionMinutes * 60_000,
       now: timers.now,
+      clock: () => Date.now(),
     })
     const maxMessageBytes = Math.min(config.limits.maxMessageBytes, mostBytes ?? Number.POSITIVE_INFINITY)
     this.#limits = { ...config.limits, maxMessageBytes }
@@ -291,7 +292,8 @@ class ServerProcess implements Server {
       () => directory.stop(),
     )
     const { ports } = this
-    const origins: OriginRules = { ports: () => Object.values(ports), allowedOrigins: config.allowedOrigins }
+    const { allowedOrigins, allowedHosts } = config
+    const origins: OriginRules = { ports: () => Object.values(ports), allowedOrigins, allowedHosts }
     const app = () =>
       createPageApp({
         windRecorder,

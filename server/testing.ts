@@ -45,12 +45,13 @@ export interface TestServer extends Server {
 }
 
 /**
- * Stops the clock of this process's servers until the end of the test, which moves it on; timers
- * run as ever. Call before a server starts.
+ * Stops the clocks of this process until the end of the test, which moves them on; timers run as
+ * ever. Call before a server starts.
  */
 export function stopClock(t: TestContext) {
   let now = processTimers.now()
   t.mock.method(processTimers, 'now', () => now)
+  t.mock.method(Date, 'now', () => now)
   return {
     now: () => now,
     pass(ms: number) {

@@ -22,7 +22,8 @@ declare class Crosswind {
     readonly from?: string;
   }): Room<Data>;
   follow(name: string, follower: Follower): Following;
-  on(_event: 'state', listener: (state: ConnectionState) => void): Off;
+  on<Event extends keyof ConnectionEvents>(event: Event, listener: ConnectionEvents[Event]): Off;
+  retry(): Promise<void>;
   switch(name: string): void;
   close(): void;
 }
@@ -147,6 +148,7 @@ declare class Outbox<Queued extends OutboxDraft = OutboxDraft> {
   flush(): void;
   sent(): ReadonlySet<string>;
   leave(): readonly Draft[];
+  refuse(error: RefusedError, isMeant?: (draft: Draft) => boolean): void;
   close(): void;
   protected queued(draft: Draft, _cursor: string | null): Queued;
   protected add(added: Queued): boolean;
@@ -351,6 +353,7 @@ interface Bodies {
   overview: OverviewBody;
   probe: ProbeBody;
   json: JsonBody;
+  revocation: RevocationBody;
 }
 interface Bye {
   readonly type: 'bye';
@@ -391,6 +394,10 @@ interface ConnectOptions {
   readonly share?: Sharing;
   readonly drafts?: Keeping;
   readonly debug?: typeof Link | undefined;
+}
+interface ConnectionEvents {
+  readonly state: (state: ConnectionState) => void;
+  readonly error: (error: RefusedError) => void;
 }
 interface ConnectionState {
   readonly mode: string;
@@ -511,6 +518,7 @@ interface LeftMessage {
 interface LinkListener extends OutboxListener {
   onState(state: LinkState): void;
   onMessage(message: Message, receivedAt: number, dueAt: number): void;
+  onDenied?(error: unknown): void;
   onNewLog(): void;
   onMissed?(from: string, to: string): void;
   onPresence?(presence: Presence$1): void;
@@ -715,6 +723,14 @@ interface Reply {
   readonly status: number;
   readonly text: string;
   readonly receivedAt: number;
+}
+interface RevocationBody {
+  readonly revoked: readonly Revoked[];
+}
+interface Revoked {
+  readonly user: string;
+  readonly seq?: number;
+  readonly at?: number;
 }
 interface Room<Data> {
   readonly name: string;

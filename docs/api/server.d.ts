@@ -13,6 +13,7 @@ declare const configSchema: z.ZodObject<{
     keyFile: z.ZodDefault<z.ZodNullable<z.ZodString>>;
   }, z.core.$strict>>;
   allowedOrigins: z.ZodDefault<z.ZodArray<z.ZodString>>;
+  allowedHosts: z.ZodDefault<z.ZodArray<z.ZodString>>;
   access: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"auto" | "invited" | "open">, unknown>>;
   accessKeyFile: z.ZodDefault<z.ZodNullable<z.ZodString>>;
   sessionMinutes: z.ZodDefault<z.ZodInt>;
@@ -98,6 +99,8 @@ declare function createCrosswind(options: CrosswindOptions): Promise<{
   }): AsyncGenerator<Received>;
   document(channel: string): Promise<Doc>;
   deleteChannel(channel: string): Promise<boolean>;
+  revoke(user: string): Promise<void>;
+  disconnect(who: Who): void;
   close({ drainMs }?: {
     drainMs?: number | undefined;
   }): Promise<void>;
@@ -142,6 +145,7 @@ interface CrosswindOptions {
   readonly limits?: Partial<Config['limits']>;
   readonly heartbeatMs?: number;
   readonly allowedOrigins?: readonly string[];
+  readonly allowedHosts?: readonly string[];
   readonly onFailure?: (error: unknown) => void;
 }
 interface FastifyLike {
@@ -207,13 +211,14 @@ interface YjsRule {
   readonly kind: 'yjs';
   readonly owners?: boolean;
 }
+type Answer = Permit | null | undefined | false;
 type AnyRequest = IncomingMessage | Http2ServerRequest;
 type AnyResponse = ServerResponse | Http2ServerResponse;
 type AnyServer = EventEmitter;
 type Authorize = (asking: {
   readonly headers: IncomingHttpHeaders;
   readonly token: string | null;
-}) => Permit | null | Promise<Permit | null>;
+}) => Answer | Promise<Answer>;
 type ChannelRule = JsonRule | YjsRule;
 type Config = Immutable<z.output<typeof configSchema>>;
 type Durability = 'process' | 'machine';
@@ -242,4 +247,9 @@ type Storage = 'memory' | {
   readonly queue?: string;
   readonly region?: string;
   readonly endpoint?: string;
+};
+type Who = {
+  readonly user: string;
+} | {
+  readonly client: string;
 };

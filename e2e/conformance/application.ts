@@ -59,6 +59,7 @@ export async function startApplication(options: Partial<CrosswindOptions> = {}) 
     ports,
     origin: { '2': `https://localhost:${ports['2']}`, '1.1': `https://localhost:${ports['1.1']}` },
     ca: tls.cert,
+    revoke: (user: string) => crosswind.revoke(user),
     async close() {
       await crosswind.close({ drainMs: 2000 })
       const closed = Object.values(servers).map((server) => once(server, 'close'))

@@ -17,15 +17,23 @@ const permit = { read: ['room.*'], write: ['room.1'], expiresAt: Date.now() + 3_
 
 const ticketFor = (change: Partial<typeof permit> = {}, by = secret, whose: string | null = key) => {
   const fingerprint = whose === null ? null : fingerprintFor(new URLSearchParams({ key: whose }))
-  return new Tickets(by, () => 0).issue({ ...permit, ...change }, fingerprint).ticket
+  const dated = { ...permit, user: null, issuedAt: 0, position, ...change }
+  return new Tickets(by, () => 0).issue(dated, fingerprint)
 }
 
 let application: Application
+/** In the server's log. */
+let position: string
 before(async () => {
   application = await startApplication({
     secret,
     authorize: ({ token }) => (token === 'of ada' ? permit : null),
   })
+  const http = connectHttp('1.1', application.origin['1.1'], application.ca)
+  const { body } = await http.ask({ path: '/api/session', ...postJson({ token: 'of ada' }) })
+  const [claims = ''] = JSON.parse(await textOf(body)).ticket.split('.')
+  position = JSON.parse(Buffer.from(claims, 'base64url').toString()).position
+  http.close()
 })
 after(() => application.close())
 

@@ -27,6 +27,7 @@ function optionsFor(): ConnectOptions {
 const refused: unknown[] = []
 const url = new URL('/realtime', location.href)
 const crosswind = connect(url, optionsFor())
+crosswind.on('error', ({ code }) => refused.push(['connection', code]))
 const heard: unknown[] = []
 const room = crosswind.channel<string>(query.get('room') ?? 'room.1', { from: 'start' })
 room.on('message', ({ data, user }) => heard.push([data, user]))
@@ -56,6 +57,7 @@ const door = {
       () => 'stored',
       (error) => (error instanceof RefusedError ? error.code : String(error)),
     ),
+  retry: () => crosswind.retry(),
   close: () => crosswind.close(),
   isSynced: () => provider?.synced,
   /** Each letter is a message, and a change of the document. */

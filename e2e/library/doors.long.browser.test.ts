@@ -100,6 +100,7 @@ async function serve(t: TestContext, { authorize = everyRoom, together = 1, isSe
       cut = takes ? 'none' : '/realtime/stream'
       if (!takes) server.cut()
     },
+    revoke: (user: string) => server.crosswind.revoke(user),
     address: (query: string) => `${server.origin}/?${query}`,
     /** A page that ends at once would take what the browser has not written yet. */
     async untilKept(window: BrowserWindow, user: string, count: number) {
@@ -126,6 +127,7 @@ const reason = () => window.door?.state().reason
 const publish = (text: string) => window.door?.publish(text)
 const codeOf = (text: string) => window.door?.codeOf(text)
 const close = () => window.door?.close()
+const retry = () => window.door?.retry()
 const heardBy = () => window.door?.heard
 const refusedBy = () => window.door?.refused
 
@@ -418,4 +420,22 @@ test('a channel that the next permit lacks is refused, and the others go on, tho
   await window.run(publish, 'after')
   await untilHeard(window, [['after', 'ada']])
   assert.deepEqual([await window.run(refusedBy), asked <= 4], [[['room.2', 'not-invited-there']], true])
+})
+
+test('what a user publishes who is not let in any more is rejected, kept, and stored once he is let in again', async (t) => {
+  let isAllowed = true
+  const server = await serve(t, { authorize: (asking) => (isAllowed ? everyRoom(asking) : null) })
+  const window = await server.open('user=ada&drafts')
+  await until(() => window.run(isOpen), 'the window is not open')
+  isAllowed = false
+  await server.revoke('ada')
+  assert.equal(await window.run(codeOf, 'kept'), 'no-session')
+  assert.deepEqual(await window.run(refusedBy), [['connection', 'no-session']])
+  await server.untilKept(window, 'ada', 1)
+  assert.equal(await window.run(pending), 1)
+  isAllowed = true
+  await window.run(retry)
+  await untilHeard(window, [['kept', 'ada']])
+  await until(async () => (await window.run(pending)) === 0, 'the draft is not stored')
+  assert.deepEqual(await server.stored(), [['kept', 'ada']])
 })

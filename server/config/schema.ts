@@ -72,6 +72,9 @@ function list(items: z.ZodArray<z.ZodString>, initial: readonly string[], allowe
 /** RFC 6454. */
 const isOrigin = (given: string) => URL.canParse(given) && new URL(given).origin === given
 
+const isHost = (given: string) =>
+  given === '*' || URL.parse(`https://${given}`)?.hostname === given.toLowerCase()
+
 const group = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never)
 
 export const configSchema = z.strictObject({
@@ -101,6 +104,13 @@ export const configSchema = z.strictObject({
     [],
     'origins such as https://editor.example:8443',
   ).describe('Further web origins that may connect, such as that of a proxy'),
+  allowedHosts: list(
+    z.array(z.string().refine(isHost)),
+    [],
+    'host names such as editor.example, or *',
+  ).describe(
+    'Names by which clients may reach this server, besides its addresses, localhost, the name of its machine and the hosts of allowedOrigins; * allows any; by default names are checked only on a loopback address',
+  ),
   access: choice(['auto', 'open', 'invited'], 'auto').describe(
     'Who may connect: everyone (open) or invited browsers; auto is open on a loopback address, otherwise invited',
   ),

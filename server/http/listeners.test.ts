@@ -44,7 +44,7 @@ async function listenDeaf(more: Partial<ListenerSettings> = {}) {
     penalties: new RateLimit(100, Date.now),
     budget: new Budget(testConfig.limits, processTimers),
   }
-  const origins = { ports: () => [], allowedOrigins: [] }
+  const origins = { ports: () => [], allowedOrigins: [], allowedHosts: [] }
   return { listeners: await listen(app, { ...settings, ...more }, origins), asked }
 }
 

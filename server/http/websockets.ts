@@ -7,7 +7,7 @@ import { WebSocket } from 'ws'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { output } from '../output.ts'
-import { isPlain, type OriginRules, refuseForeign } from '../security/middleware.ts'
+import { mustBeAllowed, type OriginRules } from '../security/middleware.ts'
 import { largestFrame } from '../transports/budget.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Connections } from './connections.ts'
@@ -99,9 +99,7 @@ async function check(request: IncomingMessage, parts: WebSocketParts): Promise<v
   if (connections.of(request)?.isOverfull) throw tooManyConnections(settings.maxConnections)
   const path = (request.url ?? '').split('?', 1)[0] ?? ''
   if (!app.socketPaths.has(path)) throw new Refusal('not-found', `There is no WebSocket at ${path}.`)
-  const { host, origin } = request.headers
-  const refusal = refuseForeign(origin || undefined, host, origins, isPlain(request))
-  if (refusal) throw refusal
+  mustBeAllowed(request, origins)
   await app.authorizeSocket(request)
 }
 

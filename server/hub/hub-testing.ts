@@ -48,6 +48,7 @@ export interface FakePlace {
   readonly expiresAt?: number | null
   readonly framing?: Framing
   readonly holder?: Holder
+  readonly isRevoked?: () => boolean
 }
 
 export function createFakeConnection({
@@ -60,6 +61,7 @@ export function createFakeConnection({
   framing = jsonFraming,
   holder,
   user,
+  isRevoked,
 }: FakePlace = {}): FakeConnection {
   const found = modeNamed(mode)
   if (!found) throw new RangeError(`There is no mode ${mode}.`)
@@ -79,6 +81,7 @@ export function createFakeConnection({
       framing,
       ...(holder && { holder }),
       ...(user !== undefined && { user }),
+      ...(isRevoked && { isRevoked }),
       sink: {
         write(bytes) {
           if (connection.failure) throw connection.failure
@@ -114,7 +117,7 @@ export function streamsOf({
 
 /** The identity of a polling client. */
 export function identityOf(place: FakePlace): ClientIdentity {
-  const { id, owner, channels, mode, opening, holder, user } = createFakeConnection(place).joining
+  const { id, owner, channels, mode, opening, holder, user, isRevoked } = createFakeConnection(place).joining
   return {
     id,
     owner,
@@ -123,6 +126,7 @@ export function identityOf(place: FakePlace): ClientIdentity {
     opening,
     ...(holder && { holder }),
     ...(user !== undefined && { user }),
+    ...(isRevoked && { isRevoked }),
   }
 }
 

@@ -728,3 +728,63 @@ test('traces tell that a slow window goes on', async () => {
   assert.match(traced.lines[0] ?? '', /^stream slow drained: \d+ bytes waited$/)
   assert.deepEqual(traced.lines.slice(1), ['stream w9-2 written to slow by sse/2'])
 })
+
+const of = (user: string): Holder => ({ connection: {}, invitation: user })
+
+test('ends the streams and held polls of a user at once, and of nobody else', async () => {
+  const { hub, enter, ask } = openHub()
+  const [hers, his] = ['ada', 'bob'].map((user) => enter({ id: `${user}-1`, holder: of(user) }).connection)
+  await settled()
+  const held = ['ada', 'bob'].map((user) =>
+    ask({ id: `${user}-2`, holder: of(user) }, { cursor: 'life1:0', holdMs: 20_000 }),
+  )
+  await settled()
+  hub.end({ user: 'ada' })
+  assert.deepEqual([byesOf(hers as FakeConnection), byesOf(his as FakeConnection)], [[['expired', 0]], []])
+  const { status, code } = await refusalOf(() => held[0])
+  assert.deepEqual([status, code], [401, 'session-expired'])
+  assert.deepEqual(
+    hub.windows().map(({ id }) => id),
+    ['bob-1', 'bob-2'],
+  )
+  await hub.publish(draft('m-1'))
+  assert.deepEqual([idsIn(hers?.frames ?? []), idsIn(his?.frames ?? [])], [[], ['m-1']])
+})
+
+test('ends one client by its name; it comes back with a newer opening', async () => {
+  const { hub, enter, ask } = openHub()
+  const { connection } = enter({ id: 'w1' })
+  await ask({ id: 'w2' })
+  await settled()
+  hub.end({ client: 'w1' })
+  hub.end({ client: 'w2' })
+  hub.end({ client: 'nobody' })
+  assert.deepEqual(byesOf(connection), [['expired', 0]])
+  assert.equal((await refusalOf(() => ask({ id: 'w2' }))).code, 'session-expired')
+  await ask({ id: 'w2', opening: 1 })
+  enter({ id: 'w1', opening: 1 })
+  assert.equal(hub.windowCount(), 2)
+})
+
+test('clients under one free name are ended together, and may poll again', async () => {
+  const { hub, enter, ask } = openHub()
+  const { connection } = enter({ id: 'guest', owner: null })
+  await ask({ id: 'guest', owner: null })
+  await settled()
+  hub.end({ client: 'guest' })
+  assert.deepEqual([byesOf(connection), hub.windowCount()], [[['expired', 0]], 0])
+  await ask({ id: 'guest', owner: null })
+})
+
+test('a client whose permit was revoked opens no stream and no poll, not even one that was held', async () => {
+  let isRevoked = false
+  const { enter, ask, time } = openHub()
+  const place = { id: 'w1', isRevoked: () => isRevoked }
+  const held = ask(place, { cursor: 'life1:0', holdMs: 100 })
+  await settled()
+  isRevoked = true
+  for (const act of [() => enter(place), () => ask(place)])
+    assert.equal((await refusalOf(act)).code, 'session-expired')
+  time.advance(100)
+  await assert.rejects(held, { code: 'session-expired' })
+})

@@ -28,6 +28,7 @@ import {
   type Joining,
   Subscriber,
   type SubscriberHub,
+  type Who,
 } from './subscriber.ts'
 
 /** Counts traffic. */
@@ -90,6 +91,8 @@ interface HubParts {
 /** Pace of draining, as far as time allows. */
 const drainMsPerStream = 2
 const drainTurnMs = 20
+
+const sessionEnded = 'The application has ended this session; ask for another.'
 
 export class Hub {
   readonly #parts: HubParts
@@ -170,6 +173,7 @@ export class Hub {
         registry,
         awareness,
         onSaid: (said) => this.#hearOfOthers(said),
+        onEnded: (who) => this.end(who),
         onJoined: (overview) => this.onJoined(new Set([overview])),
       })
     this.#heartbeats = new Heartbeats({ timers, heartbeatMs, registry, awareness, log })
@@ -338,12 +342,34 @@ export class Hub {
     return this.#draining
   }
 
+  /**
+   * Ends the streams and polls of a user or client: it must ask for another session. `isEverywhere`: at
+   * the other servers of the log, too.
+   */
+  end(who: Who, isEverywhere = false): void {
+    const ended = this.#registry.of(who)
+    for (const { identity, stream } of ended) {
+      if (stream) stream.end('expired', sessionEnded, 0)
+      else {
+        this.#registry.end(identity)
+        for (const channel of identity.channels) this.#polls.wake(channel)
+      }
+    }
+    if (isEverywhere) this.#neighbours?.end(who)
+    // Last: a server that hears that a polling client has left cannot end it.
+    for (const { identity, stream } of ended)
+      if (!stream && identity.owner !== null)
+        this.#neighbours?.say({ type: 'left', window: identity.id, opening: identity.opening })
+  }
+
   #clientOf(from: Subscriber | string): Client | undefined {
     return typeof from === 'string' ? this.#registry.named(from) : this.#registry.find(from.identity)
   }
 
-  /** Throws a `Refusal` when draining, or for a new client when full. */
+  /** Throws a `Refusal` when draining, for a new client when full, and for one whose session has ended. */
   #admit(identity: ClientIdentity): void {
+    if (identity.isRevoked?.() || this.#registry.wasEnded(identity))
+      throw new Refusal('session-expired', sessionEnded)
     if (this.#draining)
       throw this.#unavailable('draining', 'The server is shutting down; try again in a moment.')
     const refusal = this.#parts.refusal?.()

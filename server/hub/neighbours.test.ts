@@ -404,3 +404,31 @@ test('counts are sent as changes in notes of limited size, and in full to a serv
   advance(10_000)
   assert.equal(windowsSeenBy(reader.connection), 3)
 })
+
+test('a user’s sessions are ended at every server, polls too, and the others see the user leave', async () => {
+  const { one, other, advance } = two()
+  const holder = { connection: {}, invitation: 'ada' }
+  const streams = await Promise.all([
+    one.join({ ...owned('a'), holder }),
+    other.join({ ...owned('b'), holder }),
+  ])
+  const witness = await one.join({ id: 'w' })
+  for (const [place, { show }] of streams.entries()) show(at(`${place}`))
+  // News of presence would end a hold on the same channel.
+  const polling = { ...owned('p'), holder, channels: ['notes'] }
+  const polls = [one, other].map((server) => server.ask(polling, { cursor: 'life1:0', holdMs: 20_000 }))
+  await settled()
+  advance(2000)
+  assert.equal(Object.keys(shownTo(witness.connection)).length, 2)
+  one.hub.end({ user: 'ada' }, true)
+  for (const { connection } of streams) assert.deepEqual(connection.byes.at(-1)?.code, 'expired')
+  assert.deepEqual(
+    (await Promise.allSettled(polls)).map((poll) => poll.status === 'rejected' && poll.reason.code),
+    ['session-expired', 'session-expired'],
+  )
+  for (const server of [one, other])
+    await assert.rejects(async () => server.ask(polling), { code: 'session-expired' })
+  advance(2000)
+  assert.deepEqual([shownTo(witness.connection), windowsSeenBy(witness.connection)], [{}, 1])
+  assert.equal(witness.connection.byes.length, 0)
+})

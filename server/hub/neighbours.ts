@@ -5,6 +5,7 @@ import type { AwarenessReport } from '../wire/messages.ts'
 import { type Cancel, repeat, type Timers } from '../wire/time.ts'
 import type { Awareness, OwnChange } from './awareness.ts'
 import { type Counts, type Elsewhere, emptyCounts, noCounts, type Registry } from './registry.ts'
+import type { Who } from './subscriber.ts'
 
 /**
  * A request for another server's client: requests need not reach the server that has the stream.
@@ -41,6 +42,8 @@ type Told =
   /** Pages of polling clients by proven name; the next poll may reach any server. */
   | { readonly type: 'polls'; readonly pages: Readonly<Record<string, string>> }
   | { readonly type: 'shown'; readonly shown: readonly OwnChange[] }
+  /** An application ends the sessions of a user or client. */
+  | { readonly type: 'ended'; readonly who: Who }
   | { readonly type: 'gone' }
 
 /** `from` is the server. Its shape is not checked: only servers of the same version write it. */
@@ -58,6 +61,7 @@ interface NeighboursParts {
   readonly awareness: Awareness
   /** Ignored unless the client belongs to this server. */
   readonly onSaid: (said: Said) => void
+  readonly onEnded: (who: Who) => void
   /**
    * Other servers have more readers of this overview than before, or this server has begun to lead.
    */
@@ -117,6 +121,10 @@ export class Neighbours implements Elsewhere {
   say(said: Said): void {
     this.#settle(said)
     this.#post(said)
+  }
+
+  end(who: Who): void {
+    this.#post({ type: 'ended', who })
   }
 
   /** Records a poll of a proven name at this server. */
@@ -221,13 +229,14 @@ export class Neighbours implements Elsewhere {
   }
 
   #take(note: Note): void {
-    const { server, timers, awareness, onSaid } = this.#parts
+    const { server, timers, awareness, onSaid, onEnded } = this.#parts
     const { from } = note
     if (this.#isClosed || from === server) return
     const known = this.#others.get(from)
     if (known) known.heardAt = timers.now()
     if (note.type === 'hello') this.#tellAll()
     else if (note.type === 'gone') this.#forget(from)
+    else if (note.type === 'ended') onEnded(note.who)
     else if (note.type === 'counts') this.#takeCounts(from, note)
     else if (note.type === 'polls') this.#takePolls(note.pages)
     else if (note.type === 'shown') {

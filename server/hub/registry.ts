@@ -5,7 +5,7 @@ import { Refusal } from '../wire/refusal.ts'
 import type { Cancel, Timers } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
 import { Delivery } from './delivery.ts'
-import type { ClientIdentity, Subscriber } from './subscriber.ts'
+import type { ClientIdentity, Subscriber, Who } from './subscriber.ts'
 
 /** One client; see `clientKey`. */
 export type ClientKey = ClientIdentity | string
@@ -46,6 +46,13 @@ export const emptyCounts = () => ({
 
 export const noCounts: Counts = emptyCounts()
 
+interface Departure {
+  readonly opening: number
+  readonly at: number
+  /** The newest opening that the server ended; -1 if the client left by itself. */
+  readonly ended: number
+}
+
 /** The other servers of the log. */
 export interface Elsewhere {
   readonly counts: () => Counts
@@ -72,7 +79,7 @@ export class Registry {
   /** Number of clients by channel. */
   readonly #readers = new Map<string, number>()
   /** Departures of polling clients, oldest first. */
-  readonly #departures = new Map<string, { readonly opening: number; readonly at: number }>()
+  readonly #departures = new Map<string, Departure>()
   #windowsByPage = new Map<string, number>()
   #counts = emptyCounts()
   #elsewhereCounted: Counts = noCounts
@@ -179,17 +186,20 @@ export class Registry {
   }
 
   /**
-   * Removes a polling client; later polls of this or an older opening are ignored. Proven names
-   * only.
+   * Removes a polling client; later polls of this or an older opening are ignored, or refused if the
+   * server ended it (`wasEnded`). Proven names only.
    */
-  left(id: string, opening: number): void {
+  left(id: string, opening: number, isEnded = false): void {
     const client = this.#clients.get(id)
     const departure = this.#departures.get(id)
     // Unknown clients must not fill the memory.
     if (!client && !departure) return
     this.#departures.delete(id)
-    const newest = Math.max(opening, departure?.opening ?? opening)
-    this.#departures.set(id, { opening: newest, at: this.#timers.now() })
+    this.#departures.set(id, {
+      opening: Math.max(opening, departure?.opening ?? opening),
+      at: this.#timers.now(),
+      ended: Math.max(isEnded ? opening : -1, departure?.ended ?? -1),
+    })
     const [oldest = id] = this.#departures.keys()
     if (this.#departures.size > this.#maxWindows) this.#departures.delete(oldest)
     if (client?.stream !== null || client.identity.opening > opening) return
@@ -206,6 +216,30 @@ export class Registry {
       if (isSilent) this.#delete(key)
     }
     if (this.#clients.size < size) this.presenceChanged()
+  }
+
+  /** Removes a polling client. Under a proven name, it needs a newer opening to come back. */
+  end(identity: ClientIdentity): void {
+    const { id, owner, opening } = identity
+    if (owner !== null) this.left(id, opening, true)
+    else {
+      this.dismiss(identity)
+      this.presenceChanged()
+    }
+  }
+
+  wasEnded({ id, opening }: ClientIdentity): boolean {
+    return (this.#departures.get(id)?.ended ?? -1) >= opening
+  }
+
+  of(who: Who): readonly Client[] {
+    if ('user' in who) {
+      const isOf = ({ identity }: Client) => identity.holder?.invitation === who.user
+      return this.all().filter(isOf).toArray()
+    }
+    return this.all()
+      .filter(({ identity }) => identity.id === who.client)
+      .toArray()
   }
 
   find(identity: ClientIdentity): Client | undefined {

@@ -28,7 +28,12 @@ export interface ClientIdentity {
   readonly opening: number
   /** Absent if nothing is counted. */
   readonly holder?: Holder
+  /** Absent if nobody can revoke what it may do. */
+  readonly isRevoked?: () => boolean
 }
+
+/** A user of an application, or one client by its name. */
+export type Who = { readonly user: string } | { readonly client: string }
 
 /** Where a stream's bytes go. */
 interface Sink {

@@ -6,6 +6,7 @@ import { admitForApplication, admitJsonAwareness } from '../hub/admission.ts'
 import { keptAsBytes } from '../log/kept-json.ts'
 import type { LogParts } from '../log/log.ts'
 import type { Grant } from '../security/grants.ts'
+import { isPattern } from '../security/permits.ts'
 import { matches } from '../security/tickets.ts'
 import type { Admission } from '../transports/transport.ts'
 import { type Draft, isChannelName, pageOfOverview, probesChannel, windChannel } from '../wire/messages.ts'
@@ -68,7 +69,7 @@ export class Channels implements Admission {
     this.#validation = new Validation({ limits, timers, onFailure })
     this.awareness = admitJsonAwareness(limits.stateBytes)
     for (const [pattern, rule] of this.#rules) {
-      if (isReserved(pattern) || !isChannelName(pattern.replace(/\*$/, 'x')))
+      if (isReserved(pattern) || !isPattern(pattern))
         throw new Error(`createCrosswind: "${pattern}" in channels cannot name a channel.`)
       checkRule(`createCrosswind: channels['${pattern}']`, rule)
       const { keep, validate } = jsonParts(rule)
@@ -144,7 +145,7 @@ export class Channels implements Admission {
   }
 
   #find(channel: string): ChannelRule | undefined {
-    if (isReserved(channel)) return undefined
+    if (isReserved(channel) || !isChannelName(channel)) return undefined
     return this.#rules.find(([pattern]) => matches(pattern, channel))?.[1]
   }
 }

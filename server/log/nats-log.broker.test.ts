@@ -65,13 +65,23 @@ async function openLog(
     folds: toyFolds,
     now: () => startMs,
     limits: { ...ampleLimits, ...limits },
-    onLoss: (sentence) => losses.push(sentence),
+    onLoss(sentence) {
+      losses.push(sentence)
+      onLost()
+    },
     onFailure,
   })
   context.after(async () => {
     await log.close()
     await connection.close()
   })
+  let onLost = () => undefined as unknown
+  /** Resolves to the sentence about this loss, the first of which is 1. */
+  const lost = (count: number) =>
+    new Promise<string>((resolve) => {
+      onLost = () => losses.length >= count && resolve(losses[count - 1] ?? '')
+      onLost()
+    })
   const seen: Message[] = []
   const cursors: string[] = []
   log.follow((message, cursor) => {
@@ -86,7 +96,7 @@ async function openLog(
       onHeard = () => seen.length >= count && resolve()
       onHeard()
     })
-  return { log, connection, seen, cursors, heard, losses }
+  return { log, connection, seen, cursors, heard, losses, lost }
 }
 
 test('two servers receive all messages of both in one order, with the same cursors', async (context) => {
@@ -424,4 +434,44 @@ test('a stream that would erase pages by itself is refused, with the limit and t
   }
   await streams.add({ name, subjects: [`${name}.>`], max_bytes: 1e6, discard: 'new' })
   await (await NatsLog.open(parts)).close()
+})
+
+test('a purge by another program is reported once, on every server, and windows that were away get a snapshot', async (context) => {
+  const servers = await Promise.all([0, 1].map(() => openLog(context, 'purged')))
+  const [one, other] = servers
+  assert.ok(one && other)
+  await fill(one.log, 5)
+  const admin = await nats.connect()
+  context.after(() => admin.close())
+  const { streams } = await jetstreamManager(admin)
+  await streams.purge('purged', { seq: 4 })
+  for (const { lost } of servers)
+    assert.match(await lost(1), /^Another program erased 3 messages of the stream purged of NATS/)
+  const behind = await one.log.read(await cursorAt(one.log, 1), main)
+  assert.deepEqual([behind.recovered, seqsOf(behind.messages)], [false, [5]])
+  assert.equal((await one.log.read(await cursorAt(one.log, 3), main)).recovered, true)
+
+  await streams.purge('purged')
+  for (const { lost } of servers) assert.match(await lost(2), /^Another program erased 2 messages/)
+  await fill(one.log, 1, 'w2')
+})
+
+test('what the servers erase themselves, by their limits, is not reported as a purge', async (context) => {
+  const servers = await Promise.all([0, 1].map(() => openLog(context, 'limited', { messages: 10 })))
+  const [one] = servers
+  assert.ok(one)
+  // More than a portion that is erased at once.
+  await fill(one.log, 200)
+  const admin = await nats.connect()
+  context.after(() => admin.close())
+  let checks = 0
+  for await (const _ of admin.subscribe('$JS.API.STREAM.INFO.limited')) {
+    checks += 1
+    // Three of each server: a loss is reported at the second.
+    if (checks === 6) break
+  }
+  assert.deepEqual(
+    servers.map(({ losses }) => losses),
+    [[], []],
+  )
 })

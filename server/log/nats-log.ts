@@ -69,6 +69,8 @@ const duplicatesMs = 120_000
 const publishWithinMs = 5000
 /** Interval of checks for overdue messages, and for a stream that was full. */
 const lookEachMs = 500
+/** Looks until the stream is asked which messages it still has. */
+const looksPerCheck = 4
 const settleMs = 1000
 /** From the first answer that a cluster has too few servers: others may be about to join. */
 const joinWithinMs = 10_000
@@ -116,6 +118,9 @@ export class NatsLog extends TailLog<Entry> {
    */
   #refused: { readonly reason: string; readonly since: number; readonly at: number } | null = null
   #heardAt: number
+  #looks = 0
+  /** The stream's first number when messages were found missing. */
+  #purgedBefore: number | null = null
 
   /** Waits for JetStream; rejects if waiting is useless. */
   static async open(parts: NatsLogParts): Promise<NatsLog> {
@@ -316,11 +321,32 @@ export class NatsLog extends TailLog<Entry> {
       this.#notTaken(reason)
       void this.#rejoin()
     }
+    this.#looks += 1
+    if (this.#looks % looksPerCheck === 0) await this.#noticePurge()
     if (!this.#refused || this.#away !== null) return
     const { config, state } = await this.#opened.manager.streams.info(this.#parts.name)
     const { at } = this.#refused
     if (!isFull(config, state) && this.#parts.now() - at > refusedForMs && this.#refused?.at === at)
       this.#refused = null
+  }
+
+  /** Servers erase nothing that all of them keep: reports it if somebody else does. */
+  async #noticePurge(): Promise<void> {
+    if (this.#away !== null || this.#rejoining) return
+    const { manager, view } = this.#opened
+    const { name } = this.#parts
+    const found = await manager.streams.info(name).catch(() => null)
+    if (!found || this.#isLost) return
+    const suspected = this.#purgedBefore
+    this.#purgedBefore = view.keptBefore(found.state.first_seq) > 0 ? found.state.first_seq : null
+    // Another server may have dropped them a moment earlier than this one.
+    const missing = suspected === null ? 0 : view.keptBefore(suspected)
+    if (suspected === null || missing === 0) return
+    this.#purgedBefore = null
+    view.lostBefore(suspected)
+    this.#onLoss(
+      `Another program erased ${missing} messages of the stream ${name} of NATS that were still to be kept, as \`nats stream purge\` does. Windows that were away get a snapshot.`,
+    )
   }
 
   #receive(received: JsMsg): void {

@@ -100,6 +100,16 @@ export class View implements Archive {
       })
   }
 
+  /** How many messages before this number are held. */
+  keptBefore(seq: number): number {
+    return this.tail.retention.heldBefore(seq)
+  }
+
+  /** Another program has erased the messages before this number. */
+  lostBefore(seq: number): void {
+    this.tail.retention.lost(seq)
+  }
+
   oldest(channel: string, kind: Kind) {
     return this.#folding.oldest(channel, kind)
   }

@@ -212,6 +212,23 @@ export class Retention {
     else this.#roomOf(channel, upTo).dropped = upTo
   }
 
+  /** How many messages before this number are held. */
+  heldBefore(seq: number): number {
+    let count = 0
+    for (const { held } of this.#rooms.values())
+      for (const one of held.after(0)) {
+        if (one.seq >= seq) break
+        count += 1
+      }
+    return count
+  }
+
+  /** Drops the messages before this number, which another program has erased. */
+  lost(before: number): void {
+    for (const room of this.#rooms.values())
+      while (room.held.first && room.held.first.seq < before) this.#drop(room)
+  }
+
   /** The number after which all of the channel's messages are held. */
   floorOf(channel: string): number {
     const room = this.#rooms.get(channel)

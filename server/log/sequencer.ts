@@ -2,7 +2,14 @@
 // order of one server's log: stores drafts one by one or in groups, notifies followers, then answers.
 
 import { channel } from 'node:diagnostics_channel'
-import { type Cursor, type Draft, formatCursor, type Kind, type Message } from '../wire/messages.ts'
+import {
+  type Cursor,
+  type Draft,
+  formatCursor,
+  isChannelName,
+  type Kind,
+  type Message,
+} from '../wire/messages.ts'
 import { trace } from '../wire/trace.ts'
 import { jsonOfBody, keptAsBytes, messageText } from './kept-json.ts'
 import {
@@ -215,6 +222,8 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
   }
 
   #mustHaveRoom(channel: string): void {
+    // A server's own, which no client can name.
+    if (!isChannelName(channel)) return
     const { heads } = this.tail
     const isHeld = (one: string) => heads.has(one) && !this.#leaving.has(one)
     // Most logs are far from full, and any name may be new.

@@ -65,7 +65,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   const folds = { update: ledger.fold }
   const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, folds, now, onFailure })
   const log = ledger.guard(stored)
-  const access = new Access({ isOpen: true, key, sessionMs: 1000, now })
+  const access = new Access({ isOpen: true, key, sessionMs: 1000, now, clock: now })
   const router = new Router()
   mountDocuments(router, {
     hub: {

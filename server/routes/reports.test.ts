@@ -41,7 +41,7 @@ async function start(t: TestContext, files: Files | null, { isOpen = true } = {}
   for (const [name, text] of Object.entries(files ?? {})) await write(name, text)
   await writeFile(join(folder, 'secret.json'), '{}')
 
-  const access = new Access({ isOpen, key, sessionMs: hourMs, now: () => noon })
+  const access = new Access({ isOpen, key, sessionMs: hourMs, now: () => noon, clock: () => noon })
   const router = new Router()
   mountReports(router, { reportsFolder: reports })
   const app = new Koa()

@@ -28,7 +28,7 @@ function accessAt(
 ) {
   const clock = { now: start }
   const now = () => clock.now
-  const access = new Access({ isOpen, key: signedWith, sessionMs, now, cachedSessions })
+  const access = new Access({ isOpen, key: signedWith, sessionMs, now, clock: now, cachedSessions })
   return { access, clock }
 }
 
@@ -410,3 +410,25 @@ test('every grant allows reading and writing probes, but not an overview of prob
   }
   assert.equal(refuseReading(reader, ['overview.probes'])?.code, 'not-invited-there')
 })
+
+for (const stepMs of [-hourMs, hourMs])
+  test(`after the clock was set by ${stepMs / hourMs} h, an invitation made by it is taken, and what it opens lasts as long as it says`, async () => {
+    const time = { passed: 0, wall: noon }
+    const now = () => noon + time.passed
+    const access = new Access({
+      isOpen: false,
+      key,
+      sessionMs: 12 * hourMs,
+      now,
+      clock: () => time.wall + time.passed,
+    })
+    time.wall += stepMs
+    const token = await makeInvitation({ ...toWrite, expiresAt: time.wall + 60_000 }, key)
+    const { grant, setCookie } = await access.redeem(token)
+    const byBearer = await access.grantFor({ headers: { authorization: `Bearer ${token}` } })
+    const byCookie = await access.grantFor(withCookie(cookieIn(setCookie)))
+    for (const given of [grant, byBearer, byCookie]) assert.equal(given.expiresAt, noon + 60_000)
+    time.passed = 60_000
+    await assert.rejects(access.grantFor(withCookie(cookieIn(setCookie))), { code: 'session-expired' })
+    await assert.rejects(access.redeem(token), { code: 'invitation-expired' })
+  })

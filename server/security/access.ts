@@ -9,6 +9,7 @@ import { isLoopback } from '../../scripts/addresses.ts'
 import type { Config } from '../config/config.ts'
 import { invitationCookie } from '../wire/page-paths.ts'
 import { Refusal } from '../wire/refusal.ts'
+import type { Clock } from '../wire/time.ts'
 import {
   type Asking,
   type Grant,
@@ -61,7 +62,10 @@ interface AccessParts {
   readonly key: KeyObject
   /** The session's duration, unless the invitation ends earlier. */
   readonly sessionMs: number
-  readonly now: () => number
+  /** Of the server, on which grants end: no setting of the machine's clock moves it. */
+  readonly now: Clock
+  /** `Date.now`: tokens are also of other processes, such as `npm run invite`. */
+  readonly clock: Clock
   /** Maximum number of cached verified sessions; a few hundred bytes each. */
   readonly cachedSessions?: number
 }
@@ -131,20 +135,26 @@ export class Access {
     permission: Permission,
     hours: number,
   ) {
-    const { isOpen, now, key } = this.#parts
+    const { isOpen, clock, key } = this.#parts
     if (isOpen) throw refusalOf('open-access')
     const { until } = await this.#credentialIn(cookieHeader, authorization)
-    const expiresAt = Math.min(Math.floor((now() + hours * 3_600_000) / 1000) * 1000, until)
+    const expiresAt = Math.min(Math.floor((clock() + hours * 3_600_000) / 1000) * 1000, until)
     return { token: await makeInvitation({ ...permission, expiresAt }, key), expiresAt }
   }
 
+  /** `endsAt` and `until` are by the clock of tokens. */
+  #grantFrom(permission: Permission, endsAt: number, until = endsAt) {
+    const { now, clock } = this.#parts
+    return grantFrom(permission, Math.round(now() + (endsAt - clock())), until)
+  }
+
   async #openSession(permission: Permission, until: number): Promise<Entry> {
-    const now = this.#parts.now()
+    const now = this.#parts.clock()
     // In whole seconds, as in the token, so that both ends agree.
     const expiresAt = Math.min(Math.floor((now + this.#parts.sessionMs) / 1000) * 1000, until)
     const token = await sign('session', { ...permission, until }, expiresAt, this.#parts.key)
     const seconds = Math.max(0, Math.floor((expiresAt - now) / 1000))
-    const grant = grantFrom(permission, expiresAt, until)
+    const grant = this.#grantFrom(permission, expiresAt, until)
     const name = hash('sha256', grant.invitation ?? '', 'base64url').slice(0, invitationNameLength)
     // RFC 6265bis. Strict would drop the cookie on the redirect after a link from a mail.
     const session = `${cookieName}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`
@@ -157,7 +167,7 @@ export class Access {
     const invitation = /^Bearer +(\S+)$/i.exec(authorization)?.[1]
     if (invitation === undefined) return this.#sessionFor(cookieHeader)
     const { claims, endsAt } = await verify('invitation', invitation, this.#parts)
-    return { permission: claims, until: endsAt, grant: grantFrom(claims, endsAt) }
+    return { permission: claims, until: endsAt, grant: this.#grantFrom(claims, endsAt) }
   }
 
   async #sessionFor(cookieHeader = ''): Promise<Session> {
@@ -172,7 +182,7 @@ export class Access {
   async #verifyAndKeep(token: string): Promise<Session> {
     const { claims, endsAt } = await verify('session', token, this.#parts)
     const { until, ...permission } = claims
-    const session = { permission, until, grant: grantFrom(permission, endsAt, until) }
+    const session = { permission, until, grant: this.#grantFrom(permission, endsAt, until) }
     const [oldest] = this.#verified.keys()
     const isFull = this.#verified.size >= (this.#parts.cachedSessions ?? 2048)
     if (isFull && oldest !== undefined) this.#verified.delete(oldest)
@@ -213,11 +223,11 @@ async function sign<Of extends Kind>(kind: Of, claims: Claims<Of>, endsAt: numbe
     .sign(key)
 }
 
-/** `endsAt` and `now` are in ms since the epoch. Throws a `Refusal`, 401. */
+/** `endsAt` and `clock` are in ms since the epoch. Throws a `Refusal`, 401. */
 async function verify<Of extends Kind>(
   kind: Of,
   token: string,
-  { key, now }: Pick<AccessParts, 'key' | 'now'>,
+  { key, clock }: Pick<AccessParts, 'key' | 'clock'>,
 ) {
   const invalid = kind === 'session' ? 'no-session' : 'invitation-invalid'
   try {
@@ -227,7 +237,7 @@ async function verify<Of extends Kind>(
       typ: typeOf(kind),
       audience: audienceOf(kind),
       requiredClaims: ['exp'],
-      currentDate: new Date(now()),
+      currentDate: new Date(clock()),
     })
     const { success, data } = shapes[kind].safeParse(payload)
     if (!success) throw refusalOf(invalid)

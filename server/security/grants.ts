@@ -35,6 +35,8 @@ export interface Grant {
   readonly isOfApplication?: true
   /** End of the session, ms since the epoch; null for never. */
   readonly expiresAt: number | null
+  /** Absent if nobody can revoke it. */
+  readonly isRevoked?: () => boolean
   /** The same for everyone with the same link; null on an open server. */
   readonly invitation: string | null
 }
@@ -63,7 +65,8 @@ export function grantFrom(
   return { channels: channels === 'all' ? 'all' : new Set(channels), may, expiresAt, invitation }
 }
 
-export const hasEnded = ({ expiresAt }: Grant, now: number) => expiresAt !== null && expiresAt <= now
+export const hasEnded = ({ expiresAt, isRevoked }: Grant, now: number) =>
+  (expiresAt !== null && expiresAt <= now) || isRevoked?.() === true
 
 export const sessionEnded =
   'Your session has ended; open your link again, or ask for a new one (`npm run invite` makes one).'
@@ -76,13 +79,16 @@ export function mustLast(grant: Grant, now: number): void {
   throw new Refusal('session-expired', grant.isOfApplication ? ticketEnded : sessionEnded)
 }
 
+/** Tokens end in whole seconds; the clocks of two grants differ by less. */
+const secondMs = 1000
+
 /** Whether `one` allows everything that `other` does, for as long. */
 export function includes(one: Grant, other: Grant): boolean {
   const channels = other.channels === 'all' ? null : [...other.channels]
   return (
     (one.channels === 'all' || channels?.every((channel) => isCovered(one, channel)) === true) &&
     (one.may === 'write' || other.may === 'read') &&
-    (one.expiresAt === null || (other.expiresAt !== null && one.expiresAt >= other.expiresAt))
+    (one.expiresAt === null || (other.expiresAt !== null && one.expiresAt + secondMs > other.expiresAt))
   )
 }
 

@@ -5,14 +5,15 @@ import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { Access, makeInvitation } from './access.ts'
 import type { Permission } from './grants.ts'
-import { type OriginRules, refuseForeign } from './middleware.ts'
+import { mustBeAllowed, type OriginRules, refuseForeign } from './middleware.ts'
 import { cookieAfter, cookieIn, hourMs, key, noon, startTestApp, toWrite } from './testing.ts'
 
 const asBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
 async function start(t: TestContext, { isOpen = false } = {}) {
   const clock = { now: noon }
-  const access = new Access({ isOpen, key, sessionMs: hourMs, now: () => clock.now })
+  const now = () => clock.now
+  const access = new Access({ isOpen, key, sessionMs: hourMs, now, clock: now })
   return { clock, access, ask: await startTestApp(t, access) }
 }
 
@@ -262,8 +263,8 @@ test('a foreign page renews nothing, and may not send cookies', async (t) => {
 })
 
 const allowedOrigins = ['https://wind.example.org']
-const usual: OriginRules = { ports: () => [8443, 8444], allowedOrigins }
-const onDefaultPort: OriginRules = { ports: () => [443, 8444], allowedOrigins: [] }
+const usual: OriginRules = { ports: () => [8443, 8444], allowedOrigins, allowedHosts: [] }
+const onDefaultPort: OriginRules = { ports: () => [443, 8444], allowedOrigins: [], allowedHosts: [] }
 
 type Case = [origin: string | undefined, host: string | undefined, isOwn: boolean, rules?: OriginRules]
 
@@ -345,4 +346,48 @@ test('the refusal of a foreign page names the setting that would allow it', () =
   const refusal = refuseForeign('https://evil.example', 'localhost:8443', usual)
   assert.deepEqual([refusal?.status, refusal?.code], [403, 'foreign-origin'])
   assert.match(refusal?.message ?? '', /https:\/\/evil\.example .* allowedOrigins/)
+})
+
+type Host = [host: string, localAddress: string, isAllowed: boolean, rules?: Partial<OriginRules>]
+
+const hosts: Readonly<Record<string, readonly Host[]>> = {
+  'on a loopback address, a name that is not the machine’s is foreign, whatever its page’s origin': [
+    ['localhost:8443', '127.0.0.1', true],
+    ['wind.localhost', '::1', true],
+    ['127.0.0.1:8443', '::ffff:127.0.0.1', true],
+    ['[::1]:8443', '::1', true],
+    ['evil.example:8443', '127.0.0.1', false],
+    ['evil.example', '127.8.8.8', false],
+    ['evil.example', '::1', false],
+    ['evil.example', '::ffff:127.0.0.1', false],
+    ['localhost.evil.example', '127.0.0.1', false],
+    ['evillocalhost', '127.0.0.1', false],
+    ['127.0.0.1.evil.example', '127.0.0.1', false],
+  ],
+  'elsewhere any name is allowed, unless some are named': [
+    ['wind.example.org', '192.168.1.9', true],
+    ['evil.example', '192.168.1.9', false, { allowedHosts: ['wind.example.org'] }],
+    ['192.168.1.9', '192.168.1.9', true, { allowedHosts: ['wind.example.org'] }],
+  ],
+  'named hosts, those of allowed origins, and any': [
+    ['wind.example.org:444', '127.0.0.1', true],
+    ['app.example.org', '127.0.0.1', true, { allowedHosts: ['APP.example.org'] }],
+    ['app.example.org.', '127.0.0.1', true, { allowedHosts: ['app.example.org'] }],
+    ['a.app.example.org', '127.0.0.1', false, { allowedHosts: ['app.example.org'] }],
+    ['evil.example', '127.0.0.1', true, { allowedHosts: ['*'] }],
+  ],
+}
+
+for (const [title, rows] of Object.entries(hosts))
+  test(title, () => {
+    for (const [host, localAddress, isAllowed, rules] of rows)
+      for (const headers of [{ host }, { ':authority': host, origin: `https://${host}` }]) {
+        const check = () => mustBeAllowed({ headers, socket: { localAddress } }, { ...usual, ...rules })
+        if (isAllowed) check()
+        else assert.throws(check, { status: 403, code: 'foreign-host' }, host)
+      }
+  })
+
+test('without a Host, as a health check asks over HTTP/1.0, a request passes', () => {
+  mustBeAllowed({ headers: {}, socket: { localAddress: '127.0.0.1' } }, usual)
 })

@@ -1,9 +1,12 @@
 // Access checks over HTTP: security headers, origins, sessions.
 
 import type { IncomingHttpHeaders } from 'node:http2'
+import { isIPv4, type Socket } from 'node:net'
+import { hostname as machineName } from 'node:os'
 import { posix } from 'node:path'
 import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
+import { isLoopback } from '../../scripts/addresses.ts'
 import { documentPath } from '../wire/document-api.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { offlinePath, serviceWorkerPath } from '../wire/page-paths.ts'
@@ -80,6 +83,8 @@ export interface OriginRules {
   readonly ports: () => readonly number[]
   /** `https://wind.example.org` */
   readonly allowedOrigins: readonly string[]
+  /** `wind.example.org`, or `*` for any. */
+  readonly allowedHosts: readonly string[]
 }
 
 /**
@@ -109,8 +114,30 @@ interface Asked {
 }
 
 /**
+ * A page can make its own name lead to this machine (DNS rebinding), and then has the same origin as
+ * the server. So on a loopback address, or if hosts are named, clients must use a name of the server's;
+ * an address leads nowhere else.
+ */
+function refuseHost(
+  authority: string,
+  socket: object | undefined,
+  { allowedHosts, allowedOrigins }: OriginRules,
+): Refusal | null {
+  // Over HTTP/2 a proxy object, which has no such property until it is asked.
+  const { localAddress = '' }: Partial<Pick<Socket, 'localAddress'>> = socket ?? {}
+  if (allowedHosts.length === 0 && !isLoopback(localAddress.replace(/^::ffff:/, ''))) return null
+  const name = URL.parse(`https://${authority}`)?.hostname.replace(/\.$/, '') ?? authority
+  const isOwn = name === 'localhost' || name.endsWith('.localhost') || name === machineName().toLowerCase()
+  if (isOwn || isIPv4(name) || name.startsWith('[')) return null
+  if (allowedHosts.some((host) => host === '*' || host.toLowerCase() === name)) return null
+  if (allowedOrigins.some((origin) => URL.parse(origin)?.hostname === name)) return null
+  const sentence = `This server is not known as ${cutText(name, 80)}; name that host in allowedHosts to allow it.`
+  return new Refusal('foreign-host', sentence)
+}
+
+/**
  * Addresses and policies contain the Host, which health checks over HTTP/1.0 do not send. Throws a
- * `Refusal`: 400 `bad-request`, 403 `foreign-origin`.
+ * `Refusal`: 400 `bad-request`, 403 `foreign-host` or `foreign-origin`.
  */
 export function mustBeAllowed(request: Asked, rules: OriginRules): void {
   const { host, ':authority': authority = host, origin } = request.headers
@@ -118,6 +145,8 @@ export function mustBeAllowed(request: Asked, rules: OriginRules): void {
     const sentence = `"${cutText(authority, 80)}" is not a valid host: the Host header, :authority in HTTP/2, must be HOST or HOST:PORT.`
     throw new Refusal('bad-request', sentence)
   }
+  const foreignHost = authority ? refuseHost(authority, request.socket, rules) : null
+  if (foreignHost) throw foreignHost
   const refusal = origin
     ? refuseForeign(origin, authority, rules, isPlain(request))
     : refuseForeignFetch(request)

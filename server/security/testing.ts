@@ -46,7 +46,7 @@ export async function startTestApp(test: TestContext, access: Access) {
   app
     .use(answerErrors)
     .use(securityHeaders)
-    .use(crossOrigin({ ports, allowedOrigins: [] }))
+    .use(crossOrigin({ ports, allowedOrigins: [], allowedHosts: [] }))
   app.use(requireSession(access)).use(router.routes())
   app.use((ctx) => {
     ctx.body = `behind the door: ${ctx.path}`

@@ -2,29 +2,23 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http2'
+import { formatCursor, parseCursor } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
-import { type Asking, fingerprintFor, type Gate, type Grant, hasEnded, ticketEnded } from './grants.ts'
+import type { Clock } from '../wire/time.ts'
+import { type Asking, fingerprintFor, type Gate, type Grant, ticketEnded } from './grants.ts'
+import { type Authorize, type CheckedPermit, checkPermit } from './permits.ts'
+import type { Revocations } from './revocations.ts'
 
-/** What the application allows. Channels by name, or by a prefix and `*`. */
-export interface Permit {
-  readonly read: readonly string[]
-  readonly write: readonly string[]
-  /** Ms since the epoch; then the application is asked again. Default: in an hour. */
-  readonly expiresAt?: number
-  /**
-   * Who it is: others see it with each message. The clients of one user hold at most half of all
-   * windows.
-   */
-  readonly user?: string
+/** What an application allowed, and when. */
+export interface DatedPermit extends CheckedPermit {
+  /** Ms since the epoch, by the clock that `expiresAt` is of. */
+  readonly issuedAt: number
+  /** A cursor; see `Revocations`. */
+  readonly position: string
 }
 
-const usualLifeMs = 3_600_000
-
-type LimitedPermit = Permit & { readonly expiresAt: number }
-
 /** What a ticket says, signed. */
-interface Claims extends Required<Omit<Permit, 'user'>> {
-  readonly user: string | null
+interface Claims extends DatedPermit {
   /** Of the key that must come with it; see PROTOCOL.md, "Names". */
   readonly fingerprint: string | null
 }
@@ -41,35 +35,50 @@ export function matches(pattern: string, channel: string): boolean {
   return pattern.endsWith('*') ? channel.startsWith(pattern.slice(0, -1)) : pattern === channel
 }
 
+/**
+ * Proxies accept a request line of 8 kB (nginx, `large_client_header_buffers`), in which the
+ * channels of a stream must fit, too.
+ */
+const mostTicketLength = 4096
+
+/** By how much the clocks of the servers that share a secret may differ. */
+const clocksDifferMs = 5000
+
 /** Any server with the same secret accepts them: no server keeps them. */
 export class Tickets {
   readonly #secret: string
-  readonly #now: () => number
+  readonly #clock: Clock
 
-  constructor(secret: string, now: () => number) {
+  /** `clock` is the application's, `Date.now`. */
+  constructor(secret: string, clock: Clock) {
     this.#secret = secret
-    this.#now = now
+    this.#clock = clock
   }
 
-  /** For whoever has the key of this fingerprint. */
-  issue(permit: LimitedPermit, fingerprint: string | null) {
-    const { read, write, user = null, expiresAt } = permit
-    const claims: Claims = { read, write, user, expiresAt, fingerprint }
+  /** For whoever has the key of this fingerprint. Throws an `Error` for the operator if it is too long. */
+  issue(permit: DatedPermit, fingerprint: string | null): string {
+    const { read, write, user, issuedAt, expiresAt, position } = permit
+    const claims: Claims = { read, write, user, issuedAt, expiresAt, position, fingerprint }
     const text = Buffer.from(JSON.stringify(claims)).toString('base64url')
-    return { ticket: `${text}.${this.#sign(text).toString('base64url')}`, expiresAt }
+    const ticket = `${text}.${this.#sign(text).toString('base64url')}`
+    if (ticket.length <= mostTicketLength) return ticket
+    throw new Error(
+      `authorize allows ${read.length} channels to be read and ${write.length} to be written, which make a ticket of ${ticket.length} characters; the limit is ${mostTicketLength}. Name them by a prefix and *, such as 'room.*'.`,
+    )
   }
 
   /** Throws a `Refusal`, 401 `no-session` or `session-expired`. */
-  read(ticket: string, fingerprint: string | null): Grant {
+  read(ticket: string, fingerprint: string | null): DatedPermit {
     const [text = '', signature = ''] = ticket.split('.')
     const signed = Buffer.from(signature, 'base64url')
     const expected = this.#sign(text)
     if (signed.length !== expected.length || !timingSafeEqual(signed, expected)) throw invalid()
     const claims = JSON.parse(Buffer.from(text, 'base64url').toString()) as Claims
     if (claims.fingerprint !== fingerprint) throw invalid()
-    const grant = grantOfPermit(claims)
-    if (hasEnded(grant, this.#now())) throw new Refusal('session-expired', ticketEnded)
-    return grant
+    const now = this.#clock()
+    // A clock that was set back would make it last longer.
+    if (claims.expiresAt > now && claims.issuedAt <= now + clocksDifferMs) return claims
+    throw new Refusal('session-expired', ticketEnded)
   }
 
   #sign(text: string): Buffer {
@@ -77,17 +86,16 @@ export class Tickets {
   }
 }
 
-/** Asks an application who may do what. */
-export type Authorize = (asking: {
-  readonly headers: IncomingHttpHeaders
-  /** Posted to `session`, or a bearer token (RFC 6750); null without one. */
-  readonly token: string | null
-}) => Permit | null | Promise<Permit | null>
-
 interface TicketGateParts {
   readonly authorize: Authorize
   readonly secret: string
-  readonly now: () => number
+  /** Of the server, on which grants end: no setting of the machine's clock moves it. */
+  readonly now: Clock
+  /** Of the application, `Date.now`. */
+  readonly clock: Clock
+  readonly revocations: Pick<Revocations, 'position' | 'reachBack' | 'isRevoked'>
+  /** Receives what `authorize` throws, and why its answer is none. */
+  readonly onFailure: (error: unknown) => void
 }
 
 /** Posts to this path need no ticket: they ask for one. */
@@ -95,52 +103,95 @@ export const sessionPath = '/api/session'
 
 /** Lets in whoever has a ticket, or whom the application allows. */
 export class TicketGate implements Gate {
-  readonly #authorize: Authorize
-  readonly #now: () => number
+  readonly #parts: TicketGateParts
   readonly #tickets: Tickets
 
-  constructor({ authorize, secret, now }: TicketGateParts) {
-    this.#authorize = authorize
-    this.#now = now
-    this.#tickets = new Tickets(secret, now)
+  constructor(parts: TicketGateParts) {
+    this.#parts = parts
+    this.#tickets = new Tickets(parts.secret, parts.clock)
   }
 
-  /** Asks the application if there is no ticket, as for programs that send a bearer token. */
+  /**
+   * Asks the application if there is no ticket, as for programs that send a bearer token. Its answer
+   * then counts for this request, however long that lasts, as a ticket counts for many.
+   */
   async grantFor({ method, url = '', headers }: Asking): Promise<Grant> {
     const [path, text] = url.split('?', 2)
     if (path === sessionPath && method === 'POST') return stranger
     const query = new URLSearchParams(text)
     const ticket = query.get('ticket')
-    if (ticket !== null) return this.#tickets.read(ticket, fingerprintFor(query))
+    if (ticket !== null) return this.#grantOf(this.#tickets.read(ticket, fingerprintFor(query)))
     const [, token = null] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? []
-    return grantOfPermit(await this.#permitFor(headers, token))
+    return this.#grantOf(await this.#permitFor(headers, token))
   }
 
   /** Rejects with a `Refusal`: 401 `no-session` if the application says no. */
   async ticketFor(headers: IncomingHttpHeaders, token: string | null, fingerprint: string | null) {
-    return this.#tickets.issue(await this.#permitFor(headers, token), fingerprint)
+    const permit = await this.#permitFor(headers, token)
+    const ticket = this.#usable(() => this.#tickets.issue(permit, fingerprint))
+    return { ticket, expiresAt: permit.expiresAt }
   }
 
-  async #permitFor(headers: IncomingHttpHeaders, token: string | null): Promise<LimitedPermit> {
-    const permit = await this.#authorize({ headers, token })
-    if (permit === null)
-      throw new Refusal('no-session', 'The application does not allow this; sign in to it.')
-    return { ...permit, expiresAt: permit.expiresAt ?? this.#now() + usualLifeMs }
+  async #permitFor(headers: IncomingHttpHeaders, token: string | null): Promise<DatedPermit> {
+    const { authorize, clock, revocations, onFailure } = this.#parts
+    // Before it is asked: what it answers may be older than a revocation that arrives meanwhile.
+    const position = formatCursor(revocations.position)
+    let answer: unknown
+    try {
+      answer = await authorize({ headers, token })
+    } catch (error) {
+      onFailure(error)
+      const sentence = 'The application failed to say what this client may do (authorize); try again.'
+      throw new Refusal('internal', sentence, null, authorizeAgainMs)
+    }
+    const issuedAt = clock()
+    const permit = this.#usable(() => checkPermit(answer, issuedAt))
+    if (permit !== null) return { ...permit, issuedAt, position }
+    throw new Refusal('no-session', 'The application does not allow this; sign in to it.')
+  }
+
+  /** Refuses a client because of what the application answered, and tells the operator. */
+  #usable<Made>(make: () => Made): Made {
+    try {
+      return make()
+    } catch (error) {
+      this.#parts.onFailure(error)
+      const sentence =
+        'The answer of the application cannot be used (authorize); whoever operates it can see why.'
+      throw new Refusal('no-session', sentence)
+    }
+  }
+
+  /** Rejects with a `Refusal`, 401 `session-expired`, if it was revoked, or that is not known. */
+  async #grantOf({ read, write, user, expiresAt, position }: DatedPermit): Promise<Grant> {
+    const { now, clock, revocations } = this.#parts
+    const since = parseCursor(position)
+    if (since === null || !(await revocations.reachBack(since)))
+      throw new Refusal('session-expired', ticketEnded)
+    const isRevoked = () => revocations.isRevoked(user, since)
+    if (isRevoked()) throw new Refusal('session-expired', ticketEnded)
+    return {
+      channels: new Patterns(read),
+      writable: new Patterns(write),
+      may: write.length > 0 ? 'write' : 'read',
+      isOfApplication: true,
+      expiresAt: now() + expiresAt - clock(),
+      isRevoked,
+      invitation: user,
+    }
   }
 }
 
-const stranger: Grant = { channels: new Set(), may: 'read', expiresAt: null, invitation: null }
+/** Pause before a client asks again after `authorize` threw. */
+const authorizeAgainMs = 1000
 
-function grantOfPermit(permit: LimitedPermit | Claims): Grant {
-  const { read, write, user, expiresAt } = permit
-  return {
-    channels: new Patterns(read),
-    writable: new Patterns(write),
-    may: write.length > 0 ? 'write' : 'read',
-    isOfApplication: true,
-    expiresAt,
-    invitation: user ?? null,
-  }
+/** May do nothing, and posts a token. */
+const stranger: Grant = {
+  channels: new Set(),
+  may: 'read',
+  isOfApplication: true,
+  expiresAt: null,
+  invitation: null,
 }
 
 function invalid(): Refusal {

@@ -69,7 +69,7 @@ export class Bodies {
   async #read(request: AnyRequest, grant: Grant, most?: number): Promise<Buffer> {
     const { timers, limits } = this.#parts
     const mostBytes = most ?? mostBytesFor(grant, limits)
-    const larger = () => (most === undefined ? tooLargeFor(grant, limits) : tooLarge(most))
+    const larger = () => (most === undefined ? tooLargeFor(grant, limits) : bodyTooLarge(most))
     if (Number(request.headers['content-length'] ?? 0) > mostBytes) {
       discard(request, mostBytes)
       throw larger()
@@ -129,10 +129,12 @@ export class Bodies {
         }
       }
 
-      body.once('end', () => end())
+      // An empty body may have ended while its sender's permit was looked up.
+      if (body.readableEnded) end()
+      else body.once('end', () => end())
       body.once('error', end)
       body.once('aborted', () => end(aborted()))
-      if (!hasBegun) charge.set(mostUnreadBytes)
+      if (!hasBegun && !body.readableEnded) charge.set(mostUnreadBytes)
     })
   }
 
@@ -186,6 +188,10 @@ function discard(request: AnyRequest, mostBytes: number): void {
 export function tooLarge(maxBytes: number, id: string | null = null): Refusal {
   const sentence = `A message may have at most ${maxBytes} bytes (limits.maxMessageBytes).`
   return new Refusal('too-large', sentence, id)
+}
+
+function bodyTooLarge(maxBytes: number): Refusal {
+  return new Refusal('too-large', `The body of this request may have at most ${maxBytes} bytes.`)
 }
 
 /** The refusal of a message that is too large for its sender's grant. */

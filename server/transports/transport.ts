@@ -111,6 +111,7 @@ export function admit(
       mode: { ...mode, name: `${transport}/${http}`, http },
       expiresAt: grant.expiresAt,
       holder: { connection, invitation: grant.invitation },
+      ...(grant.isRevoked && { isRevoked: grant.isRevoked }),
     },
     cursor: parseCursor(cursorText || query.get('cursor')),
     /** Fingerprint of the query's key; null without one. */

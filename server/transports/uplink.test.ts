@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { defaultConfig } from '../config/config.ts'
 import { pageAdmission } from '../hub/admission.ts'
@@ -421,12 +422,12 @@ const query = new URLSearchParams({ key: 'k'.repeat(22) })
 const proven = `${fingerprintFor(query)}.w1`
 query.set('window', proven)
 
-/** Posts without a socket; resolves to the context. */
+/** Posts without a socket; resolves to the context. `hasEnded`: before the route runs. */
 async function post(
   path: string,
   body: string,
   hub: Partial<Hub>,
-  { type = 'application/json', grant = openGrant } = {},
+  { type = 'application/json', grant = openGrant, hasEnded = false } = {},
 ) {
   const { time } = openHub()
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
@@ -458,6 +459,7 @@ async function post(
     }),
     status: 0,
   }
+  if (hasEnded) await text(ctx.req)
   await routes.get(path)?.(ctx)
   return ctx
 }
@@ -495,6 +497,11 @@ async function postHeartbeat(body: string): Promise<unknown> {
   assert.deepEqual([heard.length, heard.flat()[0]], [1, proven])
   return heard.flat()[1]
 }
+
+test('an empty body that ended while its sender’s permit was looked up is not waited for', async () => {
+  const { status } = await post('/api/heartbeat', '', { heard: () => undefined }, true)
+  assert.equal(status, 204)
+})
 
 test('a posted heartbeat may count the windows that it carries', async () => {
   assert.equal(await postHeartbeat(''), undefined)

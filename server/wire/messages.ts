@@ -19,6 +19,7 @@ export interface Bodies {
   overview: OverviewBody
   probe: ProbeBody
   json: JsonBody
+  revocation: RevocationBody
 }
 
 export type Kind = keyof Bodies
@@ -239,6 +240,19 @@ interface JsonBody {
   readonly digest?: string | undefined
   /** Of the body as JSON, if it is kept as such; not sent. */
   readonly size?: number
+}
+
+/** Only an application's servers write it, on a channel that no client can name. */
+interface RevocationBody {
+  readonly revoked: readonly Revoked[]
+}
+
+/** Permits of this user from before no longer count. */
+export interface Revoked {
+  readonly user: string
+  /** Of the message, if several were joined: its number and its `acceptedAt`. */
+  readonly seq?: number
+  readonly at?: number
 }
 
 /** A message of kind `json` as an application gets it. */

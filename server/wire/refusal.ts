@@ -14,6 +14,7 @@ export const statuses = {
   'session-expired': 401,
   'invitation-invalid': 401,
   'invitation-expired': 401,
+  'foreign-host': 403,
   'foreign-origin': 403,
   'not-your-name': 403,
   'reserved-name': 403,

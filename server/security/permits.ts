@@ -1,0 +1,104 @@
+// Permits: what an application allows a client, checked as strictly as what a stranger sends.
+
+import type { IncomingHttpHeaders } from 'node:http2'
+import { inspect } from 'node:util'
+import { refuseOthers } from '../../scripts/suggestion.ts'
+import { cutText } from '../wire/graphemes.ts'
+import { isChannelName } from '../wire/messages.ts'
+
+/** What the application allows. Channels by name, or by a prefix and `*`. */
+export interface Permit {
+  readonly read: readonly string[]
+  readonly write: readonly string[]
+  /**
+   * Ms since the epoch, as `Date.now()` has it; then the application is asked again. Default: in an
+   * hour. At the latest it is asked again after a day.
+   */
+  readonly expiresAt?: number
+  /**
+   * Who it is, at most 256 bytes: others see it with each message. The clients of one user hold at
+   * most half of all windows.
+   */
+  readonly user?: string
+}
+
+/** Asks an application who may do what. Null, undefined or false refuses. */
+export type Authorize = (asking: {
+  readonly headers: IncomingHttpHeaders
+  /** Posted to `session`, or a bearer token (RFC 6750); null without one. */
+  readonly token: string | null
+}) => Answer | Promise<Answer>
+
+type Answer = Permit | null | undefined | false
+
+export interface CheckedPermit {
+  readonly read: readonly string[]
+  readonly write: readonly string[]
+  readonly expiresAt: number
+  readonly user: string | null
+}
+
+const usualLifeMs = 3_600_000
+export const longestLifeMs = 86_400_000
+const mostUserBytes = 256
+
+const permitNames: readonly (keyof Permit)[] = ['read', 'write', 'expiresAt', 'user']
+
+/**
+ * A copy, so that what the application changes later has no effect; null if it refuses. `now` is
+ * the application's clock. Throws an `Error` for the operator, which names what does not fit.
+ */
+export function checkPermit(answer: unknown, now: number): CheckedPermit | null {
+  if (answer === null || answer === undefined || answer === false) return null
+  if (typeof answer !== 'object' || Array.isArray(answer))
+    throw new Error(`authorize returned ${shown(answer)}; it must return { read, write }, or null to refuse.`)
+  refuseOthers('The permit that authorize returned', answer, permitNames)
+  const { read, write, expiresAt, user }: Partial<Record<keyof Permit, unknown>> = answer
+  return {
+    read: patternsIn('read', read),
+    write: patternsIn('write', write),
+    expiresAt:
+      expiresAt === undefined ? now + usualLifeMs : Math.min(endIn(expiresAt, now), now + longestLifeMs),
+    user: user === undefined ? null : checkUser('authorize: user', user),
+  }
+}
+
+/** A channel's name, or the beginning of one and `*`. */
+export const isPattern = (given: unknown): given is string =>
+  typeof given === 'string' && isChannelName(given.replace(/\*$/, 'x'))
+
+function patternsIn(field: string, given: unknown): readonly string[] {
+  if (!Array.isArray(given))
+    throw new Error(
+      `authorize: ${field} is ${shown(given)}; it must be a list of channels, such as ['room.*'], which may be empty.`,
+    )
+  // A list may have holes.
+  return Array.from(given, (pattern: unknown) => {
+    if (isPattern(pattern)) return pattern
+    throw new Error(
+      `authorize: ${field} has ${shown(pattern)}; each must be a channel's name, or the beginning of one and *.`,
+    )
+  })
+}
+
+function endIn(given: unknown, now: number): number {
+  const must = 'it must be in ms since the epoch, a number after Date.now()'
+  if (typeof given !== 'number' || !Number.isFinite(given))
+    throw new Error(`authorize: expiresAt is ${shown(given)}; ${must}.`)
+  if (given > now) return given
+  throw new Error(`authorize: expiresAt is ${given}, which is past; ${must}.`)
+}
+
+/** Throws an `Error` that names the value. `what` has it. */
+export function checkUser(what: string, given: unknown): string {
+  const isUser =
+    typeof given === 'string' &&
+    given !== '' &&
+    given.isWellFormed() &&
+    Buffer.byteLength(given) <= mostUserBytes
+  if (isUser) return given
+  throw new Error(`${what} is ${shown(given)}; it must be a text of 1 to ${mostUserBytes} bytes.`)
+}
+
+const shown = (value: unknown) =>
+  cutText(inspect(value, { depth: 1, maxArrayLength: 5, breakLength: Number.POSITIVE_INFINITY }), 120)
