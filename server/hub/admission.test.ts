@@ -258,8 +258,9 @@ test('accepts exactly the valid ones among 20,000 drafts with random wrong field
 
 test('a window state is nested at most 100 levels deep', () => {
   const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
-  admitJsonAwareness({ state: nested(100) })
-  const { code, message } = refusalFrom(() => admitJsonAwareness({ state: nested(101) }))
+  const admit = admitJsonAwareness(4096)
+  admit({ state: nested(100) })
+  const { code, message } = refusalFrom(() => admit({ state: nested(101) }))
   assert.equal(code, 'bad-shape')
   assert.match(message, /state must be nested at most 100 levels deep/)
 })

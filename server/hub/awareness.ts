@@ -273,9 +273,9 @@ export class Awareness {
     else this.#forget(key)
   }
 
-  /** Removes what a client with a proven name has shown up to that opening. */
-  leftForGood(id: string, opening: number): void {
-    const holder = this.#holders.get(id)
+  /** Removes what a client has shown up to that opening. */
+  leftForGood(key: ClientKey, opening: number): void {
+    const holder = this.#holders.get(key)
     if (!holder || holder.opening > opening) return
     for (const place of holder.entries.keys()) this.#remove(holder, place)
     holder.waiting.clear()

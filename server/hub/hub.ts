@@ -20,7 +20,7 @@ import { Neighbours, type Said } from './neighbours.ts'
 import { type Poll, type PollReply, Polls } from './polls.ts'
 import { Publisher } from './publisher.ts'
 import { bytesPerToken, RateLimit, reserveOf } from './rate-limit.ts'
-import { type Client, pageOf, Registry } from './registry.ts'
+import { type Client, clientKey, pageOf, Registry } from './registry.ts'
 import {
   type ClientIdentity,
   drawReconnectDelayMs,
@@ -349,6 +349,7 @@ export class Hub {
   end(who: Who, isEverywhere = false): void {
     const ended = this.#registry.of(who)
     for (const { identity, stream } of ended) {
+      this.#awareness.leftForGood(clientKey(identity), identity.opening)
       if (stream) stream.end('expired', sessionEnded, 0)
       else {
         this.#registry.end(identity)
@@ -359,7 +360,12 @@ export class Hub {
     // Last: a server that hears that a polling client has left cannot end it.
     for (const { identity, stream } of ended)
       if (!stream && identity.owner !== null)
-        this.#neighbours?.say({ type: 'left', window: identity.id, opening: identity.opening })
+        this.#neighbours?.say({
+          type: 'left',
+          window: identity.id,
+          opening: identity.opening,
+          isForGood: true,
+        })
   }
 
   #clientOf(from: Subscriber | string): Client | undefined {

@@ -499,7 +499,7 @@ async function postHeartbeat(body: string): Promise<unknown> {
 }
 
 test('an empty body that ended while its sender’s permit was looked up is not waited for', async () => {
-  const { status } = await post('/api/heartbeat', '', { heard: () => undefined }, true)
+  const { status } = await post('/api/heartbeat', '', { heard: () => undefined }, { hasEnded: true })
   assert.equal(status, 204)
 })
 
