@@ -39,7 +39,7 @@ import type { MountedEditor } from './editor/commands.ts'
 import type { LeftEdits, Mirror } from './editor/mirror.ts'
 import { Presence } from './editor/presence.ts'
 import { mergeUpdates, SharedDocument } from './editor/shared-document.ts'
-import { type KeptPage, PageKeeper } from './kept-pages.ts'
+import type { PageKeeper, PageKeeperParts } from './kept-pages.ts'
 import type { Recorder } from './lab.ts'
 import { channelsFor } from './page/views.ts'
 import { refusalAfter, refusedUpdateWords } from './page/wording.ts'
@@ -201,9 +201,8 @@ export class EditingSession implements LinkListener {
   }
 
   /** From now on, this browser can show the document without the server. `given`: what the server opened the page with. */
-  keepBy(keep: (page: KeptPage | null) => void, given: PageStart): void {
-    const keeper = new PageKeeper({
-      keep,
+  keepBy(createKeeper: (parts: Omit<PageKeeperParts, 'keep'>) => PageKeeper, given: PageStart): void {
+    const keeper = createKeeper({
       timers: browserTimers,
       isOpen: () => this.#store.view().link.state === 'open',
       snapshot: () => this.#snapshot(given),

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { PageStart } from '../server/wire/messages.ts'
 import { createManualTime } from '../server/wire/testing.ts'
 import { createFakeCaches } from './cache-testing.ts'
-import { KeptPages, PageKeeper } from './kept-pages.ts'
+import { KeptPages, PageKeeper, registerServiceWorker } from './kept-pages.ts'
 
 const startOf = (channel: string, sessionEndsAt: number | null = null) =>
   ({ channel, sessionEndsAt, messages: [] }) as unknown as PageStart
@@ -117,4 +117,13 @@ test('what is only in the window is not kept as if it were safe; an erased docum
   state.snapshot = 'erased'
   keeper.leave()
   assert.deepEqual(kept, ['nothing'])
+})
+
+test('where the browser registers no service worker, there is none, and no error', async (t) => {
+  const info = t.mock.method(console, 'info', () => undefined)
+  const refusal = new DOMException('An SSL certificate error occurred.', 'SecurityError')
+  // Absent in private windows, refusing with a certificate that is not trusted.
+  for (const container of [undefined, { register: () => Promise.reject(refusal) }])
+    assert.equal(await registerServiceWorker(container, '/service-worker.js'), null)
+  assert.equal(info.mock.callCount(), 2)
 })

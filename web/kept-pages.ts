@@ -67,10 +67,13 @@ export class KeptPages {
   }
 }
 
+/** Of this browser. */
+export const keptPages = () => new KeptPages({ storage: () => caches, cookies: () => document.cookie })
+
 /** An unbroken run of changes is kept this often. */
 const keepPauseMs = 30_000
 
-interface PageKeeperParts {
+export interface PageKeeperParts {
   /** Null: there is no document any more. */
   readonly keep: (page: KeptPage | null) => void
   readonly timers: Timers
@@ -115,11 +118,13 @@ export class PageKeeper {
  * Resolves to the worker that opens the page while the server is away; to null where the browser allows none, as
  * with a certificate that it does not trust, or in some private windows.
  */
-export async function registerServiceWorker(path: string): Promise<ServiceWorker | null> {
+export async function registerServiceWorker(
+  container: Pick<ServiceWorkerContainer, 'register'> | undefined,
+  path: string,
+): Promise<ServiceWorker | null> {
   try {
-    const { installing, waiting, active } = await navigator.serviceWorker.register(path, {
-      updateViaCache: 'none',
-    })
+    if (!container) throw new Error('This window has no service workers.')
+    const { installing, waiting, active } = await container.register(path, { updateViaCache: 'none' })
     const worker = installing ?? waiting
     if (active || !worker) return active
     return await new Promise((resolve) => {

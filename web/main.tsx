@@ -17,8 +17,7 @@ import { App, loadView } from './App.tsx'
 import { transports } from './axios-http.ts'
 import { preloadImportCode } from './documents/import-code.ts'
 import { EditingSession } from './editing-session.ts'
-import { type KeptPage, KeptPages, registerServiceWorker } from './kept-pages.ts'
-import { Absence } from './page/Absence.tsx'
+import type { KeptPage } from './kept-pages.ts'
 import { PageActions } from './page/actions.ts'
 import { viewAsked } from './page/views.ts'
 import { type BrowserKey, browserKey, modeAsked } from './page-session.ts'
@@ -36,7 +35,6 @@ const query = new URLSearchParams(location.search)
 /** Sections of traces, such as `link,outbox`. */
 const traced = query.get('debug') ?? readItem(() => localStorage, 'crosswindDebug')
 
-const pages = new KeptPages({ storage: () => caches, cookies: () => document.cookie })
 const database = openDraftDatabase(() => indexedDB)
 
 // No top-level await: it would split the view chunks, which import this module, into many more.
@@ -45,8 +43,8 @@ openDocument().catch(() =>
 )
 
 async function openDocument(): Promise<void> {
-  const opened = given ? { start: given, keptAt: null } : await pages.read(location.pathname)
-  if (opened === null) return showAbsence()
+  const opened = given ? { start: given, keptAt: null } : await readKept()
+  if (opened === null) return
   const parts = await Promise.all([
     browserKey(database),
     opened.start.editor === 'mirror' ? import('./editor/mirror.ts') : null,
@@ -56,10 +54,16 @@ async function openDocument(): Promise<void> {
   openPage(opened, ...parts)
 }
 
-/** The server is away, and this browser has nothing to show. */
-function showAbsence(): void {
+/** The server is away. Null, with a page that says so, if this browser has nothing to show. */
+async function readKept(): Promise<KeptPage | null> {
+  const [{ keptPages }, { Absence }] = await Promise.all([
+    import('./kept-pages.ts'),
+    import('./page/Absence.tsx'),
+  ])
+  const kept = await keptPages().read(location.pathname)
   const root = document.getElementById('crosswind')
-  if (root) createRoot(root).render(<Absence />)
+  if (kept === null && root) createRoot(root).render(<Absence />)
+  return kept
 }
 
 function openPage(
@@ -146,13 +150,15 @@ async function prepareForOutages(start: PageStart, store: Store, session: Editin
     await new Promise((resolve) => addEventListener('load', resolve, { once: true }))
   // Vite's server has no service worker.
   if (!import.meta.env.PROD) return
-  const worker = await registerServiceWorker(serviceWorkerPath)
+  const { keptPages, PageKeeper, registerServiceWorker } = await import('./kept-pages.ts')
+  const worker = await registerServiceWorker(navigator.serviceWorker, serviceWorkerPath)
   store.change({ canReopen: worker !== null })
   // The service worker has all code.
   if (worker === null) return preloadImportCode()
   const address = location.pathname
-  session.keepBy((page) => {
-    const keeping = pages.keeping(address, documentPath(start.channel), page)
+  const keep = (page: KeptPage | null) => {
+    const keeping = keptPages().keeping(address, documentPath(start.channel), page)
     if (keeping) worker.postMessage(keeping)
-  }, start)
+  }
+  session.keepBy((parts) => new PageKeeper({ ...parts, keep }), start)
 }
