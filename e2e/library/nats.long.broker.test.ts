@@ -3,10 +3,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
+import * as Y from 'yjs'
 import { startNatsServer, type TestNats } from '../../scripts/nats-server.ts'
+import type { CrosswindOptions } from '../../server/index.ts'
 import { newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { type Said, start, texts, untilState } from './testing.ts'
+import { follow } from './yjs-testing.ts'
 
 let nats: TestNats
 before(async () => {
@@ -143,4 +146,60 @@ test('a client that is disconnected at one server is asked about again at the se
   await closed
   await untilState(client, ({ status }) => status === 'open')
   assert.deepEqual(asked, ['ada', 'ada'])
+})
+
+test('who is shown at one server has its user at another, and is not seen to leave when it moves there', async (t) => {
+  const authorize: CrosswindOptions['authorize'] = ({ token }) => ({
+    user: `${token}`,
+    read: ['room.*'],
+    write: ['room.*'],
+  })
+  const secret = 's'.repeat(32)
+  const options = { ...onNats('presence'), authorize, secret, heartbeatMs: 1000 }
+  const [one, other] = await Promise.all([start(t, options), start(t, options)])
+  const { presence } = other.open({ token: () => 'ben' }).channel('room.1')
+  const shown = (state: unknown) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (![...presence.states.values()].includes(state)) return
+        off()
+        resolve()
+      }
+      const off = presence.on('change', look)
+    })
+  const seen: unknown[] = []
+  const ann = one.open({ token: () => 'ann' })
+  const here = shown('here')
+  ann.channel('room.1').presence.set('here')
+  await here
+  presence.on('change', (states) => void seen.push(...states.values(), states.size))
+  assert.deepEqual([...presence.users.values()], ['ann'])
+  await ann.channel('room.2').publish('reopens the stream')
+  const moved = shown('moved')
+  ann.channel('room.1').presence.set('moved')
+  await moved
+  assert.ok(!seen.includes(0), `${seen}`)
+  const gone = new Promise<void>(
+    (resolve) => void presence.on('change', ({ size }) => size === 0 && resolve()),
+  )
+  ann.close()
+  await gone
+})
+
+test('what another server has stored under a Yjs client number is not contradicted', async (t) => {
+  const options = { ...onNats('numbers'), channels: { 'doc.*': { kind: 'yjs' } } } as const
+  const [one, other] = await Promise.all([start(t, options), start(t, options)])
+  const updateOf = (text: string) => {
+    const doc = new Y.Doc()
+    doc.clientID = 7
+    doc.getText('t').insert(0, text)
+    return { update: Buffer.from(Y.encodeStateAsUpdate(doc)).toString('base64') }
+  }
+  const send = ({ open }: typeof one, text: string) => follow(open()).publish('update', updateOf(text))
+  await send(one, 'first')
+  await assert.rejects(send(other, 'other'), { code: 'not-your-client' })
+  await send(other, 'first')
+  // At the same time: one of them is told.
+  const both = await Promise.allSettled([send(one, 'first, and'), send(other, 'first or ')])
+  assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
 })

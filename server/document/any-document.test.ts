@@ -331,13 +331,34 @@ function write(doc: Y.Doc): void {
   doc.getText('t').insertEmbed(0, { image: 'x' })
 }
 
-test('an update that is not stored yet counts, too', async () => {
-  const memory = createMemoryLog({
+test('of two who say different things at the same time, one is told', async () => {
+  const { send, read } = open()
+  const ann = recorded()
+  ann.doc.getText('t').insert(0, 'a')
+  for (const update of ann.take()) assert.equal(await send(update, 'ann'), null)
+  const told = await Promise.all(
+    ['bob', 'eve'].map((who) => {
+      const { doc } = forged(ann)
+      doc.getText('t').insert(1, who)
+      return send(Y.encodeStateAsUpdate(doc), who)
+    }),
+  )
+  assert.deepEqual([told[0], String(told[1]).split(':')[0]], [null, 'not-your-client'])
+  assert.equal(String((await read()).getText('t')), 'abob')
+})
+
+/** It keeps every update as it is. */
+const wholeLog = () =>
+  createMemoryLog({
     epoch: 'life1',
     limits: { ...ampleLimits, messages: 1e5 },
+    folds: { update: () => assert.fail('nothing is to be folded') },
     now: () => 1,
     onFailure: (error) => assert.fail(String(error)),
   })
+
+test('an update that is not stored yet counts, too', async () => {
+  const memory = wholeLog()
   const { promise, resolve } = Promise.withResolvers<void>()
   const append: Log['append'] = (draft, acceptedAt) =>
     draft.from === 'eve'
@@ -354,4 +375,30 @@ test('an update that is not stored yet counts, too', async () => {
   const told = send(ann.take()[0] ?? new Uint8Array(), 'ann')
   resolve()
   assert.deepEqual([await forging, String(await told).split(':')[0]], [null, 'not-your-client'])
+})
+
+test('whom another server of the log has forestalled is told, although the update is stored', async () => {
+  const memory = wholeLog()
+  let reached = Promise.resolve()
+  const append: Log['append'] = (draft, acceptedAt) => reached.then(() => memory.append(draft, acceptedAt))
+  const { send } = open({ change: { ...memory, append } })
+  const ann = recorded()
+  const bob = recorded()
+  ann.doc.getText('t').insert(0, 'a')
+  for (const update of ann.take()) assert.equal(await send(update, 'ann'), null)
+  const eve = forged(ann)
+  eve.doc.getText('t').insert(0, 'evil')
+  ann.doc.getText('t').insert(0, 'words')
+  bob.doc.getText('t').insert(0, 'bob')
+  const { promise, resolve } = Promise.withResolvers<void>()
+  reached = promise
+  const sent = [
+    send(ann.take()[0] ?? new Uint8Array(), 'ann'),
+    send(bob.take()[0] ?? new Uint8Array(), 'bob'),
+  ]
+  const body = { update: Buffer.from(eve.take()[0] ?? new Uint8Array()).toString('base64') }
+  memory.append({ id: 'eve-1', channel: 'd', kind: 'update', from: 'eve', at: 1, body }, 1)
+  resolve()
+  const [told, stored] = await Promise.all(sent)
+  assert.deepEqual([String(told).split(':')[0], stored], ['not-your-client', null])
 })

@@ -73,6 +73,8 @@ export class DocumentRecord {
   readonly waiting = new Map<string, Promise<unknown>>()
   /** Settles once every admitted update is stored or refused by the log. */
   storing: Promise<unknown> = Promise.resolve()
+  /** Clients under which other servers of the log wrote while something was under way. */
+  readonly #overtaken = new Set<number>()
   /** Of its comparisons one runs at a time. */
   comparing: Promise<unknown> = Promise.resolve()
   readonly cost = new ReadingCost()
@@ -192,7 +194,13 @@ export class DocumentRecord {
 
   settle(id: string): void {
     this.underWay.delete(id)
+    if (this.underWay.size === 0) this.#overtaken.clear()
     this.cost.settle(id)
+  }
+
+  /** The clients of the addition under which the log may have something else before it. */
+  overtakenBy({ from }: Addition): readonly number[] {
+    return [...from.keys()].filter((client) => this.#overtaken.has(client))
   }
 
   #checkOwners({ clients, update: { deletions } }: Addition, owner: string, id: string): void {
@@ -240,6 +248,7 @@ export class DocumentRecord {
       if (owners) this.foldedBytes = read.bytes
       const addition = inOneTurn(this.order(read, id))
       this.#add(addition, owners ? null : writerOf(message))
+      if (this.underWay.size > 0) for (const client of addition.from.keys()) this.#overtaken.add(client)
       // A base was read when it was created.
       this.cost.add(null, owners ? 0 : addition.steps, addition.items)
     } catch (error) {

@@ -129,14 +129,14 @@ export class Ledger {
     log: Log,
     draft: Draft<'update'>,
     acceptedAt: number,
-    { isTried = false, isCompared = false, update = null, addition = null }: Preparation = {},
+    { isTried = false, compared = nothingCompared, update = null, addition = null }: Preparation = {},
   ): number | Promise<number> {
     const { channel, id, from, body } = draft
     try {
       const isLarge = body.update.length > mostReadHere
       const read = update ?? (isLarge ? null : readDraft(draft, this.#parts.schema))
       const again = (more: Preparation = {}) =>
-        this.#append(log, draft, acceptedAt, { isTried, isCompared, update: read, addition, ...more })
+        this.#append(log, draft, acceptedAt, { isTried, compared, update: read, addition, ...more })
       const known = this.#documents.get(channel)
       if (!known) return this.#load(log, channel, id).then(() => again())
       // It may build on an update that is waiting.
@@ -146,10 +146,13 @@ export class Ledger {
       this.#documents.delete(channel)
       this.#documents.set(channel, known)
       const ordered = addition && known.holds(addition) ? addition : inOneTurn(known.order(read, id))
-      const repeated = isCompared ? [] : known.repeatedBy(ordered, writerOf(draft))
+      const { from: upTo } = ordered
+      const repeated = known
+        .repeatedBy(ordered, writerOf(draft))
+        .filter((client) => compared.get(client) !== upTo.get(client))
       if (repeated.length > 0)
         return waitFor(known, from, this.#compare(log, known, draft, repeated), () =>
-          again({ isCompared: true }),
+          again({ compared: upTo }),
         )
       return this.#admit(log, known, ordered, draft, isTried, acceptedAt, again)
     } catch (error) {
@@ -199,9 +202,22 @@ export class Ledger {
         else this.#forget(channel, document)
         throw error
       })
+      .then((seq) => this.#mustStand(log, document, addition, draft).then(() => seq))
       .finally(() => document.settle(id))
-    document.storing = Promise.allSettled([document.storing, settled])
+    document.storing = Promise.allSettled([document.storing, stored])
     return settled
+  }
+
+  /** Rejects as `#compare` does if another server has stored something else before it. */
+  async #mustStand(
+    log: Log,
+    document: DocumentRecord,
+    addition: Addition,
+    draft: Draft<'update'>,
+  ): Promise<void> {
+    const isFollowed = this.#documents.get(draft.channel) === document
+    const clients = isFollowed ? document.overtakenBy(addition) : [...addition.from.keys()]
+    if (clients.length > 0) await this.#compare(log, document, draft, clients)
   }
 
   /** Undoes it together with others that failed in this turn and may build on it. */
@@ -353,12 +369,15 @@ export class Ledger {
   }
 }
 
+const nothingCompared: ReadonlyMap<number, number> = new Map()
+
 /** What is known about a draft that had to wait. */
 interface Preparation {
   readonly update?: Update | null
   readonly addition?: Addition | null
   readonly isTried?: boolean
-  readonly isCompared?: boolean
+  /** The clients whose content was compared up to these clocks. */
+  readonly compared?: ReadonlyMap<number, number>
 }
 
 /** Makes the sender's later updates of the document wait as well. */
