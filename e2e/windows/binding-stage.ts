@@ -25,6 +25,8 @@ export async function openBindingStage(name: BrowserName): Promise<BindingStage>
       write: false,
       minify: false,
       lib: { entry: join(import.meta.dirname, 'binding-page.ts'), formats: ['es'] },
+      // The page has one script.
+      rolldownOptions: { output: { codeSplitting: false } },
     },
     define: { 'process.env.NODE_ENV': '"production"' },
   })
