@@ -8,7 +8,6 @@ import { ampleLimits, countTo } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { openDocuments } from './application-documents.ts'
 import { createDocument } from './rich-text.ts'
-import { integrationBomb } from './testing.ts'
 
 function open(t: TestContext, documentSeconds: number) {
   const limits = { documentSeconds, documentMegabytes: 384, documentBytes: 1e8 }
@@ -66,7 +65,6 @@ function rivals(count: number, [kind, value]: (typeof values)[keyof typeof value
 const bombs: readonly (readonly [name: string, update: () => Uint8Array])[] = [
   ['16,300 clients that set one key', () => rivals(16_300, values.one)],
   ['16,300 clients that set one key to a map', () => rivals(16_300, values.map)],
-  ['letters that search for their places in a text', () => integrationBomb(20_000)],
 ]
 
 /** Counts the items that the event loop puts in their places, from now to the end of the test. */
@@ -85,7 +83,7 @@ function countItems(t: TestContext) {
 
 for (const [name, update] of bombs)
   test(`${name}: refused before they are stored, and to an application whose log has them`, async (t) => {
-    const { send, store, read } = open(t, 1)
+    const { send, store, read } = open(t, 5)
     const bomb = update()
     const count = countItems(t)
     await assert.rejects(async () => send(bomb), { status: 422, code: 'too-costly' })

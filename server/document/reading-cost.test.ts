@@ -205,6 +205,31 @@ test('an update of quadratic cost is refused before it is stored, and the sender
   assert.equal(await send(Y.encodeStateAsUpdate(doc)), 1)
 })
 
+const times: readonly (readonly [items: number, cpuMs: number, isTaken: boolean])[] = [
+  // One key that 20,000 clients set, and text of that size.
+  [20_000, 1600, false],
+  [20_000, 400, true],
+  [200_000, 1600, true],
+  // More than a third of the limit.
+  [1_000_000, 1700, false],
+  [100, 300, false],
+  // A thread that has just started.
+  [100, 200, true],
+]
+
+for (const [items, cpuMs, isTaken] of times)
+  test(`a document of ${items} items that takes ${cpuMs} ms to read ${isTaken ? 'takes an update' : 'takes no more'}`, async (t) => {
+    const documents: Documents = {
+      ...unlimitedDocuments,
+      run: async (name, ...input) =>
+        name === 'costOf' ? ({ items, cpuMs } as never) : unlimitedDocuments.run(name, ...input),
+    }
+    const { send, trials, log } = open(5, documents)
+    t.after(() => log.close())
+    assert.equal(await send(integrationBomb(5000)), isTaken ? 1 : 'too-costly')
+    assert.equal(trials(), 1)
+  })
+
 test('the same cost letter by letter is refused in the end', async (t) => {
   const { send } = openLimited(t, 0.2)
   const length = 3000
