@@ -488,8 +488,8 @@ interface Following {
 }
 interface JsonBody {
   readonly data: unknown;
-  readonly user?: string;
-  readonly digest?: string;
+  readonly user?: string | undefined;
+  readonly digest?: string | undefined;
 }
 interface JsonMessage<Data> {
   readonly id: string;

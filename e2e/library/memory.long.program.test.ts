@@ -7,7 +7,8 @@ import { connectHttp, textOf } from '../clients/http-client.ts'
 import { startBoundedServer } from './bounded-server.ts'
 
 const mostResidentBytes = 600_000_000
-const timeout = 600_000
+/** Makes an endless flood fail under its own name. */
+const timeout = 1_800_000
 
 /** 1 MB, over 20 MB parsed. */
 const large = `[${'{},'.repeat(349_000)}{}]`
@@ -75,11 +76,9 @@ for (const storage of ['memory', 'sqlite'] as const)
     })
     const { peak: flooded } = await figures()
     t.diagnostic(`flooded: ${Math.round(flooded / 1e6)} MB`)
-    const read = { portions: 0 }
-    await repeat(2, 2, async () => {
-      for await (const _text of eve.read('room.eve')) read.portions += 1
-    })
-    assert.ok(read.portions > 2 * 200, `${read.portions} portions`)
+    let portions = 0
+    for await (const _text of eve.read('room.eve')) portions += 1
+    assert.ok(portions > 200, `${portions} portions`)
     const statuses = new Map<number, number>()
     // Those that wait are answered after `limits.bodySeconds`.
     await repeat(270, 16, async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Message } from '../wire/messages.ts'
+import { estimateLength, type Message } from '../wire/messages.ts'
 import {
   bodyFrom,
   draftText,
@@ -24,6 +24,7 @@ test('a kept body is the same body', () => {
   )
   assert.deepEqual([parsed(body), JSON.parse(JSON.stringify(body))], [json.body, json.body])
   assert.equal(body.size, Buffer.byteLength(JSON.stringify(json.body)))
+  assert.equal(estimateLength(body), body.size)
   assert.equal(jsonOfBody(body), JSON.stringify(json.body))
 })
 

@@ -2,10 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Delivery } from '../hub/delivery.ts'
 import { editOf, refusalOf } from '../hub/hub-testing.ts'
+import { KeptJson } from '../log/kept-json.ts'
 import { fingerprintFor, type Grant, openGrant } from '../security/grants.ts'
 import type { TransportName } from '../wire/modes.ts'
+import { sseFraming } from './sse.ts'
 import { admit, admitOwner, jsonFraming, type Opening } from './transport.ts'
+import { socketFraming } from './websocket.ts'
 
 interface Change extends Partial<Opening> {
   readonly transport?: TransportName
@@ -106,4 +110,15 @@ test('a frame is one JSON text that parses back to it', () => {
     const delivery = editOf(3, html)
     assert.deepEqual(JSON.parse(String(delivery.bytes(jsonFraming))), delivery.frame)
   }
+})
+
+test('a body that is kept as bytes is sent in every framing without being parsed', (t) => {
+  const body = new KeptJson('{"data":[{}]}', null)
+  const envelope = { id: 'w1-1', channel: 'main', kind: 'json', from: 'w1', at: 1 } as const
+  const message = { ...envelope, body, seq: 7, acceptedAt: 1 }
+  const parse = t.mock.method(JSON, 'parse')
+  const delivery = new Delivery({ type: 'message', message }, 'life1:7')
+  for (const framing of [sseFraming, socketFraming, jsonFraming])
+    assert.match(String(delivery.bytes(framing)), /"body":\{"data":\[\{\}\]\},"seq":7/)
+  assert.equal(parse.mock.callCount(), 0)
 })

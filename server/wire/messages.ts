@@ -56,7 +56,8 @@ export function estimateLength(body: Bodies[Kind]): number {
   if ('html' in body) return body.html.length
   if ('text' in body) return body.text.length
   if ('versions' in body) return body.versions.length * (mostTitleLength + 30)
-  if ('data' in body) return body.size ?? JSON.stringify(body.data).length
+  // A body that is kept as bytes knows its size.
+  if ('data' in body) return 'size' in body ? Number(body.size) : JSON.stringify(body.data).length
   return 'update' in body ? body.update.length : 300
 }
 
@@ -238,8 +239,6 @@ interface JsonBody {
   readonly user?: string | undefined
   /** Of what was sent, if the application has changed it: identifies a repeat. */
   readonly digest?: string | undefined
-  /** Of the body as JSON, if it is kept as such; not sent. */
-  readonly size?: number
 }
 
 /** Only an application's servers write it, on a channel that no client can name. */
