@@ -5,7 +5,7 @@ import type { ObjectInfo, ObjectStore } from '@nats-io/obj'
 import type { Kind, Message } from '../wire/messages.ts'
 import type { BaseStore, StoredBase } from './folding.ts'
 import { KeptJson, keptAsBytes, messageText } from './kept-json.ts'
-import { deliverWithinMs } from './nats-connection.ts'
+import { codeOf, codes, deliverWithinMs } from './nats-connection.ts'
 
 /**
  * A period of a stream in which numbers are unique: after losing messages, it assigns their numbers
@@ -58,6 +58,9 @@ interface KeptParts {
   readonly onFailure: (error: unknown) => void
 }
 
+/** To write an object that other servers write at the same time. */
+const mostAttempts = 10
+
 /**
  * Messages that outlive the stream's limits, as objects of a bucket: bases, past bases, and the
  * newest of the other kinds. They are read at the start and written one after the other in the
@@ -77,7 +80,17 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
     }
   }
 
-  async function put(name: string, message: Message): Promise<void> {
+  /** Servers that drop the same messages write the same object: whoever comes second looks again. */
+  async function put(name: string, message: Message, attempts = mostAttempts): Promise<void> {
+    try {
+      await putOnce(name, message)
+    } catch (error) {
+      if (codeOf(error) !== codes.overtaken || attempts === 1) throw error
+      await put(name, message, attempts - 1)
+    }
+  }
+
+  async function putOnce(name: string, message: Message): Promise<void> {
     const known = await bucket.info(name)
     if (known && !known.deleted) {
       const mark = markIn(known, life.created)

@@ -99,7 +99,7 @@ function createBus(connection: NatsConnection, subject: string): Bus {
 export class StreamUnfit extends Error {}
 
 /** Error codes of JetStream's API (nats-server, server/errors.json). */
-export const codes = { tooFewPeers: 10_005, unavailable: 10_008, noCluster: 10_074 }
+export const codes = { tooFewPeers: 10_005, unavailable: 10_008, overtaken: 10_071, noCluster: 10_074 }
 
 export const codeOf = (error: unknown) => (error instanceof JetStreamApiError ? error.code : null)
 
