@@ -328,6 +328,7 @@ describe('the page’s server, by invitation', () => {
     'POST /api/messages': { needs: 'to write', ...sent(draftOf(window, 1, 'x')) },
     'GET /healthz': { needs: 'nothing' },
     'GET /readyz': { needs: 'nothing' },
+    'GET /offline': { needs: 'nothing' },
     'GET /': { needs: 'a permit' },
     'GET /index.html': { needs: 'a permit' },
     'GET /d/:channel': { needs: 'to read', path: `/d/${channel}` },
