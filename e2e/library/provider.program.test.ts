@@ -275,13 +275,14 @@ test('quick changes of awareness are sent as one, and no other document sees the
   })
   const first = provide()
   const second = provide()
-  const other = provide({}, new Y.Doc(), 'doc.2')
-  await Promise.all([shown(first, [{}, {}]), shown(second, [{}, {}]), synced(other)])
+  const others = [1, 2].map(() => provide({}, new Y.Doc(), 'doc.2'))
+  // Then each has sent its first one.
+  await Promise.all([first, second, ...others].map((provider) => shown(provider, [{}, {}])))
   const before = sent
   for (const cursor of [1, 2, 3]) first.awareness.setLocalStateField('cursor', cursor)
   await shown(second, [{}, { cursor: 3 }])
   assert.ok(sent - before <= 2, `${sent - before}`)
-  await shown(other, [{}])
+  await Promise.all(others.map((other) => shown(other, [{}, {}])))
 })
 
 test('after a reconnect all changes of the document follow, and the newest awareness', async (t) => {
