@@ -195,7 +195,9 @@ export class Crosswind {
     if (this.#rooms.has(name)) throw new Error(`Channel "${name}" is in use.`)
     this.#rooms.set(name, follower)
     const reading = this.#join(name, follower)
-    reading.then((cursor) => follower.joined?.(cursor)).catch((error) => this.#refuse(name, follower, error))
+    reading
+      .then(([newest, to]) => follower.joined?.(newest, to))
+      .catch((error) => this.#refuse(name, follower, error))
     return {
       mostUnderWay: () => modeNamed(this.#state.mode, this.#modes).mostUnderWay,
       page: async (after) => {
@@ -299,18 +301,18 @@ export class Crosswind {
     return true
   }
 
-  /** Resolves to the cursor from which on the stream has the channel. */
-  async #join(name: string, follower: Follower): Promise<string> {
+  /** Resolves to the channel's newest cursor, and to the one from which on the stream has the channel. */
+  async #join(name: string, follower: Follower): Promise<readonly [newest: string, from: string]> {
     const link = await this.#link
     // A refusal in the stream would end it for all channels.
     const { cursor } = await this.#page(name, 'newest')
-    if (this.#rooms.get(name) !== follower) return cursor
+    if (this.#rooms.get(name) !== follower) return [cursor, cursor]
     this.#ending.signal.throwIfAborted()
     this.#read.add(name)
     link.read([...this.#read])
     if (link.cursor !== null) link.wake('resumed')
     else link.open(cursor)
-    return link.cursor ?? ''
+    return [cursor, link.cursor ?? cursor]
   }
 
   /**

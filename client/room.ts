@@ -57,8 +57,8 @@ interface PresenceEvents {
 /** What takes a channel's messages as they come. */
 export interface Follower {
   take(message: Message, cursor: string): void
-  /** The stream has the channel, from this cursor on. */
-  joined?(cursor: string): Promise<void>
+  /** The client reads the channel from `from` on; what follows `to`, the stream brings. */
+  joined?(from: string, to: string): Promise<void>
   /** Messages between these cursors were missed. */
   missed?(from: string, to: string): Promise<void>
   /** The log was replaced. */
@@ -176,6 +176,10 @@ export class Feed<Data> implements Room<Data>, Follower {
   /** What the stream has brought while the channel's past is read. */
   #early: (readonly [message: Message, cursor: string])[] | null = []
   #newest = 0
+  /** Own messages, until the channel is joined: the server may store them before that. */
+  #published: ReturnType<Room<Data>['publish']>[] | null = []
+  /** What follows this cursor, the stream brings. */
+  #to = ''
   /** How often it has begun to read the past. */
   #turn = 0
   /** Up to where it has read the past; null once the stream brings everything. */
@@ -185,7 +189,11 @@ export class Feed<Data> implements Room<Data>, Follower {
     this.name = name
     this.#from = from
     this.#channel = follow(this)
-    this.publish = (data) => this.#channel.publish('json', { data })
+    this.publish = (data) => {
+      const published = this.#channel.publish('json', { data })
+      this.#published?.push(published)
+      return published
+    }
     this.presence = new Others(this.#channel.show)
   }
 
@@ -216,18 +224,24 @@ export class Feed<Data> implements Room<Data>, Follower {
     }
   }
 
-  async joined(cursor: string): Promise<void> {
-    if (this.#from !== 'newest') return this.#catchUp(this.#from, cursor)
-    this.#begin(cursor)
+  async joined(newest: string, to: string): Promise<void> {
+    this.#to = to
+    const own = this.#published ?? []
+    this.#published = null
+    if (this.#from !== 'newest') return this.#catchUp(this.#from)
+    const from = beforeAny(await Promise.allSettled(own), newest)
+    if (seqIn(from) < seqIn(this.#to)) return this.#catchUp(from)
+    this.#begin(from)
     this.#goLive()
   }
 
   async missed(from: string, to: string): Promise<void> {
-    if (this.#turn > 0) await this.#catchUp(this.#reached ?? from, to)
+    this.#to = to
+    this.#early = []
+    if (this.#turn > 0) await this.#catchUp(this.#reached ?? from)
   }
 
-  /** Reads the channel up to `to`; what follows, the stream brings. */
-  async #catchUp(from: string, to: string): Promise<void> {
+  async #catchUp(from: string): Promise<void> {
     const turn = this.#begin(from)
     for (let after = from; ; ) {
       const { messages, cursor, recovered } = await this.#channel.page(after)
@@ -235,7 +249,7 @@ export class Feed<Data> implements Room<Data>, Follower {
       if (this.#turn !== turn) return
       if (!recovered) this.#gap()
       for (const message of messages) this.#show(message, cursorAt(message, cursor))
-      if (seqIn(cursor) >= seqIn(to)) break
+      if (seqIn(cursor) >= seqIn(this.#to)) break
       if (cursor === after) await new Promise((resolve) => setTimeout(resolve, behindMs))
       after = cursor
       this.#reached = after
@@ -245,7 +259,7 @@ export class Feed<Data> implements Room<Data>, Follower {
 
   /** From now on what the stream brings waits. Returns its turn. */
   #begin(after: string): number {
-    this.#early = []
+    this.#early ??= []
     this.#reached = after
     this.#newest = Math.max(this.#newest, seqIn(after))
     this.#turn += 1
@@ -291,4 +305,10 @@ export class Feed<Data> implements Room<Data>, Follower {
 
 const seqIn = (cursor: string) => parseCursor(cursor)?.seq ?? 0
 
-const cursorAt = ({ seq }: Message, cursor: string) => cursor.replace(/\d+$/, String(seq))
+/** That cursor, or the one before the first of these messages. */
+function beforeAny(published: readonly PromiseSettledResult<Pick<Message, 'seq'>>[], cursor: string): string {
+  const numbers = published.flatMap((one) => (one.status === 'fulfilled' ? [one.value.seq - 1] : []))
+  return cursorAt({ seq: Math.min(seqIn(cursor), ...numbers) }, cursor)
+}
+
+const cursorAt = ({ seq }: Pick<Message, 'seq'>, cursor: string) => cursor.replace(/\d+$/, String(seq))

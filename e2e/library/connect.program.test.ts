@@ -26,9 +26,10 @@ async function looped(room: Room<Said>, count: number): Promise<readonly string[
 
 test('two clients chat; one that comes later reads from the start; the server publishes and reads', async (t) => {
   const { crosswind, open } = await start(t)
-  const ann = open().channel<Said>('room.1')
-  const bob = open().channel<Said>('room.1')
+  const clients = [open(), open()]
+  const [ann, bob] = clients.map((client) => client.channel<Said>('room.1')) as [Room<Said>, Room<Said>]
   const both = Promise.all([texts(ann, 3), looped(bob, 3)])
+  await Promise.all(clients.map((client) => untilState(client, ({ status }) => status === 'open')))
   const first = await ann.publish({ text: 'hello' })
   await bob.publish({ text: 'hi' })
   await crosswind.publish('room.1', { text: 'welcome' }, { id: 'greeting' })

@@ -121,6 +121,29 @@ test('a stream that comes back too late tells the room that missed something, an
   assert.ok(!quiet.heard.includes('gap'))
 })
 
+test('a client hears what it publishes in a channel that it has just opened', async (t) => {
+  let held = Promise.withResolvers<void>()
+  const { crosswind, open } = await start(t, {
+    channels: few,
+    holds: (url) => (url.startsWith('/realtime/channels/room.') ? held.promise : null),
+  })
+  const opened = open()
+  const all = listen(opened.channel<number>('all'))
+  // One is opened with the connection, the other one later.
+  for (const name of ['room.1', 'room.2']) {
+    held = Promise.withResolvers()
+    await crosswind.publish(name, 0)
+    const room = opened.channel<number>(name)
+    const { heard, until } = listen(room)
+    await room.publish(1)
+    await opened.channel<number>('all').publish(1)
+    await all.until(1)
+    held.resolve()
+    await until(1)
+    assert.deepEqual(heard, [1])
+  }
+})
+
 test('a cursor of another log is a gap, and all that this one has follows', async (t) => {
   const before = await start(t)
   const now = await start(t)

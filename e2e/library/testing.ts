@@ -19,6 +19,8 @@ export interface Said {
 interface Setting extends Partial<CrosswindOptions> {
   /** Cuts the connections of requests for these addresses. */
   readonly cuts?: (url: string) => boolean
+  /** Requests for these addresses wait for it. */
+  readonly holds?: (url: string) => Promise<void> | null
   /** Answers instead of Crosswind, if it does. */
   readonly elsewhere?: (request: IncomingMessage, response: ServerResponse) => unknown
   /** The application beside it. */
@@ -38,7 +40,7 @@ export async function secureServer(t: TestContext) {
 
 export async function start(
   t: TestContext,
-  { cuts = () => false, elsewhere, isSecure = false, port = 0, application, ...options }: Setting = {},
+  { cuts = () => false, holds, elsewhere, isSecure = false, port = 0, application, ...options }: Setting = {},
 ) {
   const server = isSecure ? await secureServer(t) : createServer()
   // WebSockets too, which a server does not count among its connections.
@@ -56,7 +58,8 @@ export async function start(
   if (application) server.on('request', application as (...given: unknown[]) => void)
   crosswind.attach(server)
   const take = server.listeners('request')[0] as (...given: unknown[]) => void
-  server.removeAllListeners('request').on('request', (request, response) => {
+  server.removeAllListeners('request').on('request', async (request, response) => {
+    await holds?.(request.url ?? '')
     if (cuts(request.url ?? '')) request.socket.destroy()
     else if (!elsewhere?.(request, response)) take(request, response)
   })

@@ -110,8 +110,13 @@ export function synced(provider: CrosswindProvider): Promise<void> {
   })
 }
 
-export const refusal = (provider: CrosswindProvider) =>
-  new Promise<string>((resolve) => provider.once('refused', ({ code }) => resolve(code)))
+/** The code of the present refusal, or of the next one. */
+export function refusal(provider: CrosswindProvider): Promise<string> {
+  return new Promise((resolve) => {
+    if (provider.refused) resolve(provider.refused.code)
+    else provider.once('refused', ({ code }) => resolve(code))
+  })
+}
 
 /** Resolves once these are the states, in any order. */
 export function shown({ awareness }: CrosswindProvider, states: readonly unknown[]): Promise<void> {

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
@@ -17,6 +18,8 @@ const lives = Number(process.env.CROSSWIND_ROUNDS || 2)
 const firstSeed = Number(process.env.CROSSWIND_SEED || 1)
 const stepsInLife = 14
 const mostWindows = 3
+/** Typing four letters and keeping them takes less. */
+const mostMsBeforeKill = 400
 
 let server: TestServer
 before(async () => {
@@ -179,13 +182,14 @@ class Life {
     const window = await this.#aWindow()
     const from = this.#letters.size
     const count = 1 + Math.floor(this.#random() * 4)
+    const waits = this.#random() < 0.75
     const typed = String.fromCharCode(...Array.from({ length: count }, (_, n) => firstLetter + from + n))
     this.#tell(`types ${typed} in ${window.person.channel}`)
     for (const letter of typed) this.#letters.set(letter, { person: window.person, promise: 'none' })
     await window.click('#document')
     await window.type(typed)
     window.letters += typed
-    if (this.#random() < 0.75) await this.#hearPromise(window)
+    if (waits) await this.#hearPromise(window)
   }
 
   /** Waits until the page calls everything kept or stored, or refused. */
@@ -244,9 +248,16 @@ class Life {
     }
   }
 
+  /** At any moment: also while something is typed, kept, sent or loaded. */
   async #kill(): Promise<void> {
+    const meanwhile = this.#pick([() => this.#type(), () => this.#type(), () => this.#reload(), null])
+    const afterMs = this.#random() * mostMsBeforeKill
+    const interrupted = this.#windows.length > 0 && meanwhile ? meanwhile() : null
+    const settled = interrupted?.catch(() => undefined)
+    if (interrupted) await Promise.race([settled, pause(afterMs)])
     this.#tell('is killed')
     await this.#browser.kill()
+    await settled
     await this.#browser.quit()
     this.#windows = []
     this.#browser = await startBrowser({ name: browserName, profile: this.#profile })
