@@ -5,7 +5,7 @@ import type { Timers } from '../server/wire/time.ts'
 export const browserTimers: Timers = {
   now,
   later(run, delayMs) {
-    const timer = setTimeout(run, delayMs)
+    const timer = setTimeout(run, Math.max(0, delayMs))
     return () => clearTimeout(timer)
   },
 }

@@ -122,7 +122,7 @@ function createPage(shared: Shared, name: string, channel: string, onForgotten: 
 
   function plan(earliestAt: number): void {
     cancel()
-    if (!isStopped) cancel = timers.later(() => void update(), Math.max(0, earliestAt - timers.now()))
+    if (!isStopped) cancel = timers.later(() => void update(), earliestAt - timers.now())
   }
 
   async function update(): Promise<void> {

@@ -8,6 +8,7 @@ export type Cancel = () => void
 
 export interface Timers {
   readonly now: Clock
+  /** As soon as it can if the time is over. */
   readonly later: (run: () => void, delayMs: number) => Cancel
 }
 

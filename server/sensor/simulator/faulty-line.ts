@@ -152,7 +152,7 @@ export class FaultyLine {
     this.#cancelDelivery()
     const [next] = this.#queue
     if (!next) return
-    this.#cancelDelivery = timers.later(() => this.#deliverDue(), Math.max(0, next.dueAt - timers.now()))
+    this.#cancelDelivery = timers.later(() => this.#deliverDue(), next.dueAt - timers.now())
   }
 
   #deliverDue(): void {
