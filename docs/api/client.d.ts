@@ -466,7 +466,7 @@ interface Exchange {
 }
 interface Follower {
   take(message: Message, cursor: string): void;
-  joined?(cursor: string): Promise<void>;
+  joined?(from: string, to: string): Promise<void>;
   missed?(from: string, to: string): Promise<void>;
   newLog?(): void;
   hide?(): void;
