@@ -111,6 +111,9 @@ export type Received<Data = unknown> = JsonMessage<Data>
 
 const leastSecret = 32
 
+/** Of a long poll: its client asks for less if it wants less. Many proxies cut an answer after 30 s. */
+const longestHoldMs = 25_000
+
 const report = (error: unknown) =>
   output.incident('stream-failed', 'A stream, the log, a schema or `authorize` failed', error)
 
@@ -294,7 +297,7 @@ async function serve(
   { storage = 'memory', authorize, onFailure = report }: CrosswindOptions,
   { settings, connections, channels, secret, yjs, signal }: Lasting,
 ) {
-  const { heartbeatMs, allowedOrigins, allowedHosts, polling } = settings
+  const { heartbeatMs, allowedOrigins, allowedHosts } = settings
   const timers = processTimers
   const random = Math.random
   const isFile = storage !== 'memory' && storage.kind !== 'nats'
@@ -357,7 +360,7 @@ async function serve(
     hub,
     timers,
     heartbeatMs,
-    holdMs: polling.holdMs,
+    holdMs: longestHoldMs,
     limits,
     admission: channels,
     access: gate ?? { grantFor: async () => openGrant },

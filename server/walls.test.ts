@@ -245,6 +245,22 @@ test('the server runs without development packages', () => {
   assert.deepEqual(found, [])
 })
 
+test('the container has every file that its server and its page import', () => {
+  const recipe = readFileSync(join(root, 'scripts/Containerfile'), 'utf8')
+  const copied = Array.from(recipe.matchAll(/^COPY (?!--)(.+) \S+$/gm), ([, all = '']) => all.split(' ')).flat()
+  const isCopied = (path: string) =>
+    copied.some((pattern) => posix.matchesGlob(path, pattern) || path.startsWith(`${pattern}/`))
+  const imported = new Set(['server/main.ts', 'server/invite.ts', 'web/vite.config.ts', 'web/main.tsx'])
+  const importsIn = new Map(sources.map(({ path, imports }) => [path, imports]))
+  for (const path of imported) for (const next of importsIn.get(path) ?? []) imported.add(next)
+  const files = [...imported].filter((path) => importsIn.has(path))
+  assert.ok(files.length > 200, `${files.length} files`)
+  assert.deepEqual(
+    files.filter((path) => !isCopied(path)),
+    [],
+  )
+})
+
 test('no file imports itself, by any way, of types too', () => {
   const importsIn = new Map(sources.map(({ path, imports }) => [path, imports]))
   const done = new Set<string>()

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { connect, connectOver, longPolling, type Room, sse } from '../../client/node.ts'
+import { processTimers } from '../../scripts/process.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind } from '../../server/index.ts'
 import { stopClock } from '../../server/testing.ts'
@@ -41,6 +42,21 @@ test('two clients chat; one that comes later reads from the start; the server pu
     read.map(({ data }) => data),
     [{ text: 'hi' }, { text: 'welcome' }],
   )
+})
+
+test('a long poll is held for as long as the client asks', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const { later } = processTimers
+  t.mock.method(processTimers, 'later', (run: () => void, delayMs: number) => {
+    if (delayMs === 25_000) held.resolve()
+    return later(run, delayMs)
+  })
+  const { open, crosswind } = await start(t)
+  const ann = open({ modes: ['long-polling/1.1'] })
+  const heard = texts(ann.channel<Said>('room.1'), 1)
+  await held.promise
+  await crosswind.publish('room.1', { text: 'hello' })
+  assert.deepEqual(await heard, ['hello'])
 })
 
 test('a repeat under the same id is stored once; other data under that id is refused', async (t) => {
