@@ -247,7 +247,9 @@ test('the server runs without development packages', () => {
 
 test('the container has every file that its server and its page import', () => {
   const recipe = readFileSync(join(root, 'scripts/Containerfile'), 'utf8')
-  const copied = Array.from(recipe.matchAll(/^COPY (?!--)(.+) \S+$/gm), ([, all = '']) => all.split(' ')).flat()
+  const copied = Array.from(recipe.matchAll(/^COPY (?!--)(.+) \S+$/gm), ([, all = '']) =>
+    all.split(' '),
+  ).flat()
   const isCopied = (path: string) =>
     copied.some((pattern) => posix.matchesGlob(path, pattern) || path.startsWith(`${pattern}/`))
   const imported = new Set(['server/main.ts', 'server/invite.ts', 'web/vite.config.ts', 'web/main.tsx'])

@@ -16,8 +16,7 @@ import {
   fingerprintIn,
   parseCursor,
 } from '../wire/messages.ts'
-import { type HttpVersion, modeFor, type TransportName } from '../wire/modes.ts'
-import { Refusal } from '../wire/refusal.ts'
+import { type HttpVersion, type Mode, modeFor, type TransportName } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
 import { type Bodies, connectionOf, type TransportLimits } from './bodies.ts'
 import type { Budget } from './budget.ts'
@@ -86,8 +85,7 @@ export function frameText(frame: DownFrame, message: string | undefined): string
 
 /**
  * `cursorText` overrides the query's cursor: it is `Last-Event-ID` when a browser reconnects by
- * itself. Throws a `Refusal`: 400 `bad-query`, 403 `not-your-name` or `not-invited-there`, 505
- * `http-version`.
+ * itself. Throws a `Refusal`: 400 `bad-query`, 403 `not-your-name` or `not-invited-there`.
  */
 export function admit(
   { query, http, grant, connection }: Opening,
@@ -99,8 +97,8 @@ export function admit(
   const fingerprint = fingerprintFor(query)
   const refusal = refuseName(window, fingerprint) ?? refuseReading(grant, asked.channels)
   if (refusal) throw refusal
-  const mode = modeFor(transport, http)
-  if (!mode) throw new Refusal('http-version', `This server has no transport named ${transport}.`)
+  // Each transport has one.
+  const mode = modeFor(transport, http) as Mode
   return {
     identity: {
       ...asked,

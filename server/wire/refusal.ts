@@ -53,7 +53,6 @@ export const statuses = {
   'too-much-begun': 503,
   'log-unavailable': 503,
   'log-full': 503,
-  'http-version': 505,
 } as const
 
 export type RefusalCode = keyof typeof statuses
