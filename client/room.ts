@@ -307,7 +307,7 @@ const seqIn = (cursor: string) => parseCursor(cursor)?.seq ?? 0
 
 /** That cursor, or the one before the first of these messages. */
 function beforeAny(published: readonly PromiseSettledResult<Pick<Message, 'seq'>>[], cursor: string): string {
-  const numbers = published.flatMap((one) => (one.status === 'fulfilled' ? [one.value.seq - 1] : []))
+  const numbers = published.map((one) => ('value' in one ? one.value.seq - 1 : Infinity))
   return cursorAt({ seq: Math.min(seqIn(cursor), ...numbers) }, cursor)
 }
 
