@@ -10,7 +10,7 @@ import { type Config, checkSettings } from './config/config.ts'
 import { Health } from './health.ts'
 import { type AnyServer, attach, handlersBelow, type Takers } from './http/attach.ts'
 import { GuestConnections, mostHeaderBytes } from './http/connections.ts'
-import { fittingConnections } from './http/open-files.ts'
+import { fittingConnections, mostSockets } from './http/open-files.ts'
 import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { applicationName } from './hub/admission.ts'
@@ -125,10 +125,11 @@ export async function createCrosswind(options: CrosswindOptions) {
   checkOptions(options)
   output.trace(process.env.CROSSWIND_DEBUG)
   const { path } = options
-  const settings = settingsOf(options)
-  fittingConnections(settings.limits.maxConnections, openFilesAllowed())
+  const openFiles = openFilesAllowed()
+  const settings = fittingTo(openFiles, settingsOf(options))
   const channels = new Channels(options.channels, settings.limits, processTimers, options.onFailure ?? report)
-  const connections = new GuestConnections({ ...settings.limits, ...settings }, processTimers)
+  const watched = { ...settings.limits, ...settings, mostSockets: mostSockets(openFiles) }
+  const connections = new GuestConnections(watched, processTimers)
   const { secret = randomBytes(32).toString('base64url') } = options
   const yjs = channels.haveDocuments ? await import('./document/application-documents.ts') : null
   const { current, close, lost } = await renewing((signal) =>
@@ -279,6 +280,12 @@ function settingsOf(options: CrosswindOptions): Config {
   const { kind, folder: _, durability, ...sqs } = storage
   const queue = kind === 'sqs' && { broker: kind, sqs }
   return checkSettings({ ...given, durability, ...queue }, 'createCrosswind')
+}
+
+/** Prints a warning if the system allows fewer connections. */
+function fittingTo(openFiles: number, { limits, ...others }: Config): Config {
+  const maxConnections = fittingConnections(limits.maxConnections, openFiles)
+  return { ...others, limits: { ...limits, maxConnections } }
 }
 
 interface Lasting {

@@ -112,10 +112,15 @@ test('a name without an address: one sentence with --host', async () => {
 
 type Line = Readonly<Record<string, unknown>>
 
-/** Starts the program; every printed line must be an object. */
-function startJson(flags: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const args = ['server/main.ts', '--data-folder', folder, ...flags]
-  const child = spawn(process.execPath, args, {
+/** Starts the program, by a command if `below` is one; every printed line must be an object. */
+function startJson(
+  flags: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  below: readonly string[] = [],
+) {
+  const program = [process.execPath, 'server/main.ts', '--data-folder', folder, ...flags]
+  const [command = process.execPath, ...args] = [...below, ...program]
+  const child = spawn(command, args, {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -188,6 +193,27 @@ for (const [what, flags, env] of [
     assert.match(String(line?.message), /^Crosswind did not start\. port is "none" \(from --port\)/)
   })
 }
+
+test('where the system allows few open files, the start says so, and so does the first connection that is cut', {
+  skip: process.platform === 'win32' && 'needs ulimit',
+}, async (t) => {
+  const few = ['sh', '-c', 'ulimit -n 200; exec "$@"', 'sh']
+  const flags = [...isOnAnyPort, '--log-format', 'json', '--sensor-source', 'none']
+  const { child, lineOf, ended } = startJson(flags, {}, few)
+  t.after(() => child.kill('SIGKILL'))
+  const { openFiles, connections } = await lineOf('connections-limited')
+  assert.deepEqual([openFiles, connections], [200, 36])
+  const { ports } = (await lineOf('started')) as Line & { ports: Readonly<Record<string, number>> }
+  const sockets = Array.from({ length: 260 }, (_, n) =>
+    net.connect(ports[n % 2 === 0 ? '2' : '1.1'] as number, '127.0.0.1'),
+  )
+  for (const socket of sockets) socket.on('error', () => undefined).resume()
+  t.after(() => sockets.forEach((socket) => void socket.destroy()))
+  const { message } = await lineOf('connection-failed')
+  assert.equal(message, 'A connection was cut: too many are open (limits.maxConnections)')
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0)
+})
 
 /**
  * Starts the program with `--open`, and only that folder in PATH; resolves to its output when

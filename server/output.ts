@@ -78,7 +78,9 @@ export class Output {
 
   constructor(parts: Partial<OutputParts> = {}) {
     const later = (run: () => void, delayMs: number) => void setTimeout(run, delayMs).unref()
-    this.#parts = { out: process.stdout, err: process.stderr, later, now: Date.now, ...parts }
+    const out = forgiving(process.stdout)
+    const err = forgiving(process.stderr)
+    this.#parts = { out, err, later, now: Date.now, ...parts }
   }
 
   /** JSON is written to `out` synchronously, so that nothing is lost at an exit. */
@@ -151,6 +153,21 @@ export class Output {
   /** Number of warnings and failures since the start by code, including repeats. */
   incidents(): Readonly<Record<string, number>> {
     return this.#incidents
+  }
+}
+
+/**
+ * A reader that is gone, or a full disk, must not end an application because Crosswind had something to
+ * say; what the application writes is its own. As Node's console, listens only after a failed write:
+ * its 'error' event follows.
+ */
+function forgiving(stream: NodeJS.WriteStream): Destination {
+  const ignore = () => undefined
+  return {
+    write: (text) =>
+      stream.write(text, (error) => {
+        if (error && stream.listenerCount('error') === 0) stream.once('error', ignore)
+      }),
   }
 }
 

@@ -266,6 +266,26 @@ for (const [name, version] of [
     assert.deepEqual(seen, expected)
   })
 
+for (const version of ['1.1', '2'] as const)
+  test(`Koa over HTTP/${version}: middleware before it comes to its end when the client left while it waited`, async (t) => {
+    const left = new AbortController()
+    const failures: unknown[] = []
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    const app = new Koa()
+      .on('error', (error) => failures.push(error))
+      .use(async (ctx, next) => {
+        const closed = once(ctx.res, 'close')
+        left.abort()
+        await closed
+        await next()
+        resolve()
+      })
+    const client = await serve(t, (crosswind) => app.use(crosswind.koa()).callback(), version)
+    await assert.rejects(client.ask({ path: '/realtime/clock', signal: left.signal }))
+    await ended
+    assert.deepEqual(failures, [])
+  })
+
 const parsers: Readonly<Record<string, (crosswind: Crosswind, failures: unknown[]) => RequestListener>> = {
   Koa: (crosswind, failures) =>
     new Koa()

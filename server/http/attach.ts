@@ -77,6 +77,11 @@ function refuseConnect(request: Http2ServerRequest, response: Http2ServerRespons
 
 type AnyResponse = ServerResponse | Http2ServerResponse
 
+/** The client may leave while an application's middleware waits; 'close' is not emitted again. */
+function hasLeft(response: AnyResponse): boolean {
+  return 'stream' in response ? response.stream.destroyed : response.destroyed
+}
+
 /** What is used of Fastify. */
 export interface FastifyLike {
   all(
@@ -100,6 +105,7 @@ interface FastifyReplyLike {
 export function handlersBelow(path: string, takeRequest: TakeRequest) {
   function take(request: AnyRequest, response: AnyResponse): boolean {
     if (!takesOver(request, path)) return false
+    if (hasLeft(response)) return true
     if (request.readableEnded)
       throw new Error(
         `The body of a ${request.method} request below ${path} was read before Crosswind could; mount Crosswind before the body parser.`,
@@ -126,6 +132,7 @@ export function handlersBelow(path: string, takeRequest: TakeRequest) {
         const { req, res } = ctx
         if (!take(req, res)) return void (await next())
         ctx.respond = false
+        if (hasLeft(res)) return
         // Middleware before this one sees the status that was sent, and cannot change it.
         await new Promise((resolve) => res.once('close', resolve))
       },

@@ -154,7 +154,8 @@ function watchingGuest() {
     destroy: () => void watched.done.push('destroyed'),
   })
   const time = createManualTime()
-  const guests = new GuestConnections({ heartbeatMs, bodySeconds: 4, streamsPerSession: 10 }, time)
+  const limits = { heartbeatMs, bodySeconds: 4, streamsPerSession: 10, maxConnections: 1, mostSockets: 1 }
+  const guests = new GuestConnections(limits, time)
   guests.watch(server)
   server.emit('secureConnection', watched.socket)
   server.emit('session', session)
@@ -206,6 +207,18 @@ test('an application’s own responses over HTTP/1.1 may wait as long as it like
     time.advance(heartbeatMs * 3.5)
     assert.deepEqual(done, expected)
   }
+})
+
+test('an application’s request whose connection has ended while it waited takes no place', () => {
+  const { guests } = watchingGuest()
+  const ask = (destroyed: boolean) =>
+    guests.of({
+      socket: Object.assign(new EventEmitter(), { destroyed, bytesWritten: 0 }),
+      headers: {},
+    } as unknown as IncomingMessage)
+  assert.equal(ask(true), undefined)
+  assert.equal(ask(false)?.isOverfull, false)
+  assert.equal(ask(false)?.isOverfull, true)
 })
 
 test('after stop, an application’s sessions are left alone', () => {

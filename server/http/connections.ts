@@ -309,19 +309,28 @@ export class Connections {
   }
 }
 
+interface GuestSettings extends Limits {
+  readonly maxConnections: number
+  /** Of all connections to the watched servers; more are reported. */
+  readonly mostSockets: number
+}
+
 /**
  * Connections of a server that belongs to an application. HTTP/2 sessions from their beginning, if
  * the server is watched; otherwise from the first request to this path.
  */
 export class GuestConnections {
-  readonly #settings: Limits
+  readonly #settings: GuestSettings
   readonly #timers: Timers
   readonly #open = new Set<Connection>()
+  /** Those that are counted among `maxConnections`: they have asked for something below this path. */
+  readonly #admitted = new Set<Connection>()
+  #sockets = 0
   readonly #carriers = new WeakMap<object, Connection>()
   readonly #stopLooking: () => void
   #isOver = false
 
-  constructor(settings: Limits, timers: Timers) {
+  constructor(settings: GuestSettings, timers: Timers) {
     this.#settings = settings
     this.#timers = timers
     const lookAround = () => this.all().forEach((connection) => void connection.look(timers.now()))
@@ -342,45 +351,69 @@ export class GuestConnections {
       opened = socket
     }
     server.prependListener('connection', note).prependListener('secureConnection', note)
+    server.prependListener('connection', (socket: Socket) => this.#countSocket(socket))
     server.on('session', (session: ServerHttp2Session) => {
       this.#takeSession(session, undefined, opened)
     })
+  }
+
+  /** Accepts it all the same: what else is open is the application's. */
+  #countSocket(socket: Socket): void {
+    this.#sockets += 1
+    socket.once('close', () => {
+      this.#sockets -= 1
+    })
+    const { mostSockets } = this.#settings
+    if (this.#sockets > mostSockets && !this.#isOver)
+      output.incident(
+        'connection-failed',
+        `More than ${mostSockets} connections are open, so many that the system may soon reset others without a word: raise its limit (ulimit -n, or LimitNOFILE of systemd), or set maxConnections of your servers`,
+      )
   }
 
   all(): readonly Connection[] {
     return [...this.#open]
   }
 
+  /** Undefined if the connection has ended meanwhile: the application may have let the request wait. */
   of(request: AnyRequest): Connection | undefined {
     if (!('stream' in request)) {
-      const connection = this.at(request.socket) ?? this.#takeSocket(request.socket)
+      if (request.socket.destroyed) return undefined
+      const connection = this.at(request.socket) ?? this.#take(request.socket, request.socket)
       // A WebSocket keeps the socket.
       connection.isForeign = request.headers.upgrade === undefined
+      this.#admit(connection)
       return connection
     }
     const { session } = request.stream
-    if (!session) return undefined
+    if (!session || session.destroyed) return undefined
     const connection = this.at(session) ?? this.#takeSession(session as ServerHttp2Session, request.stream)
     connection.foreign.delete(request.stream)
     connection.isForeign = false
+    this.#admit(connection)
     return connection
+  }
+
+  /** Again at each request: another may have made room. */
+  #admit(connection: Connection): void {
+    if (this.#admitted.has(connection)) return
+    connection.isOverfull = this.#admitted.size >= this.#settings.maxConnections
+    if (!connection.isOverfull) this.#admitted.add(connection)
   }
 
   at(carrier: object): Connection | undefined {
     return this.#carriers.get(carrier)
   }
 
-  #take(carrier: object, socket: Socket): Connection {
+  #take(carrier: EventEmitter, socket: Socket): Connection {
     const connection = new Connection(socket, this.#settings, this.#timers.now())
     connection.secure = socket as TLSSocket
     this.#open.add(connection)
     this.#carriers.set(carrier, connection)
-    return connection
-  }
-
-  #takeSocket(socket: Socket): Connection {
-    const connection = this.#take(socket, socket)
-    socket.once('close', () => this.#open.delete(connection))
+    carrier.once('close', () => {
+      this.#open.delete(connection)
+      this.#admitted.delete(connection)
+    })
     return connection
   }
 
@@ -391,7 +424,6 @@ export class GuestConnections {
     socket = countedSocket(session),
   ): Connection {
     const connection = this.#take(session, socket)
-    session.once('close', () => this.#open.delete(connection))
     connection.isForeign = first === undefined
     if (this.#isOver) return connection
     watchSession(connection, session, this.#timers.now)

@@ -8,9 +8,14 @@ export const reserve = 64
 /** A process needs these besides its connections: for the log, the broker, threads and files being sent. */
 const ownFiles = 100
 
+const fits = (openFiles: number) => Math.max(1, openFiles - ownFiles - reserve)
+
+/** Connections of any kind. With more of them accepting may fail, which Node tells nobody (libuv, `uv__emfile_trick`). */
+export const mostSockets = (openFiles: number) => fits(openFiles) + reserve
+
 /** Prints a warning if the system allows fewer than `wanted`. Returns how many fit. */
 export function fittingConnections(wanted: number, openFiles: number): number {
-  const fitting = Math.min(wanted, Math.max(1, openFiles - ownFiles - reserve))
+  const fitting = Math.min(wanted, fits(openFiles))
   if (fitting < wanted)
     output.say(
       'connections-limited',
