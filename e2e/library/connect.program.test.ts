@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { statSync } from 'node:fs'
+import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind } from '../../server/index.ts'
 import { stopClock } from '../../server/testing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { type Said, start, texts, uncaught, untilState } from './testing.ts'
+import { accessTo, type Said, start, texts, uncaught, untilState } from './testing.ts'
 
 /** Resolves to the first texts of a loop over a room. */
 async function looped(room: Room<Said>, count: number): Promise<readonly string[]> {
@@ -235,6 +235,22 @@ test('a server that starts again on its folder has every message, and its client
   assert.deepEqual(await both, ['before', 'after'])
   assert.ok(later.seq > seq)
   assert.equal(statSync(folder).mode & 0o077, 0, 'nobody else may look into it')
+})
+
+test('what is stored is for the user of the server alone, and a folder that was there before keeps its mode', async (t) => {
+  const root = temporaryFolder(t)
+  const shared = join(root, 'shared')
+  mkdirSync(shared)
+  chmodSync(shared, 0o755)
+  for (const folder of [join(root, 'new/parent/data'), shared]) {
+    const { crosswind } = await start(t, { storage: { kind: 'sqlite', folder } })
+    await crosswind.publish('room.1', { text: 'secret' })
+    const names = ['', '-lock', '-shm', '-wal'].map((end) => `log.db${end}`)
+    assert.deepEqual(accessTo(folder), { names, openToOthers: [] })
+  }
+  assert.equal(statSync(shared).mode & 0o777, 0o755)
+  for (const made of ['new', 'new/parent', 'new/parent/data'])
+    assert.equal(statSync(join(root, made)).mode & 0o077, 0, made)
 })
 
 for (const kind of ['memory', 'sqlite'] as const)
