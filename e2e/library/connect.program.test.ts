@@ -263,7 +263,13 @@ for (const kind of ['memory', 'sqlite'] as const)
       (await Array.fromAsync(read(channel))).map(({ data }) => (data as Said).text)
     await say('room.1', 'kept')
     for (const text of ['gone', 'gone too']) await say('room.2', text)
-    await assert.rejects(say('room.3', 'no room'), { code: 'too-many-channels' })
+    const refusal = {
+      code: 'too-many-channels',
+      message:
+        'The log is limited to 2 channels, so "room.3" cannot be created. Use an existing channel, erase one with crosswind.deleteChannel, or raise limits.maxChannels.',
+    }
+    await assert.rejects(say('room.3', 'no room'), refusal)
+    await assert.rejects(first.open().channel('room.3').publish({ text: 'no room' }), refusal)
     assert.equal(await crosswind.deleteChannel('room.2'), true)
     await say('room.3', 'new')
     const rooms = ['room.1', 'room.2', 'room.3']

@@ -155,10 +155,10 @@ export class NatsLog extends TailLog<Entry> {
   }
 
   private constructor(parts: NatsLogParts, opened: Opened) {
-    const { connection, name, limits, now, onFailure } = parts
+    const { connection, name, limits, roomMaking, now, onFailure } = parts
     const { life, view } = opened
     const { maxChannels } = limits
-    super({ epoch: life.epoch, tail: view.tail, archive: view, maxChannels, onFailure })
+    super({ epoch: life.epoch, tail: view.tail, archive: view, maxChannels, roomMaking, onFailure })
     this.#parts = parts
     this.#opened = opened
     this.#onLoss = lossTakerOf(parts)
