@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { backup, restore } from './backup.ts'
+import { createCrosswind } from './index.ts'
 import { fill, given, idsOf, main, readAll } from './log/log-testing.ts'
 import { openSqliteLog } from './log/sqlite-log.ts'
 import { emptyFolder, noon } from './security/testing.ts'
@@ -133,3 +134,50 @@ test('a data folder that does not exist is named', async (context) => {
     /-missing, which has no log\.db; select another server with/,
   )
 })
+
+for (const isLinked of [false, true])
+  test(`the folder of a library's server is copied while it runs, and restored${isLinked ? ', with a log.db elsewhere' : ''}`, async (context) => {
+    const root = await emptyFolder(context)
+    const folder = join(root, 'data')
+    const copy = join(root, 'copy')
+    const open = async (folder: string) => {
+      const crosswind = await createCrosswind({
+        path: '/realtime',
+        channels: { 'room.*': { kind: 'json' } },
+        authorize: 'everyone',
+        storage: { kind: 'sqlite', folder },
+      })
+      context.after(() => crosswind.close({ drainMs: 0 }))
+      return crosswind
+    }
+    const said = async ({ read }: Awaited<ReturnType<typeof open>>) => {
+      const rooms = await Promise.all(['room.1', 'room.2'].map((room) => Array.fromAsync(read(room))))
+      return rooms.map((messages) => messages.map(({ seq, data }) => [seq, data]))
+    }
+    if (isLinked) {
+      await (await open(join(root, 'elsewhere'))).close({ drainMs: 0 })
+      mkdirSync(folder)
+      symlinkSync(join('..', 'elsewhere', 'log.db'), join(folder, 'log.db'))
+    }
+    const before = await open(folder)
+    await before.publish('room.1', 'first')
+    await before.publish('room.2', { text: 'second' })
+    await before.publish('room.1', ['third'])
+    const stored = await said(before)
+    const sources = (folder: string, ...argv: string[]) => ({
+      argv: [...argv, '--data-folder', folder],
+      env: {},
+      cwd: root,
+    })
+    assert.match(await backup(sources(folder, '--to', copy)), /log\.db up to message 3/)
+    await before.publish('room.2', 'later')
+    await assert.rejects(restore(sources(folder, '--from', copy), noon), /open: stop it/)
+    await before.close({ drainMs: 0 })
+    const elsewhere = join(root, 'another', 'server')
+    for (const restored of [folder, elsewhere]) {
+      await restore(sources(restored, '--from', copy), noon)
+      const now = await open(restored)
+      assert.deepEqual(await said(now), stored)
+      assert.deepEqual(await now.publish('room.1', 'next'), { seq: 4 })
+    }
+  })

@@ -325,6 +325,7 @@ async function serve(
       dataFolder: isFile ? storage.folder : '',
       guard: (log) => storingOnce(documents?.guard(log) ?? log),
       keepOn: channels.keepOn,
+      roomMaking: 'erase one with crosswind.deleteChannel',
       print: (sentence) => output.say('log-awaited', sentence),
     },
   )

@@ -427,7 +427,12 @@ test('after a restart, a repeated text gets its first number, even if the page h
       answers.push(given)
       assert.equal((await ask(http, '/api/documents/main')).text, 'two\n')
       const { status, text } = await ask(http, writing('PUT', 'other', 'p-1', 'x'))
-      assert.deepEqual([status, JSON.parse(text).code], [403, 'too-many-channels'])
+      const { code, message } = JSON.parse(text)
+      assert.deepEqual([status, code], [403, 'too-many-channels'])
+      assert.match(
+        message,
+        /limited to 1 channels, so "other" cannot be created\. Use an existing channel, delete one, which makes room a day later, or raise limits\.maxChannels\.$/,
+      )
     } finally {
       http.close()
       await server.close()

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { statSync } from 'node:fs'
+import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind } from '../../server/index.ts'
 import { stopClock } from '../../server/testing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { type Said, start, texts, uncaught, untilState } from './testing.ts'
+import { accessTo, type Said, start, texts, uncaught, untilState } from './testing.ts'
 
 /** Resolves to the first texts of a loop over a room. */
 async function looped(room: Room<Said>, count: number): Promise<readonly string[]> {
@@ -253,6 +253,22 @@ test('a server that starts again on its folder has every message, and its client
   assert.equal(statSync(folder).mode & 0o077, 0, 'nobody else may look into it')
 })
 
+test('what is stored is for the user of the server alone, and a folder that was there before keeps its mode', async (t) => {
+  const root = temporaryFolder(t)
+  const shared = join(root, 'shared')
+  mkdirSync(shared)
+  chmodSync(shared, 0o755)
+  for (const folder of [join(root, 'new/parent/data'), shared]) {
+    const { crosswind } = await start(t, { storage: { kind: 'sqlite', folder } })
+    await crosswind.publish('room.1', { text: 'secret' })
+    const names = ['', '-lock', '-shm', '-wal'].map((end) => `log.db${end}`)
+    assert.deepEqual(accessTo(folder), { names, openToOthers: [] })
+  }
+  assert.equal(statSync(shared).mode & 0o777, 0o755)
+  for (const made of ['new', 'new/parent', 'new/parent/data'])
+    assert.equal(statSync(join(root, made)).mode & 0o077, 0, made)
+})
+
 for (const kind of ['memory', 'sqlite'] as const)
   test(`an application deletes a channel, which makes room for another; the others keep theirs, also after a restart, in ${kind}`, async (t) => {
     const storage = kind === 'sqlite' ? ({ kind, folder: temporaryFolder(t) } as const) : kind
@@ -263,7 +279,13 @@ for (const kind of ['memory', 'sqlite'] as const)
       (await Array.fromAsync(read(channel))).map(({ data }) => (data as Said).text)
     await say('room.1', 'kept')
     for (const text of ['gone', 'gone too']) await say('room.2', text)
-    await assert.rejects(say('room.3', 'no room'), { code: 'too-many-channels' })
+    const refusal = {
+      code: 'too-many-channels',
+      message:
+        'The log is limited to 2 channels, so "room.3" cannot be created. Use an existing channel, erase one with crosswind.deleteChannel, or raise limits.maxChannels.',
+    }
+    await assert.rejects(say('room.3', 'no room'), refusal)
+    await assert.rejects(first.open().channel('room.3').publish({ text: 'no room' }), refusal)
     assert.equal(await crosswind.deleteChannel('room.2'), true)
     await say('room.3', 'new')
     const rooms = ['room.1', 'room.2', 'room.3']

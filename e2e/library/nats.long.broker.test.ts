@@ -59,6 +59,123 @@ test('when the stream is deleted, clients are told, and the server goes on with 
   assert.equal((await Array.fromAsync(crosswind.read('room.1'))).length, 1)
 })
 
+/** What servers report, with `until` for a number of reports. */
+function reports() {
+  const told: string[] = []
+  const waiting = new Set<() => void>()
+  const onFailure = (error: unknown) => {
+    told.push(error instanceof Error ? error.message : String(error))
+    for (const look of waiting) look()
+  }
+  const until = (count: number) =>
+    new Promise<readonly string[]>((resolve) => {
+      const look = () => told.length >= count && resolve(told)
+      waiting.add(look)
+      look()
+    })
+  return { onFailure, until }
+}
+
+/** Publishes `1`, `2` and so on; returns the cursor of each. */
+async function fill({ crosswind }: Awaited<ReturnType<typeof start>>, count: number) {
+  for (let n = 1; n <= count; n += 1) await crosswind.publish('room.1', { text: `${n}` })
+  const read = await Array.fromAsync(crosswind.read('room.1'))
+  return read.map(({ cursor }) => cursor)
+}
+
+/** What a client hears that was away since a cursor, `gap` included, up to this text. */
+function heardSince({ open }: Awaited<ReturnType<typeof start>>, from: string, last: string) {
+  const heard: string[] = []
+  const room = open().channel<Said>('room.1', { from })
+  room.on('gap', () => heard.push('gap'))
+  return new Promise<readonly string[]>((resolve) =>
+    room.on('message', ({ data }) => {
+      heard.push(data.text)
+      if (data.text === last) resolve(heard)
+    }),
+  )
+}
+
+test('a purge by another program is reported to the application of every server, and is a gap for clients that were away', async (t) => {
+  const told = [reports(), reports()]
+  const [one, other] = await Promise.all(
+    told.map(({ onFailure }) => start(t, { ...onNats('purged'), onFailure })),
+  )
+  assert.ok(one && other)
+  const printed = new Promise<string>((resolve) => {
+    t.mock.method(process.stderr, 'write', (text: string) => /Another program/.test(text) && resolve(text))
+  })
+  const silent = await start(t, onNats('purged'))
+  const [first = '', , third = ''] = await fill(one, 5)
+  for (const server of [other, silent]) await heardSince(server, 'start', '5')
+  const admin = await nats.connect()
+  t.after(() => admin.close())
+  const { streams } = await jetstreamManager(admin)
+  await streams.purge('purged', { seq: 4 })
+  const sentence = (count: number) =>
+    new RegExp(`^Another program erased ${count} messages of the stream purged of NATS`)
+  for (const { until } of told) assert.match((await until(1))[0] ?? '', sentence(3))
+  assert.match(await printed, /: Error: Another program erased 3 messages/, 'without onFailure it is printed')
+  for (const server of [one, other]) {
+    assert.deepEqual(await heardSince(server, first, '5'), ['gap', '4', '5'])
+    assert.deepEqual(await heardSince(server, third, '5'), ['4', '5'])
+  }
+  await streams.purge('purged')
+  for (const { until } of told) assert.match((await until(2))[1] ?? '', sentence(2))
+})
+
+test('a purge while no server runs is a gap for clients that were away', async (t) => {
+  for (const [name, kept] of [
+    ['purged-partly', ['3']],
+    ['purged-wholly', []],
+  ] as const) {
+    const before = await start(t, onNats(name))
+    const [first = ''] = await fill(before, 3)
+    await before.stop()
+    const admin = await nats.connect()
+    t.after(() => admin.close())
+    const { streams } = await jetstreamManager(admin)
+    await streams.purge(name, { keep: kept.length })
+    const now = await start(t, onNats(name))
+    const http = connectHttp('1.1', now.origin, null)
+    const query = new URLSearchParams({ key: newKey(), after: first })
+    const { body } = await http.ask({ path: `/realtime/channels/room.1?${query}` })
+    http.close()
+    assert.equal(JSON.parse(await textOf(body)).recovered, false)
+    assert.equal((await now.crosswind.publish('room.1', { text: 'next' })).seq, 4)
+    assert.deepEqual(await heardSince(now, first, 'next'), ['gap', ...kept, 'next'])
+    const read = await Array.fromAsync(now.crosswind.read('room.1'))
+    assert.deepEqual(
+      read.map(({ data }) => (data as Said).text),
+      [...kept, 'next'],
+    )
+  }
+})
+
+test('messages that another program deletes from the middle are reported once, and clients still receive the others', async (t) => {
+  const { onFailure, until } = reports()
+  const before = await start(t, { ...onNats('holes'), onFailure })
+  const [first = ''] = await fill(before, 5)
+  await before.crosswind.publish('room.2', { text: 'elsewhere' })
+  const admin = await nats.connect()
+  t.after(() => admin.close())
+  const { streams } = await jetstreamManager(admin)
+  await streams.deleteMessage('holes', 3)
+  assert.match((await until(1))[0] ?? '', /^Another program erased 1 message of the stream holes of NATS/)
+  await streams.deleteMessage('holes', 2)
+  await streams.deleteMessage('holes', 4)
+  assert.match((await until(2))[1] ?? '', /^Another program erased 2 messages/)
+  assert.deepEqual(
+    await heardSince(before, first, '5'),
+    ['2', '3', '4', '5'],
+    'this server has them in memory',
+  )
+  await before.stop()
+  const now = await start(t, onNats('holes'))
+  assert.deepEqual(await heardSince(now, 'start', '5'), ['1', '5'])
+  assert.equal((await now.crosswind.publish('room.1', { text: 'next' })).seq, 7)
+})
+
 test('a user who is revoked at one server has ended at all of them, also at one that starts later', async (t) => {
   const banned = new Set<string>()
   const options = {

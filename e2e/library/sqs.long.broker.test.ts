@@ -1,10 +1,12 @@
 // A server of an application behind a queue of SQS.
 
 import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { startSqsServer, type TestSqs } from '../../scripts/sqs-server.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
-import { type Said, start, texts } from './testing.ts'
+import { accessTo, type Said, start, texts } from './testing.ts'
 
 let sqs: TestSqs
 before(async () => {
@@ -13,7 +15,7 @@ before(async () => {
 after(() => sqs.stop())
 
 test('what passed the queue is stored with its user, also after a restart', async (t) => {
-  const folder = temporaryFolder(t)
+  const folder = join(temporaryFolder(t), 'data')
   const { endpoint, queue } = sqs.settings('library')
   const setting = {
     storage: { kind: 'sqs', folder, queue, ...(endpoint !== null && { endpoint }) },
@@ -24,6 +26,8 @@ test('what passed the queue is stored with its user, also after a restart', asyn
   const heard = texts(room, 1)
   await room.publish({ text: 'hello' })
   assert.deepEqual(await heard, ['hello'])
+  assert.equal(statSync(folder).mode & 0o077, 0)
+  assert.deepEqual(accessTo(folder).openToOthers, [])
   await first.crosswind.close({ drainMs: 0 })
   const { crosswind } = await start(t, setting)
   const read = await Array.fromAsync(crosswind.read('room.1'))

@@ -1,8 +1,10 @@
 // The library's two doors for tests: a server on a free port, and its clients.
 
+import { readdirSync, statSync } from 'node:fs'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createSecureServer } from 'node:http2'
 import type { Socket } from 'node:net'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { type ConnectionState, type ConnectOptions, connect, type Room } from '../../client/connect.ts'
@@ -110,6 +112,13 @@ export function untilState(
       resolve(state)
     })
   })
+}
+
+/** What is in a folder, and what of it others than its owner may use. */
+export function accessTo(folder: string) {
+  const names = readdirSync(folder).sort()
+  const isOpen = (name: string) => (statSync(join(folder, name)).mode & 0o077) !== 0
+  return { names, openToOthers: names.filter(isOpen) }
 }
 
 /** What is thrown where nobody can catch it. */

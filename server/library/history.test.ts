@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ampleLimits } from '../log/log-testing.ts'
+import { ampleLimits, given, littleMemory, newFile } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
+import { createSqliteLog } from '../log/sqlite-log.ts'
+import { openLogFile } from '../log/sqlite-store.ts'
 import type { Cursor } from '../wire/messages.ts'
 import { readPage } from './history.ts'
 
@@ -63,4 +65,39 @@ test('a cursor of another log, or from after the end, is not recovered', async (
   await publish('quiet', 1, 2)
   for (const cursor of [at(2, 'life2'), at(3)])
     assert.deepEqual(await read('quiet', cursor), [false, [1, 2], 2])
+})
+
+test('a reader passes what cannot be read, once, and is told that it missed something', async (context) => {
+  const file = openLogFile(newFile(context))
+  const { database } = file
+  const losses: string[] = []
+  const log = createSqliteLog(file, {
+    ...given,
+    limits: { ...ampleLimits, messages: 5000 },
+    memory: littleMemory,
+    onLoss: (sentence) => losses.push(sentence),
+  })
+  context.after(() => log.close())
+  for (let n = 1; n <= 1200; n += 1)
+    await log.append({ id: `w-${n}`, channel: 'room', kind: 'json', from: 'w', at: 0, body: { data: n } }, 0)
+  const readOn = async (from: Cursor | null) => {
+    const pages: (readonly [recovered: boolean, count: number, reached: number])[] = []
+    for (let after = from; pages.length < 9; ) {
+      const { messages, cursor, recovered } = await readPage(log, 'room', after)
+      pages.push([recovered, messages.length, cursor.seq])
+      if (cursor.seq === 1200) break
+      after = cursor
+    }
+    return pages
+  }
+  database.exec(`UPDATE message SET body = '{"data":0}' WHERE seq = 700`)
+  const first = [true, 500, 500]
+  const passed = [false, 1, 1200]
+  assert.deepEqual(await readOn(null), [first, passed])
+  const { head } = await log.snapshot(new Set())
+  assert.deepEqual(await readOn({ ...head, seq: 600 }), [passed])
+  assert.deepEqual(await readOn({ ...head, seq: 700 }), [[true, 500, 1200]])
+  database.exec(`UPDATE message SET body = '{"data":0}' WHERE seq = 3`)
+  assert.deepEqual(await readOn(null), [passed])
+  assert.match(losses[0] ?? '', /damaged between the messages 501 and 1000/)
 })

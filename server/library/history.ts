@@ -8,7 +8,7 @@ export interface Page {
   readonly messages: readonly Message[]
   /** After the messages. */
   readonly cursor: Cursor
-  /** False if messages after the given cursor are gone: these begin with the oldest that is kept. */
+  /** False if messages after the given cursor are gone: these begin with the oldest that can be read. */
   readonly recovered: boolean
 }
 
@@ -18,17 +18,21 @@ export async function readPage(log: Log, channel: string, from: Cursor | null): 
   if (from) {
     const { recovered, messages, reached, head } = await log.read(from, channels)
     if (recovered) return { messages, cursor: reached, recovered }
+    const isOfThisLog = from.epoch === head.epoch && from.seq <= head.seq
+    const newest = log.heads().get(channel)
     // Other channels may have lost something.
-    const newest = log.heads().get(channel) ?? 0
-    if (from.epoch === head.epoch && newest <= from.seq && from.seq <= head.seq)
+    if (isOfThisLog && newest !== undefined && newest <= from.seq)
       return { messages: [], cursor: head, recovered: true }
+    const { after } = await log.oldest(channel, 'json')
+    // What follows is not gone, but cannot be read: only the newest can.
+    if (isOfThisLog && after.seq <= from.seq) return { messages, cursor: reached, recovered }
   }
   const { after } = await log.oldest(channel, 'json')
   const { messages: newest } = await log.snapshot(channels)
-  const { messages, reached } = await log.read(after, channels)
+  const { messages, reached, recovered } = await log.read(after, channels)
   // The newest stays when the log drops it.
   const older = newest.filter(({ seq }) => seq <= after.seq)
-  return { messages: [...older, ...messages], cursor: reached, recovered: from === null }
+  return { messages: [...older, ...messages], cursor: reached, recovered: from === null && recovered }
 }
 
 /** All that a document is. */

@@ -166,6 +166,8 @@ export interface LogParts {
   readonly limits: LogLimits
   /** Further limits of a channel, beside those of the log; its newest message is always kept. */
   readonly keepOn?: ((channel: string) => Bounds | undefined) | undefined
+  /** How to make room for another channel, as refusals say it; by default as for documents. */
+  readonly roomMaking?: string | undefined
   /** The kinds of which a snapshot needs all messages, and how to join them; none by default. */
   readonly folds?: Folds
   readonly now: Clock
@@ -197,8 +199,12 @@ export function idTaken({ id, from, channel }: Pick<Draft, 'id' | 'from' | 'chan
   return new Refusal('id-taken', sentence, id)
 }
 
-export function tooManyChannels(channel: string, maxChannels: number): Refusal {
-  const sentence = `The log is limited to ${maxChannels} channels, so "${channel}" cannot be created. Use an existing channel, delete one, or raise limits.maxChannels.`
+export function tooManyChannels(
+  channel: string,
+  maxChannels: number,
+  roomMaking = 'delete one, which makes room a day later',
+): Refusal {
+  const sentence = `The log is limited to ${maxChannels} channels, so "${channel}" cannot be created. Use an existing channel, ${roomMaking}, or raise limits.maxChannels.`
   return new Refusal('too-many-channels', sentence)
 }
 

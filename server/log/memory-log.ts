@@ -12,7 +12,7 @@ import { Sequencer } from './sequencer.ts'
  * process.
  */
 export function createMemoryLog(parts: MemoryLogParts): Log {
-  const { epoch, limits, folds = {}, keepOn, now, onFailure } = parts
+  const { epoch, limits, roomMaking, folds = {}, keepOn, now, onFailure } = parts
   const onFolded = (messages: readonly Message[]) =>
     messages.forEach((message) => void tail.superseded(message))
   const defer: Defer = setImmediate
@@ -23,6 +23,7 @@ export function createMemoryLog(parts: MemoryLogParts): Log {
     epoch,
     tail,
     maxChannels: limits.maxChannels,
+    roomMaking,
     store: {
       commit(group) {
         const { retention } = tail

@@ -119,8 +119,10 @@ export class NatsLog extends TailLog<Entry> {
   #refused: { readonly reason: string; readonly since: number; readonly at: number } | null = null
   #heardAt: number
   #looks = 0
-  /** The stream's first number when messages were found missing. */
-  #purgedBefore: number | null = null
+  /** The stream's state when messages were found missing. */
+  #suspected: StreamInfo['state'] | null = null
+  /** How many held messages up to a number the stream lacks, as reported. */
+  #reported = { count: 0, upTo: 0 }
 
   /** Waits for JetStream; rejects if waiting is useless. */
   static async open(parts: NatsLogParts): Promise<NatsLog> {
@@ -153,10 +155,10 @@ export class NatsLog extends TailLog<Entry> {
   }
 
   private constructor(parts: NatsLogParts, opened: Opened) {
-    const { connection, name, limits, now, onFailure } = parts
+    const { connection, name, limits, roomMaking, now, onFailure } = parts
     const { life, view } = opened
     const { maxChannels } = limits
-    super({ epoch: life.epoch, tail: view.tail, archive: view, maxChannels, onFailure })
+    super({ epoch: life.epoch, tail: view.tail, archive: view, maxChannels, roomMaking, onFailure })
     this.#parts = parts
     this.#opened = opened
     this.#onLoss = lossTakerOf(parts)
@@ -337,15 +339,18 @@ export class NatsLog extends TailLog<Entry> {
     const { name } = this.#parts
     const found = await manager.streams.info(name).catch(() => null)
     if (!found || this.#isLost) return
-    const suspected = this.#purgedBefore
-    this.#purgedBefore = view.keptBefore(found.state.first_seq) > 0 ? found.state.first_seq : null
+    const suspected = this.#suspected
+    const known = Math.min(this.#reported.count, view.keptBefore(this.#reported.upTo + 1))
+    this.#suspected = view.lackedBy(found.state) > known ? found.state : null
     // Another server may have dropped them a moment earlier than this one.
-    const missing = suspected === null ? 0 : view.keptBefore(suspected)
-    if (suspected === null || missing === 0) return
-    this.#purgedBefore = null
-    view.lostBefore(suspected)
+    const missing = suspected === null ? 0 : view.lackedBy(suspected) - known
+    if (suspected === null || missing <= 0) return
+    this.#suspected = null
+    view.lostBefore(suspected.first_seq)
+    this.#reported = { count: view.lackedBy(suspected), upTo: suspected.last_seq }
+    const messages = missing === 1 ? '1 message' : `${missing} messages`
     this.#onLoss(
-      `Another program erased ${missing} messages of the stream ${name} of NATS that were still to be kept, as \`nats stream purge\` does. Windows that were away get a snapshot.`,
+      `Another program erased ${messages} of the stream ${name} of NATS that should have been kept, as \`nats stream purge\` does. Windows that were away get a snapshot.`,
     )
   }
 

@@ -2,7 +2,13 @@
 // be erased. Loads the stream, reads back what it no longer holds, and catches up.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { DeliverPolicy, type JetStreamClient, type JetStreamManager, type JsMsg } from '@nats-io/jetstream'
+import {
+  DeliverPolicy,
+  type JetStreamClient,
+  type JetStreamManager,
+  type JsMsg,
+  type StreamInfo,
+} from '@nats-io/jetstream'
 import type { ObjectStore } from '@nats-io/obj'
 import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
 import { Folding } from './folding.ts'
@@ -103,6 +109,11 @@ export class View implements Archive {
   /** How many messages before this number are held. */
   keptBefore(seq: number): number {
     return this.tail.retention.heldBefore(seq)
+  }
+
+  /** How many held messages a stream in this state lacks, at least. */
+  lackedBy({ first_seq, last_seq, messages }: StreamInfo['state']): number {
+    return Math.max(this.keptBefore(first_seq), this.keptBefore(last_seq + 1) - messages)
   }
 
   /** Another program has erased the messages before this number. */

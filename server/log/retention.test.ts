@@ -128,6 +128,17 @@ test('old messages on quiet channels go without being read', () => {
   assert.deepEqual(dropped, [1])
 })
 
+test('messages that are too old are no longer held, on quiet channels too', () => {
+  const { retention, clock, take } = openRetention({ ageMs: 100_000 })
+  take('quiet', 3)
+  clock.ms = 99_500
+  take('main', 2)
+  assert.equal(retention.heldBefore(5), 4)
+  clock.ms = 100_001
+  take('main', 1)
+  assert.equal(retention.heldBefore(5), 1)
+})
+
 test('retention erases in portions of many small messages or of few large ones', () => {
   const { retention, take } = openRetention({ messages: 300 })
   take('main', 1000)

@@ -60,6 +60,19 @@ class Queue<Item extends { readonly seq: number }> {
 
   /** Iterates over the items with greater numbers. */
   *after(seq: number): Generator<Item, undefined> {
+    let from = this.#placeAfter(seq)
+    for (let item = this.#items[from]; item; item = this.#items[from]) {
+      yield item
+      from += 1
+    }
+  }
+
+  countBefore(seq: number): number {
+    return this.#placeAfter(seq - 1) - this.#start
+  }
+
+  /** Of the first item with a greater number. */
+  #placeAfter(seq: number): number {
     let from = this.#start
     let to = this.#items.length
     while (from < to) {
@@ -67,10 +80,7 @@ class Queue<Item extends { readonly seq: number }> {
       if ((this.#items[middle]?.seq ?? 0) <= seq) from = middle + 1
       else to = middle
     }
-    for (let item = this.#items[from]; item; item = this.#items[from]) {
-      yield item
-      from += 1
-    }
+    return from
   }
 }
 
@@ -214,12 +224,12 @@ export class Retention {
 
   /** How many messages before this number are held. */
   heldBefore(seq: number): number {
+    const time = this.#parts.now()
     let count = 0
-    for (const { held } of this.#rooms.values())
-      for (const one of held.after(0)) {
-        if (one.seq >= seq) break
-        count += 1
-      }
+    for (const room of this.#rooms.values()) {
+      this.#expire(room, time)
+      count += room.held.countBefore(seq)
+    }
     return count
   }
 

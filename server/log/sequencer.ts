@@ -18,6 +18,7 @@ import {
   type Identified,
   idTaken,
   type Log,
+  type LogParts,
   logClosed,
   notThere,
   type OldestContent,
@@ -66,6 +67,7 @@ interface TailLogParts {
   readonly tail: Tail
   readonly archive: Archive
   readonly maxChannels: number
+  readonly roomMaking: LogParts['roomMaking']
   readonly onFailure: OnFailure
 }
 
@@ -84,18 +86,20 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
   readonly #pending = new Map<string, Waiting>()
   readonly #archive: Archive
   readonly #maxChannels: number
+  readonly #roomMaking: LogParts['roomMaking']
   readonly #followers: Followers
   /** Channels whose erasure makes room, and is pending. */
   readonly #leaving = new Set<string>()
   #isClosed = false
   #closing: Promise<void> | null = null
 
-  constructor({ epoch, tail, archive, maxChannels, onFailure }: TailLogParts) {
+  constructor({ epoch, tail, archive, maxChannels, roomMaking, onFailure }: TailLogParts) {
     this.#epoch = epoch
     this.#tail = tail
     this.#onFailure = onFailure
     this.#archive = archive
     this.#maxChannels = maxChannels
+    this.#roomMaking = roomMaking
     this.#followers = new Followers(onFailure)
   }
 
@@ -233,7 +237,7 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
       if (draft.kind !== 'erasure' && !isHeld(draft.channel)) added.add(draft.channel)
     const staying = heads.size - this.#leaving.intersection(heads).size
     if (added.has(channel) || staying + added.size < this.#maxChannels || this.#makeRoom()) return
-    throw tooManyChannels(channel, this.#maxChannels)
+    throw tooManyChannels(channel, this.#maxChannels, this.#roomMaking)
   }
 
   /** Erases an empty document before the new one is stored. */

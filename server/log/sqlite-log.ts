@@ -57,13 +57,14 @@ export function openSqliteLog(parts: SqliteLogParts): Log {
  * Each start begins an epoch. It continues the earlier ones as far as the file has their messages.
  */
 export function createSqliteLog(file: LogFile, parts: Omit<SqliteLogParts, 'file'>): Log {
-  const { limits, durability, onFailure } = parts
+  const { limits, roomMaking, durability, onFailure } = parts
   const store = new SqliteLogStore(file, parts)
   return new Sequencer({
     epoch: store.epoch,
     tail: store.tail,
     store,
     maxChannels: limits.maxChannels,
+    roomMaking,
     onFailure,
     // Grouping gains nothing if a commit does not wait for the disk.
     defer: parts.defer ?? (durability === 'machine' ? setImmediate : undefined),

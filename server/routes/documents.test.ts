@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
+import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Router from '@koa/router'
@@ -26,6 +27,7 @@ import { key } from '../security/testing.ts'
 import { Bodies } from '../transports/bodies.ts'
 import { Budget } from '../transports/budget.ts'
 import { isKind } from '../wire/messages.ts'
+import { nothingPlanned } from '../wire/time.ts'
 import { mountDocuments } from './documents.ts'
 
 /**
@@ -46,13 +48,22 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   const texts = openWorker()
   /** Whose turn each task took. */
   const clients: (readonly unknown[])[] = []
-  const inTurns = (worker: DocumentWorker): Documents => ({
+  const inTurns = (worker: DocumentWorker, onTask: () => void = nothingPlanned): Documents => ({
     ...worker.for('test'),
     for(...client) {
       clients.push(client)
+      onTask()
       return worker.for(...client)
     },
   })
+  let textCount = 0
+  let onText = () => undefined as unknown
+  /** Resolves once this many sent texts are being read or wait for it. */
+  const queued = (count: number) =>
+    new Promise<void>((resolve) => {
+      onText = () => textCount >= count && resolve()
+      onText()
+    })
   const ledger = new Ledger({
     schema: pageSchema,
     documents,
@@ -75,7 +86,10 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     },
     log,
     documents: inTurns(documents),
-    texts: inTurns(texts),
+    texts: inTurns(texts, () => {
+      textCount += 1
+      onText()
+    }),
     access,
     timers: processTimers,
     directory: new Directory(log),
@@ -97,9 +111,9 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     await Promise.all([documents.close(), texts.close()])
   })
   let ids = 0
-  const nextId = () => {
+  const nextId = (from = 'p') => {
     ids += 1
-    return `p-${ids}`
+    return `${from}-${ids}`
   }
 
   /** Resolves to the text, the number, or the refusal. */
@@ -115,12 +129,44 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     log,
     quarantined,
     clients,
+    queued,
     ask,
     read: (accept: string, channel = 'main') =>
       ask(`/api/documents/${channel}`, { headers: { accept: `${accept}, application/json;q=0.1` } }),
-    write(method: 'PUT' | 'POST', type: string, body: string | Uint8Array<ArrayBuffer>, channel = 'main') {
+    write(
+      method: 'PUT' | 'POST',
+      type: string,
+      body: string | Uint8Array<ArrayBuffer>,
+      channel = 'main',
+      from = 'p',
+    ) {
       const headers = { 'content-type': type, accept: 'application/json' }
-      return ask(`/api/documents/${channel}?id=${nextId()}&from=p`, { method, headers, body })
+      return ask(`/api/documents/${channel}?id=${nextId(from)}&from=${from}`, { method, headers, body })
+    },
+    /** Puts texts as Markdown at once, over one connection; each resolves to its number, or the refusal. */
+    putOverOne(texts: readonly string[]): readonly Promise<unknown>[] {
+      const socket = connect(port)
+      t.after(() => socket.destroy())
+      for (const [n, text] of texts.entries()) {
+        const head = [
+          `PUT /api/documents/long${n}?id=${nextId(`name${n}`)}&from=name${n} HTTP/1.1`,
+          'Host: localhost',
+          'Content-Type: text/markdown',
+          `Content-Length: ${text.length}`,
+        ]
+        socket.write(`${head.join('\r\n')}\r\n\r\n${text}`)
+      }
+      const answers = texts.map(() => Promise.withResolvers<unknown>())
+      let heard = ''
+      let count = 0
+      socket.setEncoding('utf8').on('data', (part: string) => {
+        heard += part
+        for (const [body] of heard.matchAll(/\{.*?\}/g).drop(count)) {
+          answers[count]?.resolve(JSON.parse(body).seq ?? body)
+          count += 1
+        }
+      })
+      return answers.map(({ promise }) => promise)
     },
     /** Unchecked, as by an older server. */
     store: (update: Uint8Array, from = 'eve') =>
@@ -179,6 +225,45 @@ test('every task takes the turn of its connection and, if it writes, of its send
     // One for the text, one for the document.
     [...Array(4).fill(['connection', 'p']), ['connection'], ['connection']],
   )
+})
+
+/** Each takes the server about half a second to read. */
+const longTexts = Array<string>(4).fill('>'.repeat(100_000))
+
+for (const how of ['under one name', 'under many names over one connection'])
+  test(`four long texts at once ${how} do not hold up the small one of another client until they are done`, async (t) => {
+    const { write, putOverOne, queued } = await start(t)
+    const answers: unknown[] = []
+    const sent =
+      how === 'under one name'
+        ? longTexts.map((text, n) => write('PUT', 'text/markdown', text, `long${n}`, 'eve'))
+        : putOverOne(longTexts)
+    const all = Promise.all(sent.map(async (one) => answers.push(typeof (await one))))
+    await Promise.race([all, queued(longTexts.length)])
+    await write('PUT', 'text/markdown', '*small*', 'small', 'ann')
+    answers.push('small')
+    await all
+    assert.deepEqual(answers.toSorted(), [...Array(4).fill('number'), 'small'])
+    assert.notEqual(answers.at(-1), 'small')
+  })
+
+test('texts that cost much are refused after the time that their length may take, and others wait for one of them', async (t) => {
+  const { read, write, queued } = await start(t, 5)
+  const answers: string[] = []
+  const costly = '*_'.repeat(25_000)
+  const all = Promise.all(
+    [1, 2].map(async (n) =>
+      answers.push(String(await write('PUT', 'text/markdown', costly, `long${n}`, 'eve'))),
+    ),
+  )
+  await Promise.race([all, queued(2)])
+  await write('PUT', 'text/markdown', '*small*', 'small', 'ann')
+  answers.push(String(await read('text/plain', 'small')))
+  await all
+  assert.notEqual(answers.at(-1), 'small\n')
+  const refused =
+    /^422 too-costly: Reading the text takes more than 0\.8 s of processor time, as much as a text of its length may take/
+  assert.equal(answers.filter((answer) => refused.test(answer)).length, 2, `${answers}`)
 })
 
 test('Markdown that takes too long to read is refused, none of it is stored, and the next text is accepted', async (t) => {

@@ -10,9 +10,9 @@ import {
 } from '../../server/document/rich-text.ts'
 import { mostTitleLength, titleFrom } from '../../server/wire/messages.ts'
 import { askHistory } from '../documents/document-requests.ts'
-import { colourFor, unchosenName } from '../editor/presence.ts'
+import { colourFor } from '../editor/presence.ts'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
-import { type Author, Replay, type Version } from './replay.ts'
+import { type Author, authorWords, Replay, type Version } from './replay.ts'
 import '../styles/versions.css'
 
 /** Pause between two portions: the server allows a window ten a second. */
@@ -333,11 +333,6 @@ const momentFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', tim
 function momentWords(at: number | null, author: Author | null): string {
   if (at === null) return 'Before the first change'
   return `${momentFormat.format(at)}${author ? `, ${authorWords(author)}` : ''}`
-}
-
-function authorWords(author: Author | null): string {
-  if (author === null) return 'Earlier'
-  return author.name || unchosenName(author.window ?? '')
 }
 
 /** The carets' colours, in which no two are the same. */

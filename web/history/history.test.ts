@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
 import { createDocument, documentText, textOf } from '../../server/document/rich-text.ts'
-import { Replay } from './replay.ts'
+import { authorWords, Replay } from './replay.ts'
 
 /** Two windows that type into one document; each change is an update in the log. */
 function writers() {
@@ -105,6 +105,26 @@ test('names the author of each piece, by chosen name or by window', () => {
     [{ window: 'w1', name: '' }, 'b'],
     [{ window: 'w0', name: 'Ada' }, 'c'],
   ])
+})
+
+test('a program is called by the name that it sends under, a window is a guest until it chooses a name', () => {
+  const { texts, docs, updates } = writers()
+  docs[1].getMap('authors').set(String(docs[1].clientID), { name: 'Ada' })
+  texts[0].insert(0, 'old')
+  texts[1].insert(3, ' new')
+  const namedBy = (from: string, version: number) => {
+    const replay = replayOf(updates.map((one) => (one.from === 'w0' ? { ...one, from } : one)))
+    const { lines, segments } = replay.show(version)
+    const authors = lines.flatMap((line) => segments.get(line) ?? []).map(({ author }) => author)
+    return [replay.authorOf(version), ...authors].map(authorWords)
+  }
+  assert.deepEqual(namedBy('seed', 2), ['seed', 'seed'])
+  assert.deepEqual(namedBy('import.nightly', 3), ['Ada', 'import.nightly', 'Ada'])
+  assert.deepEqual(namedBy('\u202e', 2), ['A program', 'A program'])
+  const [author = '', ofText] = namedBy(`${'k'.repeat(22)}.w1`, 2)
+  assert.match(author, /^Guest [A-Z][a-z]+$/)
+  assert.equal(ofText, author)
+  assert.deepEqual(namedBy('seed', 0), ['Earlier'])
 })
 
 test('starts with a base, whose text has no known window', () => {

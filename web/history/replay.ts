@@ -12,7 +12,7 @@ import {
 } from '../../server/document/rich-text.ts'
 import type { HistoryPortion } from '../../server/wire/document-api.ts'
 import { fingerprintIn } from '../../server/wire/messages.ts'
-import { cleanName } from '../editor/presence.ts'
+import { cleanName, unchosenName } from '../editor/presence.ts'
 
 /** Text in a line by one author, in order. */
 interface Segment {
@@ -26,6 +26,12 @@ export interface Author {
   readonly window: string | null
   /** Empty unless the person chose a name. */
   readonly name: string
+}
+
+/** What the author is called; null is that of the base. */
+export function authorWords(author: Author | null): string {
+  if (author === null) return 'Earlier'
+  return author.name || unchosenName(author.window ?? '')
 }
 
 export interface Version {
