@@ -165,7 +165,9 @@ class Life {
     const window = await this.#browser.newWindow()
     await window.open(`${this.#origin}${person.invitation}`)
     if (await window.run(isThere, 'form button')) await window.click('form button')
-    await until(() => window.run(isThere, '#document'), 'the invitation was not taken')
+    // A script ends with the page that is being left.
+    const isTaken = () => window.run(isThere, '#document').catch(() => false)
+    await until(isTaken, 'the invitation was not taken')
     const query = new URLSearchParams({ transport: mode.transport, http: mode.http, record: '' })
     await window.open(`${this.#origin}/d/${person.channel}?${query}`)
     await untilOpen(window, mode)
