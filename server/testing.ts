@@ -50,12 +50,18 @@ export interface TestServer extends Server {
  */
 export function stopClock(t: TestContext) {
   let now = processTimers.now()
+  let wall = now
   t.mock.method(processTimers, 'now', () => now)
-  t.mock.method(Date, 'now', () => now)
+  t.mock.method(Date, 'now', () => wall)
   return {
     now: () => now,
     pass(ms: number) {
       now += ms
+      wall += ms
+    },
+    /** As somebody sets the machine's clock, which the monotonic one does not follow. */
+    set(byMs: number) {
+      wall += byMs
     },
   }
 }

@@ -53,6 +53,14 @@ test('each message goes to the members that read its channel, in order', () => {
   assert.deepEqual(second.heard.messages, [1, 2, 3])
 })
 
+test('a message that a browser cannot copy is left out, and all get what follows', (t) => {
+  const { stream, windows } = openShared(2)
+  t.mock.method(console, 'warn', () => undefined)
+  for (const { refuseNext } of windows) refuseNext()
+  for (const seq of [1, 2]) stream.message(seq)
+  for (const { heard } of windows) assert.deepEqual(heard.messages, [2])
+})
+
 test('a late window gets what the tail holds after its cursor, then what follows', () => {
   const { stream, window, questions } = openShared(1)
   for (const seq of [1, 2, 3]) stream.message(seq)

@@ -3,7 +3,6 @@
 import {
   type AwarenessReport,
   type DownFrame,
-  type Draft,
   nameBeside,
   type PollAnswer,
 } from '../../server/wire/messages.ts'
@@ -16,7 +15,8 @@ import { type Asked, type Member, SharedStream } from './shared-stream.ts'
 /** Each opening of a transport is one member, numbered by its window. */
 export type ToCoordinator =
   | { readonly type: 'join'; readonly member: number; readonly asked: Asked }
-  | { readonly type: 'send'; readonly member: number; readonly draft: Draft }
+  /** `draft`: as JSON, of which browsers copy less between windows. */
+  | { readonly type: 'send'; readonly member: number; readonly draft: string }
   | { readonly type: 'show'; readonly member: number; readonly report: AwarenessReport }
   | { readonly type: 'leave'; readonly member: number; readonly isForGood: boolean }
 
@@ -84,7 +84,7 @@ export class Coordinator {
     const { member, stream } = attached.members.get(said.member) ?? {}
     if (said.type === 'join') this.#join(attached, said.member, said.asked)
     else if (!member) return
-    else if (said.type === 'send') member.send(said.draft)
+    else if (said.type === 'send') member.send(JSON.parse(said.draft))
     else if (said.type === 'show') stream?.show(member, said.report)
     else {
       stream?.leave(member, said.isForGood)
@@ -114,7 +114,14 @@ export class Coordinator {
   #join({ port, members }: AttachedWindow, number: number, asked: Asked): void {
     const stream = this.#streamFor(asked)
     const member = stream.join(asked, {
-      onFrame: (frame) => port.postMessage({ type: 'frame', member: number, frame }),
+      onFrame(frame) {
+        try {
+          port.postMessage({ type: 'frame', member: number, frame })
+        } catch (error) {
+          // A log may have a message that is nested too deep for a browser to copy: the rest goes on.
+          console.warn(error)
+        }
+      },
       onClose(closing) {
         members.delete(number)
         port.postMessage({ type: 'closed', member: number, closing })

@@ -50,6 +50,17 @@ test('openings cross as plain data', async () => {
   )
 })
 
+test('drafts cross as JSON, whatever else their data has that browsers do not copy', async () => {
+  const { open, newest } = openClient()
+  const { send } = await open()
+  const deep = JSON.parse('['.repeat(4200) + ']'.repeat(4200))
+  const data = { list: new Proxy([1], {}), method: () => 2, deep }
+  send({ ...draftOf('w1-1'), kind: 'json', body: { data } }).catch(() => undefined)
+  const said = structuredClone(newest().posted).at(-1)
+  assert.ok(said?.type === 'send')
+  assert.deepEqual(JSON.parse(said.draft).body.data.list, [1])
+})
+
 test('answers arrive as from an ordinary transport', async () => {
   const { open, newest } = openClient()
   const { send } = await open()

@@ -103,7 +103,7 @@ class SharedMember implements OpenTransport {
 
   // Sent on without its object.
   readonly send = (draft: Draft) => {
-    this.#post({ type: 'send', member: this.#number, draft })
+    this.#post({ type: 'send', member: this.#number, draft: JSON.stringify(draft) })
     return this.#answers.expect(draft, 0)
   }
 

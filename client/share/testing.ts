@@ -110,8 +110,13 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
   }
   const hear = (said: ToCoordinator) => post(said, () => ({ postMessage: take, close: () => undefined }))
   let members = 0
+  let isRefusing = false
 
   function take(said: ToWindow): void {
+    if (isRefusing) {
+      isRefusing = false
+      throw new RangeError('Maximum call stack size exceeded')
+    }
     if (said.type === 'closed') heard.closings.push(said.closing)
     else takeFrame(said.frame)
   }
@@ -133,6 +138,10 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
 
   return {
     heard,
+    /** Its port copies the next message in vain. */
+    refuseNext() {
+      isRefusing = true
+    },
     join({
       window = 'w1',
       key = 'k1',
@@ -147,7 +156,7 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
       const asked = { base: `https://${known.http}`, mode: known, query, polling }
       hear({ type: 'join', member: members, asked })
     },
-    send: (id: string) => hear({ type: 'send', member: members, draft: draftOf(id) }),
+    send: (id: string) => hear({ type: 'send', member: members, draft: JSON.stringify(draftOf(id)) }),
     show: (anchor: string) => hear({ type: 'show', member: members, report: { state: shownAt(anchor) } }),
     leave: (isForGood = true) => hear({ type: 'leave', member: members, isForGood }),
     vanish,

@@ -172,8 +172,13 @@ describe('an application’s server', () => {
   const nothing = { reads: false, writes: false, all: true }
   const hourMs = 3_600_000
 
-  /** What the application answers, by the token or cookie, and what follows. */
-  const answers: Readonly<Record<string, readonly [answer: () => unknown, rights: Rights]>> = {
+  const soon = () => new Date(Date.now() + hourMs)
+  const rooms = Array.from({ length: 299 }, (_nothing, number) => `room.${number}.of.a.building`)
+
+  /** What the application answers, by the token or cookie, and what follows; by a ticket, if that differs. */
+  const answers: Readonly<
+    Record<string, readonly [answer: () => unknown, rights: Rights, byTicket?: string]>
+  > = {
     everything: [() => everything, here],
     'this channel': [() => ({ read: [channel], write: [channel] }), here],
     'by a prefix': [() => ({ read: ['ma*'], write: ['ma*'], user: 'ada' }), here],
@@ -185,14 +190,22 @@ describe('an application’s server', () => {
     no: [() => null, '401 no-session'],
     'no answer': [() => undefined, '401 no-session'],
     'a text for a list': [() => ({ read: '*', write: '*' }), '401 no-session'],
-    'a Date': [() => ({ ...everything, expiresAt: new Date(Date.now() + hourMs) }), '401 no-session'],
+    'a Date': [() => ({ ...everything, expiresAt: soon() }), '401 no-session'],
+    'an ISO text as the end': [() => ({ ...everything, expiresAt: soon().toISOString() }), '401 no-session'],
+    NaN: [() => ({ ...everything, expiresAt: Number.NaN }), '401 no-session'],
     'an end that is past': [() => ({ ...everything, expiresAt: Date.now() }), '401 no-session'],
     'a number as the user': [() => ({ ...everything, user: 7 }), '401 no-session'],
+    '300 names': [
+      () => ({ read: [channel, ...rooms], write: [] }),
+      { ...here, writes: false },
+      '401 no-session',
+    ],
     'an unknown field': [() => ({ ...everything, expires: 1 }), '401 no-session'],
     'an error': [() => assert.fail('The database is away.'), '500 internal'],
   }
 
   const secret = 'a secret that only this test knows'
+  const failures: string[] = []
   let application: Application
   let routes: ReadonlySet<string>
   before(async () => {
@@ -203,21 +216,23 @@ describe('an application’s server', () => {
         const name = token ?? decodeURIComponent(headers.cookie?.replace('may=', '') ?? 'no')
         return (answers[name]?.[0]() ?? null) as Permit | null
       },
-      onFailure: () => undefined,
+      onFailure: (error) => failures.push(String(error)),
     })
     recorded.stop()
     routes = recorded.declared
   })
   after(() => application.close())
 
-  async function ticketFor(token: string): Promise<string> {
+  async function askForTicket(token: string) {
     const http = connectHttp('1.1', application.origin['1.1'], application.ca)
     const path = `/api/session?key=${key}`
     const { status, body } = await http.ask({ method: 'POST', path, ...sent({ token }) })
-    const { ticket, code } = JSON.parse(await textOf(body))
+    const { ticket, code, message } = JSON.parse(await textOf(body))
     http.close()
-    return ticket ?? `${status} ${code}`
+    return { ticket: ticket ?? `${status} ${code}`, message }
   }
+
+  const ticketFor = async (token: string): Promise<string> => (await askForTicket(token)).ticket
 
   /** Changes what a ticket says, and signs it. */
   async function forged(
@@ -278,14 +293,28 @@ describe('an application’s server', () => {
     assert.deepEqual([...routes].toSorted(), Object.keys(endpoints).toSorted())
   })
 
+  test('a client whose permit cannot be used reads where to look, and the operator what to change', async () => {
+    for (const [name, sentence] of [
+      ['an ISO text as the end', /expiresAt is '\d{4}-.*'; it must be in ms since the epoch/],
+      ['NaN', /expiresAt is NaN; it must be in ms since the epoch/],
+      ['300 names', /allows 300 channels to be read .* Name them by a prefix and \*/],
+    ] as const) {
+      failures.length = 0
+      const { message } = await askForTicket(name)
+      assert.match(message, /^The answer of the application cannot be used \(authorize\)/)
+      assert.equal(failures.length, 1)
+      assert.match(failures[0] ?? '', sentence)
+    }
+  })
+
   for (const version of httpVersions) {
     for (const [way, prove] of Object.entries(ways))
-      for (const [name, [, rights]] of Object.entries(answers)) {
+      for (const [name, [, rights, byTicket = rights]] of Object.entries(answers)) {
         // A bearer token has no spaces.
         if (way === 'a bearer token' && name.includes(' ')) continue
         test(`HTTP/${version}, ${way}: ${name}`, async () => {
-          if (way === 'a ticket' && typeof rights === 'string')
-            return assert.equal(await ticketFor(name), rights)
+          if (way === 'a ticket' && typeof byTicket === 'string')
+            return assert.equal(await ticketFor(name), byTicket)
           const given = await answersOf(version, application, endpoints, await prove(name))
           assert.deepEqual(given, expected(endpoints, rights, 'not-invited-there'))
         })
@@ -299,11 +328,12 @@ describe('an application’s server', () => {
 
   for (const mode of modes) {
     for (const way of ['a ticket', 'a cookie'])
-      for (const [name, [, rights]] of Object.entries(answers))
+      for (const [name, [, rights, byTicket = rights]] of Object.entries(answers))
         test(`${mode.name}, ${way}: ${name}`, async () => {
           const proof = await ways[way]?.(name)
           const given = await windowOf(mode, application, proof ?? {}, jsonDraft)
-          assert.deepEqual(given, expectedWindow(rights, 'not-invited-there'))
+          const allowed = way === 'a ticket' ? byTicket : rights
+          assert.deepEqual(given, expectedWindow(allowed, 'not-invited-there'))
         })
     for (const [name, [prove, rights]] of Object.entries(wrong))
       test(`${mode.name}: ${name}`, async () => {

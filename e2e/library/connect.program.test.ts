@@ -11,6 +11,9 @@ import { connect, connectOver, longPolling, type Room, sse } from '../../client/
 import { processTimers } from '../../scripts/process.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind } from '../../server/index.ts'
+import { keptBody } from '../../server/log/kept-json.ts'
+import { ampleLimits } from '../../server/log/log-testing.ts'
+import { openSqliteLog } from '../../server/log/sqlite-log.ts'
 import { stopClock } from '../../server/testing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { accessTo, type Said, start, texts, uncaught, untilState } from './testing.ts'
@@ -268,6 +271,45 @@ test('what is stored is for the user of the server alone, and a folder that was 
   for (const made of ['new', 'new/parent', 'new/parent/data'])
     assert.equal(statSync(join(root, made)).mode & 0o077, 0, made)
 })
+
+for (const mode of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1'])
+  test(`a log that has a message nested deeper than is allowed now: the server starts, and over ${mode} all of it is read`, async (t) => {
+    const folder = temporaryFolder(t)
+    const levels = 10_000
+    const log = openSqliteLog({
+      file: join(folder, 'log.db'),
+      durability: 'process',
+      limits: ampleLimits,
+      now: Date.now,
+      random: Math.random,
+      onFailure: (error) => assert.fail(String(error)),
+      onLoss: () => assert.fail(),
+    })
+    for (const [place, data] of ['"first"', '['.repeat(levels) + ']'.repeat(levels), '"last"'].entries()) {
+      const body = keptBody(data, { user: undefined, digest: undefined })
+      await log.append(
+        { id: `a-${place}`, channel: 'room.1', kind: 'json', from: 'a', at: 1, body },
+        Date.now(),
+      )
+    }
+    await log.close()
+    const { crosswind, open } = await start(t, { storage: { kind: 'sqlite', folder } })
+    const reader = open({ modes: [mode] })
+    const room = reader.channel('room.1', { from: 'start' })
+    const heard: unknown[] = []
+    const all = new Promise<void>((resolve) => {
+      room.on('message', ({ data }) => heard.push(Array.isArray(data) ? 'deep' : data) === 4 && resolve())
+    })
+    await untilState(reader, ({ status }) => status === 'open')
+    await room.publish('new')
+    await all
+    assert.deepEqual(heard, ['first', 'deep', 'last', 'new'])
+    const read = await Array.fromAsync(crosswind.read('room.1'))
+    assert.deepEqual(
+      read.map(({ data }) => (Array.isArray(data) ? 'deep' : data)),
+      heard,
+    )
+  })
 
 for (const kind of ['memory', 'sqlite'] as const)
   test(`an application deletes a channel, which makes room for another; the others keep theirs, also after a restart, in ${kind}`, async (t) => {

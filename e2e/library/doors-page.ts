@@ -42,6 +42,12 @@ const provider =
   doc && query.has('doc') ? new CrosswindProvider(url, 'doc.1', doc, { connection: crosswind }) : null
 
 const publish = (text: string) => void room.publish(text).catch(() => undefined)
+/** Resolves to the code of the refusal. */
+const codeOf = (data: string) =>
+  room.publish(data).then(
+    () => 'stored',
+    (error) => (error instanceof RefusedError ? error.code : String(error)),
+  )
 // Before the drafts of closed windows were read.
 if (query.has('say')) publish(query.get('say') ?? '')
 
@@ -51,12 +57,9 @@ const door = {
   refused,
   state: () => crosswind.state,
   publish,
-  /** Resolves to the code of the refusal. */
-  codeOf: (text: string) =>
-    room.publish(text).then(
-      () => 'stored',
-      (error) => (error instanceof RefusedError ? error.code : String(error)),
-    ),
+  codeOf,
+  /** The same for lists in lists. */
+  codeOfNested: (levels: number) => codeOf(JSON.parse('['.repeat(levels) + ']'.repeat(levels))),
   retry: () => crosswind.retry(),
   close: () => crosswind.close(),
   isSynced: () => provider?.synced,

@@ -126,6 +126,7 @@ const pending = () => window.door?.state().pending
 const reason = () => window.door?.state().reason
 const publish = (text: string) => window.door?.publish(text)
 const codeOf = (text: string) => window.door?.codeOf(text)
+const codeOfNested = (levels: number) => window.door?.codeOfNested(levels)
 const close = () => window.door?.close()
 const retry = () => window.door?.retry()
 const heardBy = () => window.door?.heard
@@ -163,6 +164,27 @@ for (const [by, streams] of [
     for (const window of [second, ...others])
       await untilHeard(window, [...(stored as [string, string][]), ['after', 'ada']])
     assert.equal(server.streams().size, streams)
+  })
+
+for (const doors of ['share=worker', 'share=window', 'share=worker&drafts'])
+  test(`${doors}: data nested too deep is refused, and the messages of all windows go on`, async (t) => {
+    const server = await serve(t)
+    const windows = [await server.open(`user=ada&${doors}`), await server.open(`user=ada&${doors}`)] as const
+    for (const window of windows) await until(() => window.run(isOpen), 'a window is not open')
+    const [one, other] = windows
+    assert.equal(await one.run(codeOfNested, 101), 'bad-shape')
+    // Browsers differ in how deep they copy and write.
+    for (let levels = 1000; levels <= 10_000; levels += 1000)
+      assert.match((await one.run(codeOfNested, levels)) ?? '', /^bad-shape|^\w+Error/, `${levels}`)
+    await one.run(publish, 'one')
+    await untilHeard(other, [['one', 'ada']])
+    await other.run(publish, 'two')
+    for (const window of windows)
+      await untilHeard(window, [
+        ['one', 'ada'],
+        ['two', 'ada'],
+      ])
+    assert.equal(await one.run(pending), 0)
   })
 
 test('windows of different users do not share, and each writes as its own', async (t) => {

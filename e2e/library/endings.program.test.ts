@@ -155,6 +155,37 @@ for (const mode of ['sse/2', 'websocket/1.1', 'long-polling/1.1'])
     await assert.rejects(Array.fromAsync(opened.channel('room.2')), { code })
   })
 
+for (const mode of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1'])
+  test(`over ${mode}, a client whose permit runs out and is not renewed hears why, and may ask again`, async (t) => {
+    const clock = stopClock(t)
+    // Less than a silence.
+    const lifeMs = 2000
+    let isAllowed = true
+    const { crosswind, open } = await start(t, {
+      heartbeatMs: 1000,
+      authorize: () => isAllowed && { read: ['room.*'], write: ['room.*'], expiresAt: clock.now() + lifeMs },
+    })
+    const opened = open({ modes: [mode], token: () => 'ada' })
+    const room = opened.channel<Said>('room.1')
+    await untilState(opened, ({ status }) => status === 'open')
+    const heard = texts(room, 3)
+    await room.publish({ text: 'before' })
+    const code = 'no-session'
+    const denied = new Promise<unknown>((resolve) => void opened.on('error', resolve))
+    isAllowed = false
+    clock.pass(lifeMs)
+    // Ends a poll that is held.
+    await crosswind.publish('room.1', { text: 'meanwhile' })
+    assert.equal(((await denied) as { readonly code: string }).code, code)
+    await assert.rejects(room.publish({ text: 'late' }), { code })
+    await assert.rejects(opened.retry(), { code })
+    assert.deepEqual([opened.state.status, opened.state.pending], ['waiting', 0])
+    isAllowed = true
+    await opened.retry()
+    await room.publish({ text: 'back' })
+    assert.deepEqual(await heard, ['before', 'meanwhile', 'back'])
+  })
+
 for (const mode of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1'])
   test(`over ${mode}, a server that starts again with another secret is asked for another ticket at once`, async (t) => {
     const setting = {

@@ -243,6 +243,37 @@ test('a user who is revoked at one server has ended at all of them, also at one 
   assert.ok(!heard.includes('secret'))
 })
 
+test('of what is stored after a revocation, the revoked user reads nothing at another server either', async (t) => {
+  const allowed = new Set(['ada', 'bob'])
+  const options = {
+    ...onNats('at-once'),
+    authorize: ({ token }: { readonly token: string | null }) =>
+      token !== null && allowed.has(token) && { user: token, read: ['room.*'], write: ['room.*'] },
+  }
+  const [one, other] = await Promise.all([start(t, options), start(t, options)])
+  const clients = ['sse/1.1', 'websocket/1.1', 'long-polling/1.1'].map((mode) =>
+    other.open({ modes: [mode], token: () => 'ada' }),
+  )
+  const witness = other.open({ token: () => 'bob' })
+  const rooms = clients.map((client) => client.channel<Said>('room.1'))
+  const seen = texts(witness.channel<Said>('room.1'), 2)
+  await Promise.all(
+    [...clients, witness].map((client) => untilState(client, ({ status }) => status === 'open')),
+  )
+  const heard: string[] = []
+  for (const room of rooms) room.on('message', ({ data }) => heard.push(data.text))
+  const greeted = Promise.all(rooms.map((room) => texts(room, 1)))
+  await one.crosswind.publish('room.1', { text: 'before' })
+  await greeted
+  allowed.delete('ada')
+  const denied = clients.map((client) => new Promise((resolve) => void client.on('error', resolve)))
+  await one.crosswind.revoke('ada')
+  await one.crosswind.publish('room.1', { text: 'secret' })
+  assert.deepEqual(await seen, ['before', 'secret'])
+  await Promise.all(denied)
+  assert.deepEqual(heard, Array(3).fill('before'))
+})
+
 test('a client that is disconnected at one server is asked about again at the server that it uses', async (t) => {
   const asked: (string | null)[] = []
   const options = {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Presence } from '../../client/connect.ts'
 import { modes } from '../../server/wire/modes.ts'
 import { nameOf, newKey } from '../clients/client.ts'
@@ -117,6 +118,51 @@ for (const name of ['sse/2', 'websocket/1.1', 'streaming/2', 'long-polling/1.1',
       [],
       `${seen}`,
     )
+  })
+
+for (const mode of ['sse/1.1', 'websocket/1.1', 'polling/1.1'])
+  test(`over ${mode}, a reader that floods its states keeps nobody from being shown, and its newest ones are shown in the end`, async (t) => {
+    const { open } = await start(t, {
+      limits: { statesPerSecond: 5, stateBytesPerSecond: 65_536 },
+      authorize: ({ token }) => ({ user: `${token}`, read: ['room.*'], write: [] }),
+    })
+    const roomOf = (user: string, by = 'sse/1.1') =>
+      open({ modes: [by], token: () => user }).channel('room.1')
+    const eves = ['one', 'two', 'three'].map((name) => ({ name, room: roomOf('eve', mode) }))
+    const ann = roomOf('ann')
+    const reader = roomOf('ben')
+    const refused: unknown[] = []
+    for (const { room } of eves) {
+      room.on('error', (error) => refused.push(error))
+      room.presence.on('refused', (error) => refused.push(error))
+    }
+    const seen = new Set<unknown>()
+    const untilSeen = (isEnough: () => boolean) =>
+      new Promise<void>((resolve) => {
+        reader.presence.on('change', (states) => {
+          for (const state of states.values()) seen.add(state)
+          if (isEnough()) resolve()
+        })
+      })
+    let isFlooding = true
+    t.after(() => {
+      isFlooding = false
+    })
+    const floods = eves.map(async ({ name, room }) => {
+      for (let number = 0; isFlooding; number += 1) {
+        room.presence.set(`${number} ${'x'.repeat(1500)}`)
+        await pause(5)
+      }
+      room.presence.set(name)
+    })
+    // More than a second's share of the channel.
+    await untilSeen(() => seen.size > 5)
+    ann.presence.set('here')
+    await untilSeen(() => seen.has('here'))
+    isFlooding = false
+    await Promise.all(floods)
+    await untilShown(reader, ['here', ...eves.map(({ name }) => name)])
+    assert.deepEqual(refused, [])
   })
 
 test('a state that is larger than the server takes is refused by an event, and the one before stays', async (t) => {

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import type { Presence } from '../../client/connect.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type Authorize, createCrosswind } from '../../server/index.ts'
+import { stopClock } from '../../server/testing.ts'
 import { modes } from '../../server/wire/modes.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
@@ -154,6 +155,41 @@ test('with a ticket the application is asked once, until the ticket ends or is r
   assert.match(await frames, /event: bye\n.*"code":"expired"/)
   assert.equal(await codeOf('session', {}, { token: 'ada' }), '401 no-session')
 })
+
+for (const minutes of [-60, 60])
+  test(`after the clock was set by ${minutes} minutes, an ended ticket is refused, a fresh one is taken, and clients go on`, async (t) => {
+    const clock = stopClock(t)
+    const lifeMs = 2000
+    const { crosswind, origin, open } = await start(t, {
+      heartbeatMs: 1000,
+      authorize: () => ({ read: ['room.*'], write: ['room.*'], expiresAt: Date.now() + lifeMs }),
+    })
+    const clients = ['sse/1.1', 'websocket/1.1', 'polling/1.1'].map((mode) =>
+      open({ modes: [mode], token: () => 'ada' }),
+    )
+    const rooms = clients.map((client) => client.channel<Said>('room.1'))
+    await Promise.all(clients.map((client) => untilState(client, isOpen)))
+    const heard = Promise.all(rooms.map((room) => texts(room, 4)))
+    const { ask, codeOf, draft, ticket } = requestsOf(t, origin)
+    const before = await ticket('ada')
+    assert.equal(await codeOf('channels/room.1', before), '200 ok')
+    clock.set(minutes * 60_000)
+    await crosswind.publish('room.1', { text: 'set' })
+    clock.pass(lifeMs / 2)
+    const fresh = await ticket('ada')
+    assert.equal(await codeOf('channels/room.1', fresh), '200 ok')
+    const { body: stream } = await ask('stream?channels=room.1&opening=1', fresh)
+    const frames = textOf(stream)
+    clock.pass(lifeMs / 2)
+    assert.equal(await codeOf('channels/room.1', before), '401 session-expired')
+    assert.equal(await codeOf('messages', before, draft()), '401 session-expired')
+    assert.equal(await codeOf('channels/room.1', fresh), '200 ok')
+    for (const room of rooms) await room.publish({ text: 'gone on' })
+    assert.deepEqual(await heard, Array(3).fill(['set', 'gone on', 'gone on', 'gone on']))
+    clock.pass(lifeMs / 2)
+    assert.match(await frames, /gone on[\s\S]*event: bye\n.*"code":"expired"/)
+    assert.equal(await codeOf('channels/room.1', fresh), '401 session-expired')
+  })
 
 test('a message that is being checked when its sender is revoked is not stored', async (t) => {
   const { authorize } = people('ada')

@@ -8,6 +8,7 @@ import { ampleLimits, countTo } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { openDocuments } from './application-documents.ts'
 import { createDocument } from './rich-text.ts'
+import { countItems, rivals } from './testing.ts'
 
 function open(t: TestContext, documentSeconds: number) {
   const limits = { documentSeconds, documentMegabytes: 384, documentBytes: 1e8 }
@@ -38,48 +39,10 @@ function open(t: TestContext, documentSeconds: number) {
   }
 }
 
-/** A value, and an empty map (Yjs, version 1): their kinds as content, and themselves. */
-const values = { one: [8, [1, 125, 1]], map: [7, [1]] } as const
-
-/** Clients that each set the key "k" of the map "m" without knowing of the others. */
-function rivals(count: number, [kind, value]: (typeof values)[keyof typeof values]): Uint8Array {
-  const keyed = 32 | kind
-  const clients = countTo(count).map((n) => [
-    1,
-    128 | (n % 128),
-    n >> 7,
-    0,
-    keyed,
-    1,
-    1,
-    109,
-    1,
-    107,
-    ...value,
-  ])
-  return Uint8Array.from(
-    [[128 | (count % 128), 128 | ((count >> 7) % 128), count >> 14], ...clients, [0]].flat(),
-  )
-}
-
 const bombs: readonly (readonly [name: string, update: () => Uint8Array])[] = [
-  ['16,300 clients that set one key', () => rivals(16_300, values.one)],
-  ['16,300 clients that set one key to a map', () => rivals(16_300, values.map)],
+  ['16,300 clients that set one key', () => rivals(16_300)],
+  ['16,300 clients that set one key to a map', () => rivals(16_300, 'map')],
 ]
-
-/** Counts the items that the event loop puts in their places, from now to the end of the test. */
-function countItems(t: TestContext) {
-  const count = { items: 0 }
-  const { integrate } = Y.Item.prototype
-  t.after(() => {
-    Y.Item.prototype.integrate = integrate
-  })
-  Y.Item.prototype.integrate = function (...given) {
-    count.items += 1
-    integrate.apply(this, given)
-  }
-  return count
-}
 
 for (const [name, update] of bombs)
   test(`${name}: refused before they are stored, and to an application whose log has them`, async (t) => {

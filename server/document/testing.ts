@@ -1,5 +1,7 @@
 // Clipboards of word processors, pages and plain programs, and what the document keeps of each.
 
+import type { TestContext } from 'node:test'
+import * as Y from 'yjs'
 import { upsert } from '../wire/upsert.ts'
 import { perform } from './document-tasks.ts'
 import type { Documents } from './document-worker.ts'
@@ -219,6 +221,32 @@ export function integrationBomb(length: number, first = 0, end = length): Uint8A
     writer.text(2, letter, 'x', null, { client: 1, clock: (letter * 7919) % length })
   if (first === 0) writer.text(1, 0, 'a'.repeat(length), null, null)
   return writer.end()
+}
+
+/** A value, and an empty map (Yjs, version 1): their kinds as content, and themselves. */
+const values = { one: [8, [1, 125, 1]], map: [7, [1]] } as const
+
+/** A Yjs update of clients that each set the key "k" of the map "m" without knowing of the others. */
+export function rivals(count: number, value: keyof typeof values = 'one'): Uint8Array {
+  const [kind, content] = values[value]
+  // One item of each client, at the root named "m", under the key "k".
+  const item = [0, 32 | kind, 1, 1, 109, 1, 107, ...content]
+  const clients = Array.from({ length: count }, (_nothing, place) => [1, ...varint(place + 1), ...item])
+  return Uint8Array.from([...varint(count), ...clients.flat(), 0])
+}
+
+/** Counts the items that the event loop puts in their places, from now to the end of the test. */
+export function countItems(t: TestContext) {
+  const count = { items: 0 }
+  const { integrate } = Y.Item.prototype
+  t.after(() => {
+    Y.Item.prototype.integrate = integrate
+  })
+  Y.Item.prototype.integrate = function (...given) {
+    count.items += 1
+    integrate.apply(this, given)
+  }
+  return count
 }
 
 /** Runs document tasks synchronously, without limits. */
