@@ -4,7 +4,7 @@ import type { Line } from '../../server/document/rich-text.ts'
 import type { PageStart } from '../../server/wire/messages.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { addressOfDocument, createDocument, deleteDocument } from '../documents/document-requests.ts'
-import { isImportCodeLoaded, loadImportCode } from '../documents/import-code.ts'
+import { importCode } from '../documents/import-code.ts'
 import type { EditingSession } from '../editing-session.ts'
 import type { EditorCommands, MountedEditor } from '../editor/commands.ts'
 import { addressInMode, type BrowserKey } from '../page-session.ts'
@@ -205,8 +205,12 @@ export class PageActions {
   /** Inserts a file's content at the end of the document. */
   async importFile(file: File): Promise<void> {
     try {
-      await this.#untilImportable(file)
-      const { readImport } = await loadImportCode()
+      if (!importCode.isAtHand)
+        this.notify(
+          `${file.name} will be imported once the connection is back. Keep this window open until then.`,
+          'information',
+        )
+      const { readImport } = await importCode.loadOnceServed()
       const { lines, ...losses } = await readImport(file)
       const { root, commands } = await this.#shownEditor()
       root.focus()
@@ -221,24 +225,6 @@ export class PageActions {
     } catch (error) {
       this.notify(error instanceof Error ? error.message : String(error))
     }
-  }
-
-  /** A file that is chosen before its code is loaded waits for the connection. */
-  async #untilImportable({ name }: File): Promise<void> {
-    const { store } = this.#options
-    const isOpen = () => store.view().link.state === 'open'
-    if (isImportCodeLoaded() || isOpen() || store.view().canReopen) return
-    this.notify(
-      `${name} will be imported once the connection is back. Keep this window open until then.`,
-      'information',
-    )
-    await new Promise<void>((resolve) => {
-      const stop = store.subscribe(() => {
-        if (!isOpen()) return
-        stop()
-        resolve()
-      })
-    })
   }
 
   /** Shows the document if the view has none. */
