@@ -3,6 +3,7 @@
 import type { ComponentType } from 'react'
 import type { PageStart } from '../server/wire/messages.ts'
 import { DocumentBar } from './documents/DocumentBar.tsx'
+import { LateCode } from './late-code.ts'
 import { Header, ViewSwitch } from './page/Header.tsx'
 import { useMayWrite, useView } from './page/hooks.ts'
 import { Notices } from './page/Notices.tsx'
@@ -24,8 +25,8 @@ const labels = {
 }
 
 /** Each part is a separate chunk, whose name is also its id and the skip link's target. */
-const parts: Readonly<Record<Part, () => Promise<ComponentType<AppProps>>>> = {
-  async document() {
+const parts: Readonly<Record<Part, LateCode<ComponentType<AppProps>>>> = {
+  document: new LateCode(async () => {
     const { Sheet } = await import('./editor/Sheet.tsx')
     return ({ start, store, actions }) => {
       const mayWrite = useMayWrite(store, start)
@@ -39,24 +40,21 @@ const parts: Readonly<Record<Part, () => Promise<ComponentType<AppProps>>>> = {
         />
       )
     }
-  },
-  wind: async () => (await import('./wind/WindPanel.tsx')).WindPanel,
-  overview: async () => (await import('./overview/Overview.tsx')).Overview,
-  history: async () => (await import('./history/Versions.tsx')).Versions,
-  comparison: async () => (await import('./compare/Compare.tsx')).Compare,
-  monitor: async () => (await import('./monitor/Monitor.tsx')).Monitor,
+  }),
+  wind: new LateCode(async () => (await import('./wind/WindPanel.tsx')).WindPanel),
+  overview: new LateCode(async () => (await import('./overview/Overview.tsx')).Overview),
+  history: new LateCode(async () => (await import('./history/Versions.tsx')).Versions),
+  comparison: new LateCode(async () => (await import('./compare/Compare.tsx')).Compare),
+  monitor: new LateCode(async () => (await import('./monitor/Monitor.tsx')).Monitor),
 }
-
-const loaded = new Map<Part, ComponentType<AppProps>>()
 
 /** Await before showing a view. Rejects if a part does not load. */
 export async function loadView(name: ViewName): Promise<void> {
-  const missing = partsOf(name).filter((part) => !loaded.has(part))
-  await Promise.all(missing.map(async (part) => loaded.set(part, await parts[part]())))
+  await Promise.all(partsOf(name).map((part) => parts[part].load()))
 }
 
 function Shown({ of, ...props }: AppProps & { readonly of: Part }) {
-  const Loaded = loaded.get(of)
+  const Loaded = parts[of].loaded
   return Loaded && <Loaded {...props} />
 }
 

@@ -15,9 +15,11 @@ import { nameUnder, type PageStart } from '../server/wire/messages.ts'
 import { serviceWorkerPath } from '../server/wire/page-paths.ts'
 import { App, loadView } from './App.tsx'
 import { transports } from './axios-http.ts'
-import { preloadImportCode } from './documents/import-code.ts'
+import { dialogsCode } from './documents/DocumentBar.tsx'
+import { importCode } from './documents/import-code.ts'
 import { EditingSession } from './editing-session.ts'
 import type { KeptPage } from './kept-pages.ts'
+import { LateCode, loadCodeWhileServed } from './late-code.ts'
 import { PageActions } from './page/actions.ts'
 import { viewAsked } from './page/views.ts'
 import { type BrowserKey, browserKey, modeAsked } from './page-session.ts'
@@ -99,6 +101,7 @@ function openPage(
     keptAt,
     outage: keptAt === null ? null : 'The server does not answer.',
   })
+  loadCodeWhileServed(store, () => Boolean(navigator.serviceWorker?.controller))
   const windFeed = createWindFeed(store, browserTimers)
   const session = new EditingSession({
     start,
@@ -144,17 +147,22 @@ function openPage(
   )
 }
 
+const keepingCode = new LateCode(() => import('./kept-pages.ts'))
+
 /** What the page needs while its server is away, once it is open and its own files are loaded. */
 async function prepareForOutages(start: PageStart, store: Store, session: EditingSession): Promise<void> {
   if (document.readyState !== 'complete')
     await new Promise((resolve) => addEventListener('load', resolve, { once: true }))
   // Vite's server has no service worker.
   if (!import.meta.env.PROD) return
-  const { keptPages, PageKeeper, registerServiceWorker } = await import('./kept-pages.ts')
+  const { keptPages, PageKeeper, registerServiceWorker } = await keepingCode.loadOnceServed()
   const worker = await registerServiceWorker(navigator.serviceWorker, serviceWorkerPath)
   store.change({ canReopen: worker !== null })
   // The service worker has all code.
-  if (worker === null) return preloadImportCode()
+  if (worker === null) {
+    for (const code of [importCode, dialogsCode]) code.preload()
+    return
+  }
   const address = location.pathname
   const keep = (page: KeptPage | null) => {
     const keeping = keptPages().keeping(address, documentPath(start.channel), page)

@@ -130,6 +130,51 @@ test('Back and Forward lead through the views, in the mode that was chosen last,
   assert.equal(await window.run(() => 'wasHere' in globalThis), true)
 })
 
+test('after a reload, too, Back leads through the views in the mode that was chosen last', async () => {
+  const window = await openView('channel=back-reloaded&transport=sse&http=2')
+  for (const view of ['Wind', 'Overview']) {
+    await choose(window, view)
+    await untilCurrent(window, view)
+  }
+  await window.run(switchMode, 'polling/2')
+  await window.reload()
+  await untilOpen(window, modeNamed('polling/2') ?? mode)
+  await untilCurrent(window, 'Overview')
+  for (const view of ['Wind', 'All']) {
+    await window.run(() => history.back())
+    await untilCurrent(window, view)
+    assert.match((await window.run(sides)).query, /transport=polling/, view)
+  }
+  assert.equal((await window.run(sides)).document, true)
+  await window.reload()
+  await untilOpen(window, modeNamed('polling/2') ?? mode)
+  await window.run(() => history.forward())
+  await untilCurrent(window, 'Wind')
+})
+
+test('Back leads through the views of a document that may only be read, and it stays so', async () => {
+  const writer = await openView('channel=back-read')
+  await writer.click('#document')
+  await writer.type('written')
+  const reader = await openView('channel=back-read&read')
+  const mayWrite = () => document.querySelector<HTMLElement>('#document')?.isContentEditable
+  for (const view of ['Wind', 'History']) {
+    await choose(reader, view)
+    await untilCurrent(reader, view)
+  }
+  for (const view of ['Wind', 'All']) {
+    await reader.run(() => history.back())
+    await untilCurrent(reader, view)
+    assert.match((await reader.run(sides)).query, /[?&]read\b/, view)
+  }
+  await untilShows(reader, 'written')
+  assert.equal(await reader.run(mayWrite), false)
+  await reader.reload()
+  await untilOpen(reader, mode)
+  await untilShows(reader, 'written')
+  assert.equal(await reader.run(mayWrite), false)
+})
+
 test('after a mouse was used elsewhere, keys go on in the text', async () => {
   const window = await openView('channel=mouse&transport=banana')
   await window.click('#document')

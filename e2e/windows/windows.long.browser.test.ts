@@ -14,6 +14,7 @@ import {
   linkState,
   markRan,
   placeCaret,
+  press,
   scrollTo,
   scrollTop,
   switchMode,
@@ -208,6 +209,51 @@ test('of seven windows five get HTTP/1.1’s connections, with a warning; the ot
   for (const window of held.slice(4)) await window.close()
   await until(async () => (await streams()) === 4, 'four streams were not counted')
   await until(async () => !warning.test(await first.run(bannerText)), 'the warning stayed')
+})
+
+/** The address that “New window” asks for. */
+function newWindowAsked(): string {
+  let asked = ''
+  const { open } = globalThis
+  globalThis.open = (address) => {
+    asked = String(address)
+    return null
+  }
+  document.querySelector<HTMLElement>('.open-window .button')?.click()
+  globalThis.open = open
+  return asked
+}
+
+test('“New window” asks for a mode with room once HTTP/1.1 has none; a window that fell back asks for the mode that it wished', async () => {
+  const wished = mode('sse/1.1')
+  const roomy = mode(wished.whenFull ?? '')
+  const channel = 'asked'
+  const held = await stage.open(wished, 4, channel)
+  const [first] = held
+  assert.ok(first)
+  const untilHeld = (window: BrowserWindow, count: number) =>
+    until(
+      async () => (await window.run(linkState)).browserHttp1Streams === count,
+      `${count} streams were not counted`,
+    )
+  await untilHeld(first, 4)
+  assert.match(await first.run(newWindowAsked), /transport=sse&http=1\.1/)
+  held.push(...(await stage.open(wished, 1, channel)))
+  for (const window of held) {
+    await untilHeld(window, 5)
+    assert.match(await window.run(newWindowAsked), /transport=sse&http=2/)
+  }
+
+  const query = new URLSearchParams({ transport: wished.transport, http: wished.http, channel, record: '' })
+  const fallen = await stage.browser.newWindow()
+  await fallen.open(`${stage.server.origin[wished.http]}/?${query}`)
+  await untilOpen(fallen, roomy)
+  assert.match(await fallen.run(newWindowAsked), /transport=sse&http=1\.1/)
+
+  await first.run(press, '.notice .button', 'Switch this window to HTTP/2')
+  await untilOpen(first, roomy)
+  assert.match(await first.run(newWindowAsked), /transport=sse&http=2/)
+  assert.doesNotMatch(await first.run(bannerText), /HTTP\/1\.1/)
 })
 
 async function postEdit(channel: string, html: string): Promise<void> {

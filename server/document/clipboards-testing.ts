@@ -9,14 +9,13 @@ export interface CopiedPage {
   readonly page: string
   /** As the document's own HTML. */
   readonly kept: string
-  /** The same of a browser's copy, which leaves out what is not drawn. */
+  /** The same of a browser's copy, which leaves out what is not drawn, and has whole addresses: `PAGE` is its own. */
   readonly keptCopied?: string
   readonly unkept?: readonly string[]
-  /**
-   * Where it is read so: only with the styles that Chromium copies; or only as a file, since a browser
-   * copies whole addresses. By default everywhere.
-   */
-  readonly only?: 'chromium' | 'file'
+  /** The same of a browser's copy. */
+  readonly unkeptCopied?: readonly string[]
+  /** Read so only with the styles that Chromium copies. */
+  readonly only?: 'chromium'
 }
 
 const code = '<pre>if (x) {\n  y()\n}</pre>'
@@ -197,14 +196,18 @@ export const copiedPages: readonly CopiedPage[] = [
     page: '<p class=MsoToc1><span class=MsoHyperlink><a href="#_Toc123">Wind</a></span></p><h1><a name="_Toc123">Wind</a></h1><p class=MsoNormal>It blew<a href="#_edn1" name="_ednref1"><span class=MsoEndnoteReference>[i]</span></a>.</p><div><div id=edn1><p class=MsoEndnoteText><a href="#_ednref1" name="_edn1"><span class=MsoEndnoteReference>[i]</span></a> For days.</p></div></div>',
     kept: '<p>Wind</p><h1>Wind</h1><p>It blew[^edn1].</p><p>[^edn1]: For days.</p>',
     unkept: [innerLinks],
-    only: 'file',
+    keptCopied:
+      '<p><a href="PAGE#_Toc123">Wind</a></p><h1>Wind</h1><p>It blew[^edn1].</p><p>[^edn1]: For days.</p>',
+    unkeptCopied: [],
   },
   {
     name: 'Markdown on GitHub: links to its headings, of words that could be a footnote’s number',
     page: '<ul><li><a href="#install">Install</a></li><li><a href="#fn1">and so on</a></li></ul><p><a href="#">x</a></p>',
     kept: '<ul><li>Install</li><li>and so on</li></ul><p>x</p>',
     unkept: [innerLinks],
-    only: 'file',
+    keptCopied:
+      '<ul><li><a href="PAGE#install">Install</a></li><li><a href="PAGE#fn1">and so on</a></li></ul><p><a href="PAGE#">x</a></p>',
+    unkeptCopied: [],
   },
   {
     name: 'LibreOffice: a footnote',

@@ -3,12 +3,15 @@
 import { type ComponentType, type FormEvent, useEffect, useRef, useState } from 'react'
 import { documentPath } from '../../server/wire/document-api.ts'
 import { mostTitleLength, titleFrom } from '../../server/wire/messages.ts'
+import { LateCode } from '../late-code.ts'
 import { Menu } from '../page/Controls.tsx'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
 import { LineIcon } from '../page/Icons.tsx'
 import type { DialogProps } from './dialogs.tsx'
 
 type DialogName = 'DocumentsDialog' | 'ShareDialog'
+
+export const dialogsCode = new LateCode(() => import('./dialogs.tsx'))
 
 export function DocumentBar({ store, actions, start }: PageProps) {
   const [isRenaming, setRenaming] = useState(false)
@@ -25,12 +28,10 @@ export function DocumentBar({ store, actions, start }: PageProps) {
 
   async function show(name: DialogName): Promise<void> {
     try {
-      const dialogs = await import('./dialogs.tsx')
+      const dialogs = await dialogsCode.load()
       setDialog(() => dialogs[name])
-    } catch {
-      actions.notify(
-        'This could not be loaded: the server did not answer. Try again once the connection is back.',
-      )
+    } catch (error) {
+      actions.notify((error as Error).message)
     }
   }
 

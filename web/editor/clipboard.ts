@@ -2,7 +2,8 @@
 
 import { shortened } from '../../server/document/line-reader.ts'
 import { imageCharacter, type Line, type Run, safeImage, safeLink } from '../../server/document/rich-text.ts'
-import { loadImportCode, preloadImportCode } from '../documents/import-code.ts'
+import { importCode } from '../documents/import-code.ts'
+import { LateCode } from '../late-code.ts'
 import { importNotes, unkeptWords } from '../page/wording.ts'
 import type { Binding } from './binding.ts'
 import type { EditorCommands } from './commands.ts'
@@ -10,15 +11,10 @@ import type { SelectedText } from './selection.ts'
 
 type Html = typeof import('../../server/document/html.ts')
 
-let html: Html | null = null
-
 /** Understands what other programs write. Loaded at the first focus. */
-async function loadHtml(): Promise<Html> {
-  html ??= await import('../../server/document/html.ts')
-  return html
-}
+const htmlCode = new LateCode<Html>(() => import('../../server/document/html.ts'))
 
-const preloadHtml = () => void loadHtml().catch(() => undefined)
+const preloadHtml = () => htmlCode.preload()
 
 /** Run before medium-editor's own. */
 function listeners(root: HTMLElement) {
@@ -48,6 +44,7 @@ export function takeCopies({ root, binding, mayWrite }: Source): () => void {
   /** False until the HTML writer is loaded; then the browser's own copy must do. */
   function fill(data: DataTransfer | null): boolean {
     const lines = binding.selectedLines()
+    const html = htmlCode.loaded
     if (!data || !html || lines.length === 0) return false
     data.setData('text/plain', html.writeText(lines))
     data.setData('text/html', ownHtml(html, lines))
@@ -121,7 +118,7 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
     }
     const place = selectedRange()
     // Immediately if possible.
-    const reader = html ?? (await loadHtml().catch(() => null))
+    const reader = htmlCode.loaded ?? (await htmlCode.load().catch(() => null))
     if (reader === null) {
       onFailed()
       return
@@ -147,7 +144,7 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
 
   // Preloads, so that it is there offline.
   listen('focusin', preloadHtml)
-  listen('dragenter', preloadImportCode)
+  listen('dragenter', () => importCode.preload())
   listen('paste', (event) => {
     if (event.clipboardData && !event.defaultPrevented) void take(event, event.clipboardData)
   })
@@ -208,7 +205,7 @@ async function readFiles(files: readonly File[]) {
   for (const file of files) {
     if (images.includes(file)) continue
     try {
-      const { readImport } = await loadImportCode()
+      const { readImport } = await importCode.load()
       const { lines: read, ...losses } = await readImport(file)
       lines.push(...read)
       notes.push(...importNotes(losses))

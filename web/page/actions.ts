@@ -4,10 +4,10 @@ import type { Line } from '../../server/document/rich-text.ts'
 import type { PageStart } from '../../server/wire/messages.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { addressOfDocument, createDocument, deleteDocument } from '../documents/document-requests.ts'
-import { isImportCodeLoaded, loadImportCode } from '../documents/import-code.ts'
+import { importCode } from '../documents/import-code.ts'
 import type { EditingSession } from '../editing-session.ts'
 import type { EditorCommands, MountedEditor } from '../editor/commands.ts'
-import { addressInMode, type BrowserKey } from '../page-session.ts'
+import { addressInMode, type BrowserKey, modeAsked } from '../page-session.ts'
 import { keepChoices, keepItem, nameKey, type Store, type Tone, type WindChoices } from '../store.ts'
 import { addressInView, channelsFor, notLoaded, type ViewName, viewAsked } from './views.ts'
 import { http1Warning, importNotes } from './wording.ts'
@@ -32,8 +32,6 @@ export class PageActions {
   /** The editor may take the focus when it mounts in this view; null once one did. */
   #viewOpened: ViewName | null
   #viewChosen: ViewName
-  /** Null until the user chooses one. */
-  #modeChosen: Mode | null = null
 
   constructor(options: PageActionsOptions) {
     const { name } = options.store.view().shown
@@ -84,10 +82,11 @@ export class PageActions {
 
   /** Shows the view of an address that the browser's Back or Forward led to. */
   async followAddress(): Promise<void> {
+    const { start, store } = this.#options
     // Addresses from before the choice name another mode.
-    const mode = this.#modeChosen
-    if (mode) history.replaceState(null, '', addressInMode(location.href, mode))
-    const { store } = this.#options
+    const wished = modeNamed(store.view().link.wished)
+    if (wished && modeAsked(start, location.search).mode !== wished)
+      history.replaceState(null, '', addressInMode(location.href, wished))
     const { name } = viewAsked(location.search)
     if (name === store.view().shown.name) this.#viewChosen = name
     else if (!(await this.#showView(name)) && this.#viewChosen === name)
@@ -134,7 +133,6 @@ export class PageActions {
   switchMode(name: string): void {
     const mode = modeNamed(name)
     if (!mode) return
-    this.#modeChosen = mode
     // For reloads and bookmarks.
     history.replaceState(null, '', addressInMode(location.href, mode))
     this.#options.session.link.switchMode(mode)
@@ -205,8 +203,12 @@ export class PageActions {
   /** Inserts a file's content at the end of the document. */
   async importFile(file: File): Promise<void> {
     try {
-      await this.#untilImportable(file)
-      const { readImport } = await loadImportCode()
+      if (!importCode.isAtHand)
+        this.notify(
+          `${file.name} will be imported once the connection is back. Keep this window open until then.`,
+          'information',
+        )
+      const { readImport } = await importCode.loadOnceServed()
       const { lines, ...losses } = await readImport(file)
       const { root, commands } = await this.#shownEditor()
       root.focus()
@@ -221,24 +223,6 @@ export class PageActions {
     } catch (error) {
       this.notify(error instanceof Error ? error.message : String(error))
     }
-  }
-
-  /** A file that is chosen before its code is loaded waits for the connection. */
-  async #untilImportable({ name }: File): Promise<void> {
-    const { store } = this.#options
-    const isOpen = () => store.view().link.state === 'open'
-    if (isImportCodeLoaded() || isOpen() || store.view().canReopen) return
-    this.notify(
-      `${name} will be imported once the connection is back. Keep this window open until then.`,
-      'information',
-    )
-    await new Promise<void>((resolve) => {
-      const stop = store.subscribe(() => {
-        if (!isOpen()) return
-        stop()
-        resolve()
-      })
-    })
   }
 
   /** Shows the document if the view has none. */
