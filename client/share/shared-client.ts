@@ -1,5 +1,6 @@
 // Transports for a window that shares one connection with the browser's other windows.
 
+import { measureJson, mostJsonDepth } from '../../server/wire/json-depth.ts'
 import type { AwarenessReport, Draft } from '../../server/wire/messages.ts'
 import { isShared, type Share } from '../../server/wire/modes.ts'
 import { now } from '../browser-services.ts'
@@ -9,6 +10,7 @@ import {
   lost,
   type Opening,
   type OpenTransport,
+  RefusedError,
   type Transports,
   type WebTransport,
 } from '../transports/transport.ts'
@@ -82,6 +84,12 @@ export class SharedClient {
   }
 }
 
+/** Levels of a draft around its data. */
+const draftDepth = 2
+
+const tooDeep = (depth: number) =>
+  `The data is nested ${depth} levels deep; it may be ${mostJsonDepth}. Send it in a flatter form.`
+
 /** One opening at the coordinator. */
 class SharedMember implements OpenTransport {
   readonly #number: number
@@ -103,7 +111,11 @@ class SharedMember implements OpenTransport {
 
   // Sent on without its object.
   readonly send = (draft: Draft) => {
-    this.#post({ type: 'send', member: this.#number, draft: JSON.stringify(draft) })
+    const text = JSON.stringify(draft)
+    const depth = measureJson(text).depth - draftDepth
+    // The server would refuse it, if the coordinator's stack had room for it.
+    if (depth > mostJsonDepth) return Promise.reject(new RefusedError('bad-shape', tooDeep(depth)))
+    this.#post({ type: 'send', member: this.#number, draft: text })
     return this.#answers.expect(draft, 0)
   }
 
