@@ -60,7 +60,7 @@ test('drafts cross as JSON, whatever else their data has that browsers do not co
   assert.deepEqual(JSON.parse(said.draft).body.data.list, [1])
 })
 
-test('data nested deeper than the server takes does not cross, and is refused as by the server', async () => {
+test('data nested deeper than the server takes does not cross, and is refused with its code', async () => {
   const { open, newest } = openClient()
   const { send } = await open()
   const nested = (levels: number) => {
@@ -70,7 +70,7 @@ test('data nested deeper than the server takes does not cross, and is refused as
   for (const levels of [101, 4000])
     await assert.rejects(nested(levels), {
       code: 'bad-shape',
-      message: `The data is nested ${levels} levels deep; it may be 100. Send it in a flatter form.`,
+      message: `The data is nested ${levels} levels deep; it may be 100.`,
     })
   assert.equal(newest().posted.length, 1)
   nested(100).catch(() => undefined)

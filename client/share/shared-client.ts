@@ -10,7 +10,6 @@ import {
   lost,
   type Opening,
   type OpenTransport,
-  RefusedError,
   type Transports,
   type WebTransport,
 } from '../transports/transport.ts'
@@ -87,8 +86,7 @@ export class SharedClient {
 /** Levels of a draft around its data. */
 const draftDepth = 2
 
-const tooDeep = (depth: number) =>
-  `The data is nested ${depth} levels deep; it may be ${mostJsonDepth}. Send it in a flatter form.`
+const tooDeep = (depth: number) => `The data is nested ${depth} levels deep; it may be ${mostJsonDepth}.`
 
 /** One opening at the coordinator. */
 class SharedMember implements OpenTransport {
@@ -111,12 +109,14 @@ class SharedMember implements OpenTransport {
 
   // Sent on without its object.
   readonly send = (draft: Draft) => {
+    const { id } = draft
+    const answer = this.#answers.expect(draft, 0)
     const text = JSON.stringify(draft)
     const depth = measureJson(text).depth - draftDepth
-    // The server would refuse it, if the coordinator's stack had room for it.
-    if (depth > mostJsonDepth) return Promise.reject(new RefusedError('bad-shape', tooDeep(depth)))
-    this.#post({ type: 'send', member: this.#number, draft: text })
-    return this.#answers.expect(draft, 0)
+    if (depth <= mostJsonDepth) this.#post({ type: 'send', member: this.#number, draft: text })
+    // As the server would, if the coordinator's stack had room for it.
+    else this.#answers.take({ type: 'refused', id, code: 'bad-shape', message: tooDeep(depth) })
+    return answer
   }
 
   /** No-op: the coordinator answers the server's heartbeats. */
