@@ -53,12 +53,28 @@ test('openings cross as plain data', async () => {
 test('drafts cross as JSON, whatever else their data has that browsers do not copy', async () => {
   const { open, newest } = openClient()
   const { send } = await open()
-  const deep = JSON.parse('['.repeat(4200) + ']'.repeat(4200))
-  const data = { list: new Proxy([1], {}), method: () => 2, deep }
+  const data = { list: new Proxy([1], {}), method: () => 2 }
   send({ ...draftOf('w1-1'), kind: 'json', body: { data } }).catch(() => undefined)
   const said = structuredClone(newest().posted).at(-1)
   assert.ok(said?.type === 'send')
   assert.deepEqual(JSON.parse(said.draft).body.data.list, [1])
+})
+
+test('data nested deeper than the server takes does not cross, and is refused with its code', async () => {
+  const { open, newest } = openClient()
+  const { send } = await open()
+  const nested = (levels: number) => {
+    const data = JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+    return send({ ...draftOf('w1-1'), kind: 'json', body: { data } })
+  }
+  for (const levels of [101, 4000])
+    await assert.rejects(nested(levels), {
+      code: 'bad-shape',
+      message: `The data is nested ${levels} levels deep; it may be 100.`,
+    })
+  assert.equal(newest().posted.length, 1)
+  nested(100).catch(() => undefined)
+  assert.equal(newest().posted.at(-1)?.type, 'send')
 })
 
 test('answers arrive as from an ordinary transport', async () => {

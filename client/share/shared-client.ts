@@ -1,5 +1,6 @@
 // Transports for a window that shares one connection with the browser's other windows.
 
+import { measureJson, mostJsonDepth } from '../../server/wire/json-depth.ts'
 import type { AwarenessReport, Draft } from '../../server/wire/messages.ts'
 import { isShared, type Share } from '../../server/wire/modes.ts'
 import { now } from '../browser-services.ts'
@@ -82,6 +83,11 @@ export class SharedClient {
   }
 }
 
+/** Levels of a draft around its data. */
+const draftDepth = 2
+
+const tooDeep = (depth: number) => `The data is nested ${depth} levels deep; it may be ${mostJsonDepth}.`
+
 /** One opening at the coordinator. */
 class SharedMember implements OpenTransport {
   readonly #number: number
@@ -103,8 +109,14 @@ class SharedMember implements OpenTransport {
 
   // Sent on without its object.
   readonly send = (draft: Draft) => {
-    this.#post({ type: 'send', member: this.#number, draft: JSON.stringify(draft) })
-    return this.#answers.expect(draft, 0)
+    const { id } = draft
+    const answer = this.#answers.expect(draft, 0)
+    const text = JSON.stringify(draft)
+    const depth = measureJson(text).depth - draftDepth
+    if (depth <= mostJsonDepth) this.#post({ type: 'send', member: this.#number, draft: text })
+    // As the server would, if the coordinator's stack had room for it.
+    else this.#answers.take({ type: 'refused', id, code: 'bad-shape', message: tooDeep(depth) })
+    return answer
   }
 
   /** No-op: the coordinator answers the server's heartbeats. */
