@@ -18,6 +18,13 @@ import { type ContractClient, contentOf, openClient } from './contract-client.ts
 
 type Started = Pick<TestServer, 'origin' | 'ca' | 'close'>
 
+/** By the window that has fallen behind by more than its queue. */
+const whenBehind = new Map<string, () => void>()
+trace.stream = (told) => {
+  const [name = '', cause] = told.split(' is sent away: ')
+  if (cause?.startsWith('overflow')) whenBehind.get(name)?.()
+}
+
 /** Each test slows down, fills, drains or restarts its own server: the page's, or an application's. */
 export function testServerContract(mode: Mode, isApplication = false): void {
   const key = newKey()
@@ -57,9 +64,7 @@ export function testServerContract(mode: Mode, isApplication = false): void {
     await author.next('welcome')
     slow.pause()
     // At once: a WebSocket that does not read its farewell within five seconds is cut.
-    t.mock.property(trace, 'stream', (told: string) => {
-      if (told.includes('slow is sent away: overflow')) slow.resume()
-    })
+    whenBehind.set(nameOf(key, 'slow'), () => slow.resume())
     const html = 'x'.repeat(60_000)
     const numbers = Array.from({ length: 100 }, (_, place) => place + 1)
     // As many as fit into the author's own queue.
