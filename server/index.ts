@@ -137,16 +137,8 @@ export async function createCrosswind(options: CrosswindOptions) {
   )
   const failed = 'The log was replaced, and the new one could not be opened; restart the server.'
   void lost.then(() => options.onFailure?.(new Error(failed)))
-  const takers: Takers = {
-    takeRequest: (...given) => current().takers.takeRequest(...given),
-    takeUpgrade: (...given) => current().takers.takeUpgrade(...given),
-    takeConnect: (...given) => current().takers.takeConnect(...given),
-  }
-  let numbers = 0
-  const nextId = () => {
-    numbers += 1
-    return `${applicationName}-${newEpoch(Math.random)}.${numbers}`
-  }
+  const takers = takersOf(() => current().takers)
+  const nextId = createIds()
 
   return {
     ...handlersBelow(path, takers.takeRequest),
@@ -280,6 +272,24 @@ function settingsOf(options: CrosswindOptions): Config {
   const { kind, folder: _, durability, ...sqs } = storage
   const queue = kind === 'sqs' && { broker: kind, sqs }
   return checkSettings({ ...given, durability, ...queue }, 'createCrosswind')
+}
+
+/** Those of the log in use, which may be replaced. */
+function takersOf(current: () => Takers): Takers {
+  return {
+    takeRequest: (...given) => current().takeRequest(...given),
+    takeUpgrade: (...given) => current().takeUpgrade(...given),
+    takeConnect: (...given) => current().takeConnect(...given),
+  }
+}
+
+/** For messages that the application publishes without an id of their own. */
+function createIds(): () => string {
+  let numbers = 0
+  return () => {
+    numbers += 1
+    return `${applicationName}-${newEpoch(Math.random)}.${numbers}`
+  }
 }
 
 /** Prints a warning if the system allows fewer connections. */
