@@ -49,6 +49,12 @@ const noiseBytes = 4096
 /** `bodySeconds` also limits a handshake and a first request. */
 type Limits = Pick<Config & Config['limits'], 'heartbeatMs' | 'bodySeconds' | 'streamsPerSession'>
 
+/** Requests that wait for earlier responses; `forget` is called when their connection closes. */
+interface Turns {
+  readonly waiting: (() => void)[]
+  readonly forget: () => void
+}
+
 /** All times are in ms since the epoch. */
 export class Connection {
   /** Counts bytes through the kernel, and can be destroyed when TLS above it is stuck. */
@@ -67,8 +73,8 @@ export class Connection {
   idleSince: number | null = null
   /** Over `maxConnections`: it gets only a 503. */
   isOverfull = false
-  /** HTTP/1.1: requests that wait for earlier responses; null while none is being answered. */
-  turns: (() => void)[] | null = null
+  /** HTTP/1.1; null while no request is being answered. */
+  turns: Turns | null = null
 
   readonly #limits: Limits
   readonly #openedAt: number

@@ -137,3 +137,23 @@ for (const [what, open] of [
     assert.equal(held.bare.destroyed, false)
     for (const one of [...idle, held.bare, last.bare]) one.destroy()
   })
+
+test('pairs of requests that a connection sends ahead leave no listeners on it', {
+  timeout: 20_000,
+}, async (t) => {
+  const { listeners } = await listenDeaf()
+  t.after(() => listeners.close(0))
+  const warnings: string[] = []
+  const note = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', note)
+  t.after(() => process.off('warning', note))
+  const { bare, secure } = await connect(listeners.ports['1.1'])
+  const request = 'POST /api/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
+  for (let pair = 0; pair < 15; pair += 1) {
+    secure.write(request.repeat(2))
+    let answers = ''
+    while (answers.split('HTTP/1.1 500').length < 3) answers += String(await once(secure, 'data'))
+  }
+  bare.destroy()
+  assert.deepEqual(warnings, [])
+})

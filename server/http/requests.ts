@@ -158,38 +158,39 @@ let waitingInAll = 0
  * many are queued in total.
  */
 function takeInTurn(connection: Connection, response: ServerResponse, start: () => void): boolean {
-  const { secure, socket, turns: others } = connection
-  const turns = others ?? []
-  const forget = () => {
-    waitingInAll -= turns.length
-    turns.length = 0
+  const { secure, socket, turns } = connection
+  const others = turns ?? { waiting: [], forget }
+  const { waiting } = others
+  function forget(): void {
+    waitingInAll -= waiting.length
+    waiting.length = 0
   }
   const run = () => {
     response.once('close', () => {
-      const next = turns.shift()
+      const next = waiting.shift()
       if (next) {
         waitingInAll -= 1
         // In a new turn: pipelining must not block other connections.
         setImmediate(next)
       } else {
         connection.turns = null
-        socket.off('close', forget)
+        socket.off('close', others.forget)
         if (secure?.listenerCount('readable')) secure.end()
       }
     })
     start()
   }
-  if (!others) {
-    connection.turns = turns
+  if (!turns) {
+    connection.turns = others
     socket.once('close', forget)
     run()
     return true
   }
   if (waitingInAll >= mostWaiting.ofAll) return false
   // A 'readable' listener keeps data from Node's HTTP parser.
-  if (turns.length === mostWaiting.ofOne) secure?.on('readable', () => undefined)
+  if (waiting.length === mostWaiting.ofOne) secure?.on('readable', () => undefined)
   waitingInAll += 1
-  turns.push(run)
+  waiting.push(run)
   return true
 }
 
