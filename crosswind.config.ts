@@ -69,7 +69,7 @@ export default defineConfig({
     queueBytesPerWindow: 4_194_304, // unsent bytes of a slow window before its stream is closed
     streamsPerSession: 100, // of one HTTP/2 connection; limits its windows too
     logMessages: 100_000, // messages kept for windows that resume
-    logBytes: 201_326_592, // their bytes
+    logBytes: 167_772_160, // their bytes
     logHours: 168, // and their age
     documentBytes: 16_777_216, // largest shared document; beyond it only deletions are stored
     documentSeconds: 5, // processor time to read or write one document; beyond it the document is not read

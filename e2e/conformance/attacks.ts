@@ -2,6 +2,7 @@
 
 import http2 from 'node:http2'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { TLSSocket } from 'node:tls'
 import { defaultConfig } from '../../server/config/config.ts'
 import { integrationBomb, UpdateWriter } from '../../server/document/testing.ts'
 import { nameOf, newKey } from '../clients/client.ts'
@@ -70,6 +71,16 @@ function pipelined(next: (isApplication: boolean) => string): Attempt {
   }
 }
 
+/** Asks the next question when the last is answered. */
+function answered(next: (isApplication: boolean) => string): Attempt {
+  return async ({ '1.1': port, isApplication }) => {
+    const { socket, ended, close } = await connect(port)
+    socket.on('data', () => socket.write(next(isApplication)))
+    socket.write(next(isApplication))
+    return { ended, close }
+  }
+}
+
 function posted(
   next: () => { readonly path: string; readonly body?: string; readonly type?: string },
 ): Attempt {
@@ -93,9 +104,9 @@ function posted(
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
 
-function post(path: string, body: string): string {
+function post(path: string, body: string, type = 'application/json'): string {
   const length = Buffer.byteLength(body)
-  const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}`
+  const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nContent-Length: ${length}`
   return `${head}\r\n\r\n${body}`
 }
 
@@ -105,6 +116,38 @@ function edit(isApplication: boolean, from: string): string {
   edits += 1
   const content = contentOf(isApplication, 'edit', '')
   return JSON.stringify({ id: `${from}-${edits}`, channel, from, at: 1, ...content })
+}
+
+const mostText = defaultConfig.limits.maxMessageBytes - 1000
+/** Of an application, in memory twenty times as large when parsed. */
+const manyObjects = `[${'{},'.repeat(mostText / 3 - 1)}{}]`
+const longHtml = JSON.stringify('x'.repeat(mostText))
+
+/** Written as text: to serialize it each time would slow the attacker. */
+function large(isApplication: boolean): string {
+  const from = random(8)
+  const content = isApplication
+    ? `"kind":"json","body":{"data":${manyObjects}}`
+    : `"kind":"edit","body":{"html":${longHtml}}`
+  return `{"id":"${from}-1","channel":"${channel}","from":"${from}","at":1,${content}}`
+}
+
+/** Ten messages, each of a sender of its own. */
+function smallOnManyChannels(isApplication: boolean): string {
+  const lines = Array.from({ length: 10 }, () => {
+    const from = random(8)
+    const channel = `flooded${Math.floor(Math.random() * 150)}`
+    return JSON.stringify({ id: `${from}-1`, channel, from, at: 1, ...contentOf(isApplication, 'edit', 'x') })
+  })
+  return lines.join('\n')
+}
+
+/** Held open, and read, until the server closes it. */
+const heldStream: Attempt = async ({ '1.1': port }, attempt) => {
+  const { socket, ended, close } = await connect(port)
+  socket.write(get(`/api/stream?window=h${attempt}&channels=held`))
+  socket.resume()
+  return { ended, close }
 }
 
 const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
@@ -152,16 +195,25 @@ function upgradeTo(path: string): string {
 }
 
 function webSocket(frame: Buffer, isReading = false): Attempt {
-  return async ({ '1.1': port }, attempt) => {
+  return openedWebSocket(isReading, (socket) => pourCopies(socket, frame))
+}
+
+function openedWebSocket(
+  isReading: boolean,
+  attack: (socket: TLSSocket, isApplication: boolean) => void,
+): Attempt {
+  return async ({ '1.1': port, isApplication }, attempt) => {
     const { socket, ended, close } = await connect(port)
     socket.write(`${upgradeTo(`/api/socket?window=a${attempt}&${onPage}`)}\r\n\r\n`)
     await Promise.race([new Promise((resolve) => socket.once('data', resolve)), ended])
     if (isReading) socket.resume()
     else socket.pause()
-    pourCopies(socket, frame)
+    attack(socket, isApplication)
     return { ended, close }
   }
 }
+
+const published = (message: string) => webSocketFrame(`{"type":"publish","message":${message}}`)
 
 /** Each frame shows another window of the attacker's key. */
 const inventedWindows: Attempt = async ({ '1.1': port }) => {
@@ -289,6 +341,18 @@ export const attacks = {
   'empty binary frames over WebSocket, answers read': [2, webSocket(emptyBinary, true)],
   'empty binary frames over WebSocket on HTTP/2': [8, extendedConnect],
   'questions for the time over WebSocket, answers unread': [8, webSocket(clockRequest)],
+  'large messages': [8, answered((isApplication) => post('/api/messages', large(isApplication)))],
+  'large messages over WebSocket': [
+    8,
+    openedWebSocket(true, (socket, isApplication) => pour(socket, () => published(large(isApplication)))),
+  ],
+  'small messages on many channels': [
+    40,
+    answered((isApplication) =>
+      post('/api/messages', smallOnManyChannels(isApplication), 'application/x-ndjson'),
+    ),
+  ],
+  'more connections than the server holds': [defaultConfig.limits.maxConnections + 500, heldStream],
   'states of invented windows over WebSocket': [4, inventedWindows],
   'large states of ninety windows over WebSocket': [90, largeStates],
   'PINGs over WebSocket, answers read': [2, webSocket(webSocketFrame('', 'ping'), true)],
@@ -398,6 +462,14 @@ export const onPages: ReadonlySet<AttackName> = new Set([
   'updates that take long to integrate, sent ahead',
   'updates of invented authors, sent ahead',
   'updates under an id that is taken, sent ahead',
+])
+
+/** Attacks on what all share by default: the log, and the connections. */
+export const onShares: ReadonlySet<AttackName> = new Set([
+  'large messages',
+  'large messages over WebSocket',
+  'small messages on many channels',
+  'more connections than the server holds',
 ])
 
 export type AttackName = keyof typeof attacks

@@ -2,9 +2,8 @@
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { on, once } from 'node:events'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { serverEnvironment, serverFlags } from '../../scripts/child-process.mjs'
+import { collectGarbage } from '../../scripts/garbage.ts'
 import type { Config } from '../../server/config/config.ts'
 import type { HttpVersion } from '../../server/wire/modes.ts'
 import type { AttackName } from './attacks.ts'
@@ -120,15 +119,13 @@ async function start(isApplication: boolean, config: Partial<Config>) {
 
 async function serve(isApplication: boolean, config: Partial<Config>): Promise<void> {
   const server = await start(isApplication, config)
-  setFlagsFromString('--expose-gc')
-  const collect: () => void = runInNewContext('gc')
 
   let peak = 0
   const sampling = setInterval(() => {
     peak = Math.max(peak, process.memoryUsage.rss())
   }, 20)
   process.on('message', ({ number }: { number: number }) => {
-    collect()
+    collectGarbage()
     const { rss, heapTotal, heapUsed, external } = process.memoryUsage()
     const memory: Memory = { used: heapUsed + external, held: rss - heapTotal + heapUsed, peak }
     peak = 0

@@ -214,7 +214,7 @@ export const configSchema = z.strictObject({
     logMessages: whole(1, 10_000_000, 100_000).describe(
       'Messages kept for windows that resume, shared out by channel and by writer',
     ),
-    logBytes: whole(1024, 17_179_869_184, 201_326_592).describe(
+    logBytes: whole(1024, 17_179_869_184, 167_772_160).describe(
       'Bytes kept for windows that resume, shared out in the same way',
     ),
     logHours: whole(1, 87_600, 168).describe(

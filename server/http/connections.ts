@@ -20,6 +20,7 @@ import type { AnyRequest } from '../transports/bodies.ts'
 import type { HttpVersion } from '../wire/modes.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type Clock, repeat, type Timers } from '../wire/time.ts'
+import { FairStart } from './fair-start.ts'
 import { reserve } from './open-files.ts'
 import { counted } from './refusals.ts'
 
@@ -45,6 +46,9 @@ const controlFramesPerLook = 100
  * 5.1).
  */
 const noiseBytes = 4096
+
+/** Each takes 1 to 2 ms of processor time. */
+const handshakesInTurn = 2
 
 /** `bodySeconds` also limits a handshake and a first request. */
 type Limits = Pick<Config & Config['limits'], 'heartbeatMs' | 'bodySeconds' | 'streamsPerSession'>
@@ -211,6 +215,7 @@ export class Connections {
   // are reused while Node still holds the former socket. `connection` is null once the TLS socket
   // or session leads to it.
   readonly #handshakes = new AsyncLocalStorage<{ connection: Connection | null }>()
+  readonly #fair = new FairStart(handshakesInTurn)
   #admitted = 0
   readonly stopWatching: () => void
 
@@ -264,7 +269,8 @@ export class Connections {
         this.#open.delete(connection)
         this.#further.delete(connection)
       })
-      splitPlainHttp(socket, () => this.#handshakes.run({ connection }, () => beginTls.call(server, socket)))
+      const handshake = () => this.#handshakes.run({ connection }, () => beginTls.call(server, socket))
+      splitPlainHttp(socket, () => this.#fair.run(connection, handshake))
     })
   }
 
@@ -351,6 +357,7 @@ export class GuestConnections {
   }
 
   watch(server: EventEmitter): void {
+    paceHandshakes(server, this.#settings.bodySeconds * 1000)
     // A session follows its socket at once.
     let opened: Socket | undefined
     const note = (socket: Socket) => {
@@ -439,6 +446,20 @@ export class GuestConnections {
   }
 }
 
+/** Begins TLS for a few connections in a turn, once their first bytes are there. */
+function paceHandshakes(server: EventEmitter, silenceMs: number): void {
+  // Node's, by its name: other listeners are the application's, and hear of connections at once.
+  const beginTls = server.listeners('connection').find(({ name }) => name === 'tlsConnectionListener')
+  if (!beginTls) return
+  const fair = new FairStart(handshakesInTurn)
+  server.off('connection', beginTls as () => void)
+  server.on('connection', (socket: Socket) =>
+    whenHeard(socket, silenceMs, () =>
+      fair.run(socket, () => void Reflect.apply(beginTls, server, [socket])),
+    ),
+  )
+}
+
 /** A session hides its socket, and has none once it is destroyed. */
 function countedSocket(session: ServerHttp2Session): Socket {
   const counted = { bytesRead: 0, bytesWritten: 0 }
@@ -498,21 +519,27 @@ const handshakeRecord = 22
 function createPlainHttp(silenceMs: number): (socket: Socket, beginTls: () => void) => void {
   const plain = createServer({ maxHeaderSize: mostHeaderBytes }, redirect)
 
-  return (socket, beginTls) => {
-    const cut = () => void socket.destroy()
-    socket.on('error', cut)
-    socket.once('end', cut)
-    socket.setTimeout(silenceMs, cut)
-    socket.on('readable', look)
-
-    function look(): void {
-      const bytes: Buffer | null = socket.read()
-      if (bytes === null) return
-      socket.off('readable', look).off('end', cut).setTimeout(0, cut)
-      socket.unshift(bytes)
-      if (bytes[0] === handshakeRecord) beginTls()
+  return (socket, beginTls) =>
+    whenHeard(socket, silenceMs, (firstByte) => {
+      if (firstByte === handshakeRecord) beginTls()
       else plain.emit('connection', socket)
-    }
+    })
+}
+
+/** The first byte stays to be read. A connection that is silent for `silenceMs` is cut. */
+function whenHeard(socket: Socket, silenceMs: number, begin: (firstByte: number | undefined) => void): void {
+  const cut = () => void socket.destroy()
+  socket.on('error', cut)
+  socket.once('end', cut)
+  socket.setTimeout(silenceMs, cut)
+  socket.on('readable', look)
+
+  function look(): void {
+    const bytes: Buffer | null = socket.read()
+    if (bytes === null) return
+    socket.off('readable', look).off('end', cut).setTimeout(0, cut)
+    socket.unshift(bytes)
+    begin(bytes[0])
   }
 }
 

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FairStart } from './fair-start.ts'
 
 test('a burst on one connection takes several turns, and another connection waits for only one of them', async () => {
-  const fair = new FairStart()
+  const fair = new FairStart(10)
   const begun: string[] = []
   for (let count = 0; count < 50; count += 1) fair.run(greedy, () => begun.push(`greedy ${count}`))
   fair.run(modest, () => begun.push('modest'))
@@ -23,7 +23,7 @@ test('a burst on one connection takes several turns, and another connection wait
 })
 
 test('a request starts at once if few do', async () => {
-  const fair = new FairStart()
+  const fair = new FairStart(10)
   for (let turn = 0; turn < 5; turn += 1) {
     let begun = 0
     for (let count = 0; count < 10; count += 1) fair.run({}, () => (begun += 1))

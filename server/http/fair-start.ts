@@ -1,15 +1,20 @@
-// Starts requests, a few per turn, so that a burst on one connection does not delay the others.
+// Starts work, a little per turn, so that a burst on one connection does not delay the others.
 
 import { upsert } from '../wire/upsert.ts'
 
-/** Pages, the most expensive requests, take about 0.5 ms each. */
-const mostInTurn = 10
-
 export class FairStart {
+  readonly #mostInTurn: number
+  readonly #later: (takeTurn: () => void) => void
   /** By connection, in the order in which they are served next. */
   readonly #waiting = new Map<object, (() => void)[]>()
   #begun = 0
   #isPlanned = false
+
+  /** `later` plans the next turn when one begins; by default the event loop's next. */
+  constructor(mostInTurn: number, later: (takeTurn: () => void) => void = setImmediate) {
+    this.#mostInTurn = mostInTurn
+    this.#later = later
+  }
 
   /**
    * Starts at once unless many started in this turn; keeps the order within a connection. `begin`
@@ -17,7 +22,7 @@ export class FairStart {
    */
   run(connection: object, begin: () => void): void {
     this.#plan()
-    if (this.#waiting.size > 0 || this.#begun >= mostInTurn)
+    if (this.#waiting.size > 0 || this.#begun >= this.#mostInTurn)
       upsert(this.#waiting, connection, () => []).push(begin)
     else {
       this.#begun += 1
@@ -28,7 +33,7 @@ export class FairStart {
   #plan(): void {
     if (this.#isPlanned) return
     this.#isPlanned = true
-    setImmediate(() => {
+    this.#later(() => {
       this.#isPlanned = false
       this.#begun = 0
       this.#takeTurn()
@@ -41,7 +46,7 @@ export class FairStart {
       if (others.length > 0) this.#waiting.set(connection, others)
       this.#begun += 1
       begin?.()
-      if (this.#begun >= mostInTurn) break
+      if (this.#begun >= this.#mostInTurn) break
     }
     if (this.#waiting.size > 0) this.#plan()
   }

@@ -27,6 +27,9 @@ interface RequestParts {
 /** Answered over further connections too: a server that is full is not to be restarted. */
 export const healthPath = '/healthz'
 
+/** Pages, the most expensive requests, take about 0.5 ms each. */
+const requestsInTurn = 10
+
 /** Published with the request when its headers have arrived. */
 const arrived = channel('crosswind:arrived')
 
@@ -36,7 +39,7 @@ export type TakeRequest = (request: AnyRequest, response: ServerResponse | Http2
 export function requestTaker(parts: RequestParts): TakeRequest {
   const { app, connections, settings, origins } = parts
   const { penalties } = app
-  const fair = new FairStart()
+  const fair = new FairStart(requestsInTurn)
   const answer = app.koa.callback()
 
   return (request, response) => {

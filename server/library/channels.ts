@@ -3,7 +3,7 @@
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import type { Config } from '../config/config.ts'
 import { admitForApplication, admitJsonAwareness } from '../hub/admission.ts'
-import { keptAsBytes } from '../log/kept-json.ts'
+import { keptAsText } from '../log/kept-json.ts'
 import type { LogParts } from '../log/log.ts'
 import type { Grant } from '../security/grants.ts'
 import { isPattern } from '../security/permits.ts'
@@ -131,7 +131,7 @@ export class Channels implements Admission {
     const { invitation: user } = grant
     const named = withUser(draft as Draft<'json' | 'update'>, user)
     if (rule.kind !== 'json') return named
-    if (!rule.validate) return keptAsBytes(named)
+    if (!rule.validate) return keptAsText(named)
     return this.#validation.run(named as Draft<'json'>, rule.validate, connection && (user ?? connection))
   }
 

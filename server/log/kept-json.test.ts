@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { collectGarbage } from '../../scripts/garbage.ts'
 import { estimateLength, type Message } from '../wire/messages.ts'
 import {
   bodyFrom,
   draftText,
   jsonOfBody,
   KeptJson,
-  keptAsBytes,
+  keptAsText,
   keptBody,
   messageText,
   parsed,
@@ -16,7 +17,7 @@ import { draft } from './log-testing.ts'
 const json = { ...draft('w1-1'), kind: 'json', body: { data: ['é€💨', { a: 1 }], user: 'ann' } } as const
 
 test('a kept body is the same body', () => {
-  const { body } = keptAsBytes<Message<'json'>>({ ...json, seq: 1, acceptedAt: 2 })
+  const { body } = keptAsText<Message<'json'>>({ ...json, seq: 1, acceptedAt: 2 })
   assert.ok(body instanceof KeptJson)
   assert.deepEqual(
     [body.data, body.user, body.digest, body.writer],
@@ -29,10 +30,10 @@ test('a kept body is the same body', () => {
 })
 
 test('a body is kept once, and other kinds as they are', () => {
-  const kept = keptAsBytes(json)
-  assert.equal(keptAsBytes(kept), kept)
+  const kept = keptAsText(json)
+  assert.equal(keptAsText(kept), kept)
   const edit = draft('w1-1')
-  assert.equal(keptAsBytes(edit), edit)
+  assert.equal(keptAsText(edit), edit)
   assert.deepEqual(bodyFrom('edit', '{"html":"x"}', null), { html: 'x' })
   assert.ok(bodyFrom('json', '{"data":1}', null) instanceof KeptJson)
 })
@@ -47,8 +48,26 @@ test('a body is made of its parts as JSON', () => {
 test('a message and a draft are the same JSON, whether their bodies are kept or not', () => {
   for (const one of [json, draft('w1-1', '"é\n')]) {
     const message = { ...one, seq: 7, acceptedAt: 2.5 }
-    assert.deepEqual(JSON.parse(messageText(keptAsBytes<Message>(message))), message)
+    assert.deepEqual(JSON.parse(messageText(keptAsText<Message>(message))), message)
     assert.deepEqual(JSON.parse(messageText(message)), message)
-    assert.deepEqual(JSON.parse(draftText(keptAsBytes(one), 2.5)), { ...one, acceptedAt: 2.5 })
+    assert.deepEqual(JSON.parse(draftText(keptAsText(one), 2.5)), { ...one, acceptedAt: 2.5 })
   }
+})
+
+test('a small body keeps no memory of others', () => {
+  const heldBytes = () => {
+    // The second completes what the first began on another thread.
+    collectGarbage()
+    collectGarbage()
+    return process.memoryUsage().arrayBuffers
+  }
+  const before = heldBytes()
+  const kept = Array.from({ length: 1000 }, () => {
+    const one = keptAsText(json)
+    // Others take from the same pool.
+    Buffer.allocUnsafe(3000)
+    return one
+  })
+  assert.ok(heldBytes() - before < 1_000_000)
+  assert.equal(kept.length, 1000)
 })

@@ -1,27 +1,30 @@
-// Bodies of the kind `json`, kept as bytes: a parsed one may take over twenty times as much memory.
+// Bodies of the kind `json`, kept as text: a parsed one may take over twenty times as much memory.
 
 import type { Bodies, Draft, Kind, Message } from '../wire/messages.ts'
 
 type JsonBody = Bodies['json']
 
+/** Node cuts smaller buffers out of a shared one, and each would keep all of that in memory. */
+const leastBuffer = Buffer.poolSize / 2
+
 /** Its fields parse the body anew at each use: take all that is needed from one `parse()`. */
 export class KeptJson implements JsonBody {
-  readonly #bytes: Buffer
+  readonly #json: string | Buffer
   /** The sender, if the application vouches for it; null otherwise, since names are free. */
   readonly writer: string | null
 
   constructor(json: string, writer: string | null) {
-    this.#bytes = Buffer.from(json)
+    this.#json = json.length < leastBuffer ? json : Buffer.from(json)
     this.writer = writer
   }
 
   /** In bytes, as JSON. */
   get size(): number {
-    return this.#bytes.length
+    return Buffer.byteLength(this.#json)
   }
 
   get json(): string {
-    return this.#bytes.toString()
+    return this.#json.toString()
   }
 
   get data(): unknown {
@@ -45,8 +48,8 @@ export class KeptJson implements JsonBody {
   }
 }
 
-/** The same draft or message with its body kept as bytes, if it is of the kind `json`. */
-export function keptAsBytes<One extends Draft>(one: One): One {
+/** The same draft or message with its body kept as text, if it is of the kind `json`. */
+export function keptAsText<One extends Draft>(one: One): One {
   const { kind, body } = one
   if (kind !== 'json' || body instanceof KeptJson) return one
   return { ...one, body: new KeptJson(JSON.stringify(body), (body as JsonBody).user ?? null) }

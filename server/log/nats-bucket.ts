@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { ObjectInfo, ObjectStore } from '@nats-io/obj'
 import type { Kind, Message } from '../wire/messages.ts'
 import type { BaseStore, StoredBase } from './folding.ts'
-import { KeptJson, keptAsBytes, messageText } from './kept-json.ts'
+import { KeptJson, keptAsText, messageText } from './kept-json.ts'
 import { codeOf, codes, deliverWithinMs } from './nats-connection.ts'
 
 /**
@@ -194,7 +194,7 @@ export async function readKept(bucket: ObjectStore, life: Life, floor: number): 
   const read = async (info: ObjectInfo) => {
     const content = await contentOf(bucket, info.name)
     if (content === null) return []
-    const message = keptAsBytes(JSON.parse(content) as Message)
+    const message = keptAsText(JSON.parse(content) as Message)
     if (markIn(info, life.created) === markOf(life)) return [{ name: info.name, message }]
     const isPast = info.name.startsWith('past.')
     const seq = Math.min(message.seq, floor)

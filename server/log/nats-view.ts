@@ -12,7 +12,7 @@ import {
 import type { ObjectStore } from '@nats-io/obj'
 import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
 import { Folding } from './folding.ts'
-import { keptAsBytes } from './kept-json.ts'
+import { keptAsText } from './kept-json.ts'
 import { type LogParts, logUnavailable, type Memory } from './log.ts'
 import { bytesOf, createKept, type KeptMessage, type Life, readKept, subjectOf } from './nats-bucket.ts'
 import { deliverWithinMs, reasonOf } from './nats-connection.ts'
@@ -229,5 +229,5 @@ export const from = (seq: number) => ({ deliver_policy: DeliverPolicy.StartSeque
 export type StoredDraft = Draft & { readonly acceptedAt: number }
 
 export function messageIn(received: JsMsg): Message {
-  return keptAsBytes({ ...received.json<StoredDraft>(), seq: received.seq })
+  return keptAsText({ ...received.json<StoredDraft>(), seq: received.seq })
 }

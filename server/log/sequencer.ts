@@ -11,7 +11,7 @@ import {
   type Message,
 } from '../wire/messages.ts'
 import { trace } from '../wire/trace.ts'
-import { jsonOfBody, keptAsBytes, messageText } from './kept-json.ts'
+import { jsonOfBody, keptAsText, messageText } from './kept-json.ts'
 import {
   type Defer,
   documentDeleted,
@@ -210,7 +210,7 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
   #take(given: Draft, acceptedAt: number): number | Promise<number> {
     this.#mustBeOpen()
     this.#eraseDue()
-    const draft = keptAsBytes(given)
+    const draft = keptAsText(given)
     const stored = this.tail.find(draft)
     const unanswered = this.pending.size === 0 ? undefined : this.pending.get(keyOf(draft))
     const known = stored ?? unanswered?.draft

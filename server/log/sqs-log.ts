@@ -15,7 +15,7 @@ import {
 } from '@aws-sdk/client-sqs'
 import type { Draft } from '../wire/messages.ts'
 import { type Clock, type Random, retryPauseMs } from '../wire/time.ts'
-import { draftText, keptAsBytes } from './kept-json.ts'
+import { draftText, keptAsText } from './kept-json.ts'
 import {
   type Identified,
   idTaken,
@@ -125,7 +125,7 @@ export class SqsLog {
       ...this.#parts.log,
       append: async (given: Draft, acceptedAt: number) => {
         if (this.#isClosed) throw logClosed()
-        const draft = keptAsBytes(given)
+        const draft = keptAsText(given)
         const key = keyOf(draft)
         const unanswered = this.#pending.get(key)
         if (unanswered && !isRepeat(draft, unanswered.draft)) throw idTaken(draft)

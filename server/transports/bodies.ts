@@ -108,6 +108,7 @@ export class Bodies {
       }, bodySeconds * 1000)
 
       function end(refusal?: unknown): void {
+        if (charge.isOver && !refusal) return
         stopTimer()
         charge.end()
         if (refusal) {
@@ -131,7 +132,7 @@ export class Bodies {
 
       // An empty body may have ended while its sender's permit was looked up.
       if (body.readableEnded) end()
-      else body.once('end', () => end())
+      else body.once('end', () => budget.handle(connection, size, end))
       body.once('error', end)
       body.once('aborted', () => end(aborted()))
       if (!hasBegun && !body.readableEnded) charge.set(mostUnreadBytes)

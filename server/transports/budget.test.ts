@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createManualTime } from '../wire/testing.ts'
 import { Budget, UnfinishedFrame, Valve } from './budget.ts'
 
@@ -133,4 +134,24 @@ test('an incomplete frame has a time limit; complete frames have none', () => {
   time.advance(100_000)
   frame.end()
   assert.deepEqual([refused.length, time.pending()], [1, 0])
+})
+
+test('large items are handled one in a turn, with a rest as long as each took; small ones at once', async () => {
+  const time = createManualTime()
+  const budget = new Budget({ connectionBytes: 1000, unfinishedBytes: 2500 }, time)
+  const handled: string[] = []
+  const handle = (name: string, bytes: number, tookMs = 0) =>
+    budget.handle({}, bytes, () => {
+      handled.push(name)
+      time.stall(tookMs)
+    })
+  handle('large', 70_000, 20)
+  handle('large too', 70_000)
+  handle('small', 60_000)
+  assert.deepEqual(handled, ['large', 'small'])
+  await nextTurn()
+  time.advance(19)
+  assert.deepEqual(handled, ['large', 'small'])
+  time.advance(1)
+  assert.deepEqual(handled, ['large', 'small', 'large too'])
 })

@@ -1,6 +1,7 @@
 // Memory for items in progress: incomplete bodies and frames, and responses that are not read yet.
 
 import type { Config } from '../config/config.ts'
+import { FairStart } from '../http/fair-start.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
@@ -68,10 +69,16 @@ export class Budget {
   /** By HTTP/2 session or socket, if it holds anything. */
   readonly #accounts = new Map<object, Account>()
   #bytes = 0
+  readonly #largeItems: FairStart
 
   constructor(limits: BudgetLimits, timers: Timers) {
     this.#limits = limits
     this.#timers = timers
+    // JSON of 1 MB takes up to 20 ms: after each, others have as long.
+    this.#largeItems = new FairStart(1, (next) => {
+      const startedAt = timers.now()
+      setImmediate(() => setImmediate(() => timers.later(next, timers.now() - startedAt)))
+    })
   }
 
   /**
@@ -84,6 +91,12 @@ export class Budget {
       this.#change(connection, charge, bytes)
     }
     return new Charge(change, onRefused)
+  }
+
+  /** Calls `handle`, which must not throw, for a whole item: at once, or if it is large, in its turn. */
+  handle(connection: object, bytes: number, handle: () => void): void {
+    if (bytes > smallBytes) this.#largeItems.run(connection, handle)
+    else handle()
   }
 
   #pace(source: Source, bytes: number): void {

@@ -12,7 +12,7 @@ import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { trace } from '../wire/trace.ts'
 import { mostBytesFor, type TransportLimits, tooLargeFor } from './bodies.ts'
-import type { Source } from './budget.ts'
+import type { Budget, Source } from './budget.ts'
 import type { Mounting } from './transport.ts'
 import { diagnostics, levelsAround, mayPublish, parseJson } from './uplink.ts'
 
@@ -29,6 +29,11 @@ interface InboundParts extends Pick<Mounting, 'admission'> {
   readonly stream: () => Pick<Subscriber, 'send' | 'isBehind' | 'isClosed'> | null
   /** Paused for backpressure, instead of refusing frames. */
   readonly source: Source
+  readonly budget: Budget
+  /** The HTTP/2 session or the socket, for the budget. */
+  readonly connection: object
+  /** Must end the stream: the frames that wait exceed the budget. */
+  readonly onRefused: (refusal: Refusal) => void
 }
 
 /** A function answers a PING; null is a frame that needs no answer. */
@@ -47,10 +52,12 @@ export class InboundFrames {
   readonly #parts: InboundParts
   /** Frames that had been read before the pause: at most one read's worth. */
   #held: Received[] = []
+  /** Of those, and of a large one that waits for its turn. */
+  readonly #charge: ReturnType<Budget['open']>
   #stopTimer: (() => void) | null = null
   #isPaused = false
-  /** A message is being completed: later frames wait. */
-  #isCompleting = false
+  /** A frame waits for its turn, or its message is being completed: later frames wait. */
+  #isBusy = false
   #hasBeaten = false
   /** The last pending answer, which waits for the log or for earlier answers. */
   #answered: Promise<void> | null = null
@@ -62,14 +69,16 @@ export class InboundFrames {
 
   constructor(parts: InboundParts) {
     this.#parts = parts
+    this.#charge = parts.budget.open(parts.connection, parts.onRefused)
   }
 
   take(frame: Received): void {
     diagnostics.arrived.publish(this.#parts.source)
-    const mustWait = this.#held.length > 0 || this.#isCompleting
+    const mustWait = this.#held.length > 0 || this.#isBusy
     const waitMs = mustWait ? 0 : this.#waitMs()
-    if (!mustWait && waitMs === 0) return void this.#takeNow(frame)
+    if (!mustWait && waitMs === 0) return void this.#takeInTurn(frame)
     this.#held.push(frame)
+    this.#charge.set(this.#charge.bytes + bytesOf(frame))
     this.#pause()
     if (waitMs > 0) this.#hold(waitMs)
   }
@@ -78,6 +87,7 @@ export class InboundFrames {
     this.#stopTimer?.()
     this.#stopTimer = null
     this.#held = []
+    this.#charge.end()
     this.#isPaused = false
   }
 
@@ -100,14 +110,33 @@ export class InboundFrames {
     const { source } = this.#parts
     this.#stopTimer = null
     for (let frame = this.#held[0]; frame !== undefined; frame = this.#held[0]) {
-      if (this.#isCompleting) return
+      if (this.#isBusy) return
       const waitMs = this.#waitMs()
       if (waitMs > 0) return void this.#hold(waitMs)
       this.#held.shift()
-      this.#takeNow(frame)
+      this.#charge.set(this.#charge.bytes - bytesOf(frame))
+      this.#takeInTurn(frame)
     }
     if (this.#isPaused) source.resume()
     this.#isPaused = false
+  }
+
+  #takeInTurn(frame: Received): void {
+    const { budget, connection } = this.#parts
+    const bytes = bytesOf(frame)
+    let hasBegun = false
+    budget.handle(connection, bytes, () => {
+      hasBegun = true
+      if (!this.#isBusy) return void this.#takeNow(frame)
+      if (this.#charge.isOver) return
+      this.#charge.set(this.#charge.bytes - bytes)
+      this.#isBusy = false
+      this.#takeNow(frame)
+      this.#takeHeld()
+    })
+    if (hasBegun) return
+    this.#isBusy = true
+    this.#charge.set(this.#charge.bytes + bytes)
   }
 
   /** `ws` continues reading after `bye` until its peer closes too. None of that is acknowledged. */
@@ -177,11 +206,11 @@ export class InboundFrames {
     const { holder: { connection } = { connection: window } } = window.identity
     const completed = admission.complete?.(draft, grant, connection) ?? draft
     if (!(completed instanceof Promise)) return void store(completed)
-    this.#isCompleting = true
+    this.#isBusy = true
     void completed
       .then(store, (error) => this.#answerInTurn(refused(error)))
       .finally(() => {
-        this.#isCompleting = false
+        this.#isBusy = false
         this.#takeHeld()
       })
   }
@@ -204,6 +233,8 @@ export class InboundFrames {
     stream()?.send(new Delivery(frame))
   }
 }
+
+const bytesOf = (frame: Received) => (typeof frame === 'string' ? frame.length : 0)
 
 const againAfterMs = 1000
 

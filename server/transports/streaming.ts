@@ -36,7 +36,11 @@ export const streaming: ServerTransport = (mounting) => {
     const grant = grantOf(ctx)
     const stream = () => hub.streamOf(name)
     const source = new Valve(bodyOf(ctx.req))
-    const inbound = new InboundFrames({ ...mounting, grant, window, fingerprint, stream, source })
+    const connection = connectionOf(ctx.req)
+    const excess = new AbortController()
+    const onRefused = (refusal: Refusal) => excess.abort(refusal)
+    const flow = { source, connection, onRefused }
+    const inbound = new InboundFrames({ ...mounting, ...flow, grant, window, fingerprint, stream })
     let lines = 0
     try {
       await readLines(ctx.req, {
@@ -44,6 +48,7 @@ export const streaming: ServerTransport = (mounting) => {
         mostBytes: mostBytesFor(grant, limits) * 2,
         silenceMs: heartbeatMs * longestSilence,
         source,
+        signal: excess.signal,
         onLine(line) {
           mustLast(grant, timers.now())
           lines += 1
@@ -61,16 +66,17 @@ interface Lines extends Pick<Mounting, 'timers' | 'budget' | 'limits'> {
   readonly mostBytes: number
   readonly silenceMs: number
   readonly source: Source
+  readonly signal: AbortSignal
   readonly onLine: (line: string) => void
 }
 
 /**
  * Rejects for a line that is too long, too slow or too large for the budget, after `silenceMs`
- * without data, for an aborted body, and with errors of `onLine`.
+ * without data, for an aborted body, with the reason of `signal`, and with errors of `onLine`.
  */
 function readLines(
   request: AnyRequest,
-  { timers, budget, limits, mostBytes, silenceMs, source, onLine }: Lines,
+  { timers, budget, limits, mostBytes, silenceMs, source, signal, onLine }: Lines,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     /** Pieces of the incomplete line. */
@@ -142,5 +148,6 @@ function readLines(
     })
     body.once('error', fail)
     body.once('aborted', () => fail(aborted()))
+    signal.addEventListener('abort', () => fail(signal.reason))
   })
 }

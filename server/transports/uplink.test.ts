@@ -46,6 +46,7 @@ interface Change extends HubChange {
   readonly grant?: Grant
   readonly fingerprint?: string | null
   readonly maxMessageBytes?: number
+  readonly unfinishedBytes?: number
   readonly instead?: Partial<Hub>
   readonly complete?: Admission['complete']
 }
@@ -54,6 +55,7 @@ async function openInbound({
   grant = openGrant,
   fingerprint = null,
   maxMessageBytes = 2000,
+  unfinishedBytes = defaultConfig.limits.unfinishedBytes,
   instead,
   complete = (draft) => draft,
   ...change
@@ -64,6 +66,7 @@ async function openInbound({
   const answers: DownFrame[] = []
   const reader = { isBehind: false, isClosed: false, send: ({ frame }: Delivery) => void answers.push(frame) }
   const flow: string[] = []
+  const budget = new Budget({ ...defaultConfig.limits, unfinishedBytes }, opened.time)
   const inbound = new InboundFrames({
     admission: { ...pageAdmission, complete },
     hub: Object.assign(opened.hub, instead),
@@ -74,6 +77,9 @@ async function openInbound({
     limits: { maxMessageBytes, bodySeconds: 30 },
     stream: () => reader,
     source: { pause: () => void flow.push('pause'), resume: () => void flow.push('resume') },
+    budget,
+    connection: {},
+    onRefused: ({ code }) => void flow.push(code),
   })
   /** The answers, as `stored ID` or `CODE ID`. */
   const said = () =>
@@ -85,7 +91,7 @@ async function openInbound({
     connection.frames.flatMap((frame) =>
       frame.type === 'message' ? [Number(frame.message.id.slice(3))] : [],
     )
-  return { ...opened, connection, inbound, answers, reader, flow, said, numbers }
+  return { ...opened, connection, inbound, answers, reader, flow, budget, said, numbers }
 }
 
 test('stores and acknowledges messages', async () => {
@@ -115,6 +121,45 @@ test('while a message is being completed, later frames wait and no more are read
   await settled()
   assert.deepEqual(said(), ['stored w1-1', 'bad-shape w1-2', 'stored w1-3'])
   assert.deepEqual(flow, ['pause', 'resume'])
+})
+
+/** Of large frames, one in a turn. */
+async function takeTurns(time: ReturnType<typeof createManualTime>, count = 4): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) {
+    await settled()
+    time.advance(0)
+  }
+  await settled()
+}
+
+const large = (n: number) => publish(n, { body: { html: 'x'.repeat(70_000) } })
+
+test('large frames are taken one in a turn, and those behind them wait, in order', async () => {
+  const { inbound, said, time, numbers } = await openInbound({ maxMessageBytes: 100_000 })
+  for (const frame of [large(1), large(2), publish(3), large(4)]) inbound.take(frame)
+  await Promise.resolve()
+  assert.deepEqual(numbers(), [1])
+  await takeTurns(time, 1)
+  assert.deepEqual(numbers(), [1, 2, 3])
+  await takeTurns(time, 1)
+  assert.deepEqual(numbers(), [1, 2, 3, 4])
+  assert.deepEqual(said(), ['stored w1-1', 'stored w1-2', 'stored w1-3', 'stored w1-4'])
+})
+
+test('frames that wait count in the budget: over its limit the stream ends, and none of them is stored', async () => {
+  const { inbound, flow, time, numbers, budget } = await openInbound({
+    maxMessageBytes: 100_000,
+    unfinishedBytes: 100_000,
+  })
+  // What is alone may exceed it.
+  budget.open({}, () => undefined).set(1)
+  for (const n of [1, 2]) inbound.take(large(n))
+  assert.deepEqual(flow, [])
+  inbound.take(large(3))
+  assert.deepEqual(flow, ['too-much-begun', 'pause'])
+  inbound.stop()
+  await takeTurns(time)
+  assert.deepEqual(numbers(), [1])
 })
 
 test('a message that was completed after its stream had ended is not stored', async () => {
@@ -520,14 +565,14 @@ const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
 test('data nested over 100 levels deep is refused by name, however it is sent; the next message is stored', async () => {
   for (const levels of [101, 10_000, 500_000]) {
-    const { inbound, answers, said } = await openInbound({ maxMessageBytes: 2_000_000 })
+    const { inbound, answers, said, time } = await openInbound({ maxMessageBytes: 2_000_000 })
     const data = `{"data":${nested(levels)}}`
     const deep = publish(1, { body: 'deep' }).replace('"deep"', data)
     inbound.take(deep)
     inbound.take(`{"type":"heartbeat","windows":${nested(levels + 2)}}`)
     inbound.take(`{"type":"awareness","state":${nested(levels + 2)}}`)
     inbound.take(publish(2))
-    await settled()
+    await takeTurns(time)
     assert.deepEqual(said(), ['bad-shape w1-1', 'bad-shape null', 'bad-shape null', 'stored w1-2'])
     const [refused] = answers
     assert.ok(refused?.type === 'refused')

@@ -103,18 +103,17 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
   )
   const { grant, connection, source } = opening
   const stream = () => window
-  const valve = new Valve(socket)
-  const inbound = new InboundFrames({ ...mounting, grant, window, fingerprint, stream, source: valve })
-  const frame = new UnfinishedFrame({
+  const flow = {
     budget,
     timers,
     connection,
-    source: valve,
-    mostSeconds: limits.bodySeconds,
+    source: new Valve(socket),
     // Without a Close frame, for which `ws` would keep the received bytes until the peer closes
     // too.
     onRefused: () => socket.terminate(),
-  })
+  }
+  const inbound = new InboundFrames({ ...mounting, ...flow, grant, window, fingerprint, stream })
+  const frame = new UnfinishedFrame({ ...flow, mostSeconds: limits.bodySeconds })
   let hasEnded = false
   // Runs after `ws`, which reports whole frames while it reads.
   source.on('data', (chunk: Buffer) => {
