@@ -149,6 +149,8 @@ test('large items are handled one in a turn, with a rest as long as each took; s
   handle('large too', 70_000)
   handle('small', 60_000)
   assert.deepEqual(handled, ['large', 'small'])
+  // What it sent belongs to it.
+  await nextTurn()
   await nextTurn()
   time.advance(19)
   assert.deepEqual(handled, ['large', 'small'])

@@ -127,6 +127,7 @@ test('while a message is being completed, later frames wait and no more are read
 async function takeTurns(time: ReturnType<typeof createManualTime>, count = 4): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) {
     await settled()
+    await settled()
     time.advance(0)
   }
   await settled()
