@@ -9,6 +9,7 @@ export default defineConfig({
   host: 'localhost', // '0.0.0.0' and '::' accept other machines
   port: 8443, // HTTP/2, and HTTP/1.1 clients without it
   http1Port: 8444, // HTTP/1.1 only
+  http3Port: 8445, // HTTP/3, with --http3
   workers: 1, // processes that serve windows; 'auto': one for each core
   logFormat: 'text', // format of the server's output: 'text' for people, 'json' for a log collector
   tls: {

@@ -13,7 +13,7 @@ class CertificateError extends Error {
   override name = 'CertificateError'
 }
 
-interface PairFiles {
+export interface PairFiles {
   readonly certFile: string
   readonly keyFile: string
 }
@@ -27,7 +27,7 @@ interface CertificateOrder {
   readonly addresses?: readonly string[]
 }
 
-interface EnsuredCertificate extends Pair {
+interface EnsuredCertificate extends Pair, PairFiles {
   /** Browsers and other machines must trust this file. */
   readonly authorityFile: string
   /**
@@ -102,7 +102,7 @@ export async function ensureCertificate({
 
   const isFaulty = (await faultOf(checkLeaf)) !== null
   const reason = isFaulty ? await orUnwritable(directory, renewInTurn) : null
-  return { ...(await loadCertificate(leaf, now)), authorityFile: authority.certFile, reason }
+  return { ...(await loadCertificate(leaf, now)), ...leaf, authorityFile: authority.certFile, reason }
 }
 
 /**

@@ -6,11 +6,12 @@ import { once } from 'node:events'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { ensureCertificate, loadCertificate } from '../certs/certificate.ts'
+import { ensureCertificate, loadCertificate, type PairFiles } from '../certs/certificate.ts'
 import { isLoopback, originFor } from '../scripts/addresses.ts'
 import { goOnWithoutOutput, leaveWhenDone, processTimers } from '../scripts/process.ts'
 import { type Config, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 import { configHelp } from './config/schema.ts'
+import { startHttp3Front } from './http3-front.ts'
 import { output } from './output.ts'
 import { isOpenTo } from './security/access.ts'
 import { logWords, type Server, startLog, startServer, startWorker, withPorts, workersOf } from './server.ts'
@@ -31,7 +32,7 @@ const root = join(import.meta.dirname, '..')
 const vite = process.env.CROSSWIND_VITE
 const webFolder = vite ? new URL(vite) : join(root, 'web/dist')
 
-const ownFlags = { open: z.boolean().default(false) }
+const ownFlags = { open: z.boolean().default(false), http3: z.boolean().default(false) }
 
 leaveWhenDone()
 goOnWithoutOutput()
@@ -71,8 +72,10 @@ async function run(): Promise<void> {
   const config = await loadConfig({ argv: settings, env: process.env, cwd: root })
   print(config.logFormat, workersOf(config) === 1 ? 'server' : 'log')
   const certificate = await certificateFor(config)
-  const parts = { config, tls: certificate, webFolder, root }
-  const server = workersOf(config) === 1 ? await startServer(parts) : await startAll(parts)
+  const frontPort = own.http3 ? config.http3Port : null
+  const parts = { config, tls: certificate, webFolder, root, frontPort }
+  const served = workersOf(config) === 1 ? await startServer(parts) : await startAll(parts)
+  const server = frontPort === null ? served : await withFront(served, parts)
   for (const signal of signals) process.once(signal, () => stop(server, config))
   process.once('disconnect', () => stop(server, config))
   void server.lost.then(() => {
@@ -89,19 +92,43 @@ async function run(): Promise<void> {
     http,
     log: logWords(config),
     wind: sensor.source,
+    http3Port: frontPort,
   }
   output.say(
     'started',
     `Crosswind is running at ${address}.`,
     fields,
-    greeting(config, server, address, certificate.advice),
+    greeting(config, server, { address, frontPort, advice: certificate.advice }),
   )
   // Tells a parent process (lab, tests).
   process.send?.({ type: 'ready', ports: server.ports })
   if (own.open) void openBrowser(address)
 }
 
+/** The same server behind a front that serves HTTP/3; the front ends after it. */
+async function withFront(server: Server, { config, tls }: FrontedParts): Promise<Server> {
+  const { host, http3Port, drainMs } = config
+  const settings = { host, drainMs, port: http3Port, upstreamPort: server.ports['1.1'] }
+  try {
+    const front = await startHttp3Front({ ...settings, ...tls }, processTimers)
+    return {
+      ...server,
+      async close() {
+        await server.close()
+        await front.close()
+      },
+    }
+  } catch (error) {
+    await server.close()
+    throw error
+  }
+}
+
 type Parts = Parameters<typeof startServer>[0]
+
+interface FrontedParts extends Pick<Parts, 'config'> {
+  readonly tls: PairFiles
+}
 
 /** This process has the log, the workers have the windows. */
 async function startAll(parts: Parts): Promise<Server> {
@@ -135,14 +162,14 @@ async function work(): Promise<void> {
   })
   const opened = portsOpened()
   try {
-    const { settings } = readFlags(process.argv.slice(2), ownFlags)
+    const { own, settings } = readFlags(process.argv.slice(2), ownFlags)
     const loaded = await loadConfig({ argv: settings, env: process.env, cwd: root })
     print(loaded.logFormat)
     const tls = await certificateFor(loaded)
     const ports = await Promise.race([opened, stopped])
     if (ports === stopWord) return void process.exit()
     const config = ports ? withPorts(loaded, ports) : loaded
-    const parts = { config, tls, webFolder, root }
+    const parts = { config, tls, webFolder, root, frontPort: own.http3 ? config.http3Port : null }
     const link = config.broker === 'nats' ? null : openLink()
     const server = await startWorker(parts, link, joinSiblings(workersOf(config)))
     const orphaned = () => process.exit(1)
@@ -163,7 +190,7 @@ async function certificateFor({ tls }: Config) {
   const { certFile, keyFile } = tls
   if (certFile !== null && keyFile !== null) {
     const loaded = await loadCertificate({ certFile, keyFile }, new Date())
-    return { ...loaded, advice: `Certificate: ${certFile}` }
+    return { ...loaded, certFile, keyFile, advice: `Certificate: ${certFile}` }
   }
   const made = await ensureCertificate({ directory: join(root, 'certs'), now: new Date() })
   if (made.reason !== null) output.say('certificate-made', `A new certificate was created: ${made.reason}.`)
@@ -172,7 +199,13 @@ async function certificateFor({ tls }: Config) {
   return { ...made, advice }
 }
 
-function greeting(config: Config, { ports }: Server, address: string, advice: string): string {
+interface Greeted {
+  readonly address: string
+  readonly frontPort: number | null
+  readonly advice: string
+}
+
+function greeting(config: Config, { ports }: Server, { address, frontPort, advice }: Greeted): string {
   const { transport, http, host, sensor } = config
   const wind = {
     simulated: `simulated, ${sensor.strength}`,
@@ -187,6 +220,7 @@ function greeting(config: Config, { ports }: Server, address: string, advice: st
     '',
     `  Mode    ${transport} (HTTP/${http}); change it in a window's menu or in crosswind.config.ts`,
     `  Ports   ${ports['2']} HTTP/2, ${ports['1.1']} HTTP/1.1 alone`,
+    ...(frontPort === null ? [] : [`  HTTP/3  ${originFor(host, frontPort)}, by Caddy`]),
     `  Wind    ${wind}`,
     ...(workersOf(config) > 1
       ? [`  Workers ${workersOf(config)} processes serve the windows, one more has the log`]

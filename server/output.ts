@@ -20,6 +20,7 @@ export const outputLevels = {
   'browser-not-opened': 'info',
   'trace-unknown': 'warn',
   'worker-ended': 'error',
+  'front-failed': 'error',
   'part-not-closed': 'error',
   'sensor-trouble': 'warn',
   'sensor-recovered': 'info',

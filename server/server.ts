@@ -35,6 +35,8 @@ interface ServerParts {
   /** Of the built page; during development the address of Vite's server. */
   readonly webFolder: string | URL
   readonly root: string
+  /** Of a proxy on the same hosts, whose page may connect to the server too. */
+  readonly frontPort?: number | null
   /** Ends a start that waits for its broker: it then rejects. */
   readonly signal?: AbortSignal | undefined
 }
@@ -279,7 +281,7 @@ class ServerProcess implements Server {
 
   /** Listens on the ports. If that fails, closes everything and rejects with one sentence. */
   async serve(): Promise<this> {
-    const { config, tls, webFolder, root } = this.#parts
+    const { config, tls, webFolder, root, frontPort = null } = this.#parts
     const { documents, sent } = this.#opened.threads
     const windRecorder = new WindRecorder({
       log: this.#log,
@@ -293,7 +295,8 @@ class ServerProcess implements Server {
     )
     const { ports } = this
     const { allowedOrigins, allowedHosts } = config
-    const origins: OriginRules = { ports: () => Object.values(ports), allowedOrigins, allowedHosts }
+    const allPorts = () => [...Object.values(ports), ...(frontPort === null ? [] : [frontPort])]
+    const origins: OriginRules = { ports: allPorts, allowedOrigins, allowedHosts }
     const app = () =>
       createPageApp({
         windRecorder,

@@ -6,6 +6,7 @@ declare const configSchema: z.ZodObject<{
   host: z.ZodDefault<z.ZodString>;
   port: z.ZodDefault<z.ZodInt>;
   http1Port: z.ZodDefault<z.ZodInt>;
+  http3Port: z.ZodDefault<z.ZodInt>;
   workers: z.ZodDefault<z.ZodUnion<readonly [z.ZodLiteral<"auto">, z.ZodInt]>>;
   logFormat: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"json" | "text">, unknown>>;
   tls: z.ZodPrefault<z.ZodObject<{

@@ -25,6 +25,8 @@ interface BrowserOpening {
    * s.
    */
   readonly waitsForLoad?: boolean
+  /** Further switches of Chromium. */
+  readonly further?: readonly string[]
 }
 
 export interface BrowserWindow {
@@ -120,11 +122,11 @@ export async function startBrowser(opening: BrowserOpening = {}): Promise<Browse
 
 /** Chromium keeps its profile and its sockets in `folder`. */
 async function build(
-  { headed = false, remote, profile, waitsForLoad = true }: BrowserOpening,
+  { headed = false, remote, profile, waitsForLoad = true, further = [] }: BrowserOpening,
   folder: string,
 ): Promise<WebDriver> {
   const options = new chrome.Options()
-  options.addArguments(...switches)
+  options.addArguments(...switches, ...further)
   if (!headed) options.addArguments('--headless=new', '--disable-gpu')
   if (profile) options.addArguments(`--user-data-dir=${profile}`)
   // Chromium refuses to run as root with its sandbox.

@@ -87,6 +87,9 @@ export const configSchema = z.strictObject({
     'Port for HTTP/2, and for HTTP/1.1 clients without HTTP/2; 0 picks a free port',
   ),
   http1Port: whole(0, 65535, 8444).describe('Port for HTTP/1.1 only; 0 picks a free port'),
+  http3Port: whole(1, 65535, 8445).describe(
+    'Port for HTTP/3, with --http3; there also HTTP/2 and HTTP/1.1 for clients without it',
+  ),
   workers: wholeOrAuto(1, 64, 1).describe(
     'Processes that serve windows; auto is one per core; several need one more for the log and the sensor',
   ),
@@ -311,6 +314,7 @@ const helpHead = `Crosswind keeps every open window in step, over a transport of
   npm start -- --transport websocket      a flag overrides variable and file
   CROSSWIND_PORT=9443 npm start           a variable overrides the file
   npm start -- --open                     also opens the page in the browser
+  npm start -- --http3                    also serves HTTP/3, by Caddy in front
   npm start -- --config other.config.ts   reads another file
   npm start -- --help                     prints this text
 

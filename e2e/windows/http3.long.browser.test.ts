@@ -1,0 +1,77 @@
+// Windows behind the front that serves HTTP/3. Firefox accepts it only with a certificate of a public authority.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { hash, X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import net from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openPort } from '../../scripts/open-port.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
+import { type Mode, modes } from '../../server/wire/modes.ts'
+import { type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
+import { startServerProcess } from '../lab/server-process.ts'
+import { apiRequests, linkState, placeCaret } from './page.ts'
+import { browserName, untilOpen, untilShows } from './stage.ts'
+
+const root = join(import.meta.dirname, '../..')
+const isPossible = browserName === 'chromium' && spawnSync('caddy', ['version']).status === 0
+
+async function freePort(): Promise<number> {
+  const server = net.createServer()
+  const port = await openPort(server)
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function startFronted(t: TestContext) {
+  const port = await freePort()
+  const own = ['--port', '0', '--http1-port', '0', '--storage', 'memory', '--sensor-source', 'none']
+  const server = await startServerProcess(join(root, 'server/main.ts'), [
+    ...['--http3', '--http3-port', String(port), '--data-folder', temporaryFolder(t)],
+    ...own,
+  ])
+  t.after(() => server.close())
+  const { publicKey } = new X509Certificate(await readFile(join(root, 'certs/server.pem')))
+  const pin = hash('sha256', publicKey.export({ type: 'spki', format: 'der' }), 'base64')
+  const browser = await startBrowser({
+    further: [`--origin-to-force-quic-on=localhost:${port}`, `--ignore-certificate-errors-spki-list=${pin}`],
+  })
+  t.after(() => browser.quit())
+  async function open({ transport, http }: Mode, channel: string): Promise<BrowserWindow> {
+    const window = await browser.newWindow()
+    const query = new URLSearchParams({ transport, http, record: '' })
+    await window.open(`https://localhost:${port}/d/${channel}?${query}`)
+    return window
+  }
+  return { open }
+}
+
+test('two windows that send by XHR are in step over HTTP/3, in each mode, and the page names it', {
+  skip: !isPossible && 'needs caddy, and Chromium',
+}, async (t) => {
+  const { open } = await startFronted(t)
+  for (const mode of modes.filter(({ http, uplink }) => http === '2' && uplink === 'xhr')) {
+    const channel = mode.name.replace('/', '-')
+    const windows = [await open(mode, channel), await open(mode, channel)] as const
+    for (const window of windows) {
+      await untilOpen(window, mode)
+      await until(
+        async () => (await window.run(linkState)).spokenHttp === '3',
+        `a window in ${mode.name} does not say HTTP/3`,
+      )
+    }
+    const [one, two] = windows
+    await one.run(placeCaret, 0, 0).catch(() => one.click('#document'))
+    await one.type('over QUIC')
+    await untilShows(two, 'over QUIC')
+    for (const window of windows) {
+      const protocols = (await window.run(apiRequests)).map(({ protocol }) => protocol)
+      assert.deepEqual([...new Set(protocols)], ['h3'])
+      await window.close()
+    }
+  }
+})
