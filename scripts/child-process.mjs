@@ -23,7 +23,7 @@ export const tool = (name) => join(binFolder, isWindows ? `${name}.cmd` : name)
  * the heap: a heap of 30 MB was marked after every 65 connections. A large page freed by one thread
  * is reused for a smaller object of another, and V8 counts only the object: during an attack it saw
  * 230 of the heap's 750 MB, and collected nothing. And V8 lets the heap grow to four times what it
- * needs: connections that came and went left 200 MB.
+ * needs, with what connections that came and went have left.
  */
 export const serverFlags = [
   '--initial-old-space-size=128',
@@ -34,8 +34,7 @@ export const serverFlags = [
 /**
  * Environment for the same. glibc takes blocks above a threshold from the kernel and returns them,
  * but raises the threshold to the largest block freed so far, up to 32 MB (mallopt(3)): the holes
- * that large documents left behind were 200 MB. The value is glibc's first one; with 1 MiB the holes
- * of large messages were 100 MB.
+ * that large documents left behind were 200 MB. This is the threshold that glibc begins with.
  */
 export const serverEnvironment = { MALLOC_MMAP_THRESHOLD_: '131072' }
 

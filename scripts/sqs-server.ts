@@ -3,9 +3,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { freePort } from './open-port.ts'
 
 /** As the server's settings have them. */
 interface QueueSettings {
@@ -93,15 +93,6 @@ export async function startSqsServer(): Promise<TestSqs> {
     maxReceives: 5,
   })
   return { settings, kill, restart: start, stop: kill }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { readonly port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function listening(endpoint: string): Promise<void> {

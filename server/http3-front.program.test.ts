@@ -11,7 +11,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { openPort } from '../scripts/open-port.ts'
+import { freePort, openPort } from '../scripts/open-port.ts'
 import { temporaryFolder } from './folder-testing.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -19,14 +19,6 @@ const authorityFile = join(root, 'certs/authority.pem')
 const needsCaddy = {
   skip: spawnSync('caddy', ['version']).status !== 0 && 'needs caddy',
   timeout: 60_000,
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer()
-  const port = await openPort(server)
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 function start(t: TestContext, port: number, path = process.env.PATH): ChildProcess {

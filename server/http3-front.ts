@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { createInterface } from 'node:readline'
+import { occupy } from '../scripts/open-port.ts'
 import { endsWithin } from '../scripts/process.ts'
 import { output } from './output.ts'
 import type { Timers } from './wire/time.ts'
@@ -154,9 +155,8 @@ function whyNot({ code, message }: NodeJS.ErrnoException): string {
 
 /** Otherwise another program would be taken for Caddy. */
 async function mustBeFree({ host, port }: FrontSettings): Promise<void> {
-  const server = net.createServer().listen({ port, host: addressOf(host), exclusive: true })
   try {
-    await once(server, 'listening')
+    await occupy({ port, host: addressOf(host) })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const why =
@@ -165,8 +165,6 @@ async function mustBeFree({ host, port }: FrontSettings): Promise<void> {
         : `cannot be opened (${message})`
     throw new Error(`Port ${port} ${why}, or choose another with --http3-port.`)
   }
-  server.close()
-  await once(server, 'close')
 }
 
 /** Of a line of Caddy's log, or of what it says before it has one. */

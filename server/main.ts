@@ -112,7 +112,8 @@ async function withFront(server: Server, { config, tls }: FrontedParts): Promise
   try {
     const front = await startHttp3Front({ ...settings, ...tls }, processTimers)
     return {
-      ...server,
+      ports: server.ports,
+      lost: server.lost,
       async close() {
         await server.close()
         await front.close()
@@ -189,8 +190,8 @@ async function work(): Promise<void> {
 async function certificateFor({ tls }: Config) {
   const { certFile, keyFile } = tls
   if (certFile !== null && keyFile !== null) {
-    const loaded = await loadCertificate({ certFile, keyFile }, new Date())
-    return { ...loaded, certFile, keyFile, advice: `Certificate: ${certFile}` }
+    const { cert, key } = await loadCertificate({ certFile, keyFile }, new Date())
+    return { cert, key, certFile, keyFile, advice: `Certificate: ${certFile}` }
   }
   const made = await ensureCertificate({ directory: join(root, 'certs'), now: new Date() })
   if (made.reason !== null) output.say('certificate-made', `A new certificate was created: ${made.reason}.`)

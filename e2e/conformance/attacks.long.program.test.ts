@@ -145,7 +145,7 @@ for (const { what, setting, fill, names, limits } of attacked)
       })
     }
 
-    test('no message was lost, duplicated or reordered, and an application’s own routes answered', {
+    test('no message was lost, duplicated or reordered, others’ history is whole, and an application’s own routes answered', {
       timeout,
     }, async (t) => {
       t.diagnostic(`${await calm.finish()} messages`)

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
-import { type AddressInfo, createServer, type Server as NetServer } from 'node:net'
+import type { AddressInfo, Server as NetServer } from 'node:net'
+import { occupy } from '../../scripts/open-port.ts'
 import { endsWithin, openFilesAllowed, processTimers } from '../../scripts/process.ts'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
@@ -131,14 +132,6 @@ async function open(
     throw new Error(whyNotOpen(port, flag, host, cause), { cause })
   }
   return (server.address() as AddressInfo).port
-}
-
-/** Opens the port exclusively, and closes it. Rejects like `listen`. */
-async function occupy(place: { readonly port: number; readonly host: string }): Promise<void> {
-  const server = createServer().listen({ ...place, exclusive: true })
-  await once(server, 'listening')
-  server.close()
-  await once(server, 'close')
 }
 
 function whyNotOpen(port: number, flag: string, host: string, cause: unknown): string {
