@@ -1,7 +1,7 @@
 // The library's door: channels of one server, over one stream.
 
 import { type Bodies, type Kind, nameUnder } from '../server/wire/messages.ts'
-import { type HttpVersion, type LinkMode, needsTls, type TransportMode } from '../server/wire/modes.ts'
+import { type LinkMode, needsTls, type TransportMode, type WindowHttp } from '../server/wire/modes.ts'
 import { nothingPlanned } from '../server/wire/time.ts'
 import { browserTimers, now, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
@@ -10,7 +10,7 @@ import { listen, type Off, report, tell } from './listeners.ts'
 import { fingerprintOf, newKey } from './names.ts'
 import { Outbox, type OutboxListener, type OutboxOptions } from './outbox.ts'
 import { Feed, type Follower, type Following, type Page, type Room } from './room.ts'
-import { asClosing, Http, sendLast, usualTimeoutMs } from './transports/http.ts'
+import { asClosing, Http, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
 import {
   type ChosenTransport,
@@ -33,11 +33,11 @@ export interface ConnectOptions {
   /**
    * The first is used while it can be; the next when the one before fails, until it works again.
    * Default: `sse/2`, `sse/1.1`, `long-polling/1.1`, `polling/1.1`; over plain `http` only the
-   * modes of HTTP/1.1.
+   * modes of HTTP/1.1. Those of HTTP/3, such as `sse/3`, are used where they are named.
    */
   readonly modes?: readonly string[]
   /** Where an HTTP version has an address of its own; otherwise the browser chooses the version. */
-  readonly origins?: Readonly<Partial<Record<HttpVersion, string>>>
+  readonly origins?: Readonly<Partial<Record<WindowHttp, string>>>
   /** Asked for a token whenever a ticket is needed; without it the server sees the application's cookies. */
   readonly token?: () => string | Promise<string>
   /** Default: the browser's; in Node `programs`, which service workers need, too. */
@@ -92,7 +92,7 @@ type Chain = readonly [LinkMode, ...LinkMode[]]
 /** Each falls back to the next. Throws if a mode is unknown, or none is left. */
 function chainOf({ modes: names, transports }: OverOptions, base: string): Chain {
   const known = transports.flatMap((transport) => transport.modes)
-  const chosen = names?.map((name) => modeNamed(name, known)) ?? known
+  const chosen = names?.map((name) => modeNamed(name, known)) ?? known.filter(({ isOverUdp }) => !isOverUdp)
   const isSecure = base.startsWith('https:')
   const possible = chosen.filter(({ http }) => isSecure || !needsTls[http])
   if (possible.length === 0) throw new Error(`Only over https: ${namesOf(chosen)}.`)
@@ -384,6 +384,7 @@ export class Crosswind {
     const kept = { window: name, bounds, timers: browserTimers }
     const link: Link = new LinkClass(
       {
+        platform,
         mode: this.#modes[0],
         modes: this.#modes,
         proof: this.#proof,
@@ -397,7 +398,6 @@ export class Crosswind {
         },
         window: name,
         outbox: (listener) => keeping?.outbox(kept, listener) ?? new Outbox(kept, listener),
-        sendLast: (base, proof, drafts) => sendLast(base, proof, drafts, platform),
         renewSession: (closing) => this.#review(closing),
       },
       {

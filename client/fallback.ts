@@ -1,6 +1,6 @@
 // What follows a failure: which mode to open, when to retry it, and when to retry a better one.
 
-import type { LinkMode } from '../server/wire/modes.ts'
+import type { LinkMode, WindowHttp } from '../server/wire/modes.ts'
 import { type Clock, type Random, retryPauseMs } from '../server/wire/time.ts'
 import type { Closing } from './transports/transport.ts'
 
@@ -83,7 +83,9 @@ export class Fallback {
     this.#probes = 0
   }
 
-  opened(welcomed: LinkMode): void {
+  /** `http`: over which it opened. The browser chooses between HTTP/3 and HTTP/2. */
+  opened(tried: LinkMode, http: WindowHttp = tried.http): void {
+    const welcomed = (tried.isOverUdp && this.#named(`${tried.transport}/${http}`)) || tried
     const from = this.#isAbove(welcomed, this.#home) ? this.#home : null
     if (welcomed !== this.#home) this.#settle(welcomed)
     this.#mode = welcomed
@@ -93,6 +95,8 @@ export class Fallback {
     this.#proven.add(welcomed.name)
     this.#openedAt = this.#now()
     if (welcomed === this.#wished) this.#fall = null
+    else if (welcomed !== tried && this.#fall) this.probeFailed()
+    else this.#fall ??= 'blocked'
   }
 
   /** True when the next try needs no pause. */
@@ -126,12 +130,17 @@ export class Fallback {
 
   /** Null when only the mode in use is left. */
   betterAfter(tried: LinkMode): LinkMode | null {
-    const next = this.#below(tried)
+    const next = this.below(tried)
     return next && this.#isAbove(next, this.#mode) ? next : null
   }
 
   probeFailed(): void {
     this.#probes = Math.min(this.#probes + 1, probePausesMs.length - 1)
+  }
+
+  /** The first supported one that it falls back to. */
+  below(high: LinkMode): LinkMode | undefined {
+    return this.#fallbacks(high)[0]
   }
 
   #named(name: string | null): LinkMode | undefined {
@@ -149,17 +158,13 @@ export class Fallback {
     return !this.#unsupported.has(name)
   }
 
-  #below(high: LinkMode): LinkMode | undefined {
-    return this.#fallbacks(high)[0]
-  }
-
   #isAbove(high: LinkMode, low: LinkMode): boolean {
     return this.#fallbacks(high).includes(low)
   }
 
   #wishedIfSupported(): LinkMode {
     const wished = this.#wished
-    return this.#isSupported(wished) ? wished : (this.#below(wished) ?? wished)
+    return this.#isSupported(wished) ? wished : (this.below(wished) ?? wished)
   }
 
   #settle(on: LinkMode): void {
@@ -174,7 +179,7 @@ export class Fallback {
   /** Descends without a pause, and never returns. */
   #skipUnsupported(absent: LinkMode): boolean {
     this.#unsupported.add(absent.name)
-    this.#mode = this.#below(absent) ?? this.#wishedIfSupported()
+    this.#mode = this.below(absent) ?? this.#wishedIfSupported()
     if (absent === this.#home) this.#settle(this.#mode)
     if (absent === this.#wished) this.#fall = 'unsupported'
     return this.#mode !== absent
@@ -220,7 +225,7 @@ export class Fallback {
   }
 
   #failedElsewhere(): void {
-    const next = this.#below(this.#mode)
+    const next = this.below(this.#mode)
     if (this.#isAbove(this.#mode, this.#home)) {
       this.probeFailed()
       this.#mode = this.#home
@@ -234,7 +239,7 @@ export class Fallback {
   }
 
   #descend(why: Fall): void {
-    const next = this.#below(this.#home)
+    const next = this.below(this.#home)
     this.#failures = 0
     this.#shortLivesAt = []
     if (!next) {

@@ -16,7 +16,7 @@ import {
   parseCursor,
   type Welcome,
 } from '../server/wire/messages.ts'
-import type { HttpVersion, LinkMode } from '../server/wire/modes.ts'
+import type { LinkMode, WindowHttp } from '../server/wire/modes.ts'
 import { nothingPlanned, type Random, type Timers } from '../server/wire/time.ts'
 import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
@@ -25,7 +25,13 @@ import type { LinkClock } from './link-clock.ts'
 import { bytesOf, type Outbox, type OutboxListener } from './outbox.ts'
 import { ShownWindows } from './shown-windows.ts'
 import { asClosing, sendLast } from './transports/http.ts'
-import { type Closing, RefusedError, type Transports } from './transports/transport.ts'
+import {
+  type Closing,
+  type OpenTransport,
+  type Platform,
+  RefusedError,
+  type Transports,
+} from './transports/transport.ts'
 
 export interface LinkState {
   readonly state: 'opening' | 'open' | 'waiting'
@@ -34,8 +40,8 @@ export interface LinkState {
   readonly wished: string
   /** Why `mode` differs from `wished`; null if equal or not open. */
   readonly fall: Fall | null
-  /** HTTP version seen by the server; null until open. */
-  readonly spokenHttp: HttpVersion | null
+  /** HTTP version of the requests, as the server or its front sees it; null until open. */
+  readonly spokenHttp: WindowHttp | null
   /** Null when open. */
   readonly reason: string | null
   /** Ms since the epoch; null when none is planned. */
@@ -57,7 +63,7 @@ export interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
   readonly modes: readonly LinkMode[]
   readonly transports: Transports
   /** See `Opening`. */
-  readonly baseFor: (http: HttpVersion) => string
+  readonly baseFor: (http: WindowHttp) => string
   readonly polling?: Polling
   /** What each connection carries: the name's `key`, perhaps a `ticket`. See `renewSession`. */
   readonly proof: Iterable<[name: string, value: string]>
@@ -65,8 +71,8 @@ export interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
   readonly channels: readonly string[]
   /** Compares this window's clock with the server's; without it, readings are null. */
   readonly clock?: typeof LinkClock
-  /** Default: the browser's. */
-  readonly sendLast?: typeof sendLast
+  /** For what leaves when the page ends. Default: the browser's. */
+  readonly platform?: Pick<Platform, 'fetch'> | undefined
   /**
    * After a refusal, and when one may be hidden in a loss. Rejects with an `HttpError` when the server
    * refuses, with any other when it is unreachable.
@@ -103,6 +109,9 @@ export const isRefusal = ({ code }: Closing) => ['refused', 'uninvited', 'expire
 
 /** EventSource and WebSocket report refusals as losses, so the session is checked. */
 const lossesBeforeSessionCheck = 2
+
+/** For a welcome or an answer over UDP, ms; then TCP is tried beside it. */
+const lateMs = 700
 
 export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   readonly outbox: Drafts
@@ -153,6 +162,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#stopRetry()
     this.#current = this.#connect(this.#fallback.mode)
     this.#report('opening')
+    this.#stopProbe = this.#besideLater(this.#current)
   }
 
   /** Position in the log; null before the first connection. */
@@ -221,15 +231,14 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   }
 
   #sendLast(): void {
-    const { baseFor, proof, sendLast: send = sendLast } = this.#options
+    const { baseFor, proof, platform } = this.#options
     const arrives = this.#lastState?.state === 'open' && this.#current?.uplink.outlivesPage
     const sent = this.outbox.sent()
     this.#listener.onHide?.()
     const left = this.outbox.leave()
     // All together, so that none overtakes another.
     if (arrives && left.every(({ id }) => sent.has(id))) return
-    const { http } = this.#current?.mode ?? this.#fallback.mode
-    send(baseFor(http), proof, left)
+    sendLast(baseFor(this.#fallback.mode.http), proof, left, platform)
   }
 
   close(): void {
@@ -291,12 +300,13 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#losses = 0
     this.#isRefused = false
     this.#retry.opened()
-    this.#fallback.opened(connection.mode)
+    this.#fallback.opened(connection.mode, welcome.http)
     const { uplink } = connection
     const before = this.cursor
     this.#enterLog(welcome)
     if (before !== null && !welcome.recovered) this.#listener.onMissed?.(before, welcome.cursor)
-    this.outbox.connect(uplink.send, connection.mode.mostUnderWay, () =>
+    const send: OpenTransport['send'] = (draft) => uplink.send(draft).finally(this.#besideLater(connection))
+    this.outbox.connect(send, connection.mode.mostUnderWay, () =>
       // All unacknowledged drafts must be resent in order.
       connection.abandon('lost', 'A message could not be sent; reconnecting.'),
     )
@@ -420,6 +430,25 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     )
   }
 
+  // Networks that do not let UDP through
+
+  /**
+   * Unless stopped before, opens the next mode beside one over UDP that is late: whichever answers first
+   * is used, since it may only be slow.
+   */
+  #besideLater(late: Connection): () => void {
+    const next = late.mode.isOverUdp && this.#fallback.below(late.mode)
+    if (!next) return nothingPlanned
+    let beside: Connection | null = null
+    const stop = this.#options.timers.later(() => {
+      if (late === this.#current && !this.#probe) this.#probe = beside = this.#connect(next)
+    }, lateMs)
+    return () => {
+      stop()
+      if (beside === this.#probe) this.#takeProbe()?.leave()
+    }
+  }
+
   // Returning to a better mode
 
   /** Returns the pause until a better mode is tried, ms; null if there is none. */
@@ -461,7 +490,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   #report(state: LinkState['state'], change: Partial<LinkState> = {}): void {
     this.#lastState = {
       state,
-      mode: (this.#current?.mode ?? this.#fallback.mode).name,
+      mode: this.#fallback.mode.name,
       wished: this.#fallback.wished.name,
       fall: state === 'open' ? this.#fallback.fall : null,
       spokenHttp: null,
@@ -490,7 +519,7 @@ class AwarenessSender {
   readonly #refused = new Set<string | undefined>()
   #send: ((report: AwarenessReport) => void) | null = null
   /** Known once connected. */
-  #mostBytes = Number.POSITIVE_INFINITY
+  #mostBytes = Infinity
   #freeAt = 0
   #stopTimer = nothingPlanned
 
@@ -528,7 +557,7 @@ class AwarenessSender {
     if (fits) this.#refused.delete(channel)
     if (fits || this.#refused.has(channel)) return fits
     this.#refused.add(channel)
-    const sentence = `The state has ${bytes} bytes of JSON, and this server takes ${this.#mostBytes} (limits.stateBytes): the others still see the one before.`
+    const sentence = `The state has ${bytes} bytes of JSON, and this server takes ${this.#mostBytes} (limits.stateBytes).`
     this.#onRefused(channel, new RefusedError('too-large', sentence))
     return false
   }

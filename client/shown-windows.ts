@@ -55,11 +55,6 @@ export class ShownWindows {
   /** Nobody is shown any more on the channels that were lost. */
   clear(): void {
     this.#stopTimer()
-    this.#clearUntil(Number.POSITIVE_INFINITY)
-  }
-
-  close(): void {
-    this.#stopTimer()
-    this.#outdated.clear()
+    this.#clearUntil(Infinity)
   }
 }

@@ -26,6 +26,7 @@ export {
   type Stored,
 } from '../server/wire/messages.ts'
 export {
+  type ByHttp,
   connections,
   type HttpVersion,
   type Mode,
@@ -35,5 +36,10 @@ export {
   shareNames,
   type TransportName,
   transportNames,
+  type WindowHttp,
+  type WindowMode,
+  windowHttpVersions,
+  windowModeNamed,
+  windowModes,
 } from '../server/wire/modes.ts'
 export { createSeededRandom, drawNormal, type Random, shuffled, type Timers } from '../server/wire/time.ts'

@@ -83,7 +83,7 @@ export function createApp(parts: AppParts) {
     })
     const source = 'stream' in ctx.req ? (ctx.req.stream as Readable) : ctx.req.socket
     const connection = connectionOf(ctx.req)
-    const opening = { query: queryOf(ctx), http: httpVersionOf(ctx), grant, connection, source }
+    const opening = { query: queryOf(ctx), http: httpVersionOf(ctx.req), grant, connection, source }
     socketHandlers.get(ctx.path)?.(ctx.websocket, opening)
   })
   app.on('error', reportFailure)

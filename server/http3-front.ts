@@ -45,7 +45,13 @@ export function frontConfig({ host, port, upstreamPort, certFile, keyFile, drain
     upstreams: [{ dial: joined(addressOf(host), upstreamPort) }],
     // Streams must not wait for a buffer to fill.
     flush_interval: -1,
-    headers: { request: { set: { Host: ['{http.request.hostport}'] } } },
+    headers: {
+      request: {
+        set: { Host: ['{http.request.hostport}'] },
+        // RFC 9110, 7.6.3: the server cannot see which version the client speaks.
+        add: { Via: ['{http.request.proto} caddy'] },
+      },
+    },
     // On this machine: the certificate is the one that the front itself shows.
     transport: { protocol: 'http', versions: ['1.1'], tls: { insecure_skip_verify: true } },
   }

@@ -106,7 +106,7 @@ test('answers a wrong flag with its name, its value and what is allowed', async 
     [['--prot', '1'], /^There is no flag --prot; did you mean --port\?$/],
     [['main'], /^"main" is not a flag; --help lists them\.$/],
     [['--port', '0'], /^port is 0, .* give the server's actual port with --port\.$/],
-    [['--http', '3'], /^http is "3" \(from --http\); allowed are/],
+    [['--http', '4'], /^http is "4" \(from --http\); allowed are/],
   ]
   for (const [argv, message] of rows) {
     // The wrong word comes last, so that nothing after it can be taken for its value.

@@ -18,6 +18,7 @@ import { choice, field, quantity } from './config/schema.ts'
 import { invitationLink, isOpenTo, loadKey, makeInvitation } from './security/access.ts'
 import { mostChannels, type Permission } from './security/grants.ts'
 import { isChannelName, mainChannel, mostChannelBytes, probesChannel, windChannel } from './wire/messages.ts'
+import type { ByHttp } from './wire/modes.ts'
 
 const help = `Prints an invitation link. Until it expires, it admits every browser that opens it.
 
@@ -114,7 +115,8 @@ function askServer(origin: string, token: string): Promise<number | null> {
 function originOf({ host, http, port, http1Port }: Config, hostName: string | undefined): string {
   const name = hostName ?? host
   if (/[^:]:\d+$/.test(name) && !isIPv6(name)) return `https://${name}`
-  const own = { '2': port, '1.1': http1Port }[http]
+  const ports: ByHttp<number> = { '2': port, '1.1': http1Port }
+  const own = ports[http] ?? port
   if (own !== 0) return originFor(name, own)
   throw new ConfigError("port is 0, which selects a free one; give the server's actual port with --port.")
 }

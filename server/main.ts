@@ -69,10 +69,10 @@ function print(format: Config['logFormat'], name = cluster.isWorker ? workerName
 
 async function run(): Promise<void> {
   const { own, settings } = readFlags(process.argv.slice(2), ownFlags)
-  const config = await loadConfig({ argv: settings, env: process.env, cwd: root })
+  const config = withHttp3(await loadConfig({ argv: settings, env: process.env, cwd: root }), own)
   print(config.logFormat, workersOf(config) === 1 ? 'server' : 'log')
   const certificate = await certificateFor(config)
-  const frontPort = own.http3 ? config.http3Port : null
+  const frontPort = frontPortOf(config, own)
   const parts = { config, tls: certificate, webFolder, root, frontPort }
   const served = workersOf(config) === 1 ? await startServer(parts) : await startAll(parts)
   const server = frontPort === null ? served : await withFront(served, parts)
@@ -82,7 +82,7 @@ async function run(): Promise<void> {
     process.exitCode = 1
     return stop(server, config)
   })
-  const address = originFor(config.host, server.ports[config.http])
+  const address = originFor(config.host, server.ports[config.http] ?? server.ports['2'])
   const { transport, http, host, sensor } = config
   const fields = {
     address,
@@ -92,17 +92,29 @@ async function run(): Promise<void> {
     http,
     log: logWords(config),
     wind: sensor.source,
-    http3Port: frontPort,
   }
   output.say(
     'started',
     `Crosswind is running at ${address}.`,
     fields,
-    greeting(config, server, { address, frontPort, advice: certificate.advice }),
+    greeting(config, server, { address, advice: certificate.advice }),
   )
   // Tells a parent process (lab, tests).
   process.send?.({ type: 'ready', ports: server.ports })
   if (own.open) void openBrowser(address)
+}
+
+interface Http3Flag {
+  readonly http3: boolean
+}
+
+/** With a front, windows use HTTP/3 where they can. */
+function withHttp3(config: Config, { http3 }: Http3Flag): Config {
+  return http3 ? { ...config, http: '3' } : config
+}
+
+function frontPortOf({ http3Port }: Config, { http3 }: Http3Flag): number | null {
+  return http3 ? http3Port : null
 }
 
 /** The same server behind a front that serves HTTP/3; the front ends after it. */
@@ -164,13 +176,13 @@ async function work(): Promise<void> {
   const opened = portsOpened()
   try {
     const { own, settings } = readFlags(process.argv.slice(2), ownFlags)
-    const loaded = await loadConfig({ argv: settings, env: process.env, cwd: root })
+    const loaded = withHttp3(await loadConfig({ argv: settings, env: process.env, cwd: root }), own)
     print(loaded.logFormat)
     const tls = await certificateFor(loaded)
     const ports = await Promise.race([opened, stopped])
     if (ports === stopWord) return void process.exit()
     const config = ports ? withPorts(loaded, ports) : loaded
-    const parts = { config, tls, webFolder, root, frontPort: own.http3 ? config.http3Port : null }
+    const parts = { config, tls, webFolder, root, frontPort: frontPortOf(config, own) }
     const link = config.broker === 'nats' ? null : openLink()
     const server = await startWorker(parts, link, joinSiblings(workersOf(config)))
     const orphaned = () => process.exit(1)
@@ -202,11 +214,10 @@ async function certificateFor({ tls }: Config) {
 
 interface Greeted {
   readonly address: string
-  readonly frontPort: number | null
   readonly advice: string
 }
 
-function greeting(config: Config, { ports }: Server, { address, frontPort, advice }: Greeted): string {
+function greeting(config: Config, { ports }: Server, { address, advice }: Greeted): string {
   const { transport, http, host, sensor } = config
   const wind = {
     simulated: `simulated, ${sensor.strength}`,
@@ -221,7 +232,7 @@ function greeting(config: Config, { ports }: Server, { address, frontPort, advic
     '',
     `  Mode    ${transport} (HTTP/${http}); change it in a window's menu or in crosswind.config.ts`,
     `  Ports   ${ports['2']} HTTP/2, ${ports['1.1']} HTTP/1.1 alone`,
-    ...(frontPort === null ? [] : [`  HTTP/3  ${originFor(host, frontPort)}, by Caddy`]),
+    ...(ports['3'] === undefined ? [] : [`  HTTP/3  port ${ports['3']}, by Caddy`]),
     `  Wind    ${wind}`,
     ...(workersOf(config) > 1
       ? [`  Workers ${workersOf(config)} processes serve the windows, one more has the log`]

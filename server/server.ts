@@ -25,7 +25,7 @@ import type { OriginRules } from './security/middleware.ts'
 import { publishReadings, startSource } from './sensor/source.ts'
 import { WindRecorder } from './wind-recorder.ts'
 import { joinVersions, type PageSettings } from './wire/messages.ts'
-import type { HttpVersion } from './wire/modes.ts'
+import type { ByHttp, HttpVersion, WindowHttp } from './wire/modes.ts'
 import { hostLog, joinLog } from './workers/shared-log.ts'
 import type { Siblings } from './workers/workers.ts'
 
@@ -35,7 +35,7 @@ interface ServerParts {
   /** Of the built page; during development the address of Vite's server. */
   readonly webFolder: string | URL
   readonly root: string
-  /** Of a proxy on the same hosts, whose page may connect to the server too. */
+  /** Of a front on the same hosts, which serves HTTP/3. */
   readonly frontPort?: number | null
   /** Ends a start that waits for its broker: it then rejects. */
   readonly signal?: AbortSignal | undefined
@@ -43,7 +43,7 @@ interface ServerParts {
 
 export interface Server {
   /** The actual ports; 0 in the settings selects a free one. */
-  readonly ports: Readonly<Record<HttpVersion, number>>
+  readonly ports: ByHttp<number>
   /**
    * Drains, lets requests end, cuts the rest after `config.drainMs`. Resolves at most 2 s later.
    * Idempotent.
@@ -168,7 +168,7 @@ interface Opened {
  * windows, or both.
  */
 class ServerProcess implements Server {
-  readonly ports: Record<HttpVersion, number>
+  readonly ports: Record<HttpVersion, number> & Partial<Record<WindowHttp, number>>
   readonly lost: Promise<string>
   readonly #parts: ServerParts
   readonly #opened: Opened
@@ -189,7 +189,7 @@ class ServerProcess implements Server {
   }
 
   private constructor(parts: ServerParts, opened: Opened, key: KeyObject) {
-    const { config } = parts
+    const { config, frontPort = null } = parts
     const { siblings, leads, onOutage, threads } = opened
     const {
       outage = () => null,
@@ -199,7 +199,7 @@ class ServerProcess implements Server {
     } = opened.log
     this.#parts = parts
     this.#opened = opened
-    this.ports = { '2': config.port, '1.1': config.http1Port }
+    this.ports = { '2': config.port, '1.1': config.http1Port, ...(frontPort !== null && { '3': frontPort }) }
     this.lost = lost
     this.#access = new Access({
       isOpen: isOpenTo(config),
@@ -281,7 +281,7 @@ class ServerProcess implements Server {
 
   /** Listens on the ports. If that fails, closes everything and rejects with one sentence. */
   async serve(): Promise<this> {
-    const { config, tls, webFolder, root, frontPort = null } = this.#parts
+    const { config, tls, webFolder, root } = this.#parts
     const { documents, sent } = this.#opened.threads
     const windRecorder = new WindRecorder({
       log: this.#log,
@@ -295,8 +295,7 @@ class ServerProcess implements Server {
     )
     const { ports } = this
     const { allowedOrigins, allowedHosts } = config
-    const allPorts = () => [...Object.values(ports), ...(frontPort === null ? [] : [frontPort])]
-    const origins: OriginRules = { ports: allPorts, allowedOrigins, allowedHosts }
+    const origins: OriginRules = { ports: () => Object.values(ports), allowedOrigins, allowedHosts }
     const app = () =>
       createPageApp({
         windRecorder,

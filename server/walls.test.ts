@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join, posix, sep } from 'node:path'
 import { test } from 'node:test'
-import { httpVersions, modes, transportNames } from './wire/modes.ts'
+import { transportNames, windowHttpVersions, windowModes } from './wire/modes.ts'
 
 interface Source {
   /** Relative to the project's root, with slashes: `server/hub/hub.ts`. */
@@ -213,13 +213,14 @@ test('only one folder drives browsers', () => {
 
 /** Files that may compare with a name of the table, and why. */
 const comparing: Readonly<Record<string, string>> = {
+  'server/wire/modes.ts': 'it is the table',
   'server/http/websockets.ts': 'RFC 8441 names the protocol that a CONNECT asks for',
   'e2e/clients/http-client.ts': 'Node has a client of its own for each HTTP version',
   'e2e/lab/mode-names.ts': 'the papers’ baseline is WebSocket, unless the command names another',
 }
 
 test('only the table branches on the name of a mode, a transport or an HTTP version', () => {
-  const names = [...modes.map(({ name }) => name), ...transportNames, ...httpVersions]
+  const names = [...windowModes.map(({ name }) => name), ...transportNames, ...windowHttpVersions]
   const literal = `['"](?:${names.map(RegExp.escape).join('|')})['"]`
   const decides = new RegExp(
     `[!=]==?\\s*${literal}|${literal}\\s*[!=]==?|\\bcase\\s+${literal}|\\b(?:startsWith|endsWith|includes)\\(${literal}`,

@@ -30,7 +30,7 @@ import {
   parseCursor,
   probesChannel,
 } from '../server/wire/messages.ts'
-import { type Mode, modeNamed, modes } from '../server/wire/modes.ts'
+import { nameInUse, type WindowMode, windowModeNamed } from '../server/wire/modes.ts'
 import { BrowserHttp } from './browser-http.ts'
 import { Binding } from './editor/binding.ts'
 import { Carets } from './editor/carets.ts'
@@ -48,6 +48,7 @@ import {
   baseFor,
   isDirect,
   keepSession,
+  offeredModes,
   originFor,
   renewSession,
   succeed,
@@ -60,7 +61,7 @@ interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
   readonly start: PageStart
   readonly browser: BrowserKey
   readonly database: DraftDatabase
-  readonly mode: Mode
+  readonly mode: WindowMode
   readonly store: Store
   readonly windFeed: ReturnType<typeof createWindFeed>
   readonly recorder: Recorder | null
@@ -123,7 +124,7 @@ export class EditingSession implements LinkListener {
         window,
         proof: [['key', options.browser.key]],
         mode: options.mode,
-        modes,
+        modes: offeredModes(start),
         transports: options.transports,
         polling: start.polling,
         timers,
@@ -328,14 +329,14 @@ export class EditingSession implements LinkListener {
 
   /** With what the browser uses, where the server's view is that of a proxy. */
   #shownLink(state: LinkState): ShownLink {
-    const mode = modeNamed(state.mode)
+    const mode = windowModeNamed(state.mode)
     if (state.state !== 'open' || !mode || isDirect(this.#start, location)) return state
     // Browsers do not tell a WebSocket's.
     const isTold = mode.uplink !== 'socket'
     const spokenHttp = isTold
       ? this.#browserHttp.versionFor(originFor(mode.http, this.#start, location))
       : null
-    return { ...state, spokenHttp }
+    return { ...state, spokenHttp, mode: nameInUse(mode, spokenHttp) }
   }
 
   onMessage(message: Message, receivedAt: number, dueAt: number): void {

@@ -4,12 +4,13 @@ import { type DraftDatabase, fingerprintOf, HttpError, newKey } from '../client/
 import { excerptOf } from '../server/wire/graphemes.ts'
 import { keyPattern, type PageSettings } from '../server/wire/messages.ts'
 import {
-  type HttpVersion,
-  httpVersions,
-  type Mode,
   modeFor,
   modes,
   transportNames,
+  type WindowHttp,
+  type WindowMode,
+  windowHttpVersions,
+  windowModes,
 } from '../server/wire/modes.ts'
 import type { Timers } from '../server/wire/time.ts'
 import { openHttp } from './axios-http.ts'
@@ -59,10 +60,18 @@ export function isDirect({ ports }: Pick<PageSettings, 'ports'>, page: PageLocat
   return Object.values(ports).includes(Number(page.port || 443))
 }
 
-/** Origin for an HTTP version: a proxy serves all versions. */
-export function originFor(http: HttpVersion, settings: PageSettings, page: PageLocation): string {
+/** Those over HTTP/3 are among them if the server has a front of its own, or its settings say so. */
+export function offeredModes(settings: Pick<PageSettings, 'ports' | 'http'>): readonly WindowMode[] {
+  return windowModes.filter(({ http }) => offeredVersions(settings).includes(http))
+}
+
+const offeredVersions = ({ ports, http }: Pick<PageSettings, 'ports' | 'http'>) =>
+  windowHttpVersions.filter((version) => version in ports || version === http)
+
+/** Origin for an HTTP version: a proxy serves all versions, and a server without a front has no HTTP/3. */
+export function originFor(http: WindowHttp, settings: PageSettings, page: PageLocation): string {
   if (!isDirect(settings, page)) return page.origin
-  return `${page.protocol}//${page.hostname}:${settings.ports[http]}`
+  return `${page.protocol}//${page.hostname}:${settings.ports[http] ?? settings.ports['2']}`
 }
 
 /** Where the server's endpoints are, for an HTTP version. */
@@ -72,7 +81,7 @@ export const baseFor = (...given: Parameters<typeof originFor>) => `${originFor(
 export function modeAsked(
   settings: PageSettings,
   search: string,
-): { readonly mode: Mode; readonly notice: string | null } {
+): { readonly mode: WindowMode; readonly notice: string | null } {
   const query = new URLSearchParams(search)
   const faults: string[] = []
 
@@ -83,15 +92,15 @@ export function modeAsked(
   }
 
   const transport = known('transport', query.get('transport'), transportNames) ?? settings.transport
-  const http = known('HTTP version', query.get('http'), httpVersions) ?? settings.http
-  const mode = modeFor(transport, http) ?? (modes[0] as Mode)
+  const http = known('HTTP version', query.get('http'), offeredVersions(settings)) ?? settings.http
+  const mode = modeFor(transport, http) ?? (modes[0] as WindowMode)
   const notice = faults.length === 0 ? null : `${faults.join(' ')} This window uses ${mode.label}.`
   return { mode, notice }
 }
 
 const inWords = (names: readonly string[]) => new Intl.ListFormat('en', { type: 'disjunction' }).format(names)
 
-export function addressInMode(href: string, mode: Mode): string {
+export function addressInMode(href: string, mode: WindowMode): string {
   const address = new URL(href)
   address.searchParams.set('transport', mode.transport)
   address.searchParams.set('http', mode.http)

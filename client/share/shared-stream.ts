@@ -230,7 +230,7 @@ export class SharedStream {
     for (const upstream of [this.#current, this.#next]) upstream?.connection.leave(isForGood)
     for (const stop of this.#lingering.values()) stop()
     this.#lingering.clear()
-    this.#windows.close()
+    this.#windows.clear()
     this.#current = null
     this.#next = null
     this.#tail = null

@@ -2,6 +2,7 @@
 
 import type { Draft, Stored } from '../../server/wire/messages.ts'
 import { now } from '../browser-services.ts'
+import { bytesOf } from '../outbox.ts'
 import type { Reply, Send } from './send.ts'
 import {
   BusyError,
@@ -138,33 +139,26 @@ export function sendLast(
   drafts: readonly Draft[],
   platform?: Pick<Platform, 'fetch'>,
 ): void {
-  const encoder = new TextEncoder()
   let lines = ''
   let bytes = 0
   for (const draft of drafts) {
-    const line = `${JSON.stringify(draft)}\n`
-    bytes += encoder.encode(line).length
+    // And the end of its line.
+    bytes += bytesOf(draft) + 1
     if (bytes > mostLastBytes) break
-    lines += line
+    lines += `${JSON.stringify(draft)}\n`
   }
-  const address = `${base}/messages?${pick(new URLSearchParams([...proof]), 'key')}`
+  const address = `${base}/messages?${pick(proof, 'key')}`
   if (lines !== '') postLast(address, lines, platform)
 }
 
-/**
- * Outlives the page. Beacons are only a fallback for browsers without `keepalive`: under the page's
- * `no-referrer` policy (Fetch, 3.2) Firefox sends them with origin `null`, which the server rejects.
- */
+/** Outlives the page. */
 export function postLast(
   address: string,
   lines: string | null,
   platform: Pick<Platform, 'fetch'> = browser,
 ): void {
-  const type = 'application/x-ndjson'
-  if ('keepalive' in Request.prototype) {
-    const content = lines === null ? {} : { body: lines, headers: { 'Content-Type': type } }
-    platform.fetch(address, { method: 'POST', keepalive: true, ...content }).catch(() => undefined)
-  } else navigator.sendBeacon(address, lines === null ? null : new Blob([lines], { type }))
+  const content = lines === null ? {} : { body: lines, headers: { 'Content-Type': 'application/x-ndjson' } }
+  platform.fetch(address, { method: 'POST', keepalive: true, ...content }).catch(() => undefined)
 }
 
 /** Later drafts must not overtake a delayed one. */
@@ -215,7 +209,10 @@ export function postLeave({ base, query }: Opening, platform: Platform, isForGoo
 }
 
 /** Parameters of the stream that a separate request repeats, and always its ticket. */
-export function pick(query: URLSearchParams, ...names: readonly string[]): URLSearchParams {
+export function pick(
+  query: Iterable<[name: string, value: string]>,
+  ...names: readonly string[]
+): URLSearchParams {
   return new URLSearchParams([...query].filter(([name]) => name === 'ticket' || names.includes(name)))
 }
 

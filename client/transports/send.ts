@@ -24,7 +24,7 @@ export const sendByXhr: Send = (method, address, body, { signal, timeoutMs }) =>
   new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
     const abort = () => request.abort()
-    const fail = () => reject(new Error(`There is no response to ${method} ${address}.`))
+    const fail = () => reject(new Error(`There is no response to ${method}.`))
     request.open(method, address)
     request.withCredentials = true
     request.timeout = timeoutMs

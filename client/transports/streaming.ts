@@ -2,7 +2,6 @@
 
 import type { UpFrame } from '../../server/wire/messages.ts'
 import { streamingModes } from '../../server/wire/modes.ts'
-import { now } from '../browser-services.ts'
 import { pick, postLeave } from './http.ts'
 import { openStream } from './sse.ts'
 import {
@@ -10,6 +9,7 @@ import {
   type ChosenTransport,
   type Closing,
   createAnswers,
+  framesUp,
   lost,
   type Opening,
   type OpenTransport,
@@ -85,10 +85,7 @@ function openStreaming(opening: Opening, platform = browser): OpenTransport {
   }
 
   return {
-    send: (draft) => answers.expect(draft, write({ type: 'publish', message: draft })),
-    beat: (windows) => void write({ type: 'heartbeat', ...(windows && { windows }) }),
-    askClock: () => void write({ type: 'clock', at: now() }),
-    sendAwareness: (report) => void write({ type: 'awareness', ...report }),
+    ...framesUp(answers, write),
     close(isForGood = false) {
       close()
       if (isForGood) postLeave(opening, platform, isForGood)
@@ -101,17 +98,5 @@ interface StreamedRequest extends RequestInit {
   readonly duplex: 'half'
 }
 
-/** Browsers without request streams convert the body to text with a type and never read `duplex`. */
-function canStream(): boolean {
-  let wasAsked = false
-  const request: StreamedRequest = {
-    method: 'POST',
-    body: new ReadableStream(),
-    get duplex(): 'half' {
-      wasAsked = true
-      return 'half'
-    },
-  }
-  const hasType = new Request('https://localhost', request).headers.has('Content-Type')
-  return wasAsked && !hasType
-}
+/** The property came to browsers with request streams. */
+const canStream = () => 'duplex' in Request.prototype

@@ -10,8 +10,10 @@ import {
   type Polling,
   type Refused,
   type Stored,
+  type UpFrame,
 } from '../../server/wire/messages.ts'
 import type { LinkMode, TransportMode, TransportName } from '../../server/wire/modes.ts'
+import { now } from '../browser-services.ts'
 import { type Send, sendByXhr } from './send.ts'
 
 /** Converts bytes to frames and drafts to acknowledgements. Never retries: the link does. */
@@ -196,6 +198,18 @@ export function createAnswers() {
     size: () => unanswered.size,
   }
 }
+
+/** What is sent over the open connection itself. `write` returns the text's length. */
+export function framesUp({ expect }: Pick<Answers, 'expect'>, write: (frame: UpFrame) => number) {
+  return {
+    send: (draft: Draft) => expect(draft, write({ type: 'publish', message: draft })),
+    beat: (windows?: Beat['windows']) => void write({ type: 'heartbeat', ...(windows && { windows }) }),
+    askClock: () => void write({ type: 'clock', at: now() }),
+    sendAwareness: (report: AwarenessReport) => void write({ type: 'awareness', ...report }),
+  }
+}
+
+type Answers = ReturnType<typeof createAnswers>
 
 function errorFor({ code, message, retryAfterMs }: Refused): Error {
   return retryAfterMs === undefined ? new RefusedError(code, message) : new BusyError(message, retryAfterMs)

@@ -1,6 +1,6 @@
 // One WebSocket, both ways.
 
-import type { DownFrame, UpFrame } from '../../server/wire/messages.ts'
+import type { DownFrame } from '../../server/wire/messages.ts'
 import { websocketModes } from '../../server/wire/modes.ts'
 import { now } from '../browser-services.ts'
 import { pick, postLeave } from './http.ts'
@@ -10,6 +10,7 @@ import {
   type Closing,
   closingFrom,
   createAnswers,
+  framesUp,
   lost,
   type Opening,
   type OpenTransport,
@@ -51,13 +52,12 @@ function openWebSocket(opening: Opening, platform = browser): OpenTransport {
     else onClose(lost)
   }
 
-  function write(frame: UpFrame): number {
+  const frames = framesUp(answers, (frame) => {
     const text = JSON.stringify(frame)
-    socket?.send(text)
+    // Before it opens, `send` throws; afterwards it drops the frame.
+    if (socket?.readyState !== WebSocket.CONNECTING) socket?.send(text)
     return text.length
-  }
-
-  const isOpen = () => socket?.readyState === WebSocket.OPEN
+  })
 
   // After failures Chromium and Firefox delay WebSockets to that origin by up to 5 s and 60 s. During an
   // outage none may fail, so every opening after the first probes with a request.
@@ -67,20 +67,12 @@ function openWebSocket(opening: Opening, platform = browser): OpenTransport {
   else connect()
 
   return {
+    ...frames,
     async send(draft) {
-      if (!isOpen()) throw new Error('The WebSocket is not open.')
-      return answers.expect(draft, write({ type: 'publish', message: draft }))
+      if (socket?.readyState !== WebSocket.OPEN) throw new Error('The WebSocket is not open.')
+      return frames.send(draft)
     },
     outlivesPage: true,
-    beat(windows) {
-      if (isOpen()) write({ type: 'heartbeat', ...(windows && { windows }) })
-    },
-    askClock() {
-      if (isOpen()) write({ type: 'clock', at: now() })
-    },
-    sendAwareness(report) {
-      if (isOpen()) write({ type: 'awareness', ...report })
-    },
     close(isForGood = false) {
       ending.abort()
       socket?.removeEventListener('close', onEnd)

@@ -17,7 +17,7 @@ import {
   transportsByName,
 } from '../../client/engine.ts'
 import type { Draft, HttpVersion } from '../../client/wire.ts'
-import { connectHttp } from './http-client.ts'
+import { connectHttp, type HttpClient } from './http-client.ts'
 
 export interface NodeOpening extends Omit<Opening, 'base'> {
   /** Such as `https://localhost:8443`. */
@@ -28,6 +28,8 @@ export interface NodeOpening extends Omit<Opening, 'base'> {
   readonly ca: string | null
   /** Session cookie, `name=value`. */
   readonly cookie?: string | undefined
+  /** Its connections; by default Node's own, which has no HTTP/3. */
+  readonly http?: HttpClient | undefined
 }
 
 export interface NodeTransport
@@ -35,9 +37,16 @@ export interface NodeTransport
     Pick<NodePlatform, 'pause' | 'resume' | 'cut'> {}
 
 /** The window's transport for that mode, over its own connections. */
-export function openTransport({ ca, cookie, origin, path = '/api', ...opening }: NodeOpening): NodeTransport {
+export function openTransport({
+  ca,
+  cookie,
+  origin,
+  path = '/api',
+  http,
+  ...opening
+}: NodeOpening): NodeTransport {
   const { mode } = opening
-  const platform = createNodePlatform(mode.http, origin, ca, cookie)
+  const platform = createNodePlatform(http ?? connectHttp(mode.http as HttpVersion, origin, ca, cookie))
   const onClose: Opening['onClose'] = (closing) => {
     platform.close()
     opening.onClose(closing)
@@ -89,13 +98,7 @@ interface NodePlatform extends Platform {
 }
 
 /** Node as the platform of the window's transports. */
-export function createNodePlatform(
-  version: HttpVersion,
-  origin: string,
-  ca: string | null,
-  cookie?: string,
-): NodePlatform {
-  const http = connectHttp(version, origin, ca, cookie)
+export function createNodePlatform(http: HttpClient): NodePlatform {
   const readings = new Set<Readable | WebSocket>()
   const leaving: Promise<unknown>[] = []
   let isPaused = false

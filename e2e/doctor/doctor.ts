@@ -12,11 +12,11 @@ import {
   type ClockReading,
   connections,
   createClockEstimate,
-  type HttpVersion,
   type Mode,
   modes,
   roundTripMs,
   type Timers,
+  type WindowHttp,
 } from '../../client/wire.ts'
 import { processTimers } from '../../scripts/process.ts'
 import {
@@ -193,7 +193,7 @@ export async function examine(
   const { origin } = new URL(url)
   onStep(`connecting to ${origin}`)
   const handshake = await shakeHands(origin, patienceMs)
-  const version: HttpVersion = handshake.alpn === connections['2'].alpn ? '2' : '1.1'
+  const version: WindowHttp = handshake.alpn === connections['2'].alpn ? '2' : '1.1'
   const cookie = invitation === undefined ? undefined : await redeem(origin, null, invitation)
   const subject = await readSubject(connectHttp(version, origin, null, cookie), origin, patienceMs)
   const parts = { origin, cookie, patienceMs, timers, ...subject }
@@ -289,7 +289,7 @@ interface Held {
 
 interface TrialState {
   openMs: number | null
-  serverHttp: HttpVersion | null
+  serverHttp: WindowHttp | null
   heartbeatMs: number | null
   closing: Closing | null
   closedAt: number

@@ -11,7 +11,13 @@ import {
   type OpenTransport,
   type WebTransport,
 } from '../../client/engine.ts'
-import { type HttpVersion, modes, type TransportName, transportNames } from '../../client/wire.ts'
+import {
+  type HttpVersion,
+  modes,
+  type TransportName,
+  transportNames,
+  type WindowHttp,
+} from '../../client/wire.ts'
 import { processTimers } from '../../scripts/process.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 
@@ -44,18 +50,20 @@ const ignored: LinkListener = {
 
 export function openNodeLink({ name, mode, mayFall, originFor, connect, ...parts }: NodeOpening): Link {
   const key = newKey()
+  // Its modes need no front.
+  const ownOrigin = (http: WindowHttp) => originFor(http as HttpVersion)
   const transports = transportNames.map((transport): [TransportName, WebTransport] => [
     transport,
     {
       name: transport,
-      open: (opening) => connect({ ...opening, origin: originFor(opening.mode.http) }),
+      open: (opening) => connect({ ...opening, origin: ownOrigin(opening.mode.http) }),
     },
   ])
   // A program's drafts end with the program.
   const drafts = { ...parts, window: nameOf(key, name), timers: processTimers, store: null, merging: null }
   const options: LinkOptions = {
     ...parts,
-    baseFor: (http) => `${originFor(http)}/api`,
+    baseFor: (http) => `${ownOrigin(http)}/api`,
     transports: Object.fromEntries(transports) as Record<TransportName, WebTransport>,
     window: drafts.window,
     proof: [['key', key]],

@@ -13,6 +13,7 @@ import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type CrosswindOptions, createCrosswind, serverOptions } from '../../server/index.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { createNodePlatform } from '../clients/client.ts'
+import { connectHttp } from '../clients/http-client.ts'
 
 export interface Said {
   readonly text: string
@@ -77,7 +78,7 @@ export async function start(
   t.after(stop)
   const open = (options: Partial<ConnectOptions> = {}) => {
     const { http = '1.1' } = modeNamed(options.modes?.[0] ?? '') ?? {}
-    const platform = createNodePlatform(http, origin, null)
+    const platform = createNodePlatform(connectHttp(http, origin, null))
     const opened = connect(`${origin}/realtime`, { platform, ...options })
     t.after(() => {
       opened.close()

@@ -10,6 +10,7 @@ import type { Crosswind } from '../../client/connect.ts'
 import { CrosswindProvider, type ProviderOptions } from '../../client/yjs.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
 import { createNodePlatform } from '../clients/client.ts'
+import { connectHttp } from '../clients/http-client.ts'
 import { start } from './testing.ts'
 
 const documents = { channels: { 'doc.*': { kind: 'yjs' } } } as const
@@ -27,7 +28,7 @@ export async function startDocuments(t: TestContext, setting: Setting = {}) {
 
 export function provide(t: TestContext, origin: string, name: string, doc: Y.Doc, options: ProviderOptions) {
   const { http = '1.1' } = modeNamed(options.modes?.[0] ?? '') ?? {}
-  const platform = createNodePlatform(http, origin, null)
+  const platform = createNodePlatform(connectHttp(http, origin, null))
   const provider = new CrosswindProvider(`${origin}/realtime`, name, doc, { platform, ...options })
   t.after(() => {
     provider.destroy()

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freePort } from '../../scripts/open-port.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
-import { type Mode, modes } from '../../server/wire/modes.ts'
+import { type WindowMode, windowModes } from '../../server/wire/modes.ts'
 import { type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { startServerProcess } from '../lab/server-process.ts'
 import { apiRequests, linkState } from './page.ts'
@@ -32,7 +32,7 @@ async function startFronted(t: TestContext) {
     further: [`--origin-to-force-quic-on=localhost:${port}`, `--ignore-certificate-errors-spki-list=${pin}`],
   })
   t.after(() => browser.quit())
-  async function open({ transport, http }: Mode, channel: string): Promise<BrowserWindow> {
+  async function open({ transport, http }: WindowMode, channel: string): Promise<BrowserWindow> {
     const window = await browser.newWindow()
     const query = new URLSearchParams({ transport, http, record: '' })
     await window.open(`https://localhost:${port}/d/${channel}?${query}`)
@@ -45,7 +45,7 @@ test('two windows that send by XHR are in step over HTTP/3, in each mode, and th
   skip: !isPossible && 'needs caddy, and Chromium',
 }, async (t) => {
   const { open } = await startFronted(t)
-  for (const mode of modes.filter(({ http, uplink }) => http === '2' && uplink === 'xhr')) {
+  for (const mode of windowModes.filter(({ isOverUdp }) => isOverUdp)) {
     const channel = mode.name.replace('/', '-')
     const windows = [await open(mode, channel), await open(mode, channel)] as const
     for (const window of windows) {

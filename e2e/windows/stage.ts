@@ -112,7 +112,7 @@ export async function openStage(change: Partial<Config> = {}, name = browserName
 }
 
 /** The link opens in parallel with the page's parts: waits for both. */
-export async function untilOpen(window: BrowserWindow, mode: Mode): Promise<void> {
+export async function untilOpen(window: BrowserWindow, mode: Pick<Mode, 'name'>): Promise<void> {
   const isOpen = async () => {
     const { state, mode: name, isRendered } = await window.run(linkState)
     return state === 'open' && name === mode.name && isRendered

@@ -129,8 +129,8 @@ for (const [argv, message] of wrongFlags) {
 }
 
 test('a wrong variable is named', async () => {
-  const wrong = load('', { env: { CROSSWIND_HTTP: '3' } })
-  await refused(wrong, 'http is "3" (from CROSSWIND_HTTP); allowed are 2, 1.1.')
+  const wrong = load('', { env: { CROSSWIND_HTTP: '4' } })
+  await refused(wrong, 'http is "4" (from CROSSWIND_HTTP); allowed are 3, 2, 1.1.')
   const unknown = load('', { env: { CROSSWIND_SENSOR_BAUDRATE: '9600' } })
   const meant = 'did you mean CROSSWIND_SENSOR_BAUD_RATE?'
   await refused(unknown, `There is no environment variable CROSSWIND_SENSOR_BAUDRATE; ${meant}`)

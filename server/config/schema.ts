@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { editorNames } from '../wire/messages.ts'
-import { httpVersions, shareNames, transportNames } from '../wire/modes.ts'
+import { shareNames, transportNames, windowHttpVersions } from '../wire/modes.ts'
 
 /**
  * How a setting or flag is read from text; its meaning is the schema's description, one line
@@ -79,7 +79,9 @@ const group = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shap
 
 export const configSchema = z.strictObject({
   transport: choice(transportNames, 'sse').describe('Default transport; each window can choose another'),
-  http: choice(httpVersions, '2').describe('Default HTTP version'),
+  http: choice(windowHttpVersions, '2').describe(
+    'Default HTTP version; 3 needs a front that serves it, and windows without it use 2',
+  ),
   host: text('names and addresses of this machine', 'localhost').describe(
     'Address to listen on: localhost is 127.0.0.1; 0.0.0.0 and :: accept other machines',
   ),

@@ -2,7 +2,7 @@
 
 import type { CatchUp, Log } from '../log/log.ts'
 import { type Bye, type ByeCode, type Cursor, formatCursor, type Welcome } from '../wire/messages.ts'
-import type { Mode } from '../wire/modes.ts'
+import type { WindowMode } from '../wire/modes.ts'
 import { isRefusal } from '../wire/refusal.ts'
 import type { Random } from '../wire/time.ts'
 import { trace } from '../wire/trace.ts'
@@ -23,7 +23,7 @@ export interface ClientIdentity {
   /** Who it is, as the application says; absent if it does not. */
   readonly user?: string
   readonly channels: ReadonlySet<string>
-  readonly mode: Mode
+  readonly mode: WindowMode
   /** Increases per opening: a stream replaces older ones of its client, never newer ones. */
   readonly opening: number
   /** Absent if nothing is counted. */

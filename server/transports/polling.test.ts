@@ -27,7 +27,7 @@ function openPolling(holdMs: number, lastsMs: number | null = null) {
       set: () => undefined,
       querystring: query,
       state: { grant },
-      req: { httpVersionMajor: 2, socket: {} },
+      req: { httpVersionMajor: 2, headers: {}, socket: {} },
       res,
       type: '',
       body: Buffer.alloc(0),

@@ -8,7 +8,7 @@ import { KeptJson } from '../log/kept-json.ts'
 import { fingerprintFor, type Grant, openGrant } from '../security/grants.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { sseFraming } from './sse.ts'
-import { admit, admitOwner, jsonFraming, type Opening } from './transport.ts'
+import { admit, admitOwner, httpVersionOf, jsonFraming, type Opening } from './transport.ts'
 import { socketFraming } from './websocket.ts'
 
 interface Change extends Partial<Opening> {
@@ -121,4 +121,15 @@ test('a body that is kept as bytes is sent in every framing without being parsed
   for (const framing of [sseFraming, socketFraming, jsonFraming])
     assert.match(String(delivery.bytes(framing)), /"body":\{"data":\[\{\}\]\},"seq":7/)
   assert.equal(parse.mock.callCount(), 0)
+})
+
+test('the HTTP version is the client’s own, where a proxy names it', () => {
+  const seen = (httpVersionMajor: number, via?: string) =>
+    httpVersionOf({ httpVersionMajor, headers: via === undefined ? {} : { via } })
+  assert.deepEqual([seen(1), seen(2)], ['1.1', '2'])
+  assert.deepEqual([seen(1, 'HTTP/3.0 caddy'), seen(1, '2.0 front'), seen(2, '1.1 edge')], ['3', '2', '1.1'])
+  assert.deepEqual(
+    [seen(1, '3 edge, 1.1 inner'), seen(1, '1.0 old'), seen(1, 'nonsense')],
+    ['3', '1.1', '1.1'],
+  )
 })

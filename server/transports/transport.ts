@@ -1,5 +1,6 @@
 // The contract of transports: each turns requests or sockets into clients of the hub.
 
+import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
@@ -16,7 +17,13 @@ import {
   fingerprintIn,
   parseCursor,
 } from '../wire/messages.ts'
-import { type HttpVersion, type Mode, modeFor, type TransportName } from '../wire/modes.ts'
+import {
+  modeFor,
+  type TransportName,
+  type WindowHttp,
+  type WindowMode,
+  windowHttpVersions,
+} from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
 import { type Bodies, connectionOf, type TransportLimits } from './bodies.ts'
 import type { Budget } from './budget.ts'
@@ -49,8 +56,8 @@ export type SocketHandler = (socket: WebSocket, opening: SocketOpening) => void
 
 export interface Opening {
   readonly query: URLSearchParams
-  /** The HTTP version in use. */
-  readonly http: HttpVersion
+  /** The HTTP version that the client uses. */
+  readonly http: WindowHttp
   readonly grant: Grant
   /** The HTTP/2 session or the socket. */
   readonly connection: object
@@ -67,7 +74,7 @@ export function queryOf({ querystring }: Pick<ParameterizedContext, 'querystring
 export function openingIn(ctx: ParameterizedContext): Opening {
   return {
     query: queryOf(ctx),
-    http: httpVersionOf(ctx),
+    http: httpVersionOf(ctx.req),
     grant: grantOf(ctx),
     connection: connectionOf(ctx.req),
   }
@@ -98,7 +105,7 @@ export function admit(
   const refusal = refuseName(window, fingerprint) ?? refuseReading(grant, asked.channels)
   if (refusal) throw refusal
   // Each transport has one.
-  const mode = modeFor(transport, http) as Mode
+  const mode = modeFor(transport, http) as WindowMode
   return {
     identity: {
       ...asked,
@@ -129,6 +136,11 @@ export function admitOwner(query: URLSearchParams) {
   return { ...admitted, fingerprint }
 }
 
-export function httpVersionOf({ req }: Pick<ParameterizedContext, 'req'>): HttpVersion {
-  return req.httpVersionMajor === 2 ? '2' : '1.1'
+/** The client's own, if a proxy names it by `Via` (RFC 9110, 7.6.3), such as `3.0 caddy`. */
+export function httpVersionOf({ httpVersionMajor, headers }: VersionedRequest): WindowHttp {
+  const [, received] = /^\s*(?:HTTP\/)?(\d(?:\.\d)?)\s/i.exec(headers.via ?? '') ?? []
+  const named = windowHttpVersions.find((version) => version === received || `${version}.0` === received)
+  return named ?? (httpVersionMajor === 2 ? '2' : '1.1')
 }
+
+type VersionedRequest = Pick<IncomingMessage, 'httpVersionMajor' | 'headers'>

@@ -1,7 +1,7 @@
 // Wire types: messages, channels, senders, cursors, frames, page settings (PROTOCOL.md).
 
 import { cutText } from './graphemes.ts'
-import type { HttpVersion, Share, TransportName } from './modes.ts'
+import type { ByHttp, Share, TransportName, WindowHttp } from './modes.ts'
 import type { WindUnit } from './wind-units.ts'
 
 // Messages
@@ -396,7 +396,8 @@ export interface Welcome {
   readonly window: string
   readonly cursor: string
   readonly recovered: boolean
-  readonly http: HttpVersion
+  /** Of the window's requests: a proxy names it by `Via` (RFC 9110, 7.6.3). */
+  readonly http: WindowHttp
   readonly heartbeatMs: number
   /** Largest state that a window may show on an application's channel, bytes of JSON in UTF-8. */
   readonly stateBytes: number
@@ -509,8 +510,8 @@ export interface PollAnswer {
 
 export interface PageSettings {
   readonly transport: TransportName
-  readonly http: HttpVersion
-  readonly ports: Readonly<Record<HttpVersion, number>>
+  readonly http: WindowHttp
+  readonly ports: ByHttp<number>
   readonly polling: Polling
   readonly editor: EditorName
   /** Time for which a window collects its updates of the shared document, ms; 0 sends each. */

@@ -7,7 +7,7 @@ import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { endsWithin } from '../../scripts/process.ts'
 import { output } from '../output.ts'
-import type { HttpVersion } from '../wire/modes.ts'
+import type { ByHttp } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
 
 /**
@@ -120,7 +120,7 @@ interface WorkersParts {
   readonly timers: Timers
 }
 
-type Ports = Readonly<Record<HttpVersion, number>>
+type Ports = ByHttp<number>
 
 /** Sent by a worker, once. */
 type Said =

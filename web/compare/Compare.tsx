@@ -3,12 +3,12 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { browserTimers, newName } from '../../client/engine.ts'
 import { nameUnder, type PageStart } from '../../server/wire/messages.ts'
-import { connections, type Mode, modes } from '../../server/wire/modes.ts'
+import { connections, modes, type WindowMode, windowModes } from '../../server/wire/modes.ts'
 import { freeTransports, transports } from '../axios-http.ts'
 import { type CommonProps, type PageProps, useView } from '../page/hooks.ts'
 import { addressInView } from '../page/views.ts'
 import { msWords } from '../page/wording.ts'
-import { type BrowserKey, baseFor } from '../page-session.ts'
+import { type BrowserKey, baseFor, offeredModes } from '../page-session.ts'
 import { keepMedians } from '../store.ts'
 import {
   estimateOf,
@@ -46,6 +46,8 @@ export function Compare({ store, actions, start }: PageProps) {
   const stopping = useRef<AbortController | null>(null)
   useEffect(() => () => stopping.current?.abort(), [])
 
+  const offered = offeredModes(start)
+
   async function run(): Promise<void> {
     linked.leave()
     setFailure(null)
@@ -57,7 +59,7 @@ export function Compare({ store, actions, start }: PageProps) {
       const parts = measuringParts(start, store, actions.browser)
       const plan = planAsked(location.search)
       const rounds = await compare({
-        modes,
+        modes: offered,
         plan,
         timers: browserTimers,
         random: Math.random,
@@ -67,7 +69,11 @@ export function Compare({ store, actions, start }: PageProps) {
         measure: (mode, until) => measureTurn(mode, plan, parts, until),
       })
       if (rounds.length > 0) {
-        const result = asLinked({ at: browserTimers.now(), browser: browserWords(), rows: rowsOf(rounds) })
+        const result = asLinked({
+          at: browserTimers.now(),
+          browser: browserWords(),
+          rows: rowsOf(rounds, offered),
+        })
         keepMedians(() => localStorage, mediansIn(result))
         setFinished({ result, rounds })
       }
@@ -80,7 +86,7 @@ export function Compare({ store, actions, start }: PageProps) {
   }
 
   const rounds = progress ? [...progress.rounds, progress.current] : (finished?.rounds ?? [])
-  const rows = linked.result?.rows ?? finished?.result.rows ?? rowsOf(rounds)
+  const rows = linked.result?.rows ?? finished?.result.rows ?? rowsOf(rounds, offered)
   const hasResult = linked.result !== null || finished !== null
   return (
     <div className="comparison" id="comparison" tabIndex={-1}>
@@ -266,7 +272,7 @@ function noteOf({ mode, serverHttp, sent, received, failure }: Row): string {
 
 const dotsOf = (rounds: readonly (readonly Turn[])[]): ReadonlyMap<string, readonly number[]> =>
   new Map(
-    modes.map(({ name }) => [
+    windowModes.map(({ name }) => [
       name,
       rounds.flatMap((turns) =>
         (turns.find(({ mode }) => mode.name === name)?.times ?? []).filter((time) => time !== null),
@@ -392,7 +398,9 @@ function Method() {
 
 /** The first turn of each mode. */
 const firstTurns = (rounds: readonly (readonly Turn[])[]): Turn[] =>
-  modes.flatMap((mode) => rounds.flatMap((turns) => turns.filter((turn) => turn.mode === mode)).slice(0, 1))
+  windowModes.flatMap((mode) =>
+    rounds.flatMap((turns) => turns.filter((turn) => turn.mode === mode)).slice(0, 1),
+  )
 
 interface NetworkProps {
   readonly store: CommonProps['store']
@@ -414,14 +422,18 @@ function Network({ store, start, browser, turns, rows, isMeasuring }: NetworkPro
   const alpn = useAlpn(start)
   const [opened, setOpened] = useState<Opened | 'counting' | null>(null)
 
-  async function count(mode: Mode): Promise<void> {
+  async function count(mode: WindowMode): Promise<void> {
     setOpened('counting')
     const parts = { ...measuringParts(start, store, browser), transports: freeTransports }
     setOpened(await countStreams(mode, streamsTried, streamsWithinMs, parts))
   }
 
-  const findings = [...findingsIn(turns, alpn), clockWords(clock), streamsWords(opened)].filter(Boolean)
-  const hasAll = turns.length === modes.length
+  const hasAll = turns.length === offeredModes(start).length
+  const findings = [
+    ...(hasAll ? findingsIn(turns, alpn) : []),
+    clockWords(clock),
+    streamsWords(opened),
+  ].filter(Boolean)
   return (
     <section aria-labelledby="comparison-network">
       <h3 id="comparison-network">Your network</h3>
@@ -465,7 +477,6 @@ const trialsOf = (turns: readonly Turn[]): Trial[] =>
   turns.filter(tellsOfNetwork).map((turn) => ({ ...turn, cutAfterMs: null }))
 
 function findingsIn(turns: readonly Turn[], alpn: string | null): (string | null)[] {
-  if (turns.length < modes.length) return []
   const trials = trialsOf(turns)
   // The server's observation, for browsers that do not report the version.
   const isSeen = trials.some(({ serverHttp }) => serverHttp !== null && connections[serverHttp].isShared)

@@ -123,10 +123,13 @@ test('for equal modes, one is named fastest in at most 5 % of comparisons', () =
 
 test('rows count probes sent and received, by round, and say why a mode has none', () => {
   const unsupported = { code: 'unsupported', sentence: '', retryAfterMs: null } as const
-  const rows = rowsOf([
-    [turnOf(1, {}), turnOf(0, { times: [1, null, 2] })],
-    [turnOf(0, {}), turnOf(2, { openMs: null, times: [], closing: unsupported })],
-  ])
+  const rows = rowsOf(
+    [
+      [turnOf(1, {}), turnOf(0, { times: [1, null, 2] })],
+      [turnOf(0, {}), turnOf(2, { openMs: null, times: [], closing: unsupported })],
+    ],
+    modes,
+  )
   assert.equal(rows.length, modes.length)
   const [one, two, three, four] = rows
   assert.deepEqual([one?.sent, one?.received, one?.medians, one?.failure], [6, 5, [2, 2], 'missing'])

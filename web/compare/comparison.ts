@@ -2,7 +2,7 @@
 
 import type { Closing } from '../../client/engine.ts'
 import { holm, mean, meanOfClusters } from '../../client/statistics.ts'
-import { type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
+import type { WindowHttp, WindowMode } from '../../server/wire/modes.ts'
 import type { Random } from '../../server/wire/time.ts'
 import { msWords } from '../page/wording.ts'
 
@@ -65,11 +65,11 @@ export const pauseBefore = ({ pauseMs }: Plan, random: Random) => pauseMs * (0.5
 
 /** One mode's part of a round. */
 export interface Turn {
-  readonly mode: Mode
+  readonly mode: WindowMode
   /** From the request to the receiver's welcome; null if either connection did not open. */
   readonly openMs: number | null
   /** The version seen by the server. */
-  readonly serverHttp: HttpVersion | null
+  readonly serverHttp: WindowHttp | null
   /** Shortest time from a probe's departure to its acknowledgement; null without any. */
   readonly roundTripMs: number | null
   /** How a connection ended by itself. */
@@ -94,12 +94,12 @@ export function failureOf({ openMs, closing, times }: Turn): Failure | null {
 
 /** A mode's part of a result: everything that a link carries. */
 export interface Row {
-  readonly mode: Mode
+  readonly mode: WindowMode
   /**
    * Differs from the mode's version if a proxy or the browser chose another; null before the first
    * welcome.
    */
-  readonly serverHttp: HttpVersion | null
+  readonly serverHttp: WindowHttp | null
   readonly sent: number
   readonly received: number
   /** Median of each round, ms; null where it has none. */
@@ -117,8 +117,8 @@ export interface Result {
   readonly rows: readonly Row[]
 }
 
-/** A row for each mode in the table; rounds in which it had no turn have no median. */
-export function rowsOf(rounds: readonly (readonly Turn[])[]): Row[] {
+/** A row for each of the modes; rounds in which it had no turn have no median. */
+export function rowsOf(rounds: readonly (readonly Turn[])[], modes: readonly WindowMode[]): Row[] {
   return modes.map((mode) => {
     const turns = rounds.map((round) => round.find((turn) => turn.mode.name === mode.name))
     const times = turns.flatMap((turn) => turn?.times ?? [])
@@ -188,7 +188,7 @@ function pairedP(one: Row, other: Row): number {
  * logarithms, at 5 % for all tests together (Holm). `modes`: the fastest, and those that cannot be
  * told apart from it; empty if none has a figure. `compared`: the number of other modes tested.
  */
-export function verdictOf(rows: readonly Row[]): { modes: readonly Mode[]; compared: number } {
+export function verdictOf(rows: readonly Row[]): { modes: readonly WindowMode[]; compared: number } {
   const [best, ...others] = ranked(rows).filter((row) => estimateOf(row) !== null)
   if (!best) return { modes: [], compared: 0 }
   const corrected = holm(others.map((row) => pairedP(row, best)))
@@ -197,7 +197,7 @@ export function verdictOf(rows: readonly Row[]): { modes: readonly Mode[]; compa
 }
 
 const listed = new Intl.ListFormat('en-GB')
-const quoted = (some: readonly Mode[]) => listed.format(some.map(({ label }) => `“${label}”`))
+const quoted = (some: readonly WindowMode[]) => listed.format(some.map(({ label }) => `“${label}”`))
 
 /** The verdict, covering every mode: the fastest, the slower ones, and those without a figure. */
 export function verdictWords(rows: readonly Row[]): string {

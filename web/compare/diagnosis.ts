@@ -2,14 +2,14 @@
 
 import type { Closing } from '../../client/engine.ts'
 import type { ClockReading } from '../../server/wire/clock-estimate.ts'
-import { connections, type HttpVersion, type Mode } from '../../server/wire/modes.ts'
+import { connections, type WindowHttp, type WindowMode } from '../../server/wire/modes.ts'
 
 export interface Trial {
-  readonly mode: Mode
+  readonly mode: WindowMode
   /** From the request to the welcome; null if none came. */
   readonly openMs: number | null
   /** The version seen by the server, which differs behind some proxies. */
-  readonly serverHttp: HttpVersion | null
+  readonly serverHttp: WindowHttp | null
   /** Shortest of several exchanges over the mode itself; null if none was answered. */
   readonly roundTripMs: number | null
   /** How it ended by itself, while opening or while held open. */
@@ -41,7 +41,7 @@ function rankOf({ mode, cutAfterMs }: Trial): number {
   )
 }
 
-const isForAll = ({ uplink, joinsConnection }: Mode) => uplink !== 'streamed' && !joinsConnection
+const isForAll = ({ uplink, joinsConnection }: WindowMode) => uplink !== 'streamed' && !joinsConnection
 
 /** Why this mode is the first choice: a clause without a full stop. */
 export function choiceReason({ mode, cutAfterMs }: Trial): string {
@@ -58,7 +58,7 @@ export function choiceReason({ mode, cutAfterMs }: Trial): string {
 }
 
 /** The drawback of a mode that may be faster: a clause about "it"; null for none. */
-export function drawback(mode: Mode): string | null {
+export function drawback(mode: WindowMode): string | null {
   if (!isForAll(mode)) return 'not every browser supports it'
   if (!mode.isPush) return 'it costs the server a request per message'
   if (mode.windowsPerBrowser !== null) return 'a browser allows only a few connections of this kind'

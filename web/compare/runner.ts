@@ -2,13 +2,13 @@
 
 import { type Closing, Connection, type Opening, type Transports } from '../../client/engine.ts'
 import { type DownFrame, probesChannel } from '../../server/wire/messages.ts'
-import type { HttpVersion, Mode } from '../../server/wire/modes.ts'
+import type { WindowHttp, WindowMode } from '../../server/wire/modes.ts'
 import { type Random, shuffled, type Timers } from '../../server/wire/time.ts'
 import { isLastRound, type Plan, pauseBefore, type Turn } from './comparison.ts'
 
 export interface MeasuringParts {
   readonly transports: Transports
-  readonly baseFor: (http: HttpVersion) => string
+  readonly baseFor: (http: WindowHttp) => string
   readonly polling: Opening['polling']
   readonly key: string
   /**
@@ -28,13 +28,17 @@ const keystroke = 'x'.repeat(48)
 const streamsPerTurn = 2
 
 /** Skips opening it: a stream beyond the browser's limit would hold up other windows. */
-function fullTurn(mode: Mode): Turn {
+function fullTurn(mode: WindowMode): Turn {
   const closing: Closing = { code: 'full', sentence: '', retryAfterMs: null }
   return { mode, closing, openMs: null, serverHttp: null, roundTripMs: null, times: [] }
 }
 
 /** A separate connection, under a new name, that reads probes. */
-function openProbing(mode: Mode, parts: MeasuringParts, listener: Pick<Opening, 'onFrame' | 'onClose'>) {
+function openProbing(
+  mode: WindowMode,
+  parts: MeasuringParts,
+  listener: Pick<Opening, 'onFrame' | 'onClose'>,
+) {
   const { transports, baseFor, polling, key, timers } = parts
   const name = parts.newName()
   const query = new URLSearchParams({ window: name, key, opening: '1', channels: probesChannel })
@@ -44,7 +48,7 @@ function openProbing(mode: Mode, parts: MeasuringParts, listener: Pick<Opening, 
 
 /** Measures the mode itself, without retries or fallback. Rejects with the signal's reason. */
 export async function measureTurn(
-  mode: Mode,
+  mode: WindowMode,
   plan: Plan,
   parts: MeasuringParts,
   signal: AbortSignal,
@@ -62,7 +66,7 @@ export async function measureTurn(
   const changes = createSignalled(timers, signal)
 
   function open(onFrame: (frame: DownFrame, receivedAt: number) => void) {
-    const state = { openMs: null as number | null, serverHttp: null as HttpVersion | null }
+    const state = { openMs: null as number | null, serverHttp: null as WindowHttp | null }
     const startedAt = timers.now()
     const opened = openProbing(mode, parts, {
       onFrame(frame, receivedAt) {
@@ -175,18 +179,18 @@ export interface Progress {
   readonly rounds: readonly (readonly Turn[])[]
   readonly current: readonly Turn[]
   /** Null between turns. */
-  readonly measuring: Mode | null
+  readonly measuring: WindowMode | null
   readonly isPaused: boolean
   /** Time since the start, without pauses. */
   readonly tookMs: number
 }
 
 interface ComparisonParts {
-  readonly modes: readonly Mode[]
+  readonly modes: readonly WindowMode[]
   readonly plan: Plan
   readonly timers: Timers
   readonly random: Random
-  readonly measure: (mode: Mode, signal: AbortSignal) => Promise<Turn>
+  readonly measure: (mode: WindowMode, signal: AbortSignal) => Promise<Turn>
   /** Browsers slow a hidden page's timers. `onChange` returns the function that ends it. */
   readonly visibility: {
     readonly isVisible: () => boolean
@@ -205,10 +209,10 @@ interface ComparisonParts {
 export async function compare(parts: ComparisonParts): Promise<Progress['rounds']> {
   const { modes, plan, timers, random, measure, visibility, onProgress, signal } = parts
   const rounds: (readonly Turn[])[] = []
-  const failed = new Map<Mode, Turn>()
+  const failed = new Map<WindowMode, Turn>()
   let current: Turn[] = []
   let tookMs = 0
-  const tell = (measuring: Mode | null, isPaused = false) =>
+  const tell = (measuring: WindowMode | null, isPaused = false) =>
     onProgress({ rounds: [...rounds], current: [...current], measuring, isPaused, tookMs })
 
   /** False if the page was hidden meanwhile. */
@@ -273,11 +277,11 @@ function untilVisible(visibility: ComparisonParts['visibility'], signal: AbortSi
  * be without slots, which would limit them.
  */
 export async function countStreams(
-  mode: Mode,
+  mode: WindowMode,
   count: number,
   withinMs: number,
   parts: MeasuringParts,
-): Promise<{ readonly opened: number; readonly http: HttpVersion }> {
+): Promise<{ readonly opened: number; readonly http: WindowHttp }> {
   let opened = 0
   let { http } = mode
   const streams = Array.from({ length: count }, () =>

@@ -2,8 +2,9 @@
 
 import type { AnchorHTMLAttributes, MouseEvent } from 'react'
 import { browserTimers, lackingTransports } from '../../client/engine.ts'
-import { isShared, type Mode, modeFor, modes, type Share } from '../../server/wire/modes.ts'
+import { isShared, modeFor, type Share, type WindowMode } from '../../server/wire/modes.ts'
 import { homeAddress } from '../documents/document-requests.ts'
+import { offeredModes } from '../page-session.ts'
 import { type LastMedians, readMedians } from '../store.ts'
 import { Menu } from './Controls.tsx'
 import {
@@ -86,11 +87,11 @@ function LinkStatus({ store, actions }: CommonProps) {
 }
 
 const groups = [
-  { heading: 'Push', modes: modes.filter(({ isPush }) => isPush) },
-  { heading: 'Polling', modes: modes.filter(({ isPush }) => !isPush) },
+  { heading: 'Push', isOf: ({ isPush }: WindowMode) => isPush },
+  { heading: 'Polling', isOf: ({ isPush }: WindowMode) => !isPush },
 ]
 
-/** The mode in use, as a button that opens a menu of all modes. */
+/** The mode in use, as a button that opens a menu of the modes. */
 function ModeMenu({ store, actions, start }: PageProps) {
   const link = useView(store, (view) => view.link)
   const instead = insteadWords(link)
@@ -126,6 +127,7 @@ function ModeList({ store, actions, start, onClose }: PageProps & { readonly onC
   const defaultMode = modeFor(start.transport, start.http)?.name
   const lacking = lackingTransports()
   const medians = readMedians(() => localStorage)
+  const offered = offeredModes(start)
 
   function choose(name: string): void {
     onClose()
@@ -134,13 +136,13 @@ function ModeList({ store, actions, start, onClose }: PageProps & { readonly onC
   }
   return (
     <>
-      {groups.map(({ heading, modes }) => (
+      {groups.map(({ heading, isOf }) => (
         // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a menu.
         <div key={heading} className="mode-group" role="group" aria-label={heading}>
           <div className="mode-heading small" aria-hidden="true">
             {heading}
           </div>
-          {modes.map((mode) => (
+          {offered.filter(isOf).map((mode) => (
             <ModeItem
               key={mode.name}
               mode={mode}
@@ -180,7 +182,7 @@ function ModeList({ store, actions, start, onClose }: PageProps & { readonly onC
 }
 
 interface ModeItemProps {
-  readonly mode: Mode
+  readonly mode: WindowMode
   readonly isInUse: boolean
   readonly isDefault: boolean
   /** One sentence saying what this browser lacks, or null. */

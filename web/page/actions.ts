@@ -2,7 +2,7 @@
 
 import type { Line } from '../../server/document/rich-text.ts'
 import type { PageStart } from '../../server/wire/messages.ts'
-import { type Mode, modeNamed } from '../../server/wire/modes.ts'
+import { type WindowMode, windowModeNamed } from '../../server/wire/modes.ts'
 import { addressOfDocument, createDocument, deleteDocument } from '../documents/document-requests.ts'
 import { importCode } from '../documents/import-code.ts'
 import type { EditingSession } from '../editing-session.ts'
@@ -16,7 +16,7 @@ interface PageActionsOptions {
   readonly start: PageStart
   readonly browser: BrowserKey
   /** The mode that the page was opened with. */
-  readonly mode: Mode
+  readonly mode: WindowMode
   readonly store: Store
   readonly session: EditingSession
   /** Rejects if a part of the view does not load. */
@@ -84,7 +84,7 @@ export class PageActions {
   async followAddress(): Promise<void> {
     const { start, store } = this.#options
     // Addresses from before the choice name another mode.
-    const wished = modeNamed(store.view().link.wished)
+    const wished = windowModeNamed(store.view().link.wished)
     if (wished && modeAsked(start, location.search).mode !== wished)
       history.replaceState(null, '', addressInMode(location.href, wished))
     const { name } = viewAsked(location.search)
@@ -131,7 +131,7 @@ export class PageActions {
 
   /** `name` as in the modes table, such as `sse/2`; unknown ones are ignored. */
   switchMode(name: string): void {
-    const mode = modeNamed(name)
+    const mode = windowModeNamed(name)
     if (!mode) return
     // For reloads and bookmarks.
     history.replaceState(null, '', addressInMode(location.href, mode))
@@ -142,10 +142,10 @@ export class PageActions {
   readonly openWindow = (): void => {
     const { store, mode } = this.#options
     const { link, browserHttp1Streams, share } = store.view()
-    const current = modeNamed(link.mode) ?? mode
+    const current = windowModeNamed(link.mode) ?? mode
     const { wayOut } = http1Warning(current, browserHttp1Streams, share, link.spokenHttp) ?? {}
     // Without an opener the window gets its own process; without `popup` it would be a tab.
-    const address = addressInMode(location.href, wayOut ?? modeNamed(link.wished) ?? current)
+    const address = addressInMode(location.href, wayOut ?? windowModeNamed(link.wished) ?? current)
     open(address, '_blank', `noopener,popup,width=${innerWidth},height=${innerHeight}`)
   }
 

@@ -3,7 +3,7 @@
 import { type KeyboardEvent, useEffect, useReducer, useState, useSyncExternalStore } from 'react'
 import { browserTimers, type OutboxState } from '../../client/engine.ts'
 import type { PageStart } from '../../server/wire/messages.ts'
-import { modeNamed } from '../../server/wire/modes.ts'
+import { windowModeNamed } from '../../server/wire/modes.ts'
 import type { Store, View } from '../store.ts'
 import type { PageActions } from './actions.ts'
 import { http1Warning } from './wording.ts'
@@ -82,7 +82,7 @@ export function useHttp1Warning(store: Store) {
   const streams = useView(store, (view) => view.browserHttp1Streams)
   const share = useView(store, (view) => view.share)
   const spokenHttp = useView(store, ({ link }) => link.spokenHttp)
-  return mode === null ? null : http1Warning(modeNamed(mode), streams, share, spokenHttp)
+  return mode === null ? null : http1Warning(windowModeNamed(mode), streams, share, spokenHttp)
 }
 
 /**

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OutboxState } from '../../client/engine.ts'
-import { modeNamed, modes } from '../../server/wire/modes.ts'
+import { modeNamed, windowModes } from '../../server/wire/modes.ts'
 import { firstView, type ShownLink } from '../store.ts'
 import {
   clockWords,
@@ -58,7 +58,7 @@ test('counts down in whole seconds and never shows zero or less', () => {
 })
 
 test('every mode has an explanation', () => {
-  assert.deepEqual(Object.keys(explanations).toSorted(), modes.map(({ name }) => name).toSorted())
+  assert.deepEqual(Object.keys(explanations).toSorted(), windowModes.map(({ name }) => name).toSorted())
 })
 
 test("uses the table's label, or the name if the table has none", () => {
@@ -76,11 +76,11 @@ test('names the HTTP version in use, and the requested one', () => {
 })
 
 test('behind a proxy, names what the browser uses, and claims no HTTP version that it cannot know', () => {
-  const http3 = { ...open, spokenHttp: '3' }
+  const http3 = { ...open, mode: 'sse/3', spokenHttp: '3' }
   assert.equal(usedWords(http3), 'SSE + XHR, HTTP/3')
   assert.equal(insteadWords(http3), null)
   assert.equal(linkAnnouncement(http3), 'Connected over SSE + XHR, HTTP/3.')
-  const http1 = { ...http3, mode: 'sse/1.1', wished: 'sse/1.1' }
+  const http1 = { ...http3, wished: 'sse/1.1' }
   assert.equal(insteadWords(http1), 'instead of SSE + XHR, HTTP/1.1')
   assert.match(
     fallWords({ ...http3, wished: 'websocket/2', fall: 'blocked' }) ?? '',

@@ -1,7 +1,7 @@
 // The sentences of header, mode menu and notices: link, HTTP/1.1 limit, windows, edits, clock.
 
 import type { OutboxState } from '../../client/engine.ts'
-import { isShared, type Mode, modeNamed, type Share } from '../../server/wire/modes.ts'
+import { isShared, nameInUse, type Share, type WindowMode, windowModeNamed } from '../../server/wire/modes.ts'
 import type { DeletionView, ShownLink, Unshared, View } from '../store.ts'
 
 /** `now`: ms since the epoch. */
@@ -21,18 +21,22 @@ export function linkAnnouncement(link: ShownLink, outage: string | null = null):
 }
 
 export function modeWords(name: string): string {
-  return modeNamed(name)?.label ?? name
+  return windowModeNamed(name)?.label ?? name
 }
 
 /** What a mode does, for its menu. */
 export const explanations: Readonly<Record<string, string>> = {
+  'sse/3': 'Server-sent events down, XHR up, over QUIC: a lost packet holds up one window, not all',
   'sse/2': 'Server-sent events down, XHR up, all windows of a browser in one connection',
   'sse/1.1': 'Server-sent events down, XHR up, one connection for each stream and each request',
   'websocket/1.1': 'One WebSocket for each window, both ways',
   'websocket/2': 'WebSockets as streams of one HTTP/2 connection (RFC 8441)',
+  'streaming/3': 'Server-sent events down, one long request up, over QUIC; Chromium only',
   'streaming/2': 'Server-sent events down, one long request up; Chromium only',
+  'long-polling/3': 'A request that the server holds until it has messages, over QUIC',
   'long-polling/2': 'A request that the server holds until it has messages, XHR up',
   'long-polling/1.1': 'The same with a connection for each held request',
+  'polling/3': 'Periodic requests over QUIC',
   'polling/2': 'Periodic requests, XHR up',
   'polling/1.1': 'The same over a limited set of connections',
 }
@@ -46,7 +50,7 @@ export function usedMode({ state, mode, wished, fall }: ShownLink): string {
 export function usedWords(link: ShownLink): string {
   const used = usedMode(link)
   const { state, spokenHttp } = link
-  if (state !== 'open' || spokenHttp === modeNamed(used)?.http) return modeWords(used)
+  if (state !== 'open' || spokenHttp === windowModeNamed(used)?.http) return modeWords(used)
   const bare = modeWords(used).replace(httpInLabel, '')
   return spokenHttp === null ? bare : `${bare}, HTTP/${spokenHttp}`
 }
@@ -56,13 +60,13 @@ const httpInLabel = /, HTTP\/[\d.]+$/
 /** The requested mode, while another mode or HTTP version is in use; else null. */
 export function insteadWords(link: ShownLink): string | null {
   const { state, wished, spokenHttp } = link
-  const mode = modeNamed(wished)
-  // HTTP/3, which only a proxy speaks, carries all windows in one connection, as HTTP/2 does.
-  const isAlike = spokenHttp === '3' && mode?.windowsPerBrowser === null
-  const isAsAsked = spokenHttp === null || spokenHttp === mode?.http || isAlike
-  return state !== 'open' || (usedMode(link) === wished && isAsAsked)
-    ? null
-    : `instead of ${modeWords(wished)}`
+  const mode = windowModeNamed(wished)
+  if (state !== 'open' || !mode) return null
+  const used = usedMode(link)
+  // HTTP/3 carries all windows in one connection, as HTTP/2 does.
+  const isAlike = mode.windowsPerBrowser === null && used !== wished && used === nameInUse(mode, spokenHttp)
+  const isAsked = used === wished && (spokenHttp === null || spokenHttp === mode.http)
+  return isAlike || isAsked ? null : `instead of ${modeWords(wished)}`
 }
 
 const fallReasons: Readonly<Record<NonNullable<ShownLink['fall']>, (label: string) => string>> = {
@@ -84,7 +88,7 @@ export function fallWords(link: ShownLink): string | null {
 
 /** Null while the browser has a connection for another window, or another window needs none. */
 export function http1Warning(
-  mode: Mode | undefined,
+  mode: WindowMode | undefined,
   browserHttp1Streams: number,
   share: Share,
   spokenHttp: ShownLink['spokenHttp'] = null,
@@ -105,7 +109,7 @@ export function http1Warning(
       : 'None is left for sending edits.'
   return {
     sentence: `${windows}, and ${limit}. ${outlook}`,
-    wayOut: mode.whenFull === null ? undefined : modeNamed(mode.whenFull),
+    wayOut: mode.whenFull === null ? undefined : windowModeNamed(mode.whenFull),
   }
 }
 
