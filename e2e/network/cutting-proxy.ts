@@ -7,7 +7,8 @@ import { reset } from './reset.ts'
 
 export type CuttingProxy = Awaited<ReturnType<typeof startProxy>>
 
-export async function startProxy(firstPort: number) {
+/** By default on a free port of 127.0.0.1. */
+export async function startProxy(firstPort: number, ...place: [host?: string, ownPort?: number]) {
   let targetPort = firstPort
   const pairs = new Set<readonly [Socket, Socket]>()
   const stranded = new WeakSet<Socket>()
@@ -27,7 +28,7 @@ export async function startProxy(firstPort: number) {
     if (isHolding) return
     join(pair)
   })
-  const port = await openPort(server)
+  const port = await openPort(server, ...place)
 
   function cut(): void {
     for (const [near, far] of pairs) {

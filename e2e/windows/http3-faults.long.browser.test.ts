@@ -1,0 +1,139 @@
+// Windows over HTTP/3 while UDP is blocked, their address changes, and the front or the server ends.
+
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { hash, X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { freePort } from '../../scripts/open-port.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
+import { type WindowMode, windowModes } from '../../server/wire/modes.ts'
+import { type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
+import { readStamps } from '../browser/typing.ts'
+import { startServerProcess } from '../lab/server-process.ts'
+import { startProxy } from '../network/cutting-proxy.ts'
+import { startUdpRelay } from '../network/udp-relay.ts'
+import { linkState } from './page.ts'
+import { browserName, untilOpen, untilShows, untilStored } from './stage.ts'
+
+const root = join(import.meta.dirname, '../..')
+const skip =
+  browserName === 'chromium' && spawnSync('caddy', ['version']).status === 0
+    ? false
+    : 'needs caddy, and Chromium'
+/** Windows come by it, and the relays listen there; server and front are on 127.0.0.1. */
+const host = '127.0.0.3'
+
+async function openFaultyNetwork(t: TestContext, mode: WindowMode) {
+  const ports = { '2': await freePort(), '3': await freePort() }
+  const places = { '--port': ports['2'], '--http3-port': ports['3'], '--http1-port': await freePort() }
+  const flags = Object.entries(places).flatMap(([name, port]) => [name, String(port)])
+  const start = () =>
+    startServerProcess(join(root, 'server/main.ts'), [
+      '--http3',
+      ...flags,
+      ...['--data-folder', folder, '--sensor-source', 'none', '--allowed-hosts', '*', '--drain-ms', '1000'],
+    ])
+  const folder = temporaryFolder(t)
+  let server = await start()
+  t.after(() => server.close())
+  const udp = await startUdpRelay(host, ports['3'], ports['3'])
+  t.after(udp.close)
+  for (const port of Object.values(ports)) t.after((await startProxy(port, host, port)).close)
+  const { publicKey } = new X509Certificate(await readFile(join(root, 'certs/server.pem')))
+  const pin = hash('sha256', publicKey.export({ type: 'spki', format: 'der' }), 'base64')
+  const further = [
+    `--origin-to-force-quic-on=${host}:${ports['3']}`,
+    `--ignore-certificate-errors-spki-list=${pin}`,
+  ]
+  const browser = await startBrowser({ further })
+  t.after(() => browser.quit())
+  return {
+    udp,
+    async open(): Promise<BrowserWindow> {
+      const window = await browser.newWindow()
+      const query = new URLSearchParams({ transport: mode.transport, http: mode.http, record: '' })
+      await window.open(`https://${host}:${ports['2']}/d/faults?${query}`)
+      return window
+    },
+    killFront() {
+      const [pid] = execFileSync('pgrep', ['-P', String(server.pid), 'caddy'], { encoding: 'utf8' }).split(
+        '\n',
+      )
+      process.kill(Number(pid), 'SIGKILL')
+    },
+    async restartServer() {
+      await server.close()
+      server = await start()
+    },
+  }
+}
+
+async function modeOf(window: BrowserWindow): Promise<string | undefined> {
+  return (await window.run(linkState)).mode
+}
+
+for (const mode of windowModes.filter(({ isOverUdp }) => isOverUdp))
+  test(`${mode.name}: nothing is lost or shown twice, and windows come back to HTTP/3`, {
+    skip,
+  }, async (t) => {
+    const { udp, open, killFront, restartServer } = await openFaultyNetwork(t, mode)
+    const typist = await open()
+    const reader = await open()
+    const windows = [typist, reader]
+    for (const window of windows) await untilOpen(window, mode)
+    await typist.click('#document')
+    let text = ''
+
+    async function type(words: string, when: string): Promise<void> {
+      const startedAt = performance.now()
+      const sinceStart = () => `${Math.round(performance.now() - startedAt)} ms`
+      await typist.type(words)
+      text += words
+      await untilStored(typist)
+      const stored = sinceStart()
+      await untilShows(reader, text)
+      t.diagnostic(
+        `${when}: stored after ${stored} (${await modeOf(typist)}), shown after ${sinceStart()} (${await modeOf(reader)})`,
+      )
+    }
+
+    async function untilBack(when: string): Promise<void> {
+      const startedAt = performance.now()
+      for (const window of windows) await untilOpen(window, mode)
+      t.diagnostic(`${when}: back after ${Math.round(performance.now() - startedAt)} ms`)
+    }
+
+    await type('one ', 'without a fault')
+    udp.block(true)
+    await type('two ', 'UDP blocked')
+    assert.equal(await modeOf(typist), mode.fallback)
+    udp.block(false)
+    await untilBack('UDP free')
+    udp.move()
+    await type('three ', 'address changed')
+    killFront()
+    await type('four ', 'front killed')
+    await restartServer()
+    await type('five ', 'server restarted')
+    udp.block(true)
+    const startedAt = performance.now()
+    const late = await open()
+    await until(async () => (await modeOf(late)) === mode.fallback, 'it did not fall back')
+    t.diagnostic(
+      `UDP blocked before: the page is there and open after ${Math.round(performance.now() - startedAt)} ms`,
+    )
+    await untilShows(late, text)
+    udp.block(false)
+    await untilBack('UDP free')
+    await type('six', 'at the end')
+
+    const { sent } = await typist.run(readStamps, 0, 0)
+    for (const window of windows) {
+      const { received } = await window.run(readStamps, 0, 0)
+      const times = Map.groupBy(received, ({ id }) => id)
+      for (const { id } of sent)
+        assert.equal(times.get(id)?.length, 1, `${id} came ${times.get(id)?.length} times`)
+    }
+  })
