@@ -1,9 +1,12 @@
 // Real browser windows: Chromium through Selenium, Firefox through Puppeteer over WebDriver BiDi.
 
-import { rmSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { hash, X509Certificate } from 'node:crypto'
+import { readFileSync, rmSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import puppeteer, { type KeyInput, type Page, type Browser as PuppeteerBrowser } from 'puppeteer-core'
 import { Builder, By, Key, logging, type WebDriver } from 'selenium-webdriver'
 import chrome from 'selenium-webdriver/chrome.js'
@@ -25,8 +28,22 @@ interface BrowserOpening {
    * s.
    */
   readonly waitsForLoad?: boolean
-  /** Further switches of Chromium. */
-  readonly further?: readonly string[]
+  readonly http3?: Http3Opening
+}
+
+/** Browsers speak HTTP/3 only to whom they trust without having been asked. */
+export interface Http3Opening {
+  /** Such as `localhost:8445`. Chromium speaks nothing else to them; Firefox follows Alt-Svc. */
+  readonly hosts: readonly string[]
+  /** PEM. */
+  readonly certFile: string
+  readonly authorityFile: string
+}
+
+/** Why the browser cannot be made to trust a certificate for HTTP/3; null if it can. */
+export function whyNoHttp3(name: BrowserName): string | null {
+  const isPossible = name === 'chromium' || spawnSync('certutil', ['-H']).error === undefined
+  return isPossible ? null : 'Firefox needs certutil (package libnss3-tools) to trust a certificate'
 }
 
 export interface BrowserWindow {
@@ -104,7 +121,7 @@ const switches = [
 ]
 
 export async function startBrowser(opening: BrowserOpening = {}): Promise<Browser> {
-  if (opening.name === 'firefox') return startFirefox(opening.profile)
+  if (opening.name === 'firefox') return startFirefox(opening)
   const folder = await makeFolder('chromium')
   folder.removeAtExit()
   let driver: WebDriver | null = null
@@ -122,11 +139,11 @@ export async function startBrowser(opening: BrowserOpening = {}): Promise<Browse
 
 /** Chromium keeps its profile and its sockets in `folder`. */
 async function build(
-  { headed = false, remote, profile, waitsForLoad = true, further = [] }: BrowserOpening,
+  { headed = false, remote, profile, waitsForLoad = true, http3 }: BrowserOpening,
   folder: string,
 ): Promise<WebDriver> {
   const options = new chrome.Options()
-  options.addArguments(...switches, ...further)
+  options.addArguments(...switches, ...(http3 ? http3Switches(http3) : []))
   if (!headed) options.addArguments('--headless=new', '--disable-gpu')
   if (profile) options.addArguments(`--user-data-dir=${profile}`)
   // Chromium refuses to run as root with its sandbox.
@@ -147,6 +164,12 @@ async function build(
   const service = new chrome.ServiceBuilder(programs.CROSSWIND_CHROMEDRIVER)
   service.setEnvironment({ ...process.env, TMPDIR: folder })
   return builder.setChromeOptions(options).setChromeService(service).build()
+}
+
+function http3Switches({ hosts, certFile }: Http3Opening): readonly string[] {
+  const { publicKey } = new X509Certificate(readFileSync(certFile))
+  const pin = hash('sha256', publicKey.export({ type: 'spki', format: 'der' }), 'base64')
+  return [`--origin-to-force-quic-on=${hosts.join(',')}`, `--ignore-certificate-errors-spki-list=${pin}`]
 }
 
 function asChromium(
@@ -292,22 +315,24 @@ const preferences = {
 }
 
 /** Headless, on this machine. `profile`: see `startBrowser`. */
-async function startFirefox(profile?: string): Promise<Browser> {
+async function startFirefox({ profile, http3 }: BrowserOpening): Promise<Browser> {
   const program = findPrograms('firefox')
   const folder = await makeFolder('firefox')
   exitBySignals()
   try {
+    const userDataDir = profile ?? join(folder.path, 'profile')
+    if (http3) await trust(http3.authorityFile, userDataDir)
     const browser = await puppeteer.launch({
       browser: 'firefox',
       executablePath: program.CROSSWIND_FIREFOX,
-      userDataDir: profile ?? join(folder.path, 'profile'),
+      userDataDir,
       // Firefox refuses to run as root in another user's home.
       env: { ...process.env, HOME: join(folder.path, 'home'), MOZ_CRASHREPORTER_DISABLE: '1' },
       acceptInsecureCerts: true,
       defaultViewport: null,
       // Otherwise bodies are copied and kept, even those of endless streams.
       networkEnabled: false,
-      extraPrefsFirefox: preferences,
+      extraPrefsFirefox: http3 ? { ...preferences, ...http3Preferences } : preferences,
       // Puppeteer's handlers would end only Firefox, and its exit listener does that, too.
       handleSIGINT: false,
       handleSIGTERM: false,
@@ -321,6 +346,25 @@ async function startFirefox(profile?: string): Promise<Browser> {
     await folder.remove()
     throw error
   }
+}
+
+/** Otherwise Firefox has no HTTP/3 where an authority is trusted that did not come with it. */
+const http3Preferences = { 'network.http.http3.disable_when_third_party_roots_found': false }
+
+async function trust(authorityFile: string, userDataDir: string): Promise<void> {
+  await mkdir(userDataDir, { recursive: true })
+  const database = ['-d', `sql:${userDataDir}`]
+  await promisify(execFile)('certutil', ['-N', ...database, '--empty-password'])
+  await promisify(execFile)('certutil', [
+    '-A',
+    ...database,
+    '-n',
+    'Crosswind',
+    '-t',
+    'C,,',
+    '-i',
+    authorityFile,
+  ])
 }
 
 async function makeFolder(browser: BrowserName) {
