@@ -13,7 +13,7 @@ import { temporaryFolder } from '../../server/folder-testing.ts'
 import { admitDraft } from '../../server/hub/admission.ts'
 import { startTestServer } from '../../server/testing.ts'
 import { byeCodes, type DownFrame, type OverviewBody, type WindOverview } from '../../server/wire/messages.ts'
-import { modes } from '../../server/wire/modes.ts'
+import { windowModes } from '../../server/wire/modes.ts'
 import { statuses } from '../../server/wire/refusal.ts'
 import type { WindColumns, WindSnapshot } from '../../server/wire/wind-history.ts'
 
@@ -79,7 +79,7 @@ describe('the tables', () => {
     const listed = rows.flatMap(([names = '', _down, _up, fallbacks = '']) =>
       names.split(' ').map((name, index) => [name, fallbacks.split('; ')[index]]),
     )
-    const known = modes.map(({ name, fallback }) => [name, fallback ?? 'none'])
+    const known = windowModes.map(({ name, fallback }) => [name, fallback ?? 'none'])
     assert.deepEqual(Object.fromEntries(listed), Object.fromEntries(known))
   })
 
