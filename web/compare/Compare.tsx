@@ -14,6 +14,7 @@ import {
   estimateOf,
   type Failure,
   intervalWords,
+  lossWords,
   planAsked,
   type Result,
   type Row,
@@ -128,6 +129,7 @@ export function Compare({ store, actions, start }: PageProps) {
         start={start}
         browser={actions.browser}
         turns={linked.result ? [] : firstTurns(rounds)}
+        finished={linked.result ? [] : (finished?.rounds ?? [])}
         rows={hasResult ? rows : []}
         isMeasuring={progress !== null}
       />
@@ -260,6 +262,7 @@ const failureWords: Readonly<Record<Exclude<Failure, 'missing'>, string>> = {
   unsupported: 'Not supported by this browser',
   refused: 'The server refused it',
   lost: 'The connection failed',
+  instead: 'The browser used HTTP/2 instead',
 }
 
 function noteOf({ mode, serverHttp, sent, received, failure }: Row): string {
@@ -407,7 +410,8 @@ interface NetworkProps {
   readonly start: PageStart
   readonly browser: BrowserKey
   readonly turns: readonly Turn[]
-  /** Rows of the finished comparison; empty before. */
+  /** Rounds and rows of the finished comparison; empty before. */
+  readonly finished: readonly (readonly Turn[])[]
   readonly rows: readonly Row[]
   readonly isMeasuring: boolean
 }
@@ -417,7 +421,7 @@ const streamsWithinMs = 3000
 /** A browser opens at most six of these to a host. */
 const limited = modes.find(({ isPush, windowsPerBrowser }) => isPush && windowsPerBrowser !== null)
 
-function Network({ store, start, browser, turns, rows, isMeasuring }: NetworkProps) {
+function Network({ store, start, browser, turns, finished, rows, isMeasuring }: NetworkProps) {
   const clock = useView(store, (view) => view.link.clock)
   const alpn = useAlpn(start)
   const [opened, setOpened] = useState<Opened | 'counting' | null>(null)
@@ -431,6 +435,7 @@ function Network({ store, start, browser, turns, rows, isMeasuring }: NetworkPro
   const hasAll = turns.length === offeredModes(start).length
   const findings = [
     ...(hasAll ? findingsIn(turns, alpn) : []),
+    lossWords(finished.flat()),
     clockWords(clock),
     streamsWords(opened),
   ].filter(Boolean)

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Mode, modes } from '../../server/wire/modes.ts'
+import { type Mode, modes, type WindowMode, windowModes } from '../../server/wire/modes.ts'
 import { createSeededRandom, drawNormal, shuffled } from '../../server/wire/time.ts'
 import {
   estimateOf,
   failureOf,
   isLastRound,
+  lossWords,
   medianOf,
   pauseBefore,
   planAsked,
@@ -211,4 +212,23 @@ test('an altered link is rejected in one sentence', () => {
       bad.slice(0, 80),
     )
   }
+})
+
+test('many late messages are told, with those over HTTP/3, few are not', () => {
+  const timesOf = (late: number, all = 20) => Array.from({ length: all }, (_, n) => (n < late ? 300 : 10))
+  const turn = (http: string, late: number): Turn => {
+    const mode = windowModes.find((one) => one.transport === 'sse' && one.http === http) as WindowMode
+    return { ...turnOf(0, {}), mode, serverHttp: mode.http, times: timesOf(late) }
+  }
+  assert.equal(lossWords([turn('2', 2), turn('1.1', 0), turn('3', 9)]), null)
+  assert.match(
+    lossWords([turn('2', 4), turn('1.1', 1), turn('3', 1)]) ?? '',
+    /^5 of 40 messages .* Over HTTP\/3 it was 1 of 20\.$/,
+  )
+  assert.match(lossWords([turn('2', 4)]) ?? '', /does not offer/)
+})
+
+test('a mode over HTTP/3 for which the browser used HTTP/2 has no figure', () => {
+  const mode = windowModes.find(({ isOverUdp }) => isOverUdp) as WindowMode
+  assert.equal(failureOf({ ...turnOf(0, {}), mode, serverHttp: '2', openMs: null, times: [] }), 'instead')
 })

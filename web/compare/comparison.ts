@@ -82,10 +82,11 @@ export interface Turn {
 }
 
 /** Why a mode has no figure, or lacks probes. */
-export const failures = ['late', 'full', 'unsupported', 'refused', 'lost', 'missing'] as const
+export const failures = ['late', 'full', 'unsupported', 'refused', 'lost', 'missing', 'instead'] as const
 export type Failure = (typeof failures)[number]
 
-export function failureOf({ openMs, closing, times }: Turn): Failure | null {
+export function failureOf({ mode, openMs, serverHttp, closing, times }: Turn): Failure | null {
+  if (mode.isOverUdp && serverHttp !== null && serverHttp !== mode.http) return 'instead'
   if (openMs === null && closing === null) return 'late'
   if (closing?.code === 'uninvited' || closing?.code === 'expired') return 'refused'
   if (closing) return failures.find((failure) => failure === closing.code) ?? 'lost'
@@ -142,6 +143,34 @@ export function medianOf(times: readonly (number | null)[]): number | null {
   const above = sorted[sorted.length >> 1]
   if (below === undefined || above === undefined || above === Number.POSITIVE_INFINITY) return null
   return (below + above) / 2
+}
+
+/** Above the median of its mode: a packet that is sent again takes longer. */
+const lateBy = { times: 2, ms: 20 }
+const seldom = { messages: 3, share: 0.02 }
+
+function latenessOf(turns: readonly Turn[]) {
+  const late = [...Map.groupBy(turns, ({ mode }) => mode).values()].flatMap((ofMode) => {
+    const times = ofMode.flatMap((turn) => turn.times).map((time) => time ?? Number.POSITIVE_INFINITY)
+    const most = (medianOf(times) ?? Number.POSITIVE_INFINITY) * lateBy.times + lateBy.ms
+    return times.filter((time) => time > most)
+  })
+  return { late: late.length, all: turns.reduce((sum, { times }) => sum + times.length, 0) }
+}
+
+/**
+ * Browsers do not tell how many packets are lost: says so when many messages were late, and how many
+ * were over HTTP/3, which spares those whose packets arrived. Null when few were.
+ */
+export function lossWords(turns: readonly Turn[]): string | null {
+  const pushed = turns.filter(({ mode }) => mode.isPush)
+  const { late, all } = latenessOf(pushed.filter(({ mode }) => !mode.isOverUdp))
+  if (late < seldom.messages || late < all * seldom.share) return null
+  const found = `${late} of ${all} messages took over twice as long as usual: this network loses packets, or something here was busy.`
+  const overUdp = latenessOf(pushed.filter(({ mode }) => mode.isOverUdp))
+  if (overUdp.all === 0)
+    return `${found} HTTP/3, which this server does not offer, is made for such networks.`
+  return `${found} Over HTTP/3 it was ${overUdp.late} of ${overUdp.all}.`
 }
 
 interface Estimate {

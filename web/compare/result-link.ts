@@ -1,6 +1,6 @@
 // Encodes a result compactly in an address's fragment, and validates it on reading.
 
-import { httpVersions, windowModeNamed } from '../../server/wire/modes.ts'
+import { windowHttpVersions, windowModeNamed } from '../../server/wire/modes.ts'
 import { failures, mostRoundsAsked, type Result, type Row } from './comparison.ts'
 
 const prefix = '#compared='
@@ -53,7 +53,7 @@ const unreadable =
 function rowIn(text: string): Row | null {
   const [name = '', http = '', sent = '', received = '', why = '', medians = '', ...more] = text.split('*')
   const mode = windowModeNamed(name)
-  const serverHttp = httpVersions.find((known) => known === http) ?? null
+  const serverHttp = windowHttpVersions.find((known) => known === http) ?? null
   const failure = failures.find((known) => known === why) ?? null
   const sentCount = numberIn(sent, 1e6)
   const receivedCount = numberIn(received, 1e6)

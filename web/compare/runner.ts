@@ -27,6 +27,8 @@ const keystroke = 'x'.repeat(48)
 
 const streamsPerTurn = 2
 
+const notSupported: Closing = { code: 'unsupported', sentence: '', retryAfterMs: null }
+
 /** Skips opening it: a stream beyond the browser's limit would hold up other windows. */
 function fullTurn(mode: WindowMode): Turn {
   const closing: Closing = { code: 'full', sentence: '', retryAfterMs: null }
@@ -71,8 +73,10 @@ export async function measureTurn(
     const opened = openProbing(mode, parts, {
       onFrame(frame, receivedAt) {
         if (frame.type === 'welcome') {
-          state.openMs ??= receivedAt - startedAt
           state.serverHttp = frame.http
+          // What would be timed is another mode.
+          if (mode.isOverUdp && frame.http !== mode.http) closing ??= notSupported
+          else state.openMs ??= receivedAt - startedAt
           changes.happened()
         }
         onFrame(frame, receivedAt)
