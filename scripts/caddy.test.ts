@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { frontConfig } from './http3-front.ts'
+import { type FrontSettings, frontConfig } from './caddy.ts'
 
-const settings = {
+const settings: FrontSettings = {
   host: 'localhost',
-  port: 8445,
+  ports: [{ port: 8445, protocols: ['h1', 'h2', 'h3'] }],
   upstreamPort: 8444,
   certFile: '/a b/server.pem',
   keyFile: '/a b/server.key',
@@ -25,4 +25,15 @@ test('the front is reached where the server is, and reaches it', () => {
   const local = JSON.stringify(frontConfig(settings))
   assert.match(local, /"listen":\[("\[::1\]:8445",)?"127\.0\.0\.1:8445"\]/)
   assert.ok(local.includes('"upstreams":[{"dial":"127.0.0.1:8444"}]'), local)
+})
+
+test('each port has its own protocols, and the same way to the server', () => {
+  const ports = [
+    { port: 8445, protocols: ['h1', 'h2', 'h3'] },
+    { port: 8446, protocols: ['h1'] },
+  ] as const
+  const text = JSON.stringify(frontConfig({ ...settings, host: '10.0.0.7', ports }))
+  assert.match(text, /"listen":\["10\.0\.0\.7:8445"\],"protocols":\["h1","h2","h3"\]/)
+  assert.match(text, /"listen":\["10\.0\.0\.7:8446"\],"protocols":\["h1"\]/)
+  assert.equal(text.split('"upstreams":[{"dial":"10.0.0.7:8444"}]').length, 3)
 })
