@@ -18,11 +18,11 @@ test('the front is reached where the server is, and reaches it', () => {
     ['10.0.0.7', '10.0.0.7:8445', '10.0.0.7:8444'],
     ['fd00::7', '[fd00::7]:8445', '[fd00::7]:8444'],
   ] as const) {
-    const text = JSON.stringify(frontConfig({ ...settings, host }))
+    const text = JSON.stringify(frontConfig({ ...settings, host }, 'wind.example'))
     assert.ok(text.includes(`"listen":["${listen}"]`), text)
     assert.ok(text.includes(`"upstreams":[{"dial":"${dial}"}]`), text)
   }
-  const local = JSON.stringify(frontConfig(settings))
+  const local = JSON.stringify(frontConfig(settings, 'wind.example'))
   assert.match(local, /"listen":\[("\[::1\]:8445",)?"127\.0\.0\.1:8445"\]/)
   assert.ok(local.includes('"upstreams":[{"dial":"127.0.0.1:8444"}]'), local)
 })
@@ -32,7 +32,7 @@ test('each port has its own protocols, and the same way to the server', () => {
     { port: 8445, protocols: ['h1', 'h2', 'h3'] },
     { port: 8446, protocols: ['h1'] },
   ] as const
-  const text = JSON.stringify(frontConfig({ ...settings, host: '10.0.0.7', ports }))
+  const text = JSON.stringify(frontConfig({ ...settings, host: '10.0.0.7', ports }, 'wind.example'))
   assert.match(text, /"listen":\["10\.0\.0\.7:8445"\],"protocols":\["h1","h2","h3"\]/)
   assert.match(text, /"listen":\["10\.0\.0\.7:8446"\],"protocols":\["h1"\]/)
   assert.equal(text.split('"upstreams":[{"dial":"10.0.0.7:8444"}]').length, 3)

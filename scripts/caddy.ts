@@ -1,7 +1,9 @@
 // Caddy, which serves HTTP/3 in front of a server: its configuration, start and end.
 
 import { execFile, spawn } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import net from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { createInterface } from 'node:readline'
@@ -48,15 +50,11 @@ const waysToInstall: Partial<Record<NodeJS.Platform, string>> = {
   win32: 'winget install CaddyServer.Caddy',
 }
 
-/** Caddy's configuration (https://caddyserver.com/docs/json/). */
-export function frontConfig({
-  host,
-  ports,
-  upstreamPort,
-  certFile,
-  keyFile,
-  drainMs,
-}: FrontSettings): object {
+/** Caddy's configuration (https://caddyserver.com/docs/json/). `name`: any that the certificate covers. */
+export function frontConfig(
+  { host, ports, upstreamPort, certFile, keyFile, drainMs }: FrontSettings,
+  name: string,
+): object {
   const isAny = ['0.0.0.0', '::'].includes(host)
   // Browsers try the first address of a name over UDP, and not the next.
   const bound = host === 'localhost' ? loopback() : [isAny ? '' : host]
@@ -79,7 +77,8 @@ export function frontConfig({
     listen: bound.map((address) => joined(address, port)),
     protocols,
     automatic_https: { disable: true },
-    tls_connection_policies: [{}],
+    // For an address, which a client does not name (RFC 6066, 3), Caddy finds no certificate over QUIC.
+    tls_connection_policies: [{ default_sni: name }],
     routes: [{ handle: [passOn] }],
   })
   return {
@@ -93,6 +92,11 @@ export function frontConfig({
       tls: { certificates: { load_files: [{ certificate: certFile, key: keyFile }] } },
     },
   }
+}
+
+async function nameIn(certFile: string): Promise<string> {
+  const { subjectAltName = '' } = new X509Certificate(await readFile(certFile))
+  return /(?:DNS|IP Address):([^,\s]+)/.exec(subjectAltName)?.[1] ?? ''
 }
 
 /** Some machines have no IPv6. */
@@ -115,6 +119,7 @@ export async function startCaddy(
   settings: FrontSettings,
   { otherwise, timers = processTimers, through = [], askedAt = addressOf(settings.host) }: Starting,
 ) {
+  const config = JSON.stringify(frontConfig(settings, await nameIn(settings.certFile)))
   const [program = '', ...words] = [...through, 'caddy', 'run', '--config', '-']
   const child = spawn(program, words, { stdio: ['pipe', 'ignore', 'pipe'] })
   const kill = () => child.kill('SIGKILL')
@@ -136,7 +141,7 @@ export async function startCaddy(
   })
   failed.catch(() => undefined)
   child.stdin.on('error', () => undefined)
-  child.stdin.end(JSON.stringify(frontConfig(settings)))
+  child.stdin.end(config)
   const until = timers.now() + startsWithinMs
   for (const { port } of settings.ports)
     while (!(await Promise.race([isListening(port, askedAt), failed]))) {
