@@ -33,8 +33,8 @@ export async function startFront({ ports, through, askedAt, ...own }: Fronting) 
   const ofVersions = Object.entries(ports) as [WindowHttp, number][]
   const listening = ofVersions.map(([http, port]) => ({ port, protocols: protocols[http] }))
   const starting = { otherwise, ...(through && { through }), ...(askedAt && { askedAt }) }
-  const { pid, ended, close } = await startCaddy({ ...own, ports: listening, drainMs }, starting)
-  return { ended, close, use: () => readUse(pid) }
+  const { pid, close } = await startCaddy({ ...own, ports: listening, drainMs }, starting)
+  return { close, use: () => readUse(pid) }
 }
 
 /** `Caddy 2.6.2`. Rejects with one sentence if it is not installed. */

@@ -56,8 +56,6 @@ export interface System {
 
 interface MeasuredFront {
   readonly use: () => Promise<Use>
-  /** Resolves if it ends before it is closed. */
-  readonly ended: Promise<unknown>
 }
 
 interface StartedPeer {

@@ -14,6 +14,7 @@ import { isLoopback } from '../../scripts/addresses.ts'
 import {
   fillPages,
   readFailure,
+  readLink,
   showPages,
   stampsOf,
   textBetween,
@@ -64,6 +65,7 @@ import {
 } from '../peers/peers.ts'
 import { several } from '../report/section.ts'
 import { faultWords } from '../report/study-finding.ts'
+import { http3Words } from './keystrokes-http3.ts'
 import { meaningOf } from './keystrokes-meaning.ts'
 import { networksVerdict } from './keystrokes-networks.ts'
 import { endedWords } from './keystrokes-peers.ts'
@@ -242,7 +244,10 @@ export const keystrokes = defineStudy({
 
   carriesPackets: ({ front }) => front,
 
-  design: { ...design, remarks: (found) => meaningOf(found, found.details.overNetworks) },
+  design: {
+    ...design,
+    remarks: (found) => [...http3Words(found), ...meaningOf(found, found.details.overNetworks)],
+  },
 
   own: (run: Run, found: Found) => ({ details: detailsOf(run, found) }),
 
@@ -582,6 +587,7 @@ async function measureSession(
         const address = recordingAddress(system, channelOf('keys', system))
         await testbed.withoutLoss(() => showPages(windows, address, shown))
         await warmUp(windows, warmup, interval)
+        await requireInUse(system, windows)
         const showKey = (typed: number) => lab.step(`${label}  ${barOf(typed, text.length)}`)
         const { isPresent } = participants
         const turn = await timeTurn(
@@ -595,6 +601,7 @@ async function measureSession(
           isPresent,
         )
         await requireWhole(turn, text.length, system, windows)
+        await requireInUse(system, windows)
         return turn
       })
       if (taken === null) continue
@@ -652,6 +659,22 @@ async function requireWhole(
   throw new Error(
     `of ${expected} messages to windows it lost ${lost} and repeated ${duplicated}${why ? `; its page says ${why}` : ''}`,
   )
+}
+
+/** A link may have fallen back, and a browser speak another version than it was asked for. */
+async function requireInUse(
+  { name, mode, peer }: System,
+  windows: Awaited<ReturnType<Participants['open']>>,
+): Promise<void> {
+  if (peer) return
+  for (const [place, window] of windows.entries()) {
+    const { mode: used, spokenHttp } = await window.run(readLink)
+    const isOther = used !== undefined && used !== mode.name
+    if (isOther || (spokenHttp ?? mode.http) !== mode.http)
+      throw new Error(
+        `${name} was not what was measured: window ${place + 1} used ${used}${spokenHttp ? ` over HTTP/${spokenHttp}` : ''}.`,
+      )
+  }
 }
 
 /** `systems`: those of one mode, each with a different editor; they take turns. */
