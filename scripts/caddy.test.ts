@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type FrontSettings, frontConfig } from './caddy.ts'
+import { caddyVersion, type FrontSettings, frontConfig } from './caddy.ts'
 
 const settings: FrontSettings = {
   host: 'localhost',
@@ -36,4 +36,16 @@ test('each port has its own protocols, and the same way to the server', () => {
   assert.match(text, /"listen":\["10\.0\.0\.7:8445"\],"protocols":\["h1","h2","h3"\]/)
   assert.match(text, /"listen":\["10\.0\.0\.7:8446"\],"protocols":\["h1"\]/)
   assert.equal(text.split('"upstreams":[{"dial":"10.0.0.7:8444"}]').length, 3)
+})
+
+test('without Caddy one sentence says how to get it', async (t) => {
+  const { PATH } = process.env
+  process.env.PATH = ''
+  t.after(() => {
+    process.env.PATH = PATH
+  })
+  await assert.rejects(
+    caddyVersion('Otherwise leave it.'),
+    /^Error: HTTP\/3 needs Caddy, which is not installed: .+ Otherwise leave it\.$/,
+  )
 })

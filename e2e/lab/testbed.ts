@@ -10,7 +10,7 @@ import {
 } from '../../client/wire.ts'
 import type { Figures } from '../../scripts/process.ts'
 import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
-import { type RecordingWindow, readClocks } from '../browser/typing.ts'
+import { type RecordingWindow, readClocks, readLink } from '../browser/typing.ts'
 import { type Link, meanLateness, startLink } from '../network/delay-link.ts'
 import { PacketNetwork } from '../network/packet-network.ts'
 import type { PathFigures } from '../network/packet-relay.ts'
@@ -498,7 +498,7 @@ interface TurnUse extends Use {
 /**
  * Samples of what `send` sends from the first window to all of them, on one clock, which is
  * compared before and after; and what that cost the server. `isCounted`: windows whose clocks
- * count, asked at the end.
+ * count, asked at the end. Rejects if a window does not use the system's mode then, or before.
  */
 export async function timeTurn(
   windows: readonly RecordingWindow[],
@@ -509,6 +509,7 @@ export async function timeTurn(
 ) {
   const { name, server, front } = system
   const origin = originOf(system)
+  await requireInUse(windows, system)
   const before = await readClocks(windows, method, origin, enoughMs)
   const usedBefore = await server.figures()
   const frontBefore = await front?.use()
@@ -516,6 +517,7 @@ export async function timeTurn(
   const { sent, received } = await send()
   const usedAfter = await server.figures()
   const frontAfter = await front?.use()
+  await requireInUse(windows, system)
   const after = await readClocks(windows, method, origin, enoughMs)
   const clocks = before.map((one, window) => combine(one, after[window] ?? one))
   const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
@@ -532,5 +534,19 @@ export async function timeTurn(
     use,
     samples: samples.filter(({ receiver }) => isCounted(receiver)),
     boundMs: boundBetween(clocks.filter((_, window) => isCounted(window + 1))),
+  }
+}
+
+/** A link may have fallen back, and a browser speak another version of HTTP than it was asked for. */
+async function requireInUse(
+  windows: readonly RecordingWindow[],
+  { name, mode, peer }: System,
+): Promise<void> {
+  if (peer) return
+  for (const [place, window] of windows.entries()) {
+    const { mode: used = mode.name, spokenHttp } = await window.run(readLink)
+    if (used === mode.name && (spokenHttp ?? mode.http) === mode.http) continue
+    const over = spokenHttp ? ` over HTTP/${spokenHttp}` : ''
+    throw new Error(`${name} is not what was measured: window ${place + 1} used ${used}${over}.`)
   }
 }

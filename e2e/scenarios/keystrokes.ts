@@ -14,7 +14,6 @@ import { isLoopback } from '../../scripts/addresses.ts'
 import {
   fillPages,
   readFailure,
-  readLink,
   showPages,
   stampsOf,
   textBetween,
@@ -587,7 +586,6 @@ async function measureSession(
         const address = recordingAddress(system, channelOf('keys', system))
         await testbed.withoutLoss(() => showPages(windows, address, shown))
         await warmUp(windows, warmup, interval)
-        await requireInUse(system, windows)
         const showKey = (typed: number) => lab.step(`${label}  ${barOf(typed, text.length)}`)
         const { isPresent } = participants
         const turn = await timeTurn(
@@ -601,7 +599,6 @@ async function measureSession(
           isPresent,
         )
         await requireWhole(turn, text.length, system, windows)
-        await requireInUse(system, windows)
         return turn
       })
       if (taken === null) continue
@@ -659,22 +656,6 @@ async function requireWhole(
   throw new Error(
     `of ${expected} messages to windows it lost ${lost} and repeated ${duplicated}${why ? `; its page says ${why}` : ''}`,
   )
-}
-
-/** A link may have fallen back, and a browser speak another version than it was asked for. */
-async function requireInUse(
-  { name, mode, peer }: System,
-  windows: Awaited<ReturnType<Participants['open']>>,
-): Promise<void> {
-  if (peer) return
-  for (const [place, window] of windows.entries()) {
-    const { mode: used, spokenHttp } = await window.run(readLink)
-    const isOther = used !== undefined && used !== mode.name
-    if (isOther || (spokenHttp ?? mode.http) !== mode.http)
-      throw new Error(
-        `${name} was not what was measured: window ${place + 1} used ${used}${spokenHttp ? ` over HTTP/${spokenHttp}` : ''}.`,
-      )
-  }
 }
 
 /** `systems`: those of one mode, each with a different editor; they take turns. */
