@@ -161,7 +161,11 @@ async function run([name, ...flags]: readonly string[]): Promise<void> {
   // Before the run, which takes minutes.
   const budget = options.budget === undefined ? null : await readBudget(options.budget)
   const networks = options.from === undefined ? (experiment.networks?.(options.options) ?? []) : []
-  for (const network of networks) if (readProfile(network)?.loss) enterNamespace(`The network ${network}`)
+  const isCarried = experiment.carriesPackets?.(options.options) ?? false
+  for (const network of networks) {
+    if (readProfile(network)?.loss) enterNamespace(`The network ${network} loses packets`)
+    if (isCarried) enterNamespace(`The network ${network} carries IP packets for HTTP/3`)
+  }
   const command = [lab, name, ...flags].join(' ')
   const signal = stoppable()
   const { folder, summary, text, isFailure } = await runExperiment(experiment, options, command, signal)

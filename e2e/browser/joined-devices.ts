@@ -121,7 +121,14 @@ const answering: {
   >
 } = {
   isLinked: { schema: z.boolean(), missed: true },
-  readLink: { schema: z.object({ state: name.optional(), mode: name.optional() }), missed: {} },
+  readLink: {
+    schema: z.object({
+      state: name.optional(),
+      mode: name.optional(),
+      spokenHttp: name.nullish(),
+    }),
+    missed: {},
+  },
   showsText: { schema: z.boolean(), missed: true },
   editorShows: { schema: z.boolean(), missed: true },
   countStamps: { schema: z.object({ sent: finite, received: finite }), missed: { sent: 0, received: 0 } },

@@ -408,11 +408,15 @@ function publishProbe(bytes: number): boolean {
 }
 
 /** Nothing until the app runs: then this global is the element with that id. */
-export function readLink(): { readonly state?: string | undefined; readonly mode?: string | undefined } {
+export function readLink(): {
+  readonly state?: string | undefined
+  readonly mode?: string | undefined
+  readonly spokenHttp?: string | null | undefined
+} {
   const { view } = (globalThis as Page).crosswind ?? {}
   if (typeof view !== 'function') return {}
-  const { state, mode } = view().link
-  return { state, mode }
+  const { state, mode, spokenHttp } = view().link
+  return { state, mode, spokenHttp }
 }
 
 function restClock(): void {

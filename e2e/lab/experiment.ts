@@ -98,6 +98,8 @@ export interface Experiment<
   resumed?(options: Options): string | undefined
   /** The networks that are simulated: those that lose packets need a namespace. */
   networks?(options: Options): readonly string[]
+  /** Whether they carry IP packets even if they lose none. */
+  carriesPackets?(options: Options): boolean
   /**
    * Resolves to the samples and everything the summary needs. Rejects on abort, unless whole
    * sessions were measured; then nothing is written.

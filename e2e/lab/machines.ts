@@ -120,11 +120,11 @@ export class Machines {
   /** One for each of `browsers`; without `isHere` not on this machine. */
   async startBrowsers(
     opened: AsyncDisposableStack,
-    { headed = false, isHere = true } = {},
+    { headed = false, isHere = true, further = [] as readonly string[] } = {},
   ): Promise<readonly Browser[]> {
     const browsers: Browser[] = []
     for (const remote of [...(isHere ? [undefined] : []), ...this.#remote]) {
-      const browser = await startBrowser({ headed, remote })
+      const browser = await startBrowser({ headed, remote, further })
       opened.defer(browser.quit)
       browsers.push(browser)
     }

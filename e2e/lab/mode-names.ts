@@ -1,23 +1,36 @@
 // Names and labels of what is measured: `sse/2`, `sse/2 mirror`, `sse/2 wan+1%`, `bare:sse/2` of a peer.
 
-import { type Mode, modeNamed, modes } from '../../client/wire.ts'
+import {
+  type Mode,
+  modeNamed,
+  modes,
+  type WindowMode,
+  windowModeNamed,
+  windowModes,
+} from '../../client/wire.ts'
 import { isBare, peerLabel } from '../peers/peers.ts'
 import { lowered } from '../report/section.ts'
 
-export function requireMode(name: string): Mode {
-  const mode = modeNamed(name)
-  if (!mode)
-    throw new Error(`--modes names "${name}"; there are ${modes.map((known) => known.name).join(', ')}.`)
-  return mode
+export const requireMode = (name: string): Mode => modeNamed(name) ?? refuseMode(name, modes)
+
+export const requireModes = (names: readonly string[]): readonly Mode[] =>
+  requireNames(names).map(requireMode)
+
+/** Also those over HTTP/3, which need a front. */
+export const requireWindowModes = (names: readonly string[]): readonly WindowMode[] =>
+  requireNames(names).map((name) => windowModeNamed(name) ?? refuseMode(name, windowModes))
+
+function requireNames(names: readonly string[]): readonly string[] {
+  if (names.length === 0) throw new Error('--modes names no mode.')
+  return names
 }
 
-export function requireModes(names: readonly string[]): readonly Mode[] {
-  if (names.length === 0) throw new Error('--modes names no mode.')
-  return names.map(requireMode)
+function refuseMode(name: string, known: readonly WindowMode[]): never {
+  throw new Error(`--modes names "${name}"; there are ${known.map((mode) => mode.name).join(', ')}.`)
 }
 
 /** A browser's connection limit makes any further window hang without an error. */
-export function requireRoom(modes: readonly Mode[], windows: number, perBrowser: number): void {
+export function requireRoom(modes: readonly WindowMode[], windows: number, perBrowser: number): void {
   const crowded = modes.find((mode) => perBrowser > (mode.windowsPerBrowser ?? perBrowser))
   if (crowded)
     throw new Error(
@@ -67,7 +80,7 @@ export function peerOf(mode: string): string {
 export function labelOf(mode: string): string {
   const [name = '', imitated] = mode.split(':')
   if (imitated !== undefined) return isBare(name) ? `${name}: ${labelOf(imitated)}` : peerLabel(name)
-  const known = modeNamed(withoutVariant(mode))
+  const known = windowModeNamed(withoutVariant(mode))
   const variant = variantOf(mode)
   return known ? known.label + (variant === undefined ? '' : ` (${variant})`) : name
 }

@@ -12,7 +12,7 @@ import { json } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { ensureCertificate, machineAddresses, machineNames } from '../../certs/certificate.ts'
-import type { HttpVersion, PageSettings } from '../../client/wire.ts'
+import type { ByHttp, HttpVersion, PageSettings } from '../../client/wire.ts'
 import { originFor } from '../../scripts/addresses.ts'
 import { serverEnvironment, serverFlags } from '../../scripts/child-process.mjs'
 import type { Figures } from '../../scripts/process.ts'
@@ -28,7 +28,10 @@ const mostWritten = 4000
 const mostErrors = 20_000
 
 export type StartedServer = Awaited<ReturnType<typeof startServerProcess>>
-export type MeasuredServer = Pick<StartedServer, 'origin' | 'figures' | 'stages' | 'close'>
+export interface MeasuredServer extends Pick<StartedServer, 'figures' | 'stages' | 'close'> {
+  /** Of a front before it, if there is one: HTTP/3 is only there. */
+  readonly origin: ByHttp<string>
+}
 
 interface Starting {
   /** Stamps the stages of messages. */
@@ -201,6 +204,8 @@ export async function makeServerFolder(
   }
   return {
     ca: cert,
+    certFile,
+    keyFile,
     data: paths['data-folder'],
     /** These settings and the paths of certificate and log. */
     flags: (settings: Readonly<Record<string, string | number>>) =>
@@ -217,10 +222,20 @@ const candidatePorts = { first: 20_000, count: 10_000 }
 const mostTries = 100
 
 /** Two different ports that were free when checked. Rejects after 100 tries. */
-export async function findFreePorts(): Promise<Ports> {
-  const held = [await holdPort(), await holdPort()] as const
-  for (const { server } of held) await server[Symbol.asyncDispose]()
-  return { '2': held[0].port, '1.1': held[1].port }
+export const findFreePorts = (): Promise<Ports> => freePortsFor(['2', '1.1'])
+
+/** A different one for each. */
+export async function freePortsFor<Version extends string>(
+  versions: readonly Version[],
+): Promise<Readonly<Record<Version, number>>> {
+  await using held = new AsyncDisposableStack()
+  const ports: [Version, number][] = []
+  for (const version of versions) {
+    const { port, server } = await holdPort()
+    held.use(server)
+    ports.push([version, port])
+  }
+  return Object.fromEntries(ports) as Record<Version, number>
 }
 
 async function holdPort() {

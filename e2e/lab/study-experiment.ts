@@ -43,7 +43,16 @@ export type StudySummary<Run extends StudyRun = StudyRun, Own extends object = o
 interface Study<Shape extends z.ZodRawShape, Options, Own extends object, Run extends StudyRun>
   extends Pick<
     Experiment<Shape, Options>,
-    'name' | 'about' | 'notes' | 'flags' | 'quick' | 'isBench' | 'options' | 'plan' | 'networks'
+    | 'name'
+    | 'about'
+    | 'notes'
+    | 'flags'
+    | 'quick'
+    | 'isBench'
+    | 'options'
+    | 'plan'
+    | 'networks'
+    | 'carriesPackets'
   > {
   readonly design: Design<NoInfer<Own>>
   /** How the bytes on the wire were counted, if they were. */
@@ -191,12 +200,13 @@ async function rereadStudy(
     samples: readRows(await textOf(samplesFile)),
     ...(summary.boundMs !== null && { boundMs: summary.boundMs }),
     // Of all sessions together, as the summary has them.
-    costs: summary.costs.map(({ at, serverCpuMs, serverRssBytes, machineBusy }) => ({
+    costs: summary.costs.map(({ at, serverCpuMs, serverRssBytes, machineBusy, frontCpuMs }) => ({
       ...at,
       session: 1,
       cpuMs: serverCpuMs ?? Number.NaN,
       rssBytes: serverRssBytes ?? Number.NaN,
       ...(machineBusy != null && { machineBusy }),
+      ...(frontCpuMs != null && { frontCpuMs }),
     })),
   }
 }

@@ -124,12 +124,14 @@ export interface Matters {
 }
 
 /** With levels of the factors. */
-type Cost = {
+export type Cost = {
   readonly session: number
   readonly cpuMs: number
   readonly rssBytes: number
   /** Use of all the machine's processors meanwhile, 0 to 1. */
   readonly machineBusy?: number
+  /** Of a front between windows and server. */
+  readonly frontCpuMs?: number
 } & { readonly [column: string]: Level | undefined }
 
 export type Found = ReturnType<typeof analyseStudy>
@@ -238,7 +240,9 @@ function costsOf(design: Design, { costs = [], samples, levels }: Measured) {
     const own = costs.filter(isAt(place))
     if (own.length === 0) return []
     const received = valuesOf(samples.filter(isAt(place)), design.measures[0]).length
-    const cpuMs = own.reduce((sum, one) => sum + one.cpuMs, 0)
+    const sum = (of: (one: Cost) => number) => own.reduce((total, one) => total + of(one), 0)
+    const cpuMs = sum((one) => one.cpuMs)
+    const frontCpuMs = sum((one) => one.frontCpuMs ?? Number.NaN)
     return [
       {
         mode: nameOf(factors, place),
@@ -246,6 +250,10 @@ function costsOf(design: Design, { costs = [], samples, levels }: Measured) {
         serverCpuMs: significant(cpuMs),
         serverCpuMicrosPerSample: significant((1000 * cpuMs) / received),
         serverRssBytes: significant(Math.max(...own.map(({ rssBytes }) => rssBytes))),
+        ...(first.frontCpuMs !== undefined && {
+          frontCpuMs: significant(frontCpuMs),
+          frontCpuMicrosPerSample: significant((1000 * frontCpuMs) / received),
+        }),
         ...(first.machineBusy !== undefined && {
           machineBusy: significant(mean(own.map(({ machineBusy = Number.NaN }) => machineBusy))),
         }),

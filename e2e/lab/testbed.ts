@@ -1,10 +1,16 @@
 // The systems of a session, Crosswind's modes and peers in one form, and timed turns with them.
 
 import { z } from 'zod'
-import { createSeededRandom, type EditorName, type Mode } from '../../client/wire.ts'
+import {
+  type ByHttp,
+  createSeededRandom,
+  type EditorName,
+  type WindowMode,
+  windowHttpVersions,
+} from '../../client/wire.ts'
 import type { Figures } from '../../scripts/process.ts'
 import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
-import { type RecordingWindow, readClocks } from '../browser/typing.ts'
+import { type RecordingWindow, readClocks, readLink } from '../browser/typing.ts'
 import { type Link, meanLateness, startLink } from '../network/delay-link.ts'
 import { PacketNetwork } from '../network/packet-network.ts'
 import type { PathFigures } from '../network/packet-relay.ts'
@@ -13,6 +19,7 @@ import type { Ready, Starting } from '../peers/adapter-process.ts'
 import { imitatedModes, nameOfPeer, type Peer, type PeerFacts, peerLabel } from '../peers/peers.ts'
 import { boundBetween, combine } from './clock.ts'
 import { flag, wordsOnce } from './flags.ts'
+import { type FrontPorts, quicSwitches, startFront } from './front.ts'
 import { labelOf, requireMode } from './mode-names.ts'
 import { readUse } from './process-recorder.ts'
 import { programs } from './programs.ts'
@@ -21,6 +28,7 @@ import { type Block, matchBlock } from './samples.ts'
 import {
   type CertificateFiles,
   findFreePorts,
+  freePortsFor,
   type MeasuredServer,
   makeServerFolder,
   type Ports,
@@ -33,15 +41,21 @@ import { rounded, roundedInterval, shareInterval } from './statistics.ts'
 export interface System {
   /** `sse/2`, with several editors or settings `sse/2 mirror`; for a peer `bare:sse/2`. */
   readonly name: string
-  readonly mode: Mode
+  readonly mode: WindowMode
   readonly editor: EditorName
   readonly server: Pick<MeasuredServer, 'origin' | 'stages'> & {
     readonly figures: () => Promise<Pick<Figures, 'cpuMs' | 'rssBytes'>>
   }
+  /** Between the windows and the server, if there is one. */
+  readonly front?: MeasuredFront | undefined
   /** It stores nothing, so the lab fills each page with the content so far. */
   readonly forgets: boolean
   /** Only for a peer. */
   readonly peer?: StartedPeer
+}
+
+interface MeasuredFront {
+  readonly use: () => Promise<Use>
 }
 
 interface StartedPeer {
@@ -96,6 +110,13 @@ interface NetworkOptions {
   /** Servers are reached over each. */
   readonly profile: readonly string[]
   readonly seed: number
+  /** Servers are reached through Caddy. */
+  readonly front?: boolean
+}
+
+/** A server over one network. */
+export interface ReachedServer extends MeasuredServer {
+  readonly front?: MeasuredFront | undefined
 }
 
 /** The server's host behind networks of which one loses packets. */
@@ -105,7 +126,7 @@ interface FarHost {
   readonly paths: Awaited<ReturnType<PacketNetwork['addPath']>>[]
 }
 
-type Origins = readonly MeasuredServer['origin'][]
+type Origins = readonly ByHttp<string>[]
 
 type Settings = Readonly<Record<string, string | number>>
 
@@ -114,7 +135,13 @@ export class Testbed {
   readonly #scenario: string
   readonly #profiles: readonly Profile[]
   readonly #seed: number
+  readonly #hasFront: boolean
   readonly #opened: AsyncDisposableStack
+  /** Origins over HTTP/3, and their certificates. */
+  readonly #overUdp: { readonly origins: string[]; readonly certificates: string[] } = {
+    origins: [],
+    certificates: [],
+  }
   /** In order of the profiles. */
   readonly #links: Link[][]
   #far: FarHost | null = null
@@ -122,7 +149,7 @@ export class Testbed {
   /** `session`: each loses other packets. */
   constructor(
     scenario: string,
-    { profile, seed }: NetworkOptions,
+    { profile, seed, front = false }: NetworkOptions,
     session: number,
     opened: AsyncDisposableStack,
   ) {
@@ -130,7 +157,14 @@ export class Testbed {
     this.#profiles = profile.flatMap((words) => readProfile(words) ?? [])
     this.#links = profile.map(() => [])
     this.#seed = (seed + session) % 2 ** 32
+    this.#hasFront = front
     this.#opened = opened
+  }
+
+  /** Of a browser that is to reach the servers that have started. */
+  get browserSwitches(): readonly string[] {
+    const { origins, certificates } = this.#overUdp
+    return origins.length === 0 ? [] : quicSwitches(origins, certificates)
   }
 
   /** What the simulated networks did so far. */
@@ -158,20 +192,23 @@ export class Testbed {
     settings: Settings,
     place?: Place | null,
     how: How = {},
-  ): Promise<readonly [MeasuredServer, ...MeasuredServer[]]> {
+  ): Promise<readonly [ReachedServer, ...ReachedServer[]]> {
     const far = await this.#farHost()
     const addresses = far?.paths.map(({ address }) => address) ?? []
     const folder = await makeServerFolder(this.#scenario, place?.certificate, addresses)
     this.#opened.defer(folder.remove)
     // Chosen first, because server and networks need each other's addresses.
     const ports = place?.ports ?? (this.#profiles.length > 0 ? await findFreePorts() : { '2': 0, '1.1': 0 })
-    const origins = await this.#reach(ports)
+    const frontPorts = this.#hasFront ? await freePortsFor(windowHttpVersions) : null
+    const origins = await this.#reach(frontPorts ?? ports)
     const allowed = [...origins.flatMap((origin) => Object.values(origin)), ...(place?.origins ?? [])]
     const flags = folder.flags({
       host: place?.listen ?? (far ? everywhere : 'localhost'),
       port: ports['2'],
       'http1-port': ports['1.1'],
       'sensor-source': 'none',
+      // Behind a front pages offer it only if it is the default.
+      ...(frontPorts && { http: '3' }),
       ...settings,
       ...((place || far) && { access: 'open' }),
       ...(allowed.length > 0 && { 'allowed-origins': allowed.join(',') }),
@@ -184,8 +221,31 @@ export class Testbed {
       ...where,
     })
     this.#opened.defer(started.close)
+    const front = frontPorts ? await this.#startFront(frontPorts, started, folder) : undefined
     const [first = started.origin, ...others] = origins
-    return [{ ...started, origin: first }, ...others.map((origin) => ({ ...started, origin }))]
+    const reached = { ...started, front }
+    return [{ ...reached, origin: first }, ...others.map((origin) => ({ ...reached, origin }))]
+  }
+
+  async #startFront(
+    ports: FrontPorts,
+    { origin }: Pick<StartedServer, 'origin'>,
+    { ca, certFile, keyFile }: Awaited<ReturnType<typeof makeServerFolder>>,
+  ): Promise<MeasuredFront> {
+    const upstreamPort = Number(new URL(origin['1.1']).port)
+    const far = this.#far
+    const front = await startFront({
+      host: far ? everywhere : 'localhost',
+      ports,
+      upstreamPort,
+      certFile,
+      keyFile,
+      ...(far && { through: far.network.there, askedAt: far.network.control }),
+    })
+    this.#opened.defer(front.close)
+    this.#overUdp.origins.push(...(await this.#reach(ports)).flatMap((reached) => reached['3'] ?? []))
+    this.#overUdp.certificates.push(ca)
+    return front
   }
 
   /** One system for each mode that the peer imitates. Rejects if its adapter fails. */
@@ -234,9 +294,9 @@ export class Testbed {
     }
   }
 
-  /** Null unless packets are lost. */
+  /** Null unless packets are lost, or datagrams carried. */
   async #farHost(): Promise<FarHost | null> {
-    if (!this.#far && this.#profiles.some(({ loss }) => loss)) {
+    if (!this.#far && this.#profiles.some(({ loss }) => loss || this.#hasFront)) {
       const network = await PacketNetwork.open('cubic')
       this.#opened.defer(network.close)
       const paths: FarHost['paths'] = []
@@ -247,19 +307,22 @@ export class Testbed {
   }
 
   /** The addresses of these ports over each network. */
-  async #reach(ports: Ports): Promise<Origins> {
-    if (this.#far)
-      return this.#far.paths.map(({ address }) => ({
-        '2': `https://${address}:${ports['2']}`,
-        '1.1': `https://${address}:${ports['1.1']}`,
+  async #reach(ports: ByHttp<number>): Promise<Origins> {
+    if (this.#far || this.#hasFront) {
+      const hosts = this.#far?.paths.map(({ address }) => address) ?? ['localhost']
+      return hosts.map((host) => ({
+        '2': `https://${host}:${ports['2']}`,
+        '1.1': `https://${host}:${ports['1.1']}`,
+        ...(ports['3'] && { '3': `https://${host}:${ports['3']}` }),
       }))
+    }
     const start = async (profile: Profile, targetPort: number) => {
       const link = await startLink({ targetPort, profile, random: createSeededRandom(this.#seed) })
       this.#opened.defer(link.close)
       this.#links[this.#profiles.indexOf(profile)]?.push(link)
       return `https://localhost:${link.port}`
     }
-    const origins: MeasuredServer['origin'][] = []
+    const origins: ByHttp<string>[] = []
     for (const profile of this.#profiles)
       origins.push({ '2': await start(profile, ports['2']), '1.1': await start(profile, ports['1.1']) })
     return origins
@@ -393,9 +456,15 @@ export function describePlace(profiles: readonly string[]): string {
 }
 
 /** The address of a page that records, in this mode. */
-export function recordingAddress({ server, mode }: Pick<System, 'server' | 'mode'>, channel: string) {
-  const { transport, http } = mode
-  return `${server.origin[http]}/?${new URLSearchParams({ transport, http, channel, record: '' })}`
+export function recordingAddress(system: Pick<System, 'server' | 'mode'>, channel: string) {
+  const { transport, http } = system.mode
+  return `${originOf(system)}/?${new URLSearchParams({ transport, http, channel, record: '' })}`
+}
+
+function originOf({ server, mode }: Pick<System, 'server' | 'mode'>): string {
+  const origin = server.origin[mode.http]
+  if (origin === undefined) throw new Error(`${mode.name} needs a front.`)
+  return origin
 }
 
 /**
@@ -421,32 +490,43 @@ export interface Use {
   readonly rssBytes: number
 }
 
+/** `frontCpuMs`: of the front, if there is one. */
+interface TurnUse extends Use {
+  readonly frontCpuMs?: number
+}
+
 /**
  * Samples of what `send` sends from the first window to all of them, on one clock, which is
  * compared before and after; and what that cost the server. `isCounted`: windows whose clocks
- * count, asked at the end.
+ * count, asked at the end. Rejects if a window does not use the system's mode then, or before.
  */
 export async function timeTurn(
   windows: readonly RecordingWindow[],
-  { name, mode, server }: System,
+  system: System,
   { method = 'one machine', enoughMs, ...place }: TurnPlace,
   send: () => Promise<{ sent: readonly SentStamp[]; received: readonly (readonly ReceivedStamp[])[] }>,
   isCounted: (receiver: number) => boolean = () => true,
 ) {
-  const origin = server.origin[mode.http]
+  const { name, server, front } = system
+  const origin = originOf(system)
+  await requireInUse(windows, system)
   const before = await readClocks(windows, method, origin, enoughMs)
   const usedBefore = await server.figures()
+  const frontBefore = await front?.use()
   await server.stages()
   const { sent, received } = await send()
   const usedAfter = await server.figures()
+  const frontAfter = await front?.use()
+  await requireInUse(windows, system)
   const after = await readClocks(windows, method, origin, enoughMs)
   const clocks = before.map((one, window) => combine(one, after[window] ?? one))
   const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
   const stamps = await server.stages()
   const samples = matchBlock({ mode: name, ...place, sent, received, offsetsMs, stamps })
-  const use: Use = {
+  const use: TurnUse = {
     cpuMs: usedAfter.cpuMs - usedBefore.cpuMs,
     rssBytes: Math.max(usedBefore.rssBytes, usedAfter.rssBytes),
+    ...(frontBefore && frontAfter && { frontCpuMs: frontAfter.cpuMs - frontBefore.cpuMs }),
   }
   return {
     sent: sent.length,
@@ -454,5 +534,19 @@ export async function timeTurn(
     use,
     samples: samples.filter(({ receiver }) => isCounted(receiver)),
     boundMs: boundBetween(clocks.filter((_, window) => isCounted(window + 1))),
+  }
+}
+
+/** A link may have fallen back, and a browser speak another version of HTTP than it was asked for. */
+async function requireInUse(
+  windows: readonly RecordingWindow[],
+  { name, mode, peer }: System,
+): Promise<void> {
+  if (peer) return
+  for (const [place, window] of windows.entries()) {
+    const { mode: used = mode.name, spokenHttp } = await window.run(readLink)
+    if (used === mode.name && (spokenHttp ?? mode.http) === mode.http) continue
+    const over = spokenHttp ? ` over HTTP/${spokenHttp}` : ''
+    throw new Error(`${name} is not what was measured: window ${place + 1} used ${used}${over}.`)
   }
 }

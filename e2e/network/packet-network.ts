@@ -53,12 +53,12 @@ export const isInNamespace = (): boolean => process.env[marker] !== undefined
 
 /**
  * Starts this program again, as the same process, in a network namespace of its own, which ends with
- * it; returns there. Throws one sentence where that is impossible. `what` needs it, for the sentence.
+ * it; returns there. Throws one sentence where that is impossible, which begins with `why`.
  */
-export function enterNamespace(what: string): void {
+export function enterNamespace(why: string): void {
   if (isInNamespace()) return
   const reason = whyNoPackets()
-  if (reason !== null) throw new Error(`${what} loses packets; ${reason}.`)
+  if (reason !== null) throw new Error(`${why}; ${reason}.`)
   process.execve?.(
     '/bin/sh',
     [

@@ -536,7 +536,9 @@ function costSections(design: Design, found: Found): readonly Section[] {
   const naming = namingOf(design, found).filter(({ name }) => name in first.at)
   const isBusyKnown = first.machineBusy !== undefined
   const busy = ({ machineBusy = null }: (typeof costs)[number]) => machineBusy && 100 * machineBusy
+  const hasFront = first.frontCpuMs !== undefined
   const columns = ['CPU, ms', 'CPU per message and window, µs', 'Memory']
+  const ofFront = ['Front’s CPU, ms', 'Front’s CPU per message and window, µs']
   return [
     {
       title: 'Server use',
@@ -546,11 +548,13 @@ function costSections(design: Design, found: Found): readonly Section[] {
           [
             ...naming.map(({ title }) => text(title)),
             ...columns,
+            ...(hasFront ? ofFront : []),
             ...(isBusyKnown ? ['Machine busy, %'] : []),
           ],
           costs.map((cost) => [
             ...naming.map((factor) => inColumn(factor, cost.at)),
             ...[cost.serverCpuMs, cost.serverCpuMicrosPerSample, megabytes(cost.serverRssBytes)],
+            ...(hasFront ? [cost.frontCpuMs ?? null, cost.frontCpuMicrosPerSample ?? null] : []),
             ...(isBusyKnown ? [busy(cost)] : []),
           ]),
         ),

@@ -4,7 +4,7 @@ import { mean } from '../../client/statistics.ts'
 import { editorNames } from '../../client/wire.ts'
 import { labelOf, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
 import { bySession, hasArrived, type Sample } from '../lab/samples.ts'
-import { median, rounded, sessionRatio } from '../lab/statistics.ts'
+import { median, rounded, sessionRatio, significant } from '../lab/statistics.ts'
 import type { StudyComparison } from '../lab/study.ts'
 import { capital, count, listed, nothing, ratioWords, type Section, table } from '../report/section.ts'
 import { ratiosFigure } from '../report/study-report.ts'
@@ -53,6 +53,8 @@ function latenessOver(mode: string, own: readonly Sample[], first: readonly Samp
     lateMessages: late.length,
     lateAtOne: late.filter((message) => message.late === 1).length,
     lateAtAll: late.filter((message) => message.late === message.windows).length,
+    /** Of the deliveries. */
+    lateShare: significant(share),
     /** At how many windows a message is late on average, if it is late at one. */
     lateWindows: ratio,
     lateWindowsCi95: ratioCi95,
@@ -85,6 +87,10 @@ function latenessIn(samples: readonly Sample[], usual: readonly Sample[]): reado
 const fromServerMs = (sample: Sample) =>
   hasArrived(sample) && sample.acceptedAt !== null ? [sample.receivedAt - sample.acceptedAt] : []
 
+/** The same mode, over another network. */
+const besideItself = ({ mode, baseline }: StudyComparison) =>
+  withoutVariant(mode) === withoutVariant(baseline)
+
 const overNetwork = <One extends { readonly mode: string }>(rows: readonly One[], network: string) =>
   rows.filter(({ mode }) => variantOf(mode) === network)
 
@@ -93,10 +99,11 @@ const nameOf = ({ mode }: { readonly mode: string }) => spokenName(withoutVarian
 /** Of the last network; then one sentence for each other, and who waits for a lost packet. */
 export function networksVerdict(
   rows: readonly Row[],
-  comparisons: readonly StudyComparison[],
+  all: readonly StudyComparison[],
 ): { readonly verdict: string; readonly remarks: readonly string[] } {
   const [first = '', ...others] = networksIn(rows.map(({ mode }) => mode))
   const [last = '', ...before] = others.toReversed()
+  const comparisons = all.filter(besideItself)
   const words = (network: string) => networkWords(overNetwork(comparisons, network), network, first)
   const hasIntervals = comparisons.some(({ ratioCi95 }) => ratioCi95 !== null)
   const level = hasIntervals
@@ -195,11 +202,13 @@ export function networksSections(
         table(
           `Ratio to the same mode over ${first}, with the 95 % interval`,
           ['Mode', 'Mean', 'Median', 'p95'],
-          comparisons.map((one) => [
-            ...[labelOf(one.mode), ratioWords(one.ratio, one.ratioCi95)],
-            ratioWords(one.medianRatio, one.medianRatioCi95),
-            ratioWords(one.p95Ratio, one.p95RatioCi95),
-          ]),
+          comparisons
+            .filter(besideItself)
+            .map((one) => [
+              ...[labelOf(one.mode), ratioWords(one.ratio, one.ratioCi95)],
+              ratioWords(one.medianRatio, one.medianRatioCi95),
+              ratioWords(one.p95Ratio, one.p95RatioCi95),
+            ]),
         ),
       ],
       paragraphs: ['Each session gives one ratio; the intervals are over sessions.'],

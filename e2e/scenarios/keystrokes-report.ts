@@ -17,6 +17,7 @@ import { cumulative, isLogarithmic, timeline } from '../report/charts.ts'
 import { lineColour } from '../report/figure-file.ts'
 import { count, nothing, ratioWords, type Section, table, text } from '../report/section.ts'
 import { doubtsSection, driftsOf, effectiveN } from './keystrokes-doubts.ts'
+import { http3Pairs, http3Sections } from './keystrokes-http3.ts'
 import { latenessOf, networksIn, networksSections } from './keystrokes-networks.ts'
 import {
   bareRatiosOf,
@@ -106,9 +107,16 @@ export const design: Design = {
 /**
  * Over several networks, each mode against itself over the first. Else each mode against the
  * baseline, then the shared editor against mirroring in the same mode, then
- * against peers without a built-in fault.
+ * against peers without a built-in fault. Then those over HTTP/3 against others.
  */
 function pairsOf(modes: readonly string[], baseline: string): readonly (readonly [string, string])[] {
+  const general = generalPairs(modes, baseline)
+  const isNew = ([mode, against]: readonly [string, string]) =>
+    !general.some(([one, other]) => one === mode && other === against)
+  return [...general, ...http3Pairs(modes).filter(isNew)]
+}
+
+function generalPairs(modes: readonly string[], baseline: string): readonly (readonly [string, string])[] {
   const [first] = networksIn(modes)
   if (first !== undefined)
     return modes
@@ -185,6 +193,7 @@ export function sectionsOf(summary: Summary, run: Run): readonly Section[] {
   const samples = atOthers(run.samples)
   const drawn = samples.some(hasArrived)
   return [
+    ...http3Sections(summary, details.overNetworks),
     ...networksSections(details.overNetworks, comparisons),
     ...(drawn ? [arrivalSection(levels.mode, samples)] : []),
     ...endedSections(endedPeers),

@@ -4,7 +4,14 @@ import { testRefusals } from '../lab/testing.ts'
 import { keystrokes } from './keystrokes.ts'
 
 testRefusals(keystrokes, [
-  ['--modes sse/3', /--modes names "sse\/3"; there are sse\/2, sse\/1.1, websocket\/1.1, /],
+  ['--modes sse/4', /--modes names "sse\/4"; there are sse\/3, sse\/2, sse\/1.1, websocket\/1.1, /],
+  ['--modes sse/2,sse/3', /^Error: sse\/3 needs a front: add --front\.$/],
+  ['--front --modes websocket/2', /whether a front carries websocket\/2, or HTTP\/1\.1 in its place/],
+  ['--front --server https://x', /leave out --server, --remote, --join, --host and --peers, or --front/],
+  ['--front --join 1', /the front is before Crosswind’s own server on this machine/],
+  ['--front --host lab.local', /the front is before Crosswind’s own server on this machine/],
+  ['--front --remote http://laptop:4444', /the front is before Crosswind’s own server on this machine/],
+  ['--front --peers bare', /the front is before Crosswind’s own server on this machine/],
   ['--keys many', /--keys is "many"/],
   [
     '--peers sockjs',

@@ -3,7 +3,13 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { mean } from '../../client/statistics.ts'
-import { createSeededRandom, type EditorName, editorNames, shuffled } from '../../client/wire.ts'
+import {
+  createSeededRandom,
+  type EditorName,
+  editorNames,
+  shuffled,
+  type WindowMode,
+} from '../../client/wire.ts'
 import { isLoopback } from '../../scripts/addresses.ts'
 import {
   fillPages,
@@ -17,11 +23,12 @@ import {
 import type { Plan } from '../lab/estimate.ts'
 import type { Lab } from '../lab/experiment.ts'
 import { flag, headed, names, seed, whole, words, wordsOnce } from '../lab/flags.ts'
+import { frontName } from '../lab/front.ts'
 import { Machines, machineFlags, refuseMachines, withoutHost } from '../lab/machines.ts'
 import {
   peerOf,
-  requireModes,
   requireRoom,
+  requireWindowModes,
   usualBaseline,
   variantOf,
   withoutVariant,
@@ -30,14 +37,15 @@ import { Participants } from '../lab/participants.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { RunPeers } from '../lab/run-peers.ts'
 import { atOthers, outcomeWords, type Sample, summariseSamples, transmissionMs } from '../lab/samples.ts'
-import { joinServer, type MeasuredServer } from '../lab/server-process.ts'
+import { joinServer } from '../lab/server-process.ts'
 import { turnOf } from '../lab/standings.ts'
-import { analyseStudy, type Found, isDecided, sessionsNeeded } from '../lab/study.ts'
+import { analyseStudy, type Cost, type Found, isDecided, sessionsNeeded } from '../lab/study.ts'
 import { defineStudy } from '../lab/study-experiment.ts'
 import {
   describeNetworks,
   describePlace,
   profilesFlag,
+  type ReachedServer,
   recordingAddress,
   type System,
   Testbed,
@@ -56,6 +64,7 @@ import {
 } from '../peers/peers.ts'
 import { several } from '../report/section.ts'
 import { faultWords } from '../report/study-finding.ts'
+import { http3Words } from './keystrokes-http3.ts'
 import { meaningOf } from './keystrokes-meaning.ts'
 import { networksVerdict } from './keystrokes-networks.ts'
 import { endedWords } from './keystrokes-peers.ts'
@@ -71,6 +80,33 @@ import {
 
 const refuse = (isWrong: boolean, sentence: string) => {
   if (isWrong) throw new Error(`${sentence}.`)
+}
+
+/** What it cannot measure, and what needs it. */
+function refuseFront(
+  given: {
+    readonly front: boolean
+    readonly server?: string | undefined
+    readonly remote: readonly string[]
+    readonly join: number
+    readonly host?: string | undefined
+    readonly peers: readonly string[]
+  },
+  modes: readonly WindowMode[],
+): void {
+  const { front, server, remote, join, host, peers } = given
+  const overUdp = modes.find(({ isOverUdp }) => isOverUdp)
+  refuse(!front && overUdp !== undefined, `${overUdp?.name} needs a front: add --front`)
+  const isElsewhere = server !== undefined || remote.length + join > 0 || host !== undefined
+  refuse(
+    front && (isElsewhere || peers.length > 0),
+    'the front is before Crosswind’s own server on this machine: leave out --server, --remote, --join, --host and --peers, or --front',
+  )
+  const joining = modes.find(({ joinsConnection }) => joinsConnection)
+  refuse(
+    front && joining !== undefined,
+    `a browser does not tell whether a front carries ${joining?.name}, or HTTP/1.1 in its place: leave that mode out, or --front`,
+  )
 }
 
 const quickFlags = '--until decided --limit 1 --sessions 3 --keys 30 --blocks 1 --warmup 5 --windows 3'
@@ -132,6 +168,11 @@ export const keystrokes = defineStudy({
       ports: 'of five with two editors',
     }),
     profile: profilesFlag,
+    front: flag(
+      z.boolean().default(false),
+      '',
+      'reaches Crosswind’s modes through Caddy, which also has HTTP/3; with --profile it needs Linux and root, since IP packets are carried',
+    ),
     sensor: flag(
       z.enum(['none', 'simulated']).default('none'),
       'NAME',
@@ -143,7 +184,7 @@ export const keystrokes = defineStudy({
 
   options(given) {
     const { windows, remote, profile, server, join, host, until } = given
-    const modes = requireModes(given.modes)
+    const modes = requireWindowModes(given.modes)
     const peers = readPeers(given.peers)
     const isElsewhere = remote.length > 0 || join > 0 || host !== undefined
     refuse(given.keys < given.blocks, 'keys must be at least as many as blocks')
@@ -161,6 +202,7 @@ export const keystrokes = defineStudy({
       'a profile is simulated on this machine: leave out --server, --remote, --join and --host, or --profile',
     )
     refuseMachines(given)
+    refuseFront(given, modes)
     refuse(
       peers.length > 0 && isElsewhere,
       'peers run on this machine: leave out --peers, or --remote, --join and --host',
@@ -199,7 +241,12 @@ export const keystrokes = defineStudy({
 
   networks: ({ profile }) => profile,
 
-  design: { ...design, remarks: (found) => meaningOf(found, found.details.overNetworks) },
+  carriesPackets: ({ front }) => front,
+
+  design: {
+    ...design,
+    remarks: (found) => [...http3Words(found), ...meaningOf(found, found.details.overNetworks)],
+  },
 
   own: (run: Run, found: Found) => ({ details: detailsOf(run, found) }),
 
@@ -227,6 +274,7 @@ export const keystrokes = defineStudy({
   async measure(options, lab): Promise<Run> {
     const { modes, sessions, until, matters } = options
     const variants = variantsOf(options)
+    const front = options.front ? await frontName() : null
     const peers = new RunPeers(options.peers, lab)
     await using opened = new AsyncDisposableStack()
     const machines = await Machines.gather(options, lab, opened)
@@ -297,8 +345,8 @@ export const keystrokes = defineStudy({
           options.server ??
           (machines.reach
             ? 'a process of its own on this machine, over its network address'
-            : describePlace(options.profile)),
-        parameters: { ...parametersOf(options, machines), mergeMs },
+            : `${describePlace(options.profile)}${front ? `, through ${front}` : ''}`),
+        parameters: { ...parametersOf(options, machines), mergeMs, ...(front && { front }) },
       })
       return {
         ...circumstances,
@@ -384,8 +432,15 @@ async function openRig(
     const servers = await openServer(options, machines, testbed, editor, place)
     for (const [over, server] of servers.entries()) {
       const variant = variantsOf(options)[place + over]
-      for (const mode of requireModes(options.modes))
-        systems.push({ name: nameWith(mode.name, variant), editor, mode, server, forgets: false })
+      for (const mode of requireWindowModes(options.modes))
+        systems.push({
+          name: nameWith(mode.name, variant),
+          editor,
+          mode,
+          server,
+          front: server.front,
+          forgets: false,
+        })
     }
   }
   const { modes, windows, remote } = options
@@ -394,7 +449,8 @@ async function openRig(
   // Server and browser compile the same code over every network.
   const [network] = options.profile
   const warmed = systems.filter(({ name }) => options.profile.length < 2 || variantOf(name) === network)
-  const browsers = await machines.startBrowsers(opened, { headed: options.headed })
+  const further = testbed.browserSwitches
+  const browsers = await machines.startBrowsers(opened, { headed: options.headed, further })
   return { testbed, systems, warmed, browsers, peers }
 }
 
@@ -407,7 +463,7 @@ async function openServer(
   testbed: Testbed,
   editor: EditorName,
   place: number,
-): Promise<readonly MeasuredServer[]> {
+): Promise<readonly ReachedServer[]> {
   if (server === undefined) {
     const settings = { 'sensor-source': sensor, share: 'none', editor, 'merge-ms': ownMergeMs }
     return testbed.startServer(settings, await machines.placeOf(place))
@@ -510,7 +566,7 @@ async function measureSession(
   }
   const labelWidth = Math.max(20, ...systems.map(({ name }) => name.length))
   const samples: Sample[] = []
-  const uses: { mode: string; session: number; cpuMs: number; rssBytes: number }[] = []
+  const uses: (Cost & { readonly mode: string })[] = []
   let boundMs = 0
   const turns = sessions * blocks * systems.length
   let turn = (session - 1) * blocks * systems.length
@@ -577,9 +633,13 @@ async function measureSession(
   return { samples: ofThem(samples), uses: ofThem(uses), bytes, boundMs, version, networkUses }
 }
 
-/** Of what runs on this machine, over no simulated network. */
-const countsBytes = ({ server, remote, join, host, profile, windows }: Options) =>
-  server === undefined && remote.length + join + profile.length === 0 && host === undefined && windows > 1
+/** Of what runs on this machine, over no simulated network and no front, since TCP's bytes are counted. */
+const countsBytes = ({ server, remote, join, host, profile, front, windows }: Options) =>
+  server === undefined &&
+  !front &&
+  remote.length + join + profile.length === 0 &&
+  host === undefined &&
+  windows > 1
 
 /** A system that loses or repeats messages cannot be compared by the times of the others. */
 async function requireWhole(
