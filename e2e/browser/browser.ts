@@ -2,7 +2,7 @@
 
 import { execFile, spawnSync } from 'node:child_process'
 import { hash, X509Certificate } from 'node:crypto'
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,16 +28,17 @@ interface BrowserOpening {
    * s.
    */
   readonly waitsForLoad?: boolean
-  readonly http3?: Http3Opening
+  readonly http3?: Http3Opening | null
 }
 
 /** Browsers speak HTTP/3 only to whom they trust without having been asked. */
 export interface Http3Opening {
-  /** Such as `localhost:8445`. Chromium speaks nothing else to them; Firefox follows Alt-Svc. */
-  readonly hosts: readonly string[]
-  /** PEM. */
-  readonly certFile: string
-  readonly authorityFile: string
+  /** Chromium speaks nothing else to them; Firefox follows Alt-Svc. */
+  readonly origins: readonly string[]
+  /** Theirs, PEM. */
+  readonly certificates: readonly string[]
+  /** PEM; for Firefox. */
+  readonly authorityFile?: string
 }
 
 /** Why the browser cannot be made to trust a certificate for HTTP/3; null if it can. */
@@ -166,10 +167,16 @@ async function build(
   return builder.setChromeOptions(options).setChromeService(service).build()
 }
 
-function http3Switches({ hosts, certFile }: Http3Opening): readonly string[] {
-  const { publicKey } = new X509Certificate(readFileSync(certFile))
-  const pin = hash('sha256', publicKey.export({ type: 'spki', format: 'der' }), 'base64')
-  return [`--origin-to-force-quic-on=${hosts.join(',')}`, `--ignore-certificate-errors-spki-list=${pin}`]
+/** QUIC has no exception for a certificate that the browser does not trust, but for its key. */
+function http3Switches({ origins, certificates }: Http3Opening): readonly string[] {
+  const pins = certificates.map((certificate) => {
+    const { publicKey } = new X509Certificate(certificate)
+    return hash('sha256', publicKey.export({ type: 'spki', format: 'der' }), 'base64')
+  })
+  return [
+    `--origin-to-force-quic-on=${origins.map((origin) => new URL(origin).host).join(',')}`,
+    `--ignore-certificate-errors-spki-list=${pins.join(',')}`,
+  ]
 }
 
 function asChromium(
@@ -321,7 +328,7 @@ async function startFirefox({ profile, http3 }: BrowserOpening): Promise<Browser
   exitBySignals()
   try {
     const userDataDir = profile ?? join(folder.path, 'profile')
-    if (http3) await trust(http3.authorityFile, userDataDir)
+    if (http3?.authorityFile) await trust(http3.authorityFile, userDataDir)
     const browser = await puppeteer.launch({
       browser: 'firefox',
       executablePath: program.CROSSWIND_FIREFOX,

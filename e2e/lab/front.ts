@@ -1,13 +1,12 @@
 // Caddy between the windows and a measured server: a port for each version of HTTP.
 
-import { hash, X509Certificate } from 'node:crypto'
 import type { WindowHttp } from '../../client/wire.ts'
 import { caddyVersion, type FrontPort, startCaddy } from '../../scripts/caddy.ts'
 import { readUse } from './process-recorder.ts'
 
 /** One version each, so that a browser cannot use another than the one that is measured. */
 const protocols: Readonly<Record<WindowHttp, FrontPort['protocols']>> = {
-  // Caddy opens the port of HTTP/3 for TCP, too: `quicSwitches` keep the browser from it.
+  // Caddy opens the port of HTTP/3 for TCP, too: `Http3Opening` keeps the browser from it.
   '3': ['h1', 'h2', 'h3'],
   '2': ['h1', 'h2'],
   '1.1': ['h1'],
@@ -39,18 +38,3 @@ export async function startFront({ ports, through, askedAt, ...own }: Fronting) 
 
 /** `Caddy 2.6.2`. Rejects with one sentence if it is not installed. */
 export const frontName = async () => `Caddy ${await caddyVersion(otherwise)}`
-
-/**
- * Chromium's: these origins are reached over QUIC alone, which has no exception for a certificate
- * that the browser does not trust, but for its key.
- */
-export function quicSwitches(origins: readonly string[], certificates: readonly string[]): readonly string[] {
-  const pins = certificates.map((cert) => {
-    const { publicKey } = new X509Certificate(cert)
-    return hash('sha256', publicKey.export({ type: 'spki', format: 'der' }), 'base64')
-  })
-  return [
-    `--origin-to-force-quic-on=${origins.map((origin) => new URL(origin).host).join(',')}`,
-    `--ignore-certificate-errors-spki-list=${pins.join(',')}`,
-  ]
-}

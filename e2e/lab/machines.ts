@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { loadCertificate } from '../../certs/certificate.ts'
 import { isLoopback } from '../../scripts/addresses.ts'
-import { type Browser, startBrowser } from '../browser/browser.ts'
+import { type Browser, type Http3Opening, startBrowser } from '../browser/browser.ts'
 import { DeviceListener, type JoinedDevice } from '../browser/joined-devices.ts'
 import type { Lab } from './experiment.ts'
 import { file, flag, whole } from './flags.ts'
@@ -120,11 +120,11 @@ export class Machines {
   /** One for each of `browsers`; without `isHere` not on this machine. */
   async startBrowsers(
     opened: AsyncDisposableStack,
-    { headed = false, isHere = true, further = [] as readonly string[] } = {},
+    { headed = false, isHere = true, http3 = null as Http3Opening | null } = {},
   ): Promise<readonly Browser[]> {
     const browsers: Browser[] = []
     for (const remote of [...(isHere ? [undefined] : []), ...this.#remote]) {
-      const browser = await startBrowser({ headed, remote, further })
+      const browser = await startBrowser({ headed, remote, http3 })
       opened.defer(browser.quit)
       browsers.push(browser)
     }

@@ -10,6 +10,7 @@ import {
 } from '../../client/wire.ts'
 import type { Figures } from '../../scripts/process.ts'
 import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
+import type { Http3Opening } from '../browser/browser.ts'
 import { type RecordingWindow, readClocks, readLink } from '../browser/typing.ts'
 import { type Link, meanLateness, startLink } from '../network/delay-link.ts'
 import { PacketNetwork } from '../network/packet-network.ts'
@@ -19,7 +20,7 @@ import type { Ready, Starting } from '../peers/adapter-process.ts'
 import { imitatedModes, nameOfPeer, type Peer, type PeerFacts, peerLabel } from '../peers/peers.ts'
 import { boundBetween, combine } from './clock.ts'
 import { flag, wordsOnce } from './flags.ts'
-import { type FrontPorts, quicSwitches, startFront } from './front.ts'
+import { type FrontPorts, startFront } from './front.ts'
 import { labelOf, requireMode } from './mode-names.ts'
 import { readUse } from './process-recorder.ts'
 import { programs } from './programs.ts'
@@ -162,9 +163,8 @@ export class Testbed {
   }
 
   /** Of a browser that is to reach the servers that have started. */
-  get browserSwitches(): readonly string[] {
-    const { origins, certificates } = this.#overUdp
-    return origins.length === 0 ? [] : quicSwitches(origins, certificates)
+  get http3(): Http3Opening | null {
+    return this.#overUdp.origins.length === 0 ? null : this.#overUdp
   }
 
   /** What the simulated networks did so far. */

@@ -449,8 +449,7 @@ async function openRig(
   // Server and browser compile the same code over every network.
   const [network] = options.profile
   const warmed = systems.filter(({ name }) => options.profile.length < 2 || variantOf(name) === network)
-  const further = testbed.browserSwitches
-  const browsers = await machines.startBrowsers(opened, { headed: options.headed, further })
+  const browsers = await machines.startBrowsers(opened, { headed: options.headed, http3: testbed.http3 })
   return { testbed, systems, warmed, browsers, peers }
 }
 

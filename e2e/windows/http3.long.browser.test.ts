@@ -49,7 +49,11 @@ async function openFaultyNetwork(t: TestContext, mode: WindowMode) {
   const udp = await startUdpRelay(host, ports['3'], ports['3'])
   t.after(udp.close)
   for (const port of Object.values(ports)) t.after((await startProxy(port, host, port)).close)
-  const http3 = { ...certificate, authorityFile, hosts: [`${host}:${ports['3']}`] }
+  const http3 = {
+    origins: [`https://${host}:${ports['3']}`],
+    certificates: [certificate.cert],
+    authorityFile,
+  }
   const browser = await startBrowser({ name: browserName, http3 })
   t.after(() => browser.quit())
   return {
