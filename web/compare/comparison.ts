@@ -146,7 +146,7 @@ export function medianOf(times: readonly (number | null)[]): number | null {
 }
 
 /** Above the median of its mode: a packet that is sent again takes longer. */
-const lateBy = { times: 2, ms: 20 }
+const lateBy = { times: 2, ms: 50 }
 const seldom = { messages: 3, share: 0.02 }
 
 function latenessOf(turns: readonly Turn[]) {

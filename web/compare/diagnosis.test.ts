@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { modeNamed, modes } from '../../server/wire/modes.ts'
+import { modeNamed, modes, windowModeNamed } from '../../server/wire/modes.ts'
 import { choiceReason, choices, drawback, streamWords, type Trial } from './diagnosis.ts'
 
 /** These modes get through; those in `cut` are cut when idle. */
@@ -75,5 +75,6 @@ test('names the drawback that keeps a faster mode from being chosen for everyone
   assert.match(drawbackOf('websocket/1.1') ?? '', /connection per window/)
   assert.match(drawbackOf('sse/1.1') ?? '', /few connections/)
   assert.match(drawbackOf('long-polling/2') ?? '', /request per message/)
+  assert.match(drawback(windowModeNamed('sse/3') ?? assert.fail()) ?? '', /not every network/)
   for (const name of ['websocket/2', 'streaming/2']) assert.match(drawbackOf(name) ?? '', /not every browser/)
 })

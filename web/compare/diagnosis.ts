@@ -35,7 +35,7 @@ export function choices<Of extends Trial>(trials: readonly Of[]): Of[] {
 /** Lower is better. */
 function rankOf({ mode, cutAfterMs }: Trial): number {
   const isLimited = mode.isPush && mode.windowsPerBrowser !== null
-  return [!isForAll(mode), !mode.isPush, cutAfterMs !== null, isLimited].reduce(
+  return [!isForAll(mode), !mode.isPush, cutAfterMs !== null, isLimited, mode.isOverUdp].reduce(
     (rank, isWorse) => rank * 2 + Number(isWorse),
     0,
   )
@@ -60,6 +60,7 @@ export function choiceReason({ mode, cutAfterMs }: Trial): string {
 /** The drawback of a mode that may be faster: a clause about "it"; null for none. */
 export function drawback(mode: WindowMode): string | null {
   if (!isForAll(mode)) return 'not every browser supports it'
+  if (mode.isOverUdp) return 'not every network lets it through'
   if (!mode.isPush) return 'it costs the server a request per message'
   if (mode.windowsPerBrowser !== null) return 'a browser allows only a few connections of this kind'
   return connections[mode.http].isShared ? null : 'it needs a connection per window'
