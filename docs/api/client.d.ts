@@ -196,6 +196,10 @@ declare const byeCodes: {
   readonly replaced: 4004;
 };
 declare const connections: {
+  readonly '3': {
+    readonly alpn: 'h3';
+    readonly isShared: true;
+  };
   readonly '2': {
     readonly alpn: 'h2';
     readonly isShared: true;
@@ -219,6 +223,8 @@ declare const streaming: ChosenTransport;
 declare const transportNames: readonly ['sse', 'websocket', 'long-polling', 'polling', 'streaming'];
 declare const transportsByName: Readonly<Record<TransportName, ChosenTransport>>;
 declare const websocket: ChosenTransport;
+declare const windowHttpVersions: readonly ['3', '2', '1.1'];
+declare const windowModes: readonly WindowMode[];
 declare function asClosing(error: unknown): Closing;
 declare function askClock({ base, query, onFrame }: Pick<Opening, 'base' | 'query' | 'onFrame'>, platform?: {
   readonly send: Send;
@@ -268,7 +274,7 @@ declare function meanOfRatios(ratios: readonly number[], level?: number): {
   interval: readonly [number, number];
   p: number;
 };
-declare function modeFor(transport: string, http: string): Mode | undefined;
+declare function modeFor(transport: string, http: string): WindowMode | undefined;
 declare function modeNamed(name: string): Mode | undefined;
 declare function newName(prefix: string): string;
 declare function now(): number;
@@ -276,7 +282,6 @@ declare function openDraftDatabase(factory: () => IDBFactory, name?: string): Dr
 declare function openEventsBy(follow: Follow): Platform['openEvents'];
 declare function parseCursor(text: string | null | undefined): Cursor | null;
 declare function roundTripMs({ sentAt, receivedAt, answeredAt, returnedAt }: Exchange): number;
-declare function sendLast(base: string, proof: Iterable<[name: string, value: string]>, drafts: readonly Draft[], platform?: Pick<Platform, 'fetch'>): void;
 declare function shareTransports(real: Transports, share: Share, openWorker?: OpenWorker): Transports;
 declare function sharedConnection({ user, worker }: SharingOptions): Sharing;
 declare function shuffled<Value>(values: readonly Value[], random: Random): Value[];
@@ -285,6 +290,7 @@ declare function transportsOver(platform: Platform | undefined, transports: read
 declare function twoSidedP(t: number, degreesOfFreedom: number): number;
 declare function watchWakeUps(document: EventTarget & Pick<Document, 'visibilityState'>, window: EventTarget, link: Sleeper): void;
 declare function whenDue({ acceptedAt }: Pick<Message, 'acceptedAt'>, receivedAt: number, offsetMs?: number): number;
+declare function windowModeNamed(name: string): WindowMode | undefined;
 declare namespace connect_d_exports {
   export { ConnectOptions, ConnectionState, Crosswind, Follower, Following, Keeping, OverOptions, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
 }
@@ -304,7 +310,7 @@ declare namespace statistics_d_exports {
   export { Interval, criticalT, differenceOfMeans, holm, intervalAround, mean, meanOfClusters, meanOfRatios, standardDeviation, twoSidedP };
 }
 declare namespace wire_d_exports {
-  export { AwarenessState, ClockEstimate, ClockReading, DownFrame, Draft, EditorName, Exchange, FrameFormat, HttpVersion, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, editorNames, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames };
+  export { AwarenessState, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, EditorName, Exchange, FrameFormat, HttpVersion, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, editorNames, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
   export { CrosswindProvider, ProviderOptions };
@@ -388,7 +394,7 @@ interface Closing {
 }
 interface ConnectOptions {
   readonly modes?: readonly string[];
-  readonly origins?: Readonly<Partial<Record<HttpVersion, string>>>;
+  readonly origins?: Readonly<Partial<Record<WindowHttp, string>>>;
   readonly token?: () => string | Promise<string>;
   readonly platform?: Platform;
   readonly share?: Sharing;
@@ -537,12 +543,12 @@ interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
   readonly mode: LinkMode;
   readonly modes: readonly LinkMode[];
   readonly transports: Transports;
-  readonly baseFor: (http: HttpVersion) => string;
+  readonly baseFor: (http: WindowHttp) => string;
   readonly polling?: Polling;
   readonly proof: Iterable<[name: string, value: string]>;
   readonly channels: readonly string[];
   readonly clock?: typeof LinkClock;
-  readonly sendLast?: typeof sendLast;
+  readonly platform?: Pick<Platform, 'fetch'> | undefined;
   readonly renewSession: (closing: Closing) => Promise<unknown>;
 }
 interface LinkState {
@@ -550,7 +556,7 @@ interface LinkState {
   readonly mode: string;
   readonly wished: string;
   readonly fall: Fall | null;
-  readonly spokenHttp: HttpVersion | null;
+  readonly spokenHttp: WindowHttp | null;
   readonly reason: string | null;
   readonly retryAt: number | null;
   readonly repairs: number;
@@ -569,9 +575,8 @@ interface Message<K extends Kind = Kind> extends Draft<K> {
   readonly seq: number;
   readonly acceptedAt: number;
 }
-interface Mode extends LinkMode {
-  readonly label: string;
-  readonly uplink: 'xhr' | 'streamed' | 'socket';
+interface Mode extends WindowMode {
+  readonly http: HttpVersion;
 }
 interface NamedVersion {
   readonly at: number;
@@ -634,8 +639,8 @@ interface Page {
 }
 interface PageSettings {
   readonly transport: TransportName;
-  readonly http: HttpVersion;
-  readonly ports: Readonly<Record<HttpVersion, number>>;
+  readonly http: WindowHttp;
+  readonly ports: ByHttp<number>;
   readonly polling: Polling;
   readonly editor: EditorName;
   readonly mergeMs: number;
@@ -784,7 +789,8 @@ interface TitleBody {
 interface TransportMode {
   readonly name: string;
   readonly transport: TransportName;
-  readonly http: HttpVersion;
+  readonly http: WindowHttp;
+  readonly isOverUdp: boolean;
   readonly windowsPerBrowser: number | null;
   readonly whenFull: string | null;
   readonly isPush: boolean;
@@ -817,7 +823,7 @@ interface Welcome {
   readonly window: string;
   readonly cursor: string;
   readonly recovered: boolean;
-  readonly http: HttpVersion;
+  readonly http: WindowHttp;
   readonly heartbeatMs: number;
   readonly stateBytes: number;
 }
@@ -833,9 +839,14 @@ interface WindOverview {
   readonly gustMetresPerSecond: number | null;
   readonly gustCoversSeconds: number;
 }
+interface WindowMode extends LinkMode {
+  readonly label: string;
+  readonly uplink: 'xhr' | 'streamed' | 'socket';
+}
 interface Written {
   readonly digest?: string;
 }
+type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
 type ByeCode = keyof typeof byeCodes;
 type Cancel = () => void;
 type Clock = () => number;
@@ -875,3 +886,4 @@ type TransportName = (typeof transportNames)[number];
 type Transports = Readonly<Record<TransportName, WebTransport>>;
 type WakeUp = 'online' | 'visible' | 'resumed' | 'restored';
 type WindUnit = 'M' | 'N' | 'P' | 'K' | 'F';
+type WindowHttp = (typeof windowHttpVersions)[number];

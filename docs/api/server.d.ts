@@ -2,7 +2,7 @@
 
 declare const configSchema: z.ZodObject<{
   transport: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"long-polling" | "polling" | "sse" | "streaming" | "websocket">, unknown>>;
-  http: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"1.1" | "2">, unknown>>;
+  http: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"1.1" | "2" | "3">, unknown>>;
   host: z.ZodDefault<z.ZodString>;
   port: z.ZodDefault<z.ZodInt>;
   http1Port: z.ZodDefault<z.ZodInt>;
