@@ -79,6 +79,10 @@ test('the report has each network’s modes with their ratios, and what the fron
     assert.match(report, new RegExp(`\\| ${RegExp.escape(mode)} \\|[\\d. |]+\\| ${end} \\|\n`))
   row('SSE + XHR, HTTP/3 (lan+5%)', String.raw`0\.26 \(0\.21 to 0\.32\) \| 1\.57 \(1\.29 to 1\.92\)`)
   row('WebSocket (lan+5%)', '– \\| –')
+  assert.match(
+    report,
+    /took more than 2 times the median of the same mode over lan in the same session, from/,
+  )
   assert.match(report, /Front’s CPU per message and window, µs/)
   // Beside the first network stands each mode alone.
   assert.match(report, /\| SSE \+ XHR, HTTP\/3 \(lan\+5%\) \| 1\.00 \(/)

@@ -6,7 +6,7 @@ import type { FigureRow, Found, StudyComparison } from '../lab/study.ts'
 import { listed, nothing, ratioWords, type Section, table } from '../report/section.ts'
 import { ratioEnds } from '../report/study-finding.ts'
 import { ratiosFigure } from '../report/study-report.ts'
-import type { latenessOf } from './keystrokes-networks.ts'
+import { type latenessOf, lateWords, networksIn } from './keystrokes-networks.ts'
 
 /** Each mode over HTTP/3 against the same transport over HTTP/2, and against WebSocket. */
 export function http3Pairs(modes: readonly string[]): readonly (readonly [string, string])[] {
@@ -91,15 +91,14 @@ export function http3Sections(
   )
   const caption =
     'Mean over HTTP/3 divided by that of the other over the same network, with the 95 % interval. Left of 1 HTTP/3 took less time. Filled: decided; hollow: undecided. Small ticks: the ratio in each session.'
-  const isBaseline = (row: StudyComparison, isOf: boolean) =>
-    (withoutVariant(row.baseline) === windowModeNamed(withoutVariant(row.mode))?.fallback) === isOf
-  const ratioOf = (mode: string, isOverHttp2: boolean) => {
-    const one = compared.find((row) => row.mode === mode && isBaseline(row, isOverHttp2))
+  const ratioOf = (mode: string, isHttp2: boolean) => {
+    const one = compared.find((row) => row.mode === mode && isToHttp2(row) === isHttp2)
     return one ? ratioWords(one.ratio, one.ratioCi95) : nothing
   }
   const lateOf = (mode: string) => lateness.find((row) => row.mode === mode)?.lateShare
   const percent = (share: number | null | undefined) => (share == null ? nothing : 100 * share)
-  const byNetwork = [...Map.groupBy(found.figures.filter(isOwn), ({ mode }) => variantOf(mode) ?? '')]
+  const networks = networksIn(lateness.map(({ mode }) => mode))
+  const byNetwork = Map.groupBy(found.figures.filter(isOwn), ({ mode }) => variantOf(mode))
   return [
     {
       title: 'Is HTTP/3 faster here',
@@ -113,23 +112,38 @@ export function http3Sections(
       tables: [
         table(
           'Each network’s modes, times in milliseconds; ratios of the means with their 95 % intervals',
-          [
-            ...['Mode', 'Mean', 'Median', 'p95', 'p99', 'Late, %'],
-            ...['Ratio to the same over HTTP/2', 'Ratio to WebSocket'],
-          ],
-          byNetwork.flatMap(([, rows]) =>
-            rows.map(({ mode, mean, p50, p95, p99 }) => [
-              ...[labelOf(mode), mean, p50, p95, p99, percent(lateOf(mode))],
-              ...[ratioOf(mode, true), ratioOf(mode, false)],
-            ]),
-          ),
+          columns,
+          [...byNetwork.values()].flat().map(({ mode, mean, p50, p95, p99 }) => {
+            const late = percent(lateOf(mode))
+            return [labelOf(mode), mean, p50, p95, p99, late, ratioOf(mode, true), ratioOf(mode, false)]
+          }),
         ),
       ],
       paragraphs: [
-        `Every mode was reached through the same proxy, Caddy, which speaks HTTP/1.1 to the server: these times compare ways from the browser to the proxy, and each has the proxy’s own time in it.${lateness.length > 0 ? ' Late: deliveries that took more than twice the median of the same mode over the first network, from the server’s acceptance to the window.' : ''}`,
+        'Every mode was reached through the same proxy, Caddy, which speaks HTTP/1.1 to the server: these times compare ways from the browser to the proxy, and each has the proxy’s own time in it.',
+        'Each interval is for its comparison alone; the verdicts are corrected for the number of all comparisons of this report, so that one may be undecided whose interval excludes 1.',
+        ...(networks.length === 0
+          ? []
+          : [
+              `Late: deliveries that took ${lateWords(networks)}, from the server’s acceptance to the window.`,
+            ]),
       ],
     },
   ]
 }
+
+const columns = [
+  'Mode',
+  'Mean',
+  'Median',
+  'p95',
+  'p99',
+  'Late, %',
+  'Ratio to the same over HTTP/2',
+  'Ratio to WebSocket',
+] as const
+
+const isToHttp2 = ({ mode, baseline }: StudyComparison) =>
+  withoutVariant(baseline) === windowModeNamed(withoutVariant(mode))?.fallback
 
 const isOwn = ({ mode }: FigureRow) => !isPeer(mode)

@@ -58,6 +58,16 @@ test('where a packet holds back all windows, a late message is late at all; else
   assert.ok(Math.abs((apart?.lateWindowsByChance ?? 0) - 1.0782) < 0.001)
 })
 
+test('late is what the same network without loss would not have been, if it was measured', () => {
+  const overLan = waits
+    .filter(({ mode }) => mode === 'sse/2 wan')
+    .map((sample) => ({ ...sample, mode: 'sse/2 lan', receivedAt: (sample.acceptedAt ?? 0) + 1 }))
+  const late = (...names: readonly string[]) =>
+    latenessOf(names, [...overLan, ...waits]).map(({ lateMessages }) => lateMessages)
+  assert.deepEqual(late('sse/2 lan', 'sse/2 wan', 'sse/2 wan+5%'), [0, 0, 24])
+  assert.deepEqual(late('sse/2 lan', 'sse/2 wan+5%'), [0, 120])
+})
+
 test('the ratios are to the same mode over the first network, by session', () => {
   const { comparisons } = analysed(waits)
   const lossy = comparisons.find(({ mode }) => mode === 'sse/2 wan+5%')

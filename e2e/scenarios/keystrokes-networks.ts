@@ -11,7 +11,7 @@ import { ratiosFigure } from '../report/study-report.ts'
 
 type Row = ReturnType<typeof latenessOver>
 
-/** Of the median over the first network: a packet that is sent again takes at least three one-way times. */
+/** Of the median over the usual network: a packet that is sent again takes at least three one-way times. */
 const lateTimes = 2
 
 /** Those over which each mode was measured, the first for comparison; empty with one network. */
@@ -24,16 +24,34 @@ export function networksIn(modes: readonly string[]): readonly string[] {
 
 /** Each mode over each network; empty with one network. */
 export function latenessOf(modes: readonly string[], samples: readonly Sample[]): readonly Row[] {
-  const [first] = networksIn(modes)
-  if (first === undefined) return []
+  const networks = networksIn(modes)
   const of = Map.groupBy(samples, ({ mode }) => mode)
-  return modes.map((mode) =>
-    latenessOver(mode, of.get(mode) ?? [], of.get(`${withoutVariant(mode)} ${first}`) ?? []),
-  )
+  return networks.length === 0
+    ? []
+    : modes.map((mode) => {
+        const usual = `${withoutVariant(mode)} ${usualFor(variantOf(mode) ?? '', networks)}`
+        return latenessOver(mode, of.get(mode) ?? [], of.get(usual) ?? [])
+      })
 }
 
-function latenessOver(mode: string, own: readonly Sample[], first: readonly Sample[]) {
-  const usual = new Map(bySession(first))
+/** The same network without loss, else the first: what is late over `wan+5%` would be usual over `wan`. */
+function usualFor(network: string, networks: readonly string[]): string {
+  const [whole = ''] = network.split('+')
+  return networks.includes(whole) ? whole : (networks[0] ?? '')
+}
+
+/** How long a late delivery takes. */
+export function lateWords(networks: readonly string[]): string {
+  const [first = ''] = networks
+  const isFirst = networks.every((network) => usualFor(network, networks) === first)
+  const usual = isFirst
+    ? `over ${first}`
+    : `over the same network without loss, or over ${first} if that was not measured,`
+  return `more than ${lateTimes} times the median of the same mode ${usual} in the same session`
+}
+
+function latenessOver(mode: string, own: readonly Sample[], others: readonly Sample[]) {
+  const usual = new Map(bySession(others))
   const sessions = bySession(own).map(([session, samples]) => [samples, usual.get(session) ?? []] as const)
   const messages = sessions.map(([samples, others]) => latenessIn(samples, others))
   const all = messages.flat()
@@ -238,7 +256,7 @@ export function networksSections(
         ),
       ],
       paragraphs: [
-        `Late: from the server’s acceptance to the window it took more than ${lateTimes} times the median of the same mode over ${first} in the same session; a packet that is sent again takes at least three times the one-way time. What is lost on the way to the server delays every window and does not count here. By chance: the windows that would be late together if each were late as often as here, but independently.`,
+        `Late: from the server’s acceptance to the window it took ${lateWords([first, ...others])}; a packet that is sent again takes at least three times the one-way time. What is lost on the way to the server delays every window and does not count here. By chance: the windows that would be late together if each were late as often as here, but independently.`,
       ],
     },
   ]
