@@ -4,15 +4,20 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
 import http2 from 'node:http2'
+import https from 'node:https'
 import net from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { ensureCertificate } from '../certs/certificate.ts'
 import { freePort, openPort } from '../scripts/open-port.ts'
+import { processTimers } from '../scripts/process.ts'
 import { temporaryFolder } from './folder-testing.ts'
+import { startHttp3Front } from './http3-front.ts'
 
 const root = join(import.meta.dirname, '..')
 const authorityFile = join(root, 'certs/authority.pem')
@@ -86,5 +91,34 @@ test(
     const [code] = await once(child, 'exit')
     assert.equal(code, 0)
     await assert.rejects(health(port), { code: 'ECONNREFUSED' })
+  },
+)
+
+test(
+  'an event passes at once, and a client that leaves ends its stream at the server',
+  needsCaddy,
+  async (t) => {
+    const tls = await ensureCertificate({ directory: temporaryFolder(t), now: new Date() })
+    const server = https.createServer(tls)
+    t.after(() => server.close())
+    const at = {
+      host: 'localhost',
+      port: await freePort(),
+      upstreamPort: await openPort(server),
+      drainMs: 500,
+    }
+    const front = await startHttp3Front({ ...at, ...tls }, processTimers)
+    t.after(() => front.close())
+    const asked = once(server, 'request') as Promise<[unknown, ServerResponse]>
+    const session = http2.connect(`https://localhost:${at.port}`, { rejectUnauthorized: false })
+    t.after(() => session.destroy())
+    const stream = session.request({ ':path': '/' })
+    const [, response] = await asked
+    response.setHeader('Content-Type', 'text/event-stream; charset=utf-8')
+    response.write('event: welcome\n\n')
+    assert.equal(String(await once(stream, 'data')), 'event: welcome\n\n')
+    const left = once(response, 'close')
+    stream.close(http2.constants.NGHTTP2_CANCEL)
+    await left
   },
 )

@@ -43,8 +43,7 @@ export function frontConfig({ host, port, upstreamPort, certFile, keyFile, drain
   const passOn = {
     handler: 'reverse_proxy',
     upstreams: [{ dial: joined(addressOf(host), upstreamPort) }],
-    // Streams must not wait for a buffer to fill.
-    flush_interval: -1,
+    // Streams are flushed without flush_interval, which would keep those whose client has left.
     headers: {
       request: {
         set: { Host: ['{http.request.hostport}'] },
