@@ -9,14 +9,19 @@ import type { Config } from '../../server/config/config.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { type Draft, isKind, type Message } from '../../server/wire/messages.ts'
-import type { Mode } from '../../server/wire/modes.ts'
+import type { WindowMode } from '../../server/wire/modes.ts'
 import { trace } from '../../server/wire/trace.ts'
 import { draftOf as editOf, nameOf, newKey } from '../clients/client.ts'
-import { connectHttp, textOf } from '../clients/http-client.ts'
+import { textOf } from '../clients/http-client.ts'
 import { startApplication } from './application.ts'
-import { type ContractClient, contentOf, openClient } from './contract-client.ts'
+import { type ContractClient, contentOf, openClient, type Reached } from './contract-client.ts'
 
-type Started = Pick<TestServer, 'origin' | 'ca' | 'close'>
+type Server = Pick<TestServer, 'ports' | 'origin' | 'ca' | 'close'>
+
+/** `close` ends what leads to a server, after it. */
+type Reach = (server: Server) => Reached | Promise<Reached & Pick<TestServer, 'close'>>
+
+type Started = Reached & Pick<TestServer, 'close'>
 
 /** By the window that has fallen behind by more than its queue. */
 const whenBehind = new Map<string, () => void>()
@@ -26,16 +31,28 @@ trace.stream = (told) => {
 }
 
 /** Each test slows down, fills, drains or restarts its own server: the page's, or an application's. */
-export function testServerContract(mode: Mode, isApplication = false): void {
+export function testServerContract(mode: WindowMode, reach: Reach, isApplication = false): void {
   const key = newKey()
   const onlyOnPages = { skip: isApplication && 'an application’s server has no wind, windows and overviews' }
 
-  function startOne({ storage, dataFolder: folder = '', ...change }: Partial<Config>): Promise<Started> {
+  function startServer({ storage, dataFolder: folder = '', ...change }: Partial<Config>): Promise<Server> {
     if (!isApplication)
       return startTestServer({ editor: 'mirror', ...change, ...(storage && { storage, dataFolder: folder }) })
     const { limits, heartbeatMs } = change
     const given = { ...(limits && { limits }), ...(heartbeatMs && { heartbeatMs }) }
     return startApplication({ ...given, ...(storage && { storage: { kind: 'sqlite', folder } }) })
+  }
+
+  async function startOne(change: Partial<Config>): Promise<Started> {
+    const server = await startServer(change)
+    const reached = await reach(server)
+    return {
+      ...reached,
+      async close() {
+        await server.close()
+        if ('close' in reached) await reached.close()
+      },
+    }
   }
 
   async function start(t: TestContext, change: Partial<Config> = {}): Promise<Started> {
@@ -48,10 +65,10 @@ export function testServerContract(mode: Mode, isApplication = false): void {
     return { ...editOf(window, count, ''), ...contentOf(isApplication, 'edit', text) }
   }
 
-  function open(t: TestContext, { origin, ca }: Started, asked: Record<string, string>): ContractClient {
+  function open(t: TestContext, { origin, connect }: Started, asked: Record<string, string>): ContractClient {
     const query = new URLSearchParams({ channels: 'main', key, ...asked })
     query.set('window', nameOf(key, query.get('window') ?? ''))
-    const client = openClient({ mode, origin: origin[mode.http], ca, query })
+    const client = openClient({ mode, origin, ca: null, http: connect(), query })
     t.after(() => client.close())
     return client
   }
@@ -192,7 +209,7 @@ export function testServerContract(mode: Mode, isApplication = false): void {
     const server = await start(t)
     const going = open(t, server, { window: 'w1', opening: '1' })
     await going.next('welcome')
-    const http = connectHttp(mode.http, server.origin[mode.http], server.ca)
+    const http = server.connect()
     t.after(http.close)
     if (!mode.isPush) going.close()
     const query = new URLSearchParams({ window: nameOf(key, 'w1'), key, opening: '1' })

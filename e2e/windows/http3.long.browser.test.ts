@@ -1,8 +1,6 @@
 // Windows behind the front that serves HTTP/3. Firefox accepts it only with a certificate of a public authority.
 
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { hash, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -10,12 +8,12 @@ import { freePort } from '../../scripts/open-port.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type WindowMode, windowModes } from '../../server/wire/modes.ts'
 import { type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
+import { http3Switches, lacksFront } from '../browser/http3-client.ts'
 import { startServerProcess } from '../lab/server-process.ts'
 import { apiRequests, linkState } from './page.ts'
 import { browserName, untilOpen, untilShows } from './stage.ts'
 
 const root = join(import.meta.dirname, '../..')
-const isPossible = browserName === 'chromium' && spawnSync('caddy', ['version']).status === 0
 
 async function startFronted(t: TestContext) {
   const port = await freePort()
@@ -26,11 +24,8 @@ async function startFronted(t: TestContext) {
     ...own,
   ])
   t.after(() => server.close())
-  const { publicKey } = new X509Certificate(await readFile(join(root, 'certs/server.pem')))
-  const pin = hash('sha256', publicKey.export({ type: 'spki', format: 'der' }), 'base64')
-  const browser = await startBrowser({
-    further: [`--origin-to-force-quic-on=localhost:${port}`, `--ignore-certificate-errors-spki-list=${pin}`],
-  })
+  const certificate = await readFile(join(root, 'certs/server.pem'), 'utf8')
+  const browser = await startBrowser({ further: http3Switches([port], certificate) })
   t.after(() => browser.quit())
   async function open({ transport, http }: WindowMode, channel: string): Promise<BrowserWindow> {
     const window = await browser.newWindow()
@@ -42,7 +37,7 @@ async function startFronted(t: TestContext) {
 }
 
 test('two windows that send by XHR are in step over HTTP/3, in each mode, and the page names it', {
-  skip: !isPossible && 'needs caddy, and Chromium',
+  skip: browserName === 'chromium' ? lacksFront : 'needs Chromium',
 }, async (t) => {
   const { open } = await startFronted(t)
   for (const mode of windowModes.filter(({ isOverUdp }) => isOverUdp)) {
