@@ -26,12 +26,18 @@ const needsCaddy = {
   timeout: 60_000,
 }
 
-function start(t: TestContext, port: number, path = process.env.PATH): ChildProcess {
+interface Started {
+  readonly path?: string | undefined
+  /** Whether it leads a group of processes, as in a terminal. */
+  readonly detached?: boolean
+}
+
+function start(t: TestContext, port: number, { path = process.env.PATH, detached = false }: Started = {}) {
   const flags = ['--port', '0', '--http1-port', '0', '--http3-port', String(port), '--sensor-source', 'none']
   const child = fork(
     'server/main.ts',
     ['--http3', ...flags, '--data-folder', temporaryFolder(t), '--drain-ms', '500'],
-    { cwd: root, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], env: { ...process.env, PATH: path } },
+    { cwd: root, detached, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], env: { ...process.env, PATH: path } },
   )
   // Killed at once, it would leave Caddy.
   t.after(() => child.kill())
@@ -55,7 +61,7 @@ async function endOf(child: ChildProcess) {
 }
 
 test('without Caddy one sentence says how to get it', async (t) => {
-  const { code, errors } = await endOf(start(t, await freePort(), ''))
+  const { code, errors } = await endOf(start(t, await freePort(), { path: '' }))
   assert.equal(code, 1)
   assert.match(
     errors,
@@ -105,7 +111,6 @@ test(
       host: 'localhost',
       port: await freePort(),
       upstreamPort: await openPort(server),
-      drainMs: 500,
     }
     const front = await startHttp3Front({ ...at, ...tls }, processTimers)
     t.after(() => front.close())
@@ -122,3 +127,18 @@ test(
     await left
   },
 )
+
+test('after Ctrl-C, which a terminal sends to all, windows are still told', needsCaddy, async (t) => {
+  const port = await freePort()
+  const child = start(t, port, { detached: true })
+  const ended = endOf(child)
+  await once(child, 'message')
+  const session = http2.connect(`https://localhost:${port}`, { ca: await readFile(authorityFile) })
+  t.after(() => session.destroy())
+  const stream = session.request({ ':path': '/api/stream?window=w1&channels=main' })
+  const said = text(stream)
+  await once(stream, 'response')
+  process.kill(-Number(child.pid), 'SIGINT')
+  assert.match(await said, /^event: bye\n(?:id: .*\n)?data: \{"code":"draining"/m)
+  assert.deepEqual(await ended, { code: 0, errors: '' })
+})

@@ -19,12 +19,14 @@ export interface FrontSettings {
   readonly upstreamPort: number
   readonly certFile: string
   readonly keyFile: string
-  readonly drainMs: number
 }
 
 const startsWithinMs = 10_000
+const endsWithinMs = 1000
 const lookAgainMs = 50
 const restartMs = 1000
+/** For the last bytes, before Caddy ends: it cuts HTTP/3 at once (2.6), or waits for idle connections. */
+const lastBytesMs = 500
 
 const waysToInstall: Partial<Record<NodeJS.Platform, string>> = {
   linux: 'apt install caddy (Debian, Ubuntu), dnf install caddy (Fedora)',
@@ -36,7 +38,7 @@ const waysToInstall: Partial<Record<NodeJS.Platform, string>> = {
  * Caddy's configuration (https://caddyserver.com/docs/json/). It announces HTTP/3 to those who come
  * over TCP, by Alt-Svc (RFC 7838).
  */
-export function frontConfig({ host, port, upstreamPort, certFile, keyFile, drainMs }: FrontSettings): object {
+export function frontConfig({ host, port, upstreamPort, certFile, keyFile }: FrontSettings): object {
   const isAny = ['0.0.0.0', '::'].includes(host)
   // Browsers try the first address of a name over UDP, and not the next.
   const bound = host === 'localhost' ? loopback() : [isAny ? '' : host]
@@ -59,7 +61,7 @@ export function frontConfig({ host, port, upstreamPort, certFile, keyFile, drain
     logging: { logs: { default: { level: 'ERROR' } } },
     apps: {
       http: {
-        grace_period: `${drainMs}ms`,
+        grace_period: '1ms',
         servers: {
           crosswind: {
             listen: bound.map((address) => joined(address, port)),
@@ -114,13 +116,14 @@ export async function startHttp3Front(settings: FrontSettings, timers: Pick<Time
   }
 
   return {
-    /** Resolves once Caddy has ended. */
+    /** After the server. Resolves once Caddy has ended. */
     async close(): Promise<void> {
       isOver = true
       if (child.exitCode !== null || child.signalCode !== null) return
       const ended = once(child, 'exit')
+      if (await endsWithin(ended, lastBytesMs, timers)) return
       child.kill()
-      if (!(await endsWithin(ended, settings.drainMs + restartMs))) child.kill('SIGKILL')
+      if (!(await endsWithin(ended, endsWithinMs, timers))) child.kill('SIGKILL')
     },
   }
 }
@@ -129,7 +132,15 @@ async function startCaddy(
   settings: FrontSettings,
   { later, now }: Pick<Timers, 'later' | 'now'>,
 ): Promise<ChildProcess> {
-  const child = spawn('caddy', ['run', '--config', '-'], { stdio: ['pipe', 'ignore', 'pipe'] })
+  const child = spawn('caddy', ['run', '--config', '-'], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+    // Ctrl-C in a terminal must not end it before the server.
+    detached: true,
+    windowsHide: true,
+  })
+  const end = () => child.kill()
+  process.once('exit', end)
+  child.once('exit', () => process.off('exit', end))
   let said = ''
   createInterface({ input: child.stderr }).on('line', (line) => {
     said = messageIn(line)
