@@ -1,14 +1,10 @@
 // Chromium as an HTTP/3 client for Node, which has none: requests made by `fetch` in an empty page.
 
-import { spawnSync } from 'node:child_process'
 import { hash, X509Certificate } from 'node:crypto'
 import { addAbortSignal, Readable } from 'node:stream'
-import type { JSHandle, Page } from 'puppeteer-core'
+import type { CDPSession, JSHandle, Page } from 'puppeteer-core'
 import type { HttpClient, HttpRequest } from '../clients/http-client.ts'
 import { launchBrowser } from './editing.ts'
-
-/** What a test of HTTP/3 lacks besides Chromium, or false. */
-export const lacksFront: string | false = spawnSync('caddy', ['version']).status !== 0 && 'needs caddy'
 
 /**
  * Chromium uses HTTP/3 at these ports of `localhost` from the first request on, and accepts `certificate`
@@ -36,10 +32,23 @@ export async function startHttp3Browser(ports: readonly number[], certificate: s
       // Answers of the API allow their documents nothing.
       await page.setBypassCSP(true)
       await page.goto(`${origin}/api/clock`)
+      await keepBodiesUnread(await page.createCDPSession())
       return new OriginPage(page, await page.evaluateHandle(createRequests))
     },
     close,
   }
+}
+
+/** Chromium reads tens of megabytes ahead of a page, unless the answer must not be stored. */
+async function keepBodiesUnread(session: CDPSession): Promise<void> {
+  session.on('Fetch.requestPaused', ({ requestId, responseStatusCode, responseHeaders = [] }) => {
+    const others = responseHeaders.filter(({ name }) => name.toLowerCase() !== 'cache-control')
+    const headers = [...others, { name: 'cache-control', value: 'no-store' }]
+    // Without a status the request has failed.
+    const changed = responseStatusCode && { responseCode: responseStatusCode, responseHeaders: headers }
+    session.send('Fetch.continueResponse', { requestId, ...changed }).catch(() => undefined)
+  })
+  await session.send('Fetch.enable', { patterns: [{ requestStage: 'Response' }] })
 }
 
 type PageRequests = ReturnType<typeof createRequests>
