@@ -8,7 +8,6 @@ const settings: FrontSettings = {
   upstreamPort: 8444,
   certFile: '/a b/server.pem',
   keyFile: '/a b/server.key',
-  drainMs: 5000,
 }
 
 test('the front is reached where the server is, and reaches it', () => {

@@ -25,7 +25,6 @@ export interface FrontSettings {
   readonly upstreamPort: number
   readonly certFile: string
   readonly keyFile: string
-  readonly drainMs: number
 }
 
 interface Starting {
@@ -42,7 +41,9 @@ export type Caddy = Awaited<ReturnType<typeof startCaddy>>
 
 const startsWithinMs = 10_000
 const lookAgainMs = 50
-const endsAfterDrainMs = 1000
+const endsWithinMs = 1000
+/** For the last bytes, before Caddy ends: it cuts HTTP/3 at once (2.6), or waits for idle connections. */
+const lastBytesMs = 500
 
 const waysToInstall: Partial<Record<NodeJS.Platform, string>> = {
   linux: 'apt install caddy (Debian, Ubuntu), dnf install caddy (Fedora)',
@@ -52,7 +53,7 @@ const waysToInstall: Partial<Record<NodeJS.Platform, string>> = {
 
 /** Caddy's configuration (https://caddyserver.com/docs/json/). `name`: any that the certificate covers. */
 export function frontConfig(
-  { host, ports, upstreamPort, certFile, keyFile, drainMs }: FrontSettings,
+  { host, ports, upstreamPort, certFile, keyFile }: FrontSettings,
   name: string,
 ): object {
   const isAny = ['0.0.0.0', '::'].includes(host)
@@ -85,7 +86,7 @@ export function frontConfig(
     logging: { logs: { default: { level: 'ERROR' } } },
     apps: {
       http: {
-        grace_period: `${drainMs}ms`,
+        grace_period: '1ms',
         servers: Object.fromEntries(ports.map((one) => [`crosswind-${one.port}`, serverOn(one)])),
       },
       tls: { certificates: { load_files: [{ certificate: certFile, key: keyFile }] } },
@@ -120,7 +121,12 @@ export async function startCaddy(
 ) {
   const config = JSON.stringify(frontConfig(settings, await nameIn(settings.certFile)))
   const [program = '', ...words] = [...through, 'caddy', 'run', '--config', '-']
-  const child = spawn(program, words, { stdio: ['pipe', 'ignore', 'pipe'] })
+  const child = spawn(program, words, {
+    stdio: ['pipe', 'ignore', 'pipe'],
+    // Ctrl-C in a terminal must not end it before the server.
+    detached: true,
+    windowsHide: true,
+  })
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
   const ended = new Promise<NodeJS.Signals | number | null>((resolve) => {
@@ -154,10 +160,11 @@ export async function startCaddy(
     pid: child.pid ?? 0,
     /** Resolves to the signal or the code with which it ended. */
     ended,
-    /** Resolves once it has ended. */
+    /** After the server. Resolves once it has ended. */
     async close(): Promise<void> {
+      if (await endsWithin(ended, lastBytesMs, timers)) return
       child.kill()
-      if (await endsWithin(ended, settings.drainMs + endsAfterDrainMs)) return
+      if (await endsWithin(ended, endsWithinMs, timers)) return
       kill()
       await ended
     },

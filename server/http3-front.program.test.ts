@@ -4,15 +4,20 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
 import http2 from 'node:http2'
+import https from 'node:https'
 import net from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { ensureCertificate } from '../certs/certificate.ts'
 import { freePort, openPort } from '../scripts/open-port.ts'
+import { processTimers } from '../scripts/process.ts'
 import { temporaryFolder } from './folder-testing.ts'
+import { startHttp3Front } from './http3-front.ts'
 
 const root = join(import.meta.dirname, '..')
 const authorityFile = join(root, 'certs/authority.pem')
@@ -21,12 +26,18 @@ const needsCaddy = {
   timeout: 60_000,
 }
 
-function start(t: TestContext, port: number, path = process.env.PATH): ChildProcess {
+interface Started {
+  readonly path?: string | undefined
+  /** Whether it leads a group of processes, as in a terminal. */
+  readonly detached?: boolean
+}
+
+function start(t: TestContext, port: number, { path = process.env.PATH, detached = false }: Started = {}) {
   const flags = ['--port', '0', '--http1-port', '0', '--http3-port', String(port), '--sensor-source', 'none']
   const child = fork(
     'server/main.ts',
     ['--http3', ...flags, '--data-folder', temporaryFolder(t), '--drain-ms', '500'],
-    { cwd: root, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], env: { ...process.env, PATH: path } },
+    { cwd: root, detached, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], env: { ...process.env, PATH: path } },
   )
   // Killed at once, it would leave Caddy.
   t.after(() => child.kill())
@@ -50,7 +61,7 @@ async function endOf(child: ChildProcess) {
 }
 
 test('without Caddy one sentence says how to get it', async (t) => {
-  const { code, errors } = await endOf(start(t, await freePort(), ''))
+  const { code, errors } = await endOf(start(t, await freePort(), { path: '' }))
   assert.equal(code, 1)
   assert.match(
     errors,
@@ -88,3 +99,46 @@ test(
     await assert.rejects(health(port), { code: 'ECONNREFUSED' })
   },
 )
+
+test(
+  'an event passes at once, and a client that leaves ends its stream at the server',
+  needsCaddy,
+  async (t) => {
+    const tls = await ensureCertificate({ directory: temporaryFolder(t), now: new Date() })
+    const server = https.createServer(tls)
+    t.after(() => server.close())
+    const at = {
+      host: 'localhost',
+      port: await freePort(),
+      upstreamPort: await openPort(server),
+    }
+    const front = await startHttp3Front({ ...at, ...tls }, processTimers)
+    t.after(() => front.close())
+    const asked = once(server, 'request') as Promise<[unknown, ServerResponse]>
+    const session = http2.connect(`https://localhost:${at.port}`, { rejectUnauthorized: false })
+    t.after(() => session.destroy())
+    const stream = session.request({ ':path': '/' })
+    const [, response] = await asked
+    response.setHeader('Content-Type', 'text/event-stream; charset=utf-8')
+    response.write('event: welcome\n\n')
+    assert.equal(String(await once(stream, 'data')), 'event: welcome\n\n')
+    const left = once(response, 'close')
+    stream.close(http2.constants.NGHTTP2_CANCEL)
+    await left
+  },
+)
+
+test('after Ctrl-C, which a terminal sends to all, windows are still told', needsCaddy, async (t) => {
+  const port = await freePort()
+  const child = start(t, port, { detached: true })
+  const ended = endOf(child)
+  await once(child, 'message')
+  const session = http2.connect(`https://localhost:${port}`, { ca: await readFile(authorityFile) })
+  t.after(() => session.destroy())
+  const stream = session.request({ ':path': '/api/stream?window=w1&channels=main' })
+  const said = text(stream)
+  await once(stream, 'response')
+  process.kill(-Number(child.pid), 'SIGINT')
+  assert.match(await said, /^event: bye\n(?:id: .*\n)?data: \{"code":"draining"/m)
+  assert.deepEqual(await ended, { code: 0, errors: '' })
+})

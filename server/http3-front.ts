@@ -48,7 +48,7 @@ export async function startHttp3Front(
   }
 
   return {
-    /** Resolves once Caddy has ended. */
+    /** After the server. Resolves once Caddy has ended. */
     async close(): Promise<void> {
       isOver = true
       await caddy.close()

@@ -119,8 +119,8 @@ function frontPortOf({ http3Port }: Config, { http3 }: Http3Flag): number | null
 
 /** The same server behind a front that serves HTTP/3; the front ends after it. */
 async function withFront(server: Server, { config, tls }: FrontedParts): Promise<Server> {
-  const { host, http3Port, drainMs } = config
-  const settings = { host, drainMs, port: http3Port, upstreamPort: server.ports['1.1'] }
+  const { host, http3Port } = config
+  const settings = { host, port: http3Port, upstreamPort: server.ports['1.1'] }
   try {
     const front = await startHttp3Front({ ...settings, ...tls }, processTimers)
     return {

@@ -168,7 +168,7 @@ async function build(
 }
 
 /** QUIC has no exception for a certificate that the browser does not trust, but for its key. */
-function http3Switches({ origins, certificates }: Http3Opening): readonly string[] {
+export function http3Switches({ origins, certificates }: Http3Opening): readonly string[] {
   const pins = certificates.map((certificate) => {
     const { publicKey } = new X509Certificate(certificate)
     return hash('sha256', publicKey.export({ type: 'spki', format: 'der' }), 'base64')

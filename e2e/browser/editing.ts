@@ -43,7 +43,7 @@ export async function openEditingPage(
   address: string,
   { clockShiftMs = 0, through, beside }: Surroundings = {},
 ): Promise<EditingPage> {
-  const { page, close } = beside ? await openBeside(beside.page) : await launch(name, through)
+  const { page, close } = beside ? await openBeside(beside.page) : await launchBrowser(name, { through })
   try {
     const errors: string[] = []
     page.on('pageerror', (error) =>
@@ -62,7 +62,14 @@ export async function openEditingPage(
   }
 }
 
-async function launch(name: BrowserName, through: readonly string[] | undefined) {
+interface Launch {
+  readonly through?: readonly string[] | undefined
+  /** Further switches of Chromium. */
+  readonly further?: readonly string[]
+}
+
+/** A browser of its own, with an empty page; `close` ends it. */
+export async function launchBrowser(name: BrowserName, { through, further = [] }: Launch) {
   const home = await mkdtemp(join(tmpdir(), 'crosswind-editing-'))
   const isChromium = name === 'chromium'
   const program = isChromium
@@ -75,7 +82,7 @@ async function launch(name: BrowserName, through: readonly string[] | undefined)
     pipe: through !== undefined,
     userDataDir: join(home, 'profile'),
     env: { ...process.env, HOME: home, MOZ_CRASHREPORTER_DISABLE: '1' },
-    args: isChromium ? ['--no-sandbox', '--disable-gpu', '--disable-background-networking'] : [],
+    args: isChromium ? ['--no-sandbox', '--disable-gpu', '--disable-background-networking', ...further] : [],
     acceptInsecureCerts: true,
     defaultViewport: { width: 1000, height: 700 },
   })

@@ -7,6 +7,7 @@ import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
 import { readFlags } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { commandOf } from '../lab/programs.ts'
+import { reachDirectly } from './contract-client.ts'
 import { type Subject, testTransportContract } from './transport-contract.ts'
 
 const help = `${commandOf('conformance')} --server URL [flags]
@@ -54,7 +55,9 @@ async function inspectServer(address: string, invitation?: string): Promise<(mod
   const settings = settingsSchema.safeParse(await getJson(origin, '/api/settings', cookie))
   if (!settings.success) throw new Error(`${origin}/api/settings does not name the ports.`)
   const { ports, limits, editor } = settings.data
-  return ({ http }) => ({ origin: `https://${hostname}:${ports[http]}`, ca: null, cookie, editor, ...limits })
+  const originAt = (port: number) => `https://${hostname}:${port}`
+  const reachable = { origin: { '2': originAt(ports['2']), '1.1': originAt(ports['1.1']) }, ca: null, cookie }
+  return (mode) => ({ ...reachDirectly(reachable, mode), editor, ...limits })
 }
 
 async function getJson(origin: string, path: string, cookie?: string): Promise<unknown> {

@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test'
 import { type Closing, RefusedError } from '../../client/engine.ts'
 import type { DownFrame, Draft, HttpVersion, Mode, Refused, Stored } from '../../client/wire.ts'
 import { type NodeOpening, type NodeTransport, nameOf, newKey, openTransport } from '../clients/client.ts'
+import { connectHttp, type HttpClient } from '../clients/http-client.ts'
 
 export interface ContractClient extends Omit<NodeTransport, 'send'> {
   /** Drops earlier frames; rejects if the stream ends first. */
@@ -23,6 +24,26 @@ export function contentOf(isApplication: boolean, kind: 'edit' | 'title', text: 
   if (isApplication) return { kind: 'json', body: { data: text } } as const
   if (kind === 'edit') return { kind, body: { html: text } } as const
   return { kind, body: { title: text } } as const
+}
+
+/** How the clients of one mode reach a server. */
+export interface Reached {
+  readonly origin: string
+  /** Connections of a new client. */
+  readonly connect: () => HttpClient
+}
+
+interface Reachable {
+  readonly origin: Readonly<Record<HttpVersion, string>>
+  /** Trusted certificate, PEM; null trusts any. */
+  readonly ca: string | null
+  /** Session cookie, if required. */
+  readonly cookie?: string | undefined
+}
+
+/** At the mode's own listener, without a front. */
+export function reachDirectly({ origin, ca, cookie }: Reachable, { http }: Mode): Reached {
+  return { origin: origin[http], connect: () => connectHttp(http, origin[http], ca, cookie) }
 }
 
 const usualPolling = { intervalMs: 20, holdMs: 300 }

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { defaultConfig } from '../../server/config/config.ts'
 import { modes } from '../../server/wire/modes.ts'
 import { type Application, startApplication, visitOwnRoutes } from './application.ts'
+import { reachDirectly } from './contract-client.ts'
 import { testServerContract } from './server-contract.ts'
 import { testTransportContract } from './transport-contract.ts'
 
@@ -21,10 +22,11 @@ describe('on an application’s servers', () => {
 
   for (const mode of modes)
     describe(mode.name, () =>
-      testTransportContract(mode, () => {
-        const { origin, ca } = application
-        return { origin: origin[mode.http], ca, maxMessageBytes, editor: null }
-      }),
+      testTransportContract(mode, () => ({
+        ...reachDirectly(application, mode),
+        maxMessageBytes,
+        editor: null,
+      })),
     )
 
   test('the application’s own routes and WebSocket answered all the while', async (t) => {
@@ -35,4 +37,5 @@ describe('on an application’s servers', () => {
 })
 
 for (const mode of modes)
-  describe(`${mode.name}, on an application’s server of its own`, () => testServerContract(mode, true))
+  describe(`${mode.name}, on an application’s server of its own`, () =>
+    testServerContract(mode, (application) => reachDirectly(application, mode), true))

@@ -3,18 +3,12 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import * as Y from 'yjs'
-import type { AwarenessState, Draft, EditorName, Message, Mode } from '../../client/wire.ts'
+import type { AwarenessState, Draft, EditorName, Message, WindowMode } from '../../client/wire.ts'
 import { nameOf, newKey } from '../clients/client.ts'
-import { connectHttp, type HttpClient, textOf } from '../clients/http-client.ts'
-import { type ContractClient, contentOf, openClient } from './contract-client.ts'
+import { type HttpClient, textOf } from '../clients/http-client.ts'
+import { type ContractClient, contentOf, openClient, type Reached } from './contract-client.ts'
 
-export interface Subject {
-  /** Of the mode's listener. */
-  readonly origin: string
-  /** Trusted certificate, PEM; null trusts any. */
-  readonly ca: string | null
-  /** Session cookie, if required. */
-  readonly cookie?: string | undefined
+export interface Subject extends Reached {
   readonly maxMessageBytes: number
   /** Null on an application's server, where every channel is of the kind json. */
   readonly editor: EditorName | null
@@ -44,14 +38,14 @@ const subjects: Readonly<Record<string, (stage: Stage) => void>> = {
 }
 
 /** `subject` is called when the tests run. */
-export function testTransportContract(mode: Mode, subject: () => Subject): void {
+export function testTransportContract(mode: WindowMode, subject: () => Subject): void {
   const stage = createStage(mode, subject)
   for (const [name, define] of Object.entries(subjects)) describe(name, () => define(stage))
 }
 
 type Stage = ReturnType<typeof createStage>
 
-function createStage(mode: Mode, subject: () => Subject) {
+function createStage(mode: WindowMode, subject: () => Subject) {
   const opened: ContractClient[] = []
   // Fresh names per run: a persistent log contains those of earlier runs.
   const run = Math.random().toString(36).slice(2, 8)
@@ -64,9 +58,9 @@ function createStage(mode: Mode, subject: () => Subject) {
   })
 
   function open(channel: string, extraQuery: Record<string, string> = {}): ContractClient {
-    const { origin, ca, cookie } = subject()
+    const { origin, connect } = subject()
     const query = new URLSearchParams({ window: newWindow(), key, channels: channel, ...extraQuery })
-    const client = openClient({ mode, origin, ca, cookie, query })
+    const client = openClient({ mode, origin, ca: null, http: connect(), query })
     opened.push(client)
     return client
   }
@@ -303,7 +297,7 @@ function testResuming({ open, joined, newChannel, newWindow, draftOf }: Stage): 
 }
 
 function testContents(stage: Stage): void {
-  const { joined, newChannel, newWindow, subject, mode, run, key, isApplication, draftOf } = stage
+  const { joined, newChannel, newWindow, subject, run, key, isApplication, draftOf } = stage
   test('invalid drafts are refused with a code and not delivered', async () => {
     const channel = newChannel()
     const client = await joined(channel)
@@ -370,8 +364,7 @@ function testContents(stage: Stage): void {
     if (isApplication()) return t.skip('an application’s server has no documents of the page')
     const channel = newChannel()
     const client = await joined(channel)
-    const { origin, ca, cookie } = subject()
-    const http = connectHttp(mode.http, origin, ca, cookie)
+    const http = subject().connect()
     t.after(http.close)
     const from = newWindow()
     const path = `/api/documents/${channel}`
@@ -392,7 +385,7 @@ function testContents(stage: Stage): void {
 }
 
 function testAwareness(stage: Stage): void {
-  const { open, joined, newChannel, newWindow, subject, mode, key, isApplication, draftOf } = stage
+  const { open, joined, newChannel, newWindow, subject, key, isApplication, draftOf } = stage
   test("a window's awareness reaches the other windows, and those that join later", async () => {
     const channel = newChannel()
     const window = newWindow()
@@ -433,8 +426,7 @@ function testAwareness(stage: Stage): void {
     const author = await joined(channel, { window, opening: '1' })
     author.sendAwareness({ state: shownAt('AAAA') })
     assert.deepEqual(await nextShown(reader, window), shownAt('AAAA'))
-    const { origin, ca, cookie } = subject()
-    const http = connectHttp(mode.http, origin, ca, cookie)
+    const http = subject().connect()
     t.after(http.close)
     const query = new URLSearchParams({ window, key, opening: '1', gone: '' })
     const { status } = await http.ask({ method: 'POST', path: `/api/leave?${query}` })
@@ -462,8 +454,7 @@ function testAwareness(stage: Stage): void {
     const window = newWindow()
     const reader = await joined(channel)
     const author = await joined(channel, { window })
-    const { origin, ca, cookie } = subject()
-    const http = connectHttp(mode.http, origin, ca, cookie)
+    const http = subject().connect()
     t.after(http.close)
     const state = shownAt('AAAA')
     const path = `/api/awareness?${new URLSearchParams({ window, key })}`
@@ -497,13 +488,12 @@ function testAwareness(stage: Stage): void {
 }
 
 function testNames(stage: Stage): void {
-  const { open, joined, newChannel, newWindow, subject, mode, run, isApplication, draftOf } = stage
+  const { open, joined, newChannel, newWindow, subject, run, isApplication, draftOf } = stage
   test('requests in a window’s name without its key are refused, and do not affect the window', async (t) => {
     const channel = newChannel()
     const window = newWindow()
     const victim = await joined(channel, { window, opening: '1' })
-    const { origin, ca, cookie } = subject()
-    const http = connectHttp(mode.http, origin, ca, cookie)
+    const http = subject().connect()
     t.after(http.close)
     await nobodySpeaksFor({
       window,

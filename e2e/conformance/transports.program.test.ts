@@ -3,6 +3,7 @@
 import { after, before, describe } from 'node:test'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { modes } from '../../server/wire/modes.ts'
+import { reachDirectly } from './contract-client.ts'
 import { testServerContract } from './server-contract.ts'
 import { testTransportContract } from './transport-contract.ts'
 
@@ -19,9 +20,8 @@ describe('each mode', { concurrency: 3 }, () => {
     describe(mode.name, { concurrency: 1 }, () => {
       testTransportContract(mode, () => {
         if (!server) throw new Error('The server has not started.')
-        const { origin, ca } = server
-        return { origin: origin[mode.http], ca, maxMessageBytes: 64 * 1024, editor: 'shared' }
+        return { ...reachDirectly(server, mode), maxMessageBytes: 64 * 1024, editor: 'shared' }
       })
-      testServerContract(mode)
+      testServerContract(mode, (started) => reachDirectly(started, mode))
     })
 })

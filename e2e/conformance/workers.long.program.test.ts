@@ -12,7 +12,7 @@ import { connectHttp, textOf } from '../clients/http-client.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { programs } from '../lab/programs.ts'
 import { makeServerFolder, startServerProcess } from '../lab/server-process.ts'
-import { type ContractClient, openNamed } from './contract-client.ts'
+import { type ContractClient, openNamed, reachDirectly } from './contract-client.ts'
 import { testTransportContract } from './transport-contract.ts'
 
 const maxMessageBytes = 64 * 1024
@@ -55,8 +55,7 @@ after(() => shared.stop())
 for (const mode of modes) {
   describe(`${mode.name}, two workers`, () => {
     testTransportContract(mode, () => ({
-      origin: shared.origin[mode.http],
-      ca: shared.ca,
+      ...reachDirectly(shared, mode),
       maxMessageBytes,
       editor: 'shared',
     }))

@@ -13,7 +13,6 @@ const protocols: Readonly<Record<WindowHttp, FrontPort['protocols']>> = {
 }
 
 const otherwise = 'Without --front the lab measures HTTP/2 and HTTP/1.1.'
-const drainMs = 500
 
 export type FrontPorts = Readonly<Record<WindowHttp, number>>
 
@@ -32,7 +31,7 @@ export async function startFront({ ports, through, askedAt, ...own }: Fronting) 
   const ofVersions = Object.entries(ports) as [WindowHttp, number][]
   const listening = ofVersions.map(([http, port]) => ({ port, protocols: protocols[http] }))
   const starting = { otherwise, ...(through && { through }), ...(askedAt && { askedAt }) }
-  const { pid, close } = await startCaddy({ ...own, ports: listening, drainMs }, starting)
+  const { pid, close } = await startCaddy({ ...own, ports: listening }, starting)
   return { close, use: () => readUse(pid) }
 }
 
