@@ -110,7 +110,9 @@ export class OriginPage {
   protocols(): Promise<string[]> {
     return this.#page.evaluate(() => {
       const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
-      return [...new Set(entries.map(({ nextHopProtocol }) => nextHopProtocol))]
+      // Of a request that was cut before its answer nothing is known.
+      const answered = entries.filter(({ responseStatus }) => responseStatus > 0)
+      return [...new Set(answered.map(({ nextHopProtocol }) => nextHopProtocol))]
     })
   }
 
