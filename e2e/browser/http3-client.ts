@@ -117,11 +117,11 @@ export class OriginPage {
     }
   }
 
-  /** Of all answers that have ended, ALPN names (RFC 7301). */
+  /** Of all answers that have ended, ALPN names (RFC 7301); a request that was cut has none. */
   protocols(): Promise<string[]> {
     return this.#page.evaluate(() => {
       const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
-      return [...new Set(entries.map(({ nextHopProtocol }) => nextHopProtocol))]
+      return [...new Set(entries.map(({ nextHopProtocol }) => nextHopProtocol))].filter(Boolean)
     })
   }
 
