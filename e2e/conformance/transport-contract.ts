@@ -1,7 +1,7 @@
 // The transport contract: one suite for all modes, against any server.
 
 import assert from 'node:assert/strict'
-import { after, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import * as Y from 'yjs'
 import type { AwarenessState, Draft, EditorName, Message, WindowMode } from '../../client/wire.ts'
 import { nameOf, newKey } from '../clients/client.ts'
@@ -53,8 +53,8 @@ function createStage(mode: WindowMode, subject: () => Subject) {
   let channels = 0
   let windows = 0
 
-  after(() => {
-    for (const client of opened) client.close()
+  afterEach(() => {
+    for (const client of opened.splice(0)) client.close()
   })
 
   function open(channel: string, extraQuery: Record<string, string> = {}): ContractClient {
