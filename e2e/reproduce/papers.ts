@@ -157,6 +157,22 @@ function typing(what: string, mode: PublishedMode, other: PublishedMode): Figure
   }
 }
 
+const thesis =
+  'A. Fladvad and A. Khans, “Real-Time Synchronization of Multi-Window Web-Applications”, bachelor’s thesis, Dalarna University, 2021'
+
+const http3Networks = ['wan', 'wan+1%', 'wan+5%', 'wan+15%'] as const
+
+/** The thesis's first figure, asked of HTTP/3 over a network that it did not have. */
+function typingOverHttp3(network: (typeof http3Networks)[number]): FigureClaim<KeystrokesSummary> {
+  const overHttp2 = typing(`${network}: SSE + XHR over HTTP/3, times WebSocket`, 'sse/2', 'websocket/1.1')
+  return {
+    ...overHttp2,
+    paper: `${overHttp2.paper}, over HTTP/2`,
+    found: (summary) => ratioOfMeans(summary, `sse/3 ${network}`, `websocket/1.1 ${network}`),
+    because: unexplained,
+  }
+}
+
 const slower = ['long-polling', 'polling'] as const
 
 const cellOf = ({ cells }: WindSummary, site: string, method: Method) =>
@@ -526,8 +542,7 @@ export const papers: readonly Paper[] = [
   {
     year: '2021',
     title: 'event streams over HTTP/2 against WebSocket',
-    citation:
-      'A. Fladvad and A. Khans, “Real-Time Synchronization of Multi-Window Web-Applications”, bachelor’s thesis, Dalarna University, 2021',
+    citation: thesis,
     about:
       'A key is typed in one of five windows; how long does it take to the others? The thesis found event streams with POST requests (SSE and XHR) over HTTP/2 about as fast as a WebSocket, and more than twice as fast as over HTTP/1.1.',
     intervals: '95 %, over the sessions',
@@ -544,6 +559,26 @@ export const papers: readonly Paper[] = [
           typing('SSE + XHR over HTTP/1.1, times WebSocket', 'sse/1.1', 'websocket/1.1'),
           typing('SSE + XHR over HTTP/2, times HTTP/1.1', 'sse/2', 'sse/1.1'),
         ],
+      },
+    ],
+  },
+  {
+    year: '2021-http3',
+    title: 'asked again: event streams over HTTP/3 against WebSocket',
+    citation: thesis,
+    about:
+      'The same question, asked of today: HTTP/3 carries each stream on its own, so that a lost packet holds up one window and not all. The networks are simulated, 50 ms there and back, without loss and with one, five and fifteen packets lost in a hundred; all modes go through the same proxy. The thesis had another network, and no HTTP/3: this says whether its answer still holds, not whether it was right.',
+    intervals: '95 %, over the sessions',
+    minutes: 20,
+    runs: [
+      {
+        name: 'http3',
+        scenario: 'keystrokes',
+        flags:
+          '--front --modes sse/3,sse/2,websocket/1.1,sse/1.1 --profile wan,wan+1%,wan+5%,wan+15%,wan+5%x4 --blocks 1 --warmup 1 --keys 15 --interval 250 --sensor simulated',
+        quick: '--modes sse/3,websocket/1.1 --profile wan,wan+5% --sessions 2',
+        asks: { windows: 5 },
+        claims: http3Networks.map(typingOverHttp3),
       },
     ],
   },

@@ -245,14 +245,18 @@ export const keystrokes = defineStudy({
 
   design: {
     ...design,
-    remarks: (found) => [...http3Words(found), ...meaningOf(found, found.details.overNetworks)],
+    remarks: (found) => meaningOf(found, found.details.overNetworks),
   },
 
   own: (run: Run, found: Found) => ({ details: detailsOf(run, found) }),
 
   finding: (run, found, usual) => {
     const { overNetworks } = found.details
-    const over = [...faultWords(design, found), networksVerdict(overNetworks, found.comparisons).verdict]
+    const over = [
+      ...faultWords(design, found),
+      ...http3Words(found),
+      networksVerdict(overNetworks, found.comparisons).verdict,
+    ]
     return `${endedWords(run.endedPeers ?? [])}${overNetworks.length > 0 ? over.join(' ') : usual}`
   },
 
