@@ -150,7 +150,7 @@ test('over plain http only the modes of HTTP/1.1 are used; without one it says s
   const { open, origin } = await start(t)
   assert.equal(open().state.mode, 'sse/1.1')
   assert.throws(() => connect(origin, { modes: ['sse/2'] }), /^Error: Only over https: sse\/2\.$/)
-  assert.throws(() => connect(origin, { modes: ['sse/3'] }), /There is no mode "sse\/3"/)
+  assert.throws(() => connect(origin, { modes: ['sse/4'] }), /There is no mode "sse\/4"/)
 })
 
 test('a refused message rejects with a code, and the next ones pass', async (t) => {
@@ -484,7 +484,7 @@ test('connectOver uses only the transports that it names, in all their modes', a
   assert.equal((await untilState(opened, ({ status }) => status === 'open')).mode, 'long-polling/1.1')
   assert.throws(
     () => connectOver(origin, { transports: [sse], modes: ['websocket/1.1'] }),
-    /There is no mode "websocket\/1\.1"; there are sse\/2, sse\/1\.1\./,
+    /There is no mode "websocket\/1\.1"; there are sse\/3, sse\/2, sse\/1\.1\./,
   )
 })
 

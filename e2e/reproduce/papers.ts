@@ -168,6 +168,7 @@ function typingOverHttp3(network: (typeof http3Networks)[number]): FigureClaim<K
   return {
     ...overHttp2,
     paper: `${overHttp2.paper}, over HTTP/2`,
+    differs: () => null,
     found: (summary) => ratioOfMeans(summary, `sse/3 ${network}`, `websocket/1.1 ${network}`),
     because: unexplained,
   }

@@ -245,7 +245,12 @@ export const keystrokes = defineStudy({
 
   design: {
     ...design,
-    remarks: (found) => meaningOf(found, found.details.overNetworks),
+    remarks: (found) => {
+      const { overNetworks } = found.details
+      // Over several networks it is part of the finding.
+      const http3 = overNetworks.length === 0 ? http3Words(found) : []
+      return [...http3, ...meaningOf(found, overNetworks)]
+    },
   },
 
   own: (run: Run, found: Found) => ({ details: detailsOf(run, found) }),
