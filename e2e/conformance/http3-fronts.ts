@@ -5,12 +5,13 @@ import { spawnSync } from 'node:child_process'
 import { createServer } from 'node:https'
 import { Readable } from 'node:stream'
 import { ensureCertificate } from '../../certs/certificate.ts'
-import { freePort, openPort } from '../../scripts/open-port.ts'
+import { openPort } from '../../scripts/open-port.ts'
 import { processTimers } from '../../scripts/process.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { startHttp3Front } from '../../server/http3-front.ts'
 import { startHttp3Browser } from '../browser/http3-client.ts'
 import { textOf } from '../clients/http-client.ts'
+import { findFreePorts } from '../lab/server-process.ts'
 
 /** What tests of HTTP/3 lack besides Chromium, or false. */
 export const lacksFront: string | false = spawnSync('caddy', ['version']).status !== 0 && 'needs caddy'
@@ -24,7 +25,7 @@ export type Fronts = Awaited<ReturnType<typeof startFronts>>
 export async function startFronts() {
   const tls = await ensureCertificate({ directory: temporaryFolder(), now: new Date() })
   const free = new Set<number>()
-  while (free.size < mostFronts) free.add(await freePort())
+  while (free.size < mostFronts) for (const port of Object.values(await findFreePorts())) free.add(port)
   const browser = await startHttp3Browser([...free], tls.cert)
 
   async function front(upstreamPort: number) {

@@ -33,7 +33,7 @@ test('each mode is measured through the front, over each network', { skip }, asy
   // At least one for each key and mode.
   assert.ok(sent.length === 2 && Math.min(...sent) >= 12, sent.join())
   assert.match(
-    summary.remarks[0],
+    summary.finding,
     /^Against SSE \+ XHR over HTTP\/2, SSE \+ XHR over HTTP\/3 was undecided over lan \(\S+\) and over lan\+5% \(\S+\); against WebSocket it /,
   )
   assert.match(await readFile(join(out, 'report.md'), 'utf8'), /Is HTTP\/3 faster here/)
