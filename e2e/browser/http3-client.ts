@@ -131,8 +131,8 @@ export class OriginPage {
     const bytes = body === undefined || isStreamed ? null : Buffer.from(body).toString('base64')
     const asked = this.#run('ask', id, path, { method, headers, body: bytes }, isStreamed)
     if (isStreamed) this.#upload(id, body).catch(abort)
-    const answer = await asked
-    return { ...answer, body: this.#bodyOf(id, ending) }
+    const { status, headers: answered } = await asked
+    return { status, headers: answered, body: this.#bodyOf(id, ending) }
   }
 
   async #upload(id: number, body: Readable): Promise<void> {
