@@ -1,0 +1,91 @@
+// The contract of a channel's type: what differs between channels. Log and hub know no type by name.
+
+import type { Bodies, Draft, Kind, Message } from '../wire/messages.ts'
+import type { Refusal } from '../wire/refusal.ts'
+
+export interface Bounds {
+  /** Number of messages kept for clients that resume. */
+  readonly messages: number
+  /** Size of bodies as JSON; the newest message is always kept. */
+  readonly bytes: number
+  /** Counted from `acceptedAt`. */
+  readonly ageMs: number
+}
+
+/**
+ * Joins messages of one channel, in order, into the body of a base. The first may be a base itself.
+ * Must accept repeated messages and an empty list. May be slow; must not reject because of one bad
+ * message.
+ */
+export type Fold<K extends Kind> = (messages: readonly Message<K>[]) => Bodies[K] | Promise<Bodies[K]>
+
+/** One kind of message on the channels of a type. */
+export interface KindRules<K extends Kind = Kind> {
+  /**
+   * How older messages are joined into one, if the newest does not contain them: the kind is then
+   * cumulative. Without it, the newest message supersedes the earlier ones.
+   */
+  readonly fold?: Fold<K>
+  /**
+   * What a slow reader may miss: `oldest`, some of the older messages; `superseded`, all but the
+   * newest. By default nothing: its stream ends, and it resumes.
+   */
+  readonly drop?: 'oldest' | 'superseded'
+}
+
+/** What a channel has. */
+export interface Content {
+  readonly channel: string
+  /** The kinds of its messages; empty if there is no such channel. */
+  readonly kinds: readonly Kind[]
+  /** The newest message of a kind that is not cumulative. */
+  readonly newest: <K extends Kind>(kind: K) => Message<K> | undefined
+}
+
+/** When the log erases a channel by itself. */
+export interface Expiry {
+  /** Ms since the epoch. */
+  readonly at: number
+  /** If true, it waits until another channel needs the room. */
+  readonly isForRoom?: boolean
+}
+
+export interface ChannelType {
+  /** As sentences name it. */
+  readonly name: string
+  readonly kinds: { readonly [K in Kind]?: KindRules<K> }
+  /** Limits of each channel, beside those of the log; its newest message is always kept. */
+  readonly keep?: Bounds | undefined
+  /** Refuses a draft because of what its channel has. */
+  readonly refuse?: (draft: Draft, content: Content) => Refusal | null
+  /** Asked after each message of the channel; null if the log never erases it by itself. */
+  readonly expiry?: (content: Content) => Expiry | null
+  /** Other channels, which are erased together with this one. */
+  readonly companions?: (channel: string) => readonly string[]
+  /** Published only while somebody reads the channel: servers of a log tell each other whether. */
+  readonly isOnDemand?: boolean
+  /** If false, windows are not shown on these channels. */
+  readonly showsWindows?: boolean
+}
+
+/** Returns the type of a channel, always the same. */
+export type TypeOf = (channel: string) => ChannelType
+
+/** Rules of a kind that nothing is declared of. */
+const plain: KindRules = {}
+
+export const rulesFor = (typeOf: TypeOf, channel: string, kind: Kind): KindRules =>
+  (typeOf(channel).kinds[kind] as KindRules | undefined) ?? plain
+
+/**
+ * Types by name of a channel, or by a prefix of it and a final `*`; the first that fits. A channel
+ * that fits none keeps what it has: its kinds have the rules that some type declares of them.
+ */
+export function typesByName(declared: readonly (readonly [pattern: string, type: ChannelType])[]): TypeOf {
+  const kinds = Object.assign({}, ...declared.map(([, type]) => type.kinds).reverse())
+  const undeclared: ChannelType = { name: 'undeclared', kinds }
+  return (channel) => declared.find(([pattern]) => fits(pattern, channel))?.[1] ?? undeclared
+}
+
+const fits = (pattern: string, channel: string) =>
+  pattern.endsWith('*') ? channel.startsWith(pattern.slice(0, -1)) : channel === pattern
