@@ -95,7 +95,7 @@ test('a stream’s life: opened from a cursor, recovered or not, and why it ende
     'link w1 opens sse/2 from life1:0, opening 2: main,wind',
     'link w1 is welcomed over sse/2 at life1:9: not recovered',
     'link w1 missed messages from life1:0 to life1:9; the newest follow',
-    'link w1 was not sent 2 readings or overviews: it was too slow',
+    'link w1 was not sent 2 messages that may be missed: it was too slow',
     'link w1 closes sse/2',
     'link w1 opens sse/2 from life1:0, opening 3: main,wind',
     'link w1 reopens: a message before the heartbeat is missing',

@@ -195,7 +195,7 @@ class Teller {
       const how = frame.recovered ? 'recovered' : 'not recovered'
       trace.link?.(`${this.window} is welcomed over ${name} at ${frame.cursor}: ${how}`)
     } else if (frame.type === 'omitted')
-      trace.link?.(`${this.window} was not sent ${frame.count} readings or overviews: it was too slow`)
+      trace.link?.(`${this.window} was not sent ${frame.count} messages that may be missed: it was too slow`)
   }
 
   async #sent({ name }: LinkMode, draft: Draft, send: OpenTransport['send']) {

@@ -353,6 +353,7 @@ async function serve(
   const log = health.guard(opened.log)
   const hub = new Hub({
     log,
+    typeOf: channels.typeOf,
     bus: opened.bus,
     timers,
     random,

@@ -11,7 +11,7 @@ const windowOf = (mode: string, backlogBytes = 0) => ({
   channels: ['main'],
   mode,
   backlogBytes,
-  droppedReadings: 0,
+  droppedMessages: 0,
   heardAt: null,
 })
 

@@ -19,6 +19,7 @@ import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
 import { startOverview } from './overview/overview-publisher.ts'
 import { createPageApp } from './page-app.ts'
+import { pageTypeOf } from './page-channels.ts'
 import { renewing } from './renewing.ts'
 import { Access, isOpenTo, loadKey } from './security/access.ts'
 import type { OriginRules } from './security/middleware.ts'
@@ -237,6 +238,7 @@ class ServerProcess implements Server {
     })
     this.#hub = new Hub({
       log: this.#log,
+      typeOf: pageTypeOf,
       bus: opened.log.bus,
       timers,
       random,

@@ -121,8 +121,8 @@ test('access control imports neither the hub nor the transports', () => {
   assert.deepEqual(found, [])
 })
 
-test('the hub imports the wire and the log, and no transport', () => {
-  const may = ['server/hub/', 'server/wire/', 'server/log/', 'zod']
+test('the hub imports the wire, the log and the contract of channels, and no transport', () => {
+  const may = ['server/hub/', 'server/wire/', 'server/log/', 'server/channels/']
   assert.deepEqual(foreignImports('server/hub/', may), [])
 })
 

@@ -116,14 +116,14 @@ test('a newcomer receives everything shown, and nothing for an empty page', asyn
 
 test('a state is sent only to readers of its channel, and special channels show nobody', async () => {
   const { hub, join, told } = openPage()
-  const author = await join({ id: 'w1', channels: ['main', 'wind', 'overview.main'] })
+  const author = await join({ id: 'w1', channels: ['main', 'wind', 'figures.main'] })
   const others = [
     await join({ id: 'w2', channels: ['notes', 'wind'] }),
-    await join({ id: 'w3', channels: ['wind', 'overview.main'] }),
+    await join({ id: 'w3', channels: ['wind', 'figures.main'] }),
   ]
   author.show(at('AA'))
   for (const { connection } of others) assert.deepEqual(told(connection), [])
-  const elsewhere = { wind: 'read-only-channel', 'overview.main': 'read-only-channel', notes: 'bad-shape' }
+  const elsewhere = { wind: 'read-only-channel', 'figures.main': 'read-only-channel', notes: 'bad-shape' }
   for (const [channel, code] of Object.entries(elsewhere)) {
     const refused = await refusalOf(() => hub.show(author.window, { channel, state: at('AA') }))
     assert.equal(refused.code, code)

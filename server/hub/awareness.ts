@@ -1,13 +1,11 @@
 // Shows who is on each page and where: changes as they happen, the full state to newcomers.
 
+import type { TypeOf } from '../channels/channel-type.ts'
 import {
   type AwarenessFrame,
   type AwarenessReport,
   fingerprintIn,
   mostShownWindows,
-  pageOfOverview,
-  probesChannel,
-  windChannel,
 } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
@@ -100,6 +98,7 @@ const mostEmptyRooms = 1000
 const mostRoomBytes = mostShownWindows * 4096
 
 interface AwarenessParts {
+  readonly typeOf: TypeOf
   readonly timers: Timers
   readonly streamsOn: (channel: string) => Iterable<Subscriber>
   /** Number of clients that read a channel. */
@@ -147,7 +146,7 @@ export class Awareness {
    */
   show({ identity, page }: Client, report: AwarenessReport, opening: number): void {
     const { window = identity.id, channel = page, state } = report
-    checkReport(identity.id, { window, channel, state })
+    checkReport(identity.id, { window, channel, state }, this.#parts.typeOf)
     if (!identity.channels.has(channel)) {
       const sentence = `"${identity.id}" does not read channel "${channel}"; a window is shown only where it reads.`
       throw new Refusal('bad-shape', sentence)
@@ -555,16 +554,13 @@ export class Awareness {
 }
 
 /** Throws a `Refusal`: 403 `not-your-name` or `read-only-channel`. */
-export function checkReport(id: string, { window = id, channel }: AwarenessReport): void {
+export function checkReport(id: string, { window = id, channel }: AwarenessReport, typeOf: TypeOf): void {
   const owner = fingerprintIn(id)
   if (window !== id && (owner === null || owner !== fingerprintIn(window))) {
     const sentence = `"${id}" cannot show "${window}", a window of another key; each window must show itself.`
     throw new Refusal('not-your-name', sentence)
   }
-  const isPage =
-    channel === undefined ||
-    (channel !== windChannel && channel !== probesChannel && pageOfOverview(channel) === null)
-  if (isPage) return
+  if (channel === undefined || typeOf(channel).showsWindows !== false) return
   const sentence = `Channel "${channel}" shows no windows; show the window on the page's own channel.`
   throw new Refusal('read-only-channel', sentence)
 }

@@ -1,5 +1,6 @@
 // Deliveries: frames encoded once for all readers; recent ones are cached, large ones charged once.
 
+import { type KindRules, rulesFor, type TypeOf } from '../channels/channel-type.ts'
 import { KeptJson, messageText } from '../log/kept-json.ts'
 import type { CatchUp } from '../log/log.ts'
 import { type DownFrame, estimateLength, formatCursor, isKind, type Message } from '../wire/messages.ts'
@@ -14,9 +15,9 @@ export class Delivery {
   /** Null for frames outside the log, like `channel`. */
   readonly seq: number | null
   readonly channel: string | null
-  /** May be dropped from a full queue: readings and overviews, never edits. */
+  /** May be dropped from a full queue. */
   readonly isReplaceable: boolean
-  /** Supersedes older ones of its channel: overviews. */
+  /** Supersedes older ones of its channel. */
   readonly replacesOlder: boolean
   /** Responds to the client's own frame. */
   readonly isAnswer: boolean
@@ -30,14 +31,14 @@ export class Delivery {
   #bytes: Buffer | null = null
   #others: Map<Framing, Buffer> | null = null
 
-  /** `text` is the message as JSON. */
-  constructor(frame: DownFrame, cursor: string | null = null, text?: string) {
+  /** `text` is the message as JSON; `rules` are those of its kind. */
+  constructor(frame: DownFrame, cursor: string | null = null, text?: string, { drop }: KindRules = {}) {
     const message = frame.type === 'message' ? frame.message : null
     this.frame = frame
     this.seq = message?.seq ?? null
     this.channel = message?.channel ?? null
-    this.replacesOlder = message?.kind === 'overview'
-    this.isReplaceable = this.replacesOlder || message?.kind === 'reading'
+    this.replacesOlder = drop === 'superseded'
+    this.isReplaceable = drop !== undefined
     this.isAnswer = frame.type === 'stored' || frame.type === 'refused' || frame.type === 'clock'
     this.#cursor = cursor
     this.#text = text
@@ -119,6 +120,7 @@ const mostShared = 100
 
 /** Cache for clients that resume or poll. */
 export class RecentDeliveries {
+  readonly #typeOf: TypeOf
   readonly #kept = new Map<number, { delivery: Delivery; characters: number }>()
   /**
    * Large deliveries evicted from the cache but still held by a client; later clients share them.
@@ -126,9 +128,14 @@ export class RecentDeliveries {
   readonly #shared = new Map<number, WeakRef<Delivery>>()
   #characters = 0
 
+  constructor(typeOf: TypeOf) {
+    this.#typeOf = typeOf
+  }
+
   /** `text` is the message as JSON. */
   add(message: Message, cursor: string, text?: string): Delivery {
-    const delivery = new Delivery({ type: 'message', message }, cursor, text)
+    const rules = rulesFor(this.#typeOf, message.channel, message.kind)
+    const delivery = new Delivery({ type: 'message', message }, cursor, text, rules)
     const characters = text?.length ?? estimateLength(message.body)
     if (characters > mostCharacters) {
       this.#share(delivery, message.seq)
@@ -163,8 +170,8 @@ export class RecentDeliveries {
 }
 
 /**
- * Number and id alone do not identify a message: a base shares those of its newest message, and a
- * probe may repeat them.
+ * Number and id alone do not identify a message: a base shares those of its newest message, and
+ * another log's message may repeat them.
  */
 function isSame(known: Message, message: Message): boolean {
   if (known.id !== message.id || known.channel !== message.channel) return false

@@ -1,5 +1,6 @@
 // For tests of the hub: manual time, fake connections, slow logs.
 
+import { rulesFor, type TypeOf, typesByName } from '../channels/channel-type.ts'
 import type { CatchUp, Log, LogLimits } from '../log/log.ts'
 import { ampleLimits, settled } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
@@ -10,7 +11,6 @@ import {
   type Kind,
   type Message,
   parseCursor,
-  type ReadingBody,
 } from '../wire/messages.ts'
 import { modeNamed } from '../wire/modes.ts'
 import { Refusal } from '../wire/refusal.ts'
@@ -22,6 +22,30 @@ import type { PollReply } from './polls.ts'
 import type { ClientIdentity, Holder, Joining, SubscriberHub } from './subscriber.ts'
 
 export { countTo, settled } from '../log/log-testing.ts'
+
+declare module '../wire/messages.ts' {
+  interface Bodies {
+    sample: SampleBody
+    figure: SampleBody
+  }
+}
+
+interface SampleBody {
+  readonly value: number
+}
+
+/**
+ * Of all that a type can declare to the hub: a slow reader may miss samples, and of figures all but
+ * the newest.
+ */
+export const hubTypeOf = typesByName([
+  ['wind', { name: 'samples', kinds: { sample: { drop: 'oldest' } }, showsWindows: false }],
+  [
+    'figures.*',
+    { name: 'figures', kinds: { figure: { drop: 'superseded' } }, isOnDemand: true, showsWindows: false },
+  ],
+  ['*', { name: 'document', kinds: { edit: {}, update: {}, title: {} } }],
+])
 
 export const jsonFraming: Framing = { encode: (frame) => Buffer.from(JSON.stringify(frame)) }
 
@@ -108,7 +132,7 @@ export function streamsOf({
     queueBytes,
     heartbeatMs: 16_000,
     stateBytes: 4096,
-    recent: new RecentDeliveries(),
+    recent: new RecentDeliveries(hubTypeOf),
     log: memoryLog(),
     reconnectDelayMs: () => 900,
     on: { live: nothing, unrecovered: nothing, omitted: nothing, ended: nothing, failed: nothing, ...on },
@@ -134,6 +158,7 @@ type HubParts = ConstructorParameters<typeof Hub>[0]
 type Poll = Parameters<Hub['poll']>[0]
 
 export interface HubChange extends Partial<HubParts['settings']>, Pick<HubParts, 'bus'> {
+  readonly typeOf?: TypeOf
   readonly onJoined?: Hub['onJoined']
   readonly log?: Log
   readonly random?: Random
@@ -151,6 +176,7 @@ export function openHub(given: HubChange = {}) {
     onJoined = () => undefined,
     bus,
     time = createManualTime(),
+    typeOf = hubTypeOf,
     ...change
   } = given
   const failures: unknown[] = []
@@ -169,7 +195,7 @@ export function openHub(given: HubChange = {}) {
   }
   const kept = log ?? memoryLog(time.now)
   const onFailure = (error: unknown) => void failures.push(error)
-  const parts = { log: kept, timers: time, random, onFailure, bus, settings, mayLead: true }
+  const parts = { log: kept, typeOf, timers: time, random, onFailure, bus, settings, mayLead: true }
   const hub = new Hub({ ...parts, meter: silentMeter })
   hub.onJoined = onJoined
 
@@ -278,26 +304,14 @@ export function editOf(seq: number, html = ''): Delivery {
   return deliver(messageOf({ seq, body: { html } }))
 }
 
-export const calm: ReadingBody = {
-  source: 'simulated',
-  format: 'polar',
-  raw: 'Q,,000.00,M,00,',
-  axes: null,
-  node: 'Q',
-  state: 'calm',
-  directionDegrees: null,
-  speed: 0,
-  unit: 'M',
-  speedMetresPerSecond: 0,
-  status: '00',
-}
-
-export function readingOf(seq: number, channel = 'wind', kind: Kind = 'reading'): Delivery {
-  return deliver(messageOf({ id: `r${seq}`, seq, channel, kind, from: 'sensor', body: calm }))
+/** One that may be missed, if it is of the kind `sample`. */
+export function sampleOf(seq: number, channel = 'wind', kind: Kind = 'sample'): Delivery {
+  return deliver(messageOf({ id: `r${seq}`, seq, channel, kind, from: 'sensor', body: { value: seq } }))
 }
 
 function deliver(message: Message): Delivery {
-  return new Delivery({ type: 'message', message }, `life1:${message.seq}`)
+  const rules = rulesFor(hubTypeOf, message.channel, message.kind)
+  return new Delivery({ type: 'message', message }, `life1:${message.seq}`, undefined, rules)
 }
 
 export function watch(asked: Promise<PollReply>) {

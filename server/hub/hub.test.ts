@@ -249,9 +249,9 @@ test('lists the clients and their queued bytes', async () => {
   const [one, two] = hub.windows()
   assert.ok((one?.backlogBytes ?? 0) > 0)
   const figures = { id: 'w1', channels: ['main', 'wind'], mode: 'sse/2' }
-  assert.deepEqual(one, { ...figures, backlogBytes: one?.backlogBytes, droppedReadings: 0, heardAt: null })
+  assert.deepEqual(one, { ...figures, backlogBytes: one?.backlogBytes, droppedMessages: 0, heardAt: null })
   const polling = { id: 'w2', channels: ['main'], mode: 'polling/1.1' }
-  assert.deepEqual(two, { ...polling, backlogBytes: 0, droppedReadings: 0, heardAt: time.now() })
+  assert.deepEqual(two, { ...polling, backlogBytes: 0, droppedMessages: 0, heardAt: time.now() })
 })
 
 test('returns the newest message of each kind, and its cursor', async () => {

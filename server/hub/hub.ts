@@ -1,5 +1,6 @@
 // Connects clients to the log: admits them, publishes drafts, delivers messages, drains.
 
+import type { TypeOf } from '../channels/channel-type.ts'
 import { type Bus, type Log, newEpoch } from '../log/log.ts'
 import {
   type AwarenessReport,
@@ -36,7 +37,7 @@ export interface Meter {
   /** A message was stored, this long after it was admitted. */
   readonly stored: (ms: number) => void
   readonly sent: (messages: number) => void
-  /** A reading or overview was dropped from a full queue. */
+  /** A message that may be missed was dropped from a full queue. */
   readonly omitted: () => void
   /** The log, its disk or its broker failed to store a message. */
   readonly failed: () => void
@@ -60,6 +61,7 @@ export const silentMeter: Meter = {
 
 interface HubParts {
   readonly log: Log
+  readonly typeOf: TypeOf
   readonly timers: Timers
   readonly random: Random
   /**
@@ -107,19 +109,21 @@ export class Hub {
   readonly #streams: SubscriberHub
   readonly snapshot: Log['snapshot']
   /**
-   * Called when a client starts to read these channels, here or (overviews only) at another server.
+   * Called when a client starts to read these channels, here or (those published on demand) at
+   * another server.
    */
   onJoined: (channels: ReadonlySet<string>) => void = () => undefined
   #draining: Promise<void> | null = null
 
   constructor(parts: HubParts) {
-    const { log, timers, random, bus, settings, meter, mayLead } = parts
+    const { log, typeOf, timers, random, bus, settings, meter, mayLead } = parts
     const { heartbeatMs } = settings
     this.#parts = parts
 
     this.snapshot = log.snapshot
-    this.#registry = new Registry(timers, settings.maxWindows, (key) => this.#awareness.left(key))
+    this.#registry = new Registry(timers, settings.maxWindows, typeOf, (key) => this.#awareness.left(key))
     this.#awareness = new Awareness({
+      typeOf,
       timers,
       streamsOn: (channel) => this.#registry.streamsOn(channel),
       readersOn: (channel) => this.#registry.readersOn(channel),
@@ -128,7 +132,7 @@ export class Hub {
     })
     const registry = this.#registry
     const awareness = this.#awareness
-    const recent = new RecentDeliveries()
+    const recent = new RecentDeliveries(typeOf)
     this.#streams = {
       log,
       recent,
@@ -174,7 +178,7 @@ export class Hub {
         awareness,
         onSaid: (said) => this.#hearOfOthers(said),
         onEnded: (who) => this.end(who),
-        onJoined: (overview) => this.onJoined(new Set([overview])),
+        onJoined: (channel) => this.onJoined(new Set([channel])),
       })
     this.#heartbeats = new Heartbeats({ timers, heartbeatMs, registry, awareness, log })
     log.follow((message, cursor, text) => this.#deliver(message, recent.add(message, cursor, text)))
@@ -289,7 +293,7 @@ export class Hub {
     const client = this.#clientOf(from)
     if (client) this.#awareness.show(client, report, opening)
     if (typeof from !== 'string') return
-    if (!client) checkReport(from, report)
+    if (!client) checkReport(from, report, this.#parts.typeOf)
     // Several servers may know a polling client, and another one may show it.
     const isForOthers = !client || (client.stream === null && report.state === null)
     if (isForOthers) this.#neighbours?.say({ type: 'show', window: from, report, opening })
@@ -299,9 +303,9 @@ export class Hub {
     return this.#registry.named(id)?.stream ?? null
   }
 
-  /** Whether a client reads the channel, here or (overviews only) at another server. */
+  /** Whether a client reads the channel, here or (if published on demand) at another server. */
   isRead(channel: string): boolean {
-    return this.#registry.readersOn(channel) > 0 || this.#registry.elsewhere.counts().overviews.has(channel)
+    return this.#registry.readersOn(channel) > 0 || this.#registry.elsewhere.counts().readers.has(channel)
   }
 
   /** Whether this server leads, which exactly one server of the log does. */
@@ -473,7 +477,7 @@ function figuresOf({ identity, stream, heardAt }: Client) {
     channels: [...channels],
     mode: mode.name,
     backlogBytes: stream?.backlogBytes ?? 0,
-    droppedReadings: stream?.dropped ?? 0,
+    droppedMessages: stream?.dropped ?? 0,
     /** Last frame received, ms since the epoch; null for none. */
     heardAt,
   }

@@ -29,7 +29,7 @@ export type Said =
 
 type CountsName = keyof Counts
 
-const countsNames = ['pages', 'owners', 'overviews'] as const satisfies readonly CountsName[]
+const countsNames = ['pages', 'owners', 'readers'] as const satisfies readonly CountsName[]
 
 type PlainCounts = Readonly<Record<CountsName, Readonly<Record<string, number>>>>
 
@@ -63,9 +63,10 @@ interface NeighboursParts {
   readonly onSaid: (said: Said) => void
   readonly onEnded: (who: Who) => void
   /**
-   * Other servers have more readers of this overview than before, or this server has begun to lead.
+   * Other servers have more readers of this channel, which is published on demand, than before; or
+   * this server has begun to lead.
    */
-  readonly onJoined: (overview: string) => void
+  readonly onJoined: (channel: string) => void
 }
 
 /** Minimum pause between notes of one kind, ms. */
@@ -172,7 +173,7 @@ export class Neighbours implements Elsewhere {
       const some = changes.slice(first, first + mostCountsInNote)
       const plain = (wanted: CountsName) =>
         Object.fromEntries(some.filter(([name]) => name === wanted).map(([, key, count]) => [key, count]))
-      const counted = { pages: plain('pages'), owners: plain('owners'), overviews: plain('overviews') }
+      const counted = { pages: plain('pages'), owners: plain('owners'), readers: plain('readers') }
       this.#post({ type: 'counts', isWhole: isWhole && first === 0, mayLead, ...counted })
     }
   }
@@ -193,8 +194,8 @@ export class Neighbours implements Elsewhere {
     const wasLeading = this.leads()
     if (this.#others.delete(other)) registry.presenceChanged()
     if (wasLeading || !this.leads()) return
-    for (const { overviews } of [registry.counts(), ...this.#others.values()])
-      for (const overview of overviews.keys()) onJoined(overview)
+    for (const { readers } of [registry.counts(), ...this.#others.values()])
+      for (const channel of readers.keys()) onJoined(channel)
   }
 
   #tellAll(): void {
@@ -258,8 +259,8 @@ export class Neighbours implements Elsewhere {
     }
     const other: Other = known && !isWhole ? known : { ...emptyCounts(), heardAt: 0, mayLead }
     other.heardAt = timers.now()
-    const joined = Object.entries(told.overviews).filter(
-      ([key, count]) => count > (known?.overviews.get(key) ?? 0),
+    const joined = Object.entries(told.readers).filter(
+      ([key, count]) => count > (known?.readers.get(key) ?? 0),
     )
     for (const name of countsNames)
       for (const [key, count] of Object.entries(told[name]))
@@ -267,7 +268,7 @@ export class Neighbours implements Elsewhere {
         else other[name].delete(key)
     this.#others.set(from, other)
     if (isWhole || countsNames.some((name) => Object.keys(told[name]).length > 0)) registry.presenceChanged()
-    for (const [overview] of joined) onJoined(overview)
+    for (const [channel] of joined) onJoined(channel)
   }
 
   /** The window no longer polls. */

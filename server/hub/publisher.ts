@@ -1,7 +1,7 @@
 // Publishes drafts to the log, within a quota for new channels.
 
 import type { Log } from '../log/log.ts'
-import { type Draft, probesChannel, type Stored } from '../wire/messages.ts'
+import type { Draft, Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
 import { RateLimit, reserveOf } from './rate-limit.ts'
@@ -71,7 +71,7 @@ export class Publisher {
   #mayBegin({ id, channel }: Draft, { connection, invitation }: Holder): void {
     const { log, maxChannels, newChannelsPerHour } = this.#parts
     const heads = log.heads()
-    if (channel === probesChannel || heads.has(channel) || this.#beginning.has(channel)) return
+    if (heads.has(channel) || this.#beginning.has(channel)) return
     const isReserve = heads.size + this.#beginning.size >= reserveOf(maxChannels)
     const { ofEach, ofAll } = this.#reserve
     const waitMs =

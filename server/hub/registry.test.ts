@@ -6,6 +6,7 @@ import {
   countTo,
   createFakeConnection,
   type FakePlace,
+  hubTypeOf,
   identityOf,
   jsonFraming,
   streamsOf,
@@ -15,7 +16,7 @@ import { Subscriber } from './subscriber.ts'
 
 function gather(mostDepartures = 10) {
   const time = createManualTime()
-  const registry = new Registry(time, mostDepartures)
+  const registry = new Registry(time, mostDepartures, hubTypeOf)
   let visits = 0
 
   function enter(place: FakePlace) {

@@ -11,13 +11,14 @@ import {
   countTo,
   createFakeConnection,
   editOf,
+  hubTypeOf,
   idsIn,
   jsonFraming,
   memoryLog,
   messageOf,
   openHub,
   pagedLog,
-  readingOf,
+  sampleOf,
   settled,
   slowLog,
   streamsOf,
@@ -134,27 +135,27 @@ test('a full connection gets nothing more until it drains', async () => {
   assert.deepEqual([ids(), window.backlogBytes], [['e1', 'e2', 'e3', 'e4'], 0])
 })
 
-test('a burst of 500 readings waits for a slow connection without losing any', () => {
+test('a burst of 500 samples waits for a slow connection without losing any', () => {
   const { connection, window, ids } = openWindow({ queueBytes: 300_000 })
   window.begin(0)
   connection.isFull = true
-  for (const seq of countTo(500)) window.send(readingOf(seq))
+  for (const seq of countTo(500)) window.send(sampleOf(seq))
   connection.isFull = false
   window.drained()
   assert.deepEqual([ids(), window.dropped], [countTo(500).map((seq) => `r${seq}`), 0])
 })
 
-test('a full queue drops the oldest readings, and reports their number before the next frame', () => {
-  const size = readingOf(10).bytes(createFakeConnection().joining.framing).length
+test('a full queue drops the oldest samples, and reports their number before the next frame', () => {
+  const size = sampleOf(10).bytes(createFakeConnection().joining.framing).length
   const { connection, window, overflows } = openWindow({ queueBytes: size * 3 })
   window.begin(0)
   connection.isFull = true
-  for (const seq of countTo(8)) window.send(readingOf(10 + seq))
+  for (const seq of countTo(8)) window.send(sampleOf(10 + seq))
   connection.isFull = false
   using traced = collectTraces('stream')
   window.drained()
-  window.send(readingOf(19))
-  assert.equal(traced.lines[1], 'stream w1 is not sent 4 readings or overviews: it was too slow')
+  window.send(sampleOf(19))
+  assert.equal(traced.lines[1], 'stream w1 is not sent 4 messages that may be missed: it was too slow')
   const told = connection.frames.map((frame) => (frame.type === 'omitted' ? frame.count : idsIn([frame])[0]))
   assert.deepEqual([told, overflows], [['r11', 4, 'r16', 'r17', 'r18', 'r19'], []])
 })
@@ -248,11 +249,11 @@ test('a connection that throws during a part is not tried again', async () => {
   assert.deepEqual([part.isDone, failures.length, connection.byes.length], [true, 1, 1])
 })
 
-test('however the connection fills and drains, everything arrives once and in order, except dropped readings, which are counted', async () => {
+test('however the connection fills and drains, everything arrives once and in order, except dropped samples, which are counted', async () => {
   const random = createSeededRandom(11)
   for (let round = 0; round < 200; round += 1) {
     const { connection, window, overflows, ids } = openWindow()
-    const log = countTo(40).map((seq) => (random() < 0.3 ? readingOf(seq) : editOf(seq)))
+    const log = countTo(40).map((seq) => (random() < 0.3 ? sampleOf(seq) : editOf(seq)))
     const turn = () => {
       connection.isFull = random() < 0.5
       if (random() < 0.5) window.drained()
@@ -292,7 +293,7 @@ test('however the connection fills and drains, everything arrives once and in or
 })
 
 const sizeOf = (delivery: Delivery) => delivery.bytes(jsonFraming).length
-const overviewOf = (seq: number, channel = 'overview.main') => readingOf(seq, channel, 'overview')
+const figureOf = (seq: number, channel = 'figures.main') => sampleOf(seq, channel, 'figure')
 
 /** A window that has not begun, so that everything sent to it is queued. */
 function openQueue(queueBytes: number) {
@@ -341,32 +342,32 @@ test('the queue accepts one frame, however large', () => {
   assert.deepEqual([full.push(editOf(1)), full.push(editOf(2))], [true, false])
 })
 
-test('readings queue up while they fit; in a full queue the oldest make room for any other frame', () => {
-  const { window, push, drain } = openQueue(3 * sizeOf(readingOf(1)))
-  for (const seq of [1, 2, 3]) push(readingOf(seq))
+test('samples queue up while they fit; in a full queue the oldest make room for any other frame', () => {
+  const { window, push, drain } = openQueue(3 * sizeOf(sampleOf(1)))
+  for (const seq of [1, 2, 3]) push(sampleOf(seq))
   assert.equal(window.dropped, 0)
-  push(readingOf(4))
+  push(sampleOf(4))
   push(editOf(5))
   assert.equal(window.dropped, 2)
   assert.deepEqual(drain(), [3, 4, 5])
 })
 
-test('a newer overview replaces the queued one of its channel, at its own place in the log', () => {
+test('a newer figure replaces the queued one of its channel, at its own place in the log', () => {
   const { window, push, drain } = openQueue(100_000)
-  const others = [overviewOf(2, 'overview.notes'), readingOf(3), readingOf(4, 'overview.main', 'sensor')]
-  for (const delivery of [overviewOf(1), ...others, overviewOf(5)]) push(delivery)
+  const others = [figureOf(2, 'figures.notes'), sampleOf(3), sampleOf(4, 'figures.main', 'edit')]
+  for (const delivery of [figureOf(1), ...others, figureOf(5)]) push(delivery)
   assert.equal(
     window.backlogBytes,
-    [...others, overviewOf(5)].reduce((sum, one) => sum + sizeOf(one), 0),
+    [...others, figureOf(5)].reduce((sum, one) => sum + sizeOf(one), 0),
   )
   assert.equal(window.dropped, 0)
   assert.deepEqual(drain(), [2, 3, 4, 5])
 })
 
-test('any number of readings fits into the room for one', () => {
-  const { push, drain } = openQueue(sizeOf(editOf(1)) + sizeOf(readingOf(10)))
+test('any number of samples fits into the room for one', () => {
+  const { push, drain } = openQueue(sizeOf(editOf(1)) + sizeOf(sampleOf(10)))
   push(editOf(1))
-  for (let seq = 10; seq < 99; seq += 1) assert.equal(push(readingOf(seq)), true)
+  for (let seq = 10; seq < 99; seq += 1) assert.equal(push(sampleOf(seq)), true)
   assert.deepEqual(drain(), [1, 98])
 })
 
@@ -383,7 +384,7 @@ test('the queue never drops an accepted edit, never reorders the log, never exce
       // A full connection accepts one frame, and is full again.
       if (random() < round / 50) window.drained()
       const isEdit = random() < 0.5
-      window.send(isEdit ? editOf(seq) : readingOf(seq))
+      window.send(isEdit ? editOf(seq) : sampleOf(seq))
       if (isEdit && overflows.length === 0) taken.push(`e${seq}`)
       assert.ok(window.backlogBytes <= queueBytes)
     }
@@ -610,15 +611,15 @@ test('the framing gets the cursor of a message, and none for other frames', () =
   assert.deepEqual(framing.cursors, ['life1:7', null])
 })
 
-test('readings and overviews are replaceable; edits and frames outside the log are not', () => {
-  const overview = readingOf(3, 'overview.main', 'overview')
-  const deliveries = [editOf(1), readingOf(2), overview, new Delivery({ type: 'heartbeat', newest: 0 })]
+test('what a kind says may be missed is replaceable; edits and frames outside the log are not', () => {
+  const figure = sampleOf(3, 'figures.main', 'figure')
+  const deliveries = [editOf(1), sampleOf(2), figure, new Delivery({ type: 'heartbeat', newest: 0 })]
   assert.deepEqual(
     deliveries.map(({ isReplaceable, seq, channel }) => [isReplaceable, seq, channel]),
     [
       [false, 1, 'main'],
       [true, 2, 'wind'],
-      [true, 3, 'overview.main'],
+      [true, 3, 'figures.main'],
       [false, null, null],
     ],
   )
@@ -634,7 +635,7 @@ function deliveryOf(recent: RecentDeliveries, message: Message, epoch = 'life1')
 }
 
 test('a recent message is encoded once, and carries its cursor', () => {
-  const recent = new RecentDeliveries()
+  const recent = new RecentDeliveries(hubTypeOf)
   const delivery = deliveryOf(recent, messageOf({ seq: 7 }))
   assert.equal(deliveryOf(recent, messageOf({ seq: 7 })), delivery)
   const cursors: (string | null)[] = []
@@ -648,7 +649,7 @@ test('a recent message is encoded once, and carries its cursor', () => {
 })
 
 test('never returns another message with the same number', () => {
-  const recent = new RecentDeliveries()
+  const recent = new RecentDeliveries(hubTypeOf)
   deliveryOf(recent, messageOf({ seq: 1, id: 'a' }))
   const { frame } = deliveryOf(recent, messageOf({ seq: 1, id: 'b' }), 'life2')
   assert.equal(frame.type === 'message' && frame.message.id, 'b')
@@ -658,7 +659,7 @@ test('never returns another message with the same number', () => {
 })
 
 test('never returns an update for the base that ends with it, or the base for the update', () => {
-  const recent = new RecentDeliveries()
+  const recent = new RecentDeliveries(hubTypeOf)
   const updateOf = (update: string) => messageOf({ seq: 1, kind: 'update', body: { update } })
   for (const update of ['AAA=', 'AAAAAA==', 'AAA=']) {
     const { frame } = deliveryOf(recent, updateOf(update))
@@ -669,7 +670,7 @@ test('never returns an update for the base that ends with it, or the base for th
 
 /** How many of the messages 1 to `count` are still cached. */
 function keptOf(count: number, characters: number): number {
-  const recent = new RecentDeliveries()
+  const recent = new RecentDeliveries(hubTypeOf)
   const given = countTo(count).map((seq) => deliveryOf(recent, large(seq, characters)))
   // Newest first: looking up an evicted one caches it again, and evicts another.
   const isKnown = given.toReversed().map((delivery, back) => {
@@ -687,14 +688,14 @@ test('keeps at most four million characters, even for a few large messages', () 
 })
 
 test('clients that hold a large message evicted from the cache share it', () => {
-  const recent = new RecentDeliveries()
+  const recent = new RecentDeliveries(hubTypeOf)
   const given = countTo(12).map((seq) => deliveryOf(recent, large(seq, 1_000_000)))
   for (const [place, delivery] of given.entries())
     assert.equal(deliveryOf(recent, large(place + 1, 1_000_000)), delivery)
 })
 
 test('clients share a message that is larger than the cache, and it evicts none', () => {
-  const recent = new RecentDeliveries()
+  const recent = new RecentDeliveries(hubTypeOf)
   const small = deliveryOf(recent, large(1, 10))
   const { frame } = deliveryOf(recent, large(2, 5_000_000))
   assert.equal(frame.type === 'message' && frame.message.seq, 2)
@@ -704,8 +705,8 @@ test('clients share a message that is larger than the cache, and it evicts none'
 })
 
 test('when clients hold the same large message, the first is charged, and then the next', () => {
-  const shared = deliveryOf(new RecentDeliveries(), large(1, 100_000))
-  const own = deliveryOf(new RecentDeliveries(), large(2, 1))
+  const shared = deliveryOf(new RecentDeliveries(hubTypeOf), large(1, 100_000))
+  const own = deliveryOf(new RecentDeliveries(hubTypeOf), large(2, 1))
   const charged = [0, 0, 0]
   const holders = charged.map((_, place) => new HeldDeliveries((bytes) => (charged[place] = bytes)))
   for (const one of holders) one.set([shared, own])

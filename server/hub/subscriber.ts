@@ -71,7 +71,7 @@ export interface SubscriberHub {
     readonly live: (subscriber: Subscriber) => void
     /** A client resumed but gets a snapshot instead of the messages it missed. */
     readonly unrecovered: () => void
-    /** A reading or overview was dropped from a full queue. */
+    /** A message that may be missed was dropped from a full queue. */
     readonly omitted: () => void
     /** The server ends the stream and is about to tell the client. */
     readonly ended: (subscriber: Subscriber, code: ByeCode) => void
@@ -277,7 +277,9 @@ export class Subscriber {
       const count = this.#queue.omitted - this.#omittedReported
       this.#omittedReported += count
       if (count > 0) {
-        trace.stream?.(`${this.identity.id} is not sent ${count} readings or overviews: it was too slow`)
+        trace.stream?.(
+          `${this.identity.id} is not sent ${count} messages that may be missed: it was too slow`,
+        )
         this.#write(new Delivery({ type: 'omitted', count }))
       }
       this.#write(delivery)
@@ -311,8 +313,8 @@ export class Subscriber {
 const idOf = ({ frame }: Delivery) => (frame.type === 'message' ? frame.message.id : frame.type)
 
 /**
- * Holds at most `maxBytes` of encoded frames, or one larger frame. When full, drops readings and
- * overviews, never edits.
+ * Holds at most `maxBytes` of encoded frames, or one larger frame. When full, drops what may be
+ * missed, and nothing else.
  */
 class SendQueue {
   readonly #framing: Framing

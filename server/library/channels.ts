@@ -1,6 +1,7 @@
 // What an application declares of its channels, and what it lets clients publish there.
 
 import { refuseOthers } from '../../scripts/suggestion.ts'
+import { type Bounds, type ChannelType, type TypeOf, typesByName } from '../channels/channel-type.ts'
 import type { Config } from '../config/config.ts'
 import { admitForApplication, admitJsonAwareness } from '../hub/admission.ts'
 import { keptAsText } from '../log/kept-json.ts'
@@ -57,6 +58,7 @@ const hourMs = 3_600_000
 export class Channels implements Admission {
   readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
   readonly #validation: Validation
+  readonly typeOf: TypeOf
 
   /** Throws an `Error` that names what does not fit. `onFailure` gets errors of the application's schemas. */
   constructor(
@@ -79,17 +81,13 @@ export class Channels implements Admission {
         )
       if (keep) checkKeep(`channels['${pattern}'].keep`, keep, limits)
     }
+    this.typeOf = typesByName(this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule)]))
   }
 
   /** See `LogParts`; undefined if no channel keeps less than the log. */
   get keepOn(): LogParts['keepOn'] {
     if (!this.#rules.some(([, rule]) => jsonParts(rule).keep)) return undefined
-    return (channel) => {
-      const { keep } = jsonParts(this.#find(channel))
-      if (!keep) return undefined
-      const { messages = Infinity, bytes = Infinity, hours = Infinity } = keep
-      return { messages, bytes, ageMs: hours * hourMs }
-    }
+    return (channel) => this.typeOf(channel).keep
   }
 
   get haveDocuments(): boolean {
@@ -155,6 +153,15 @@ const isReserved = (name: string) =>
   name === windChannel || name === probesChannel || pageOfOverview(name) !== null
 
 const jsonParts = (rule: ChannelRule | undefined): Partial<JsonRule> => (rule?.kind === 'json' ? rule : {})
+
+function typeFrom(rule: ChannelRule): ChannelType {
+  if (rule.kind === 'yjs') return { name: 'yjs', kinds: { update: {} } }
+  return { name: 'json', kinds: { json: {} }, keep: rule.keep && boundsFrom(rule.keep) }
+}
+
+function boundsFrom({ messages = Infinity, bytes = Infinity, hours = Infinity }: Keep): Bounds {
+  return { messages, bytes, ageMs: hours * hourMs }
+}
 
 /** What each kind may declare. */
 const ruleNames = { json: ['kind', 'validate', 'keep'], yjs: ['kind', 'owners'] } as const

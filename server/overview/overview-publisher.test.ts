@@ -9,6 +9,7 @@ import { type FakeConnection, framesOf, memoryLog, openHub, settled } from '../h
 import type { Log } from '../log/log.ts'
 import { ampleLimits, draft, fill, toyFolds } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
+import { pageTypeOf } from '../page-channels.ts'
 import { type DownFrame, isKind, type Message } from '../wire/messages.ts'
 import { calm } from '../wire/wind-testing.ts'
 import { startOverview } from './overview-publisher.ts'
@@ -25,6 +26,7 @@ interface Change extends Partial<Pick<Parts, 'documents' | 'hub' | 'maxChannels'
 function open({ log: given, maxChannels = 10, ...change }: Change = {}) {
   const failures: unknown[] = []
   const world = openHub({
+    typeOf: pageTypeOf,
     ...(given && { log: given }),
     onJoined: (channels) => overview.joined(channels),
   })

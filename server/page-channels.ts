@@ -1,0 +1,51 @@
+// The page's channels: documents, the wind, overviews and probes, as types of channels.
+
+import { type ChannelType, type Fold, type TypeOf, typesByName } from './channels/channel-type.ts'
+import { probesChannel, windChannel } from './wire/messages.ts'
+
+/** Written by the sensor's source. */
+const wind: ChannelType = {
+  name: 'wind',
+  kinds: { reading: { drop: 'oldest' }, sensor: {} },
+  showsWindows: false,
+}
+
+/** Statistics of a document, beside it. */
+const overview: ChannelType = {
+  name: 'overview',
+  kinds: { overview: { drop: 'superseded' } },
+  isOnDemand: true,
+  showsWindows: false,
+}
+
+const probes: ChannelType = {
+  name: 'probes',
+  kinds: { probe: {} },
+  showsWindows: false,
+}
+
+interface DocumentRules {
+  readonly foldUpdates?: Fold<'update'>
+}
+
+/** `document` is what documents need beside their kinds, of whoever stores them. */
+export function pageTypes({ foldUpdates }: DocumentRules = {}): TypeOf {
+  const document: ChannelType = {
+    name: 'document',
+    kinds: {
+      edit: {},
+      update: { ...(foldUpdates && { fold: foldUpdates }) },
+      title: {},
+      versions: {},
+      deletion: {},
+    },
+  }
+  return typesByName([
+    [windChannel, wind],
+    [probesChannel, probes],
+    ['overview.*', overview],
+    ['*', document],
+  ])
+}
+
+export const pageTypeOf = pageTypes()
