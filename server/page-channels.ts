@@ -1,7 +1,8 @@
 // The page's channels: documents, the wind, overviews and probes, as types of channels.
 
 import { type ChannelType, type Fold, type TypeOf, typesByName } from './channels/channel-type.ts'
-import { probesChannel, windChannel } from './wire/messages.ts'
+import type { GrantRules } from './security/grants.ts'
+import { pageOfOverview, probesChannel, windChannel } from './wire/messages.ts'
 
 /** Written by the sensor's source. */
 const wind: ChannelType = {
@@ -49,3 +50,12 @@ export function pageTypes({ foldUpdates }: DocumentRules = {}): TypeOf {
 }
 
 export const pageTypeOf = pageTypes()
+
+/** An overview is readable if its page is, the wind by everybody; everybody may measure. */
+export const pageGrantRules: GrantRules = {
+  read(channel) {
+    const source = pageOfOverview(channel) || channel
+    return source === windChannel || channel === probesChannel ? null : source
+  },
+  write: (channel) => (channel === probesChannel ? null : channel),
+}

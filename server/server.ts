@@ -19,7 +19,7 @@ import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
 import { startOverview } from './overview/overview-publisher.ts'
 import { createPageApp } from './page-app.ts'
-import { pageTypeOf } from './page-channels.ts'
+import { pageGrantRules, pageTypeOf } from './page-channels.ts'
 import { renewing } from './renewing.ts'
 import { Access, isOpenTo, loadKey } from './security/access.ts'
 import type { OriginRules } from './security/middleware.ts'
@@ -205,6 +205,7 @@ class ServerProcess implements Server {
     this.#access = new Access({
       isOpen: isOpenTo(config),
       key,
+      rules: pageGrantRules,
       sessionMs: config.sessionMinutes * 60_000,
       now: timers.now,
       clock: () => Date.now(),

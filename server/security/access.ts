@@ -13,6 +13,7 @@ import type { Clock } from '../wire/time.ts'
 import {
   type Asking,
   type Grant,
+  type GrantRules,
   grantFrom,
   openGrant,
   type Permission,
@@ -60,6 +61,8 @@ export interface Entry {
 interface AccessParts {
   readonly isOpen: boolean
   readonly key: KeyObject
+  /** Of every session's grant. */
+  readonly rules?: GrantRules
   /** The session's duration, unless the invitation ends earlier. */
   readonly sessionMs: number
   /** Of the server, on which grants end: no setting of the machine's clock moves it. */
@@ -144,8 +147,8 @@ export class Access {
 
   /** `endsAt` and `until` are by the clock of tokens. */
   #grantFrom(permission: Permission, endsAt: number, until = endsAt) {
-    const { now, clock } = this.#parts
-    return grantFrom(permission, Math.round(now() + (endsAt - clock())), until)
+    const { now, clock, rules } = this.#parts
+    return grantFrom(permission, Math.round(now() + (endsAt - clock())), until, rules)
   }
 
   async #openSession(permission: Permission, until: number): Promise<Entry> {

@@ -3,15 +3,7 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http2'
 import { z } from 'zod'
-import {
-  fingerprintIn,
-  fingerprintLength,
-  isChannelName,
-  keyPattern,
-  pageOfOverview,
-  probesChannel,
-  windChannel,
-} from '../wire/messages.ts'
+import { fingerprintIn, fingerprintLength, isChannelName, keyPattern } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 
 /** Browsers drop cookies of over 4,096 bytes (RFC 6265, 6.1). */
@@ -26,12 +18,21 @@ export const permissionSchema = z.object({
 
 export type Permission = Readonly<z.output<typeof permissionSchema>>
 
+/**
+ * Which channel's permission counts for a channel; null if everybody may. Without rules, its own.
+ */
+export interface GrantRules {
+  readonly read: (channel: string) => string | null
+  readonly write: (channel: string) => string | null
+}
+
 export interface Grant {
   readonly channels: ReadonlySet<string> | 'all'
   /** If other channels may be written than read. */
   readonly writable?: ReadonlySet<string>
   readonly may: 'read' | 'write'
-  /** Of an application: nothing is open to everybody, as the wind and probes are on the page's server. */
+  readonly rules?: GrantRules | undefined
+  /** Given by an application, which tells its clients apart as users. */
   readonly isOfApplication?: true
   /** End of the session, ms since the epoch; null for never. */
   readonly expiresAt: number | null
@@ -60,9 +61,10 @@ export function grantFrom(
   { channels, may }: Permission,
   expiresAt: number,
   until = expiresAt,
+  rules?: GrantRules,
 ): Grant & { expiresAt: number } {
   const invitation = `${may} ${until} ${channels}`
-  return { channels: channels === 'all' ? 'all' : new Set(channels), may, expiresAt, invitation }
+  return { channels: channels === 'all' ? 'all' : new Set(channels), may, rules, expiresAt, invitation }
 }
 
 export const hasEnded = ({ expiresAt, isRevoked }: Grant, now: number) =>
@@ -95,25 +97,20 @@ export function includes(one: Grant, other: Grant): boolean {
 /** Undefined if all channels are covered. */
 export const firstChannel = ({ channels }: Grant) => (channels === 'all' ? undefined : [...channels][0])
 
-/**
- * Null if allowed; else 403 `not-invited-there`, naming the first channel that is not covered. On the
- * page's server, an overview is readable if its page is; the wind and probes are readable with every
- * grant.
- */
+/** Null if allowed; else 403 `not-invited-there`, naming the first channel that is not covered. */
 export function refuseReading(grant: Grant, channels: Iterable<string>): Refusal | null {
   for (const channel of channels) {
-    const { isOfApplication = false } = grant
-    const source = (!isOfApplication && pageOfOverview(channel)) || channel
-    const isForAll = !isOfApplication && (source === windChannel || channel === probesChannel)
-    if (!isForAll && !isCovered(grant, source)) return notInvitedThere(grant, channel)
+    const source = grant.rules ? grant.rules.read(channel) : channel
+    if (source !== null && !isCovered(grant, source)) return notInvitedThere(grant, channel)
   }
   return null
 }
 
-/** Null if allowed, as probes of the page always are; else a 403 with the draft's `id`. */
+/** Null if allowed; else a 403 with the draft's `id`. */
 export function refuseWriting(grant: Grant, channel: string, id: string | null = null): Refusal | null {
-  if (channel === probesChannel && !grant.isOfApplication) return null
-  if (!isCovered({ channels: grant.writable ?? grant.channels }, channel))
+  const source = grant.rules ? grant.rules.write(channel) : channel
+  if (source === null) return null
+  if (!isCovered({ channels: grant.writable ?? grant.channels }, source))
     return notInvitedThere(grant, channel, id)
   if (grant.may === 'write') return null
   const sentence = 'Your invitation is read-only; ask for one that lets you write.'
