@@ -94,7 +94,7 @@ test('an option that does not fit is named, with its value and what is allowed',
     [{ storage: { kind: 'sqlite' } }, /storage\.folder is undefined; it must be a path/],
     [{ channels: { a: { kind: 'jsn' } } }, /channels\['a'\]\.kind is "jsn"; it must be "json" or "yjs"/],
     [{ channels: { a: { kind: 'yjs', keep: {} } } }, /of the kind yjs, has no keep; it has kind and owners/],
-    [{ channels: { wind: { kind: 'json' } } }, /"wind" in channels cannot name a channel/],
+    [{ channels: { 'a b': { kind: 'json' } } }, /"a b" in channels cannot name a channel/],
     [
       { channels: { 'a.*': { kind: 'json', keep: { messages: 1.5 } } } },
       /channels\['a\.\*'\]\.keep\.messages is 1\.5; it must be a number above 0/,

@@ -87,5 +87,6 @@ export function typesByName(declared: readonly (readonly [pattern: string, type:
   return (channel) => declared.find(([pattern]) => fits(pattern, channel))?.[1] ?? undeclared
 }
 
-const fits = (pattern: string, channel: string) =>
+/** Whether a name, or a prefix and `*`, names the channel. */
+export const fits = (pattern: string, channel: string): boolean =>
   pattern.endsWith('*') ? channel.startsWith(pattern.slice(0, -1)) : channel === pattern

@@ -1,16 +1,16 @@
 // What an application declares of its channels, and what it lets clients publish there.
 
 import { refuseOthers } from '../../scripts/suggestion.ts'
-import { type Bounds, type ChannelType, type TypeOf, typesByName } from '../channels/channel-type.ts'
+import { type Bounds, type ChannelType, fits, type TypeOf, typesByName } from '../channels/channel-type.ts'
 import type { Config } from '../config/config.ts'
 import { admitForApplication, admitJsonAwareness } from '../hub/admission.ts'
 import { keptAsText } from '../log/kept-json.ts'
 import type { LogParts } from '../log/log.ts'
 import type { Grant } from '../security/grants.ts'
 import { isPattern } from '../security/permits.ts'
-import { matches } from '../security/tickets.ts'
+import { revocationsChannel } from '../security/revocations.ts'
 import type { Admission } from '../transports/transport.ts'
-import { type Draft, isChannelName, pageOfOverview, probesChannel, windChannel } from '../wire/messages.ts'
+import { type Draft, isChannelName } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { isSchema, type StandardSchema } from './standard-schema.ts'
@@ -71,7 +71,7 @@ export class Channels implements Admission {
     this.#validation = new Validation({ limits, timers, onFailure })
     this.awareness = admitJsonAwareness(limits.stateBytes)
     for (const [pattern, rule] of this.#rules) {
-      if (isReserved(pattern) || !isPattern(pattern))
+      if (!isPattern(pattern))
         throw new Error(`createCrosswind: "${pattern}" in channels cannot name a channel.`)
       checkRule(`createCrosswind: channels['${pattern}']`, rule)
       const { keep, validate } = jsonParts(rule)
@@ -81,7 +81,8 @@ export class Channels implements Admission {
         )
       if (keep) checkKeep(`channels['${pattern}'].keep`, keep, limits)
     }
-    this.typeOf = typesByName(this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule)]))
+    const types = this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule)] as const)
+    this.typeOf = typesByName([[revocationsChannel, revocations], ...types])
   }
 
   /** See `LogParts`; undefined if no channel keeps less than the log. */
@@ -143,16 +144,15 @@ export class Channels implements Admission {
   }
 
   #find(channel: string): ChannelRule | undefined {
-    if (isReserved(channel) || !isChannelName(channel)) return undefined
-    return this.#rules.find(([pattern]) => matches(pattern, channel))?.[1]
+    if (!isChannelName(channel)) return undefined
+    return this.#rules.find(([pattern]) => fits(pattern, channel))?.[1]
   }
 }
 
-/** For the channels of Crosswind's own page. */
-const isReserved = (name: string) =>
-  name === windChannel || name === probesChannel || pageOfOverview(name) !== null
-
 const jsonParts = (rule: ChannelRule | undefined): Partial<JsonRule> => (rule?.kind === 'json' ? rule : {})
+
+/** Of the server's own channel, which no client can name. */
+const revocations: ChannelType = { name: 'revocations', kinds: { revocation: {} } }
 
 function typeFrom(rule: ChannelRule): ChannelType {
   if (rule.kind === 'yjs') return { name: 'yjs', kinds: { update: {} } }

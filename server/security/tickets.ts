@@ -2,6 +2,7 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http2'
+import { fits } from '../channels/channel-type.ts'
 import { formatCursor, parseCursor } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
@@ -26,13 +27,8 @@ interface Claims extends DatedPermit {
 /** Each has every channel whose name it is, or begins with. */
 class Patterns extends Set<string> {
   override has(channel: string): boolean {
-    return this.values().some((pattern) => matches(pattern, channel))
+    return this.values().some((pattern) => fits(pattern, channel))
   }
-}
-
-/** Whether a name, or a prefix and `*`, names the channel. */
-export function matches(pattern: string, channel: string): boolean {
-  return pattern.endsWith('*') ? channel.startsWith(pattern.slice(0, -1)) : pattern === channel
 }
 
 /**
