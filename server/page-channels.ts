@@ -1,8 +1,36 @@
-// The page's channels: documents, the wind, overviews and probes, as types of channels.
+// The page's channels: documents, the wind, overviews and probes; what clients may send and read there.
 
 import { type ChannelType, type Fold, type TypeOf, typesByName } from './channels/channel-type.ts'
+import {
+  boolean,
+  isBase64,
+  list,
+  matching,
+  number,
+  object,
+  orNull,
+  rule,
+  text,
+  updateBody,
+} from './channels/shapes.ts'
+import { admitDraft, admitStates } from './hub/admission.ts'
 import type { GrantRules } from './security/grants.ts'
-import { pageOfOverview, probesChannel, windChannel } from './wire/messages.ts'
+import type { Admission } from './transports/transport.ts'
+import { cutText } from './wire/graphemes.ts'
+import {
+  isChannelName,
+  isTitle,
+  mostChannelBytes,
+  mostNameCharacters,
+  mostNamedVersions,
+  mostTitleLength,
+  overviewName,
+  pageOfOverview,
+  probesChannel,
+  sensorName,
+  windChannel,
+} from './wire/messages.ts'
+import { Refusal } from './wire/refusal.ts'
 
 /** Written by the sensor's source. */
 const wind: ChannelType = {
@@ -21,9 +49,16 @@ const overview: ChannelType = {
 
 const probes: ChannelType = {
   name: 'probes',
-  kinds: { probe: {} },
+  kinds: { probe: { body: object({ text }) } },
   showsWindows: false,
 }
+
+const title = matching(
+  `one line of at most ${mostTitleLength} characters, without spaces at its ends`,
+  isTitle,
+)
+
+const versions = list(mostNamedVersions, object({ at: number, name: title }))
 
 interface DocumentRules {
   readonly foldUpdates?: Fold<'update'>
@@ -34,11 +69,11 @@ export function pageTypes({ foldUpdates }: DocumentRules = {}): TypeOf {
   const document: ChannelType = {
     name: 'document',
     kinds: {
-      edit: {},
-      update: { ...(foldUpdates && { fold: foldUpdates }) },
-      title: {},
-      versions: {},
-      deletion: {},
+      edit: { body: object({ html: text }) },
+      update: { body: updateBody, ...(foldUpdates && { fold: foldUpdates }) },
+      title: { body: object({ title }) },
+      versions: { body: object({ versions }) },
+      deletion: { body: object({ deleted: boolean }) },
     },
   }
   return typesByName([
@@ -58,4 +93,48 @@ export const pageGrantRules: GrantRules = {
     return source === windChannel || channel === probesChannel ? null : source
   },
   write: (channel) => (channel === probesChannel ? null : channel),
+}
+
+/** Maximum length in UTF-16 units of an encoded position in base64; a Yjs one has at most 28. */
+const mostPositionCharacters = 64
+
+const position = orNull(
+  matching(
+    `null or 1 to ${mostPositionCharacters} characters of base64`,
+    (given) => given !== '' && given.length <= mostPositionCharacters && isBase64(given),
+  ),
+)
+
+const nameExcludes = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
+
+/** What a window shows of itself; see `AwarenessState`. */
+const state = object({
+  client: rule(
+    'an integer from 0 to 4294967295',
+    (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffffffff,
+  ),
+  name: matching(
+    `at most ${mostNameCharacters} characters without control characters`,
+    (given) => given.length <= mostNameCharacters && !nameExcludes.test(given),
+  ),
+  anchor: position,
+  head: position,
+})
+
+export const pageAdmission: Admission = {
+  draft: (given) => admitDraft(given, pageTypeOf, [sensorName, overviewName]),
+  awareness: admitStates(orNull(state)),
+}
+
+/** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */
+export function admitChannel(given: string): string {
+  const normalized = given.normalize('NFC')
+  if (normalized === probesChannel) {
+    const sentence = `"${probesChannel}" cannot name a page: measurements use that channel. Use another name.`
+    throw new Refusal('bad-channel', sentence)
+  }
+  if (isChannelName(normalized)) return normalized
+  const shown = JSON.stringify(cutText(given, 80))
+  const sentence = `${shown} cannot name a page: use letters and digits of any script, "-", "_" and ".", ${mostChannelBytes} bytes at most.`
+  throw new Refusal('bad-channel', sentence)
 }

@@ -10,7 +10,7 @@ import { describe, type TestContext, test } from 'node:test'
 import type { Config } from '../../server/config/config.ts'
 import { isKnown, type LineFormat, type Marks } from '../../server/document/rich-text.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
-import { admitDraft } from '../../server/hub/admission.ts'
+import { pageAdmission } from '../../server/page-channels.ts'
 import { startTestServer } from '../../server/testing.ts'
 import { byeCodes, type DownFrame, type OverviewBody, type WindOverview } from '../../server/wire/messages.ts'
 import { windowModes } from '../../server/wire/modes.ts'
@@ -311,7 +311,7 @@ describe('the examples', () => {
 
   test('the draft is valid', () => {
     const [draft = ''] = blocksOf('json')
-    admitDraft(JSON.parse(draft))
+    pageAdmission.draft(JSON.parse(draft))
   })
 
   test('SSE delivers a posted message', withCurl, async (t) => {

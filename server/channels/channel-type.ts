@@ -2,6 +2,7 @@
 
 import type { Bodies, Draft, Kind, Message } from '../wire/messages.ts'
 import type { Refusal } from '../wire/refusal.ts'
+import type { Check } from './shapes.ts'
 
 export interface Bounds {
   /** Number of messages kept for clients that resume. */
@@ -31,6 +32,8 @@ export interface KindRules<K extends Kind = Kind> {
    * newest. By default nothing: its stream ends, and it resumes.
    */
   readonly drop?: 'oldest' | 'superseded'
+  /** The shape of a body that clients may send. Without it, only the server sends this kind. */
+  readonly body?: Check
 }
 
 /** What a channel has. */

@@ -1,215 +1,84 @@
 // Admission: validates drafts, awareness reports and queries; errors name the invalid field.
 
-import { cutText } from '../wire/graphemes.ts'
-import { measureJson, mostJsonDepth } from '../wire/json-depth.ts'
+import { rulesFor, type TypeOf } from '../channels/channel-type.ts'
 import {
-  type AwarenessReport,
-  type Draft,
-  isChannelName,
-  isIdOf,
-  isTitle,
-  logName,
-  mostChannelBytes,
-  mostNameCharacters,
-  mostNamedVersions,
-  mostTitleLength,
-  pageOfOverview,
-  probesChannel,
-  windChannel,
-} from '../wire/messages.ts'
+  type Check,
+  channelName,
+  type Misfit,
+  nameOf,
+  number,
+  object,
+  rule,
+  text,
+  within,
+} from '../channels/shapes.ts'
+import { measureJson, mostJsonDepth } from '../wire/json-depth.ts'
+import { type AwarenessReport, type Draft, isIdOf, logName } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 
-/**
- * `path` locates the invalid value (`body.versions.0.at`; empty for the value itself); `must` says
- * what is expected.
- */
-interface Misfit {
-  readonly path: string
-  readonly must: string
-}
-
-type Check = (value: unknown) => Misfit | null
-type Fields = Readonly<Record<string, Check>>
-
-const rule =
-  (must: string, fits: (value: unknown) => boolean): Check =>
-  (value) =>
-    fits(value) ? null : { path: '', must }
-
-const matching = (must: string, fits: (text: string) => boolean) =>
-  rule(must, (value) => typeof value === 'string' && fits(value))
-
-function within(step: string | number, misfit: Misfit | null): Misfit | null {
-  return misfit && { ...misfit, path: misfit.path === '' ? String(step) : `${step}.${misfit.path}` }
-}
-
-/** An object with exactly these fields. */
-function object(required: Fields, optional: Fields = {}): Check {
-  const checks = Object.entries(required)
-  const further = Object.entries(optional)
-  const must = `an object of ${[...Object.keys(required), ...Object.keys(optional).map((name) => `${name} (optional)`)].join(', ')}`
-  return (value) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return { path: '', must }
-    const fields = value as Record<string, unknown>
-    let count = checks.length
-    for (const [name, check] of checks) {
-      const misfit = check(fields[name])
-      if (misfit) return within(name, misfit)
-    }
-    for (const [name, check] of further) {
-      if (fields[name] === undefined) continue
-      count += 1
-      const misfit = check(fields[name])
-      if (misfit) return within(name, misfit)
-    }
-    return Object.keys(fields).length === count ? null : { path: '', must }
-  }
-}
-
-function list(most: number, check: Check): Check {
-  const must = `a list of 1 to ${most}`
-  return (value) => {
-    if (!Array.isArray(value) || value.length === 0 || value.length > most) return { path: '', must }
-    for (const [index, one] of value.entries()) {
-      const misfit = check(one)
-      if (misfit) return within(index, misfit)
-    }
-    return null
-  }
-}
-
-const orNull =
-  (check: Check): Check =>
-  (value) =>
-    value === null ? null : check(value)
-
-const plainName = /^[A-Za-z0-9_.-]+$/
-const name = (most: number) =>
-  matching(
-    `1 to ${most} letters, digits, "-", "_" or "."`,
-    (text) => text.length <= most && plainName.test(text),
-  )
-const idCheck = name(64)
-const senderCheck = name(48)
-/** The rule of `isChannelName`; follows "must be". */
-const channelNameRule = `1 to ${mostChannelBytes} bytes of letters and digits of any script, "-", "_" and ".", in Unicode normalization form C`
-const channelCheck = matching(channelNameRule, isChannelName)
-const number = rule('a number', Number.isFinite)
-const text = rule('a text', (value) => typeof value === 'string')
+const idCheck = nameOf(64)
+const senderCheck = nameOf(48)
 const openingCheck = rule(
   `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`,
   (value) => Number.isSafeInteger(value) && Number(value) >= 0,
 )
-const boolean = rule('true or false', (value) => typeof value === 'boolean')
-const title = matching(
-  `one line of at most ${mostTitleLength} characters, without spaces at its ends`,
-  isTitle,
-)
 
-/** RFC 4648, section 4. */
-const isBase64 = (given: string) => given.length % 4 === 0 && base64Pattern.test(given)
-const base64Pattern = /^[A-Za-z0-9+/]*={0,2}$/
+const envelope = object({
+  id: idCheck,
+  channel: channelName,
+  kind: text,
+  from: senderCheck,
+  at: number,
+  body: rule('an object', (body) => typeof body === 'object' && body !== null),
+})
 
-const updateBody = object({ update: matching('base64 with padding', isBase64) })
-
-/** The body of each kind of message that clients may send. */
-const bodies: ReadonlyMap<unknown, Check> = new Map([
-  ['edit', object({ html: text })],
-  ['update', updateBody],
-  ['title', object({ title })],
-  ['versions', object({ versions: list(mostNamedVersions, object({ at: number, name: title })) })],
-  ['deletion', object({ deleted: boolean })],
-  ['probe', object({ text })],
-])
-
-type BodyChecks = ReadonlyMap<unknown, Check>
-
-function envelopeOf(bodies: BodyChecks): Check {
-  const kinds = Array.from(bodies.keys(), (kind) => `"${kind}"`)
-  const list = kinds.length === 1 ? kinds.join() : `${kinds.slice(0, -1).join(', ')} or ${kinds.at(-1)}`
-  return object({
-    id: idCheck,
-    channel: channelCheck,
-    kind: rule(list, (kind) => bodies.has(kind)),
-    from: senderCheck,
-    at: number,
-    body: rule('an object', (body) => typeof body === 'object' && body !== null),
-  })
-}
-
-/** Of a draft whose kind has one of these bodies. */
-function misfitOf(given: unknown, envelope: Check, bodies: BodyChecks): Misfit | null {
-  const misfit = envelope(given)
-  if (misfit) return misfit
-  const { id, kind, from, body } = given as Draft
-  const bodyMisfit = within('body', bodies.get(kind)?.(body) ?? null)
-  if (bodyMisfit) return bodyMisfit
-  // Responses are matched by id: another sender's prefix could be mistaken for its message.
-  if (!isIdOf(from, id))
-    return { path: 'id', must: 'the name in from, "-" and a counter without another "-"' }
-  return null
-}
-
-const pageEnvelope = envelopeOf(bodies)
-
-function misfitOfDraft(given: unknown): Misfit | null {
-  const misfit = misfitOf(given, pageEnvelope, bodies)
-  if (misfit) return misfit
-  const { channel, kind } = given as Draft
-  if ((channel === probesChannel) !== (kind === 'probe'))
-    return { path: 'channel', must: `"${probesChannel}" for probes, and only for probes` }
-  return null
-}
-
-const applicationBodies: BodyChecks = new Map([
-  ['json', object({ data: rule('JSON', (data) => data !== undefined) })],
-  ['update', updateBody],
-])
-const applicationEnvelope = envelopeOf(applicationBodies)
-
-/**
- * On an application's server. Throws a `Refusal` (400 `bad-shape`, 403 `reserved-name`) that names
- * the field.
- */
-export function admitForApplication(given: unknown): Draft<'json' | 'update'> {
-  const misfit = misfitOf(given, applicationEnvelope, applicationBodies)
-  if (misfit) throw badShape('message', 'the message', misfit, idOf(given))
-  const draft = given as Draft<'json' | 'update'>
-  refuseReserved(draft)
-  return draft
-}
-
-/**
- * Reserved, like the log's name: a client using one could make the server's messages look like
- * repeats.
- */
-export const sensorName = 'sensor'
-export const overviewName = 'overview'
 /** The sender of what an application publishes from its server. */
 export const applicationName = 'server'
 
 /**
- * Throws a `Refusal` (400 `bad-shape`, 403 `read-only-channel` or `reserved-name`) that names the
- * field.
+ * `reserved`: names of senders that are the server's, besides those that it always has. Throws a
+ * `Refusal` (400 `bad-shape`, 403 `read-only-channel` or `reserved-name`) that names the field.
  */
-export function admitDraft(given: unknown): Draft {
-  const misfit = misfitOfDraft(given)
-  if (misfit) throw badShape('message', 'the message', misfit, idOf(given))
+export function admitDraft(given: unknown, typeOf: TypeOf, reserved: readonly string[] = []): Draft {
+  const misfit = envelope(given)
+  if (misfit) throw badDraft(misfit, idOf(given))
   const draft = given as Draft
-  const { id, channel } = draft
-  if (channel === windChannel || pageOfOverview(channel) !== null) {
-    const sentence = `Only the server writes to channel "${channel}"; send edits to the page's own channel.`
-    throw new Refusal('read-only-channel', sentence, id)
-  }
-  refuseReserved(draft)
-  return draft
-}
-
-function refuseReserved({ from, id }: Draft): void {
-  if (![sensorName, overviewName, logName, applicationName].includes(from)) return
+  const { id, from, body } = draft
+  const bodyMisfit = within('body', bodyCheckFor(draft, typeOf)(body)) ?? misfitOfId(draft)
+  if (bodyMisfit) throw badDraft(bodyMisfit, id)
+  // A client using one could make the server's messages look like repeats.
+  if (from !== logName && from !== applicationName && !reserved.includes(from)) return draft
   const sentence = `"${from}" is reserved for the server; use another name for the window, in from and id.`
   throw new Refusal('reserved-name', sentence, id)
 }
+
+/**
+ * The body that a draft must have. Throws a `Refusal` if its channel does not take its kind: 403
+ * `read-only-channel` if only the server writes there, else 400 `bad-shape`.
+ */
+export function bodyCheckFor(
+  { id, channel, kind }: Pick<Draft, 'id' | 'channel' | 'kind'>,
+  typeOf: TypeOf,
+): Check {
+  const { body } = rulesFor(typeOf, channel, kind)
+  if (body) return body
+  const { name, kinds } = typeOf(channel)
+  const taken = Object.entries(kinds).flatMap(([one, rules]) => (rules.body ? [`"${one}"`] : []))
+  if (taken.length === 0) {
+    const sentence = `Only the server writes to channel "${channel}"; send messages to another.`
+    throw new Refusal('read-only-channel', sentence, id)
+  }
+  const list = taken.length === 1 ? taken.join() : `${taken.slice(0, -1).join(', ')} or ${taken.at(-1)}`
+  throw badDraft({ path: 'kind', must: `${list}: channel "${channel}" is of the type ${name}` }, id)
+}
+
+/** Responses are matched by id: another sender's prefix could be mistaken for its message. */
+function misfitOfId({ from, id }: Draft): Misfit | null {
+  if (isIdOf(from, id)) return null
+  return { path: 'id', must: 'the name in from, "-" and a counter without another "-"' }
+}
+
+const badDraft = (misfit: Misfit, id: string | null) => badShape('message', 'the message', misfit, id)
 
 function badShape(what: string, whole: string, { path, must }: Misfit, id: string | null = null): Refusal {
   const sentence = `Invalid ${what}: ${path || whole} must be ${must}. PROTOCOL.md shows its shape.`
@@ -221,67 +90,27 @@ export function idOf(given: unknown): string | null {
   return idCheck(given.id) === null ? String(given.id) : null
 }
 
-/** Maximum length in UTF-16 units of an encoded position in base64; a Yjs one has at most 28. */
-const mostPositionCharacters = 64
-
-const position = orNull(
-  matching(
-    `null or 1 to ${mostPositionCharacters} characters of base64`,
-    (given) => given !== '' && given.length <= mostPositionCharacters && isBase64(given),
-  ),
-)
-
-const nameExcludes = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
-
-const report = object(
-  {
-    state: orNull(
-      object({
-        client: rule(
-          'an integer from 0 to 4294967295',
-          (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffffffff,
-        ),
-        name: matching(
-          `at most ${mostNameCharacters} characters without control characters`,
-          (given) => given.length <= mostNameCharacters && !nameExcludes.test(given),
-        ),
-        anchor: position,
-        head: position,
-      }),
-    ),
-  },
-  { window: senderCheck, channel: channelCheck },
-)
-
-/** Throws a `Refusal` (400 `bad-shape`) that names the field. */
-function admitAwareness(given: unknown): AwarenessReport {
-  const misfit = report(given)
-  if (misfit) throw badShape('window state', 'the report', misfit)
-  return given as AwarenessReport
+/** `state` is the shape of one. Its result throws a `Refusal` (400 `bad-shape`) that names the field. */
+export function admitStates(state: Check): (given: unknown) => AwarenessReport {
+  const check = object({ state }, { window: senderCheck, channel: channelName })
+  return (given) => {
+    const misfit = check(given)
+    if (misfit) throw badShape('window state', 'the report', misfit)
+    return given as AwarenessReport
+  }
 }
-
-/** Of Crosswind’s own page. */
-export const pageAdmission = { draft: admitDraft, awareness: admitAwareness }
 
 const depthCheck = rule(
   `nested at most ${mostJsonDepth} levels deep`,
   (value) => measureJson(JSON.stringify(value)).depth <= mostJsonDepth,
 )
 
-/** Its result throws a `Refusal` (400 `bad-shape`) that names the field. */
-export function admitJsonAwareness(mostBytes: number): (given: unknown) => AwarenessReport {
+/** A state that is any JSON. */
+export function jsonState(mostBytes: number): Check {
   const fits = (state: unknown) =>
     state !== undefined && Buffer.byteLength(JSON.stringify(state)) <= mostBytes
   const sizeCheck = rule(`JSON of at most ${mostBytes} bytes (limits.stateBytes)`, fits)
-  const check = object(
-    { state: (state) => sizeCheck(state) ?? depthCheck(state) },
-    { window: senderCheck, channel: channelCheck },
-  )
-  return (given) => {
-    const misfit = check(given)
-    if (misfit) throw badShape('window state', 'the report', misfit)
-    return given as AwarenessReport
-  }
+  return (state) => sizeCheck(state) ?? depthCheck(state)
 }
 
 /** The largest `channelsPerWindow` that the settings allow. */
@@ -306,19 +135,6 @@ export function admitBeat(given: unknown): Readonly<Record<string, number>> | un
     'bad-shape',
     'A heartbeat\'s optional "windows" maps each first channel to a number of windows.',
   )
-}
-
-/** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */
-export function admitChannel(given: string): string {
-  const normalized = given.normalize('NFC')
-  if (normalized === probesChannel) {
-    const sentence = `"${probesChannel}" cannot name a page: measurements use that channel. Use another name.`
-    throw new Refusal('bad-channel', sentence)
-  }
-  if (isChannelName(normalized)) return normalized
-  const shown = JSON.stringify(cutText(given, 80))
-  const sentence = `${shown} cannot name a page: use letters and digits of any script, "-", "_" and ".", ${mostChannelBytes} bytes at most.`
-  throw new Refusal('bad-channel', sentence)
 }
 
 /** Parses `?window=…&opening=…`. Throws a `Refusal` (400 `bad-query`). */
@@ -350,11 +166,9 @@ function windowIn(query: URLSearchParams, what: string) {
 
 function misfitOfChannels(channels: ReadonlySet<string>): string | null {
   if (channels.size === 0) return 'name at least one channel'
-  if (channels.size > 1 && channels.has(probesChannel))
-    return `"${probesChannel}" has its own cursors; read it over a stream of its own`
   const misfit = channels
     .values()
-    .map(channelCheck)
+    .map(channelName)
     .find((found) => found !== null)
   return misfit ? `each must be ${misfit.must}` : null
 }

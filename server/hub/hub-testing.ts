@@ -1,6 +1,7 @@
 // For tests of the hub: manual time, fake connections, slow logs.
 
 import { rulesFor, type TypeOf, typesByName } from '../channels/channel-type.ts'
+import { object, text, updateBody } from '../channels/shapes.ts'
 import type { CatchUp, Log, LogLimits } from '../log/log.ts'
 import { ampleLimits, settled } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
@@ -16,6 +17,7 @@ import { modeNamed } from '../wire/modes.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { createManualTime } from '../wire/testing.ts'
 import type { Clock, Random } from '../wire/time.ts'
+import { admitDraft, admitStates, jsonState } from './admission.ts'
 import { Delivery, type Framing, RecentDeliveries } from './delivery.ts'
 import { Hub, silentMeter } from './hub.ts'
 import type { PollReply } from './polls.ts'
@@ -44,8 +46,20 @@ export const hubTypeOf = typesByName([
     'figures.*',
     { name: 'figures', kinds: { figure: { drop: 'superseded' } }, isOnDemand: true, showsWindows: false },
   ],
-  ['*', { name: 'document', kinds: { edit: {}, update: {}, title: {} } }],
+  [
+    '*',
+    {
+      name: 'document',
+      kinds: { edit: { body: object({ html: text }) }, update: { body: updateBody }, title: {} },
+    },
+  ],
 ])
+
+/** A window shows any JSON of at most 4 kB. */
+export const hubAdmission = {
+  draft: (given: unknown) => admitDraft(given, hubTypeOf),
+  awareness: admitStates(jsonState(4096)),
+}
 
 export const jsonFraming: Framing = { encode: (frame) => Buffer.from(JSON.stringify(frame)) }
 

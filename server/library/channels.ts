@@ -2,8 +2,9 @@
 
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import { type Bounds, type ChannelType, fits, type TypeOf, typesByName } from '../channels/channel-type.ts'
+import { jsonBody, updateBody } from '../channels/shapes.ts'
 import type { Config } from '../config/config.ts'
-import { admitForApplication, admitJsonAwareness } from '../hub/admission.ts'
+import { admitDraft, admitStates, bodyCheckFor, jsonState } from '../hub/admission.ts'
 import { keptAsText } from '../log/kept-json.ts'
 import type { LogParts } from '../log/log.ts'
 import type { Grant } from '../security/grants.ts'
@@ -69,7 +70,7 @@ export class Channels implements Admission {
   ) {
     this.#rules = Object.entries(rules)
     this.#validation = new Validation({ limits, timers, onFailure })
-    this.awareness = admitJsonAwareness(limits.stateBytes)
+    this.awareness = admitStates(jsonState(limits.stateBytes))
     for (const [pattern, rule] of this.#rules) {
       if (!isPattern(pattern))
         throw new Error(`createCrosswind: "${pattern}" in channels cannot name a channel.`)
@@ -111,8 +112,8 @@ export class Channels implements Admission {
   readonly awareness: Admission['awareness']
 
   readonly draft = (given: unknown): Draft => {
-    const draft = admitForApplication(given)
-    this.#ruleOf(draft)
+    const draft = admitDraft(given, this.typeOf)
+    this.ruleFor(draft.channel, draft.id)
     return draft
   }
 
@@ -125,22 +126,15 @@ export class Channels implements Admission {
     grant: Pick<Grant, 'invitation'>,
     connection: object | null,
   ): Draft | Promise<Draft> => {
-    const rule = this.#ruleOf(draft)
+    const rule = this.ruleFor(draft.channel, draft.id)
+    // What the application itself publishes was not admitted.
+    bodyCheckFor(draft, this.typeOf)
     // What an application allows is of a user.
     const { invitation: user } = grant
     const named = withUser(draft as Draft<'json' | 'update'>, user)
     if (rule.kind !== 'json') return named
     if (!rule.validate) return keptAsText(named)
     return this.#validation.run(named as Draft<'json'>, rule.validate, connection && (user ?? connection))
-  }
-
-  /** Throws a `Refusal` (400 `bad-channel`, `bad-shape`) if the channel is not of the draft's kind. */
-  #ruleOf({ id, channel, kind }: Draft): ChannelRule {
-    const rule = this.ruleFor(channel, id)
-    const own = rule.kind === 'yjs' ? 'update' : 'json'
-    if (kind === own) return rule
-    const sentence = `"${channel}" is of the kind ${rule.kind}: its messages are of the kind "${own}", not "${kind}". The server declares kinds in channels.`
-    throw new Refusal('bad-shape', sentence, id)
   }
 
   #find(channel: string): ChannelRule | undefined {
@@ -155,8 +149,8 @@ const jsonParts = (rule: ChannelRule | undefined): Partial<JsonRule> => (rule?.k
 const revocations: ChannelType = { name: 'revocations', kinds: { revocation: {} } }
 
 function typeFrom(rule: ChannelRule): ChannelType {
-  if (rule.kind === 'yjs') return { name: 'yjs', kinds: { update: {} } }
-  return { name: 'json', kinds: { json: {} }, keep: rule.keep && boundsFrom(rule.keep) }
+  if (rule.kind === 'yjs') return { name: 'yjs', kinds: { update: { body: updateBody } } }
+  return { name: 'json', kinds: { json: { body: jsonBody } }, keep: rule.keep && boundsFrom(rule.keep) }
 }
 
 function boundsFrom({ messages = Infinity, bytes = Infinity, hours = Infinity }: Keep): Bounds {

@@ -1,7 +1,6 @@
 // Publishes the overview of each page that has readers, from its edits and the wind.
 
 import { type Documents, isTooCostly } from '../document/document-worker.ts'
-import { overviewName } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import type { Log } from '../log/log.ts'
 import {
@@ -10,6 +9,7 @@ import {
   type Message,
   type OverviewBody,
   overviewChannel,
+  overviewName,
   pageOfOverview,
   windChannel,
 } from '../wire/messages.ts'

@@ -10,10 +10,10 @@ import { type Documents, TooCostly } from '../document/document-worker.ts'
 import { writeDocument } from '../document/document-writes.ts'
 import { kindOfFile } from '../document/file-kind.ts'
 import { escapeHtml } from '../document/html.ts'
-import { admitChannel, admitDraft } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
 import type { Log } from '../log/log.ts'
+import { admitChannel, pageAdmission } from '../page-channels.ts'
 import { type Access, invitationPath } from '../security/access.ts'
 import { fingerprintFor, refuseReading, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
@@ -233,7 +233,7 @@ function mountTexts(router: Router, parts: DocumentParts): void {
 /** The draft of a writing request: `kind` and `body` are a deletion's, or replaced later. */
 function draftFor(ctx: ParameterizedContext, kind: Kind, body: object): Draft {
   const query = queryOf(ctx)
-  const draft = admitDraft({
+  const draft = pageAdmission.draft({
     id: query.get('id') ?? undefined,
     from: query.get('from') ?? undefined,
     channel: admitChannel(ctx.params.channel ?? ''),

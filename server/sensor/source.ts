@@ -2,10 +2,9 @@
 
 import { basename, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
-import { sensorName } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { type OutputCode, output } from '../output.ts'
-import { type Bodies, type SensorBody, windChannel } from '../wire/messages.ts'
+import { type Bodies, type SensorBody, sensorName, windChannel } from '../wire/messages.ts'
 import type { Random, Timers } from '../wire/time.ts'
 import { createFrameSplitter, type Split } from './frame-splitter.ts'
 import { openRecorded } from './recorded.ts'

@@ -22,11 +22,11 @@ interface BodiesParts {
   readonly penalties: RateLimit
 }
 
-/** A client that may only read sends nothing but probes. */
-const mostProbeBytes = 4096
+/** A client that may only read sends nothing large. */
+const mostReadOnlyBytes = 4096
 
 export const mostBytesFor = ({ may }: Grant, { maxMessageBytes }: BodiesParts['limits']) =>
-  may === 'read' ? Math.min(mostProbeBytes, maxMessageBytes) : maxMessageBytes
+  may === 'read' ? Math.min(mostReadOnlyBytes, maxMessageBytes) : maxMessageBytes
 
 export type AnyRequest = IncomingMessage | Http2ServerRequest
 
@@ -201,7 +201,7 @@ export function tooLargeFor(grant: Grant, limits: BodiesParts['limits'], id: str
   const most = mostBytesFor(grant, limits)
   const sentence = grant.isOfApplication
     ? `The application lets this client only read (authorize); its requests may have at most ${most} bytes.`
-    : `Your invitation is read-only and allows only probes of at most ${most} bytes; ask for one that lets you write.`
+    : `Your invitation is read-only and allows only messages of at most ${most} bytes; ask for one that lets you write.`
   return new Refusal('read-only-invitation', sentence, id)
 }
 

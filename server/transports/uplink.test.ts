@@ -5,13 +5,13 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { defaultConfig } from '../config/config.ts'
-import { pageAdmission } from '../hub/admission.ts'
 import type { Delivery } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import {
   countTo,
   createFakeConnection,
   type HubChange,
+  hubAdmission,
   openHub,
   refusalOf,
   settled,
@@ -68,7 +68,7 @@ async function openInbound({
   const flow: string[] = []
   const budget = new Budget({ ...defaultConfig.limits, unfinishedBytes }, opened.time)
   const inbound = new InboundFrames({
-    admission: { ...pageAdmission, complete },
+    admission: { ...hubAdmission, complete },
     hub: Object.assign(opened.hub, instead),
     timers: opened.time,
     grant,
@@ -492,7 +492,7 @@ async function post(
     bodies,
     limits,
     timers: time,
-    admission: pageAdmission,
+    admission: hubAdmission,
   })
   const ctx = {
     querystring: String(query),

@@ -6,8 +6,7 @@ import { PassThrough, type Writable } from 'node:stream'
 import { test } from 'node:test'
 import * as ws from 'ws'
 import { defaultConfig } from '../config/config.ts'
-import { pageAdmission } from '../hub/admission.ts'
-import { openHub, settled } from '../hub/hub-testing.ts'
+import { hubAdmission, openHub, settled } from '../hub/hub-testing.ts'
 import { openGrant } from '../security/grants.ts'
 import { Budget } from './budget.ts'
 import type { Mounting, SocketHandler } from './transport.ts'
@@ -77,7 +76,7 @@ async function openSockets(names: readonly string[]) {
     timers: time,
     limits,
     budget,
-    admission: pageAdmission,
+    admission: hubAdmission,
     onSocket,
     router,
   } as unknown as Mounting)

@@ -285,6 +285,10 @@ export const windChannel = 'wind'
  */
 export const probesChannel = 'probes'
 
+/** Senders of the wind and of overviews. */
+export const sensorName = 'sensor'
+export const overviewName = 'overview'
+
 /** Largest channel name, in bytes of UTF-8. */
 export const mostChannelBytes = 64
 

@@ -1,0 +1,95 @@
+// Checks of the shape of what clients send: each names the place that does not fit, and what must be there.
+
+import { isChannelName, mostChannelBytes } from '../wire/messages.ts'
+
+/**
+ * `path` locates the invalid value (`body.versions.0.at`; empty for the value itself); `must` says
+ * what is expected.
+ */
+export interface Misfit {
+  readonly path: string
+  readonly must: string
+}
+
+export type Check = (value: unknown) => Misfit | null
+type Fields = Readonly<Record<string, Check>>
+
+export const rule =
+  (must: string, fits: (value: unknown) => boolean): Check =>
+  (value) =>
+    fits(value) ? null : { path: '', must }
+
+export const matching = (must: string, fits: (text: string) => boolean) =>
+  rule(must, (value) => typeof value === 'string' && fits(value))
+
+export function within(step: string | number, misfit: Misfit | null): Misfit | null {
+  return misfit && { ...misfit, path: misfit.path === '' ? String(step) : `${step}.${misfit.path}` }
+}
+
+/** An object with exactly these fields. */
+export function object(required: Fields, optional: Fields = {}): Check {
+  const checks = Object.entries(required)
+  const further = Object.entries(optional)
+  const must = `an object of ${[...Object.keys(required), ...Object.keys(optional).map((name) => `${name} (optional)`)].join(', ')}`
+  return (value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return { path: '', must }
+    const fields = value as Record<string, unknown>
+    let count = checks.length
+    for (const [name, check] of checks) {
+      const misfit = check(fields[name])
+      if (misfit) return within(name, misfit)
+    }
+    for (const [name, check] of further) {
+      if (fields[name] === undefined) continue
+      count += 1
+      const misfit = check(fields[name])
+      if (misfit) return within(name, misfit)
+    }
+    return Object.keys(fields).length === count ? null : { path: '', must }
+  }
+}
+
+export function list(most: number, check: Check): Check {
+  const must = `a list of 1 to ${most}`
+  return (value) => {
+    if (!Array.isArray(value) || value.length === 0 || value.length > most) return { path: '', must }
+    for (const [index, one] of value.entries()) {
+      const misfit = check(one)
+      if (misfit) return within(index, misfit)
+    }
+    return null
+  }
+}
+
+export const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null ? null : check(value)
+
+export const number = rule('a number', Number.isFinite)
+export const text = rule('a text', (value) => typeof value === 'string')
+export const boolean = rule('true or false', (value) => typeof value === 'boolean')
+
+const plainName = /^[A-Za-z0-9_.-]+$/
+
+export const nameOf = (most: number) =>
+  matching(
+    `1 to ${most} letters, digits, "-", "_" or "."`,
+    (text) => text.length <= most && plainName.test(text),
+  )
+
+/** The rule of `isChannelName`; follows "must be". */
+export const channelName = matching(
+  `1 to ${mostChannelBytes} bytes of letters and digits of any script, "-", "_" and ".", in Unicode normalization form C`,
+  isChannelName,
+)
+
+/** RFC 4648, section 4. */
+export const isBase64 = (given: string) => given.length % 4 === 0 && base64Pattern.test(given)
+const base64Pattern = /^[A-Za-z0-9+/]*={0,2}$/
+
+/** The body of the kind `json`, as clients send it. */
+export const jsonBody = object({ data: rule('JSON', (data) => data !== undefined) })
+
+/** The body of the kind `update`, as clients send it. */
+export const updateBody = object({ update: matching('base64 with padding', isBase64) })
