@@ -159,10 +159,13 @@ for (const version of httpVersions)
         await refusalsOf(version, { messages: postJson(large) }, { key, ticket: ticketFor({ write: [] }) }),
         { messages: '403 read-only-invitation' },
       )
+    })
+
+    test('no channel’s name is special, as some are on the server of Crosswind’s page', async () => {
       const proof = { key, ticket: ticketFor({ write: ['*'] }) }
       for (const channel of ['wind', 'probes', 'overview.room.1'])
         assert.deepEqual(await refusalsOf(version, { messages: postJson(draft(channel)) }, proof), {
-          messages: '400 bad-channel',
+          messages: '200',
         })
     })
 
