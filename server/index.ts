@@ -20,17 +20,17 @@ import { type ChannelRule, Channels } from './library/channels.ts'
 import { pageAfter, readPage, wholeOf } from './library/history.ts'
 import { storingOnce } from './library/repeats.ts'
 import { jsonOf } from './library/validation.ts'
+import { erasureOf } from './log/history.ts'
 import { messageText, parsed } from './log/kept-json.ts'
 import { type Log, newEpoch } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
-import { erasureOf } from './log/retention.ts'
 import type { Durability } from './log/sqlite-log.ts'
 import { output } from './output.ts'
 import { renewing } from './renewing.ts'
 import { fingerprintFor, mustLast, openGrant, refuseReading } from './security/grants.ts'
 import { grantOf } from './security/middleware.ts'
 import { type Authorize, checkUser } from './security/permits.ts'
-import { foldRevocations, Revocations, revocationsChannel } from './security/revocations.ts'
+import { Revocations, revocationsChannel } from './security/revocations.ts'
 import { sessionPath, TicketGate } from './security/tickets.ts'
 import { type Mounting, queryOf } from './transports/transport.ts'
 import { parseJson } from './transports/uplink.ts'
@@ -326,15 +326,13 @@ async function serve(
   const opened = await openLog(
     { ...settings, storage: isFile ? 'sqlite' : 'memory' },
     {
-      folds: { revocation: foldRevocations, ...documents?.folds },
+      typeOf: channels.typesWith(documents?.fold),
       now: timers.now,
       random,
       onFailure,
       signal,
-      hasProbes: false,
       dataFolder: isFile ? storage.folder : '',
       guard: (log) => storingOnce(documents?.guard(log) ?? log),
-      keepOn: channels.keepOn,
       roomMaking: 'erase one with crosswind.deleteChannel',
       print: (sentence) => output.say('log-awaited', sentence),
     },

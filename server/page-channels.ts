@@ -13,6 +13,7 @@ import {
   text,
   updateBody,
 } from './channels/shapes.ts'
+import { documentLife } from './document/document-life.ts'
 import { admitDraft, admitStates } from './hub/admission.ts'
 import type { GrantRules } from './security/grants.ts'
 import type { Admission } from './transports/transport.ts'
@@ -20,6 +21,7 @@ import { cutText } from './wire/graphemes.ts'
 import {
   isChannelName,
   isTitle,
+  joinVersions,
   mostChannelBytes,
   mostNameCharacters,
   mostNamedVersions,
@@ -47,8 +49,10 @@ const overview: ChannelType = {
   showsWindows: false,
 }
 
+/** Longer than a polling client's pause; few, so that they take no room of documents. */
 const probes: ChannelType = {
   name: 'probes',
+  keep: { messages: 4096, bytes: 4_194_304, ageMs: 60_000 },
   kinds: { probe: { body: object({ text }) } },
   showsWindows: false,
 }
@@ -61,10 +65,10 @@ const title = matching(
 const versions = list(mostNamedVersions, object({ at: number, name: title }))
 
 interface DocumentRules {
+  /** Joins updates; only the log needs it. */
   readonly foldUpdates?: Fold<'update'>
 }
 
-/** `document` is what documents need beside their kinds, of whoever stores them. */
 export function pageTypes({ foldUpdates }: DocumentRules = {}): TypeOf {
   const document: ChannelType = {
     name: 'document',
@@ -72,9 +76,13 @@ export function pageTypes({ foldUpdates }: DocumentRules = {}): TypeOf {
       edit: { body: object({ html: text }) },
       update: { body: updateBody, ...(foldUpdates && { fold: foldUpdates }) },
       title: { body: object({ title }) },
-      versions: { body: object({ versions }) },
+      versions: {
+        body: object({ versions }),
+        fold: (named) => joinVersions(named.map(({ body }) => body)),
+      },
       deletion: { body: object({ deleted: boolean }) },
     },
+    ...documentLife,
   }
   return typesByName([
     [windChannel, wind],

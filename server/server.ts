@@ -19,13 +19,13 @@ import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
 import { startOverview } from './overview/overview-publisher.ts'
 import { createPageApp } from './page-app.ts'
-import { pageGrantRules, pageTypeOf } from './page-channels.ts'
+import { pageGrantRules, pageTypeOf, pageTypes } from './page-channels.ts'
 import { renewing } from './renewing.ts'
 import { Access, isOpenTo, loadKey } from './security/access.ts'
 import type { OriginRules } from './security/middleware.ts'
 import { publishReadings, startSource } from './sensor/source.ts'
 import { WindRecorder } from './wind-recorder.ts'
-import { joinVersions, type PageSettings } from './wire/messages.ts'
+import type { PageSettings } from './wire/messages.ts'
 import type { ByHttp, HttpVersion, WindowHttp } from './wire/modes.ts'
 import { hostLog, joinLog } from './workers/shared-log.ts'
 import type { Siblings } from './workers/workers.ts'
@@ -139,7 +139,8 @@ async function openGuarded(
 ): Promise<OpenedLog> {
   const ledger = openLedger(threads, config.limits, { schema: pageSchema })
   const opened = await openLog(config, {
-    folds: { update: ledger.fold, versions: (named) => joinVersions(named.map(({ body }) => body)) },
+    typeOf: pageTypes({ foldUpdates: ledger.fold }),
+    roomMaking: 'delete one, which makes room a day later',
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
     random,

@@ -8,6 +8,7 @@ import { pageSchema } from '../../server/document/page-schema.ts'
 import { createDocument, documentText, linesOf } from '../../server/document/rich-text.ts'
 import { unlimitedDocuments } from '../../server/document/testing.ts'
 import { openLog } from '../../server/log/open-log.ts'
+import { pageTypes } from '../../server/page-channels.ts'
 import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage, type PageMemory } from '../browser/editing.ts'
 import { isLinked } from '../browser/typing.ts'
@@ -248,7 +249,13 @@ async function writeHistory(
   await mkdir(dataFolder, { recursive: true })
   const { log } = await openLog(
     { ...defaultConfig, durability: 'process' },
-    { folds: { update: ledger.fold }, dataFolder, now: Date.now, random: Math.random, onFailure },
+    {
+      typeOf: pageTypes({ foldUpdates: ledger.fold }),
+      dataFolder,
+      now: Date.now,
+      random: Math.random,
+      onFailure,
+    },
   )
   const startedAt = Date.now() - edits * editEveryMs
   let done = 0

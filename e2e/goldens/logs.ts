@@ -190,7 +190,7 @@ async function write(http: HttpClient, latest: object | null): Promise<string[]>
   return lines
 }
 
-const tables = ['message', 'survivor', 'past_base', 'epoch', 'life']
+const tables = ['message', 'base', 'channel', 'survivor', 'past_base', 'epoch', 'life']
 
 function filesIn(data: string): string[] {
   const names = readdirSync(data).filter((name) => !/-lock$|access/.test(name))

@@ -58,7 +58,7 @@ export async function wireGoldens(): Promise<readonly Golden[]> {
       (mode) => () =>
         golden(`application-${fileOf(mode)}`, async (transcript) => {
           await using opened = new AsyncDisposableStack()
-          const server = await startApplication()
+          const server = await startApplication({ channels: { notes: { kind: 'json' } } })
           opened.defer(server.close)
           await playMode(
             transcript,

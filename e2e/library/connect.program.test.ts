@@ -12,7 +12,7 @@ import { processTimers } from '../../scripts/process.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind } from '../../server/index.ts'
 import { keptBody } from '../../server/log/kept-json.ts'
-import { ampleLimits } from '../../server/log/log-testing.ts'
+import { ampleLimits, toyTypes } from '../../server/log/log-testing.ts'
 import { openSqliteLog } from '../../server/log/sqlite-log.ts'
 import { stopClock } from '../../server/testing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
@@ -280,6 +280,7 @@ for (const mode of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1
       file: join(folder, 'log.db'),
       durability: 'process',
       limits: ampleLimits,
+      typeOf: toyTypes(),
       now: Date.now,
       random: Math.random,
       onFailure: (error) => assert.fail(String(error)),

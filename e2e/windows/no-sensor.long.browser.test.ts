@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { openLog } from '../../server/log/open-log.ts'
+import { pageTypeOf } from '../../server/page-channels.ts'
 import { testConfig } from '../../server/testing.ts'
 import { store } from '../../server/wire/wind-testing.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
@@ -21,6 +22,7 @@ before(async () => {
   // Past readings do not count as a sensor.
   const { log } = await openLog(config, {
     dataFolder,
+    typeOf: pageTypeOf,
     now: Date.now,
     random: Math.random,
     onFailure: console.error,

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { openLog } from '../../server/log/open-log.ts'
+import { pageTypeOf } from '../../server/page-channels.ts'
 import { testConfig } from '../../server/testing.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { store } from '../../server/wire/wind-testing.ts'
@@ -38,6 +39,7 @@ after(async () => {
 async function storeHalfAnHour(config: Parameters<typeof openLog>[0]): Promise<void> {
   const { log } = await openLog(config, {
     dataFolder,
+    typeOf: pageTypeOf,
     now: Date.now,
     random: Math.random,
     onFailure: console.error,

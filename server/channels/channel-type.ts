@@ -26,7 +26,7 @@ export interface KindRules<K extends Kind = Kind> {
    * How older messages are joined into one, if the newest does not contain them: the kind is then
    * cumulative. Without it, the newest message supersedes the earlier ones.
    */
-  readonly fold?: Fold<K>
+  readonly fold?: Fold<K> | undefined
   /**
    * What a slow reader may miss: `oldest`, some of the older messages; `superseded`, all but the
    * newest. By default nothing: its stream ends, and it resumes.

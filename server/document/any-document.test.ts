@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
 import type { Log } from '../log/log.ts'
-import { ampleLimits } from '../log/log-testing.ts'
+import { ampleLimits, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { isKind } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
@@ -45,7 +45,13 @@ function open({ change = {} as Partial<Log> } = {}) {
     })
   const ledger = create()
   const limits = { ...ampleLimits, messages: 1e5, bytes: 1e9 }
-  const memory = createMemoryLog({ epoch: 'life1', limits, folds: { update: ledger.fold }, now, onFailure })
+  const memory = createMemoryLog({
+    epoch: 'life1',
+    limits,
+    typeOf: toyTypes({ fold: ledger.fold }),
+    now,
+    onFailure,
+  })
   const stored = { ...memory, ...change }
   let log = ledger.guard(stored)
   let sent = 0
@@ -352,7 +358,7 @@ const wholeLog = () =>
   createMemoryLog({
     epoch: 'life1',
     limits: { ...ampleLimits, messages: 1e5 },
-    folds: { update: () => assert.fail('nothing is to be folded') },
+    typeOf: toyTypes({ fold: () => assert.fail('nothing is to be folded') }),
     now: () => 1,
     onFailure: (error) => assert.fail(String(error)),
   })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import * as Y from 'yjs'
-import { ampleLimits, countTo } from '../log/log-testing.ts'
+import { ampleLimits, countTo, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { openDocuments } from './application-documents.ts'
 import { createDocument } from './rich-text.ts'
@@ -18,7 +18,7 @@ function open(t: TestContext, documentSeconds: number) {
   const stored = createMemoryLog({
     epoch: 'life1',
     limits: { ...ampleLimits, bytes: 1e9 },
-    folds: documents.folds,
+    typeOf: toyTypes({ fold: documents.fold }),
     now,
     onFailure,
   })

@@ -39,7 +39,7 @@ export function openDocuments({ limits, hasOwners }: DocumentRules) {
 
   return {
     /** For the log that the documents are in. */
-    folds: { update: ledger.fold },
+    fold: ledger.fold,
     guard: (log: Log) => ledger.guard(log),
     /**
      * As stored. Rejects with a `Refusal` (422 `too-costly`) for a document in quarantine, or one that

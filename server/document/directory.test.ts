@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ampleLimits, draft, startMs } from '../log/log-testing.ts'
+import { ampleLimits, draft, startMs, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { deletedForMs } from '../wire/messages.ts'
 import { Directory } from './directory.ts'
@@ -15,7 +15,13 @@ for (const isRead of [true, false])
   test(`a deleted document is listed with its time, and leaves the list when erased: the log is ${isRead ? 'read' : 'followed'}`, async () => {
     let time = startMs
     const onFailure = (error: unknown) => assert.fail(String(error))
-    const log = createMemoryLog({ epoch: 'one', limits: ampleLimits, now: () => time, onFailure })
+    const log = createMemoryLog({
+      epoch: 'one',
+      limits: ampleLimits,
+      typeOf: toyTypes(),
+      now: () => time,
+      onFailure,
+    })
     const directory = new Directory(log)
     const deletions = async () =>
       [...(isRead ? await new Directory(log).entries() : await directory.entries())].map(

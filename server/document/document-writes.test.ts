@@ -4,6 +4,7 @@ import * as Y from 'yjs'
 import type { Log } from '../log/log.ts'
 import { ampleLimits } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
+import { pageTypes } from '../page-channels.ts'
 import type { Draft, EditorName } from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import { findDocument, linesIn } from './document-reader.ts'
@@ -32,8 +33,8 @@ function open() {
     now,
     onFailure: fail,
   })
-  const folds = { update: ledger.fold }
-  const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, folds, now, onFailure: fail })
+  const typeOf = pageTypes({ foldUpdates: ledger.fold })
+  const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, typeOf, now, onFailure: fail })
   const logOf = (editor: EditorName) => ledger.guard(keepForm(stored, editor, unlimitedDocuments, now))
   return { stored, shared: logOf('shared'), mirror: logOf('mirror') }
 }

@@ -1,7 +1,7 @@
 // Writes a program's text as one message, and converts content that the other editor mode left.
 
 import { hash } from 'node:crypto'
-import { documentDeleted, idTaken, type Log } from '../log/log.ts'
+import { idTaken, type Log } from '../log/log.ts'
 import { isRepeat } from '../log/sequencer.ts'
 import {
   type Draft,
@@ -13,6 +13,7 @@ import {
 } from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
+import { documentDeleted } from './document-life.ts'
 import { contentOf, findDocument, isDeleted } from './document-reader.ts'
 import type { Rewriting } from './document-tasks.ts'
 import { type Documents, isTooCostly, TooCostly } from './document-worker.ts'

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { processTimers } from '../../scripts/process.ts'
 import { defaultConfig } from '../config/schema.ts'
-import { ampleLimits } from '../log/log-testing.ts'
+import { ampleLimits, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom, type Random } from '../wire/time.ts'
@@ -112,7 +112,7 @@ test(`${rounds} hostile updates are stored or refused as too much, and what is s
   const { logMessages: messages, logBytes: bytes } = defaultConfig.limits
   const limits = { ...ampleLimits, messages, bytes, maxChannels: 1000 }
   const log = ledger.guard(
-    createMemoryLog({ epoch: 'life1', limits, folds: { update: ledger.fold }, now, onFailure }),
+    createMemoryLog({ epoch: 'life1', limits, typeOf: toyTypes({ fold: ledger.fold }), now, onFailure }),
   )
   t.after(async () => {
     await log.close()

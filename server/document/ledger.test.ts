@@ -4,7 +4,7 @@ import { scheduler } from 'node:timers/promises'
 import * as Y from 'yjs'
 import { foldAt } from '../log/folding.ts'
 import { idTaken, type Log } from '../log/log.ts'
-import { ampleLimits, countTo, settled } from '../log/log-testing.ts'
+import { ampleLimits, countTo, settled, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { type Draft, isKind } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
@@ -31,7 +31,13 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
     now,
     onFailure,
   })
-  const stored = createMemoryLog({ epoch: 'life1', limits, folds: { update: ledger.fold }, now, onFailure })
+  const stored = createMemoryLog({
+    epoch: 'life1',
+    limits,
+    typeOf: toyTypes({ fold: ledger.fold }),
+    now,
+    onFailure,
+  })
   const log = ledger.guard({ ...stored, ...change })
   let sent = 0
 
@@ -317,7 +323,13 @@ test('lets fifty thousand clients write in a document, and those continue when i
 })
 
 test('orders a large update in several turns, and again if what it depends on is gone by then', async () => {
-  const memory = createMemoryLog({ epoch: 'life1', limits, now: () => 0, onFailure: fail })
+  const memory = createMemoryLog({
+    epoch: 'life1',
+    limits,
+    typeOf: toyTypes(),
+    now: () => 0,
+    onFailure: fail,
+  })
   const refused = Promise.withResolvers<number>()
   const append: Log['append'] = (draft, acceptedAt) =>
     draft.id === 'ann-1' ? refused.promise : memory.append(draft, acceptedAt)
@@ -446,7 +458,13 @@ test('a full document accepts only deletions, until they have made room', async 
 test('an update that could not be stored is not built upon', async () => {
   let fails = true
   const stored: { append?: Log['append'] } = {}
-  const memory = createMemoryLog({ epoch: 'life1', limits, now: () => 0, onFailure: fail })
+  const memory = createMemoryLog({
+    epoch: 'life1',
+    limits,
+    typeOf: toyTypes(),
+    now: () => 0,
+    onFailure: fail,
+  })
   stored.append = (draft, acceptedAt) =>
     fails ? Promise.reject(idTaken(draft)) : memory.append(draft, acceptedAt)
   const { sendAs } = open({ change: { ...memory, ...stored } })
@@ -469,7 +487,7 @@ test('a taken id costs no read of the document, alone or several at once, and no
     limits,
     now: () => 1,
     onFailure: fail,
-    folds: { update: () => assert.fail() },
+    typeOf: toyTypes({ fold: () => assert.fail() }),
   })
   const snapshot: Log['snapshot'] = (channels) => {
     readings += 1

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
 import { processTimers } from '../../scripts/process.ts'
-import { ampleLimits, countTo } from '../log/log-testing.ts'
+import { ampleLimits, countTo, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom, type Random } from '../wire/time.ts'
@@ -41,8 +41,8 @@ function open(documentSeconds: number, documents: Documents) {
     onFailure,
   })
   const limits = { ...ampleLimits, messages: 1e6, bytes: 1e9 }
-  const folds = { update: ledger.fold }
-  const log = ledger.guard(createMemoryLog({ epoch: 'life1', limits, folds, now, onFailure }))
+  const typeOf = toyTypes({ fold: ledger.fold })
+  const log = ledger.guard(createMemoryLog({ epoch: 'life1', limits, typeOf, now, onFailure }))
   let sent = 0
   return {
     log,

@@ -3,7 +3,7 @@
 import { rulesFor, type TypeOf, typesByName } from '../channels/channel-type.ts'
 import { object, text, updateBody } from '../channels/shapes.ts'
 import type { CatchUp, Log, LogLimits } from '../log/log.ts'
-import { ampleLimits, settled } from '../log/log-testing.ts'
+import { ampleLimits, settled, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import {
   type Bye,
@@ -241,6 +241,7 @@ export function memoryLog(now: Clock = () => 0, limits: Partial<LogLimits> = {})
   return createMemoryLog({
     epoch: 'life1',
     limits: { ...ampleLimits, ...limits },
+    typeOf: toyTypes(),
     now,
     onFailure: (error) => {
       throw error

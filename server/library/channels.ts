@@ -1,15 +1,21 @@
 // What an application declares of its channels, and what it lets clients publish there.
 
 import { refuseOthers } from '../../scripts/suggestion.ts'
-import { type Bounds, type ChannelType, fits, type TypeOf, typesByName } from '../channels/channel-type.ts'
+import {
+  type Bounds,
+  type ChannelType,
+  type Fold,
+  fits,
+  type TypeOf,
+  typesByName,
+} from '../channels/channel-type.ts'
 import { jsonBody, updateBody } from '../channels/shapes.ts'
 import type { Config } from '../config/config.ts'
 import { admitDraft, admitStates, bodyCheckFor, jsonState } from '../hub/admission.ts'
 import { keptAsText } from '../log/kept-json.ts'
-import type { LogParts } from '../log/log.ts'
 import type { Grant } from '../security/grants.ts'
 import { isPattern } from '../security/permits.ts'
-import { revocationsChannel } from '../security/revocations.ts'
+import { revocationsChannel, revocationsType } from '../security/revocations.ts'
 import type { Admission } from '../transports/transport.ts'
 import { type Draft, isChannelName } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
@@ -59,6 +65,7 @@ const hourMs = 3_600_000
 export class Channels implements Admission {
   readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
   readonly #validation: Validation
+  /** Without what only a log needs; see `typesWith`. */
   readonly typeOf: TypeOf
 
   /** Throws an `Error` that names what does not fit. `onFailure` gets errors of the application's schemas. */
@@ -82,14 +89,13 @@ export class Channels implements Admission {
         )
       if (keep) checkKeep(`channels['${pattern}'].keep`, keep, limits)
     }
-    const types = this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule)] as const)
-    this.typeOf = typesByName([[revocationsChannel, revocations], ...types])
+    this.typeOf = this.typesWith(undefined)
   }
 
-  /** See `LogParts`; undefined if no channel keeps less than the log. */
-  get keepOn(): LogParts['keepOn'] {
-    if (!this.#rules.some(([, rule]) => jsonParts(rule).keep)) return undefined
-    return (channel) => this.typeOf(channel).keep
+  /** `fold` joins updates. */
+  typesWith(fold: Fold<'update'> | undefined): TypeOf {
+    const types = this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule, fold)] as const)
+    return typesByName([[revocationsChannel, revocationsType], ...types])
   }
 
   get haveDocuments(): boolean {
@@ -145,11 +151,8 @@ export class Channels implements Admission {
 
 const jsonParts = (rule: ChannelRule | undefined): Partial<JsonRule> => (rule?.kind === 'json' ? rule : {})
 
-/** Of the server's own channel, which no client can name. */
-const revocations: ChannelType = { name: 'revocations', kinds: { revocation: {} } }
-
-function typeFrom(rule: ChannelRule): ChannelType {
-  if (rule.kind === 'yjs') return { name: 'yjs', kinds: { update: { body: updateBody } } }
+function typeFrom(rule: ChannelRule, fold: Fold<'update'> | undefined): ChannelType {
+  if (rule.kind === 'yjs') return { name: 'yjs', kinds: { update: { body: updateBody, fold } } }
   return { name: 'json', kinds: { json: { body: jsonBody } }, keep: rule.keep && boundsFrom(rule.keep) }
 }
 

@@ -1,13 +1,15 @@
-// Contract tests for all logs: documents are deleted, restored, and erased after a day.
+// Contract tests for all logs: channels end, begin again, and are erased after a while.
 
 import assert from 'node:assert/strict'
-import { type Draft, deletedForMs, emptyForMs, isKind } from '../wire/messages.ts'
+import { type Draft, isKind } from '../wire/messages.ts'
 import { isRefusal } from '../wire/refusal.ts'
 import { foldAt } from './folding.ts'
 import type { Log } from './log.ts'
 import {
   cursorAt,
   draft,
+  emptyForMs,
+  endedForMs,
   fillUpdates,
   idsOf,
   main,
@@ -34,7 +36,7 @@ export async function readGone(log: Log) {
   return log.snapshot(gone)
 }
 
-const roomy = { messages: 10_000, bytes: 100_000_000, ageMs: 10 * deletedForMs }
+const roomy = { messages: 10_000, bytes: 100_000_000, ageMs: 10 * endedForMs }
 
 export function testDeletion(testLog: TestLog): void {
   testLog('a deleted document accepts nothing until it is restored', async ({ log }) => {
@@ -76,7 +78,7 @@ export function testErasure(testLog: TestLog): void {
       await log.append(draft('w2-2'), startMs)
       const before = await cursorAt(log, 0)
       await log.append(deletionDraft('w2-3', true), startMs)
-      advance(deletedForMs - 1)
+      advance(endedForMs - 1)
       assert.equal((await readUpdates(log, 'gone')).text, text)
       await assert.rejects(async () => log.append(draft('w2-4', 'x', 'new'), startMs), {
         code: 'too-many-channels',
@@ -88,7 +90,7 @@ export function testErasure(testLog: TestLog): void {
       assert.equal((await log.oldest('gone', 'update')).base, null)
       assert.equal(await log.find(updateDraft('w1-1', 'x', 'gone')), null)
       const { kind, channel, acceptedAt } = seen.at(-1) ?? assert.fail('followers were told nothing')
-      assert.deepEqual([kind, channel, acceptedAt], ['erasure', 'gone', startMs + deletedForMs])
+      assert.deepEqual([kind, channel, acceptedAt], ['erasure', 'gone', startMs + endedForMs])
       // As read by a client that was away the whole time.
       const all = await readAll(log, before, new Set([...gone, 'main']))
       assert.deepEqual([all.recovered, idsOf(all.messages)], [true, ['w2-2', seen.at(-1)?.id]])
@@ -154,12 +156,12 @@ export function testErasure(testLog: TestLog): void {
       await log.append(updateDraft('w1-1', 'x', 'gone'), startMs)
       await log.append(deletionDraft('w1-2', true), startMs)
       await log.append(deletionDraft('w1-3', false), startMs)
-      advance(2 * deletedForMs)
+      advance(2 * endedForMs)
       await log.append(draft('w1-4'), startMs)
       assert.equal((await readUpdates(log, 'gone')).text, 'x')
-      await log.append(deletionDraft('w1-5', true), startMs + 2 * deletedForMs)
-      await log.append(deletionDraft('w1-6', true), startMs + 2 * deletedForMs + 500)
-      advance(deletedForMs + 499)
+      await log.append(deletionDraft('w1-5', true), startMs + 2 * endedForMs)
+      await log.append(deletionDraft('w1-6', true), startMs + 2 * endedForMs + 500)
+      advance(endedForMs + 499)
       await log.append(draft('w1-7'), startMs)
       assert.equal((await readUpdates(log, 'gone')).text, 'x')
       advance(1)
@@ -173,10 +175,10 @@ export function testErasure(testLog: TestLog): void {
     async ({ log, advance }) => {
       await log.append(draft('w1-1', 'x'.repeat(900), 'gone'), startMs)
       await log.append(deletionDraft('w1-2', true), startMs)
-      advance(deletedForMs)
+      advance(endedForMs)
       await readGone(log)
       const start = await cursorAt(log, 3)
-      for (const n of [3, 4, 5]) await log.append(draft(`w1-${n}`, 'x'.repeat(250)), startMs + deletedForMs)
+      for (const n of [3, 4, 5]) await log.append(draft(`w1-${n}`, 'x'.repeat(250)), startMs + endedForMs)
       const { recovered, messages } = await readAll(log, start, main)
       assert.deepEqual([recovered, idsOf(messages)], [true, ['w1-3', 'w1-4', 'w1-5']])
     },

@@ -1,62 +1,13 @@
 // Cumulative kinds: a snapshot has a base that joins older messages, and every message after it.
 
+import type { Fold } from '../channels/channel-type.ts'
 import type { Kind, Message } from '../wire/messages.ts'
-import { upsert } from '../wire/upsert.ts'
-import type { Defer, Fold, Folds, OnFailure } from './log.ts'
+import type { Defer, OnFailure } from './log.ts'
+import type { Channel, Pile } from './retention.ts'
+import type { BaseStore } from './tables.ts'
 
-/**
- * Stores one base for each channel and kind, with the envelope of the newest message that it
- * contains.
- */
-export interface BaseStore {
-  readonly read: (channel: string, kind: Kind) => Message | undefined
-  /** Durable when it returns. Returns the size of the body as JSON. */
-  readonly write: (base: Message) => number
-  /** The numbers of past bases, from which a document's history is read; ascending. */
-  readonly past: (channel: string, kind: Kind) => readonly number[]
-  readonly readPast: (channel: string, kind: Kind, seq: number) => Message | undefined
-  readonly keepPast: (base: Message) => void
-  readonly forgetPast: (channel: string, kind: Kind, seq: number) => void
-  /**
-   * Erases the channel's bases and past bases of all kinds before that number, and everything else
-   * stored before it.
-   */
-  readonly erase: (channel: string, before: number) => void
-}
-
-/** Maximum number of past bases per channel and kind; each may be as large as the document. */
+/** Maximum number of past bases per channel and kind; each may be as large as the whole. */
 const mostPast = 8
-
-export interface StoredBase {
-  readonly channel: string
-  readonly kind: Kind
-  readonly seq: number
-  /** Size of the body as JSON. */
-  readonly bytes: number
-}
-
-/** A message that is not in a base yet. */
-interface Loose {
-  readonly message: Message
-  readonly bytes: number
-}
-
-/** One channel's messages of one kind. */
-interface Pile {
-  readonly channel: string
-  readonly kind: Kind
-  baseSeq: number
-  baseBytes: number
-  /**
-   * The base as last read, which may be as large as a document; concurrent readers share one copy.
-   */
-  base: WeakRef<Message> | null
-  loose: Loose[]
-  looseBytes: number
-  isFolding: boolean
-  /** After a failure, not retried below this many loose messages. */
-  retryAt: number
-}
 
 /**
  * A pile is folded when it exceeds one of these and a fraction of its base, or when all piles
@@ -64,90 +15,115 @@ interface Pile {
  */
 export const foldAt = { messages: 500, bytes: 262_144, ofBase: 1 / 8, totalBytes: 33_554_432 }
 
+/** Messages in no base that are kept parsed for the next snapshot, bytes as JSON. */
+const mostCachedBytes = 8_388_608
+
 interface FoldingParts {
-  readonly folds: Folds
   readonly bases: BaseStore
+  /** The pile's messages after a number, in order. */
+  readonly read: (pile: Pile, after: number) => Message[]
   /** Runs folds outside appends. */
   readonly defer: Defer
   readonly onFailure: OnFailure
-  /** Called when these messages are in a base. */
-  readonly onFolded: (messages: readonly Message[]) => void
+  /** Called when a pile has another base. */
+  readonly onFolded: (pile: Pile) => void
   /** Returns the number after which all messages of the channel are held. */
   readonly floor: (channel: string) => number
 }
 
 export class Folding {
   readonly #parts: FoldingParts
-  readonly #piles = new Map<string, Map<Kind, Pile>>()
-  readonly #bySeq = new Map<number, Pile>()
+  /** Those with messages in no base. */
+  readonly #piles = new Set<Pile>()
   #looseBytes = 0
+  /** Least recently used first. */
+  readonly #cache = new Map<Pile, Message[]>()
+  #cachedBytes = 0
   #isClosed = false
 
-  /** `bases` are the stored ones. The messages after them are added next, in order. */
-  constructor(parts: FoldingParts, bases: readonly StoredBase[] = []) {
+  constructor(parts: FoldingParts) {
     this.#parts = parts
-    for (const { channel, kind, seq, bytes } of bases) {
-      const pile = this.#pileOf(channel, kind)
-      pile.baseSeq = seq
-      pile.baseBytes = bytes
-    }
   }
 
-  has(channel: string): boolean {
-    return this.#piles.has(channel)
-  }
-
-  isCumulative(kind: Kind): boolean {
-    return this.#parts.folds[kind] !== undefined
+  /** Counts a pile's messages that were stored before. */
+  load(pile: Pile): void {
+    if (pile.loose === 0) return
+    this.#piles.add(pile)
+    this.#looseBytes += pile.looseBytes
+    this.#consider(pile)
   }
 
   /** `bytes` is the size of the body. */
-  add(message: Message, bytes: number): void {
-    const pile = this.#pileOf(message.channel, message.kind)
-    if (message.seq <= pile.baseSeq) return
-    pile.loose.push({ message, bytes })
+  add(pile: Pile, message: Message, bytes: number): void {
+    if (message.seq <= pile.base) return
+    pile.loose += 1
     pile.looseBytes += bytes
+    this.#piles.add(pile)
     this.#looseBytes += bytes
-    this.#bySeq.set(message.seq, pile)
+    const cached = this.#cache.get(pile)
+    if (cached) {
+      cached.push(message)
+      this.#cachedBytes += bytes
+      this.#evict(pile)
+    }
+    this.#consider(pile)
+  }
+
+  #consider(pile: Pile): void {
     const { loose, looseBytes, baseBytes } = pile
-    const isMuch = loose.length >= foldAt.messages || looseBytes >= foldAt.bytes
+    const isMuch = loose >= foldAt.messages || looseBytes >= foldAt.bytes
     if (isMuch && looseBytes >= baseBytes * foldAt.ofBase) this.#plan(pile)
     else if (this.#looseBytes > foldAt.totalBytes) this.#plan(this.#largest())
   }
 
-  /** Whether this message's content is in no base. */
-  isLoose(seq: number): boolean {
-    return this.#bySeq.has(seq)
-  }
-
   /**
-   * Whether all messages with these numbers may be erased. Schedules a fold of those that may not.
+   * Whether all of the channel's messages up to a number may be erased. Schedules a fold of those that
+   * may not.
    */
-  areErasable(messages: readonly { readonly seq: number }[]): boolean {
-    const piles = new Set<Pile>()
-    for (const { seq } of messages) {
-      const pile = this.#bySeq.get(seq)
-      if (pile) piles.add(pile)
-    }
-    for (const pile of piles) this.#plan(pile)
-    return piles.size === 0
+  mayErase({ piles }: Channel, upTo: number): boolean {
+    const blocking = [...piles.values()].filter((pile) => {
+      if (!pile.isCumulative || pile.loose === 0) return false
+      const [first] = this.#looseOf(pile)
+      return first !== undefined && first.seq <= upTo
+    })
+    for (const pile of blocking) this.#plan(pile)
+    return blocking.length === 0
   }
 
-  /** Bases, each with the messages after it. */
-  on(channel: string): Message[] {
-    const piles = this.#piles.get(channel)?.values() ?? []
-    return Array.from(piles, (pile) => {
-      const base = this.#baseOf(pile)
-      return [...(base ? [base] : []), ...pile.loose.map(({ message }) => message)]
-    }).flat()
+  /** A pile's base, if it has one, and the messages after it. */
+  contentOf(pile: Pile): Message[] {
+    const base = this.#baseOf(pile)
+    return base ? [base, ...this.#looseOf(pile)] : [...this.#looseOf(pile)]
+  }
+
+  #looseOf(pile: Pile): readonly Message[] {
+    if (pile.loose === 0) return []
+    const known = this.#cache.get(pile)
+    this.#cache.delete(pile)
+    const loose = known ?? this.#parts.read(pile, pile.base)
+    this.#cache.set(pile, loose)
+    if (!known) this.#cachedBytes += pile.looseBytes
+    this.#evict(pile)
+    return loose
+  }
+
+  #evict(used: Pile): void {
+    for (const pile of this.#cache.keys()) {
+      if (this.#cachedBytes <= mostCachedBytes) return
+      if (pile !== used) this.#forget(pile)
+    }
+  }
+
+  #forget(pile: Pile): void {
+    if (this.#cache.delete(pile)) this.#cachedBytes -= pile.looseBytes
   }
 
   #baseOf(pile: Pile): Message | undefined {
-    if (pile.baseSeq === 0) return undefined
-    const known = pile.base?.deref()
+    if (pile.base === 0) return undefined
+    const known = pile.baseMessage?.deref()
     if (known) return known
-    const base = this.#parts.bases.read(pile.channel, pile.kind)
-    pile.base = base ? new WeakRef(base) : null
+    const base = this.#parts.bases.read(pile.channel.name, pile.kind)
+    pile.baseMessage = base ? new WeakRef(base) : null
     return base
   }
 
@@ -155,44 +131,23 @@ export class Folding {
    * The oldest content of a channel and kind since which no message was erased: a base, if any
    * messages were erased, and messages up to the floor.
    */
-  oldest(channel: string, kind: Kind): { base: Message | null; messages: Message[] } {
+  oldest(channel: string, kind: Kind, pile: Pile | undefined): { base: Message | null; messages: Message[] } {
     const { bases, floor } = this.#parts
     const lowest = floor(channel)
     const past = bases.past(channel, kind).find((seq) => seq >= lowest)
     const base = past === undefined ? bases.read(channel, kind) : bases.readPast(channel, kind, past)
-    const loose = this.#piles.get(channel)?.get(kind)?.loose ?? []
-    const messages = loose.map(({ message }) => message).filter(({ seq }) => seq <= lowest)
-    return { base: base ?? null, messages: messages.filter(({ seq }) => seq > (base?.seq ?? 0)) }
+    const after = base?.seq ?? 0
+    const loose = pile?.isCumulative ? this.#looseOf(pile) : []
+    return { base: base ?? null, messages: loose.filter(({ seq }) => seq <= lowest && seq > after) }
   }
 
-  /** The newest number of each channel. */
-  heads(): ReadonlyMap<string, number> {
-    const newest = ({ baseSeq, loose }: Pile) => loose.at(-1)?.message.seq ?? baseSeq
-    const heads = this.#piles
-      .entries()
-      .map(([channel, piles]) => [channel, Math.max(...piles.values().map(newest))] as const)
-    return new Map(heads)
-  }
-
-  /** Returns the erased messages that were in no base. */
-  erase(channel: string, before: number): readonly Message[] {
-    const erased: Message[] = []
-    for (const { loose, looseBytes } of this.#piles.get(channel)?.values() ?? []) {
-      for (const { message } of loose) {
-        erased.push(message)
-        this.#bySeq.delete(message.seq)
-      }
-      this.#looseBytes -= looseBytes
+  /** Forgets an erased channel. */
+  erase({ piles }: Channel): void {
+    for (const pile of piles.values()) {
+      this.#forget(pile)
+      if (this.#piles.delete(pile)) this.#looseBytes -= pile.looseBytes
     }
-    this.#piles.delete(channel)
-    const { bases, onFailure } = this.#parts
-    try {
-      bases.erase(channel, before)
-    } catch (error) {
-      // It is repeated at the next start.
-      onFailure(error)
-    }
-    return erased
+    piles.clear()
   }
 
   close(): void {
@@ -201,36 +156,27 @@ export class Folding {
 
   /** Whether the log was closed, or the channel erased, while the pile was being folded. */
   #isOver(pile: Pile): boolean {
-    return this.#isClosed || this.#piles.get(pile.channel)?.get(pile.kind) !== pile
-  }
-
-  #pileOf(channel: string, kind: Kind): Pile {
-    const piles = upsert(this.#piles, channel, () => new Map<Kind, Pile>())
-    return upsert(piles, kind, () => {
-      const empty = { baseSeq: 0, baseBytes: 0, base: null, loose: [], looseBytes: 0 }
-      return { channel, kind, ...empty, isFolding: false, retryAt: 0 }
-    })
+    return this.#isClosed || pile.channel.piles.get(pile.kind) !== pile
   }
 
   #largest(): Pile | undefined {
     let largest: Pile | undefined
-    for (const piles of this.#piles.values())
-      for (const pile of piles.values())
-        if (!pile.isFolding && pile.looseBytes > (largest?.looseBytes ?? 0)) largest = pile
+    for (const pile of this.#piles)
+      if (!pile.isFolding && pile.looseBytes > (largest?.looseBytes ?? 0)) largest = pile
     return largest
   }
 
   #plan(pile: Pile | undefined): void {
-    if (!pile || pile.isFolding || pile.loose.length < pile.retryAt) return
+    if (!pile || pile.isFolding || pile.loose < pile.retryAt) return
     pile.isFolding = true
     this.#parts.defer(() => void this.#fold(pile))
   }
 
   /** `folded` holds the former base, if any, and the messages that the new one joins. */
-  async #keepPast(pile: Pile, folded: readonly Message[], isFirst: boolean): Promise<void> {
-    const { folds, bases, floor } = this.#parts
-    const { channel, kind } = pile
-    const fold = folds[kind] as Fold<Kind>
+  async #keepPast(pile: Pile, fold: Fold<Kind>, folded: readonly Message[], isFirst: boolean): Promise<void> {
+    const { bases, floor } = this.#parts
+    const { kind } = pile
+    const channel = pile.channel.name
     const [first] = folded
     if (!first) return
     // An empty base precedes the first one: the history is complete while its messages are held.
@@ -255,36 +201,49 @@ export class Folding {
   }
 
   async #fold(pile: Pile): Promise<void> {
-    const { folds, bases, onFailure, onFolded } = this.#parts
-    const { channel, kind, loose } = pile
-    const count = loose.length
+    const { bases, onFailure, onFolded } = this.#parts
+    const { kind } = pile
+    const channel = pile.channel.name
     try {
-      const newest = loose[count - 1]?.message
-      // `Folds` pairs each kind with messages of that kind.
-      const fold = folds[kind] as Fold<Kind> | undefined
-      if (!newest || !fold || this.#isOver(pile)) return
-      const isFirst = pile.baseSeq === 0
-      const joined = this.on(channel).filter((message) => message.kind === kind)
-      const base = await fold(joined)
       if (this.#isOver(pile)) return
-      pile.baseBytes = bases.write({ ...newest, body: base })
-      pile.baseSeq = newest.seq
-      pile.base = null
-      const folded = loose.splice(0, count)
-      for (const { message, bytes } of folded) {
-        this.#bySeq.delete(message.seq)
-        pile.looseBytes -= bytes
-        this.#looseBytes -= bytes
-      }
-      pile.retryAt = 0
-      onFolded(folded.map(({ message }) => message))
-      await this.#keepPast(pile, joined, isFirst)
+      // The declaration pairs each kind with messages of that kind.
+      const fold = pile.channel.type.kinds[kind]?.fold as Fold<Kind> | undefined
+      const { loose, looseBytes } = pile
+      const joined = this.contentOf(pile)
+      const newest = joined.at(-1)
+      if (!newest || !fold || loose === 0) return
+      const isFirst = pile.base === 0
+      const body = await fold(joined)
+      if (this.#isOver(pile)) return
+      const baseBytes = bases.write({ ...newest, body })
+      this.#replaceBase(pile, newest.seq, baseBytes, loose, looseBytes)
+      onFolded(pile)
+      await this.#keepPast(pile, fold, joined, isFirst)
     } catch (error) {
-      pile.retryAt = loose.length + foldAt.messages
+      pile.retryAt = pile.loose + foldAt.messages
       const sentence = `Messages of kind "${kind}" on "${channel}" could not be joined; they stay in the log until they can be.`
       if (!this.#isOver(pile)) onFailure(new Error(sentence, { cause: error }))
     } finally {
       pile.isFolding = false
+    }
+  }
+
+  /** The base contains this many of the messages that were in none. */
+  #replaceBase(pile: Pile, base: number, baseBytes: number, loose: number, looseBytes: number): void {
+    const cached = this.#cache.get(pile)
+    this.#forget(pile)
+    pile.base = base
+    pile.baseBytes = baseBytes
+    pile.baseMessage = null
+    pile.loose -= loose
+    pile.looseBytes -= looseBytes
+    pile.retryAt = 0
+    this.#looseBytes -= looseBytes
+    if (pile.loose === 0) this.#piles.delete(pile)
+    else if (cached) {
+      const rest = cached.filter(({ seq }) => seq > base)
+      this.#cache.set(pile, rest)
+      this.#cachedBytes += pile.looseBytes
     }
   }
 }

@@ -2,12 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { Bounds } from '../channels/channel-type.ts'
 import { type Draft, isKind, type Message, parseCursor } from '../wire/messages.ts'
 import { isRefusal } from '../wire/refusal.ts'
 import { testDeletion, testErasure } from './deletion-contract.ts'
 import { foldAt } from './folding.ts'
+import { portion as most } from './history.ts'
 import { KeptJson } from './kept-json.ts'
-import type { Bounds, CatchUp, Log, LogParts } from './log.ts'
+import type { CatchUp, Log, LogParts } from './log.ts'
 import {
   ampleLimits,
   countTo,
@@ -25,10 +27,10 @@ import {
   settled,
   startMs,
   type TestLog,
-  toyFolds,
+  toyFold,
+  toyTypes,
   updateDraft,
 } from './log-testing.ts'
-import { portion as most } from './retention.ts'
 
 /** `open` creates an empty log, which keeps JSON as bytes unless another process does. */
 export function testLogContract(
@@ -36,16 +38,15 @@ export function testLogContract(
   open: (parts: LogParts, context: TestContext) => Log | Promise<Log>,
   keepsBytes = true,
 ): void {
-  const testLog: TestLog = (says, run, limits = {}, folds = toyFolds, keepOn = undefined) => {
+  const testLog: TestLog = (says, run, limits = {}, types = {}) => {
     test(`${name}: ${says}`, async (context) => {
       let time = startMs
       const failures: unknown[] = []
       const parts = {
         limits: { ...ampleLimits, ...limits },
-        folds,
+        typeOf: toyTypes(types),
         now: () => time,
         print: (sentence: string) => context.diagnostic(sentence),
-        keepOn,
       }
       // Registered first, so that the log closes before `open` removes its files.
       context.after(() => log?.close())
@@ -508,8 +509,7 @@ function testKeeping(testLog: TestLog): void {
         assert.equal(await log.append(draft('w1-300', 'x'), startMs), 599, 'a repeat')
       },
       {},
-      toyFolds,
-      keepFew(bounds),
+      { keepOn: keepFew(bounds) },
     )
 
   testLog(
@@ -523,8 +523,7 @@ function testKeeping(testLog: TestLog): void {
       assert.equal((await log.read(await cursorAt(log, 0), main)).recovered, false)
     },
     {},
-    toyFolds,
-    keepFew({ bytes: 10, ageMs: 500 }),
+    { keepOn: keepFew({ bytes: 10, ageMs: 500 }) },
   )
 }
 
@@ -555,8 +554,7 @@ function testShares(testLog: TestLog): void {
           assert.equal(evil.messages.at(-1)?.seq, 100 + count)
         },
         room,
-        toyFolds,
-        keepOn,
+        { keepOn },
       )
 
   testLog(
@@ -734,13 +732,13 @@ function testFoldingAtWork(testLog: TestLog): void {
       assert.equal((await readUpdates(log)).updates.length, foldAt.messages)
       const second = await fillUpdates(log, 10, 'w2')
       await settled()
-      for (const release of held.splice(0)) release()
+      for (const release of held.splice(0)) await release()
       await settled()
       const { updates, text } = await readUpdates(log)
       assert.deepEqual([updates.length, text], [11, first + second])
     },
     roomy,
-    { update: (messages) => new Promise((resolve) => held.push(() => resolve(toyFolds.update(messages)))) },
+    { fold: (messages) => new Promise((resolve) => held.push(async () => resolve(await toyFold(messages)))) },
   )
 
   testLog(
@@ -757,14 +755,14 @@ function testFoldingAtWork(testLog: TestLog): void {
     },
     { messages: 3 },
     {
-      update: () => {
+      fold() {
         throw unfoldable
       },
     },
   )
 }
 
-const held: (() => void)[] = []
+const held: (() => Promise<void>)[] = []
 const textsOf = (messages: readonly (Message | null)[]) =>
   messages.flatMap((message) => (message && isKind(message, 'update') ? [message.body.update] : []))
 

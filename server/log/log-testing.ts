@@ -5,9 +5,12 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { type Cursor, type Draft, isKind, type Message } from '../wire/messages.ts'
+import type { Bounds, ChannelType, Fold, TypeOf } from '../channels/channel-type.ts'
+import { type Cursor, type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom } from '../wire/time.ts'
-import type { CatchUp, Folds, Log, LogLimits, LogParts } from './log.ts'
+import { upsert } from '../wire/upsert.ts'
+import type { CatchUp, Log, LogLimits } from './log.ts'
 import { createSqliteLog, openSqliteLog } from './sqlite-log.ts'
 import { openLogFile } from './sqlite-store.ts'
 
@@ -27,9 +30,14 @@ export type TestLog = (
   says: string,
   run: (bench: Bench) => Promise<void>,
   limits?: Partial<LogLimits>,
-  folds?: Folds,
-  keepOn?: LogParts['keepOn'],
+  types?: ToyTypes,
 ) => void
+
+/** What the channels of a test have in common, and what some of them keep. */
+export interface ToyTypes {
+  readonly fold?: Fold<'update'> | undefined
+  readonly keepOn?: ((channel: string) => Bounds | undefined) | undefined
+}
 
 export function draft(id: string, html = id, channel = 'main'): Draft<'edit'> {
   return { id, channel, kind: 'edit', from: 'w1', at: 1000.5, body: { html } }
@@ -41,11 +49,45 @@ export function updateDraft(id: string, update = `${id} `, channel = 'main'): Dr
 }
 
 /** A fold that joins texts. */
-export const toyFolds = {
-  update: (messages: readonly Message<'update'>[]) => ({
-    update: messages.map(({ body }) => body.update).join(''),
-  }),
-} satisfies Folds
+export const toyFold: Fold<'update'> = (messages) => ({
+  update: messages.map(({ body }) => body.update).join(''),
+})
+
+/** How long after its end a toy channel is erased, ms, and an empty one may be. */
+export const endedForMs = 86_400_000
+export const emptyForMs = 3_600_000
+
+/** Of a channel that has ended. */
+export const ended = (channel: string) => new Refusal('document-deleted', `"${channel}" has ended.`)
+
+/**
+ * Channels whose updates are joined; a message of the kind "deletion" ends one, and what has the name
+ * `overview.NAME` is erased with it. A title is no content.
+ */
+export function toyTypes({ fold = toyFold, keepOn }: ToyTypes = {}): TypeOf {
+  const kinds = { update: { fold } }
+  const known = new Map<Bounds | undefined, ChannelType>()
+  return (channel) =>
+    upsert(known, keepOn?.(channel), () => ({
+      name: 'toy',
+      kinds,
+      keep: keepOn?.(channel),
+      refuse({ kind, channel }, { kinds, newest }) {
+        if (kind !== 'deletion') return newest('deletion')?.body.deleted ? ended(channel) : null
+        return kinds.length > 0 ? null : new Refusal('not-found', `There is no "${channel}".`)
+      },
+      expiry({ kinds, newest }) {
+        const end = newest('deletion')
+        if (end?.body.deleted) return { at: end.acceptedAt + endedForMs }
+        const isContent = (kind: Kind) =>
+          kind === 'edit' ? newest('edit')?.body.html !== '' : kind !== 'title' && kind !== 'deletion'
+        if (kinds.some(isContent)) return null
+        const at = Math.max(...kinds.map((kind) => newest(kind)?.acceptedAt ?? 0))
+        return { at: at + emptyForMs, isForRoom: true }
+      },
+      companions: (channel) => [`overview.${channel}`],
+    }))
+}
 
 /**
  * Appends `PREFIX-1` to `PREFIX-COUNT` at once and allows them to be folded. Returns the joined
@@ -152,7 +194,7 @@ type SqliteLogParts = Parameters<typeof openSqliteLog>[0]
 /** Default parts; `onFailure` fails the test. */
 export const given = {
   limits: ampleLimits,
-  folds: toyFolds,
+  typeOf: toyTypes(),
   durability: 'process',
   now: () => 2000,
   random: createSeededRandom(5),
@@ -225,5 +267,8 @@ if (import.meta.main) {
   const [file = '', first = '1'] = process.argv.slice(2)
   const limits = { ...ampleLimits, messages: 1_000_000, bytes: 1e9 }
   const machine = { now: Date.now, random: Math.random, onFailure: console.error }
-  await appendForever(openSqliteLog({ file, limits, durability: 'process', ...machine }), Number(first))
+  await appendForever(
+    openSqliteLog({ file, limits, typeOf: toyTypes(), durability: 'process', ...machine }),
+    Number(first),
+  )
 }

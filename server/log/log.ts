@@ -1,19 +1,11 @@
 // The contract of an ordered log: what it promises, and how it refuses.
 
-import type { Bodies, Cursor, Draft, Kind, Message } from '../wire/messages.ts'
+import type { Bounds, TypeOf } from '../channels/channel-type.ts'
+import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Clock, Random } from '../wire/time.ts'
 
-export interface Bounds {
-  /** Number of messages kept for clients that resume. */
-  readonly messages: number
-  /** Size of bodies as JSON; the newest message is always kept. */
-  readonly bytes: number
-  /** Counted from `acceptedAt`. */
-  readonly ageMs: number
-}
-
-/** Limits of what a log with a file or a broker keeps in memory. */
+/** Limits of the newest messages that a log keeps in memory, parsed. */
 export type Memory = Omit<Bounds, 'ageMs'>
 
 export type Identified = Pick<Draft, 'channel' | 'id' | 'from'>
@@ -26,7 +18,7 @@ export interface LogLimits extends Bounds {
 
 export interface Snapshot {
   /**
-   * The newest of each channel and kind, in order. Of a cumulative kind (`LogParts.folds`), all
+   * The newest of each channel and kind, in order. Of a cumulative kind (`KindRules`), all
    * messages: a base that joins the older ones, with the envelope of its newest, and those after
    * it.
    */
@@ -64,9 +56,8 @@ export interface Log {
    * Stores a draft, notifies followers in order, then returns its number: synchronously if it is
    * stored within the call, else as a promise. Idempotent: while the log holds a draft or has it
    * pending, the same draft (`id`, sender, channel) has the same number; one that is only in a base
-   * is stored again. Never throws; rejects with a `Refusal` (`id-taken`, `too-many-channels`,
-   * `document-deleted`, `not-found`, `log-unavailable`, `log-full`, `draining`) or the store's
-   * error. A rejected draft is not stored, except that with `log-unavailable` it may be.
+   * is stored again. Never throws; rejects with a `Refusal` (`id-taken`, `too-many-channels`, what the
+   * channel's type refuses, `log-unavailable`, `log-full`, `draining`) or the store's error. A rejected draft is not stored, except that with `log-unavailable` it may be.
    */
   readonly append: (draft: Draft, acceptedAt: number) => number | Promise<number>
   /**
@@ -152,24 +143,12 @@ export interface LogFigures {
 
 type Counts = Readonly<Record<string, number>>
 
-/**
- * Joins messages of one channel, in order, into the body of a base. The first may be a base itself.
- * Must accept repeated messages and an empty list. May be slow; must not reject because of one bad
- * message.
- */
-export type Fold<K extends Kind> = (messages: readonly Message<K>[]) => Bodies[K] | Promise<Bodies[K]>
-
-/** The kinds whose newest message does not contain the earlier ones. */
-export type Folds = { readonly [K in Kind]?: Fold<K> }
-
 export interface LogParts {
   readonly limits: LogLimits
-  /** Further limits of a channel, beside those of the log; its newest message is always kept. */
-  readonly keepOn?: ((channel: string) => Bounds | undefined) | undefined
-  /** How to make room for another channel, as refusals say it; by default as for documents. */
+  /** What differs between channels. */
+  readonly typeOf: TypeOf
+  /** How to make room for another channel, as refusals say it: a clause. */
   readonly roomMaking?: string | undefined
-  /** The kinds of which a snapshot needs all messages, and how to join them; none by default. */
-  readonly folds?: Folds
   readonly now: Clock
   readonly onFailure: OnFailure
   /**
@@ -199,26 +178,9 @@ export function idTaken({ id, from, channel }: Pick<Draft, 'id' | 'from' | 'chan
   return new Refusal('id-taken', sentence, id)
 }
 
-export function tooManyChannels(
-  channel: string,
-  maxChannels: number,
-  roomMaking = 'delete one, which makes room a day later',
-): Refusal {
+export function tooManyChannels(channel: string, maxChannels: number, roomMaking = 'delete one'): Refusal {
   const sentence = `The log is limited to ${maxChannels} channels, so "${channel}" cannot be created. Use an existing channel, ${roomMaking}, or raise limits.maxChannels.`
   return new Refusal('too-many-channels', sentence)
-}
-
-/** Delay before a window retries what it has kept for a deleted document, which may be restored. */
-const deletedMs = 5000
-
-export function documentDeleted(channel: string): Refusal {
-  const sentence = `The document "${channel}" was deleted. Restore it first (a message of the kind "deletion" with {"deleted":false}), or write to another one.`
-  return new Refusal('document-deleted', sentence, null, deletedMs)
-}
-
-export function notThere(channel: string): Refusal {
-  const sentence = `The log has no document "${channel}": it was never written, or was erased a day after its deletion.`
-  return new Refusal('not-found', sentence)
 }
 
 const unavailableMs = 1000

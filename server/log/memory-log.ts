@@ -1,67 +1,46 @@
 // A log that exists only in memory.
 
-import type { Kind, Message } from '../wire/messages.ts'
-import { upsert } from '../wire/upsert.ts'
-import { type BaseStore, Folding } from './folding.ts'
-import type { Defer, Log, LogParts } from './log.ts'
-import { Tail } from './retention.ts'
+import { DatabaseSync } from 'node:sqlite'
+import { History } from './history.ts'
+import { type Log, type LogParts, lossTakerOf } from './log.ts'
 import { Sequencer } from './sequencer.ts'
-
-/**
- * A pure relay, as in the 2021 paper, with a bounded tail to resume from. `epoch` is new for each
- * process.
- */
-export function createMemoryLog(parts: MemoryLogParts): Log {
-  const { epoch, limits, roomMaking, folds = {}, keepOn, now, onFailure } = parts
-  const onFolded = (messages: readonly Message[]) =>
-    messages.forEach((message) => void tail.superseded(message))
-  const defer: Defer = setImmediate
-  const floor = (channel: string) => tail.retention.floorOf(channel)
-  const folding = new Folding({ folds, bases: createBases(), defer, onFailure, onFolded, floor })
-  const tail = new Tail({ limits, keepOn, now, folding })
-  return new Sequencer({
-    epoch,
-    tail,
-    maxChannels: limits.maxChannels,
-    roomMaking,
-    store: {
-      commit(group) {
-        const { retention } = tail
-        retention.erased(retention.erasable().length)
-        return group.map((_entry, place) => tail.head + 1 + place)
-      },
-      after(seq, channels) {
-        const { held, upTo } = tail.retention.after(seq, channels)
-        return { messages: tail.inMemory(held) ?? [], upTo }
-      },
-      oldest: (channel, kind) => folding.oldest(channel, kind),
-      close: () => folding.close(),
-    },
-    onFailure,
-  })
-}
+import { Tables, tables } from './tables.ts'
 
 interface MemoryLogParts extends LogParts {
+  /** New for each process. */
   readonly epoch: string
 }
 
-function createBases(): BaseStore {
-  /** Keyed by channel and kind, which contain no space. */
-  const all = new Map<string, { newest?: Message; readonly past: Map<number, Message> }>()
-  const find = (channel: string, kind: Kind) => all.get(`${channel} ${kind}`)
-  const make = ({ channel, kind }: Message) => upsert(all, `${channel} ${kind}`, () => ({ past: new Map() }))
-  return {
-    read: (channel, kind) => find(channel, kind)?.newest,
-    write(base) {
-      make(base).newest = base
-      return JSON.stringify(base.body).length
+/** A pure relay, as in the 2021 paper, with a bounded history to resume from. */
+export function createMemoryLog(parts: MemoryLogParts): Log {
+  const { epoch, limits, roomMaking, typeOf, onFailure } = parts
+  const database = openInMemory()
+  const history = new History({
+    typeOf,
+    limits,
+    now: parts.now,
+    onFailure,
+    defer: setImmediate,
+    tables: new Tables(database),
+  })
+  return new Sequencer({
+    epoch,
+    history,
+    typeOf,
+    maxChannels: limits.maxChannels,
+    roomMaking,
+    onFailure,
+    onLoss: lossTakerOf(parts),
+    onClosed() {
+      history.close()
+      database.close()
     },
-    past: (channel, kind) => [...(find(channel, kind)?.past.keys() ?? [])].sort((one, other) => one - other),
-    readPast: (channel, kind, seq) => find(channel, kind)?.past.get(seq),
-    keepPast: (base) => void make(base).past.set(base.seq, base),
-    forgetPast: (channel, kind, seq) => void find(channel, kind)?.past.delete(seq),
-    erase(channel) {
-      for (const key of all.keys()) if (key.startsWith(`${channel} `)) all.delete(key)
-    },
-  }
+  })
+}
+
+/** Its tables exist as long as the process. */
+export function openInMemory(): DatabaseSync {
+  const database = new DatabaseSync(':memory:')
+  database.exec(`PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; ${tables}`)
+  return database
 }

@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto'
 import type { ObjectInfo, ObjectStore } from '@nats-io/obj'
 import type { Kind, Message } from '../wire/messages.ts'
-import type { BaseStore, StoredBase } from './folding.ts'
 import { KeptJson, keptAsText, messageText } from './kept-json.ts'
 import { codeOf, codes, deliverWithinMs } from './nats-connection.ts'
+import type { BaseStore } from './tables.ts'
 
 /**
  * A period of a stream in which numbers are unique: after losing messages, it assigns their numbers
@@ -119,7 +119,7 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
   }
 
   const under = (prefix: string) => [...messages].filter(([name]) => name.startsWith(prefix))
-  const bases: Omit<BaseStore, 'erase'> = {
+  const baseStore: BaseStore = {
     read: (channel, kind) => messages.get(nameOf('base', channel, kind)),
     write(base) {
       set(nameOf('base', base.channel, base.kind), base)
@@ -135,25 +135,17 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
   }
 
   return {
-    bases,
+    baseStore,
     erase(channel: string, before: number): void {
       // The newest last: while it exists, the next start finds the channel and erases the rest.
       for (const role of ['floor', 'past', 'base', 'newest'] as const)
         for (const [name, { seq }] of under(`${role}.${tokenOf(channel)}.`)) if (seq < before) set(name, null)
     },
-    stored: (isCumulative: (kind: Kind) => boolean): StoredBase[] =>
-      under('base.')
-        .filter(([, { kind }]) => isCumulative(kind))
-        .map(([, message]) => ({
-          channel: message.channel,
-          kind: message.kind,
-          seq: message.seq,
-          bytes: bytesOf(message),
-        })),
-    newest: (isPlain: (kind: Kind) => boolean): Message[] =>
+    /** The newest of each channel and cumulative kind. */
+    bases: () => under('base.').map(([, message]) => message),
+    newest: (): Message[] =>
       under('newest.')
         .map(([, message]) => message)
-        .filter(({ kind }) => isPlain(kind))
         .sort((one, other) => one.seq - other.seq),
     /** Keeps a message that is the newest of its channel and kind. */
     keep(message: Message): void {

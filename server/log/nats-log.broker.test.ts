@@ -24,7 +24,7 @@ import {
   readUpdates,
   seqsOf,
   startMs,
-  toyFolds,
+  toyTypes,
 } from './log-testing.ts'
 import { connectToNats } from './nats-connection.ts'
 import { NatsLog } from './nats-log.ts'
@@ -37,13 +37,13 @@ after(() => nats.stop())
 
 let streams = 0
 
-const natsParts = { replicas: 0 }
+const natsParts = { replicas: 0, typeOf: toyTypes() }
 
 testLogContract('nats', async (parts, context) => {
   streams += 1
   const connection = await nats.connect()
   context.after(() => connection.close())
-  return NatsLog.open({ ...parts, ...natsParts, connection, name: `contract${streams}` })
+  return NatsLog.open({ ...natsParts, ...parts, connection, name: `contract${streams}` })
 })
 
 /**
@@ -62,7 +62,6 @@ async function openLog(
     ...natsParts,
     connection,
     name,
-    folds: toyFolds,
     now: () => startMs,
     limits: { ...ampleLimits, ...limits },
     onLoss(sentence) {
@@ -179,7 +178,6 @@ test('a server that starts while another one replaces an object waits for the ne
     ...natsParts,
     connection: first.connection,
     name: 'replaced',
-    folds: toyFolds,
     limits: ampleLimits,
     now: () => startMs,
     print: said.resolve,

@@ -18,7 +18,8 @@ import {
 } from '@nats-io/jetstream'
 import { type ObjectStore, Objm } from '@nats-io/obj'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
-import type { Draft, Message } from '../wire/messages.ts'
+import type { Cursor, Draft, Message } from '../wire/messages.ts'
+import { keyOf } from './history.ts'
 import { draftText } from './kept-json.ts'
 import {
   idTaken,
@@ -43,11 +44,10 @@ import {
   whenReady,
 } from './nats-connection.ts'
 import { from, messageIn, pulling, type StoredDraft, undelivered, View } from './nats-view.ts'
-import { keyOf } from './retention.ts'
-import { isRepeat, TailLog } from './sequencer.ts'
+import { HistoryLog, isRepeat } from './sequencer.ts'
 
 interface NatsLogParts extends LogParts {
-  /** Stays open after the log is closed. */
+  /** Stays open after the log is closed, unless `onClosed` closes it. */
   readonly connection: NatsConnection
   /**
    * The name of the stream, and the prefix of the bucket for bases: letters, digits, "-" and "_".
@@ -57,6 +57,8 @@ interface NatsLogParts extends LogParts {
   readonly replicas: number
   /** See `memoryWithin`. */
   readonly memory?: Memory
+  /** Called when the log is closed. */
+  readonly onClosed?: () => Promise<void>
 }
 
 /**
@@ -96,8 +98,8 @@ interface Opened {
  * Each message is one message of the stream, with the stream's number: cursors are valid on every
  * server. All servers must have the same limits.
  */
-export class NatsLog extends TailLog<Entry> {
-  readonly #parts: NatsLogParts
+export class NatsLog extends HistoryLog<Entry> {
+  readonly #nats: NatsLogParts
   readonly #opened: Opened
   readonly #onLoss: (sentence: string) => void
   readonly #door: Door
@@ -155,11 +157,18 @@ export class NatsLog extends TailLog<Entry> {
   }
 
   private constructor(parts: NatsLogParts, opened: Opened) {
-    const { connection, name, limits, roomMaking, now, onFailure } = parts
+    const { connection, name, limits, typeOf, roomMaking, now, onFailure } = parts
     const { life, view } = opened
-    const { maxChannels } = limits
-    super({ epoch: life.epoch, tail: view.tail, archive: view, maxChannels, roomMaking, onFailure })
-    this.#parts = parts
+    super({
+      epoch: life.epoch,
+      history: view.history,
+      typeOf,
+      maxChannels: limits.maxChannels,
+      roomMaking,
+      onFailure,
+      onLoss: lossTakerOf(parts),
+    })
+    this.#nats = parts
     this.#opened = opened
     this.#onLoss = lossTakerOf(parts)
     this.#setBack = `the stream ${name} lost its newest messages`
@@ -175,7 +184,7 @@ export class NatsLog extends TailLog<Entry> {
 
   #start(): void {
     if (this.#consuming) this.#attend(this.#consuming)
-    const hearing = this.#parts.connection.subscribe(this.#livesSubject, {
+    const hearing = this.#nats.connection.subscribe(this.#livesSubject, {
       callback: () => void this.#rejoin(),
     })
     // An epoch may have begun before this server subscribed.
@@ -201,7 +210,7 @@ export class NatsLog extends TailLog<Entry> {
   }
 
   async #consume(): Promise<ConsumerMessages> {
-    const consumer = await this.#opened.client.consumers.get(this.#parts.name, from(this.tail.head + 1))
+    const consumer = await this.#opened.client.consumers.get(this.#nats.name, from(this.history.head + 1))
     return consumer.consume({ ...pulling, callback: (received) => this.#receive(received) })
   }
 
@@ -217,7 +226,7 @@ export class NatsLog extends TailLog<Entry> {
         else if (status.type === 'heartbeat') {
           this.#hear()
           // Servers of version 2.9 can skip a message that is stored during a purge.
-          if (status.lastStreamSequence > this.tail.head) void this.#rejoin()
+          if (status.lastStreamSequence > this.history.head) void this.#rejoin()
         }
       }
     }
@@ -229,7 +238,7 @@ export class NatsLog extends TailLog<Entry> {
 
   #hear(): void {
     if (this.#isLost) return
-    this.#heardAt = this.#parts.now()
+    this.#heardAt = this.#nats.now()
     this.#away = null
   }
 
@@ -264,20 +273,20 @@ export class NatsLog extends TailLog<Entry> {
    */
   async #mustBeSame(): Promise<void> {
     const { bucket, life } = this.#opened
-    const { head, last: newest } = this.tail
-    const found = await this.#opened.manager.streams.info(this.#parts.name).catch((error) => {
+    const { head, last: newest } = this.history
+    const found = await this.#opened.manager.streams.info(this.#nats.name).catch((error) => {
       const isGone = codeOf(error) === JetStreamApiCodes.StreamNotFound
-      throw isGone ? new StreamLost(`the stream ${this.#parts.name} was deleted`) : error
+      throw isGone ? new StreamLost(`the stream ${this.#nats.name} was deleted`) : error
     })
     if (found.created !== life.created)
-      throw new StreamLost(`the stream ${this.#parts.name} was created again at ${found.created}`)
+      throw new StreamLost(`the stream ${this.#nats.name} was created again at ${found.created}`)
     const current = await readLife(bucket, life.created)
     if (current.setBacks > life.setBacks) throw new StreamLost(this.#setBack)
     if (current.epoch === this.epoch && (await this.#reaches(head, newest, found.state))) return
-    await endLife(bucket, life, this.#parts.now())
-    this.#parts.connection.publish(this.#livesSubject)
+    await endLife(bucket, life, this.#nats.now())
+    this.#nats.connection.publish(this.#livesSubject)
     this.#onLoss(
-      `The stream ${this.#parts.name} of NATS lost its newest messages: a NATS server lost them in a power cut, or was restored from an older copy. Windows get a snapshot.`,
+      `The stream ${this.#nats.name} of NATS lost its newest messages: a NATS server lost them in a power cut, or was restored from an older copy. Windows get a snapshot.`,
     )
     throw new StreamLost(this.#setBack)
   }
@@ -290,7 +299,7 @@ export class NatsLog extends TailLog<Entry> {
   ): Promise<boolean> {
     if (last_seq < head || !newest || head < first_seq) return last_seq >= head
     const found = (
-      await this.#opened.manager.streams.getMessage(this.#parts.name, { seq: head })
+      await this.#opened.manager.streams.getMessage(this.#nats.name, { seq: head })
     )?.json<StoredDraft>()
     return !found || (keyOf(found) === keyOf(newest) && found.acceptedAt === newest.acceptedAt)
   }
@@ -304,7 +313,7 @@ export class NatsLog extends TailLog<Entry> {
   }
 
   #notTaken(reason: string): void {
-    this.#refused = { reason, since: this.#refused?.since ?? this.#parts.now(), at: this.#parts.now() }
+    this.#refused = { reason, since: this.#refused?.since ?? this.#nats.now(), at: this.#nats.now() }
   }
 
   #refuse(entries: Iterable<Entry>, cause: unknown): void {
@@ -315,7 +324,7 @@ export class NatsLog extends TailLog<Entry> {
   }
 
   async #look(): Promise<void> {
-    const overdue = this.#parts.now() - publishWithinMs - deliverWithinMs
+    const overdue = this.#nats.now() - publishWithinMs - deliverWithinMs
     const late = [...this.pending.values().filter(({ enteredAt }) => enteredAt < overdue)]
     if (late.length > 0) {
       const reason = this.#away ?? undelivered
@@ -326,9 +335,9 @@ export class NatsLog extends TailLog<Entry> {
     this.#looks += 1
     if (this.#looks % looksPerCheck === 0) await this.#noticePurge()
     if (!this.#refused || this.#away !== null) return
-    const { config, state } = await this.#opened.manager.streams.info(this.#parts.name)
+    const { config, state } = await this.#opened.manager.streams.info(this.#nats.name)
     const { at } = this.#refused
-    if (!isFull(config, state) && this.#parts.now() - at > refusedForMs && this.#refused?.at === at)
+    if (!isFull(config, state) && this.#nats.now() - at > refusedForMs && this.#refused?.at === at)
       this.#refused = null
   }
 
@@ -336,7 +345,7 @@ export class NatsLog extends TailLog<Entry> {
   async #noticePurge(): Promise<void> {
     if (this.#away !== null || this.#rejoining) return
     const { manager, view } = this.#opened
-    const { name } = this.#parts
+    const { name } = this.#nats
     const found = await manager.streams.info(name).catch(() => null)
     if (!found || this.#isLost) return
     const suspected = this.#suspected
@@ -355,7 +364,7 @@ export class NatsLog extends TailLog<Entry> {
   }
 
   #receive(received: JsMsg): void {
-    const { head } = this.tail
+    const { head } = this.history
     if (received.seq <= head || this.#isLost) return
     // Windows that received this message would not notice that they miss the erased ones.
     if (received.seq > head + 1) {
@@ -367,24 +376,30 @@ export class NatsLog extends TailLog<Entry> {
     this.#hear()
     this.#refused = null
     const message = messageIn(received)
-    this.#opened.view.take(message)
-    this.tell(message)
+    if (this.#opened.view.take(message)) this.tell(message)
     this.#settle(message)
   }
 
-  /** The message is in the view: answers the pending draft. */
-  #settle(message: Message | undefined): void {
-    const entry = message && this.pending.get(keyOf(message))
+  /** The message is in the view, or it repeats one that is there: answers the pending draft. */
+  #settle(message: Message): void {
+    const entry = this.pending.get(keyOf(message))
     if (!entry) return
     this.pending.delete(entry.key)
-    if (isRepeat(message, entry.draft)) entry.resolve(message.seq)
+    const { seq } = this.history.find(message) ?? message
+    if (isRepeat(message, entry.draft)) entry.resolve(seq)
     else entry.reject(idTaken(entry.draft))
   }
 
-  protected override enter(draft: Draft, acceptedAt: number): Promise<number> {
+  protected override catchUp(cursor: Cursor): Promise<void> {
+    return this.#opened.view.catchUp(cursor)
+  }
+
+  protected override enter(draft: Draft, acceptedAt: number): number | Promise<number> {
+    const known = this.stored(draft)
+    if (known !== null) return known
     const key = keyOf(draft)
     const payload = draftText(draft, acceptedAt)
-    const entry = { ...Promise.withResolvers<number>(), draft, key, payload, enteredAt: this.#parts.now() }
+    const entry = { ...Promise.withResolvers<number>(), draft, key, payload, enteredAt: this.#nats.now() }
     this.pending.set(key, entry)
     const line = this.#lines.get(draft.from)
     if (line) line.push(entry)
@@ -418,7 +433,7 @@ export class NatsLog extends TailLog<Entry> {
    * id.
    */
   async #publish({ draft, key, payload }: Entry, msgID = key): Promise<void> {
-    const subject = subjectOf(this.#parts.name, draft.channel)
+    const subject = subjectOf(this.#nats.name, draft.channel)
     const endsAt = performance.now() + publishWithinMs
     for (;;) {
       await this.#door.untilOpen(endsAt)
@@ -432,11 +447,11 @@ export class NatsLog extends TailLog<Entry> {
         if (isFinal || performance.now() + retryMs > endsAt) throw answer
         await pause(retryMs)
       } else if (answer) {
-        const isPassed = answer.seq <= this.tail.head && !answer.duplicate
+        const isPassed = answer.seq <= this.history.head && !answer.duplicate
         // Another stream assigns the numbers again.
         if (isPassed && this.pending.has(key)) void this.#rejoin()
         // JetStream remembers the id of a message that the log has erased.
-        const isErased = answer.duplicate && answer.seq <= this.tail.head && this.pending.has(key)
+        const isErased = answer.duplicate && answer.seq <= this.history.head && this.pending.has(key)
         if (!isErased) return
         msgID = `${key} ${answer.seq}`
       }
@@ -450,6 +465,7 @@ export class NatsLog extends TailLog<Entry> {
     await this.#rejoining
     await this.#consuming?.close()
     await this.#opened.view.close()
+    await this.#nats.onClosed?.()
   }
 }
 

@@ -1,5 +1,4 @@
-// One server's view of a NATS stream: the newest messages, the state of every channel, and what may
-// be erased. Loads the stream, reads back what it no longer holds, and catches up.
+// One server's view of a NATS stream: a copy of its messages, and what may be erased of them.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import {
@@ -10,14 +9,15 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream'
 import type { ObjectStore } from '@nats-io/obj'
-import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
-import { Folding } from './folding.ts'
-import { keptAsText } from './kept-json.ts'
+import { rulesFor } from '../channels/channel-type.ts'
+import type { Cursor, Draft, Message } from '../wire/messages.ts'
+import { History } from './history.ts'
+import { keptAsText, writerOf } from './kept-json.ts'
 import { type LogParts, logUnavailable, type Memory } from './log.ts'
+import { openInMemory } from './memory-log.ts'
 import { bytesOf, createKept, type KeptMessage, type Life, readKept, subjectOf } from './nats-bucket.ts'
 import { deliverWithinMs, reasonOf } from './nats-connection.ts'
-import { type Held, memoryWithin, type Portion, Tail } from './retention.ts'
-import type { Archive } from './sequencer.ts'
+import { Entry, Tables } from './tables.ts'
 
 interface ViewParts extends LogParts {
   readonly client: JetStreamClient
@@ -43,9 +43,9 @@ const hearWithinMs = 2000
 const hearAgainMs = 5
 export const undelivered = 'the stream does not deliver messages that it accepted'
 
-export class View implements Archive {
-  readonly tail: Tail
-  readonly #folding: Folding
+export class View {
+  readonly history: History
+  readonly #database = openInMemory()
   readonly #parts: ViewParts
   readonly #kept: ReturnType<typeof createKept>
   #erasing: Promise<void> | null = null
@@ -60,10 +60,10 @@ export class View implements Archive {
     const consumer = await client.consumers.get(name, from(state.first_seq))
     const messages = await consumer.consume(pulling)
     const late = setInterval(() => {
-      if (loaded.tail.head === seen) messages.stop()
-      seen = loaded.tail.head
+      if (loaded.history.head === seen) messages.stop()
+      seen = loaded.history.head
     }, deliverWithinMs)
-    let seen = loaded.tail.head
+    let seen = loaded.history.head
     try {
       for await (const received of messages) {
         loaded.take(messageIn(received))
@@ -76,39 +76,51 @@ export class View implements Archive {
   }
 
   private constructor(parts: ViewParts, { floor, kept }: Start) {
-    const { limits, folds = {}, keepOn, now, onFailure, life, bucket } = parts
+    const { limits, typeOf, now, onFailure, life, bucket, memory } = parts
     this.#parts = parts
     this.#kept = createKept({ bucket, life, loaded: kept, onFailure })
-    this.#folding = new Folding(
-      {
-        folds,
-        bases: { ...this.#kept.bases, erase: (...which) => this.#eraseAll(...which) },
-        defer: setImmediate,
-        onFailure,
-        onFolded: (messages) => messages.forEach((message) => void this.tail.superseded(message)),
-        floor: (channel) => this.tail.retention.floorOf(channel),
-      },
-      this.#kept.stored((kind) => folds[kind] !== undefined),
-    )
-    const newest = this.#kept.newest((kind) => folds[kind] === undefined)
-    const memory = memoryWithin(limits, parts.memory)
-    this.tail = new Tail({ limits, memory, keepOn, now, folding: this.#folding, floor, newest })
-    this.tail.retention.missed(floor)
-    for (const { channel, seq } of this.#kept.floors()) this.tail.retention.missed(seq, channel)
+    this.history = new History({
+      tables: new Tables(this.#database),
+      bases: this.#kept.baseStore,
+      head: floor,
+      erases: false,
+      onChannelErased: (channel, before) => this.#eraseAll(channel, before),
+      defer: setImmediate,
+      typeOf,
+      limits,
+      memory,
+      now,
+      onFailure,
+    })
+    this.history.missed(floor)
+    for (const base of this.#kept.bases())
+      if (rulesFor(typeOf, base.channel, base.kind).fold) this.history.adopt(base, bytesOf(base), true)
+    for (const message of this.#kept.newest())
+      if (message.seq <= floor && !rulesFor(typeOf, message.channel, message.kind).fold)
+        this.history.adopt(message, bytesOf(message), false)
+    for (const { channel, seq } of this.#kept.floors()) this.history.missed(seq, channel)
   }
 
-  take(message: Message): void {
-    this.tail.add(message, bytesOf(message))
+  /** Returns null if it is a repeat of another message. */
+  take(message: Message): Message | null {
+    const entry = new Entry(message, message.acceptedAt)
+    const [stored] = this.history.insert([entry], message.seq)
+    if (stored !== message.seq) {
+      this.history.skip(message.seq)
+      return null
+    }
+    this.history.add(message, entry.bytes, writerOf(message))
     this.#erasing ??= this.#eraseSome()
       .catch(this.#parts.onFailure)
       .finally(() => {
         this.#erasing = null
       })
+    return message
   }
 
   /** How many messages before this number are held. */
   keptBefore(seq: number): number {
-    return this.tail.retention.heldBefore(seq)
+    return this.history.heldBefore(seq)
   }
 
   /** How many held messages a stream in this state lacks, at least. */
@@ -118,49 +130,7 @@ export class View implements Archive {
 
   /** Another program has erased the messages before this number. */
   lostBefore(seq: number): void {
-    this.tail.retention.lost(seq)
-  }
-
-  oldest(channel: string, kind: Kind) {
-    return this.#folding.oldest(channel, kind)
-  }
-
-  /** Null if another server has erased some of the messages. */
-  async after(seq: number, channels: ReadonlySet<string>): Promise<Portion | null> {
-    const { held, upTo } = this.tail.retention.after(seq, channels)
-    const recent = this.tail.inMemory(held)
-    if (recent) return { messages: recent, upTo }
-    const messages = await this.#readHeld(held)
-    return messages && { messages, upTo }
-  }
-
-  async #readHeld(held: readonly Held[]): Promise<Message[] | null> {
-    const byChannel = Map.groupBy(held, ({ channel }) => channel)
-    const read = await Promise.all(Array.from(byChannel.values(), (group) => this.#readChannel(group)))
-    const messages = read.flat().sort((one, other) => one.seq - other.seq)
-    return messages.length === held.length ? messages : null
-  }
-
-  /** NATS 2.9 has no consumers of several subjects. Returns fewer if the stream lacks some. */
-  async #readChannel(held: readonly Held[]): Promise<Message[]> {
-    const { client, name, onFailure } = this.#parts
-    const [first] = held
-    if (!first) return []
-    const subject = subjectOf(name, first.channel)
-    const consumer = await client.consumers
-      .get(name, { ...from(first.seq), filter_subjects: subject })
-      .catch(notRead)
-    try {
-      const messages: Message[] = []
-      for await (const received of await consumer.fetch({ ...pulling, max_messages: held.length })) {
-        if (received.seq !== held[messages.length]?.seq) break
-        messages.push(messageIn(received))
-        if (messages.length === held.length) break
-      }
-      return messages
-    } finally {
-      await consumer.delete().catch(onFailure)
-    }
+    this.history.lost(seq)
   }
 
   /**
@@ -170,11 +140,11 @@ export class View implements Archive {
    */
   async catchUp({ epoch, seq }: Cursor): Promise<void> {
     const { manager, name, life } = this.#parts
-    if (epoch !== life.epoch || seq <= this.tail.head) return
+    if (epoch !== life.epoch || seq <= this.history.head) return
     const late = AbortSignal.timeout(hearWithinMs)
     const { state } = await manager.streams.info(name).catch(notRead)
     if (seq > state.last_seq) return
-    while (seq > this.tail.head) {
+    while (seq > this.history.head) {
       if (late.aborted) throw logUnavailable(late.reason)
       await pause(hearAgainMs)
     }
@@ -182,8 +152,9 @@ export class View implements Archive {
 
   async close(): Promise<void> {
     await this.#erasing
-    this.#folding.close()
+    this.history.close()
     await this.#kept.written().catch(this.#parts.onFailure)
+    this.#database.close()
   }
 
   #eraseAll(channel: string, before: number): void {
@@ -196,21 +167,19 @@ export class View implements Archive {
   }
 
   async #eraseSome(): Promise<void> {
-    const { retention } = this.tail
-    const gone = retention.erasable()
-    if (gone.length === 0 || !this.#folding.areErasable(gone)) return
-    for (const { seq } of gone) {
-      const newest = this.tail.newestAt(seq)
-      if (newest) this.#kept.keep(newest)
+    const dropped = this.history.takeDropped()
+    if (!dropped) return
+    const { channels, done } = dropped
+    for (const { name, upTo, newest } of channels) {
+      for (const message of newest()) this.#kept.keep(message)
+      this.#kept.keepFloor(name, upTo)
     }
-    // Each channel drops its oldest messages first.
-    const floors = new Map(gone.map(({ channel, seq }) => [channel, seq]))
-    for (const [channel, seq] of floors) this.#kept.keepFloor(channel, seq)
     // The stream may drop only messages that are stored elsewhere.
     await this.#kept.written()
     // The newest stays: a server that starts reads up to it.
-    for (const [channel, seq] of floors) await this.#purge(channel, Math.min(seq + 1, this.tail.head))
-    retention.erased(gone.length)
+    for (const { name, upTo } of channels) await this.#purge(name, Math.min(upTo + 1, this.history.head))
+    this.history.eraseDropped(channels)
+    done()
   }
 
   /** Erases the channel's messages before this number from the stream. */

@@ -1,8 +1,7 @@
-// Opens the log that the configuration selects, and a separate one for probes.
+// Opens the log that the configuration selects.
 
 import { readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { probesChannel } from '../wire/messages.ts'
 import { isRefusal } from '../wire/refusal.ts'
 import type { Random } from '../wire/time.ts'
 import {
@@ -39,17 +38,12 @@ interface Surroundings extends Omit<LogParts, 'limits'> {
   /** Of a log that is a file. */
   readonly dataFolder: string
   readonly random: Random
-  /** If false, nothing is measured: probes have no log of their own. */
-  readonly hasProbes?: boolean
   /**
    * Wraps the storing log; with SQS it sits behind the queue, so that drafts are checked in the
    * order in which they are stored.
    */
   readonly guard?: (log: Log) => Log
 }
-
-/** Longer than a polling client's pause, short enough for a small file. */
-const probeLimits: LogLimits = { messages: 4096, bytes: 4_194_304, ageMs: 60_000, maxChannels: 1 }
 
 /** Rejects with a `LogFileError` that names the file, or with a sentence about the broker. */
 export async function openLog(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
@@ -103,13 +97,17 @@ async function openOnNats(config: LogConfig, parts: Surroundings): Promise<Opene
     import('./nats-log.ts'),
   ])
   const { connection, bus, mostBytes, figures, close } = await connectToNats(nats, parts)
-  const open = (name: string, limits: LogLimits) =>
-    NatsLog.open({ ...parts, connection, replicas: nats.replicas, name, limits })
   try {
-    const pages = await open(nats.stream, limitsOf(config))
-    const probes = parts.hasProbes === false ? null : await open(`${nats.stream}-probes`, probeLimits)
-    const lost = probes ? Promise.race([pages.lost, probes.lost]) : pages.lost
-    return { log: withProbes(pages, probes, close), bus, mostBytes, outage: pages.outage, lost, figures }
+    const log = await NatsLog.open({
+      ...parts,
+      connection,
+      replicas: nats.replicas,
+      name: nats.stream,
+      limits: limitsOf(config),
+      onClosed: close,
+    })
+    const { outage, lost } = log
+    return { log, bus, mostBytes, outage, lost, figures }
   } catch (error) {
     await close()
     throw error
@@ -118,22 +116,17 @@ async function openOnNats(config: LogConfig, parts: Surroundings): Promise<Opene
 
 function openEmbedded(config: LogConfig, parts: Surroundings): Log {
   const { storage, durability } = config
-  const open = (name: string, limits: LogLimits) =>
-    storage === 'memory'
-      ? createMemoryLog({ epoch: newEpoch(parts.random), limits, ...parts })
-      : openSqliteLog({ file: join(parts.dataFolder, name), limits, durability, ...parts })
-  const pages = open('log.db', limitsOf(config))
-  try {
-    return withProbes(pages, parts.hasProbes === false ? null : open('probes.db', probeLimits))
-  } catch (error) {
-    void pages.close()
-    throw error
-  }
+  const limits = limitsOf(config)
+  return storage === 'memory'
+    ? createMemoryLog({ epoch: newEpoch(parts.random), limits, ...parts })
+    : openSqliteLog({ file: join(parts.dataFolder, fileName), limits, durability, ...parts })
 }
 
-/** Sizes of the files of both logs. */
+const fileName = 'log.db'
+
+/** Sizes of the file and those beside it. */
 function sizesIn(folder: string): Record<string, number> {
-  const names = readdirSync(folder).filter((name) => /^(log|probes)\.db/.test(name))
+  const names = readdirSync(folder).filter((name) => name.startsWith(fileName))
   // SQLite may have removed one since.
   const sizes = names.map((name) => [
     name,
@@ -145,29 +138,4 @@ function sizesIn(folder: string): Record<string, number> {
 function limitsOf({ limits }: LogConfig): LogLimits {
   const { logMessages, logBytes, logHours, maxChannels } = limits
   return { messages: logMessages, bytes: logBytes, ageMs: logHours * hourMs, maxChannels }
-}
-
-/**
- * Probes are stored like other messages, so that they measure the same cost, but separately: no
- * number of them displaces a page's messages. A read covers channels of one log only.
- */
-function withProbes(pages: Log, probes: Log | null, close?: () => Promise<void>): Log {
-  const logOf = (channel: string) => (probes && channel === probesChannel ? probes : pages)
-  const logFor = (channels: ReadonlySet<string>) => (probes && channels.has(probesChannel) ? probes : pages)
-  return {
-    append: (draft, acceptedAt) => logOf(draft.channel).append(draft, acceptedAt),
-    find: (wanted) => logOf(wanted.channel).find(wanted),
-    read: (cursor, channels) => logFor(channels).read(cursor, channels),
-    snapshot: (channels) => logFor(channels).snapshot(channels),
-    oldest: (channel, kind) => logOf(channel).oldest(channel, kind),
-    follow(onMessage) {
-      const stops = [pages.follow(onMessage), probes?.follow(onMessage)]
-      return () => stops.forEach((stop) => void stop?.())
-    },
-    heads: pages.heads,
-    async close() {
-      await Promise.all([pages.close(), probes?.close()])
-      await close?.()
-    },
-  }
 }

@@ -5,13 +5,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { deletedForMs } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import { deletionDraft, readGone } from './deletion-contract.ts'
 import type { Log } from './log.ts'
 import {
   cursorAt,
   draft,
+  endedForMs,
   fillUpdates,
   idsOf,
   main,
@@ -73,7 +73,7 @@ export function testPersistence(name: string, createPlace: (context: TestContext
     await fillUpdates(first, 600, 'w1', 'gone')
     await fillUpdates(first, 10, 'w2')
     await first.append(draft('w2-a', 'x', 'gone'), startMs)
-    await first.append(deletionDraft('w2-b', true), startMs - deletedForMs)
+    await first.append(deletionDraft('w2-b', true), startMs - endedForMs)
     await readGone(first)
     await first.close()
 

@@ -1,74 +1,41 @@
-// What logs share: the drafts they accept, reads from the tail, and followers. And the sequencer, the
-// order of one server's log: stores drafts one by one or in groups, notifies followers, then answers.
+// What logs share: the drafts they accept, reads, and followers. And the sequencer, the order of one
+// server's log: stores drafts one by one or in groups, notifies followers, then answers.
 
 import { channel } from 'node:diagnostics_channel'
-import {
-  type Cursor,
-  type Draft,
-  formatCursor,
-  isChannelName,
-  type Kind,
-  type Message,
-} from '../wire/messages.ts'
+import type { TypeOf } from '../channels/channel-type.ts'
+import { type Cursor, type Draft, formatCursor, isChannelName, type Message } from '../wire/messages.ts'
 import { trace } from '../wire/trace.ts'
-import { jsonOfBody, keptAsText, messageText } from './kept-json.ts'
+import { type History, keyOf, type Portion } from './history.ts'
+import { jsonOfBody, keptAsText, messageText, writerOf } from './kept-json.ts'
 import {
   type Defer,
-  documentDeleted,
-  type Identified,
   idTaken,
   type Log,
   type LogParts,
   logClosed,
-  notThere,
-  type OldestContent,
   type OnFailure,
   type OnMessage,
   type Snapshot,
   tooManyChannels,
 } from './log.ts'
-import { keyOf, type Portion, type Tail } from './retention.ts'
+import { Entry, isDamage } from './tables.ts'
 
-/** A draft that is being stored. */
-export class Entry {
-  readonly draft: Draft
-  readonly acceptedAt: number
-  /** As JSON, and its size. */
-  readonly body: string
-  readonly bytes: number
-
-  constructor(draft: Draft, acceptedAt: number) {
-    this.draft = draft
-    this.acceptedAt = acceptedAt
-    this.body = jsonOfBody(draft.body)
-    this.bytes = Buffer.byteLength(this.body)
-  }
-}
-
-/** The rest of a log, beside its tail. */
-export interface Archive {
-  /** Finds a message that the tail no longer has. */
-  readonly find?: (wanted: Identified) => Message | null
+interface HistoryLogParts {
+  readonly epoch: string
+  readonly history: History
+  readonly typeOf: TypeOf
+  readonly maxChannels: number
+  readonly roomMaking: LogParts['roomMaking']
+  readonly onFailure: OnFailure
+  /** Receives a sentence when stored messages are missing or damaged. */
+  readonly onLoss: (sentence: string) => void
   /**
    * Whether the log has all messages up to the cursor exactly as its client has them; absent if it
    * has one epoch.
    */
   readonly continues?: (cursor: Cursor) => boolean
-  /** Waits until this server has what a client with this cursor has received from another one. */
-  readonly catchUp?: (cursor: Cursor) => Promise<void>
-  /** `seq` is from the channels' floors to the head. Null if messages cannot be read. */
-  readonly after: (seq: number, channels: ReadonlySet<string>) => Portion | Promise<Portion | null>
-  readonly oldest: (channel: string, kind: Kind) => Omit<OldestContent, 'after'>
-}
-
-interface TailLogParts {
-  readonly epoch: string
-  /** Its owner adds each message before followers are notified. */
-  readonly tail: Tail
-  readonly archive: Archive
-  readonly maxChannels: number
-  readonly roomMaking: LogParts['roomMaking']
-  readonly onFailure: OnFailure
+  /** Runs reads of more than what is in memory; by default at once. */
+  readonly inTurn?: Defer | undefined
 }
 
 interface Pending {
@@ -76,31 +43,20 @@ interface Pending {
   readonly promise: Promise<number>
 }
 
-/** Answers from the tail, and decides which drafts go into the log; subclasses store them. */
-export abstract class TailLog<Waiting extends Pending> implements Log {
-  // Private with protected getters: whoever wraps a log spreads it, and fields would come along.
-  readonly #epoch: string
-  readonly #tail: Tail
-  readonly #onFailure: OnFailure
+/** Answers from the history, and decides which drafts go into the log; subclasses store them. */
+export abstract class HistoryLog<Waiting extends Pending> implements Log {
+  readonly #parts: HistoryLogParts
   /** Unanswered drafts, by `keyOf`. */
   readonly #pending = new Map<string, Waiting>()
-  readonly #archive: Archive
-  readonly #maxChannels: number
-  readonly #roomMaking: LogParts['roomMaking']
   readonly #followers: Followers
   /** Channels whose erasure makes room, and is pending. */
   readonly #leaving = new Set<string>()
   #isClosed = false
   #closing: Promise<void> | null = null
 
-  constructor({ epoch, tail, archive, maxChannels, roomMaking, onFailure }: TailLogParts) {
-    this.#epoch = epoch
-    this.#tail = tail
-    this.#onFailure = onFailure
-    this.#archive = archive
-    this.#maxChannels = maxChannels
-    this.#roomMaking = roomMaking
-    this.#followers = new Followers(onFailure)
+  constructor(parts: HistoryLogParts) {
+    this.#parts = parts
+    this.#followers = new Followers(parts.onFailure)
   }
 
   readonly append: Log['append'] = (draft, acceptedAt) => {
@@ -115,7 +71,7 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
     this.#mustBeOpen()
     // If it fails, its sender is told; ignore it here.
     await this.pending.get(keyOf(wanted))?.promise.catch(() => undefined)
-    return this.tail.find(wanted) ?? this.#archive.find?.(wanted) ?? null
+    return this.history.find(wanted)
   }
 
   readonly follow: Log['follow'] = (onMessage) => this.#followers.add(onMessage)
@@ -123,10 +79,10 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
   readonly read: Log['read'] = async (cursor, channels) => {
     this.#mustBeOpen()
     this.#eraseDue()
-    if (cursor && this.#archive.catchUp) await this.#archive.catchUp(cursor)
+    if (cursor && this.catchUp) await this.catchUp(cursor)
     const { head } = this
     const isHeld = cursor !== null && this.#continues(cursor) && cursor.seq >= this.#floorOf(channels)
-    const found = isHeld ? await this.#archive.after(cursor.seq, channels) : null
+    const found = isHeld ? await this.#after(cursor.seq, channels) : null
     if (found) {
       const reached = { epoch: this.epoch, seq: found.upTo }
       return { recovered: true, messages: found.messages, reached, head }
@@ -140,11 +96,11 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
   readonly oldest: Log['oldest'] = async (channel, kind) => {
     this.#mustBeOpen()
     const floor = this.#floorOf([channel])
-    const { base, messages } = this.#archive.oldest(channel, kind)
+    const { base, messages } = this.history.oldest(channel, kind)
     return { base, messages, after: { epoch: this.epoch, seq: Math.max(base?.seq ?? 0, floor) } }
   }
 
-  readonly heads: Log['heads'] = () => this.tail.heads
+  readonly heads: Log['heads'] = () => this.history.heads
 
   readonly close: Log['close'] = () => {
     this.#isClosed = true
@@ -157,16 +113,19 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
    */
   protected abstract enter(draft: Draft, acceptedAt: number): number | Promise<number>
 
+  /** Waits until this server has what a client with this cursor has received from another one. */
+  protected catchUp?(cursor: Cursor): Promise<void>
+
   protected get epoch(): string {
-    return this.#epoch
+    return this.#parts.epoch
   }
 
-  protected get tail(): Tail {
-    return this.#tail
+  protected get history(): History {
+    return this.#parts.history
   }
 
   protected get onFailure(): OnFailure {
-    return this.#onFailure
+    return this.#parts.onFailure
   }
 
   /** Drafts that are not answered, by `keyOf`. */
@@ -179,7 +138,7 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
   }
 
   protected get head(): Cursor {
-    return { epoch: this.epoch, seq: this.tail.head }
+    return { epoch: this.epoch, seq: this.history.head }
   }
 
   /** `text` is the message as JSON, if known. */
@@ -196,7 +155,7 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
 
   /** The number after which all messages of these channels are held. */
   #floorOf(channels: Iterable<string>): number {
-    return Math.max(0, ...Array.from(channels, (one) => this.tail.retention.floorOf(one)))
+    return Math.max(0, ...Array.from(channels, (one) => this.history.floorOf(one)))
   }
 
   #mustBeOpen(): void {
@@ -204,46 +163,78 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
   }
 
   #continues(cursor: Cursor): boolean {
-    return this.#archive.continues?.(cursor) ?? (cursor.epoch === this.epoch && cursor.seq <= this.tail.head)
+    const { continues } = this.#parts
+    return continues?.(cursor) ?? (cursor.epoch === this.epoch && cursor.seq <= this.history.head)
+  }
+
+  /** Null if some of it is missing or damaged. */
+  async #after(seq: number, channels: ReadonlySet<string>): Promise<Portion | null> {
+    const recent = this.history.recent(seq, channels)
+    if (recent) return recent
+    const { onLoss, inTurn } = this.#parts
+    let found: Portion | null = null
+    try {
+      found = this.history.after(seq, channels)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      onLoss(
+        `The log is damaged after message ${seq} of ${[...channels].join(', ')}. Clients that read it get a snapshot.`,
+      )
+    }
+    // Yields, so that a client reading the whole log does not block others.
+    if (inTurn) await new Promise<void>(inTurn)
+    return found
   }
 
   #take(given: Draft, acceptedAt: number): number | Promise<number> {
     this.#mustBeOpen()
     this.#eraseDue()
     const draft = keptAsText(given)
-    const stored = this.tail.find(draft)
     const unanswered = this.pending.size === 0 ? undefined : this.pending.get(keyOf(draft))
-    const known = stored ?? unanswered?.draft
-    if (known && !isRepeat(draft, known)) throw idTaken(draft)
-    if (stored) {
-      trace.log?.(`${draft.id} is a repeat of ${stored.seq}`)
-      return stored.seq
+    if (unanswered) {
+      if (!isRepeat(draft, unanswered.draft)) throw idTaken(draft)
+      return unanswered.promise
     }
-    if (unanswered) return unanswered.promise
-    mustBeThere(draft, this.tail)
-    this.#mustHaveRoom(draft.channel)
+    const { channel } = draft
+    const refusal = this.#parts.typeOf(channel).refuse?.(draft, this.history.contentOf(channel)) ?? null
+    if (refusal) {
+      const stored = this.stored(draft)
+      if (stored !== null) return stored
+      throw refusal
+    }
+    this.#mustHaveRoom(channel)
     return this.enter(draft, acceptedAt)
+  }
+
+  /** The number of a repeat's first; null if there is none. Throws a `Refusal`, `id-taken`. */
+  protected stored(draft: Draft): number | null {
+    const known = this.history.find(draft)
+    if (!known) return null
+    if (!isRepeat(draft, known)) throw idTaken(draft)
+    trace.log?.(`${draft.id} is a repeat of ${known.seq}`)
+    return known.seq
   }
 
   #mustHaveRoom(channel: string): void {
     // A server's own, which no client can name.
     if (!isChannelName(channel)) return
-    const { heads } = this.tail
+    const { heads } = this.history
+    const { maxChannels, roomMaking } = this.#parts
     const isHeld = (one: string) => heads.has(one) && !this.#leaving.has(one)
     // Most logs are far from full, and any name may be new.
-    if (isHeld(channel) || heads.size + this.pending.size < this.#maxChannels) return
+    if (isHeld(channel) || heads.size + this.pending.size < maxChannels) return
     const added = new Set<string>()
     for (const { draft } of this.pending.values())
       if (draft.kind !== 'erasure' && !isHeld(draft.channel)) added.add(draft.channel)
     const staying = heads.size - this.#leaving.intersection(heads).size
-    if (added.has(channel) || staying + added.size < this.#maxChannels || this.#makeRoom()) return
-    throw tooManyChannels(channel, this.#maxChannels, this.#roomMaking)
+    if (added.has(channel) || staying + added.size < maxChannels || this.#makeRoom()) return
+    throw tooManyChannels(channel, maxChannels, roomMaking)
   }
 
-  /** Erases an empty document before the new one is stored. */
+  /** Erases a channel that can be spared before the new one is stored. */
   #makeRoom(): boolean {
     const isInUse = (channel: string) => this.pending.values().some(({ draft }) => draft.channel === channel)
-    const erasure = this.tail.emptyErasure(isInUse)
+    const erasure = this.history.spareErasure(isInUse)
     if (!erasure) return false
     this.#leaving.add(erasure.channel)
     this.#erase(erasure)
@@ -252,7 +243,7 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
 
   /** Erases what is due before the next message or snapshot. */
   #eraseDue(): void {
-    const due = this.tail.dueErasure()
+    const due = this.history.dueErasure()
     if (due && !this.pending.has(keyOf(due))) this.#erase(due)
   }
 
@@ -261,32 +252,24 @@ export abstract class TailLog<Waiting extends Pending> implements Log {
     const isOver = () => this.#leaving.delete(erasure.channel)
     try {
       const stored = this.enter(erasure, erasure.at)
-      if (typeof stored !== 'number') stored.catch(this.#onFailure).finally(isOver)
+      if (typeof stored !== 'number') stored.catch(this.onFailure).finally(isOver)
     } catch (error) {
       isOver()
-      this.#onFailure(error)
+      this.onFailure(error)
     }
   }
 
   #snapshot(channels: ReadonlySet<string>): Snapshot {
     this.#mustBeOpen()
     this.#eraseDue()
-    return { messages: this.tail.newestOn(channels), head: this.head }
+    return { messages: this.history.newestOn(channels), head: this.head }
   }
 }
 
-/** Where a sequencer stores its messages. */
-export interface LogStore extends Archive {
-  /**
-   * Commits once. Returns each entry's number: the next after the tail's head, or a stored
-   * repeat's; null if another message has the id. Throws if nothing was stored.
-   */
-  readonly commit: (group: readonly Entry[]) => readonly (number | null)[]
-  readonly close: () => void
-}
-
-interface SequencerParts extends Omit<TailLogParts, 'archive'> {
-  readonly store: LogStore
+interface SequencerParts extends HistoryLogParts {
+  /** Commits once, as `History#insert` does, which is the default. Throws if nothing was stored. */
+  readonly commit?: (group: readonly Entry[]) => readonly (number | null)[]
+  readonly onClosed: () => void
   /**
    * Groups drafts appended before `run` is called; absent if each is a commit of its own, within
    * `append`.
@@ -310,17 +293,19 @@ const diagnostics = {
 }
 
 /** The log of one server: numbers drafts in call order. */
-export class Sequencer extends TailLog<PendingEntry> {
-  readonly #store: LogStore
+export class Sequencer extends HistoryLog<PendingEntry> {
+  readonly #commit: (group: readonly Entry[]) => readonly (number | null)[]
+  readonly #onClosed: () => void
   readonly #defer: Defer | undefined
   /** Pending drafts without a group. */
   #waiting: PendingEntry[] = []
   #isPlanned = false
   #isStoring = false
 
-  constructor({ store, defer, ...parts }: SequencerParts) {
-    super({ ...parts, archive: store })
-    this.#store = store
+  constructor({ commit, defer, onClosed, ...parts }: SequencerParts) {
+    super(parts)
+    this.#commit = commit ?? ((group) => this.history.insert(group))
+    this.#onClosed = onClosed
     this.#defer = defer
   }
 
@@ -339,7 +324,7 @@ export class Sequencer extends TailLog<PendingEntry> {
     const settled = super.finish()
     this.#storeGroup()
     await settled
-    this.#store.close()
+    this.#onClosed()
   }
 
   #plan(): void {
@@ -381,12 +366,13 @@ export class Sequencer extends TailLog<PendingEntry> {
     this.#isStoring = true
     try {
       diagnostics.committing.publish(group)
-      const seqs = this.#store.commit(group)
+      const seqs = this.#commit(group)
       diagnostics.stored.publish(group)
       for (const [place, entry] of group.entries()) {
         const seq = seqs[place] ?? 0
-        // Followers already know repeats.
-        if (seq > this.tail.head) this.#tell(entry, seq)
+        if (seq > this.history.head) this.#tell(entry, seq)
+        // Followers already know it.
+        else if (seq > 0) trace.log?.(`${entry.draft.id} is a repeat of ${seq}`)
       }
       diagnostics.told.publish(group)
       return seqs
@@ -400,7 +386,7 @@ export class Sequencer extends TailLog<PendingEntry> {
     const { draft, acceptedAt, bytes } = entry
     const { id, channel, kind, from, at, body } = draft
     const message = { id, channel, kind, from, at, body, seq, acceptedAt } as Message
-    this.tail.add(message, bytes)
+    this.history.add(message, bytes, writerOf(message))
     this.tell(message, messageText(message, entry.body))
   }
 }
@@ -442,11 +428,4 @@ export class Followers {
 export function isRepeat(draft: Draft, known: Draft): boolean {
   const { kind, at, body } = known
   return draft.kind === kind && draft.at === at && jsonOfBody(draft.body) === jsonOfBody(body)
-}
-
-/** A deleted document accepts nothing until it is restored; a missing one cannot be deleted. */
-function mustBeThere({ channel, kind }: Draft, tail: Pick<Tail, 'deletionOf' | 'heads'>): void {
-  if (kind === 'deletion') {
-    if (!tail.heads.has(channel)) throw notThere(channel)
-  } else if (tail.deletionOf(channel)) throw documentDeleted(channel)
 }

@@ -8,7 +8,18 @@ import { test } from 'node:test'
 import { mountSmallDisk } from '../../scripts/small-disk.ts'
 import { isRefusal } from '../wire/refusal.ts'
 import { createSeededRandom } from '../wire/time.ts'
-import { copyLog, countTo, draft, fill, given, littleMemory, main, newFile, readAll } from './log-testing.ts'
+import {
+  copyLog,
+  countTo,
+  draft,
+  fill,
+  given,
+  littleMemory,
+  main,
+  newFile,
+  readAll,
+  toyTypes,
+} from './log-testing.ts'
 import { openLog } from './open-log.ts'
 import { openSqliteLog } from './sqlite-log.ts'
 import { LogFileError } from './sqlite-store.ts'
@@ -137,7 +148,7 @@ test('a message damaged since the start costs only those who read it a snapshot'
   const after = await log.read({ ...head, seq: 10 }, main)
   await log.close()
   assert.deepEqual([over.recovered, after.recovered, after.messages.length], [false, true, 10])
-  assert.match(losses.join(), /damaged between the messages 6 and 20/)
+  assert.match(losses.join(), /damaged after message 5 of main/)
 })
 
 test('a full disk refuses messages by name until there is room, and a start says what is missing', async (context) => {
@@ -179,6 +190,7 @@ test('a full disk is an outage of the log until there is room again', async (con
   let time = 0
   const { log, outage } = await openLog(embedded, {
     dataFolder,
+    typeOf: toyTypes(),
     now: () => time,
     random: createSeededRandom(1),
     onFailure: assert.ifError,

@@ -5,15 +5,16 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
 
-import { ampleLimits, appenderFor, draft, main, newFile } from './log-testing.ts'
+import { ampleLimits, appenderFor, draft, main, newFile, toyTypes } from './log-testing.ts'
 import { startAppender } from './persistence-contract.ts'
-import { Entry } from './sequencer.ts'
 import { openSqliteLog } from './sqlite-log.ts'
-import { LogFileError, openLogFile, SqliteStore } from './sqlite-store.ts'
+import { LogFileError, openLogFile } from './sqlite-store.ts'
+import { Entry, Tables } from './tables.ts'
 
 function open(file: string) {
   const given = {
     durability: 'process',
+    typeOf: toyTypes(),
     now: () => 1,
     random: Math.random,
     onFailure: console.error,
@@ -86,10 +87,10 @@ test('another program’s database is refused and left unchanged', (context) => 
 test('a log of a newer Crosswind is refused, and the error names the copy that an older one can open', async (context) => {
   const file = newFile(context)
   await makeLog(file, 1)
-  alter(file, 'PRAGMA user_version = 6')
+  alter(file, 'PRAGMA user_version = 7')
   assertRefused(
     file,
-    /is of a newer Crosswind \(.*\): start that Crosswind, or restore the copy .*log\.db\.version5\.$/,
+    /is of a newer Crosswind \(.*\): start that Crosswind, or restore the copy .*log\.db\.version6\.$/,
   )
 })
 
@@ -192,7 +193,9 @@ test('opens a log that an older Crosswind did not close, with its journal up to 
     alter(file, oldLog(3))
     writeFileSync(`${file}-recent`, journal)
     openLogFile(file).close()
-    for (const one of [file, `${file}.version3`]) assert.deepEqual(seqsIn(one), expected)
+    assert.deepEqual(seqsIn(`${file}.version3`), expected)
+    // With the newest of a channel whose message had been erased.
+    assert.deepEqual(seqsIn(file), [3, ...expected])
     assert.ok(!existsSync(`${file}-recent`))
   }
 })
@@ -266,19 +269,18 @@ test('another process is refused too, and a killed one releases the file', async
 test('a transaction that throws leaves nothing behind, and the next one works', (context) => {
   const { database, close } = openLogFile(newFile(context))
   context.after(close)
-  const store = new SqliteStore(database)
+  const store = new Tables(database)
+  const channel = store.addChannel('main', 0)
   assert.throws(
     () =>
       store.transaction(() => {
-        store.insert(1, new Entry(draft('w1-1'), 1))
+        store.insert(1, channel, 0, new Entry(draft('w1-1'), 1))
         throw new Error('after the first')
       }),
     /after the first/,
   )
   assert.equal(database.isTransaction, false)
-  store.transaction(() => store.insert(1, new Entry(draft('w1-2'), 1)))
-  assert.deepEqual(
-    store.newest().map(({ id }) => id),
-    ['w1-2'],
-  )
+  store.transaction(() => store.insert(1, channel, 0, new Entry(draft('w1-2'), 1)))
+  assert.equal(store.find(channel, 'main', draft('w1-1')), null)
+  assert.equal(store.find(channel, 'main', draft('w1-2'))?.seq, 1)
 })

@@ -1,19 +1,35 @@
-// The log's SQLite database: its file, what the file has lost, and the epochs that it continues.
+// The log's SQLite file: opening and migrating it, what it has lost, and the epochs that it continues.
 
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import type { Message } from '../wire/messages.ts'
-import type { BaseStore, StoredBase } from './folding.ts'
-import { bodyFrom, jsonOfBody, writerOf } from './kept-json.ts'
-import type { Identified, Memory } from './log.ts'
-import type { Held } from './retention.ts'
-import type { Entry } from './sequencer.ts'
+import { codeOf, codes, inTransaction, isDamage, isFull, missing, Tables, tables } from './tables.ts'
 
 /** File header (SQLite file format, 1.3.14 and 1.3.17): "XWND", and the schema version. */
 const applicationId = 0x58574e44
-const schemaVersion = 5
+const schemaVersion = 6
+
+const epochTable = `CREATE TABLE epoch (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, after INTEGER NOT NULL, is_closed INTEGER NOT NULL) STRICT;`
+
+/** `epoch` has one row per start. */
+const schema = `
+${tables}
+${epochTable}
+`
+
+// Up to version 5: a message with its channel's name; in `survivor` the newest of a channel and kind
+// whose row was erased, or the base of a cumulative kind; erased numbers in `gap`.
 
 const columns = `
   seq INTEGER NOT NULL,
@@ -33,25 +49,6 @@ const gapTable =
   'CREATE TABLE gap (first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (first), UNIQUE (last)) STRICT;'
 const floorTable =
   'CREATE TABLE floor (channel TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (channel)) STRICT;'
-const epochTable = `CREATE TABLE epoch (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, after INTEGER NOT NULL, is_closed INTEGER NOT NULL) STRICT;`
-
-/**
- * Each number up to the newest is in `message`, or in a range of `gap` if it was erased. `survivor`
- * gets the newest of a channel and kind when its row in `message` is erased, so that snapshots cost
- * appends nothing; of both rows, the one with the greater number is valid. For a cumulative kind
- * `survivor` has the base, followed by rows of `message` with greater numbers: version 2 would
- * replace the base with the newest. `past_base` has earlier bases. `floor` has the newest number that
- * a channel dropped; without a name it holds for all. `checksum` is null in rows of version 3,
- * `writer` in those of version 4. `epoch` has one row per start.
- */
-const schema = `
-${messageTable}
-CREATE TABLE survivor (${columns}, PRIMARY KEY (channel, kind)) STRICT;
-${pastBaseTable}
-${gapTable}
-${floorTable}
-${epochTable}
-`
 
 /**
  * In version 1, ids were unique among all senders; SQLite can drop a constraint only with its
@@ -72,8 +69,8 @@ INSERT INTO gap SELECT seq, seq FROM message WHERE channel = '' AND seq < (SELEC
 DELETE FROM message WHERE seq IN (SELECT first FROM gap);
 `
 
-/** Statements that migrate an earlier version to the current schema. */
-function migration(version: number): string {
+/** Statements that migrate an earlier version to version 5. */
+function toVersion5(version: number): string {
   const earlier = [...(version > 1 ? ['message'] : []), 'survivor', ...(version > 2 ? ['past_base'] : [])]
   const add = (column: string) => earlier.map((table) => `ALTER TABLE ${table} ADD COLUMN ${column};`)
   const steps = [
@@ -91,6 +88,44 @@ function migration(version: number): string {
   return steps.join('\n')
 }
 
+/** Kinds of which `survivor` and `past_base` had bases. */
+const basedKinds = "'update', 'versions', 'revocation'"
+
+/** Rows of a table of version 5, with a channel's number and what stands between it and the rest. */
+const rowsOf = (table: string, between: string) =>
+  `SELECT ${between}, id, kind, sender, at, accepted_at, body, ${table}.checksum, writer
+  FROM ${table} JOIN channel ON name = ${table}.channel`
+
+const channelsOfVersion5 = `
+SELECT name, coalesce(floor.seq, 0) AS floor,
+  coalesce(held.begin, (SELECT max(seq) FROM message_5), 0) AS begin FROM (
+  SELECT channel AS name FROM message_5 UNION SELECT channel FROM survivor UNION SELECT channel FROM past_base
+  UNION SELECT channel FROM floor WHERE channel != '')
+LEFT JOIN floor ON floor.channel = name
+LEFT JOIN (SELECT channel, min(seq) - 1 AS begin FROM message_5 GROUP BY channel) AS held ON held.channel = name
+ORDER BY name`
+
+/**
+ * The checksums stay: they are made with the channel's name. The start reads all messages once, and
+ * counts what each channel has.
+ */
+const fromVersion5 = `
+INSERT INTO base ${rowsOf('survivor', 'number, seq, 0')} WHERE kind IN (${basedKinds});
+INSERT INTO base ${rowsOf('past_base', 'number, seq, 1')};
+INSERT INTO message ${rowsOf('message_5', 'seq, number, 0')} ORDER BY seq;
+INSERT OR IGNORE INTO message ${rowsOf('survivor', 'seq, number, 0')}
+  WHERE kind NOT IN (${basedKinds}) AND seq > coalesce((SELECT max(seq) FROM message
+    WHERE message.channel = number AND message.kind = survivor.kind), 0);
+UPDATE message SET previous = coalesce((SELECT max(seq) FROM message AS earlier
+  WHERE earlier.channel = message.channel AND earlier.seq < message.seq), 0);
+UPDATE meta SET value = coalesce((SELECT seq FROM floor WHERE channel = ''), 0) WHERE name = 'missing';
+DROP TABLE message_5;
+DROP TABLE survivor;
+DROP TABLE past_base;
+DROP TABLE gap;
+DROP TABLE floor;
+`
+
 const schemaMark = `
 PRAGMA application_id = ${applicationId};
 PRAGMA user_version = ${schemaVersion};
@@ -102,6 +137,8 @@ export class LogFileError extends Error {
 
 export interface LogFile {
   readonly database: DatabaseSync
+  /** Whether it is small enough to read all of it at the start. */
+  readonly isSmall: boolean
   /** A sentence about committed messages that the file lost; null if it lost none. */
   readonly loss: string | null
   readonly close: () => void
@@ -137,7 +174,8 @@ function open(file: string, mayBeEmpty: boolean): LogFile {
     const database = new DatabaseSync(file)
     opened.push(database)
     prepareFile(database, file, mayBeEmpty)
-    return { database, loss: lossIn(file, database, writeAheadLog), close }
+    const isSmall = isCheckedWhole(file)
+    return { database, isSmall, loss: lossIn(file, database, writeAheadLog), close }
   } catch (error) {
     close()
     throw explain(file, error)
@@ -234,8 +272,17 @@ function prepareFile(database: DatabaseSync, file: string, mayBeEmpty: boolean):
   database.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL')
   if (isNew) inTransaction(database, () => database.exec(schema + schemaMark))
   else if (version < schemaVersion) migrate(database, file, version)
+  if (!isCheckedWhole(file)) return
   if (read('PRAGMA integrity_check(1)') !== 'ok') throw new SyntaxError('The integrity check failed.')
 }
+
+/**
+ * A larger file would take longer than half a second: its messages have checksums, and each names the
+ * one before it, so that readers notice what is missing.
+ */
+const mostCheckedBytes = 67_108_864
+
+const isCheckedWhole = (file: string) => statSync(file).size <= mostCheckedBytes
 
 const savedName = (file: string, version: number) => `${file}.version${version}`
 
@@ -246,7 +293,22 @@ function migrate(database: DatabaseSync, file: string, version: number): void {
   rmSync(saved, { force: true })
   makeFile(saved)
   database.prepare('VACUUM INTO ?').run(saved)
-  inTransaction(database, () => database.exec(migration(version) + schemaMark))
+  inTransaction(database, () => {
+    if (version < 5) database.exec(toVersion5(version))
+    mustBeWhole(database)
+    database.exec(`ALTER TABLE message RENAME TO message_5; ${tables}`)
+    const log = new Tables(database)
+    for (const { name, begin, floor } of database.prepare(channelsOfVersion5).all())
+      log.addChannel(String(name), Number(begin), Number(floor))
+    database.exec(fromVersion5 + schemaMark)
+  })
+}
+
+/** In version 5 each number was in `message` or in `gap`. Throws a `SyntaxError`. */
+function mustBeWhole(database: DatabaseSync): void {
+  const held = database.prepare('SELECT max(seq) AS head, count(*) AS count FROM message').get() ?? {}
+  const gaps = database.prepare('SELECT total(last - first + 1) AS count FROM gap').get() ?? {}
+  if (Number(held.count) + Number(gaps.count) !== Number(held.head ?? 0)) throw missing()
 }
 
 /**
@@ -325,48 +387,6 @@ function isWhole(writeAheadLog: Buffer): boolean {
   return writeAheadLog.readUInt32BE(24) === first && writeAheadLog.readUInt32BE(28) === second
 }
 
-function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
-  // Left open by a failed rollback.
-  rollBack(database)
-  database.exec('BEGIN')
-  try {
-    const result = work()
-    database.exec('COMMIT')
-    return result
-  } catch (error) {
-    rollBack(database)
-    throw error
-  }
-}
-
-function rollBack(database: DatabaseSync): void {
-  // SQLite rolls back some failures itself.
-  if (database.isTransaction) database.exec('ROLLBACK')
-}
-
-/** Result codes (sqlite.org/rescode.html). */
-const codes = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 }
-/** The shared memory of the write-ahead log cannot grow. */
-const fullForSharedMemory = 4874
-
-/** The primary code, which is the low byte; null for an error of something else. */
-function codeOf(error: unknown): number | null {
-  if (!(error instanceof Error && 'errcode' in error)) return null
-  return error.errcode === fullForSharedMemory ? codes.full : Number(error.errcode) & 0xff
-}
-
-/** Whether the disk has no room. */
-export function isFull(error: unknown): boolean {
-  return (
-    codeOf(error) === codes.full || (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
-  )
-}
-
-/** Whether something was read that differs from what was written. */
-export function isDamage(error: unknown): boolean {
-  return error instanceof SyntaxError || codeOf(error) === codes.corrupt
-}
-
 export function explain(file: string, error: unknown): LogFileError {
   if (error instanceof LogFileError) return error
   const refusal = (sentence: string) => new LogFileError(sentence, { cause: error })
@@ -391,270 +411,31 @@ export function explain(file: string, error: unknown): LogFileError {
 /** Maximum number of epochs whose cursors are accepted. */
 const mostEpochs = 1000
 
-/** Throws SQLite's error for damaged tables; see `explain`. */
-export class SqliteStore {
-  readonly #database: DatabaseSync
-  readonly #sql: ReturnType<typeof prepareStatements>
-
-  /** Each write is a commit. */
-  readonly bases: Omit<BaseStore, 'erase'>
-
-  constructor(database: DatabaseSync) {
-    this.#database = database
-    const sql = prepareStatements(database)
-    this.#sql = sql
-    const readOne = (row: Row | undefined) => row && messageOf(row)
-    this.bases = {
-      read: (channel, kind) => readOne(sql.readSurvivor.get(channel, kind)),
-      write: (base) => writeTo(sql.writeSurvivor, base),
-      past: (channel, kind) => sql.past.all(channel, kind).map(({ seq }) => Number(seq)),
-      readPast: (channel, kind, seq) => readOne(sql.readPast.get(channel, kind, seq)),
-      keepPast: (base) => void writeTo(sql.keepPast, base),
-      forgetPast: (channel, kind, seq) => void sql.forgetPast.run(channel, kind, seq),
-    }
+/**
+ * Begins an epoch that continues the log after `head`, durably. Returns, by name, up to which
+ * number the log has each earlier epoch's messages.
+ */
+export function beginEpoch(database: DatabaseSync, name: string, head: number): ReadonlyMap<string, number> {
+  inTransaction(database, () => {
+    database.prepare('INSERT INTO epoch (name, after, is_closed) VALUES (?, ?, 0)').run(name, head)
+    const oldest = 'SELECT number FROM epoch ORDER BY number DESC LIMIT 1 OFFSET ?'
+    database.prepare(`DELETE FROM epoch WHERE number <= (${oldest})`).run(mostEpochs)
+  })
+  // From now on a missing write-ahead log is noticed.
+  checkpoint(database, 'TRUNCATE')
+  const reaches = new Map<string, number>()
+  let reach = head
+  for (const row of database.prepare('SELECT name, after FROM epoch ORDER BY number DESC').iterate()) {
+    reaches.set(String(row.name), reach)
+    reach = Math.min(reach, Number(row.after))
   }
-
-  transaction<Result>(work: () => Result): Result {
-    return inTransaction(this.#database, work)
-  }
-
-  /**
-   * Returns the message's number, or a repeat's stored number; null if another message has the id.
-   */
-  insert(seq: number, { draft, acceptedAt, body }: Entry): number | null {
-    const { id, channel, kind, from, at } = draft
-    const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
-    const { changes } = this.#sql.insert.run(...fields, checksumOf(fields), writerOf(draft))
-    if (Number(changes) > 0) return seq
-    const known = this.#sql.findRepeat.get(kind, at, body, id, from, channel)
-    return known?.is_repeat === 1 ? Number(known.seq) : null
-  }
-
-  find({ id, from, channel }: Identified): Message | null {
-    const row = this.#sql.find.get(id, from, channel)
-    return row ? messageOf(row) : null
-  }
-
-  /** Erases messages that were dropped. */
-  erase(held: readonly Held[], survives: (seq: number) => boolean): void {
-    for (const { seq, channel } of held) {
-      if (survives(seq)) this.#sql.moveOut.run(seq)
-      this.#eraseOne(seq)
-      this.#sql.raiseFloor.run(channel, seq)
-    }
-  }
-
-  #eraseOne(seq: number): void {
-    if (Number(this.#sql.erase.run(seq).changes) > 0) this.#widenGap(seq)
-  }
-
-  /** Joins the gaps before and after the number, if any. */
-  #widenGap(seq: number): void {
-    const { closeGapBefore, closeGapAfter, openGap } = this.#sql
-    const first = closeGapBefore.get(seq - 1)?.first ?? seq
-    const last = closeGapAfter.get(seq + 1)?.last ?? seq
-    openGap.run(first, last)
-  }
-
-  /** Erases a channel before that number. */
-  eraseChannel(channel: string, before: number): void {
-    const found = this.#database.prepare('SELECT seq FROM message WHERE channel = ? AND seq < ?')
-    for (const { seq } of found.all(channel, before)) this.#eraseOne(Number(seq))
-    this.#database.prepare('DELETE FROM floor WHERE channel = ?').run(channel)
-    for (const table of ['survivor', 'past_base'])
-      this.#database.prepare(`DELETE FROM ${table} WHERE channel = ? AND seq < ?`).run(channel, before)
-  }
-
-  /** In the order of their numbers. Throws a `SyntaxError` if one is missing or damaged. */
-  messages(seqs: readonly number[]): Message[] {
-    const messages = Array.from(this.#sql.messages.iterate(JSON.stringify(seqs)), messageOf)
-    if (messages.length < seqs.length) throw missing()
-    return messages
-  }
-
-  /** What the file has up to a number, in order. Scans the log. */
-  upTo(seq: number): IterableIterator<Held> {
-    const rows = this.#database.prepare(
-      `SELECT seq, channel, octet_length(body) AS bytes, accepted_at AS acceptedAt, writer FROM message
-       WHERE seq <= ? ORDER BY seq`,
-    )
-    return rows.iterate(seq) as ReturnType<SqliteStore['upTo']>
-  }
-
-  /** In order; `bytes` is the body's size. */
-  last({ messages: mostMessages, bytes: mostBytes }: Memory) {
-    const rows = this.#database.prepare(
-      'SELECT *, octet_length(body) AS bytes FROM message ORDER BY seq DESC LIMIT ?',
-    )
-    const found: { message: Message; bytes: number }[] = []
-    let left = mostBytes
-    for (const row of rows.iterate(mostMessages)) {
-      const bytes = Number(row.bytes)
-      left -= bytes
-      if (left < 0) break
-      found.push({ message: messageOf(row), bytes })
-    }
-    return found.reverse()
-  }
-
-  /** The newest of each channel and kind, except erasures and the kinds in `without`, in order. */
-  newest(without: readonly string[] = []): Message[] {
-    // SQLite returns the row that has the `max` (lang_select.html, 2.5).
-    const rows = this.#database.prepare(
-      `SELECT *, max(seq) FROM (SELECT * FROM survivor UNION ALL SELECT * FROM message WHERE seq IN
-         (SELECT max(seq) FROM message GROUP BY channel, kind))
-       WHERE kind NOT IN (SELECT value FROM json_each(?)) GROUP BY channel, kind ORDER BY seq`,
-    )
-    return rows.all(JSON.stringify([...without, 'erasure'])).map(messageOf)
-  }
-
-  /** Throws a `SyntaxError` if one is damaged: its document would be incomplete. */
-  survivors(kinds: readonly string[]): StoredBase[] {
-    const rows = this.#database.prepare(
-      `SELECT *, octet_length(body) AS bytes FROM survivor
-       WHERE kind IN (SELECT value FROM json_each(?))`,
-    )
-    return Array.from(rows.iterate(JSON.stringify(kinds)), (row) => {
-      const { channel, kind, seq } = messageOf(row)
-      return { channel, kind, seq, bytes: Number(row.bytes) }
-    })
-  }
-
-  /** Messages of these kinds after their survivors, up to a number; in order. Scans the log. */
-  *unfolded(kinds: readonly string[], upTo: number): Generator<{ message: Message; bytes: number }> {
-    const rows = this.#database.prepare(
-      `SELECT *, octet_length(body) AS bytes FROM message WHERE seq <= ?
-         AND kind IN (SELECT value FROM json_each(?))
-         AND seq > coalesce((SELECT survivor.seq FROM survivor
-           WHERE survivor.channel = message.channel AND survivor.kind = message.kind), 0)
-       ORDER BY seq`,
-    )
-    for (const row of rows.iterate(upTo, JSON.stringify(kinds))) {
-      yield { message: messageOf(row), bytes: Number(row.bytes) }
-    }
-  }
-
-  /** The newest number. Scans the log. Throws a `SyntaxError` if a message is missing. */
-  head(): number {
-    const held = this.#database.prepare('SELECT max(seq) AS head, count(*) AS count FROM message').get() ?? {}
-    const gaps = this.#database.prepare('SELECT total(last - first + 1) AS count FROM gap').get() ?? {}
-    // The newest message is erased only after a newer one is stored.
-    const head = Number(held.head ?? 0)
-    if (Number(held.count) + Number(gaps.count) !== head) throw missing()
-    return head
-  }
-
-  /** The newest number that each channel dropped; without a name it holds for all. */
-  floors(): readonly (readonly [channel: string, seq: number])[] {
-    const rows = this.#database.prepare('SELECT channel, seq FROM floor').all()
-    return rows.map(({ channel, seq }) => [String(channel), Number(seq)] as const)
-  }
-
-  /**
-   * Begins an epoch that continues the log after `head`, durably. Returns, by name, up to which
-   * number the log has each earlier epoch's messages.
-   */
-  beginEpoch(name: string, head: number): ReadonlyMap<string, number> {
-    inTransaction(this.#database, () => {
-      this.#database.prepare('INSERT INTO epoch (name, after, is_closed) VALUES (?, ?, 0)').run(name, head)
-      const oldest = 'SELECT number FROM epoch ORDER BY number DESC LIMIT 1 OFFSET ?'
-      this.#database.prepare(`DELETE FROM epoch WHERE number <= (${oldest})`).run(mostEpochs)
-    })
-    // From now on a missing write-ahead log is noticed.
-    this.checkpoint('TRUNCATE')
-    const reaches = new Map<string, number>()
-    let reach = head
-    for (const row of this.#database
-      .prepare('SELECT name, after FROM epoch ORDER BY number DESC')
-      .iterate()) {
-      reaches.set(String(row.name), reach)
-      reach = Math.min(reach, Number(row.after))
-    }
-    return reaches
-  }
-
-  closeEpoch(): void {
-    this.#database.exec('UPDATE epoch SET is_closed = 1')
-  }
-
-  /** From now on commits survive a killed process, but not a power cut. */
-  stopWaitingForDisk(): void {
-    this.#database.exec('PRAGMA synchronous = NORMAL')
-  }
-
-  checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void {
-    if (this.#database.isOpen) this.#database.prepare(`PRAGMA wal_checkpoint(${mode})`).get()
-  }
+  return reaches
 }
 
-/** Statements used for every message or fold. */
-function prepareStatements(database: DatabaseSync) {
-  const into = (table: string) =>
-    database.prepare(`INSERT OR REPLACE INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)`)
-  const pastOf = (what: string, of = '') =>
-    database.prepare(`${what} FROM past_base WHERE channel = ? AND kind = ? ${of}`)
-  return {
-    insert: database.prepare(
-      'INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id, sender, channel) DO NOTHING',
-    ),
-    find: database.prepare('SELECT * FROM message WHERE id = ? AND sender = ? AND channel = ?'),
-    findRepeat: database.prepare(
-      `SELECT seq, kind = ? AND at = ? AND body = ? AS is_repeat FROM message
-       WHERE id = ? AND sender = ? AND channel = ?`,
-    ),
-    moveOut: database.prepare('INSERT OR REPLACE INTO survivor SELECT * FROM message WHERE seq = ?'),
-    erase: database.prepare('DELETE FROM message WHERE seq = ?'),
-    closeGapBefore: database.prepare('DELETE FROM gap WHERE last = ? RETURNING first'),
-    closeGapAfter: database.prepare('DELETE FROM gap WHERE first = ? RETURNING last'),
-    openGap: database.prepare('INSERT INTO gap VALUES (?, ?)'),
-    raiseFloor: database.prepare(
-      'INSERT INTO floor VALUES (?, ?) ON CONFLICT (channel) DO UPDATE SET seq = max(seq, excluded.seq)',
-    ),
-    messages: database.prepare(
-      'SELECT * FROM message WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq',
-    ),
-    readSurvivor: database.prepare('SELECT * FROM survivor WHERE channel = ? AND kind = ?'),
-    writeSurvivor: into('survivor'),
-    past: pastOf('SELECT seq', 'ORDER BY seq'),
-    readPast: pastOf('SELECT *', 'AND seq = ?'),
-    keepPast: into('past_base'),
-    forgetPast: pastOf('DELETE', 'AND seq = ?'),
-  }
+export function closeEpoch(database: DatabaseSync): void {
+  database.exec('UPDATE epoch SET is_closed = 1')
 }
 
-/** Returns the body's size. */
-function writeTo(into: StatementSync, message: Message): number {
-  const { id, channel, kind, from, at, seq, acceptedAt } = message
-  const body = jsonOfBody(message.body)
-  const fields = [seq, id, channel, kind, from, at, acceptedAt, body] as const
-  into.run(...fields, checksumOf(fields))
-  return Buffer.byteLength(body)
+export function checkpoint(database: DatabaseSync, mode: 'PASSIVE' | 'TRUNCATE'): void {
+  if (database.isOpen) database.prepare(`PRAGMA wal_checkpoint(${mode})`).get()
 }
-
-type Row = Record<string, SQLOutputValue>
-
-type MessageRow = Pick<Message, 'seq' | 'id' | 'channel' | 'kind' | 'at'> & {
-  readonly sender: string
-  readonly accepted_at: number
-  readonly body: string
-  readonly checksum: number | null
-  readonly writer: string | null
-}
-
-const missing = () => new SyntaxError('Messages are missing.')
-
-/** Throws a `SyntaxError` if it differs from what was stored. */
-function messageOf(row: Row): Message {
-  // The tables are STRICT, and only `insert` writes to them.
-  const { seq, id, channel, kind, sender, at, accepted_at, checksum, writer, ...rest } =
-    row as unknown as MessageRow
-  if (
-    checksum !== null &&
-    checksum !== checksumOf([seq, id, channel, kind, sender, at, accepted_at, rest.body])
-  )
-    throw new SyntaxError(`Message ${seq} does not match its checksum.`)
-  const body = bodyFrom(kind, rest.body, writer)
-  return { id, channel, kind, from: sender, at, body, seq, acceptedAt: accepted_at }
-}
-
-const checksumOf = (fields: readonly (string | number)[]) => crc32(fields.join(' '))

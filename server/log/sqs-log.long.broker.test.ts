@@ -7,7 +7,18 @@ import type { Message } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import type { Log } from './log.ts'
 import { testLogContract } from './log-contract.ts'
-import { ampleLimits, countTo, draft, given, idsOf, main, newFile, readAll, startMs } from './log-testing.ts'
+import {
+  ampleLimits,
+  countTo,
+  draft,
+  given,
+  idsOf,
+  main,
+  newFile,
+  readAll,
+  startMs,
+  toyTypes,
+} from './log-testing.ts'
 import { createMemoryLog } from './memory-log.ts'
 import { testPersistence } from './persistence-contract.ts'
 import { openSqliteLog } from './sqlite-log.ts'
@@ -56,7 +67,7 @@ async function openBehind(context: TestContext, settings: SqsSettings, { own, fa
     if (!failures) throw error
     failures.push(error)
   }
-  const parts = { now: () => time, random, onFailure }
+  const parts = { typeOf: toyTypes(), now: () => time, random, onFailure }
   const inner = own ?? createMemoryLog({ epoch: 'life1', limits: ampleLimits, ...parts })
   const opened = await SqsLog.open(settings, { ...parts, log: inner })
   const { log } = opened

@@ -15,6 +15,7 @@ import {
 } from '@aws-sdk/client-sqs'
 import type { Draft } from '../wire/messages.ts'
 import { type Clock, type Random, retryPauseMs } from '../wire/time.ts'
+import { keyOf } from './history.ts'
 import { draftText, keptAsText } from './kept-json.ts'
 import {
   type Identified,
@@ -25,7 +26,6 @@ import {
   type OnFailure,
   type Outage,
 } from './log.ts'
-import { keyOf } from './retention.ts'
 import { isRepeat } from './sequencer.ts'
 
 export interface SqsSettings {

@@ -1,6 +1,6 @@
 // For tests of the log on SQS: a program that appends.
 
-import { appendForever, given } from './log-testing.ts'
+import { appendForever, given, toyTypes } from './log-testing.ts'
 import { openSqliteLog } from './sqlite-log.ts'
 import { SqsLog, type SqsSettings } from './sqs-log.ts'
 
@@ -11,7 +11,7 @@ export const sqsAppenderFor = (settings: SqsSettings, file: string) => [
 
 if (import.meta.main) {
   const [settings = '', file = '', first = '1'] = process.argv.slice(2)
-  const machine = { now: Date.now, random: Math.random, onFailure: console.error }
+  const machine = { typeOf: toyTypes(), now: Date.now, random: Math.random, onFailure: console.error }
   const limits = { ...given.limits, messages: 1_000_000, bytes: 1e9 }
   const own = openSqliteLog({ file, limits, durability: 'process', ...machine })
   const { log } = await SqsLog.open(JSON.parse(settings), { log: own, ...machine })

@@ -7,7 +7,7 @@ import type { Documents } from '../document/document-worker.ts'
 import { unlimitedDocuments } from '../document/testing.ts'
 import { type FakeConnection, framesOf, memoryLog, openHub, settled } from '../hub/hub-testing.ts'
 import type { Log } from '../log/log.ts'
-import { ampleLimits, draft, fill, toyFolds } from '../log/log-testing.ts'
+import { ampleLimits, draft, fill, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { pageTypeOf } from '../page-channels.ts'
 import { type DownFrame, isKind, type Message } from '../wire/messages.ts'
@@ -190,7 +190,7 @@ test('a shared document is counted like a page, each update is an edit, and the 
   const log = createMemoryLog({
     epoch: 'e',
     limits,
-    folds: toyFolds,
+    typeOf: toyTypes(),
     now: () => 0,
     onFailure: () => assert.fail(),
   })

@@ -21,6 +21,7 @@ import { RateLimit } from '../hub/rate-limit.ts'
 import { foldAt } from '../log/folding.ts'
 import { ampleLimits, countTo } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
+import { pageTypes } from '../page-channels.ts'
 import { Access } from '../security/access.ts'
 import { requireSession } from '../security/middleware.ts'
 import { key } from '../security/testing.ts'
@@ -73,8 +74,8 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     now,
     onFailure,
   })
-  const folds = { update: ledger.fold }
-  const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, folds, now, onFailure })
+  const typeOf = pageTypes({ foldUpdates: ledger.fold })
+  const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, typeOf, now, onFailure })
   const log = ledger.guard(stored)
   const access = new Access({ isOpen: true, key, sessionMs: 1000, now, clock: now })
   const router = new Router()

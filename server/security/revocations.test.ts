@@ -8,7 +8,7 @@ import { ampleLimits } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { openSqliteLog } from '../log/sqlite-log.ts'
 import type { Message } from '../wire/messages.ts'
-import { foldRevocations, Revocations, revocationsChannel } from './revocations.ts'
+import { foldRevocations, Revocations, revocationsChannel, revocationsType } from './revocations.ts'
 
 const dayMs = 86_400_000
 
@@ -16,7 +16,7 @@ const openLog = () =>
   createMemoryLog({
     epoch: 'life1',
     limits: ampleLimits,
-    folds: { revocation: foldRevocations },
+    typeOf: () => revocationsType,
     now: () => 0,
     onFailure: assert.ifError,
   })
@@ -117,7 +117,7 @@ test('in a log that continues an earlier one, what was revoked since is known; i
       file,
       limits: ampleLimits,
       durability: 'process',
-      folds: { revocation: foldRevocations },
+      typeOf: () => revocationsType,
       now: () => 0,
       random: Math.random,
       onFailure: assert.ifError,

@@ -1,5 +1,6 @@
 // Revocations: which users' earlier permits no longer count, as every server of a log knows them.
 
+import type { ChannelType } from '../channels/channel-type.ts'
 import type { Log } from '../log/log.ts'
 import { type Cursor, isKind, type Message, type Revoked } from '../wire/messages.ts'
 import { longestLifeMs } from './permits.ts'
@@ -34,6 +35,12 @@ export function foldRevocations(messages: readonly Message<'revocation'>[]): Mes
   const users: Users = new Map()
   for (const message of messages) note(users, message)
   return { revoked: [...users.values()] }
+}
+
+/** Of the server's own channel. */
+export const revocationsType: ChannelType = {
+  name: 'revocations',
+  kinds: { revocation: { fold: foldRevocations } },
 }
 
 /**

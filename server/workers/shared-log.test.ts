@@ -5,13 +5,28 @@ import { duplexPair } from 'node:stream'
 import { test } from 'node:test'
 import { type LogParts, logFull, logUnavailable } from '../log/log.ts'
 import { testLogContract } from '../log/log-contract.ts'
-import { ampleLimits, countTo, cursorAt, draft, idsOf, main, seqsOf, startMs } from '../log/log-testing.ts'
+import {
+  ampleLimits,
+  countTo,
+  cursorAt,
+  draft,
+  idsOf,
+  main,
+  seqsOf,
+  startMs,
+  toyTypes,
+} from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import type { Message } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { hostLog, joinLog } from './shared-log.ts'
 
-const given: LogParts = { limits: ampleLimits, now: () => startMs, onFailure: assert.ifError }
+const given: LogParts = {
+  limits: ampleLimits,
+  typeOf: toyTypes(),
+  now: () => startMs,
+  onFailure: assert.ifError,
+}
 
 async function openJoined(parts: LogParts) {
   const { own, join } = openHost(parts)

@@ -1,0 +1,47 @@
+// The life of a document in the log: deleted, restored, erased a day later, or spared if it is empty.
+
+import type { ChannelType, Content } from '../channels/channel-type.ts'
+import { deletedForMs, emptyForMs, hasContent, overviewChannel } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
+
+/** Delay before a window retries what it has kept for a deleted document, which may be restored. */
+const deletedMs = 5000
+
+export function documentDeleted(channel: string): Refusal {
+  const sentence = `The document "${channel}" was deleted. Restore it first (a message of the kind "deletion" with {"deleted":false}), or write to another one.`
+  return new Refusal('document-deleted', sentence, null, deletedMs)
+}
+
+function notThere(channel: string): Refusal {
+  const sentence = `The log has no document "${channel}": it was never written, or was erased a day after its deletion.`
+  return new Refusal('not-found', sentence)
+}
+
+/** What a channel that is a document declares beside its kinds. */
+export const documentLife = {
+  /** A deleted document accepts nothing until it is restored; a missing one cannot be deleted. */
+  refuse({ channel, kind }, { kinds, newest }) {
+    if (kind === 'deletion') return kinds.length === 0 ? notThere(channel) : null
+    return newest('deletion')?.body.deleted ? documentDeleted(channel) : null
+  },
+  expiry(content) {
+    const deletion = content.newest('deletion')
+    if (deletion?.body.deleted) return { at: deletion.acceptedAt + deletedForMs }
+    return isEmpty(content) ? { at: lastChangeOf(content) + emptyForMs, isForRoom: true } : null
+  },
+  companions(channel) {
+    const overview = overviewChannel(channel)
+    return overview === null ? [] : [overview]
+  },
+} satisfies Partial<ChannelType>
+
+/** Of the kinds of a document, updates are joined: one that has any has content. */
+function isEmpty({ kinds, newest }: Content): boolean {
+  return kinds.every((kind) => {
+    const message = kind === 'update' ? undefined : newest(kind)
+    return message !== undefined && !hasContent(message)
+  })
+}
+
+const lastChangeOf = ({ kinds, newest }: Content) =>
+  Math.max(...kinds.map((kind) => newest(kind)?.acceptedAt ?? 0))

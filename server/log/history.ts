@@ -1,0 +1,919 @@
+// What a log holds: its tables, the newest messages in memory, and which of them go when room is needed.
+
+import type { Bounds, Content, TypeOf } from '../channels/channel-type.ts'
+import { type Draft, isKind, type Kind, logName, type Message } from '../wire/messages.ts'
+import type { Clock } from '../wire/time.ts'
+import { Folding } from './folding.ts'
+import type { Defer, Identified, Memory, OldestContent, OnFailure } from './log.ts'
+import { Channel, type Pile, Shares } from './retention.ts'
+import { type BaseStore, Entry, type Held, missing, type Placed, type Tables } from './tables.ts'
+
+/**
+ * At least `least`, so that neighbours leave a page together; at most `most`, so that no append
+ * waits long.
+ */
+const erasePortion = {
+  least: { messages: 64, bytes: 262_144 },
+  most: { messages: 256, bytes: 2_097_152 },
+}
+
+/** Takes a few ms. A larger message is a portion of its own. */
+export const portion = { messages: 500, bytes: 1_048_576 }
+
+/** Of a channel's oldest messages, as many are looked at together. */
+const aheadCount = 64
+
+/** Messages whose age is looked at together. */
+const agedCount = 500
+
+export interface Portion {
+  readonly messages: Message[]
+  /** Last number examined. */
+  readonly upTo: number
+}
+
+/** A message that was dropped and is to be erased. */
+interface Gone {
+  readonly channel: Channel
+  readonly seq: number
+  readonly bytes: number
+}
+
+/** A channel of which messages may be erased up to a number, except some. */
+interface Erasable {
+  readonly name: string
+  /** In the tables. */
+  readonly number: number
+  readonly upTo: number
+  readonly survivors: readonly number[]
+  /** Reads the survivors. */
+  readonly newest: () => readonly Message[]
+}
+
+/** Ids and senders contain no spaces. */
+export const keyOf = ({ id, from, channel }: Identified) => `${id} ${from} ${channel}`
+
+/** Erases the channel if `head` is still its newest number. */
+export function erasureOf(channel: string, head: number, at: number): Draft<'erasure'> {
+  return { id: `${logName}-${head}`, channel, kind: 'erasure', from: logName, at, body: { head } }
+}
+
+const usualMemory: Memory = { messages: 4096, bytes: 8_388_608 }
+
+/** Limits of the messages in memory. */
+export const memoryWithin = (limits: Bounds, { messages, bytes } = usualMemory): Memory => ({
+  messages: Math.min(messages, limits.messages),
+  bytes: Math.min(bytes, limits.bytes),
+})
+
+interface HistoryParts {
+  readonly tables: Tables
+  readonly typeOf: TypeOf
+  readonly limits: Bounds
+  /** See `memoryWithin`. */
+  readonly memory?: Memory | undefined
+  readonly now: Clock
+  readonly onFailure: OnFailure
+  /** Runs what no append needs to wait for. */
+  readonly defer: Defer
+  /** Where bases are, if not in the tables. */
+  readonly bases?: BaseStore
+  /** The number before the first message that is added; by default the tables'. */
+  readonly head?: number
+  /** If false, the log's owner erases what was dropped (`takeDropped`). */
+  readonly erases?: boolean
+  /** Whether the tables are read again by a later start. */
+  readonly isLasting?: boolean
+  /** Whether all messages are read and checked at the start. */
+  readonly isRead?: boolean
+  /** Called when a channel was erased by a message with that number. */
+  readonly onChannelErased?: (channel: string, before: number) => void
+  /** Called when messages with so many bytes were erased. */
+  readonly onErased?: (bytes: number) => void
+}
+
+/**
+ * Of each channel, the newest messages are held. Dropped messages count as gone at once and are
+ * erased later, in portions; the newest of each kind and those that no base contains stay, for
+ * snapshots.
+ */
+export class History {
+  readonly #parts: HistoryParts
+  readonly #tables: Tables
+  readonly #channels = new Map<string, Channel>()
+  readonly #numbers = new Map<number, Channel>()
+  readonly #heads = new Map<string, number>()
+  readonly #shares: Shares
+  readonly #folding: Folding
+  readonly #window: Window
+  #head: number
+  #last: Message | undefined
+  #count = 0
+  #bytes = 0
+  /** Messages up to this number are missing of channels that nobody knows. */
+  #missing = 0
+  /** Dropped but not erased. */
+  readonly #gone: Gone[] = []
+  #goneBytes = 0
+  /** Numbers of channels that were erased, of which messages are left. */
+  #remains: number[] = []
+  /** Erased channels that nothing is left of, whose names the tables still have. */
+  readonly #leaving = new Map<string, number>()
+  /** The channels of that name from an erasure on, by its number. */
+  readonly #anew = new Map<number, Channel>()
+  /** Messages up to this number were looked at because of their age. */
+  #agedTo = 0
+  #sweptAt = Number.NEGATIVE_INFINITY
+  /** Channels that are erased at a time, and those that make room if it is needed. */
+  readonly #expiring = { due: new Set<Channel>(), spare: new Set<Channel>() }
+  #nextExpiryAt = Number.POSITIVE_INFINITY
+  /** What the tables say of these is old. */
+  readonly #changed = new Set<Channel>()
+  #isPruning = false
+  #isClosed = false
+
+  constructor(parts: HistoryParts) {
+    const { tables, limits, onFailure, defer } = parts
+    this.#parts = parts
+    this.#tables = tables
+    this.#shares = new Shares(Math.ceil(limits.bytes / limits.messages))
+    this.#window = new Window(memoryWithin(limits, parts.memory))
+    this.#folding = new Folding({
+      bases: parts.bases ?? tables.baseStore((channel) => this.#channels.get(channel)?.number),
+      read: ({ channel, kind }, after) =>
+        this.#tables.ofKind(channel.number, channel.name, kind, after, this.#head),
+      defer,
+      onFailure,
+      onFolded: () => this.#considerPruning(),
+      floor: (channel) => this.floorOf(channel),
+    })
+    this.#head = parts.head ?? 0
+    if (parts.head === undefined) this.#load()
+  }
+
+  /** The newest number; 0 if there are none. */
+  get head(): number {
+    return this.#head
+  }
+
+  /** The message with that number, if it was added. */
+  get last(): Message | undefined {
+    return this.#last
+  }
+
+  /** The newest number of each channel; live. */
+  get heads(): ReadonlyMap<string, number> {
+    return this.#heads
+  }
+
+  /**
+   * Stores entries in one transaction, without counting them yet: see `add`. Returns each one's
+   * number: the next from `first` on, or a stored repeat's; null if another message has the id.
+   */
+  insert(group: readonly Entry[], first = this.#head + 1): (number | null)[] {
+    const [only] = group
+    const known = only && this.#channels.get(only.draft.channel)
+    if (group.length === 1 && known && only.draft.kind !== 'erasure')
+      return [this.#tables.insert(first, known.number, known.head, only)]
+    const places = new Map<string, { readonly channel: Channel; last: number }>()
+    const begun: Channel[] = []
+    const anew: number[] = []
+    try {
+      return this.#tables.transaction(() => {
+        let next = first
+        return group.map((entry) => {
+          const { channel: name } = entry.draft
+          let place = places.get(name)
+          if (!place) {
+            const channel = this.#channels.get(name) ?? this.#begin(name, next - 1)
+            if (channel.head === 0) begun.push(channel)
+            place = { channel, last: channel.head }
+            places.set(name, place)
+          }
+          if (isErasure(entry.draft) && place.last <= entry.draft.body.head && place.last > 0) {
+            place = { channel: this.#replace(place.channel, next), last: 0 }
+            places.set(name, place)
+            anew.push(next)
+          }
+          const stored = this.#tables.insert(next, place.channel.number, place.last, entry)
+          if (stored !== next) return stored
+          place.last = next
+          next += 1
+          return stored
+        })
+      })
+    } catch (error) {
+      for (const channel of begun) this.#unknow(channel)
+      for (const seq of anew) this.#anew.delete(seq)
+      throw error
+    }
+  }
+
+  /** Creates a channel, in the tables too. */
+  #begin(name: string, begin: number): Channel {
+    const former = this.#leaving.get(name)
+    if (former !== undefined) this.#tables.eraseChannel(former)
+    const number = this.#tables.addChannel(name, begin)
+    const channel = new Channel(name, this.#parts.typeOf(name), number, begin)
+    this.#know(channel)
+    return channel
+  }
+
+  #know(channel: Channel): void {
+    this.#channels.set(channel.name, channel)
+    this.#numbers.set(channel.number, channel)
+  }
+
+  /** In the tables, what follows on this channel is of another one with the same name. */
+  #replace({ name, number, type, begin, dropped }: Channel, erasure: number): Channel {
+    this.#tables.eraseChannel(number)
+    for (const companion of type.companions?.(name) ?? []) {
+      const known = this.#channels.get(companion)
+      if (known) this.#tables.eraseChannel(known.number)
+    }
+    const next = new Channel(name, type, this.#tables.addChannel(name, begin, dropped), begin)
+    next.dropped = dropped
+    next.erasedTo = dropped
+    this.#anew.set(erasure, next)
+    return next
+  }
+
+  /**
+   * Counts a message that `insert` stored, whose number is greater than `head`, and enforces the
+   * limits: perhaps it drops this message too. `bytes` is its body's size.
+   */
+  add(message: Message, bytes: number, writer: string | null): void {
+    const { seq, acceptedAt, kind } = message
+    const { now } = this.#parts
+    this.#head = seq
+    this.#last = message
+    this.#window.add(message, bytes)
+    const channel = this.#channels.get(message.channel)
+    if (!channel) throw missing()
+    if (isErasure(message)) this.#erase(channel, seq)
+    const found = this.#channels.get(message.channel) ?? channel
+    this.#take(found, { seq, kind, bytes, acceptedAt, writer })
+    const pile = found.piles.get(kind)
+    if (pile?.isCumulative) this.#folding.add(pile, message, bytes)
+    this.#setExpiry(found)
+    const time = now()
+    this.#expire(found, time)
+    this.#sweep(time)
+    this.#makeRoom()
+    this.#considerPruning()
+  }
+
+  /** Counts it among those of its channel. */
+  #take(channel: Channel, held: Held): void {
+    const { seq, kind, bytes } = held
+    this.#count += 1
+    this.#bytes += bytes
+    const isAllAhead = channel.oldest.length === channel.messages && channel.messages < aheadCount
+    if (isAllAhead) channel.oldest.push(held)
+    channel.messages += 1
+    channel.bytes += bytes
+    channel.head = seq
+    channel.isErased = kind === 'erasure' && channel.piles.size === 0
+    this.#changed.add(channel)
+    this.#shares.count(channel, held, 1)
+    if (kind === 'erasure') return
+    this.#heads.set(channel.name, seq)
+    channel.pileOf(kind).newest = seq
+  }
+
+  /** This number has no message of its own. */
+  skip(seq: number): void {
+    this.#head = seq
+  }
+
+  /**
+   * Messages up to this number are missing: those of the channel, or, without one, of channels that
+   * nobody knows.
+   */
+  missed(upTo: number, name = ''): void {
+    if (name === '') this.#missing = Math.max(this.#missing, upTo)
+    else {
+      const channel = this.#channels.get(name) ?? this.#begin(name, upTo)
+      channel.dropped = Math.max(channel.dropped, upTo)
+    }
+  }
+
+  /** How many messages before this number are held. */
+  heldBefore(seq: number): number {
+    const time = this.#parts.now()
+    for (const channel of this.#channels.values()) this.#expire(channel, time)
+    if (seq > this.#head) return this.#count
+    let count = 0
+    for (const channel of this.#channels.values()) {
+      const first = this.#oldestOf(channel)
+      if (first && first.seq < seq) count += this.#tables.countBetween(channel.number, channel.dropped, seq)
+    }
+    return count
+  }
+
+  /** Drops the messages before this number, which another program has erased. */
+  lost(before: number): void {
+    for (const channel of this.#channels.values())
+      for (let first = this.#oldestOf(channel); first && first.seq < before; first = this.#oldestOf(channel))
+        this.#drop(channel, first)
+  }
+
+  /** The number after which all of the channel's messages are held. */
+  floorOf(name: string): number {
+    const channel = this.#channels.get(name)
+    if (!channel) return this.#missing
+    this.#expire(channel, this.#parts.now())
+    return Math.max(channel.dropped, Math.min(channel.begin, this.#missing))
+  }
+
+  /**
+   * A portion of what these channels hold after a number, in order, if it is in memory; else null.
+   */
+  recent(seq: number, channels: ReadonlySet<string>): Portion | null {
+    const wanted = Array.from(channels, (name) => this.#channels.get(name))
+    if (wanted.every((channel) => (channel?.head ?? 0) <= seq)) return { messages: [], upTo: this.#head }
+    return this.#window.after(seq, channels, this.#head)
+  }
+
+  /**
+   * A portion of what these channels hold after a number, in order. Throws a `SyntaxError` or SQLite's
+   * error if some of it is missing or damaged.
+   */
+  after(seq: number, channels: Iterable<string>): Portion {
+    const head = this.#head
+    const lists: Placed[][] = []
+    for (const name of channels) {
+      const channel = this.#channels.get(name)
+      if (channel && channel.head > seq) lists.push(this.#placesAfter(channel, seq))
+    }
+    const seqs: number[] = []
+    let upTo = head
+    let bytes = 0
+    for (const placed of merged(lists)) {
+      bytes += placed.bytes
+      const isFull = seqs.length === portion.messages || bytes > portion.bytes
+      if (seqs.length > 0 && isFull) {
+        upTo = placed.seq - 1
+        break
+      }
+      seqs.push(placed.seq)
+    }
+    const messages = this.#tables.messages(seqs, (number) => this.#numbers.get(number)?.name ?? '')
+    return { messages, upTo }
+  }
+
+  /** Enough of a channel for a portion. Throws a `SyntaxError` if one is missing. */
+  #placesAfter({ number, head }: Channel, after: number): Placed[] {
+    const count = portion.messages + 1
+    const places = this.#tables.after(number, after, this.#head, count)
+    let last = after
+    for (const [place, { seq, previous }] of places.entries()) {
+      if (place === 0 ? previous > after : previous !== last) throw missing()
+      last = seq
+    }
+    if (places.length < count && last < head) throw missing()
+    return places
+  }
+
+  /** The message that the log holds with that id. */
+  find({ channel: name, id, from }: Identified): Message | null {
+    const channel = this.#channels.get(name)
+    return channel ? this.#tables.find(channel.number, name, { id, from }) : null
+  }
+
+  /**
+   * The newest of each kind on these channels, and all messages of cumulative kinds, in order; not
+   * subject to the limits.
+   */
+  newestOn(channels: Iterable<string>): Message[] {
+    const found: Message[] = []
+    for (const name of channels)
+      for (const pile of this.#channels.get(name)?.piles.values() ?? [])
+        if (pile.isCumulative) found.push(...this.#folding.contentOf(pile))
+        else found.push(this.#newestOf(pile))
+    return found.sort((one, other) => one.seq - other.seq)
+  }
+
+  #newestOf({ channel, newest }: Pile): Message {
+    return this.#window.get(newest) ?? this.#tables.message(newest, channel.number, channel.name)
+  }
+
+  /** Knows a channel's newest message of a kind, or its base, from before the first that is added. */
+  adopt(message: Message, bytes: number, isBase: boolean): void {
+    const { channel: name, kind, seq, acceptedAt } = message
+    const channel = this.#channels.get(name) ?? this.#begin(name, this.#head)
+    const pile = channel.pileOf(kind)
+    channel.head = Math.max(channel.head, seq)
+    pile.newest = Math.max(pile.newest, seq)
+    this.#heads.set(name, channel.head)
+    if (isBase) {
+      pile.base = seq
+      pile.baseBytes = bytes
+    } else this.#tables.insert(seq, channel.number, 0, new Entry(message, acceptedAt))
+    this.#setExpiry(channel)
+  }
+
+  oldest(name: string, kind: Kind): Omit<OldestContent, 'after'> {
+    return this.#folding.oldest(name, kind, this.#channels.get(name)?.piles.get(kind))
+  }
+
+  contentOf(name: string): Content {
+    const channel = this.#channels.get(name)
+    return {
+      channel: name,
+      kinds: [...(channel?.piles.keys() ?? [])],
+      newest: <K extends Kind>(kind: K) => {
+        const pile = channel?.piles.get(kind)
+        return pile && (this.#newestOf(pile) as Message<K>)
+      },
+    }
+  }
+
+  /** Erases the channel whose time was over first: all servers of a log create the same draft. */
+  dueErasure(): Draft<'erasure'> | null {
+    if (this.#parts.now() < this.#nextExpiryAt) return null
+    const first = earliest(this.#expiring.due, () => true)
+    this.#nextExpiryAt = first?.expiry?.at ?? Number.POSITIVE_INFINITY
+    return this.#erasureOf(first)
+  }
+
+  /** Erases the channel that could have made room for longest, if there is one. */
+  spareErasure(isInUse: (channel: string) => boolean): Draft<'erasure'> | null {
+    return this.#erasureOf(earliest(this.#expiring.spare, ({ name }) => !isInUse(name)))
+  }
+
+  #erasureOf(channel: Channel | undefined): Draft<'erasure'> | null {
+    const { at = Number.POSITIVE_INFINITY } = channel?.expiry ?? {}
+    return channel && at <= this.#parts.now() ? erasureOf(channel.name, channel.head, at) : null
+  }
+
+  #setExpiry(channel: Channel): void {
+    const { due, spare } = this.#expiring
+    const { expiry } = channel.type
+    if (!expiry) return
+    due.delete(channel)
+    spare.delete(channel)
+    channel.expiry = channel.piles.size === 0 ? null : expiry(this.contentOf(channel.name))
+    this.#planExpiry(channel)
+  }
+
+  #planExpiry(channel: Channel): void {
+    if (channel.expiry === null) return
+    if (channel.expiry.isForRoom) this.#expiring.spare.add(channel)
+    else {
+      this.#expiring.due.add(channel)
+      this.#nextExpiryAt = Math.min(this.#nextExpiryAt, channel.expiry.at)
+    }
+  }
+
+  #erase(channel: Channel, erasure: number): void {
+    const next = this.#anew.get(erasure)
+    this.#anew.delete(erasure)
+    if (!next) return
+    const { onChannelErased } = this.#parts
+    this.#remove(channel)
+    this.#know(next)
+    onChannelErased?.(channel.name, erasure)
+    for (const name of channel.type.companions?.(channel.name) ?? []) {
+      const companion = this.#channels.get(name)
+      if (!companion) continue
+      this.#remove(companion)
+      this.missed(companion.dropped)
+      onChannelErased?.(name, erasure)
+    }
+    this.#planPrune()
+  }
+
+  #remove(channel: Channel): void {
+    this.#remains.push(channel.number)
+    this.#forget(channel)
+    this.#count -= channel.messages
+    this.#bytes -= channel.bytes
+    this.#window.forget(channel.name)
+    this.#folding.erase(channel)
+    for (let place = this.#gone.length - 1; place >= 0; place -= 1)
+      if (this.#gone[place]?.channel === channel) {
+        this.#goneBytes -= this.#gone[place]?.bytes ?? 0
+        this.#gone.splice(place, 1)
+      }
+  }
+
+  #forget(channel: Channel): void {
+    this.#shares.remove(channel)
+    this.#changed.delete(channel)
+    this.#expiring.due.delete(channel)
+    this.#expiring.spare.delete(channel)
+    this.#heads.delete(channel.name)
+    this.#unknow(channel)
+  }
+
+  #unknow(channel: Channel): void {
+    this.#channels.delete(channel.name)
+    this.#numbers.delete(channel.number)
+  }
+
+  /** Looks at the age of messages on quiet channels from time to time. */
+  #sweep(time: number): void {
+    const { ageMs } = this.#parts.limits
+    if (time - this.#sweptAt < ageMs / 100) return
+    let looked = 0
+    for (const { seq, acceptedAt, channel } of this.#tables.ages(this.#agedTo, agedCount)) {
+      // The rest is looked at with the next message.
+      if (acceptedAt + ageMs >= time) break
+      this.#agedTo = seq
+      looked += 1
+      const found = this.#numbers.get(channel)
+      if (found) this.#expire(found, time)
+    }
+    if (looked < agedCount) this.#sweptAt = time
+  }
+
+  #makeRoom(): void {
+    const { messages, bytes } = this.#parts.limits
+    while (this.#count > messages || (this.#bytes > bytes && this.#count > 1)) {
+      const payer = this.#shares.payer()
+      const first = payer && this.#oldestOf(payer)
+      if (!first) return
+      this.#drop(payer, first)
+    }
+  }
+
+  #expire(channel: Channel, time: number): void {
+    const { ageMs } = this.#parts.limits
+    const { keep } = channel.type
+    for (let first = this.#oldestOf(channel); first; first = this.#oldestOf(channel)) {
+      const isOld = first.acceptedAt + ageMs < time
+      const isMuch =
+        keep !== undefined &&
+        channel.messages > 1 &&
+        (channel.messages > keep.messages ||
+          channel.bytes > keep.bytes ||
+          first.acceptedAt + keep.ageMs < time)
+      if (!isOld && !isMuch) return
+      this.#drop(channel, first)
+    }
+  }
+
+  #oldestOf(channel: Channel): Held | undefined {
+    if (channel.messages === 0) return undefined
+    if (channel.oldest.length === 0)
+      channel.oldest = this.#tables.held(
+        channel.number,
+        channel.dropped,
+        Math.min(aheadCount, channel.messages),
+      )
+    return channel.oldest[0]
+  }
+
+  #drop(channel: Channel, first: Held): void {
+    channel.oldest.shift()
+    channel.dropped = first.seq
+    channel.messages -= 1
+    channel.bytes -= first.bytes
+    this.#count -= 1
+    this.#bytes -= first.bytes
+    this.#changed.add(channel)
+    this.#shares.count(channel, first, -1)
+    this.#gone.push({ channel, seq: first.seq, bytes: first.bytes })
+    this.#goneBytes += first.bytes
+    // The name of an erased channel is forgotten with its last message.
+    if (channel.isErased && channel.messages === 0) this.#leave(channel)
+  }
+
+  #leave(channel: Channel): void {
+    this.missed(channel.dropped)
+    this.#forget(channel)
+    this.#leaving.set(channel.name, channel.number)
+    this.#planPrune()
+  }
+
+  /** The next dropped messages that may be erased, in order; empty for none. */
+  #erasable(): readonly Gone[] {
+    const { least, most } = erasePortion
+    if (this.#gone.length < least.messages && this.#goneBytes < least.bytes) return []
+    let count = 0
+    for (let sum = 0; count < Math.min(this.#gone.length, most.messages) && sum < most.bytes; count += 1)
+      sum += this.#gone[count]?.bytes ?? 0
+    return this.#gone.slice(0, count)
+  }
+
+  /**
+   * The channels of which a portion of dropped messages may be erased, up to which number, and
+   * the messages up to there that stay. Call `done` when they are.
+   */
+  takeDropped(): { readonly channels: readonly Erasable[]; readonly done: () => void } | null {
+    const portion = this.#erasable()
+    const upTo = new Map(portion.map(({ channel, seq }) => [channel, seq]))
+    const mayErase = [...upTo].map(([channel, seq]) => this.#folding.mayErase(channel, seq))
+    if (portion.length === 0 || mayErase.includes(false)) return null
+    const channels = Array.from(upTo, ([channel, seq]) => {
+      const piles = [...channel.piles.values()]
+      const survivors = piles.filter((pile) => !pile.isCumulative && pile.newest <= seq)
+      return { channel, upTo: seq, survivors }
+    })
+    return {
+      channels: channels.map(({ channel, upTo, survivors }) => ({
+        name: channel.name,
+        number: channel.number,
+        upTo,
+        survivors: survivors.map((pile) => pile.newest),
+        newest: () => survivors.map((pile) => this.#newestOf(pile)),
+      })),
+      done: () => {
+        for (const { bytes } of this.#gone.splice(0, portion.length)) this.#goneBytes -= bytes
+        for (const { channel, upTo } of channels) channel.erasedTo = upTo
+      },
+    }
+  }
+
+  /** Erases from the tables what the log's owner has erased elsewhere. */
+  eraseDropped(channels: readonly Erasable[]): void {
+    for (const { number, upTo, survivors } of channels) this.#tables.erase(number, upTo, survivors)
+  }
+
+  #considerPruning(): void {
+    const { least } = erasePortion
+    if (this.#parts.erases === false) return
+    if (this.#gone.length >= least.messages || this.#goneBytes >= least.bytes) this.#planPrune()
+  }
+
+  #planPrune(): void {
+    if (this.#isPruning || this.#isClosed) return
+    this.#isPruning = true
+    this.#parts.defer(() => {
+      this.#isPruning = false
+      try {
+        this.prune()
+      } catch (error) {
+        this.#parts.onFailure(error)
+      }
+    })
+  }
+
+  /** Erases a portion of what was dropped. If it fails, the next one does it. */
+  prune(): void {
+    if (!this.#tables.isOpen) return
+    const dropped = this.#parts.erases === false ? null : this.takeDropped()
+    const [remains] = this.#remains
+    if (!dropped && remains === undefined && this.#leaving.size === 0) return
+    const leaving = [...this.#leaving]
+    const isOver = this.#tables.transaction(() => {
+      for (const { number, upTo, survivors } of dropped?.channels ?? [])
+        this.#tables.erase(number, upTo, survivors)
+      for (const [, number] of leaving) this.#tables.eraseChannel(number)
+      this.#write(dropped?.channels)
+      return remains !== undefined && this.#tables.erasePortion(remains, erasePortion.most.messages)
+    })
+    // After the commit: a rollback erases nothing.
+    const before = this.#goneBytes
+    dropped?.done()
+    this.#parts.onErased?.(before - this.#goneBytes)
+    this.#written()
+    for (const [name, number] of leaving) {
+      this.#leaving.delete(name)
+      this.#remains.push(number)
+    }
+    if (isOver) this.#remains = this.#remains.filter((number) => number !== remains)
+    if (this.#remains.length > 0) this.#planPrune()
+  }
+
+  /** Writes what has changed of the channels, so that a start need not read their messages. */
+  flush(): void {
+    this.#tables.transaction(() => this.#write())
+    this.#written()
+  }
+
+  /** How many channels have changed since the last flush. */
+  get changedCount(): number {
+    return this.#changed.size
+  }
+
+  #write(erased: readonly Erasable[] = []): void {
+    if (!this.#parts.isLasting) return
+    const erasedTo = new Map(erased.map(({ number, upTo }) => [number, upTo]))
+    for (const channel of this.#changed) {
+      const { number, name, begin, head, messages, bytes, isErased, expiry, dropped } = channel
+      this.#tables.writeChannel({
+        number,
+        name,
+        begin,
+        floor: dropped,
+        erasedTo: erasedTo.get(number) ?? channel.erasedTo,
+        head,
+        messages,
+        bytes,
+        isErased,
+        expiresAt: expiry?.at ?? null,
+        isForRoom: expiry?.isForRoom ?? false,
+      })
+      for (const { kind, newest, base, loose, looseBytes } of channel.piles.values())
+        this.#tables.writePile({ channel: number, kind, newest, base, loose, looseBytes })
+      for (const share of this.#shares.changedOf(channel)) this.#tables.writeShare(share)
+    }
+    this.#tables.setMeta('mark', this.#head)
+    this.#tables.setMeta('missing', this.#missing)
+  }
+
+  #written(): void {
+    for (const channel of this.#changed) this.#shares.written(channel)
+    this.#changed.clear()
+  }
+
+  /** Reads what the tables say of the channels, and the messages after that. */
+  #load(): void {
+    const tables = this.#tables
+    const mark = tables.meta('mark')
+    this.#missing = tables.meta('missing')
+    const byNumber = new Map<number, Channel>()
+    for (const row of tables.channels()) {
+      const channel = new Channel(row.name, this.#parts.typeOf(row.name), row.number, row.begin)
+      channel.dropped = row.floor
+      channel.erasedTo = row.erasedTo
+      channel.head = row.head
+      channel.messages = row.messages
+      channel.bytes = row.bytes
+      channel.isErased = row.isErased
+      channel.expiry = row.expiresAt === null ? null : { at: row.expiresAt, isForRoom: row.isForRoom }
+      byNumber.set(row.number, channel)
+      this.#know(channel)
+      this.#count += row.messages
+      this.#bytes += row.bytes
+      this.#shares.load(channel)
+      this.#planExpiry(channel)
+      if (row.erasedTo < row.floor) this.#gone.push({ channel, seq: row.floor, bytes: 0 })
+    }
+    for (const row of tables.piles()) {
+      const pile = byNumber.get(row.channel)?.pileOf(row.kind)
+      if (!pile) continue
+      pile.newest = row.newest
+      pile.base = row.base
+      pile.loose = row.loose
+      pile.looseBytes = row.looseBytes
+      const { name } = pile.channel
+      this.#heads.set(name, Math.max(row.newest, this.#heads.get(name) ?? 0))
+    }
+    for (const row of tables.shares()) {
+      const channel = byNumber.get(row.channel)
+      if (channel) this.#shares.loadShare(channel, row)
+    }
+    this.#remains = tables.erased()
+    if (this.#parts.isRead) this.#check()
+    this.#head = Math.max(mark, tables.head())
+    const touched = this.#readAfter(mark, byNumber)
+    this.#loadBases(byNumber)
+    for (const channel of touched) this.#setExpiry(channel)
+    const time = this.#parts.now()
+    for (const channel of byNumber.values()) if (channel.type.keep) this.#expire(channel, time)
+    for (const channel of byNumber.values())
+      for (const pile of channel.piles.values()) if (pile.isCumulative) this.#folding.load(pile)
+    this.#makeRoom()
+    this.#planPrune()
+  }
+
+  /** Throws a `SyntaxError` if a message or a base is missing or damaged. */
+  #check(): void {
+    const last = new Map<Channel, number>()
+    const nameOf = (number: number) => this.#numbers.get(number)?.name
+    for (const { channel: number, seq, previous } of this.#tables.checked(nameOf)) {
+      const channel = this.#numbers.get(number)
+      if (!channel) continue
+      const before = last.get(channel) ?? 0
+      const isFirst = previous <= channel.dropped && before <= channel.dropped
+      if (seq > channel.dropped && previous !== before && !isFirst) throw missing()
+      last.set(channel, seq)
+    }
+    for (const channel of this.#numbers.values())
+      if ((last.get(channel) ?? 0) < channel.head && channel.head > channel.dropped) throw missing()
+  }
+
+  #readAfter(mark: number, byNumber: ReadonlyMap<number, Channel>): ReadonlySet<Channel> {
+    const touched = new Set<Channel>()
+    for (const held of this.#tables.all(mark)) {
+      const channel = byNumber.get(held.channel)
+      // It is being erased.
+      if (!channel) continue
+      if (held.previous !== channel.head && channel.head > 0) throw missing()
+      touched.add(channel)
+      const pile = held.kind === 'erasure' ? undefined : channel.pileOf(held.kind)
+      if (held.seq > channel.dropped) this.#take(channel, held)
+      else {
+        // It was the newest of its kind.
+        channel.head = held.seq
+        if (pile) pile.newest = held.seq
+        this.#heads.set(channel.name, held.seq)
+      }
+      if (!pile?.isCumulative) continue
+      pile.loose += 1
+      pile.looseBytes += held.bytes
+    }
+    return touched
+  }
+
+  /** A base may have been written after the rest. */
+  #loadBases(byNumber: ReadonlyMap<number, Channel>): void {
+    for (const { channel: number, kind, seq, bytes } of this.#tables.bases()) {
+      const pile = byNumber.get(number)?.pileOf(kind)
+      if (!pile) continue
+      if (pile.base !== seq) Object.assign(pile, this.#tables.countOfKind(number, kind, seq))
+      pile.base = seq
+      pile.baseBytes = bytes
+      pile.newest = Math.max(pile.newest, seq)
+    }
+  }
+
+  /** Erases what can be erased, and ends. */
+  close(): void {
+    this.#folding.close()
+    this.#isClosed = true
+  }
+}
+
+const isErasure = <One extends Draft>(one: One): one is One & { readonly body: { readonly head: number } } =>
+  isKind(one as unknown as Message, 'erasure')
+
+function earliest(channels: Iterable<Channel>, isFit: (channel: Channel) => boolean): Channel | undefined {
+  let first: Channel | undefined
+  for (const channel of channels)
+    if (isFit(channel) && (channel.expiry?.at ?? 0) < (first?.expiry?.at ?? Number.POSITIVE_INFINITY))
+      first = channel
+  return first
+}
+
+/** The newest messages, for clients that resume after a short while. */
+class Window {
+  readonly #memory: Memory
+  readonly #messages = new Map<number, { readonly message: Message; readonly bytes: number }>()
+  #bytes = 0
+  /** All after this number are here. */
+  #floor = Number.POSITIVE_INFINITY
+
+  constructor(memory: Memory) {
+    this.#memory = memory
+  }
+
+  add(message: Message, bytes: number): void {
+    this.#floor = Math.min(this.#floor, message.seq - 1)
+    this.#messages.set(message.seq, { message, bytes })
+    this.#bytes += bytes
+    for (const [seq, oldest] of this.#messages) {
+      const isFull = this.#messages.size > this.#memory.messages || this.#bytes > this.#memory.bytes
+      if (!isFull || this.#messages.size === 1) return
+      this.#messages.delete(seq)
+      this.#bytes -= oldest.bytes
+      this.#floor = seq
+    }
+  }
+
+  get(seq: number): Message | undefined {
+    return this.#messages.get(seq)?.message
+  }
+
+  /** Of an erased channel, except its erasure. */
+  forget(channel: string): void {
+    for (const [seq, { message, bytes }] of this.#messages) {
+      if (message.channel !== channel || message.kind === 'erasure') continue
+      this.#messages.delete(seq)
+      this.#bytes -= bytes
+    }
+  }
+
+  /** A portion, or null if not all after the number is here. */
+  after(seq: number, channels: ReadonlySet<string>, head: number): Portion | null {
+    if (seq < this.#floor) return null
+    const messages: Message[] = []
+    let size = 0
+    for (let next = seq + 1; next <= head; next += 1) {
+      const found = this.#messages.get(next)
+      if (!found || !channels.has(found.message.channel)) continue
+      size += found.bytes
+      const isFull = messages.length === portion.messages || size > portion.bytes
+      if (messages.length > 0 && isFull) return { messages, upTo: next - 1 }
+      messages.push(found.message)
+    }
+    return { messages, upTo: head }
+  }
+}
+
+/** Merges lists that are in order into one. */
+function* merged(lists: readonly (readonly Placed[])[]): Generator<Placed, undefined> {
+  const [only] = lists
+  if (lists.length === 1 && only) {
+    yield* only
+    return
+  }
+  const next = lists.map((list) => ({ list, place: 0 }))
+  for (;;) {
+    let first: { readonly list: readonly Placed[]; place: number } | undefined
+    let least = Number.POSITIVE_INFINITY
+    for (const one of next) {
+      const { seq = Number.POSITIVE_INFINITY } = one.list[one.place] ?? {}
+      if (seq >= least) continue
+      least = seq
+      first = one
+    }
+    const placed = first?.list[first.place]
+    if (!first || !placed) return
+    first.place += 1
+    yield placed
+  }
+}
