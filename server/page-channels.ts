@@ -14,13 +14,8 @@ import {
   updateBody,
 } from './channels/shapes.ts'
 import { admitDraft, admitStates } from './hub/admission.ts'
-import type { GrantRules } from './security/grants.ts'
-import type { Admission } from './transports/transport.ts'
-import { cutText } from './wire/graphemes.ts'
 import {
-  isChannelName,
   isTitle,
-  mostChannelBytes,
   mostNameCharacters,
   mostNamedVersions,
   mostTitleLength,
@@ -29,7 +24,11 @@ import {
   probesChannel,
   sensorName,
   windChannel,
-} from './wire/messages.ts'
+} from './page/page-messages.ts'
+import type { GrantRules } from './security/grants.ts'
+import type { Admission } from './transports/transport.ts'
+import { cutText } from './wire/graphemes.ts'
+import { isChannelName, mostChannelBytes } from './wire/messages.ts'
 import { Refusal } from './wire/refusal.ts'
 
 /** Written by the sensor's source. */

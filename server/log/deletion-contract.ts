@@ -1,7 +1,8 @@
 // Contract tests for all logs: documents are deleted, restored, and erased after a day.
 
 import assert from 'node:assert/strict'
-import { type Draft, deletedForMs, emptyForMs, isKind } from '../wire/messages.ts'
+import { deletedForMs, emptyForMs } from '../page/page-messages.ts'
+import { type Draft, isKind } from '../wire/messages.ts'
 import { isRefusal } from '../wire/refusal.ts'
 import { foldAt } from './folding.ts'
 import type { Log } from './log.ts'

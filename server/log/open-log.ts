@@ -2,7 +2,7 @@
 
 import { readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { probesChannel } from '../wire/messages.ts'
+import { probesChannel } from '../page/page-messages.ts'
 import { isRefusal } from '../wire/refusal.ts'
 import type { Random } from '../wire/time.ts'
 import {

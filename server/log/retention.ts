@@ -1,16 +1,7 @@
 // What the log retains: its room, shared out by channel and by writer, and the messages in memory.
 
-import {
-  type Draft,
-  deletedForMs,
-  emptyForMs,
-  hasContent,
-  isKind,
-  type Kind,
-  logName,
-  type Message,
-  overviewChannel,
-} from '../wire/messages.ts'
+import { deletedForMs, emptyForMs, hasContent, overviewChannel } from '../page/page-messages.ts'
+import { type Draft, isKind, type Kind, logName, type Message } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
 import type { Folding } from './folding.ts'
