@@ -1,6 +1,13 @@
 // The wire's types, modes and clocks, for programs that speak it without a link, such as the lab's.
 
 export {
+  type AwarenessState,
+  type EditorName,
+  editorNames,
+  type FrameFormat,
+  type PageSettings,
+} from '../server/page/page-messages.ts'
+export {
   type ClockEstimate,
   type ClockReading,
   combine,
@@ -10,15 +17,10 @@ export {
 } from '../server/wire/clock-estimate.ts'
 export { documentPath } from '../server/wire/document-api.ts'
 export {
-  type AwarenessState,
   type DownFrame,
   type Draft,
-  type EditorName,
-  editorNames,
-  type FrameFormat,
   isKind,
   type Message,
-  type PageSettings,
   type PollAnswer,
   type Polling,
   parseCursor,

@@ -99,7 +99,14 @@ export function majorOf(version) {
 
 /** The sources of the web app. */
 export function buildSources() {
-  const sources = ['web', 'client', 'server/document', 'server/wire', 'package-lock.json'].flatMap(filesBelow)
+  const sources = [
+    'web',
+    'client',
+    'server/document',
+    'server/page',
+    'server/wire',
+    'package-lock.json',
+  ].flatMap(filesBelow)
   return sources.filter((file) => !/\.test\.tsx?$/.test(file))
 }
 

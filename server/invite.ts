@@ -15,9 +15,10 @@ import {
   wantsHelp,
 } from './config/config.ts'
 import { choice, field, quantity } from './config/schema.ts'
+import { mainChannel, probesChannel, windChannel } from './page/page-messages.ts'
 import { invitationLink, isOpenTo, loadKey, makeInvitation } from './security/access.ts'
 import { mostChannels, type Permission } from './security/grants.ts'
-import { isChannelName, mainChannel, mostChannelBytes, probesChannel, windChannel } from './wire/messages.ts'
+import { isChannelName, mostChannelBytes } from './wire/messages.ts'
 import type { ByHttp } from './wire/modes.ts'
 
 const help = `Prints an invitation link. Until it expires, it admits every browser that opens it.

@@ -9,6 +9,7 @@ import type { Health } from './health.ts'
 import { healthPath } from './http/requests.ts'
 import type { Log } from './log/log.ts'
 import { type Monitor, mountMonitor } from './monitor.ts'
+import type { PageSettings } from './page/page-messages.ts'
 import { pageAdmission } from './page-channels.ts'
 import { mountDocuments } from './routes/documents.ts'
 import { mountPage } from './routes/page.ts'
@@ -18,7 +19,6 @@ import type { Access } from './security/access.ts'
 import { type Grant, refuseReading } from './security/grants.ts'
 import { grantOf, mountSession } from './security/middleware.ts'
 import { mountWindHistory, type WindRecorder } from './wind-recorder.ts'
-import type { PageSettings } from './wire/messages.ts'
 
 type AppParts = Parameters<typeof createApp>[0]
 

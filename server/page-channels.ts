@@ -15,14 +15,9 @@ import {
 } from './channels/shapes.ts'
 import { documentLife } from './document/document-life.ts'
 import { admitDraft, admitStates } from './hub/admission.ts'
-import type { GrantRules } from './security/grants.ts'
-import type { Admission } from './transports/transport.ts'
-import { cutText } from './wire/graphemes.ts'
 import {
-  isChannelName,
   isTitle,
   joinVersions,
-  mostChannelBytes,
   mostNameCharacters,
   mostNamedVersions,
   mostTitleLength,
@@ -31,7 +26,11 @@ import {
   probesChannel,
   sensorName,
   windChannel,
-} from './wire/messages.ts'
+} from './page/page-messages.ts'
+import type { GrantRules } from './security/grants.ts'
+import type { Admission } from './transports/transport.ts'
+import { cutText } from './wire/graphemes.ts'
+import { isChannelName, mostChannelBytes } from './wire/messages.ts'
 import { Refusal } from './wire/refusal.ts'
 
 /** Written by the sensor's source. */

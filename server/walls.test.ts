@@ -66,15 +66,16 @@ test('there are sources to check', () => {
   }
 })
 
-test('the wire imports nothing but itself', () => {
+test('the wire imports nothing but itself, and what is shared of the page nothing but the wire', () => {
   assert.deepEqual(foreignImports('server/wire/', ['server/wire/']), [])
+  assert.deepEqual(foreignImports('server/page/', ['server/page/', 'server/wire/']), [])
 })
 
-test('the wire has no clock, timer, randomness, browser or process of its own', () => {
+test('neither has a clock, timer, randomness, browser or process of its own', () => {
   const impure =
     /\b(?:Math\.random|Date\.now|new Date|performance|set(?:Timeout|Interval|Immediate)|queueMicrotask|requestAnimationFrame|(?<!['-])document|globalThis|navigator|location|localStorage|crypto|fetch|process|Buffer)\b/
   const found = sources
-    .filter(({ path }) => path.startsWith('server/wire/') && !isTest(path))
+    .filter(({ path }) => /^server\/(wire|page)\//.test(path) && !isTest(path))
     .flatMap(({ path, text }) => {
       const word = impure.exec(withoutComments(text))
       return word ? [`${path} says ${word[0]}`] : []
@@ -126,11 +127,11 @@ test('the hub imports the wire, the log and the contract of channels, and no tra
   assert.deepEqual(foreignImports('server/hub/', may), [])
 })
 
-test('of the server, the page imports only the wire and the document’s model', () => {
+test('of the server, the page imports only the wire, what is shared of the page, and the document’s model', () => {
   const isPage = (path: string) => path.startsWith('web/')
   const known = importsOf(['server/'], isPage).filter(
     (found) =>
-      !/ imports server\/(wire\/|document\/(file-kind|html|line-reader|markdown|rich-text|text-diff|wrong-files-testing)\.ts)/.test(
+      !/ imports server\/(wire\/|page\/|document\/(file-kind|html|line-reader|markdown|rich-text|text-diff|wrong-files-testing)\.ts)/.test(
         found,
       ),
   )
@@ -143,7 +144,9 @@ test('the client imports the wire, no package, and nothing of the page', () => {
     foreignImports('client/', ['client/', 'server/wire/']).filter(
       (found) =>
         !/^\S*(\.test|testing)\.ts imports node:/.test(found) &&
-        !/^client\/yjs\.ts imports (yjs|y-protocols\/awareness)$/.test(found),
+        !/^client\/yjs\.ts imports (yjs|y-protocols\/awareness)$/.test(found) &&
+        // The lab's door.
+        !/^client\/wire\.ts imports server\/page\//.test(found),
     ),
     [],
   )

@@ -8,11 +8,11 @@ import type { Log, OnMessage } from './log/log.ts'
 import { ampleLimits, given, littleMemory, newFile } from './log/log-testing.ts'
 import { createMemoryLog } from './log/memory-log.ts'
 import { openSqliteLog } from './log/sqlite-log.ts'
+import { type PastWind, readSnapshot } from './page/wind-history.ts'
+import { fault, gustyWind, readingDraft, store } from './page/wind-testing.ts'
 import { WindRecorder } from './wind-recorder.ts'
 import type { Draft } from './wire/messages.ts'
 import type { Timers } from './wire/time.ts'
-import { type PastWind, readSnapshot } from './wire/wind-history.ts'
-import { fault, gustyWind, readingDraft, store } from './wire/wind-testing.ts'
 
 const now = 1_700_000_000_000
 const limits = { ...ampleLimits, messages: 100_000, bytes: 1e9, ageMs: 1e9 }

@@ -4,9 +4,10 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type Router from '@koa/router'
 import type { CatchUp, Log } from './log/log.ts'
-import { type Cursor, isKind, type Message, windChannel } from './wire/messages.ts'
+import { windChannel } from './page/page-messages.ts'
+import { WindHistory } from './page/wind-history.ts'
+import { type Cursor, isKind, type Message } from './wire/messages.ts'
 import type { Timers } from './wire/time.ts'
-import { WindHistory } from './wire/wind-history.ts'
 
 interface WindRecorderParts {
   readonly log: Log

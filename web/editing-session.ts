@@ -17,18 +17,20 @@ import {
 } from '../client/engine.ts'
 import type { Line } from '../server/document/rich-text.ts'
 import {
-  type AwarenessFrame,
   type AwarenessState,
+  deletedForMs,
+  joinVersions,
+  type PageStart,
+  probesChannel,
+} from '../server/page/page-messages.ts'
+import {
+  type AwarenessFrame,
   type Bodies,
   type Draft,
-  deletedForMs,
   isKind,
-  joinVersions,
   type Message,
-  type PageStart,
   type Presence as PresenceFrame,
   parseCursor,
-  probesChannel,
 } from '../server/wire/messages.ts'
 import { nameInUse, type WindowMode, windowModeNamed } from '../server/wire/modes.ts'
 import { BrowserHttp } from './browser-http.ts'

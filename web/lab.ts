@@ -1,7 +1,8 @@
 // The lab's access to a page opened with `?record`: message timestamps and `window.crosswind`.
 
 import type { Link } from '../client/engine.ts'
-import { type Draft, type Message, probesChannel } from '../server/wire/messages.ts'
+import { probesChannel } from '../server/page/page-messages.ts'
+import type { Draft, Message } from '../server/wire/messages.ts'
 import type { Clock } from '../server/wire/time.ts'
 import type { Store } from './store.ts'
 

@@ -10,8 +10,9 @@ import {
   shareHere,
   shareTransports,
 } from '../client/engine.ts'
+import type { PageStart } from '../server/page/page-messages.ts'
 import { documentPath } from '../server/wire/document-api.ts'
-import { nameUnder, type PageStart } from '../server/wire/messages.ts'
+import { nameUnder } from '../server/wire/messages.ts'
 import { serviceWorkerPath } from '../server/wire/page-paths.ts'
 import { App, loadView } from './App.tsx'
 import { transports } from './axios-http.ts'

@@ -1,8 +1,9 @@
 // The page's browser key, the mode that its address requests, and the guest's session.
 
 import { type DraftDatabase, fingerprintOf, HttpError, newKey } from '../client/engine.ts'
+import type { PageSettings } from '../server/page/page-messages.ts'
 import { excerptOf } from '../server/wire/graphemes.ts'
-import { keyPattern, type PageSettings } from '../server/wire/messages.ts'
+import { keyPattern } from '../server/wire/messages.ts'
 import {
   modeFor,
   modes,

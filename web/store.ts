@@ -1,10 +1,10 @@
 // The page's state: one immutable view of all that a window shows, its listeners, saved choices.
 
 import type { LinkState, OutboxState } from '../client/engine.ts'
-import type { NamedVersion, OverviewBody, ReadingBody, SensorBody } from '../server/wire/messages.ts'
+import type { NamedVersion, OverviewBody, ReadingBody, SensorBody } from '../server/page/page-messages.ts'
+import { noFigures, type WindFigures } from '../server/page/wind-statistics.ts'
+import { isWindUnit, type WindUnit } from '../server/page/wind-units.ts'
 import type { Share } from '../server/wire/modes.ts'
-import { noFigures, type WindFigures } from '../server/wire/wind-statistics.ts'
-import { isWindUnit, type WindUnit } from '../server/wire/wind-units.ts'
 import type { Person } from './editor/presence.ts'
 import type { ViewName } from './page/views.ts'
 

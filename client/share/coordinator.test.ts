@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AwarenessState } from '../../server/wire/messages.ts'
 import { type FakeStream, messageOf, settled } from '../testing.ts'
 import { BusyError, RefusedError } from '../transports/transport.ts'
-import { openCoordinator, openShared, shownAt } from './testing.ts'
+import { openCoordinator, openShared, type ShownState, shownAt } from './testing.ts'
 
 const frames = (seqs: readonly number[], channel = 'main') =>
   seqs.map((seq) => ({ type: 'message', message: messageOf(seq, channel) }) as const)
@@ -491,7 +490,7 @@ test("the stream reports each window's awareness under the window’s own name, 
   const reports = (from: FakeStream) =>
     from.reports.map(
       ({ window, channel, state }) =>
-        `${channel} ${window} ${(state as AwarenessState | null)?.anchor ?? 'gone'}`,
+        `${channel} ${window} ${(state as ShownState | null)?.anchor ?? 'gone'}`,
     )
   assert.deepEqual(reports(stream), ['main w1 AA', 'main w2 BB'])
   second.leave()

@@ -1,17 +1,19 @@
 // A coordinator with in-memory transports, server and windows, and a record of what each receives.
 
 import assert from 'node:assert/strict'
-import {
-  type AwarenessState,
-  type DownFrame,
-  type Draft,
-  type PollAnswer,
-  parseCursor,
-} from '../../server/wire/messages.ts'
+import { type DownFrame, type Draft, type PollAnswer, parseCursor } from '../../server/wire/messages.ts'
 import { createManualTime } from '../../server/wire/testing.ts'
 import { createFakeTransports, type FakeStream, mode as modeCalled, settled } from '../testing.ts'
 import type { Closing } from '../transports/transport.ts'
 import { Coordinator, type ToCoordinator, type ToWindow } from './coordinator.ts'
+
+/** What a window of the tests shows of itself. */
+export interface ShownState {
+  readonly client: number
+  readonly name: string
+  readonly anchor: string | null
+  readonly head: string | null
+}
 
 export function draftOf(id: string): Draft {
   const [from = ''] = id.split('-')
@@ -127,7 +129,7 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
       return void heard.answers.push(`${frame.id} ${frame.code}: ${frame.message}`)
     if (frame.type === 'awareness') {
       const names = frame.windows.map(
-        ({ window, state }) => `${window} ${(state as AwarenessState | null)?.anchor ?? 'gone'}`,
+        ({ window, state }) => `${window} ${(state as ShownState | null)?.anchor ?? 'gone'}`,
       )
       return void heard.awareness.push([...(frame.whole ? ['all'] : []), ...names].join(' '))
     }
@@ -164,7 +166,7 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
   }
 }
 
-export const shownAt = (anchor: string): AwarenessState => ({ client: 7, name: '', anchor, head: anchor })
+export const shownAt = (anchor: string): ShownState => ({ client: 7, name: '', anchor, head: anchor })
 
 function frameInWords(frame: DownFrame): string {
   if (frame.type === 'message') return `${frame.message.seq}`

@@ -291,6 +291,18 @@ declare function twoSidedP(t: number, degreesOfFreedom: number): number;
 declare function watchWakeUps(document: EventTarget & Pick<Document, 'visibilityState'>, window: EventTarget, link: Sleeper): void;
 declare function whenDue({ acceptedAt }: Pick<Message, 'acceptedAt'>, receivedAt: number, offsetMs?: number): number;
 declare function windowModeNamed(name: string): WindowMode | undefined;
+declare module '../wire/messages.ts' {
+  interface Bodies {
+    edit: EditBody;
+    title: TitleBody;
+    versions: VersionsBody;
+    deletion: DeletionBody;
+    reading: ReadingBody;
+    sensor: SensorBody;
+    overview: OverviewBody;
+    probe: ProbeBody;
+  }
+}
 declare namespace connect_d_exports {
   export { ConnectOptions, ConnectionState, Crosswind, Follower, Following, Keeping, OverOptions, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
 }
@@ -348,17 +360,9 @@ interface Beat {
   readonly windows?: Readonly<Record<string, number>>;
 }
 interface Bodies {
-  edit: EditBody;
   update: UpdateBody;
-  title: TitleBody;
-  versions: VersionsBody;
-  deletion: DeletionBody;
-  erasure: ErasureBody;
-  reading: ReadingBody;
-  sensor: SensorBody;
-  overview: OverviewBody;
-  probe: ProbeBody;
   json: JsonBody;
+  erasure: ErasureBody;
   revocation: RevocationBody;
 }
 interface Bye {
@@ -458,7 +462,8 @@ interface DraftsOptions {
   readonly user: string;
   readonly onRefused?: (message: LeftMessage, error: RefusedError) => void;
 }
-interface EditBody extends Written {
+interface EditBody {
+  readonly digest?: string;
   readonly html: string;
 }
 interface ErasureBody {
@@ -802,7 +807,8 @@ interface UnstoredDraft {
   readonly cursor: string | null;
   readonly edits: number;
 }
-interface UpdateBody extends Written {
+interface UpdateBody {
+  readonly digest?: string;
   readonly update: string;
   readonly user?: string;
   readonly owners?: Readonly<Record<string, readonly number[]>>;
@@ -842,9 +848,6 @@ interface WindOverview {
 interface WindowMode extends LinkMode {
   readonly label: string;
   readonly uplink: 'xhr' | 'streamed' | 'socket';
-}
-interface Written {
-  readonly digest?: string;
 }
 type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
 type ByeCode = keyof typeof byeCodes;

@@ -10,12 +10,13 @@ import { describe, type TestContext, test } from 'node:test'
 import type { Config } from '../../server/config/config.ts'
 import { isKnown, type LineFormat, type Marks } from '../../server/document/rich-text.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
+import type { OverviewBody, WindOverview } from '../../server/page/page-messages.ts'
+import type { WindColumns, WindSnapshot } from '../../server/page/wind-history.ts'
 import { pageAdmission } from '../../server/page-channels.ts'
 import { startTestServer } from '../../server/testing.ts'
-import { byeCodes, type DownFrame, type OverviewBody, type WindOverview } from '../../server/wire/messages.ts'
+import { byeCodes, type DownFrame } from '../../server/wire/messages.ts'
 import { windowModes } from '../../server/wire/modes.ts'
 import { statuses } from '../../server/wire/refusal.ts'
-import type { WindColumns, WindSnapshot } from '../../server/wire/wind-history.ts'
 
 const root = join(import.meta.dirname, '../..')
 const protocol = readFileSync(join(root, 'PROTOCOL.md'), 'utf8')

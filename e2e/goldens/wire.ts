@@ -24,6 +24,9 @@ const draftAt = 1_763_715_600_123.5
 /** A frame that does not come within this time is missing. */
 const patienceMs = 20_000
 
+/** An application's channels: any other is refused. */
+const declared = { notes: { kind: 'json' } } as const
+
 interface Subject {
   readonly mode: Mode
   readonly origin: string
@@ -36,7 +39,7 @@ export async function wireGoldens(): Promise<readonly Golden[]> {
   await using opened = new AsyncDisposableStack()
   const page = await startTestServer({ heartbeatMs: 1000 })
   opened.defer(page.close)
-  const application = await startApplication({ heartbeatMs: 1000 })
+  const application = await startApplication({ channels: declared, heartbeatMs: 1000 })
   opened.defer(application.close)
   const plays = [
     ...modes.map(
@@ -58,7 +61,7 @@ export async function wireGoldens(): Promise<readonly Golden[]> {
       (mode) => () =>
         golden(`application-${fileOf(mode)}`, async (transcript) => {
           await using opened = new AsyncDisposableStack()
-          const server = await startApplication({ channels: { notes: { kind: 'json' } } })
+          const server = await startApplication({ channels: declared })
           opened.defer(server.close)
           await playMode(
             transcript,

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
+import { editorNames } from '../../server/page/page-messages.ts'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
-import { editorNames } from '../../server/wire/messages.ts'
 import { connections, type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import {

@@ -1,7 +1,7 @@
 // Every setting: the source of defaults, checks, flags, variables, help and docs/settings.md.
 
 import { z } from 'zod'
-import { editorNames } from '../wire/messages.ts'
+import { editorNames } from '../page/page-messages.ts'
 import { shareNames, transportNames, windowHttpVersions } from '../wire/modes.ts'
 
 /**

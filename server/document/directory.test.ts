@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ampleLimits, draft, startMs, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
-import { deletedForMs } from '../wire/messages.ts'
+import { deletedForMs } from '../page/page-messages.ts'
 import { Directory } from './directory.ts'
 
 const deletion = (id: string, deleted: boolean, channel: string) =>

@@ -1,14 +1,8 @@
 // The documents in the log, with titles and last changes; read at the first request, then followed.
 
 import type { Log } from '../log/log.ts'
-import {
-  isKind,
-  type Message,
-  mainChannel,
-  pageOfOverview,
-  probesChannel,
-  windChannel,
-} from '../wire/messages.ts'
+import { mainChannel, pageOfOverview, probesChannel, windChannel } from '../page/page-messages.ts'
+import { isKind, type Message } from '../wire/messages.ts'
 
 export interface DocumentEntry {
   /** Empty until the document is named. */

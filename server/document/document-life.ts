@@ -1,7 +1,7 @@
 // The life of a document in the log: deleted, restored, erased a day later, or spared if it is empty.
 
 import type { ChannelType, Content } from '../channels/channel-type.ts'
-import { deletedForMs, emptyForMs, hasContent, overviewChannel } from '../wire/messages.ts'
+import { deletedForMs, emptyForMs, hasContent, overviewChannel } from '../page/page-messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 
 /** Delay before a window retries what it has kept for a deleted document, which may be restored. */

@@ -3,14 +3,8 @@
 import { hash } from 'node:crypto'
 import { idTaken, type Log } from '../log/log.ts'
 import { isRepeat } from '../log/sequencer.ts'
-import {
-  type Draft,
-  type EditorName,
-  isKind,
-  type Kind,
-  type Message,
-  type Stored,
-} from '../wire/messages.ts'
+import type { EditorName } from '../page/page-messages.ts'
+import { type Draft, isKind, type Kind, type Message, type Stored } from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
 import { documentDeleted } from './document-life.ts'

@@ -2,13 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  type AwarenessFrame,
-  type AwarenessState,
-  type DownFrame,
-  mostShownWindows,
-  nameUnder,
-} from '../wire/messages.ts'
+import { type AwarenessFrame, type DownFrame, mostShownWindows, nameUnder } from '../wire/messages.ts'
 import { hiddenAfterMs } from './awareness.ts'
 import {
   type FakeConnection,
@@ -17,21 +11,22 @@ import {
   type HubChange,
   openHub,
   refusalOf,
+  type ShownState,
   settled,
   watch,
 } from './hub-testing.ts'
 
-const at = (anchor: string | null, name = ''): AwarenessState => ({ client: 7, name, anchor, head: anchor })
+const at = (anchor: string | null, name = ''): ShownState => ({ client: 7, name, anchor, head: anchor })
 
 /** `main: w1 AA, w2 gone`; a full frame begins with `all`. */
-function inWords({ channel, windows, whole }: AwarenessFrame<AwarenessState>): string {
+function inWords({ channel, windows, whole }: AwarenessFrame<ShownState>): string {
   const each = windows.map(({ window, state }) => `${window} ${state === null ? 'gone' : state.anchor}`)
   return `${channel}${whole ? ' all' : ''}: ${each.join(', ')}`
 }
 
 const shownIn = (frames: readonly DownFrame[]) =>
   frames.flatMap((frame) =>
-    frame.type === 'awareness' ? [inWords(frame as AwarenessFrame<AwarenessState>)] : [],
+    frame.type === 'awareness' ? [inWords(frame as AwarenessFrame<ShownState>)] : [],
   )
 
 function openPage(change: HubChange = {}) {
@@ -42,7 +37,7 @@ function openPage(change: HubChange = {}) {
     async join(place: FakePlace = {}) {
       const entered = enter(place)
       await settled()
-      return { ...entered, show: (state: AwarenessState | null) => hub.show(entered.window, { state }) }
+      return { ...entered, show: (state: ShownState | null) => hub.show(entered.window, { state }) }
     },
     /** Frames received since the last call. */
     told({ frames }: FakeConnection) {
@@ -365,7 +360,7 @@ test('invented windows of one stream are limited, and displace no window of anot
   const [frame] = late.connection.frames.filter(({ type }) => type === 'awareness')
   assert.ok(frame?.type === 'awareness')
   assert.equal(frame.windows.length, mostShownWindows)
-  assert.ok(frame.windows.some(({ state }) => (state as AwarenessState).name === 'Ada'))
+  assert.ok(frame.windows.some(({ state }) => (state as ShownState).name === 'Ada'))
 })
 
 test('when there are too many windows, those that moved last are shown', async () => {
@@ -490,7 +485,7 @@ test('what the budget does not allow is not refused: the newest state is shown l
   }
   const shown = () =>
     reader.connection.frames.flatMap((frame) =>
-      frame.type === 'awareness' ? frame.windows.map(({ state }) => (state as AwarenessState).client) : [],
+      frame.type === 'awareness' ? frame.windows.map(({ state }) => (state as ShownState).client) : [],
     )
   assert.ok(shown().length < 10, `${shown()}`)
   time.advance(10_000)

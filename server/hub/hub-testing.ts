@@ -55,6 +55,14 @@ export const hubTypeOf = typesByName([
   ],
 ])
 
+/** What a window of the tests shows of itself. */
+export interface ShownState {
+  readonly client: number
+  readonly name: string
+  readonly anchor: string | null
+  readonly head: string | null
+}
+
 /** A window shows any JSON of at most 4 kB. */
 export const hubAdmission = {
   draft: (given: unknown) => admitDraft(given, hubTypeOf),

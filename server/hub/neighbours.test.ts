@@ -3,10 +3,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Bus } from '../log/log.ts'
-import { type AwarenessState, type DownFrame, nameUnder } from '../wire/messages.ts'
+import { type DownFrame, nameUnder } from '../wire/messages.ts'
 import { createManualTime } from '../wire/testing.ts'
 import { hiddenAfterMs } from './awareness.ts'
-import { type FakeConnection, type FakePlace, memoryLog, openHub, settled } from './hub-testing.ts'
+import {
+  type FakeConnection,
+  type FakePlace,
+  memoryLog,
+  openHub,
+  type ShownState,
+  settled,
+} from './hub-testing.ts'
 
 const heartbeatMs = 16_000
 
@@ -56,7 +63,7 @@ function openServers(count: number) {
         return {
           connection,
           window,
-          show: (state: AwarenessState | null) => opened.hub.show(window, { state }),
+          show: (state: ShownState | null) => opened.hub.show(window, { state }),
         }
       },
       /** Loses its notes in both directions. */
@@ -88,7 +95,7 @@ const windowsSeenBy = (connection: FakeConnection) => newest(connection, 'presen
 const owned = (place: string): FakePlace => ({ id: nameUnder(fingerprint, place), owner: fingerprint })
 const fingerprint = 'abcdefghij'
 
-const at = (anchor: string): AwarenessState => ({ client: 7, name: 'Ada', anchor, head: anchor })
+const at = (anchor: string): ShownState => ({ client: 7, name: 'Ada', anchor, head: anchor })
 
 /** Who is shown on the page, from the frames since the last full one. */
 function shownTo({ frames }: FakeConnection): Record<string, string | null> {
@@ -97,7 +104,7 @@ function shownTo({ frames }: FakeConnection): Record<string, string | null> {
     if (frame.type !== 'awareness') continue
     if (frame.whole) shown.clear()
     for (const { window, state } of frame.windows)
-      if (state) shown.set(window, (state as AwarenessState).anchor)
+      if (state) shown.set(window, (state as ShownState).anchor)
       else shown.delete(window)
   }
   return Object.fromEntries(shown)

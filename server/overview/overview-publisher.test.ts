@@ -9,9 +9,9 @@ import { type FakeConnection, framesOf, memoryLog, openHub, settled } from '../h
 import type { Log } from '../log/log.ts'
 import { ampleLimits, draft, fill, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
+import { calm } from '../page/wind-testing.ts'
 import { pageTypeOf } from '../page-channels.ts'
 import { type DownFrame, isKind, type Message } from '../wire/messages.ts'
-import { calm } from '../wire/wind-testing.ts'
 import { startOverview } from './overview-publisher.ts'
 
 type Parts = Parameters<typeof startOverview>[0]

@@ -4,15 +4,14 @@ import { type Documents, isTooCostly } from '../document/document-worker.ts'
 import type { Hub } from '../hub/hub.ts'
 import type { Log } from '../log/log.ts'
 import {
-  isKind,
   longestPauseMs,
-  type Message,
   type OverviewBody,
   overviewChannel,
   overviewName,
   pageOfOverview,
   windChannel,
-} from '../wire/messages.ts'
+} from '../page/page-messages.ts'
+import { isKind, type Message } from '../wire/messages.ts'
 import { nothingPlanned, type Timers } from '../wire/time.ts'
 import { WindRecord } from './wind-overview.ts'
 

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Bodies, ReadingBody, SensorBody } from '../wire/messages.ts'
+import type { ReadingBody, SensorBody } from '../page/page-messages.ts'
+import { calm, fault, measured } from '../page/wind-testing.ts'
+import type { Bodies } from '../wire/messages.ts'
 import { createManualTime } from '../wire/testing.ts'
-import { calm, fault, measured } from '../wire/wind-testing.ts'
 import { WindRecord } from './wind-overview.ts'
 
 function open() {

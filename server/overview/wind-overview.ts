@@ -1,14 +1,9 @@
 // The wind of an overview: the sensor's newest message, mean and gust.
 
-import {
-  isKind,
-  type Message,
-  type ReadingBody,
-  type SensorBody,
-  type WindOverview,
-} from '../wire/messages.ts'
+import type { ReadingBody, SensorBody, WindOverview } from '../page/page-messages.ts'
+import { WindAggregator } from '../page/wind-statistics.ts'
+import { isKind, type Message } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
-import { WindAggregator } from '../wire/wind-statistics.ts'
 
 export class WindRecord {
   readonly #now: Clock

@@ -5,6 +5,13 @@ import type { ParameterizedContext } from 'koa'
 import type { Documents } from '../document/document-worker.ts'
 import type { Hub } from '../hub/hub.ts'
 import { bytesPerToken, RateLimit } from '../hub/rate-limit.ts'
+import {
+  mainChannel,
+  overviewChannel,
+  type PageSettings,
+  type PageStart,
+  windChannel,
+} from '../page/page-messages.ts'
 import { admitChannel } from '../page-channels.ts'
 import { firstChannel, type Grant, refuseReading, refuseWriting } from '../security/grants.ts'
 import { grantOf, type OriginRules, pageHeaders } from '../security/middleware.ts'
@@ -13,15 +20,7 @@ import { connectionOf } from '../transports/bodies.ts'
 import type { Budget } from '../transports/budget.ts'
 import { queryOf } from '../transports/transport.ts'
 import { documentPath, documentsPath } from '../wire/document-api.ts'
-import {
-  estimateLength,
-  formatCursor,
-  mainChannel,
-  overviewChannel,
-  type PageSettings,
-  type PageStart,
-  windChannel,
-} from '../wire/messages.ts'
+import { estimateLength, formatCursor } from '../wire/messages.ts'
 import { offlinePath } from '../wire/page-paths.ts'
 import type { Timers } from '../wire/time.ts'
 import { mustWait } from './documents.ts'

@@ -1,7 +1,7 @@
 // Diagnoses a real sensor from its bytes, in sentences for clients and the terminal.
 
 import type { OutputCode } from '../output.ts'
-import type { SensorBody } from '../wire/messages.ts'
+import type { SensorBody } from '../page/page-messages.ts'
 import { nothingPlanned, type Timers } from '../wire/time.ts'
 import { createFrameSplitter, type Split } from './frame-splitter.ts'
 import { type Polling, type PortSettings, portPauses } from './serial-port.ts'

@@ -1,9 +1,9 @@
 // For tests of sources: a port without a device, frames, and logs in many layouts.
 
 import { EventEmitter } from 'node:events'
-import type { FrameFormat } from '../wire/messages.ts'
+import type { FrameFormat } from '../page/page-messages.ts'
+import { fromMetresPerSecond, type WindUnit } from '../page/wind-units.ts'
 import type { Random } from '../wire/time.ts'
-import { fromMetresPerSecond, type WindUnit } from '../wire/wind-units.ts'
 import type { Port, PortSettings } from './serial-port.ts'
 import {
   axesOf,

@@ -1,7 +1,7 @@
 // Reads and writes WindSonic frames: fields, checksums, axes and units of every format.
 
-import type { Axes, FrameFormat, ReadingBody } from '../wire/messages.ts'
-import { directionOf, isWindUnit, toMetresPerSecond, type WindUnit } from '../wire/wind-units.ts'
+import type { Axes, FrameFormat, ReadingBody } from '../page/page-messages.ts'
+import { directionOf, isWindUnit, toMetresPerSecond, type WindUnit } from '../page/wind-units.ts'
 
 export type FrameReading = Omit<ReadingBody, 'source'>
 

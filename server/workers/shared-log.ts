@@ -3,15 +3,8 @@
 import type { Duplex } from 'node:stream'
 import { type Bus, type Identified, type Log, logClosed, logUnavailable, type Outage } from '../log/log.ts'
 import { Followers } from '../log/sequencer.ts'
-import {
-  type Cursor,
-  type Draft,
-  isKind,
-  type Kind,
-  type Message,
-  overviewChannel,
-  probesChannel,
-} from '../wire/messages.ts'
+import { overviewChannel, probesChannel } from '../page/page-messages.ts'
+import { type Cursor, type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
 import { Refusal, type RefusalCode } from '../wire/refusal.ts'
 
 /**

@@ -2,7 +2,8 @@
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { browserTimers, newName } from '../../client/engine.ts'
-import { nameUnder, type PageStart } from '../../server/wire/messages.ts'
+import type { PageStart } from '../../server/page/page-messages.ts'
+import { nameUnder } from '../../server/wire/messages.ts'
 import { connections, modes, type WindowMode, windowModes } from '../../server/wire/modes.ts'
 import { freeTransports, transports } from '../axios-http.ts'
 import { type CommonProps, type PageProps, useView } from '../page/hooks.ts'

@@ -22,8 +22,8 @@ import {
   textOf,
 } from '../../server/document/rich-text.ts'
 import { changesBetween } from '../../server/document/text-diff.ts'
+import { titleFrom } from '../../server/page/page-messages.ts'
 import { cutText, piecesOf, withoutHalves } from '../../server/wire/graphemes.ts'
-import { titleFrom } from '../../server/wire/messages.ts'
 import { randomTexts, replacementsIn } from '../../server/wire/testing.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { inBatches } from '../editor/edits.ts'

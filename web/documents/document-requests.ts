@@ -1,6 +1,7 @@
 // Documents as a window sees them: addresses, names, and the server's list and invitations.
 
 import { asClosing, browserTimers, newName } from '../../client/engine.ts'
+import { pageOfOverview, titleFrom, windChannel } from '../../server/page/page-messages.ts'
 import {
   type DocumentList,
   documentPath,
@@ -9,15 +10,7 @@ import {
   type ListedDocument,
 } from '../../server/wire/document-api.ts'
 import { graphemeBefore } from '../../server/wire/graphemes.ts'
-import {
-  type Bodies,
-  isChannelName,
-  type Kind,
-  nameUnder,
-  pageOfOverview,
-  titleFrom,
-  windChannel,
-} from '../../server/wire/messages.ts'
+import { type Bodies, isChannelName, type Kind, nameUnder } from '../../server/wire/messages.ts'
 import { openHttp } from '../axios-http.ts'
 import type { BrowserKey } from '../page-session.ts'
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
 import { createDocument, documentText } from '../../server/document/rich-text.ts'
-import type { AwarenessState } from '../../server/wire/messages.ts'
+import type { AwarenessState } from '../../server/page/page-messages.ts'
 import { createManualTime } from '../../server/wire/testing.ts'
 import { cleanName, initialsOf, type Person, Presence, placeAfter, unchosenName } from './presence.ts'
 

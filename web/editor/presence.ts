@@ -3,14 +3,9 @@
 import { fromBase64, toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
 import { documentText } from '../../server/document/rich-text.ts'
+import { type AwarenessState, mostNameCharacters } from '../../server/page/page-messages.ts'
 import { cutText, graphemeAfter } from '../../server/wire/graphemes.ts'
-import {
-  type AwarenessFrame,
-  type AwarenessState,
-  fingerprintIn,
-  type Message,
-  mostNameCharacters,
-} from '../../server/wire/messages.ts'
+import { type AwarenessFrame, fingerprintIn, type Message } from '../../server/wire/messages.ts'
 import { nothingPlanned, type Timers } from '../../server/wire/time.ts'
 import type { Binding } from './binding.ts'
 

@@ -8,7 +8,7 @@ import {
   type ListPart,
   partsOf,
 } from '../../server/document/rich-text.ts'
-import { mostTitleLength, titleFrom } from '../../server/wire/messages.ts'
+import { mostTitleLength, titleFrom } from '../../server/page/page-messages.ts'
 import { askHistory } from '../documents/document-requests.ts'
 import { colourFor } from '../editor/presence.ts'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'

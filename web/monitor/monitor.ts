@@ -5,7 +5,7 @@ import {
   type MonitorReply,
   type MonitorSecond,
   secondsKept,
-} from '../../server/wire/monitor.ts'
+} from '../../server/page/monitor.ts'
 import { msWords } from '../page/wording.ts'
 
 export interface MonitorChart {

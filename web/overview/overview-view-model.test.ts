@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OverviewBody, WindOverview } from '../../server/wire/messages.ts'
+import type { OverviewBody, WindOverview } from '../../server/page/page-messages.ts'
 import type { OverviewView } from '../store.ts'
 import { type OverviewFigure, overviewViewModel } from './overview-view-model.ts'
 

@@ -1,7 +1,7 @@
 // View model of the overview: the server's newest numbers, their age, the reader's unit.
 
-import { longestPauseMs, type OverviewBody, type WindOverview } from '../../server/wire/messages.ts'
-import type { WindUnit } from '../../server/wire/wind-units.ts'
+import { longestPauseMs, type OverviewBody, type WindOverview } from '../../server/page/page-messages.ts'
+import type { WindUnit } from '../../server/page/wind-units.ts'
 import { timeOfDay } from '../page/wording.ts'
 import type { OverviewView } from '../store.ts'
 import {

@@ -1,7 +1,7 @@
 // Who is here: badges in the header, and a list with this window's own name.
 
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { mostNameCharacters } from '../../server/wire/messages.ts'
+import { mostNameCharacters } from '../../server/page/page-messages.ts'
 import { initialsOf, type Person } from '../editor/presence.ts'
 import { usePopup } from './Controls.tsx'
 import { type CommonProps, useView } from './hooks.ts'

@@ -1,7 +1,7 @@
 // User actions: everything that components know of the page besides its store.
 
 import type { Line } from '../../server/document/rich-text.ts'
-import type { PageStart } from '../../server/wire/messages.ts'
+import type { PageStart } from '../../server/page/page-messages.ts'
 import { type WindowMode, windowModeNamed } from '../../server/wire/modes.ts'
 import { addressOfDocument, createDocument, deleteDocument } from '../documents/document-requests.ts'
 import { importCode } from '../documents/import-code.ts'

@@ -2,7 +2,7 @@
 
 import { type KeyboardEvent, useEffect, useReducer, useState, useSyncExternalStore } from 'react'
 import { browserTimers, type OutboxState } from '../../client/engine.ts'
-import type { PageStart } from '../../server/wire/messages.ts'
+import type { PageStart } from '../../server/page/page-messages.ts'
 import { windowModeNamed } from '../../server/wire/modes.ts'
 import type { Store, View } from '../store.ts'
 import type { PageActions } from './actions.ts'

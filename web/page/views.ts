@@ -1,7 +1,7 @@
 // The views, their addresses and channels. A new view is a row here; its parts are in App.tsx.
 
+import { overviewChannel } from '../../server/page/page-messages.ts'
 import { excerptOf } from '../../server/wire/graphemes.ts'
-import { overviewChannel } from '../../server/wire/messages.ts'
 
 export type Part = 'document' | 'wind' | 'overview' | 'history' | 'comparison' | 'monitor'
 

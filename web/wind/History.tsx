@@ -2,7 +2,7 @@
 
 import { type KeyboardEvent, memo, useEffect, useId, useRef, useState } from 'react'
 import { browserTimers } from '../../client/engine.ts'
-import type { WindHistory } from '../../server/wire/wind-history.ts'
+import type { WindHistory } from '../../server/page/wind-history.ts'
 import { Segments } from '../page/Controls.tsx'
 import { type CommonProps, useView } from '../page/hooks.ts'
 import { historyMinutes, unitShown } from '../store.ts'

@@ -1,8 +1,8 @@
 // Shared by wind panel and overview: source, unit, speeds, faults, and how to start a sensor.
 
 import { Fragment } from 'react'
-import type { SensorSource } from '../../server/wire/messages.ts'
-import { isWindUnit } from '../../server/wire/wind-units.ts'
+import type { SensorSource } from '../../server/page/page-messages.ts'
+import { isWindUnit } from '../../server/page/wind-units.ts'
 import { type CommonProps, useView } from '../page/hooks.ts'
 import { Caution, LineIcon } from '../page/Icons.tsx'
 import { type Quantity, sourceWords, units } from './wind-words.ts'

@@ -1,8 +1,8 @@
 // View model of the wind's history: columns, axes, summary.
 
-import { joinStretches, type WindHistory } from '../../server/wire/wind-history.ts'
-import { gapMs, leastGustCoverMs, meanOf, type Stretch } from '../../server/wire/wind-statistics.ts'
-import { fromMetresPerSecond, type WindUnit } from '../../server/wire/wind-units.ts'
+import { joinStretches, type WindHistory } from '../../server/page/wind-history.ts'
+import { gapMs, leastGustCoverMs, meanOf, type Stretch } from '../../server/page/wind-statistics.ts'
+import { fromMetresPerSecond, type WindUnit } from '../../server/page/wind-units.ts'
 import type { HistoryMinutes } from '../store.ts'
 import { speedDigits, speedIn, timeWords, units, wholeDegrees } from './wind-words.ts'
 

@@ -1,8 +1,8 @@
 // View models of wind panel, figures and dial.
 
-import type { Axes, ReadingBody } from '../../server/wire/messages.ts'
-import { meanMs, type WindFigures, type WindMean } from '../../server/wire/wind-statistics.ts'
-import { toMetresPerSecond, type WindUnit } from '../../server/wire/wind-units.ts'
+import type { Axes, ReadingBody } from '../../server/page/page-messages.ts'
+import { meanMs, type WindFigures, type WindMean } from '../../server/page/wind-statistics.ts'
+import { toMetresPerSecond, type WindUnit } from '../../server/page/wind-units.ts'
 import { unitShown, type WindView } from '../store.ts'
 import {
   ageWords,

@@ -1,8 +1,8 @@
 // The wind in words: directions, speeds, ages, sources and status codes.
 
-import type { SensorSource } from '../../server/wire/messages.ts'
-import { gapMs } from '../../server/wire/wind-statistics.ts'
-import { fromMetresPerSecond, type WindUnit, wholeTurn } from '../../server/wire/wind-units.ts'
+import type { SensorSource } from '../../server/page/page-messages.ts'
+import { gapMs } from '../../server/page/wind-statistics.ts'
+import { fromMetresPerSecond, type WindUnit, wholeTurn } from '../../server/page/wind-units.ts'
 
 const points = [
   ...['north', 'north-north-east', 'north-east', 'east-north-east'],

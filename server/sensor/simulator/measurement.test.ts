@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toMetresPerSecond } from '../../wire/wind-units.ts'
+import { toMetresPerSecond } from '../../page/wind-units.ts'
 import { type FrameReading, type FrameValues, writeFrame } from '../windsonic-frame.ts'
 import { Measurement } from './measurement.ts'
 import { WindSonicSettings } from './windsonic-settings.ts'

@@ -1,6 +1,6 @@
 // Converts wind to a frame's values: rounded, in the sensor's unit, with calms and faults.
 
-import { fromMetresPerSecond, toMetresPerSecond } from '../../wire/wind-units.ts'
+import { fromMetresPerSecond, toMetresPerSecond } from '../../page/wind-units.ts'
 import { axesOf, type FrameValues } from '../windsonic-frame.ts'
 import type { Wind } from './wind-model.ts'
 import type { WindSonicSettings } from './windsonic-settings.ts'

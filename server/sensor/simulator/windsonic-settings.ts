@@ -1,6 +1,6 @@
 // The settings of a WindSonic: values, meanings, commands and listing.
 
-import type { WindUnit } from '../../wire/wind-units.ts'
+import type { WindUnit } from '../../page/wind-units.ts'
 import type { Parity } from '../serial-port.ts'
 import type { FrameStyle } from '../windsonic-frame.ts'
 

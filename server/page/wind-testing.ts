@@ -1,7 +1,8 @@
 // Test readings: bodies, drafts, and readings stored in a log.
 
-import type { Draft, ReadingBody } from './messages.ts'
-import { createSeededRandom } from './time.ts'
+import type { Draft } from '../wire/messages.ts'
+import { createSeededRandom } from '../wire/time.ts'
+import type { ReadingBody } from './page-messages.ts'
 
 /** A whole second, ms since the epoch. */
 export const startAt = 1_700_000_000_000

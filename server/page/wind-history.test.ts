@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ReadingBody } from './messages.ts'
+import type { ReadingBody } from './page-messages.ts'
 import { type PastWind, readSnapshot, WindHistory } from './wind-history.ts'
 import { assertNear, calm, fault, gustyWind, measured, startAt } from './wind-testing.ts'
 

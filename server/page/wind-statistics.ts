@@ -1,6 +1,6 @@
 // Wind statistics over sliding time spans: means, gust, and the spread of the direction.
 
-import type { ReadingBody } from './messages.ts'
+import type { ReadingBody } from './page-messages.ts'
 import { directionOf, vectorOf } from './wind-units.ts'
 
 export type BareReading = Pick<ReadingBody, 'state' | 'speedMetresPerSecond' | 'directionDegrees'>

@@ -1,0 +1,254 @@
+// What the page adds to the wire: its kinds of messages, its channels and senders, its settings (PROTOCOL.md).
+
+import { cutText } from '../wire/graphemes.ts'
+import { isChannelName, isKind, type Message, type Polling } from '../wire/messages.ts'
+import type { ByHttp, Share, TransportName, WindowHttp } from '../wire/modes.ts'
+import type { WindUnit } from './wind-units.ts'
+
+// Messages
+
+declare module '../wire/messages.ts' {
+  interface Bodies {
+    edit: EditBody
+    title: TitleBody
+    versions: VersionsBody
+    deletion: DeletionBody
+    reading: ReadingBody
+    sensor: SensorBody
+    overview: OverviewBody
+    probe: ProbeBody
+  }
+}
+
+/** The whole content, as in the 2021 paper ("mirroring"). */
+interface EditBody {
+  /** Only in a message that the server created from a text: identifies a repeat. */
+  readonly digest?: string
+  /** Untrusted: clients sanitize it. */
+  readonly html: string
+}
+
+/** The newest one names the document; if that is empty, the channel is its name. */
+interface TitleBody {
+  /** See `isTitle`. */
+  readonly title: string
+}
+
+/** In UTF-16 units. */
+export const mostTitleLength = 80
+
+/**
+ * A title is one line without spaces at its ends, control characters, or marks that reverse its
+ * direction.
+ */
+export function isTitle(text: string): boolean {
+  return text.length <= mostTitleLength && text === text.trim() && !titleExcludes.test(text)
+}
+
+const titleExcludes = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u
+
+/** Turns any text into a title. */
+export function titleFrom(text: string): string {
+  const line = text.replaceAll(new RegExp(titleExcludes, 'gu'), ' ').trim()
+  return cutText(line, mostTitleLength).trim()
+}
+
+/**
+ * Names versions of the shared document; a snapshot may have one message that joins the older ones.
+ */
+interface VersionsBody {
+  readonly versions: readonly NamedVersion[]
+}
+
+export interface NamedVersion {
+  /** The `acceptedAt` of the version's last update. */
+  readonly at: number
+  /** See `isTitle`. If empty, the version no longer has a name. */
+  readonly name: string
+}
+
+/** Limit per document; above it the names set first are forgotten. */
+export const mostNamedVersions = 500
+
+/** In the log's order. The newest name of a version counts; repeats change nothing. */
+export function joinVersions(bodies: readonly VersionsBody[]): VersionsBody {
+  const names = new Map<number, string>()
+  for (const { at, name } of bodies.flatMap(({ versions }) => versions)) {
+    names.delete(at)
+    names.set(at, name)
+  }
+  return { versions: Array.from(names, ([at, name]) => ({ at, name })).slice(-mostNamedVersions) }
+}
+
+/** The newest one counts. */
+interface DeletionBody {
+  /** False restores the document. */
+  readonly deleted: boolean
+}
+
+/** How long after the `acceptedAt` of its deletion a document can be restored, ms. */
+export const deletedForMs = 86_400_000
+
+/**
+ * A document without content may be erased to make room for a new one after this time without
+ * messages, ms.
+ */
+export const emptyForMs = 3_600_000
+
+/** Whether the newest message of a kind means that its channel has content. */
+export function hasContent(message: Message): boolean {
+  if (isKind(message, 'edit')) return message.body.html !== ''
+  return !isKind(message, 'title') && !isKind(message, 'deletion')
+}
+
+export type SensorSource = 'simulated' | 'serial' | 'recorded'
+
+/** WindSonic formats (commands M1 to M5 and M12 to M16, manual 1405-PS-0019). */
+export type FrameFormat = 'polar' | 'uv' | 'nmea' | 'tunnel'
+
+export interface Axes {
+  readonly u: number
+  readonly v: number | null
+}
+
+export interface ReadingBody {
+  readonly source: SensorSource
+  readonly format: FrameFormat
+  /** The checksummed text: `Q,229,002.74,M,00,`, or `IIMWV,284,R,001.26,K,A`. */
+  readonly raw: string
+  readonly node: string | null
+  readonly state: 'measured' | 'calm' | 'fault'
+  /** An integer unless computed from axes. */
+  readonly directionDegrees: number | null
+  /** In `unit`, not negative. */
+  readonly speed: number | null
+  readonly unit: WindUnit
+  readonly speedMetresPerSecond: number | null
+  readonly axes: Axes | null
+  readonly status: string
+}
+
+export interface SensorBody {
+  readonly source: SensorSource
+  readonly state: 'connected' | 'silent' | 'garbled' | 'unplugged'
+  readonly sentence: string
+  readonly note?: string
+}
+
+/** Statistics of a page's edits, and the wind. */
+export interface OverviewBody {
+  /** Null while the document takes the server too long to read. */
+  readonly words: number | null
+  readonly characters: number | null
+  readonly editsLastMinute: number
+  readonly editsEachSecond: readonly number[]
+  readonly edits: number
+  readonly countedSince: number
+  /** Null before the sensor's first message. */
+  readonly wind: WindOverview | null
+}
+
+export interface WindOverview {
+  readonly source: SensorSource
+  readonly state: ReadingBody['state'] | null
+  readonly status: string | null
+  readonly readingAt: number | null
+  readonly trouble: string | null
+  readonly meanMetresPerSecond: number | null
+  readonly meanDirectionDegrees: number | null
+  readonly meanCoversSeconds: number
+  readonly gustMetresPerSecond: number | null
+  readonly gustCoversSeconds: number
+}
+
+/** A measurement's own message. Belongs to no page. */
+interface ProbeBody {
+  readonly text: string
+}
+
+/** Longest interval between overviews while a channel has readers, ms. */
+export const longestPauseMs = 5000
+
+// Channels
+
+/** The page at `/`. */
+export const mainChannel = 'main'
+
+/** Written only by the sensor's source. */
+export const windChannel = 'wind'
+
+/**
+ * Accepts only probes, from readers too. Has its own cursors, so a stream cannot combine it with
+ * other channels.
+ */
+export const probesChannel = 'probes'
+
+/** Senders of the wind and of overviews. */
+export const sensorName = 'sensor'
+export const overviewName = 'overview'
+
+const overviewPrefix = 'overview.'
+
+/** Null if the page's name is too long. */
+export function overviewChannel(page: string): string | null {
+  const channel = overviewPrefix + page
+  return isChannelName(channel) ? channel : null
+}
+
+/** Null for any other channel. */
+export function pageOfOverview(channel: string): string | null {
+  return channel.startsWith(overviewPrefix) ? channel.slice(overviewPrefix.length) : null
+}
+
+// What a window shows of itself
+
+/** What a window shows about itself on a page; on an application's channels it is any JSON. */
+export interface AwarenessState {
+  /** Yjs client id; 0 for none. */
+  readonly client: number
+  /** Chosen by the user, at most `mostNameCharacters`; may be empty. */
+  readonly name: string
+  /** Ends of the selection: encoded Yjs relative positions in base64; null for none. */
+  readonly anchor: string | null
+  readonly head: string | null
+}
+
+/** UTF-16 units. */
+export const mostNameCharacters = 40
+
+// Settings embedded in the page (`<script type="application/json">`)
+
+export interface PageSettings {
+  readonly transport: TransportName
+  readonly http: WindowHttp
+  readonly ports: ByHttp<number>
+  readonly polling: Polling
+  readonly editor: EditorName
+  /** Time for which a window collects its updates of the shared document, ms; 0 sends each. */
+  readonly mergeMs: number
+  /** Whether a browser's tabs share a connection. */
+  readonly share: Share
+  readonly hasSensor: boolean
+  readonly limits: {
+    readonly maxMessageBytes: number
+    /** Limits of the client's queue while it cannot send. */
+    readonly outboxMessages: number
+    readonly outboxBytes: number
+  }
+}
+
+/** `shared`: concurrent edits converge. `mirror`: the last one wins, as in the 2021 paper. */
+export const editorNames = ['shared', 'mirror'] as const
+export type EditorName = (typeof editorNames)[number]
+
+export interface PageStart extends PageSettings {
+  readonly channel: string
+  /** The cursor after `messages`, from which the stream resumes. */
+  readonly cursor: string
+  /** The newest of each kind on the page's channels. */
+  readonly messages: readonly Message[]
+  /** Whether the client may write to the page's channel. */
+  readonly mayWrite: boolean
+  /** Expiry unless renewed, ms since the epoch; null for open access. */
+  readonly sessionEndsAt: number | null
+}
