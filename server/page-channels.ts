@@ -1,4 +1,4 @@
-// The page's channels: documents, the wind, overviews and probes; what clients may send and read there.
+// The types of the page's channels: documents, wind, overviews, probes; who may read and write.
 
 import { type ChannelType, type Fold, type TypeOf, typesByName } from './channels/channel-type.ts'
 import {
@@ -63,7 +63,7 @@ interface DocumentRules {
   readonly foldUpdates?: Fold<'update'>
 }
 
-/** `document` is what documents need beside their kinds, of whoever stores them. */
+/** With the rules that a log needs, for whoever stores the messages. */
 export function pageTypes({ foldUpdates }: DocumentRules = {}): TypeOf {
   const document: ChannelType = {
     name: 'document',
