@@ -1,4 +1,4 @@
-// The page's channels: documents, the wind, overviews and probes; what clients may send and read there.
+// The types of the page's channels: documents, wind, overviews, probes; who may read and write.
 
 import { type ChannelType, type Fold, type TypeOf, typesByName } from './channels/channel-type.ts'
 import {
@@ -68,6 +68,7 @@ interface DocumentRules {
   readonly foldUpdates?: Fold<'update'>
 }
 
+/** With the rules that a log needs, for whoever stores the messages. */
 export function pageTypes({ foldUpdates }: DocumentRules = {}): TypeOf {
   const document: ChannelType = {
     name: 'document',

@@ -116,7 +116,7 @@ export async function startWorker(
 ): Promise<Server> {
   const threads = threadsOf(parts)
   const log = link
-    ? await joinLog(link, onFailure('log-failed', 'The log failed'))
+    ? await joinLog(link, pageTypeOf, onFailure('log-failed', 'The log failed'))
     : await openGuarded(parts, threads)
   const server = await ServerProcess.create(parts, { threads, log, siblings, leads: false })
   return server.serve()

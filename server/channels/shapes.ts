@@ -1,4 +1,4 @@
-// Checks of the shape of what clients send: each names the place that does not fit, and what must be there.
+// Shapes of what clients send: a check names the place that does not fit, and what must be there.
 
 import { isChannelName, mostChannelBytes } from '../wire/messages.ts'
 

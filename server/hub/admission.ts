@@ -142,7 +142,7 @@ export function admitWindow(query: URLSearchParams) {
   return windowIn(query, 'query')
 }
 
-/** Parses `?window=…&channels=main,wind&opening=…`. Throws a `Refusal` (400 `bad-query`). */
+/** Parses `?window=…&channels=main,notes&opening=…`. Throws a `Refusal` (400 `bad-query`). */
 export function admitJoining(query: URLSearchParams, maxChannels: number) {
   const what = 'stream query'
   const window = windowIn(query, what)

@@ -1,4 +1,4 @@
-// What the page adds to the wire: its kinds of messages, its channels and senders, its settings (PROTOCOL.md).
+// What the page adds to the wire: kinds of messages, channels, senders, settings (PROTOCOL.md).
 
 import { cutText } from '../wire/graphemes.ts'
 import { isChannelName, isKind, type Message, type Polling } from '../wire/messages.ts'
