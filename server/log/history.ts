@@ -4,7 +4,7 @@ import type { Bounds, Content, TypeOf } from '../channels/channel-type.ts'
 import { type Draft, isKind, type Kind, logName, type Message } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import { Folding } from './folding.ts'
-import type { Defer, Identified, Memory, OldestContent, OnFailure } from './log.ts'
+import type { ChannelFigures, Defer, Earlier, Identified, Memory, OldestContent, OnFailure } from './log.ts'
 import { Channel, type Pile, Shares } from './retention.ts'
 import { type BaseStore, Entry, type Held, missing, type Placed, type Tables } from './tables.ts'
 
@@ -358,8 +358,7 @@ export class History {
       }
       seqs.push(placed.seq)
     }
-    const messages = this.#tables.messages(seqs, (number) => this.#numbers.get(number)?.name ?? '')
-    return { messages, upTo }
+    return { messages: this.#messages(seqs), upTo }
   }
 
   /** Enough of a channel for a portion. Throws a `SyntaxError` if one is missing. */
@@ -373,6 +372,67 @@ export class History {
     }
     if (places.length < count && last < head) throw missing()
     return places
+  }
+
+  /**
+   * The newest that a channel holds before a number, in order. Throws a `SyntaxError` or SQLite's
+   * error if one is missing or damaged.
+   */
+  before(name: string, before: number, limit: number): Omit<Earlier, 'head'> {
+    const floor = this.floorOf(name)
+    const channel = this.#channels.get(name)
+    if (!channel) return { messages: [], isOldest: true }
+    const end = Math.min(before, this.#head + 1)
+    const count = Math.min(limit, portion.messages)
+    const places = this.#tables.before(channel.number, end, floor, count + 1)
+    const seqs: number[] = []
+    let bytes = 0
+    for (const [place, placed] of places.slice(0, count).entries()) {
+      bytes += placed.bytes
+      if (place > 0 && bytes > portion.bytes) break
+      const next = places[place + 1]?.seq ?? 0
+      if (next > 0 ? placed.previous !== next : placed.previous > floor) throw missing()
+      seqs.unshift(placed.seq)
+    }
+    const isOldest = seqs.length === places.length
+    const survivors = isOldest ? this.#survivorsOf(channel, Math.min(end, floor + 1)) : []
+    return { messages: [...survivors, ...this.#messages(seqs)], isOldest }
+  }
+
+  /** The newest of their kinds, which stay when they are dropped, before a number. */
+  #survivorsOf({ piles }: Channel, before: number): Message[] {
+    return Array.from(piles.values())
+      .filter(({ isCumulative, newest }) => !isCumulative && newest < before)
+      .map((pile) => this.#newestOf(pile))
+      .sort((one, other) => one.seq - other.seq)
+  }
+
+  numberAt(name: string, at: number): number {
+    const channel = this.#channels.get(name)
+    let low = this.floorOf(name)
+    let high = this.#head
+    while (channel && low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const [first] = this.#tables.held(channel.number, middle, 1)
+      // The first after the middle is early: so are those before it.
+      if (first && first.acceptedAt < at) low = first.seq
+      else high = middle
+    }
+    return channel ? low : this.#head
+  }
+
+  list(prefix: string, before: number, limit: number): ChannelFigures[] {
+    const found: Channel[] = []
+    for (const [name, head] of this.#heads) {
+      const channel = this.#channels.get(name)
+      if (channel && head < before && name.startsWith(prefix)) found.push(channel)
+    }
+    found.sort((one, other) => other.head - one.head)
+    return found.slice(0, limit).map(({ name, head, messages, bytes }) => ({ name, head, messages, bytes }))
+  }
+
+  #messages(seqs: readonly number[]): Message[] {
+    return this.#tables.messages(seqs, (number) => this.#numbers.get(number)?.name ?? '')
   }
 
   /** The message that the log holds with that id. */

@@ -68,6 +68,7 @@ export function testLogContract(
     testOrder,
     testReading,
     testPortions,
+    testBackwards,
     testFollowers,
     testLimits,
     testKeeping,
@@ -236,6 +237,7 @@ function testReading(testLog: TestLog): void {
 }
 
 const roomy = { messages: 10_000, bytes: 100_000_000 }
+const endless = Number.MAX_SAFE_INTEGER
 
 function testPortions(testLog: TestLog): void {
   testLog(
@@ -318,6 +320,101 @@ function testPortions(testLog: TestLog): void {
       const { recovered, reached } = await log.read(cursor, main)
       assert.deepEqual([recovered, reached], [false, head])
     }
+  })
+}
+
+function testBackwards(testLog: TestLog): void {
+  testLog(
+    'reads a channel backwards in portions, each in order, to its oldest message',
+    async ({ log }) => {
+      for (let n = 1; n <= 120; n += 1) {
+        await log.append(draft(`w1-${n}`), 1)
+        await log.append(draft(`w2-${n}`, 'x', 'other'), 1)
+      }
+      const ids: string[] = []
+      const counts: number[] = []
+      for (let before = endless, isOldest = false; !isOldest; ) {
+        const found = await log.readBefore('main', before, 50)
+        assert.equal(found.head.seq, 240)
+        ids.unshift(...idsOf(found.messages))
+        counts.push(found.messages.length)
+        isOldest = found.isOldest
+        before = found.messages[0]?.seq ?? 0
+      }
+      assert.deepEqual(counts, [50, 50, 20])
+      assert.deepEqual(
+        ids,
+        countTo(120).map((n) => `w1-${n}`),
+      )
+      assert.deepEqual(seqsOf((await log.readBefore('main', 7, 2)).messages), [3, 5])
+      assert.deepEqual(await log.readBefore('never', 9, 50), {
+        messages: [],
+        isOldest: true,
+        head: await cursorAt(log, 240),
+      })
+    },
+    roomy,
+  )
+
+  testLog(
+    'limits a portion that is read backwards by bytes, or to one larger message',
+    async ({ log }) => {
+      await fillAtOnce(log, 3, 'w1', 'x'.repeat(400_000))
+      await log.append(draft('large', 'x'.repeat(most.bytes)), 1)
+      const portions: number[][] = []
+      for (let before = endless, isOldest = false; !isOldest; ) {
+        const found = await log.readBefore('main', before, 50)
+        portions.push(seqsOf(found.messages))
+        isOldest = found.isOldest
+        before = found.messages[0]?.seq ?? 0
+      }
+      assert.deepEqual(portions, [[4], [2, 3], [1]])
+    },
+    roomy,
+  )
+
+  testLog(
+    'reads backwards to what the channel has not dropped, and to what stays',
+    async ({ log, advance }) => {
+      await log.append({ ...draft('w1-0'), kind: 'sensor' }, startMs)
+      await fill(log, 10)
+      const { messages, isOldest } = await log.readBefore('main', endless, 50)
+      assert.deepEqual([seqsOf(messages), isOldest], [[1, 9, 10, 11], true])
+      advance(10_000)
+      assert.deepEqual(seqsOf((await log.readBefore('main', endless, 50)).messages), [1, 11])
+    },
+    { messages: 3, ageMs: 1000 },
+  )
+
+  testLog('finds the place of a time on a channel', async ({ log }) => {
+    for (const n of countTo(20)) {
+      await log.append(draft(`w1-${n}`), startMs + 10 * n)
+      await log.append(draft(`w2-${n}`, 'x', 'other'), startMs + 10 * n)
+    }
+    for (const [at, first] of [
+      [startMs, 1],
+      [startMs + 10, 1],
+      [startMs + 95, 19],
+      [startMs + 200, 39],
+    ] as const) {
+      const place = await log.numberAt('main', at)
+      const { messages } = await log.read(await cursorAt(log, place), main)
+      assert.equal(messages[0]?.seq, first, `at ${at}`)
+    }
+    for (const late of [await log.numberAt('main', startMs + 201), await log.numberAt('never', 1)])
+      assert.deepEqual((await log.read(await cursorAt(log, late), main)).messages, [])
+  })
+
+  testLog('lists the channels by prefix, the newest first, in portions', async ({ log }) => {
+    for (const channel of ['room.1', 'room.2', 'main', 'room.1', 'room.3'])
+      await log.append(draft(`w-${channel}${(await log.channels('', endless, 9)).length}`, 'xx', channel), 1)
+    const namesOf = async (...which: Parameters<Log['channels']>) =>
+      (await log.channels(...which)).map(({ name }) => name)
+    assert.deepEqual(await namesOf('', endless, 9), ['room.3', 'room.1', 'main', 'room.2'])
+    assert.deepEqual(await namesOf('room.', endless, 2), ['room.3', 'room.1'])
+    assert.deepEqual(await namesOf('room.', 4, 2), ['room.2'])
+    const [first] = await log.channels('room.1', endless, 9)
+    assert.deepEqual(first, { name: 'room.1', head: 4, messages: 2, bytes: 26 })
   })
 }
 
@@ -477,7 +574,6 @@ function testLimits(testLog: TestLog): void {
   )
 }
 
-const endless = Number.POSITIVE_INFINITY
 const keepFew = (change: Partial<Bounds>) => (channel: string) =>
   channel === 'main' ? { messages: endless, bytes: endless, ageMs: endless, ...change } : undefined
 

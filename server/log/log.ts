@@ -42,6 +42,24 @@ export interface OldestContent {
   readonly after: Cursor
 }
 
+/** A portion of one channel. */
+export interface Earlier {
+  /** In order. */
+  readonly messages: readonly Message[]
+  /** Whether the log holds no earlier ones. */
+  readonly isOldest: boolean
+  readonly head: Cursor
+}
+
+export interface ChannelFigures {
+  readonly name: string
+  /** The newest number. */
+  readonly head: number
+  /** How many messages are held, and the size of their bodies as JSON. */
+  readonly messages: number
+  readonly bytes: number
+}
+
 /** `text` is the message as JSON, if the log has it anyway. */
 export type OnMessage = (message: Message, cursor: string, text?: string) => void
 
@@ -68,6 +86,19 @@ export interface Log {
   /** Returns a portion after the cursor, or a snapshot if the log does not reach back to it. */
   readonly read: (cursor: Cursor | null, channels: ReadonlySet<string>) => Promise<CatchUp>
   readonly snapshot: (channels: ReadonlySet<string>) => Promise<Snapshot>
+  /**
+   * The newest messages that a channel holds before a number: at most `limit`, and at most a portion.
+   * The oldest portion begins with those that stay as the newest of their kinds.
+   * Rejects with an `Error` if one of them is missing or damaged.
+   */
+  readonly readBefore: (channel: string, before: number, limit: number) => Promise<Earlier>
+  /**
+   * The number of the oldest message that a channel holds of this time or later, ms since the epoch,
+   * minus one; without one, that of the newest of all. It assumes that times grow with numbers.
+   */
+  readonly numberAt: (channel: string, at: number) => Promise<number>
+  /** Channels whose names have a prefix and whose newest number is below `before`, newest first. */
+  readonly channels: (prefix: string, before: number, limit: number) => Promise<readonly ChannelFigures[]>
   /**
    * The oldest content that the log has of a cumulative kind: a base of the erased messages (null
    * if none were erased), the messages after it, and the cursor from which `read` returns the later

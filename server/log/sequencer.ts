@@ -91,6 +91,27 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     return { recovered: false, ...whole, reached: whole.head }
   }
 
+  readonly readBefore: Log['readBefore'] = async (channel, before, limit) => {
+    this.#mustBeOpen()
+    this.#eraseDue()
+    const { head } = this
+    const found = this.history.before(channel, before, limit)
+    const { inTurn } = this.#parts
+    if (inTurn) await new Promise<void>(inTurn)
+    return { ...found, head }
+  }
+
+  readonly numberAt: Log['numberAt'] = async (channel, at) => {
+    this.#mustBeOpen()
+    return this.history.numberAt(channel, at)
+  }
+
+  readonly channels: Log['channels'] = async (prefix, before, limit) => {
+    this.#mustBeOpen()
+    this.#eraseDue()
+    return this.history.list(prefix, before, limit)
+  }
+
   readonly snapshot: Log['snapshot'] = async (channels) => this.#snapshot(channels)
 
   readonly oldest: Log['oldest'] = async (channel, kind) => {

@@ -199,6 +199,11 @@ export class Tables {
     return this.#sql.after.all(channel, seq, upTo, count).map(placedIn)
   }
 
+  /** The newest of one channel before a number and after another one, the newest first. */
+  before(channel: number, seq: number, floor: number, count: number): Placed[] {
+    return this.#sql.before.all(channel, seq, floor, count).map(placedIn)
+  }
+
   /** With these numbers, in order. Throws a `SyntaxError` if one is missing or damaged. */
   messages(seqs: readonly number[], nameOf: (channel: number) => string): Message[] {
     const rows = this.#sql.messages.all(JSON.stringify(seqs))
@@ -455,6 +460,10 @@ function prepareStatements(database: DatabaseSync) {
     after: sql(
       `SELECT seq, previous, octet_length(body) AS bytes FROM message
        WHERE channel = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
+    ),
+    before: sql(
+      `SELECT seq, previous, octet_length(body) AS bytes FROM message
+       WHERE channel = ? AND seq < ? AND seq > ? ORDER BY seq DESC LIMIT ?`,
     ),
     messages: sql('SELECT * FROM message WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq'),
     held: sql(`SELECT ${light} FROM message WHERE channel = ? AND seq > ? ORDER BY seq LIMIT ?`),

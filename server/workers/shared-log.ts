@@ -16,6 +16,9 @@ interface Calls {
   readonly find: [wanted: Identified]
   readonly read: [cursor: Cursor | null, channels: readonly string[]]
   readonly snapshot: [channels: readonly string[]]
+  readonly readBefore: [channel: string, before: number, limit: number]
+  readonly numberAt: [channel: string, at: number]
+  readonly channels: [prefix: string, before: number, limit: number]
   readonly oldest: [channel: string, kind: Kind]
 }
 
@@ -56,6 +59,9 @@ export function hostLog(log: Log, mostBytes?: number) {
     find: log.find,
     read: (cursor, channels) => log.read(cursor, new Set(channels)),
     snapshot: (channels) => log.snapshot(new Set(channels)),
+    readBefore: log.readBefore,
+    numberAt: log.numberAt,
+    channels: log.channels,
     oldest: log.oldest,
   }
   log.follow((message, cursor, text) => {
@@ -201,6 +207,9 @@ export async function joinLog(link: Duplex, typeOf: TypeOf, onFailure: (error: u
     find: ({ id, from, channel }) => ask('find', [{ id, from, channel }]),
     read: (cursor, channels) => ask('read', [cursor, [...channels]]),
     snapshot: (channels) => ask('snapshot', [[...channels]]),
+    readBefore: (channel, before, limit) => ask('readBefore', [channel, before, limit]),
+    numberAt: (channel, at) => ask('numberAt', [channel, at]),
+    channels: (prefix, before, limit) => ask('channels', [prefix, before, limit]),
     oldest: (channel, kind) => ask('oldest', [channel, kind]),
     follow: followers.add,
     heads: () => heads,
