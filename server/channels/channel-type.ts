@@ -45,12 +45,11 @@ export interface Content {
   readonly newest: <K extends Kind>(kind: K) => Message<K> | undefined
 }
 
-/** When the log erases a channel by itself. */
+/** When the log erases a channel by itself, ms since the epoch; null for never. */
 export interface Expiry {
-  /** Ms since the epoch. */
-  readonly at: number
-  /** If true, it waits until another channel needs the room. */
-  readonly isForRoom?: boolean
+  readonly at: number | null
+  /** From when on it does so if another channel needs the room. */
+  readonly spareAt: number | null
 }
 
 export interface ChannelType {
@@ -61,8 +60,8 @@ export interface ChannelType {
   readonly keep?: Bounds | undefined
   /** Refuses a draft because of what its channel has. */
   readonly refuse?: (draft: Draft, content: Content) => Refusal | null
-  /** Asked after each message of the channel; null if the log never erases it by itself. */
-  readonly expiry?: (content: Content) => Expiry | null
+  /** Asked after each message of the channel; by default the log never erases it by itself. */
+  readonly expiry?: (content: Content) => Expiry
   /** Other channels, which are erased together with this one. */
   readonly companions?: (channel: string) => readonly string[]
   /** Published only while somebody reads the channel: servers of a log tell each other whether. */

@@ -26,8 +26,10 @@ export const documentLife = {
   },
   expiry(content) {
     const deletion = content.newest('deletion')
-    if (deletion?.body.deleted) return { at: deletion.acceptedAt + deletedForMs }
-    return isEmpty(content) ? { at: lastChangeOf(content) + emptyForMs, isForRoom: true } : null
+    return {
+      at: deletion?.body.deleted ? deletion.acceptedAt + deletedForMs : null,
+      spareAt: isEmpty(content) ? lastChangeOf(content) + emptyForMs : null,
+    }
   },
   companions(channel) {
     const overview = overviewChannel(channel)

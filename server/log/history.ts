@@ -1,6 +1,6 @@
 // What a log holds: its tables, the newest messages in memory, and which of them go when room is needed.
 
-import type { Bounds, Content, TypeOf } from '../channels/channel-type.ts'
+import type { Bounds, Content, Expiry, TypeOf } from '../channels/channel-type.ts'
 import { type Draft, isKind, type Kind, logName, type Message } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import { Folding } from './folding.ts'
@@ -48,6 +48,12 @@ interface Erasable {
   readonly survivors: readonly number[]
   /** Reads the survivors. */
   readonly newest: () => readonly Message[]
+}
+
+/** What an erasure leaves: the channel of that name from then on, and what is erased with it. */
+interface Anew {
+  readonly channel: Channel
+  readonly companions: readonly Channel[]
 }
 
 /** Ids and senders contain no spaces. */
@@ -117,10 +123,11 @@ export class History {
   #goneBytes = 0
   /** Numbers of channels that were erased, of which messages are left. */
   #remains: number[] = []
+  /** Erased channels of which the last message was dropped. */
+  readonly #emptied = new Set<Channel>()
   /** Erased channels that nothing is left of, whose names the tables still have. */
   readonly #leaving = new Map<string, number>()
-  /** The channels of that name from an erasure on, by its number. */
-  readonly #anew = new Map<number, Channel>()
+  readonly #anew = new Map<number, Anew>()
   /** Messages up to this number were looked at because of their age. */
   #agedTo = 0
   #sweptAt = Number.NEGATIVE_INFINITY
@@ -171,12 +178,14 @@ export class History {
    * number: the next from `first` on, or a stored repeat's; null if another message has the id.
    */
   insert(group: readonly Entry[], first = this.#head + 1): (number | null)[] {
+    this.#leaveEmptied()
     const [only] = group
     const known = only && this.#channels.get(only.draft.channel)
     if (group.length === 1 && known && only.draft.kind !== 'erasure')
       return [this.#tables.insert(first, known.number, known.head, only)]
     const places = new Map<string, { readonly channel: Channel; last: number }>()
     const begun: Channel[] = []
+    const left: Channel[] = []
     const anew: number[] = []
     try {
       return this.#tables.transaction(() => {
@@ -191,9 +200,15 @@ export class History {
             places.set(name, place)
           }
           if (isErasure(entry.draft) && place.last <= entry.draft.body.head && place.last > 0) {
-            place = { channel: this.#replace(place.channel, next), last: 0 }
+            const { channel, companions } = this.#replace(place.channel, next)
+            place = { channel, last: 0 }
             places.set(name, place)
             anew.push(next)
+            for (const companion of companions) {
+              left.push(companion)
+              places.delete(companion.name)
+              this.#unknow(companion)
+            }
           }
           const stored = this.#tables.insert(next, place.channel.number, place.last, entry)
           if (stored !== next) return stored
@@ -204,6 +219,7 @@ export class History {
       })
     } catch (error) {
       for (const channel of begun) this.#unknow(channel)
+      for (const channel of left) this.#know(channel)
       for (const seq of anew) this.#anew.delete(seq)
       throw error
     }
@@ -225,17 +241,16 @@ export class History {
   }
 
   /** In the tables, what follows on this channel is of another one with the same name. */
-  #replace({ name, number, type, begin, dropped }: Channel, erasure: number): Channel {
+  #replace({ name, number, type, begin, dropped }: Channel, erasure: number): Anew {
     this.#tables.eraseChannel(number)
-    for (const companion of type.companions?.(name) ?? []) {
-      const known = this.#channels.get(companion)
-      if (known) this.#tables.eraseChannel(known.number)
-    }
+    const companions = (type.companions?.(name) ?? []).flatMap((one) => this.#channels.get(one) ?? [])
+    for (const companion of companions) this.#tables.eraseChannel(companion.number)
     const next = new Channel(name, type, this.#tables.addChannel(name, begin, dropped), begin)
     next.dropped = dropped
     next.erasedTo = dropped
-    this.#anew.set(erasure, next)
-    return next
+    const anew = { channel: next, companions }
+    this.#anew.set(erasure, anew)
+    return anew
   }
 
   /**
@@ -484,7 +499,7 @@ export class History {
       kinds: [...(channel?.piles.keys() ?? [])],
       newest: <K extends Kind>(kind: K) => {
         const pile = channel?.piles.get(kind)
-        return pile && (this.#newestOf(pile) as Message<K>)
+        return pile && !pile.isCumulative ? (this.#newestOf(pile) as Message<K>) : undefined
       },
     }
   }
@@ -492,54 +507,52 @@ export class History {
   /** Erases the channel whose time was over first: all servers of a log create the same draft. */
   dueErasure(): Draft<'erasure'> | null {
     if (this.#parts.now() < this.#nextExpiryAt) return null
-    const first = earliest(this.#expiring.due, () => true)
-    this.#nextExpiryAt = first?.expiry?.at ?? Number.POSITIVE_INFINITY
-    return this.#erasureOf(first)
+    const first = earliest(this.#expiring.due, 'at')
+    this.#nextExpiryAt = first?.expiry.at ?? Number.POSITIVE_INFINITY
+    return this.#erasureOf(first, 'at')
   }
 
   /** Erases the channel that could have made room for longest, if there is one. */
   spareErasure(isInUse: (channel: string) => boolean): Draft<'erasure'> | null {
-    return this.#erasureOf(earliest(this.#expiring.spare, ({ name }) => !isInUse(name)))
+    const first = earliest(this.#expiring.spare, 'spareAt', ({ name }) => !isInUse(name))
+    return this.#erasureOf(first, 'spareAt')
   }
 
-  #erasureOf(channel: Channel | undefined): Draft<'erasure'> | null {
-    const { at = Number.POSITIVE_INFINITY } = channel?.expiry ?? {}
+  #erasureOf(channel: Channel | undefined, when: keyof Expiry): Draft<'erasure'> | null {
+    const at = channel?.expiry[when] ?? Number.POSITIVE_INFINITY
     return channel && at <= this.#parts.now() ? erasureOf(channel.name, channel.head, at) : null
   }
 
   #setExpiry(channel: Channel): void {
     const { due, spare } = this.#expiring
     const { expiry } = channel.type
-    if (!expiry) return
+    if (!expiry || channel.piles.size === 0) return
     due.delete(channel)
     spare.delete(channel)
-    channel.expiry = channel.piles.size === 0 ? null : expiry(this.contentOf(channel.name))
+    channel.expiry = expiry(this.contentOf(channel.name))
     this.#planExpiry(channel)
   }
 
   #planExpiry(channel: Channel): void {
-    if (channel.expiry === null) return
-    if (channel.expiry.isForRoom) this.#expiring.spare.add(channel)
-    else {
-      this.#expiring.due.add(channel)
-      this.#nextExpiryAt = Math.min(this.#nextExpiryAt, channel.expiry.at)
-    }
+    const { at, spareAt } = channel.expiry
+    if (spareAt !== null) this.#expiring.spare.add(channel)
+    if (at === null) return
+    this.#expiring.due.add(channel)
+    this.#nextExpiryAt = Math.min(this.#nextExpiryAt, at)
   }
 
   #erase(channel: Channel, erasure: number): void {
-    const next = this.#anew.get(erasure)
+    const anew = this.#anew.get(erasure)
     this.#anew.delete(erasure)
-    if (!next) return
+    if (!anew) return
     const { onChannelErased } = this.#parts
     this.#remove(channel)
-    this.#know(next)
+    this.#know(anew.channel)
     onChannelErased?.(channel.name, erasure)
-    for (const name of channel.type.companions?.(channel.name) ?? []) {
-      const companion = this.#channels.get(name)
-      if (!companion) continue
+    for (const companion of anew.companions) {
       this.#remove(companion)
       this.missed(companion.dropped)
-      onChannelErased?.(name, erasure)
+      onChannelErased?.(companion.name, erasure)
     }
     this.#planPrune()
   }
@@ -549,7 +562,7 @@ export class History {
     this.#forget(channel)
     this.#count -= channel.messages
     this.#bytes -= channel.bytes
-    this.#window.forget(channel.name)
+    this.#window.forget(channel.name, this.#head)
     this.#folding.erase(channel)
     for (let place = this.#gone.length - 1; place >= 0; place -= 1)
       if (this.#gone[place]?.channel === channel) {
@@ -567,8 +580,9 @@ export class History {
     this.#unknow(channel)
   }
 
+  /** Another channel may have the name by now. */
   #unknow(channel: Channel): void {
-    this.#channels.delete(channel.name)
+    if (this.#channels.get(channel.name) === channel) this.#channels.delete(channel.name)
     this.#numbers.delete(channel.number)
   }
 
@@ -636,15 +650,19 @@ export class History {
     this.#shares.count(channel, first, -1)
     this.#gone.push({ channel, seq: first.seq, bytes: first.bytes })
     this.#goneBytes += first.bytes
-    // The name of an erased channel is forgotten with its last message.
-    if (channel.isErased && channel.messages === 0) this.#leave(channel)
+    if (channel.isErased && channel.messages === 0) this.#emptied.add(channel)
   }
 
-  #leave(channel: Channel): void {
-    this.missed(channel.dropped)
-    this.#forget(channel)
-    this.#leaving.set(channel.name, channel.number)
-    this.#planPrune()
+  /** The name of an erased channel is forgotten after its last message. */
+  #leaveEmptied(): void {
+    for (const channel of this.#emptied) {
+      if (!channel.isErased || channel.messages > 0) continue
+      this.missed(channel.dropped)
+      this.#forget(channel)
+      this.#leaving.set(channel.name, channel.number)
+      this.#planPrune()
+    }
+    this.#emptied.clear()
   }
 
   /** The next dropped messages that may be erased, in order; empty for none. */
@@ -763,8 +781,8 @@ export class History {
         messages,
         bytes,
         isErased,
-        expiresAt: expiry?.at ?? null,
-        isForRoom: expiry?.isForRoom ?? false,
+        expiresAt: expiry.at,
+        spareAt: expiry.spareAt,
       })
       for (const { kind, newest, base, loose, looseBytes } of channel.piles.values())
         this.#tables.writePile({ channel: number, kind, newest, base, loose, looseBytes })
@@ -793,7 +811,7 @@ export class History {
       channel.messages = row.messages
       channel.bytes = row.bytes
       channel.isErased = row.isErased
-      channel.expiry = row.expiresAt === null ? null : { at: row.expiresAt, isForRoom: row.isForRoom }
+      channel.expiry = { at: row.expiresAt, spareAt: row.spareAt }
       byNumber.set(row.number, channel)
       this.#know(channel)
       this.#count += row.messages
@@ -818,7 +836,7 @@ export class History {
     }
     this.#remains = tables.erased()
     if (this.#parts.isRead) this.#check()
-    this.#head = Math.max(mark, tables.head())
+    this.#head = tables.head()
     const touched = this.#readAfter(mark, byNumber)
     this.#loadBases(byNumber)
     for (const channel of touched) this.#setExpiry(channel)
@@ -891,11 +909,19 @@ export class History {
 const isErasure = <One extends Draft>(one: One): one is One & { readonly body: { readonly head: number } } =>
   isKind(one as unknown as Message, 'erasure')
 
-function earliest(channels: Iterable<Channel>, isFit: (channel: Channel) => boolean): Channel | undefined {
+function earliest(
+  channels: Iterable<Channel>,
+  when: keyof Expiry,
+  isFit: (channel: Channel) => boolean = () => true,
+): Channel | undefined {
   let first: Channel | undefined
-  for (const channel of channels)
-    if (isFit(channel) && (channel.expiry?.at ?? 0) < (first?.expiry?.at ?? Number.POSITIVE_INFINITY))
-      first = channel
+  let least = Number.POSITIVE_INFINITY
+  for (const channel of channels) {
+    const at = channel.expiry[when] ?? Number.POSITIVE_INFINITY
+    if (at >= least || !isFit(channel)) continue
+    first = channel
+    least = at
+  }
   return first
 }
 
@@ -928,10 +954,10 @@ class Window {
     return this.#messages.get(seq)?.message
   }
 
-  /** Of an erased channel, except its erasure. */
-  forget(channel: string): void {
+  /** Of a channel, before its erasure. */
+  forget(channel: string, before: number): void {
     for (const [seq, { message, bytes }] of this.#messages) {
-      if (message.channel !== channel || message.kind === 'erasure') continue
+      if (message.channel !== channel || seq >= before) continue
       this.#messages.delete(seq)
       this.#bytes -= bytes
     }

@@ -60,6 +60,13 @@ export const emptyForMs = 3_600_000
 /** Of a channel that has ended. */
 export const ended = (channel: string) => new Refusal('document-deleted', `"${channel}" has ended.`)
 
+/** The channel that is erased together with this one. */
+export const companionOf = (channel: string) => `overview.${channel}`
+
+/** Whether the newest message of a kind is content of a toy channel. */
+export const isContent = (message: Message) =>
+  isKind(message, 'edit') ? message.body.html !== '' : !['title', 'deletion'].includes(message.kind)
+
 /**
  * Channels whose updates are joined; a message of the kind "deletion" ends one, and what has the name
  * `overview.NAME` is erased with it. A title is no content.
@@ -78,14 +85,17 @@ export function toyTypes({ fold = toyFold, keepOn }: ToyTypes = {}): TypeOf {
       },
       expiry({ kinds, newest }) {
         const end = newest('deletion')
-        if (end?.body.deleted) return { at: end.acceptedAt + endedForMs }
-        const isContent = (kind: Kind) =>
-          kind === 'edit' ? newest('edit')?.body.html !== '' : kind !== 'title' && kind !== 'deletion'
-        if (kinds.some(isContent)) return null
-        const at = Math.max(...kinds.map((kind) => newest(kind)?.acceptedAt ?? 0))
-        return { at: at + emptyForMs, isForRoom: true }
+        const isFull = (kind: Kind) => {
+          const message = newest(kind)
+          return kind === 'update' || (message !== undefined && isContent(message))
+        }
+        const changedAt = Math.max(...kinds.map((kind) => newest(kind)?.acceptedAt ?? 0))
+        return {
+          at: end?.body.deleted ? end.acceptedAt + endedForMs : null,
+          spareAt: kinds.some(isFull) ? null : changedAt + emptyForMs,
+        }
       },
-      companions: (channel) => [`overview.${channel}`],
+      companions: (channel) => [companionOf(channel)],
     }))
 }
 
@@ -207,7 +217,7 @@ export const given = {
 export const littleMemory = { messages: 2, bytes: 100 }
 
 /** Fixes the file's size, or allows it to grow again. */
-function setDiskFull(database: DatabaseSync, isFull: boolean): void {
+export function setDiskFull(database: DatabaseSync, isFull: boolean): void {
   const pages = database.prepare('PRAGMA page_count').get()?.page_count
   database.exec(`PRAGMA max_page_count = ${isFull ? pages : 1_000_000}`)
 }

@@ -84,7 +84,7 @@ export class Channel implements Party {
   erasedTo = 0
   /** Its content was erased, and nothing was written there since. */
   isErased = false
-  expiry: Expiry | null = null
+  expiry: Expiry = { at: null, spareAt: null }
   readonly piles = new Map<Kind, Pile>()
   /** The oldest that are held, as far as they were read. */
   oldest: Held[] = []

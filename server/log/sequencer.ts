@@ -2,7 +2,7 @@
 // server's log: stores drafts one by one or in groups, notifies followers, then answers.
 
 import { channel } from 'node:diagnostics_channel'
-import type { TypeOf } from '../channels/channel-type.ts'
+import type { Content, TypeOf } from '../channels/channel-type.ts'
 import { type Cursor, type Draft, formatCursor, isChannelName, type Message } from '../wire/messages.ts'
 import { trace } from '../wire/trace.ts'
 import { type History, keyOf, type Portion } from './history.ts'
@@ -49,7 +49,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
   /** Unanswered drafts, by `keyOf`. */
   readonly #pending = new Map<string, Waiting>()
   readonly #followers: Followers
-  /** Channels whose erasure makes room, and is pending. */
+  /** Channels whose erasure is pending. */
   readonly #leaving = new Set<string>()
   #isClosed = false
   #closing: Promise<void> | null = null
@@ -217,7 +217,8 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
       return unanswered.promise
     }
     const { channel } = draft
-    const refusal = this.#parts.typeOf(channel).refuse?.(draft, this.history.contentOf(channel)) ?? null
+    const content = this.#leaving.has(channel) ? nothingOn(channel) : this.history.contentOf(channel)
+    const refusal = this.#parts.typeOf(channel).refuse?.(draft, content) ?? null
     if (refusal) {
       const stored = this.stored(draft)
       if (stored !== null) return stored
@@ -265,7 +266,9 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
   /** Erases what is due before the next message or snapshot. */
   #eraseDue(): void {
     const due = this.history.dueErasure()
-    if (due && !this.pending.has(keyOf(due))) this.#erase(due)
+    if (!due || this.pending.has(keyOf(due))) return
+    this.#leaving.add(due.channel)
+    this.#erase(due)
   }
 
   /** A failed erasure is retried with the next message. */
@@ -444,6 +447,8 @@ export class Followers {
     }
   }
 }
+
+const nothingOn = (channel: string): Content => ({ channel, kinds: [], newest: () => undefined })
 
 /** A repeat also has the sender's timestamp. */
 export function isRepeat(draft: Draft, known: Draft): boolean {

@@ -90,21 +90,22 @@ class SqliteFile {
     this.#onFailure = onFailure
     this.#onLoss = lossTakerOf(parts)
     database.exec(`PRAGMA cache_size = -${cacheKiB}; PRAGMA secure_delete = ON`)
+    const tables = new Tables(database)
+    const head = tables.head()
+    this.epoch = newEpoch(random)
+    this.#reaches = beginEpoch(database, this.epoch, head)
     this.history = new History({
+      tables,
       typeOf,
       limits,
       memory,
       now,
       onFailure,
       defer,
-      tables: new Tables(database),
       isLasting: true,
       isRead: isSmall,
       onErased: (bytes) => this.#written(4, bytes),
     })
-    const { head } = this.history
-    this.epoch = newEpoch(random)
-    this.#reaches = beginEpoch(database, this.epoch, head)
     if (durability === 'process') database.exec('PRAGMA synchronous = NORMAL')
     if (loss) this.#onLoss(`${loss} The log continues after message ${head}.`)
     try {

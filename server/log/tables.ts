@@ -46,9 +46,9 @@ export interface ChannelRow {
   readonly messages: number
   readonly bytes: number
   readonly isErased: boolean
-  /** See `Expiry`; null if there is none. */
+  /** See `Expiry`. */
   readonly expiresAt: number | null
-  readonly isForRoom: boolean
+  readonly spareAt: number | null
 }
 
 export interface PileRow {
@@ -120,7 +120,7 @@ CREATE TABLE base (
 CREATE TABLE channel (
   number INTEGER NOT NULL, name TEXT UNIQUE, begin INTEGER NOT NULL, floor INTEGER NOT NULL,
   erased_to INTEGER NOT NULL, head INTEGER NOT NULL, messages INTEGER NOT NULL, bytes INTEGER NOT NULL, is_erased INTEGER NOT NULL,
-  expires_at REAL, is_for_room INTEGER NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (number)) STRICT;
+  expires_at REAL, spare_at REAL, checksum INTEGER NOT NULL, PRIMARY KEY (number)) STRICT;
 CREATE TABLE pile (
   channel INTEGER NOT NULL, kind TEXT NOT NULL, newest INTEGER NOT NULL, base INTEGER NOT NULL,
   loose INTEGER NOT NULL, loose_bytes INTEGER NOT NULL, checksum INTEGER NOT NULL,
@@ -162,7 +162,7 @@ export class Tables {
       bytes: 0,
       isErased: false,
       expiresAt: null,
-      isForRoom: false,
+      spareAt: null,
     }
     const number = Number(this.#sql.addChannel.run(...channelValues(row)).lastInsertRowid)
     this.#sql.countChannels.run(1)
@@ -264,8 +264,9 @@ export class Tables {
     }))
   }
 
+  /** The newest number, of which the message may be erased. */
   head(): number {
-    return Number(this.#sql.head.get()?.head ?? 0)
+    return Math.max(Number(this.#sql.head.get()?.head ?? 0), this.meta('mark'))
   }
 
   /** Erases a channel's messages up to a number, except some. */
@@ -443,7 +444,7 @@ function prepareStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text)
   const light = 'seq, kind, octet_length(body) AS bytes, accepted_at, writer'
   const channel =
-    'channel (name, begin, floor, erased_to, head, messages, bytes, is_erased, expires_at, is_for_room, checksum)'
+    'channel (name, begin, floor, erased_to, head, messages, bytes, is_erased, expires_at, spare_at, checksum)'
   return {
     addChannel: sql(`INSERT INTO ${channel} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     writeChannel: sql('INSERT OR REPLACE INTO channel VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
@@ -543,7 +544,7 @@ function heldIn({ seq, kind, bytes, accepted_at, writer }: Row): Held {
 
 function channelIn(row: Row): ChannelRow {
   const { number, name, begin, floor, erased_to, head, messages, bytes } = row
-  const { is_erased, expires_at, is_for_room } = row
+  const { is_erased, expires_at, spare_at } = row
   return {
     number: Number(number),
     name: String(name),
@@ -555,15 +556,25 @@ function channelIn(row: Row): ChannelRow {
     bytes: Number(bytes),
     isErased: is_erased === 1,
     expiresAt: expires_at === null ? null : Number(expires_at),
-    isForRoom: is_for_room === 1,
+    spareAt: spare_at === null ? null : Number(spare_at),
   }
 }
 
 /** In the order of the table, with the checksum. */
 function channelValues(row: Omit<ChannelRow, 'number'>) {
-  const { name, begin, floor, erasedTo, head, messages, bytes, isErased, expiresAt, isForRoom } = row
-  const flags = [isErased ? 1 : 0, expiresAt, isForRoom ? 1 : 0] as const
-  const fields = [name, begin, floor, erasedTo, head, messages, bytes, ...flags] as const
+  const { name, begin, floor, erasedTo, head, messages, bytes, isErased, expiresAt, spareAt } = row
+  const fields = [
+    name,
+    begin,
+    floor,
+    erasedTo,
+    head,
+    messages,
+    bytes,
+    isErased ? 1 : 0,
+    expiresAt,
+    spareAt,
+  ] as const
   return [...fields, checksumOfAll(fields)] as const
 }
 
