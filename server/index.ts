@@ -16,8 +16,8 @@ import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
 import type { Who } from './hub/subscriber.ts'
+import { pageAfter, pageBefore, readPage, wholeOf } from './library/channel-pages.ts'
 import { type ChannelRule, Channels } from './library/channels.ts'
-import { pageAfter, readPage, wholeOf } from './library/history.ts'
 import { storingOnce } from './library/repeats.ts'
 import { jsonOf } from './library/validation.ts'
 import { erasureOf } from './log/history.ts'
@@ -34,7 +34,14 @@ import { Revocations, revocationsChannel } from './security/revocations.ts'
 import { sessionPath, TicketGate } from './security/tickets.ts'
 import { type Mounting, queryOf } from './transports/transport.ts'
 import { parseJson } from './transports/uplink.ts'
-import { formatCursor, isKind, type JsonMessage } from './wire/messages.ts'
+import {
+  type Cursor,
+  formatCursor,
+  isChannelName,
+  isKind,
+  type JsonMessage,
+  type Message,
+} from './wire/messages.ts'
 import { Refusal } from './wire/refusal.ts'
 
 export { serverOptions } from './http/server-options.ts'
@@ -109,6 +116,16 @@ export interface Stored {
 
 export type Received<Data = unknown> = JsonMessage<Data>
 
+/** A channel that has messages. */
+export interface ChannelInfo {
+  readonly name: string
+  /** The number of its newest message. */
+  readonly newest: number
+  /** How many are kept, and the size of what was published, as JSON. */
+  readonly messages: number
+  readonly bytes: number
+}
+
 const leastSecret = 32
 
 /** Of a long poll: its client asks for less if it wants less. Many proxies cut an answer after 30 s. */
@@ -181,15 +198,44 @@ export async function createCrosswind(options: CrosswindOptions) {
       for (let reached = after; reached < head.seq; ) {
         const from = reached > 0 ? { ...head, seq: reached } : null
         const { messages, cursor } = await readPage(log, channel, from)
-        for (const message of messages)
-          if (isKind(message, 'json')) {
-            const { id, seq, from, body } = message
-            const { user, data } = parsed(body)
-            yield { id, channel, seq, cursor: formatCursor({ ...cursor, seq }), from, user, data }
-          }
+        for (const message of messages) if (isKind(message, 'json')) yield receivedFrom(message, cursor)
         if (cursor.seq <= reached) return
         reached = cursor.seq
       }
+    },
+    /**
+     * The newest that is stored before a number, in order; fewer than `limit` if they have more than a
+     * megabyte. `hasEarlier` says whether to ask for those before them.
+     */
+    async readBack(
+      channel: string,
+      {
+        before = Number.MAX_SAFE_INTEGER,
+        limit = 50,
+      }: { readonly before?: number; readonly limit?: number } = {},
+    ): Promise<{ readonly messages: readonly Received[]; readonly hasEarlier: boolean }> {
+      channels.ruleFor(channel)
+      const { messages, isOldest, head } = await current().log.readBefore(channel, before, limit)
+      const found = messages.filter((message) => isKind(message, 'json'))
+      return { messages: found.map((message) => receivedFrom(message, head)), hasEarlier: !isOldest }
+    },
+    /**
+     * The channels that have messages and whose names begin with `prefix`, those with the newest message
+     * first. For the next ones, `before` is the `newest` of the last.
+     */
+    async channels({
+      prefix = '',
+      before = Number.MAX_SAFE_INTEGER,
+      limit = 100,
+    }: {
+      readonly prefix?: string
+      readonly before?: number
+      readonly limit?: number
+    } = {}): Promise<readonly ChannelInfo[]> {
+      const found = await current().log.channels(prefix, before, limit)
+      return found.flatMap(({ name, head, messages, bytes }) =>
+        isChannelName(name) ? { name, newest: head, messages, bytes } : [],
+      )
     },
     /**
      * A copy of what is stored; empty if nothing is. Rejects with a `Refusal` (400 `bad-channel`, 422
@@ -244,6 +290,11 @@ export async function createCrosswind(options: CrosswindOptions) {
       await close()
     },
   }
+}
+
+function receivedFrom({ id, channel, seq, from, body }: Message<'json'>, head: Cursor): Received {
+  const { user, data } = parsed(body)
+  return { id, channel, seq, cursor: formatCursor({ ...head, seq }), from, user, data }
 }
 
 /** Throws an `Error` unless it is one user or one client. */
@@ -446,14 +497,19 @@ function mountRoutes(
     const refusal = refuseReading(grantOf(ctx), [name])
     if (refusal) throw refusal
     const isDocument = channels.ruleFor(name).kind === 'yjs'
-    const { cursor, ...page } = await (isDocument && after !== 'newest'
-      ? wholeOf(log, name)
-      : pageAfter(log, name, after))
+    const { before } = ctx.query
+    if (isDocument && before !== undefined)
+      throw new Refusal('bad-query', `"${name}" is a document, which is read as a whole: leave out before.`)
+    const page =
+      before !== undefined
+        ? await pageBefore(log, name, { before: String(before), limit: String(ctx.query.limit ?? '50') })
+        : await (isDocument && after !== 'newest' ? wholeOf(log, name) : pageAfter(log, name, after))
     const messages = page.messages.map((message) => messageText(message)).join()
+    const rest = 'hasEarlier' in page ? `"hasEarlier":${page.hasEarlier}` : `"recovered":${page.recovered}`
     mustLast(grantOf(ctx), timers.now())
     ctx.set('Cache-Control', 'no-store')
     ctx.type = 'json'
-    ctx.body = `{"messages":[${messages}],"cursor":"${formatCursor(cursor)}","recovered":${page.recovered}}`
+    ctx.body = `{"messages":[${messages}],"cursor":"${formatCursor(page.cursor)}",${rest}}`
   })
 }
 

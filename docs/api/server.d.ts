@@ -98,6 +98,18 @@ declare function createCrosswind(options: CrosswindOptions): Promise<{
   read(channel: string, { after }?: {
     after?: number | undefined;
   }): AsyncGenerator<Received>;
+  readBack(channel: string, { before, limit }?: {
+    readonly before?: number;
+    readonly limit?: number;
+  }): Promise<{
+    readonly messages: readonly Received[];
+    readonly hasEarlier: boolean;
+  }>;
+  channels({ prefix, before, limit }?: {
+    readonly prefix?: string;
+    readonly before?: number;
+    readonly limit?: number;
+  }): Promise<readonly ChannelInfo[]>;
   document(channel: string): Promise<Doc>;
   deleteChannel(channel: string): Promise<boolean>;
   revoke(user: string): Promise<void>;
@@ -129,7 +141,7 @@ declare function serverOptions(): {
   streamResetRate: 100;
 };
 declare namespace index_d_exports {
-  export { Authorize, ChannelRule, CrosswindOptions, JsonRule, Keep, Permit, Received, StandardSchema, Storage, Stored, YjsRule, createCrosswind, serverOptions };
+  export { Authorize, ChannelInfo, ChannelRule, CrosswindOptions, JsonRule, Keep, Permit, Received, StandardSchema, Storage, Stored, YjsRule, createCrosswind, serverOptions };
 }
 export { index_d_exports as "." };
 import { Doc } from "yjs";
@@ -137,6 +149,12 @@ import { EventEmitter } from "node:events";
 import { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders } from "node:http2";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
+interface ChannelInfo {
+  readonly name: string;
+  readonly newest: number;
+  readonly messages: number;
+  readonly bytes: number;
+}
 interface CrosswindOptions {
   readonly path: string;
   readonly channels: Readonly<Record<string, ChannelRule>>;

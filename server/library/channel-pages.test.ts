@@ -7,7 +7,7 @@ import { createMemoryLog } from '../log/memory-log.ts'
 import { createSqliteLog } from '../log/sqlite-log.ts'
 import { openLogFile } from '../log/sqlite-store.ts'
 import type { Cursor } from '../wire/messages.ts'
-import { readPage } from './history.ts'
+import { readPage } from './channel-pages.ts'
 
 async function openLog(messages: number) {
   const limits = { ...ampleLimits, messages }

@@ -52,3 +52,27 @@ export async function pageAfter(log: Log, channel: string, after: string): Promi
   const sentence = `after is ${JSON.stringify(after.slice(0, 80))}; it must be a cursor, "start" or "newest".`
   throw new Refusal('bad-query', sentence)
 }
+
+/** The largest `limit` of a page. */
+const mostOfPage = 500
+
+/** The newest before a number, which is given as text, or `newest`. Rejects with a `Refusal` (400 `bad-query`). */
+export async function pageBefore(
+  log: Log,
+  channel: string,
+  { before, limit }: { readonly before: string; readonly limit: string },
+) {
+  const number = before === 'newest' ? Number.MAX_SAFE_INTEGER : wholeNumber('before', before)
+  const most = wholeNumber('limit', limit)
+  if (most < 1 || most > mostOfPage)
+    throw new Refusal('bad-query', `limit is ${most}; it must be from 1 to ${mostOfPage}.`)
+  const { messages, isOldest, head } = await log.readBefore(channel, number, most)
+  return { messages, cursor: head, hasEarlier: !isOldest }
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  const shown = JSON.stringify(text.slice(0, 80))
+  const form = name === 'before' ? 'the number of a message, or "newest"' : 'a whole number'
+  throw new Refusal('bad-query', `${name} is ${shown}; it must be ${form}.`)
+}

@@ -1,0 +1,63 @@
+// What a channel keeps, as an application and its clients read it: backwards, in portions, and listed.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { connectHttp, textOf } from '../clients/http-client.ts'
+import { start } from './testing.ts'
+
+const channels = { 'room.*': { kind: 'json' }, 'doc.*': { kind: 'yjs' } } as const
+
+test('a channel is read backwards by HTTP and on the server, from the newest message to the first', async (t) => {
+  const { origin, crosswind } = await start(t, { channels })
+  for (let n = 1; n <= 7; n += 1) {
+    await crosswind.publish('room.1', n)
+    await crosswind.publish('room.2', -n)
+  }
+  const http = connectHttp('1.1', origin, null)
+  t.after(() => http.close())
+  const ask = async (path: string) => {
+    const { status, body } = await http.ask({ path: `/realtime/channels/${path}` })
+    return { status, ...JSON.parse(await textOf(body)) }
+  }
+  const dataIn = (messages: { body: { data: number } }[]) => messages.map(({ body }) => body.data)
+  const newest = await ask('room.1?before=newest&limit=4')
+  assert.deepEqual([dataIn(newest.messages), newest.hasEarlier], [[4, 5, 6, 7], true])
+  const first = await ask(`room.1?before=${newest.messages[0].seq}&limit=4`)
+  assert.deepEqual([dataIn(first.messages), first.hasEarlier], [[1, 2, 3], false])
+  assert.deepEqual((await ask('room.9?before=newest')).messages, [])
+  for (const [query, says] of [
+    ['room.1?before=late', /before is "late"; it must be the number of a message, or "newest"/],
+    ['room.1?before=newest&limit=0', /limit is 0; it must be from 1 to 500/],
+    ['room.1?before=newest&limit=x', /limit is "x"; it must be a whole number/],
+    ['doc.1?before=newest', /"doc.1" is a document, which is read as a whole/],
+  ] as const) {
+    const { status, code, message } = await ask(query)
+    assert.deepEqual([status, code], [400, 'bad-query'])
+    assert.match(message, says)
+  }
+
+  const own = await crosswind.readBack('room.1', { limit: 3 })
+  assert.deepEqual([own.messages.map(({ data }) => data), own.hasEarlier], [[5, 6, 7], true])
+  const before = own.messages[0]?.seq ?? 0
+  const rest = await crosswind.readBack('room.1', { before, limit: 9 })
+  assert.deepEqual([rest.messages.map(({ data }) => data), rest.hasEarlier], [[1, 2, 3, 4], false])
+})
+
+test('the server lists the channels that have messages, and deletes one', async (t) => {
+  const { crosswind } = await start(t, { channels })
+  for (const name of ['room.a', 'room.b', 'room.c', 'room.a']) await crosswind.publish(name, name)
+  const namesOf = async (which?: Parameters<typeof crosswind.channels>[0]) =>
+    (await crosswind.channels(which)).map(({ name }) => name)
+  assert.deepEqual(await namesOf(), ['room.a', 'room.c', 'room.b'])
+  assert.deepEqual(await namesOf({ prefix: 'room.', limit: 2 }), ['room.a', 'room.c'])
+  assert.deepEqual(await namesOf({ prefix: 'room.', before: 3 }), ['room.b'])
+  assert.deepEqual((await crosswind.channels({ prefix: 'room.a' }))[0], {
+    name: 'room.a',
+    newest: 4,
+    messages: 2,
+    bytes: 34,
+  })
+  assert.equal(await crosswind.deleteChannel('room.a'), true)
+  assert.deepEqual(await namesOf(), ['room.c', 'room.b'])
+  assert.deepEqual((await crosswind.readBack('room.a')).messages, [])
+})
