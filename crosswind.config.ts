@@ -69,8 +69,10 @@ export default defineConfig({
     unfinishedBytes: 134_217_728, // the same for all connections
     queueBytesPerWindow: 4_194_304, // unsent bytes of a slow window before its stream is closed
     streamsPerSession: 100, // of one HTTP/2 connection; limits its windows too
-    logMessages: 100_000, // messages kept for windows that resume
-    logBytes: 167_772_160, // their bytes
+    logMessages: 10_000_000, // messages kept by a log on disk
+    logBytes: 2_147_483_648, // their bytes
+    memoryMessages: 100_000, // messages kept by a log in memory, or by a server of a NATS stream
+    memoryBytes: 167_772_160, // their bytes
     logHours: 168, // and their age
     documentBytes: 16_777_216, // largest shared document; beyond it only deletions are stored
     documentSeconds: 5, // processor time to read or write one document; beyond it the document is not read

@@ -23,7 +23,7 @@ import { jsonOf } from './library/validation.ts'
 import { erasureOf } from './log/history.ts'
 import { messageText, parsed } from './log/kept-json.ts'
 import { type Log, newEpoch } from './log/log.ts'
-import { openLog } from './log/open-log.ts'
+import { limitsOf, openLog } from './log/open-log.ts'
 import type { Durability } from './log/sqlite-log.ts'
 import { output } from './output.ts'
 import { renewing } from './renewing.ts'
@@ -144,7 +144,9 @@ export async function createCrosswind(options: CrosswindOptions) {
   const { path } = options
   const openFiles = openFilesAllowed()
   const settings = fittingTo(openFiles, settingsOf(options))
-  const channels = new Channels(options.channels, settings.limits, processTimers, options.onFailure ?? report)
+  const { messages: logMessages, bytes: logBytes } = limitsOf(settings)
+  const limits = { ...settings.limits, logMessages, logBytes }
+  const channels = new Channels(options.channels, limits, processTimers, options.onFailure ?? report)
   const watched = { ...settings.limits, ...settings, mostSockets: mostSockets(openFiles) }
   const connections = new GuestConnections(watched, processTimers)
   const { secret = randomBytes(32).toString('base64url') } = options
@@ -306,6 +308,9 @@ function checkWho(who: Who): Who {
   return who
 }
 
+const isFile = (storage: Storage | undefined): storage is Extract<Storage, { readonly folder: string }> =>
+  storage instanceof Object && storage.kind !== 'nats'
+
 /** Throws a `ConfigError` that names the option, its value and what is allowed. */
 function settingsOf(options: CrosswindOptions): Config {
   const { limits = {}, heartbeatMs, allowedOrigins, allowedHosts, storage } = options
@@ -314,6 +319,7 @@ function settingsOf(options: CrosswindOptions): Config {
     heartbeatMs,
     allowedOrigins: allowedOrigins && [...allowedOrigins],
     allowedHosts: allowedHosts && [...allowedHosts],
+    storage: isFile(storage) ? 'sqlite' : 'memory',
   }
   if (!(storage instanceof Object)) return checkSettings(given, 'createCrosswind')
   if (storage.kind === 'nats') {
@@ -368,26 +374,23 @@ async function serve(
   const { heartbeatMs, allowedOrigins, allowedHosts } = settings
   const timers = processTimers
   const random = Math.random
-  const isFile = storage !== 'memory' && storage.kind !== 'nats'
-  if (isFile) mkdirSync(storage.folder, { recursive: true, mode: 0o700 })
+  const folder = isFile(storage) ? storage.folder : ''
+  if (folder !== '') mkdirSync(folder, { recursive: true, mode: 0o700 })
   const documents = yjs?.openDocuments({
     limits: settings.limits,
     hasOwners: (channel) => channels.hasOwners(channel),
   })
-  const opened = await openLog(
-    { ...settings, storage: isFile ? 'sqlite' : 'memory' },
-    {
-      typeOf: channels.typesWith(documents?.fold),
-      now: timers.now,
-      random,
-      onFailure,
-      signal,
-      dataFolder: isFile ? storage.folder : '',
-      guard: (log) => storingOnce(documents?.guard(log) ?? log),
-      roomMaking: 'erase one with crosswind.deleteChannel',
-      print: (sentence) => output.say('log-awaited', sentence),
-    },
-  )
+  const opened = await openLog(settings, {
+    typeOf: channels.typesWith(documents?.fold),
+    now: timers.now,
+    random,
+    onFailure,
+    signal,
+    dataFolder: folder,
+    guard: (log) => storingOnce(documents?.guard(log) ?? log),
+    roomMaking: 'erase one with crosswind.deleteChannel',
+    print: (sentence) => output.say('log-awaited', sentence),
+  })
   const { mostBytes = Number.POSITIVE_INFINITY, outage = () => null, lost = endless } = opened
   const limits = {
     ...settings.limits,

@@ -63,6 +63,8 @@ declare const configSchema: z.ZodObject<{
     streamsPerSession: z.ZodDefault<z.ZodInt>;
     logMessages: z.ZodDefault<z.ZodInt>;
     logBytes: z.ZodDefault<z.ZodInt>;
+    memoryMessages: z.ZodDefault<z.ZodInt>;
+    memoryBytes: z.ZodDefault<z.ZodInt>;
     logHours: z.ZodDefault<z.ZodInt>;
     documentBytes: z.ZodDefault<z.ZodInt>;
     documentSeconds: z.ZodDefault<z.ZodInt>;

@@ -209,6 +209,10 @@ const misfits: readonly (readonly [string, string])[] = [
     'limits.queueBytesPerWindow is 2048 (from --limits-queue-bytes-per-window); it must hold a message of limits.maxMessageBytes, 1048576 (from the defaults).',
   ],
   [
+    '--limits-memory-bytes 2048',
+    'limits.memoryBytes is 2048 (from --limits-memory-bytes); it must hold a message of limits.maxMessageBytes, 1048576 (from the defaults).',
+  ],
+  [
     '--limits-log-bytes 2048',
     'limits.logBytes is 2048 (from --limits-log-bytes); it must hold a message of limits.maxMessageBytes, 1048576 (from the defaults).',
   ],

@@ -163,7 +163,7 @@ function* misfitsIn(config: Config, originOf: (key: string) => string): Generato
     yield `sensor.source is "recorded" ${from('sensor.source')} but sensor.file is not set; name the raw log, such as --sensor-file wind.log.`
   if (sensor.mode === 'polled' && sensor.rateHz > mostQuestionsHz)
     yield `sensor.rateHz is ${sensor.rateHz} ${from('sensor.rateHz')}; a polled sensor ${from('sensor.mode')} takes up to 130 ms to answer, so it can be polled at most ${mostQuestionsHz} times a second.`
-  for (const key of ['queueBytesPerWindow', 'logBytes'] as const)
+  for (const key of ['queueBytesPerWindow', 'logBytes', 'memoryBytes'] as const)
     if (limits[key] < limits.maxMessageBytes)
       yield `limits.${key} is ${limits[key]} ${from(`limits.${key}`)}; it must hold a message of limits.maxMessageBytes, ${limits.maxMessageBytes} ${from('limits.maxMessageBytes')}.`
 }

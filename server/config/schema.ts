@@ -216,11 +216,17 @@ export const configSchema = z.strictObject({
     streamsPerSession: whole(1, 10_000, 100).describe(
       'Maximum number of streams of one HTTP/2 connection, and of windows of any connection',
     ),
-    logMessages: whole(1, 10_000_000, 100_000).describe(
-      'Messages kept for windows that resume, shared out by channel and by writer',
+    logMessages: whole(1, 1_000_000_000, 10_000_000).describe(
+      'Messages kept by a log on disk, shared out by channel and by writer',
     ),
-    logBytes: whole(1024, 17_179_869_184, 167_772_160).describe(
-      'Bytes kept for windows that resume, shared out in the same way',
+    logBytes: whole(1024, 1_099_511_627_776, 2_147_483_648).describe(
+      'Bytes of content kept by a log on disk, shared out in the same way; the file has about twice as much',
+    ),
+    memoryMessages: whole(1, 10_000_000, 100_000).describe(
+      'Messages kept by a log in memory, and by a server of a NATS stream, in place of logMessages if that is more',
+    ),
+    memoryBytes: whole(1024, 17_179_869_184, 167_772_160).describe(
+      'Bytes of content kept by a log in memory, and by a server of a NATS stream, in place of logBytes if that is more',
     ),
     logHours: whole(1, 87_600, 168).describe(
       'Hours that messages are kept; the newest content is kept permanently',

@@ -57,7 +57,10 @@ export interface Keep {
 
 const keepLimits = { messages: 'logMessages', bytes: 'logBytes', hours: 'logHours' } as const
 
-type Limits = Readonly<Record<(typeof keepLimits)[keyof typeof keepLimits] | 'stateBytes', number>>
+/** In place of these in a log in memory, if they are less. */
+const inMemory = { messages: 'memoryMessages', bytes: 'memoryBytes', hours: 'logHours' } as const
+
+type Limits = Pick<Config['limits'], (typeof keepLimits | typeof inMemory)[keyof Keep] | 'stateBytes'>
 
 const hourMs = 3_600_000
 
@@ -174,7 +177,9 @@ function checkRule(what: string, rule: ChannelRule): void {
 function checkKeep(what: string, keep: Keep, limits: Limits): void {
   refuseOthers(`createCrosswind: ${what}`, keep, Object.keys(keepLimits))
   for (const [name, value] of Object.entries(keep)) {
-    const limit = keepLimits[name as keyof Keep]
+    const own = inMemory[name as keyof Keep]
+    const usual = keepLimits[name as keyof Keep]
+    const limit = limits[own] === limits[usual] ? own : usual
     const isNumber = name === 'hours' ? value > 0 : Number.isInteger(value) && value > 0
     if (isNumber && value <= limits[limit]) continue
     const allowed = `a number above 0, at most that of the whole log, ${limits[limit]} (limits.${limit})`

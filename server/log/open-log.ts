@@ -30,6 +30,8 @@ interface LogConfig {
     readonly logMessages: number
     readonly logBytes: number
     readonly logHours: number
+    readonly memoryMessages: number
+    readonly memoryBytes: number
     readonly maxChannels: number
   }
 }
@@ -135,7 +137,18 @@ function sizesIn(folder: string): Record<string, number> {
   return Object.fromEntries(sizes)
 }
 
-function limitsOf({ limits }: LogConfig): LogLimits {
-  const { logMessages, logBytes, logHours, maxChannels } = limits
-  return { messages: logMessages, bytes: logBytes, ageMs: logHours * hourMs, maxChannels }
+/** A log in memory, or a server's copy of a stream, keeps no more than memory holds. */
+export function limitsOf({
+  broker,
+  storage,
+  limits,
+}: Pick<LogConfig, 'broker' | 'storage' | 'limits'>): LogLimits {
+  const { logMessages, logBytes, logHours, memoryMessages, memoryBytes, maxChannels } = limits
+  const isInMemory = broker === 'nats' || storage === 'memory'
+  return {
+    messages: isInMemory ? Math.min(logMessages, memoryMessages) : logMessages,
+    bytes: isInMemory ? Math.min(logBytes, memoryBytes) : logBytes,
+    ageMs: logHours * hourMs,
+    maxChannels,
+  }
 }

@@ -31,7 +31,14 @@ const embedded = {
   sqs: { queue: 'crosswind', region: 'eu-north-1', endpoint: null, visibilitySeconds: 30, maxReceives: 3 },
   storage: 'sqlite',
   durability: 'process',
-  limits: { logMessages: 1000, logBytes: 1e7, logHours: 1, maxChannels: 10 },
+  limits: {
+    logMessages: 1000,
+    logBytes: 1e7,
+    logHours: 1,
+    memoryMessages: 1000,
+    memoryBytes: 1e7,
+    maxChannels: 10,
+  },
 } as const
 
 function open(file: string, memory?: typeof littleMemory) {
