@@ -106,7 +106,8 @@ export class WindRecorder {
   async #fill(): Promise<void> {
     const since = this.#timers.now() - hourMs
     const { head } = await this.#log.snapshot(channels)
-    let place = await this.#firstPlace(head, since)
+    if (this.#isStopped) return
+    let place = await this.#log.numberAt(windChannel, since)
     while (place < head.seq) {
       const portion = await this.#read({ ...head, seq: place })
       if (!portion) return
@@ -115,24 +116,6 @@ export class WindRecorder {
         if (message.seq <= head.seq && isKind(message, 'reading')) this.#record(message)
       place = portion.recovered ? portion.reached.seq : place + skippedMessages
     }
-  }
-
-  /**
-   * Binary search for the first message that is held and young enough; a portion without readings
-   * counts as young enough.
-   */
-  async #firstPlace(head: Cursor, since: number): Promise<number> {
-    let tooEarly = -1
-    let place = head.seq
-    while (place - tooEarly > 1) {
-      const middle = Math.floor((tooEarly + place) / 2)
-      const portion = await this.#read({ ...head, seq: middle })
-      if (!portion) return head.seq
-      const [oldest] = portion.messages
-      if (portion.recovered && !(oldest && oldest.acceptedAt < since)) place = middle
-      else tooEarly = middle
-    }
-    return place
   }
 
   /** Null after stop: the log may be closed. */
