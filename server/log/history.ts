@@ -630,17 +630,17 @@ export class History {
 
   #oldestOf(channel: Channel): Held | undefined {
     if (channel.messages === 0) return undefined
-    if (channel.oldest.length === 0)
-      channel.oldest = this.#tables.held(
-        channel.number,
-        channel.dropped,
-        Math.min(aheadCount, channel.messages),
-      )
+    if (channel.oldest.length === 0) {
+      // Most channels are only asked for the age of their oldest message.
+      const count = channel.isShrinking ? Math.min(aheadCount, channel.messages) : 1
+      channel.oldest = this.#tables.held(channel.number, channel.dropped, count)
+    }
     return channel.oldest[0]
   }
 
   #drop(channel: Channel, first: Held): void {
     channel.oldest.shift()
+    channel.isShrinking = true
     channel.dropped = first.seq
     channel.messages -= 1
     channel.bytes -= first.bytes

@@ -88,6 +88,8 @@ export class Channel implements Party {
   readonly piles = new Map<Kind, Pile>()
   /** The oldest that are held, as far as they were read. */
   oldest: Held[] = []
+  /** Whether messages were dropped since the start. */
+  isShrinking = false
 
   constructor(name: string, type: ChannelType, number: number, begin: number) {
     this.name = name
