@@ -201,6 +201,7 @@ interface JsonRule {
   readonly kind: 'json';
   readonly validate?: StandardSchema;
   readonly keep?: Keep;
+  readonly latest?: boolean;
 }
 interface Keep {
   readonly messages?: number;

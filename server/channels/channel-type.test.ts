@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { processTimers } from '../../scripts/process.ts'
+import { defaultConfig } from '../config/config.ts'
 import { admitDraft } from '../hub/admission.ts'
 import { openHub, refusalOf, settled } from '../hub/hub-testing.ts'
+import { Channels } from '../library/channels.ts'
 import { type ChannelType, fits, typesByName } from './channel-type.ts'
 import { number, object } from './shapes.ts'
 
@@ -67,4 +70,27 @@ test('a slow reader gets the newest of a kind that conflates, and no window is s
   assert.deepEqual(got, [{ total: 1 }, { total: 4 }])
   const { code } = await refusalOf(() => hub.show(window, { state: { x: 1 } }))
   assert.equal(code, 'read-only-channel')
+})
+
+test('an application declares a channel of which only the newest message matters', async () => {
+  const rules = { price: { kind: 'json', latest: true }, chat: { kind: 'json' } } as const
+  const channels = new Channels(rules, defaultConfig.limits, processTimers, assert.ifError)
+  const { hub, enter } = openHub({ typeOf: channels.typeOf })
+  const { connection, window } = enter({ id: 'w2', channels: ['price', 'chat'] })
+  await settled()
+  connection.isFull = true
+  for (const n of [1, 2, 3])
+    for (const channel of ['price', 'chat'])
+      await hub.publish({
+        id: `w1-${channel}${n}`,
+        channel,
+        kind: 'json',
+        from: 'w1',
+        at: n,
+        body: { data: n },
+      })
+  connection.isFull = false
+  window.drained()
+  const got = connection.frames.flatMap((frame) => (frame.type === 'message' ? [frame.message.id] : []))
+  assert.deepEqual(got, ['w1-price1', 'w1-chat1', 'w1-chat2', 'w1-price3', 'w1-chat3'])
 })

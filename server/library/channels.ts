@@ -6,6 +6,7 @@ import {
   type ChannelType,
   type Fold,
   fits,
+  type KindRules,
   type TypeOf,
   typesByName,
 } from '../channels/channel-type.ts'
@@ -35,6 +36,8 @@ export interface JsonRule {
   readonly validate?: StandardSchema
   /** How much each of the channels keeps, if that is less than `limits` allow the whole log. */
   readonly keep?: Keep
+  /** Whether only the newest message matters: a slow client is not sent those before it. */
+  readonly latest?: boolean
 }
 
 /** Each channel is one document of Yjs, of any shape but without subdocuments. Needs `yjs`. */
@@ -156,7 +159,8 @@ const jsonParts = (rule: ChannelRule | undefined): Partial<JsonRule> => (rule?.k
 
 function typeFrom(rule: ChannelRule, fold: Fold<'update'> | undefined): ChannelType {
   if (rule.kind === 'yjs') return { name: 'yjs', kinds: { update: { body: updateBody, fold } } }
-  return { name: 'json', kinds: { json: { body: jsonBody } }, keep: rule.keep && boundsFrom(rule.keep) }
+  const json: KindRules<'json'> = rule.latest ? { body: jsonBody, drop: 'superseded' } : { body: jsonBody }
+  return { name: 'json', kinds: { json }, keep: rule.keep && boundsFrom(rule.keep) }
 }
 
 function boundsFrom({ messages = Infinity, bytes = Infinity, hours = Infinity }: Keep): Bounds {
@@ -164,7 +168,7 @@ function boundsFrom({ messages = Infinity, bytes = Infinity, hours = Infinity }:
 }
 
 /** What each kind may declare. */
-const ruleNames = { json: ['kind', 'validate', 'keep'], yjs: ['kind', 'owners'] } as const
+const ruleNames = { json: ['kind', 'validate', 'keep', 'latest'], yjs: ['kind', 'owners'] } as const
 
 function checkRule(what: string, rule: ChannelRule): void {
   const kind: unknown = rule?.kind

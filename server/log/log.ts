@@ -107,7 +107,7 @@ export interface Log {
   readonly oldest: (channel: string, kind: Kind) => Promise<OldestContent>
   /** Returns the unsubscribe function. */
   readonly follow: (onMessage: OnMessage) => () => void
-  /** The newest number of each channel except the probes', as seen by followers; live. */
+  /** The newest number of each channel, as seen by followers; live. */
   readonly heads: () => ReadonlyMap<string, number>
   /** Completes pending appends, then closes the store. Idempotent. */
   readonly close: () => Promise<void>

@@ -58,7 +58,7 @@ export interface Pile {
   baseBytes: number
   loose: number
   looseBytes: number
-  /** The base as last read, which may be as large as a document; concurrent readers share one copy. */
+  /** The base as last read, which may be large; concurrent readers share one copy. */
   baseMessage: WeakRef<Message> | null
   isFolding: boolean
   /** After a failure, not retried below this many loose messages. */

@@ -85,7 +85,7 @@ export interface BaseStore {
   readonly read: (channel: string, kind: Kind) => Message | undefined
   /** Durable when it returns. Returns the size of the body as JSON. */
   readonly write: (base: Message) => number
-  /** The numbers of past bases, from which a document's history is read; ascending. */
+  /** The numbers of past bases, with which an older content begins; ascending. */
   readonly past: (channel: string, kind: Kind) => readonly number[]
   readonly readPast: (channel: string, kind: Kind, seq: number) => Message | undefined
   readonly keepPast: (base: Message) => void
