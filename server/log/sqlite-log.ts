@@ -28,10 +28,13 @@ interface SqliteLogParts extends LogParts {
 /**
  * By default SQLite runs a checkpoint in the commit that reaches 1000 pages, which delays that
  * append by two disk flushes. 500 pages take 7 to 15 ms on a busy virtual disk, and twice as many
- * take three times as long; in a turn of their own they delay no response.
+ * take three times as long; in a turn of their own they delay no response. If one turn writes more,
+ * it waits, so that the write-ahead log stays small.
  */
-const checkpointPages = 400
+const checkpointPages = { planned: 500, most: 570 }
 const pageBytes = 4096
+/** Of the table and the two indexes, and of those that split. */
+const pagesPerCommit = 3.5
 
 /** Of the file, in memory: the upper pages of the indexes of ten million messages, and more. */
 const cacheKiB = 32_768
@@ -104,7 +107,7 @@ class SqliteFile {
       defer,
       isLasting: true,
       isRead: isSmall,
-      onErased: (bytes) => this.#written(4, bytes),
+      onErased: (bytes) => this.#written(pagesPerCommit, bytes),
     })
     if (durability === 'process') database.exec('PRAGMA synchronous = NORMAL')
     if (loss) this.#onLoss(`${loss} The log continues after message ${head}.`)
@@ -120,13 +123,14 @@ class SqliteFile {
   commit(group: readonly Entry[]): (number | null)[] {
     const seqs = this.#hasRoom(() => this.history.insert(group))
     // Pages of the table and of the indexes, shared by the messages of a transaction.
-    for (const { bytes } of group) this.#written(4 / group.length, bytes)
+    for (const { bytes } of group) this.#written(pagesPerCommit / group.length, bytes)
     return seqs
   }
 
   #written(pages: number, bytes: number): void {
     this.#pagesWritten += pages + bytes / pageBytes
-    if (this.#pagesWritten >= checkpointPages) this.#planCheckpoint()
+    if (this.#pagesWritten >= checkpointPages.most) this.#checkpoint()
+    else if (this.#pagesWritten >= checkpointPages.planned) this.#planCheckpoint()
   }
 
   /** Throws a `Refusal` (503 `log-full`) if there is no room. */
@@ -156,15 +160,19 @@ class SqliteFile {
     this.#isCheckpointPlanned = true
     this.#defer(() => {
       this.#isCheckpointPlanned = false
-      if (!this.#file.database.isOpen) return
-      try {
-        this.#pagesWritten = 0
-        this.#flush()
-        checkpoint(this.#file.database, 'PASSIVE')
-      } catch (error) {
-        this.#onFailure(error)
-      }
+      if (this.#pagesWritten >= checkpointPages.planned) this.#checkpoint()
     })
+  }
+
+  #checkpoint(): void {
+    if (!this.#file.database.isOpen) return
+    this.#pagesWritten = 0
+    try {
+      this.#flush()
+      checkpoint(this.#file.database, 'PASSIVE')
+    } catch (error) {
+      this.#onFailure(error)
+    }
   }
 
   /** Whether the log has everything that a client with this cursor has. */
