@@ -16,9 +16,8 @@ import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
 import type { Who } from './hub/subscriber.ts'
-import { type ChannelRule, Channels } from './library/channels.ts'
+import { acceptRepeats, type ChannelRule, Channels } from './library/channels.ts'
 import { pageAfter, readPage, wholeOf } from './library/history.ts'
-import { storingOnce } from './library/repeats.ts'
 import { jsonOf } from './library/validation.ts'
 import { erasureOf } from './log/history.ts'
 import { messageText, parsed } from './log/kept-json.ts'
@@ -332,7 +331,7 @@ async function serve(
       onFailure,
       signal,
       dataFolder: isFile ? storage.folder : '',
-      guard: (log) => storingOnce(documents?.guard(log) ?? log),
+      ...(documents && { guard: documents.guard }),
       roomMaking: 'erase one with crosswind.deleteChannel',
       print: (sentence) => output.say('log-awaited', sentence),
     },
@@ -359,6 +358,7 @@ async function serve(
     mayLead: true,
     meter: silentMeter,
     refusal: () => health.refusal(),
+    steps: [acceptRepeats(log)],
     settings: { ...limits, heartbeatMs },
   })
   const gate =
