@@ -325,13 +325,13 @@ async function serve(
   const opened = await openLog(
     { ...settings, storage: isFile ? 'sqlite' : 'memory' },
     {
-      typeOf: channels.typesWith(documents?.fold),
+      typeOf: channels.typesWith(documents?.ledger),
+      onOpened: (log) => documents?.ledger.open(log),
       now: timers.now,
       random,
       onFailure,
       signal,
       dataFolder: isFile ? storage.folder : '',
-      ...(documents && { guard: documents.guard }),
       roomMaking: 'erase one with crosswind.deleteChannel',
       print: (sentence) => output.say('log-awaited', sentence),
     },

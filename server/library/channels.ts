@@ -7,6 +7,7 @@ import {
   type ChannelType,
   type Fold,
   fits,
+  type Gate,
   type TypeOf,
   typesByName,
 } from '../channels/channel-type.ts'
@@ -95,9 +96,8 @@ export class Channels implements Admission {
     this.typeOf = this.typesWith(undefined)
   }
 
-  /** `fold` joins updates. */
-  typesWith(fold: Fold<'update'> | undefined): TypeOf {
-    const types = this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule, fold)] as const)
+  typesWith(documents: DocumentRules | undefined): TypeOf {
+    const types = this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule, documents)] as const)
     return typesByName([[revocationsChannel, revocationsType], ...types])
   }
 
@@ -154,8 +154,14 @@ export class Channels implements Admission {
 
 const jsonParts = (rule: ChannelRule | undefined): Partial<JsonRule> => (rule?.kind === 'json' ? rule : {})
 
-function typeFrom(rule: ChannelRule, fold: Fold<'update'> | undefined): ChannelType {
-  if (rule.kind === 'yjs') return { name: 'yjs', kinds: { update: { body: updateBody, fold } } }
+/** Joins updates, and checks them before they are stored. */
+interface DocumentRules extends Gate {
+  readonly fold: Fold<'update'>
+}
+
+function typeFrom(rule: ChannelRule, documents: DocumentRules | undefined): ChannelType {
+  if (rule.kind === 'yjs')
+    return { name: 'yjs', kinds: { update: { body: updateBody, fold: documents?.fold } }, gate: documents }
   return { name: 'json', kinds: { json: { body: jsonBody } }, keep: rule.keep && boundsFrom(rule.keep) }
 }
 

@@ -14,7 +14,7 @@ import { Directory } from '../document/directory.ts'
 import { type Documents, DocumentWorker } from '../document/document-worker.ts'
 import { Ledger } from '../document/ledger.ts'
 import { pageSchema, pageTasks } from '../document/page-schema.ts'
-import { integrationBomb } from '../document/testing.ts'
+import { behind, integrationBomb } from '../document/testing.ts'
 import { wrongFiles } from '../document/wrong-files-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
@@ -76,7 +76,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   })
   const typeOf = pageTypes({ foldUpdates: ledger.fold })
   const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, typeOf, now, onFailure })
-  const log = ledger.guard(stored)
+  const log = behind(ledger, stored)
   const access = new Access({ isOpen: true, key, sessionMs: 1000, now, clock: now })
   const router = new Router()
   mountDocuments(router, {
