@@ -175,9 +175,11 @@ export async function createCrosswind(options: CrosswindOptions) {
     },
     /** What is stored after a number, in order; ends at the newest. */
     async *read(channel: string, { after = 0 } = {}): AsyncGenerator<Received> {
-      const { log } = current()
+      const { log, health } = current()
+      health.mustBeCurrent()
       const { head } = await log.snapshot(new Set([channel]))
       for (let reached = after; reached < head.seq; ) {
+        health.mustBeCurrent()
         const from = reached > 0 ? { ...head, seq: reached } : null
         const { messages, cursor } = await readPage(log, channel, from)
         for (const message of messages)
@@ -195,9 +197,11 @@ export async function createCrosswind(options: CrosswindOptions) {
      * `too-costly`) if it is no document, or one that takes too much to read.
      */
     async document(channel: string): Promise<Doc> {
-      const { log, documents } = current()
-      if (documents && channels.ruleFor(channel).kind === 'yjs') return documents.read(log, channel)
-      throw new Refusal('bad-channel', `"${channel}" is not of the kind yjs.`)
+      const { log, documents, health } = current()
+      if (!documents || channels.ruleFor(channel).kind !== 'yjs')
+        throw new Refusal('bad-channel', `"${channel}" is not of the kind yjs.`)
+      health.mustBeCurrent()
+      return documents.read(log, channel)
     },
     /**
      * Erases what is stored on a channel, and makes room for another. Clients that follow it go on; what one of them
@@ -347,7 +351,7 @@ async function serve(
     print: (code, sentence) => output.say(code, sentence),
     onCutOff: (sentence) => hub.sendAway(sentence),
   })
-  const log = health.guard(opened.log)
+  const { log } = opened
   const hub = new Hub({
     log,
     typeOf: channels.typeOf,
@@ -382,11 +386,12 @@ async function serve(
     admission: channels,
     access: gate ?? { grantFor: async () => openGrant },
     origins,
-    mount: (mounting) => mountRoutes(mounting, { log, gate, channels }),
+    mount: (mounting) => mountRoutes(mounting, { log, health, gate, channels }),
   })
   const parts = { app, connections, settings: limits, origins }
   return {
     log,
+    health,
     hub,
     lost,
     documents,
@@ -421,9 +426,14 @@ function mountRoutes(
   { router, bodies, timers }: Mounting,
   {
     log,
+    health,
     gate,
     channels,
-  }: Pick<Lasting, 'channels'> & { readonly log: Log; readonly gate: TicketGate | null },
+  }: Pick<Lasting, 'channels'> & {
+    readonly log: Log
+    readonly health: Health
+    readonly gate: TicketGate | null
+  },
 ): void {
   router.post(sessionPath, async (ctx) => {
     const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx), mostSessionBytes))
@@ -446,6 +456,7 @@ function mountRoutes(
     const refusal = refuseReading(grantOf(ctx), [name])
     if (refusal) throw refusal
     const isDocument = channels.ruleFor(name).kind === 'yjs'
+    health.mustBeCurrent()
     const { cursor, ...page } = await (isDocument && after !== 'newest'
       ? wholeOf(log, name)
       : pageAfter(log, name, after))

@@ -228,7 +228,7 @@ class ServerProcess implements Server {
         this.#listeners?.shed()
       },
     })
-    this.#log = this.#health.guard(opened.log.log)
+    this.#log = opened.log.log
     this.#monitor = new Monitor({
       timers,
       siblings,

@@ -109,6 +109,7 @@ export class Hub {
   readonly #rateLimit: RateLimit
   readonly #stateLimit: RateLimit
   readonly #streams: SubscriberHub
+  /** Rejects with a `Refusal` while no client is admitted because the log is stale. */
   readonly snapshot: Log['snapshot']
   /**
    * Called when a client starts to read these channels, here or (those published on demand) at
@@ -122,7 +123,11 @@ export class Hub {
     const { heartbeatMs } = settings
     this.#parts = parts
 
-    this.snapshot = log.snapshot
+    this.snapshot = async (channels) => {
+      const refusal = parts.refusal?.()
+      if (refusal) throw refusal
+      return log.snapshot(channels)
+    }
     this.#registry = new Registry(timers, settings.maxWindows, typeOf, (key) => this.#awareness.left(key))
     this.#awareness = new Awareness({
       typeOf,
