@@ -50,9 +50,6 @@ interface Erasable {
   readonly newest: () => readonly Message[]
 }
 
-/** Ids and senders contain no spaces. */
-export const keyOf = ({ id, from, channel }: Identified) => `${id} ${from} ${channel}`
-
 /** Erases the channel if `head` is still its newest number. */
 export function erasureOf(channel: string, head: number, at: number): Draft<'erasure'> {
   return { id: `${logName}-${head}`, channel, kind: 'erasure', from: logName, at, body: { head } }

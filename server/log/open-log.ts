@@ -59,7 +59,7 @@ export async function openLog(config: LogConfig, parts: Surroundings): Promise<O
   try {
     const sqs = await SqsLog.open(config.sqs, { log, ...parts })
     const figures = async () => ({ ...bytes(), queued: await sqs.queued() })
-    return { log: sqs.log, mostBytes: sqs.mostBytes, figures, outage: () => sqs.outage() ?? outage() }
+    return { log: sqs, mostBytes: sqs.mostBytes, figures, outage: () => sqs.outage() ?? outage() }
   } catch (error) {
     await log.close()
     throw error

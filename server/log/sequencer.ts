@@ -5,11 +5,13 @@ import { channel } from 'node:diagnostics_channel'
 import type { Store, TypeOf } from '../channels/channel-type.ts'
 import { type Cursor, type Draft, formatCursor, isChannelName, type Message } from '../wire/messages.ts'
 import { trace } from '../wire/trace.ts'
-import { type History, keyOf, type Portion } from './history.ts'
-import { jsonOfBody, keptAsText, messageText, writerOf } from './kept-json.ts'
+import type { History, Portion } from './history.ts'
+import { keptAsText, messageText, writerOf } from './kept-json.ts'
 import {
   type Defer,
   idTaken,
+  isRepeat,
+  keyOf,
   type Log,
   type LogParts,
   logClosed,
@@ -444,10 +446,4 @@ export class Followers {
       }
     }
   }
-}
-
-/** A repeat also has the sender's timestamp. */
-export function isRepeat(draft: Draft, known: Draft): boolean {
-  const { kind, at, body } = known
-  return draft.kind === kind && draft.at === at && jsonOfBody(draft.body) === jsonOfBody(body)
 }
