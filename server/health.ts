@@ -1,6 +1,6 @@
 // Whether this server may accept windows: watches the log, and disconnects windows while cut off.
 
-import type { Log, Outage } from './log/log.ts'
+import type { Outage } from './log/log.ts'
 import { Refusal } from './wire/refusal.ts'
 import { repeat, type Timers } from './wire/time.ts'
 
@@ -54,27 +54,10 @@ export class Health {
     return sentence === null ? null : new Refusal('draining', sentence, null, retryAfterMs)
   }
 
-  /** Returns the log with reads that reject with `refusal`. */
-  guard(log: Log): Log {
-    const mustBeCurrent = () => {
-      const refusal = this.refusal()
-      if (refusal) throw refusal
-    }
-    return {
-      ...log,
-      async read(cursor, channels) {
-        mustBeCurrent()
-        return log.read(cursor, channels)
-      },
-      async snapshot(channels) {
-        mustBeCurrent()
-        return log.snapshot(channels)
-      },
-      async oldest(channel, kind) {
-        mustBeCurrent()
-        return log.oldest(channel, kind)
-      },
-    }
+  /** Asked before the log is read for a client or the application. Throws as `refusal` says. */
+  readonly mustBeCurrent = (): void => {
+    const refusal = this.refusal()
+    if (refusal) throw refusal
   }
 
   #whyCutOff(): string | null {

@@ -17,8 +17,7 @@ import { applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
 import type { Who } from './hub/subscriber.ts'
 import { pageAfter, pageBefore, readPage, wholeOf } from './library/channel-pages.ts'
-import { type ChannelRule, Channels } from './library/channels.ts'
-import { storingOnce } from './library/repeats.ts'
+import { acceptRepeats, type ChannelRule, Channels } from './library/channels.ts'
 import { jsonOf } from './library/validation.ts'
 import { erasureOf } from './log/history.ts'
 import { messageText, parsed } from './log/kept-json.ts'
@@ -195,9 +194,11 @@ export async function createCrosswind(options: CrosswindOptions) {
     },
     /** What is stored after a number, in order; ends at the newest. */
     async *read(channel: string, { after = 0 } = {}): AsyncGenerator<Received> {
-      const { log } = current()
+      const { log, health } = current()
+      health.mustBeCurrent()
       const { head } = await log.snapshot(new Set([channel]))
       for (let reached = after; reached < head.seq; ) {
+        health.mustBeCurrent()
         const from = reached > 0 ? { ...head, seq: reached } : null
         const { messages, cursor } = await readPage(log, channel, from)
         for (const message of messages) if (isKind(message, 'json')) yield receivedFrom(message, cursor)
@@ -217,7 +218,9 @@ export async function createCrosswind(options: CrosswindOptions) {
       }: { readonly before?: number; readonly limit?: number } = {},
     ): Promise<{ readonly messages: readonly Received[]; readonly hasEarlier: boolean }> {
       channels.ruleFor(channel)
-      const { messages, isOldest, head } = await current().log.readBefore(channel, before, limit)
+      const { log, health } = current()
+      health.mustBeCurrent()
+      const { messages, isOldest, head } = await log.readBefore(channel, before, limit)
       const found = messages.filter((message) => isKind(message, 'json'))
       return { messages: found.map((message) => receivedFrom(message, head)), hasEarlier: !isOldest }
     },
@@ -244,9 +247,11 @@ export async function createCrosswind(options: CrosswindOptions) {
      * `too-costly`) if it is no document, or one that takes too much to read.
      */
     async document(channel: string): Promise<Doc> {
-      const { log, documents } = current()
-      if (documents && channels.ruleFor(channel).kind === 'yjs') return documents.read(log, channel)
-      throw new Refusal('bad-channel', `"${channel}" is not of the kind yjs.`)
+      const { log, documents, health } = current()
+      if (!documents || channels.ruleFor(channel).kind !== 'yjs')
+        throw new Refusal('bad-channel', `"${channel}" is not of the kind yjs.`)
+      health.mustBeCurrent()
+      return documents.read(log, channel)
     },
     /**
      * Erases what is stored on a channel, and makes room for another. Clients that follow it go on; what one of them
@@ -381,13 +386,13 @@ async function serve(
     hasOwners: (channel) => channels.hasOwners(channel),
   })
   const opened = await openLog(settings, {
-    typeOf: channels.typesWith(documents?.fold),
+    typeOf: channels.typesWith(documents?.ledger),
+    onOpened: (log) => documents?.ledger.open(log),
     now: timers.now,
     random,
     onFailure,
     signal,
     dataFolder: folder,
-    guard: (log) => storingOnce(documents?.guard(log) ?? log),
     roomMaking: 'erase one with crosswind.deleteChannel',
     print: (sentence) => output.say('log-awaited', sentence),
   })
@@ -402,7 +407,7 @@ async function serve(
     print: (code, sentence) => output.say(code, sentence),
     onCutOff: (sentence) => hub.sendAway(sentence),
   })
-  const log = health.guard(opened.log)
+  const { log } = opened
   const hub = new Hub({
     log,
     typeOf: channels.typeOf,
@@ -413,6 +418,7 @@ async function serve(
     mayLead: true,
     meter: silentMeter,
     refusal: () => health.refusal(),
+    steps: [acceptRepeats(log)],
     settings: { ...limits, heartbeatMs },
   })
   const gate =
@@ -436,11 +442,12 @@ async function serve(
     admission: channels,
     access: gate ?? { grantFor: async () => openGrant },
     origins,
-    mount: (mounting) => mountRoutes(mounting, { log, gate, channels }),
+    mount: (mounting) => mountRoutes(mounting, { log, health, gate, channels }),
   })
   const parts = { app, connections, settings: limits, origins }
   return {
     log,
+    health,
     hub,
     lost,
     documents,
@@ -475,9 +482,14 @@ function mountRoutes(
   { router, bodies, timers }: Mounting,
   {
     log,
+    health,
     gate,
     channels,
-  }: Pick<Lasting, 'channels'> & { readonly log: Log; readonly gate: TicketGate | null },
+  }: Pick<Lasting, 'channels'> & {
+    readonly log: Log
+    readonly health: Health
+    readonly gate: TicketGate | null
+  },
 ): void {
   router.post(sessionPath, async (ctx) => {
     const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx), mostSessionBytes))
@@ -500,6 +512,7 @@ function mountRoutes(
     const refusal = refuseReading(grantOf(ctx), [name])
     if (refusal) throw refusal
     const isDocument = channels.ruleFor(name).kind === 'yjs'
+    health.mustBeCurrent()
     const { before } = ctx.query
     if (isDocument && before !== undefined)
       throw new Refusal('bad-query', `"${name}" is a document, which is read as a whole: leave out before.`)

@@ -29,7 +29,7 @@ interface PageAppParts extends Pick<AppParts, 'hub' | 'timers' | 'heartbeatMs' |
   readonly texts: Documents
   readonly log: Log
   readonly monitor: Monitor
-  readonly health: Pick<Health, 'whyUnready'>
+  readonly health: Pick<Health, 'whyUnready' | 'mustBeCurrent'>
   readonly access: Access
   readonly settings: () => PageSettings
   /** As for `pageFiles`. */
@@ -50,7 +50,7 @@ export function createPageApp(parts: PageAppParts) {
       mountService(router, parts)
       mountWindHistory(router, windRecorder)
       mountSession(router, access)
-      mountDocuments(router, { ...parts, ...mounting })
+      mountDocuments(router, { ...parts, ...mounting, mustBeCurrent: parts.health.mustBeCurrent })
       mountReports(router, parts)
       mountMonitor(router, monitor)
       mountPage(router, { ...parts, ...mounting, files })

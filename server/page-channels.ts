@@ -1,6 +1,6 @@
 // The types of the page's channels: documents, wind, overviews, probes; who may read and write.
 
-import { type ChannelType, type Fold, type TypeOf, typesByName } from './channels/channel-type.ts'
+import { type ChannelType, type Fold, type Gate, type TypeOf, typesByName } from './channels/channel-type.ts'
 import {
   boolean,
   isBase64,
@@ -14,6 +14,7 @@ import {
   updateBody,
 } from './channels/shapes.ts'
 import { documentLife } from './document/document-life.ts'
+import type { EditorRules } from './document/document-writes.ts'
 import { admitDraft, admitStates } from './hub/admission.ts'
 import {
   isTitle,
@@ -63,13 +64,17 @@ const title = matching(
 
 const versions = list(mostNamedVersions, object({ at: number, name: title }))
 
+/** Only a log that stores needs them. */
 interface DocumentRules {
-  /** Joins updates; only the log needs it. */
+  /** Joins updates. */
   readonly foldUpdates?: Fold<'update'>
+  readonly gate?: Gate
+  /** See `keepToEditor`. */
+  readonly editing?: EditorRules
 }
 
 /** With the rules that a log needs, for whoever stores the messages. */
-export function pageTypes({ foldUpdates }: DocumentRules = {}): TypeOf {
+export function pageTypes({ foldUpdates, gate, editing }: DocumentRules = {}): TypeOf {
   const document: ChannelType = {
     name: 'document',
     kinds: {
@@ -83,6 +88,9 @@ export function pageTypes({ foldUpdates }: DocumentRules = {}): TypeOf {
       deletion: { body: object({ deleted: boolean }) },
     },
     ...documentLife,
+    gate,
+    prepare: editing?.prepare,
+    refuse: (draft, content) => editing?.refuse(draft, content) ?? documentLife.refuse(draft, content),
   }
   return typesByName([
     [windChannel, wind],

@@ -8,7 +8,7 @@ import { endsWithin, processTimers } from '../scripts/process.ts'
 import type { Config } from './config/config.ts'
 import { Directory } from './document/directory.ts'
 import { closeThreads, type DocumentThreads, openLedger, openThreads } from './document/document-threads.ts'
-import { keepForm } from './document/document-writes.ts'
+import { keepToEditor } from './document/document-writes.ts'
 import { pageSchema, pageTasks } from './document/page-schema.ts'
 import { Health } from './health.ts'
 import { type ListenerSettings, listen } from './http/listeners.ts'
@@ -139,7 +139,12 @@ async function openGuarded(
 ): Promise<OpenedLog> {
   const ledger = openLedger(threads, config.limits, { schema: pageSchema })
   const opened = await openLog(config, {
-    typeOf: pageTypes({ foldUpdates: ledger.fold }),
+    typeOf: pageTypes({
+      foldUpdates: ledger.fold,
+      gate: ledger,
+      editing: keepToEditor(config.editor, threads.documents, timers.now),
+    }),
+    onOpened: (log) => ledger.open(log),
     roomMaking: 'delete one, which makes room a day later',
     dataFolder: resolve(root, config.dataFolder),
     now: timers.now,
@@ -148,8 +153,6 @@ async function openGuarded(
     onLoss: (sentence) => output.incident('log-lost-messages', sentence),
     print: (sentence) => output.say('log-awaited', sentence),
     ...(signal && { signal }),
-    // A message passes the ledger, then `keepForm`, then the log.
-    guard: (log) => ledger.guard(keepForm(log, config.editor, threads.documents, timers.now)),
   })
   // The count continues when the server restarts.
   return { ...opened, losses: () => output.incidents()['log-lost-messages'] ?? 0 }
@@ -225,7 +228,7 @@ class ServerProcess implements Server {
         this.#listeners?.shed()
       },
     })
-    this.#log = this.#health.guard(opened.log.log)
+    this.#log = opened.log.log
     this.#monitor = new Monitor({
       timers,
       siblings,

@@ -5,7 +5,10 @@ import { defaultConfig } from '../config/config.ts'
 import { admitDraft } from '../hub/admission.ts'
 import { openHub, refusalOf, settled } from '../hub/hub-testing.ts'
 import { Channels } from '../library/channels.ts'
-import { type ChannelType, fits, typesByName } from './channel-type.ts'
+import { ampleLimits, idsOf } from '../log/log-testing.ts'
+import { createMemoryLog } from '../log/memory-log.ts'
+import { Refusal } from '../wire/refusal.ts'
+import { type ChannelType, fits, type Gate, typesByName } from './channel-type.ts'
 import { number, object } from './shapes.ts'
 
 declare module '../wire/messages.ts' {
@@ -93,4 +96,54 @@ test('an application declares a channel of which only the newest message matters
   window.drained()
   const got = connection.frames.flatMap((frame) => (frame.type === 'message' ? [frame.message.id] : []))
   assert.deepEqual(got, ['w1-price1', 'w1-chat1', 'w1-chat2', 'w1-price3', 'w1-chat3'])
+})
+
+function openLog(change: Partial<ChannelType>) {
+  return createMemoryLog({
+    epoch: 'life1',
+    limits: ampleLimits,
+    typeOf: typesByName([['count.*', { ...counter, ...change }]]),
+    now: () => 1,
+    onFailure: (error) => assert.fail(String(error)),
+  })
+}
+
+test('every draft passes the gate of its channel’s type, which may refuse it or let it wait', async () => {
+  const opened = Promise.withResolvers<void>()
+  const gate: Gate = {
+    pass(draft, acceptedAt, store) {
+      if (draft.at === 1) return opened.promise.then(() => store(draft, acceptedAt))
+      if (draft.at === 2) return Promise.reject(new Refusal('bad-shape', 'Not two.', draft.id))
+      return store(draft, acceptedAt)
+    },
+  }
+  const log = openLog({ gate })
+  const first = log.append(total(1), 1)
+  await assert.rejects(async () => log.append(total(2), 1), { code: 'bad-shape' })
+  assert.equal(log.append(total(3), 1), 1)
+  assert.equal(log.append({ ...total(2), channel: 'another' }, 1), 2)
+  opened.resolve()
+  assert.equal(await first, 3)
+})
+
+test('a type completes a channel before it is read as a whole, past its gate', async () => {
+  const gate: Gate = { pass: () => assert.fail() }
+  const log = openLog({
+    gate,
+    prepare: ({ channel, kinds }, messages, store) =>
+      kinds.length > 0
+        ? null
+        : (async () => {
+            assert.deepEqual(messages(), [])
+            await store({ ...total(7), channel }, 1)
+          })(),
+  })
+  for (const _time of [1, 2]) {
+    const { messages, head } = await log.snapshot(new Set(['count.visits', 'another']))
+    assert.deepEqual([idsOf(messages), head.seq], [['w1-7'], 1])
+  }
+  const { messages } = await log.read(null, new Set(['count.more']))
+  assert.deepEqual(idsOf(messages), ['w1-7'])
+  const { recovered } = await log.read({ epoch: 'life1', seq: 1 }, new Set(['count.new']))
+  assert.equal(recovered, true)
 })

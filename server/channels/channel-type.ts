@@ -52,14 +52,37 @@ export interface Expiry {
   readonly spareAt: number | null
 }
 
+/** Stores a draft: as `Log#append`, past the gate. */
+export type Store = (draft: Draft, acceptedAt: number) => number | Promise<number>
+
+/** Decides, before a log stores a draft, whether it may. */
+export interface Gate {
+  /**
+   * Receives each draft in the order in which it is appended. Calls `store` at most once, within the
+   * call or later, and returns what that returns. Never throws; rejects with a `Refusal`.
+   */
+  readonly pass: (draft: Draft, acceptedAt: number, store: Store) => number | Promise<number>
+}
+
+/** See `ChannelType`. `messages` are those that a snapshot has. */
+export type Prepare = (
+  content: Content,
+  messages: () => readonly Message[],
+  store: Store,
+) => Promise<void> | null
+
 export interface ChannelType {
   /** As sentences name it. */
   readonly name: string
   readonly kinds: { readonly [K in Kind]?: KindRules<K> }
   /** Limits of each channel, beside those of the log; its newest message is always kept. */
   readonly keep?: Bounds | undefined
+  /** What each draft passes first, whoever appends it. */
+  readonly gate?: Gate | undefined
   /** Refuses a draft because of what its channel has. */
   readonly refuse?: (draft: Draft, content: Content) => Refusal | null
+  /** Completes a channel before it is read as a whole; null if nothing is missing. */
+  readonly prepare?: Prepare | undefined
   /** Asked after each message of the channel; by default the log never erases it by itself. */
   readonly expiry?: (content: Content) => Expiry
   /** Other channels, which are erased together with this one. */

@@ -11,6 +11,7 @@ import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import type { Documents } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
+import { behind } from './testing.ts'
 import { anySchema } from './update-reader.ts'
 import { updateTasks } from './update-tasks.ts'
 
@@ -53,7 +54,7 @@ function open({ change = {} as Partial<Log> } = {}) {
     onFailure,
   })
   const stored = { ...memory, ...change }
-  let log = ledger.guard(stored)
+  let log = behind(ledger, stored)
   let sent = 0
   return {
     /** Resolves to the refusal's sentence, or null. */
@@ -77,7 +78,7 @@ function open({ change = {} as Partial<Log> } = {}) {
     },
     /** As after a start: what is known is read from the log. */
     restart() {
-      log = create().guard(stored)
+      log = behind(create(), stored)
     },
   }
 }

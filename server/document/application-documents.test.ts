@@ -8,7 +8,7 @@ import { ampleLimits, countTo, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { openDocuments } from './application-documents.ts'
 import { createDocument } from './rich-text.ts'
-import { countItems, rivals } from './testing.ts'
+import { behind, countItems, rivals } from './testing.ts'
 
 function open(t: TestContext, documentSeconds: number) {
   const limits = { documentSeconds, documentMegabytes: 384, documentBytes: 1e8 }
@@ -18,10 +18,11 @@ function open(t: TestContext, documentSeconds: number) {
   const stored = createMemoryLog({
     epoch: 'life1',
     limits: { ...ampleLimits, bytes: 1e9 },
-    typeOf: toyTypes({ fold: documents.fold }),
+    typeOf: toyTypes({ fold: documents.ledger.fold }),
     now,
     onFailure,
   })
+  const checked = behind(documents.ledger, stored)
   t.after(async () => {
     await stored.close()
     await documents.close()
@@ -32,7 +33,7 @@ function open(t: TestContext, documentSeconds: number) {
   }
   return {
     /** Checked, as a client's. */
-    send: (update: Uint8Array) => documents.guard(stored).append(draftOf(update), 1),
+    send: (update: Uint8Array) => checked.append(draftOf(update), 1),
     /** Unchecked, as by an older server. */
     store: (update: Uint8Array) => stored.append(draftOf(update), 1),
     read: () => documents.read(stored, 'd'),

@@ -38,9 +38,8 @@ export function openDocuments({ limits, hasOwners }: DocumentRules) {
   }
 
   return {
-    /** For the log that the documents are in. */
-    fold: ledger.fold,
-    guard: (log: Log) => ledger.guard(log),
+    /** Of the log that the documents are in. */
+    ledger,
     /**
      * As stored. Rejects with a `Refusal` (422 `too-costly`) for a document in quarantine, or one that
      * would take too much of the event loop's time.

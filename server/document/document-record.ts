@@ -51,7 +51,7 @@ export function recordOf(messages: readonly Message<'update'>[], schema: Schema)
 export type Admission = ReturnType<DocumentRecord['admit']>
 
 /** Interval between two measurements of a full document, which are costly. */
-export const measureMs = 5000
+const measureMs = 5000
 
 export class DocumentRecord {
   /** The next clock of each Yjs client. */
@@ -61,30 +61,25 @@ export class DocumentRecord {
   readonly #own: Map<number, number[]>
   readonly #schema: Schema
   /** Admitted but not stored yet. */
-  readonly underWay = new Set<string>()
-  /** Admitted but refused by the log, in order. */
-  failed: Admission[] = []
+  readonly #underWay = new Set<string>()
+  /** Admitted but refused by the log, in order, until they are undone. */
+  #failed: Admission[] = []
+  #undoing: Promise<boolean> | null = null
   /** Replaced whenever additions are undone: one ordered before may build on them. */
   #state = {}
   #additions = 0
   /** By client, the last addition that wrote under it or built on it. */
   readonly #usedBy = new Map<number, number>()
-  /** Per owner, the update that is waiting for a read. */
-  readonly waiting = new Map<string, Promise<unknown>>()
-  /** Settles once every admitted update is stored or refused by the log. */
-  storing: Promise<unknown> = Promise.resolve()
   /** Clients under which other servers of the log wrote while something was under way. */
   readonly #overtaken = new Set<number>()
-  /** Of its comparisons one runs at a time. */
-  comparing: Promise<unknown> = Promise.resolve()
   readonly cost = new ReadingCost()
   readonly #ends: FreeEnds
   readonly #depths: Depths
-  newestSeq: number
-  foldedBytes: number
+  #newestSeq: number
+  #foldedBytes: number
   /** Number of the newest message in the fold. */
-  foldedSeq = 0
-  measuredAt = Number.NEGATIVE_INFINITY
+  #foldedSeq = 0
+  #measuredAt = Number.NEGATIVE_INFINITY
 
   constructor(schema: Schema, { next, owners, own, ends, depths, ...plain }: Plain = nothing()) {
     this.#schema = schema
@@ -93,40 +88,77 @@ export class DocumentRecord {
     this.#own = own
     this.#ends = ends
     this.#depths = depths
-    this.foldedBytes = plain.foldedBytes
-    this.newestSeq = plain.newestSeq
+    this.#foldedBytes = plain.foldedBytes
+    this.#newestSeq = plain.newestSeq
     this.cost.add(null, plain.steps, plain.items)
   }
 
   /** As plain data for another thread. */
   toPlain(): Plain {
-    const { foldedBytes, newestSeq, cost } = this
-    const maps = { next: this.#next, owners: this.#owners, own: this.#own }
     return {
-      ...maps,
+      next: this.#next,
+      owners: this.#owners,
+      own: this.#own,
       ends: this.#ends,
       depths: this.#depths,
-      foldedBytes,
-      newestSeq,
-      steps: cost.unreadSteps,
-      items: cost.items,
+      foldedBytes: this.#foldedBytes,
+      newestSeq: this.#newestSeq,
+      steps: this.cost.unreadSteps,
+      items: this.cost.items,
     }
   }
 
-  isFull(mostBytes: number): boolean {
-    return this.foldedBytes > mostBytes
+  get newestSeq(): number {
+    return this.#newestSeq
   }
 
-  owners(): NonNullable<UpdateBody['owners']> {
+  /** Whether something is admitted and not stored. */
+  get isBusy(): boolean {
+    return this.#underWay.size > 0
+  }
+
+  isUnderWay(id: string): boolean {
+    return this.#underWay.has(id)
+  }
+
+  isFull(mostBytes: number): boolean {
+    return this.#foldedBytes > mostBytes
+  }
+
+  /** The log also folds earlier states, for the history. */
+  wasFolded(bytes: number, newestSeq: number): void {
+    if (newestSeq < this.#foldedSeq) return
+    this.#foldedBytes = bytes
+    this.#foldedSeq = newestSeq
+  }
+
+  /** Returns false if it was measured just before. */
+  beginMeasuring(now: number): boolean {
+    if (now - this.#measuredAt < measureMs) return false
+    this.#measuredAt = now
+    return true
+  }
+
+  wasMeasured(bytes: number): void {
+    this.#foldedBytes = bytes
+  }
+
+  get owners(): NonNullable<UpdateBody['owners']> {
     const clients = Map.groupBy(this.#owners.keys(), (client) => this.#owners.get(client) ?? '')
     return Object.fromEntries(clients)
   }
 
   /** Orders what the update adds. Yields every few milliseconds. Throws a `Refusal`. */
   *order(update: Update, id: string): Generator<undefined, Addition> {
-    const { items } = this.cost
-    const known = { next: this.#next, own: this.#own, ends: this.#ends, depths: this.#depths, items }
-    const addition = new Addition(update, known, this.#state, id)
+    const known = {
+      next: this.#next,
+      own: this.#own,
+      ends: this.#ends,
+      depths: this.#depths,
+      items: this.cost.items,
+      state: this.#state,
+    }
+    const addition = new Addition(update, known, id)
     yield* addition.order()
     return addition
   }
@@ -151,19 +183,22 @@ export class DocumentRecord {
    * Call in the same turn of the event loop as `admit`. `owner` is null if anybody may write under
    * any client. Throws a `Refusal`.
    */
-  check(addition: Addition, owner: string | null, id: string, mostBytes: number): void {
-    if (owner !== null) this.#checkOwners(addition, owner, id)
-    this.#checkOwn(addition, id)
-    this.#checkClients(addition, id)
+  check(addition: Addition, owner: string | null, mostBytes: number): void {
+    if (owner !== null) this.#checkOwners(addition, owner)
+    this.#checkOwn(addition)
+    this.#checkClients(addition)
     if (addition.hasContent && this.isFull(mostBytes)) {
-      const size = `${this.foldedBytes} bytes, more than ${mostBytes} (limits.documentBytes)`
+      const size = `${this.#foldedBytes} bytes, more than ${mostBytes} (limits.documentBytes)`
       const sentence = `The document is full: it has ${size}. Delete something, create another document, or raise the limit.`
-      throw new Refusal('document-full', sentence, id, measureMs)
+      throw new Refusal('document-full', sentence, addition.id, measureMs)
     }
   }
 
-  /** `addition` must have passed `check`. */
-  admit(addition: Addition, owner: string) {
+  /**
+   * `addition` must have passed `check`. `steps` are those that no read has covered. It is under way
+   * until `settle`.
+   */
+  admit(addition: Addition, owner: string, steps: number) {
     const former = new Map(
       addition.used.keys().map((client) => {
         const before = { next: this.#next.get(client), owner: this.#owners.get(client) }
@@ -171,14 +206,26 @@ export class DocumentRecord {
       }),
     )
     this.#add(addition, owner)
+    this.#underWay.add(addition.id)
+    this.cost.add(addition.id, steps, addition.items)
     return { number: this.#additions, addition, former }
   }
 
-  /** Returns false if something else builds on what failed. */
-  undoFailed(): boolean {
+  /**
+   * Undoes what the log has refused, together with others of this turn that may build on it. Resolves
+   * to false if something else does: then the record is wrong.
+   */
+  undo(admission: Admission): Promise<boolean> {
+    this.#failed.push(admission)
+    this.#undoing ??= Promise.resolve().then(() => this.#undoFailed())
+    return this.#undoing
+  }
+
+  #undoFailed(): boolean {
+    this.#undoing = null
     this.#state = {}
     this.#ends.clear()
-    for (const { number, addition, former } of this.failed.splice(0).reverse()) {
+    for (const { number, addition, former } of this.#failed.splice(0).reverse()) {
       const { clients, own } = addition
       if (clients.keys().some((client) => this.#usedBy.get(client) !== number)) return false
       for (const [client, { next, owner, usedBy }] of former) {
@@ -193,8 +240,8 @@ export class DocumentRecord {
   }
 
   settle(id: string): void {
-    this.underWay.delete(id)
-    if (this.underWay.size === 0) this.#overtaken.clear()
+    this.#underWay.delete(id)
+    if (this.#underWay.size === 0) this.#overtaken.clear()
     this.cost.settle(id)
   }
 
@@ -203,7 +250,7 @@ export class DocumentRecord {
     return [...from.keys()].filter((client) => this.#overtaken.has(client))
   }
 
-  #checkOwners({ clients, update: { deletions } }: Addition, owner: string, id: string): void {
+  #checkOwners({ clients, id, update: { deletions } }: Addition, owner: string): void {
     const isForeign = (client: number) => (this.#owners.get(client) ?? owner) !== owner
     for (const client of clients.keys()) {
       if (!isForeign(client)) continue
@@ -220,13 +267,13 @@ export class DocumentRecord {
     }
   }
 
-  #checkOwn({ own }: Addition, id: string): void {
+  #checkOwn({ own, id }: Addition): void {
     for (const [client, clocks] of own)
       if (clocks.length + (this.#own.get(client)?.length ?? 0) > mostOwn)
         throw badUpdate(`client ${client} has more than ${mostOwn} names`, id)
   }
 
-  #checkClients({ clients }: Addition, id: string): void {
+  #checkClients({ clients, id }: Addition): void {
     let added = 0
     for (const client of clients.keys()) if (!this.#next.has(client)) added += 1
     if (added === 0 || this.#next.size + added <= mostClients) return
@@ -238,17 +285,17 @@ export class DocumentRecord {
   take(message: Message<'update'>): void {
     const { id, seq } = message
     const { update, owners } = message.body
-    this.newestSeq = seq
+    this.#newestSeq = seq
     for (const [owner, clients] of Object.entries(owners ?? {}))
       for (const client of clients) this.#owners.set(client, owner)
     const read = readUpdate(update, this.#schema, owners === undefined)
     // Such messages are in no document.
     if ('bad' in read) return
     try {
-      if (owners) this.foldedBytes = read.bytes
+      if (owners) this.#foldedBytes = read.bytes
       const addition = inOneTurn(this.order(read, id))
       this.#add(addition, owners ? null : writerOf(message))
-      if (this.underWay.size > 0) for (const client of addition.from.keys()) this.#overtaken.add(client)
+      if (this.isBusy) for (const client of addition.from.keys()) this.#overtaken.add(client)
       // A base was read when it was created.
       this.cost.add(null, owners ? 0 : addition.steps, addition.items)
     } catch (error) {
@@ -257,8 +304,8 @@ export class DocumentRecord {
   }
 
   follow(message: Message<'update'>): void {
-    this.newestSeq = message.seq
-    if (!this.underWay.has(message.id)) this.take(message)
+    this.#newestSeq = message.seq
+    if (!this.#underWay.has(message.id)) this.take(message)
   }
 
   /**
@@ -267,7 +314,7 @@ export class DocumentRecord {
    */
   #add({ clients, own, ends, usedEnds, depths, used }: Addition, owner: string | null): void {
     // Nothing is left to undo.
-    if (this.underWay.size === 0 && this.failed.length === 0) this.#usedBy.clear()
+    if (!this.isBusy && this.#failed.length === 0) this.#usedBy.clear()
     this.#additions += 1
     for (const client of used) this.#usedBy.set(client, this.#additions)
     for (const [client, clocks] of usedEnds) for (const clock of clocks) use(this.#ends, { client, clock })
@@ -358,6 +405,8 @@ interface Known {
   readonly depths: Depths
   /** Upper bound. */
   readonly items: number
+  /** See `DocumentRecord#holds`. */
+  readonly state: object
 }
 
 interface Need {
@@ -391,16 +440,16 @@ export class Addition {
   /** Upper bound: each struct may split two existing items, and so may each range. */
   items = 0
   readonly update: Update
+  readonly id: string
   readonly state: object
   readonly #known: Known
-  readonly #id: string
   #untilPause = structsOfTurn
 
-  constructor(update: Update, known: Known, state: object, id: string) {
+  constructor(update: Update, known: Known, id: string) {
     this.update = update
+    this.id = id
+    this.state = known.state
     this.#known = known
-    this.state = state
-    this.#id = id
   }
 
   *order(): Generator<undefined, void> {
@@ -535,7 +584,7 @@ export class Addition {
     const isOne = (rightPlace ?? found) === found && (place ?? found) === found
     const isRight = content === 'blank' || isOwn === (content === 'own')
     if (!isOne || !isRight) {
-      throw badUpdate(`the item at clock ${clock} of client ${client} is in the wrong root type`, this.#id)
+      throw badUpdate(`the item at clock ${clock} of client ${client} is in the wrong root type`, this.id)
     }
     if (isOwn) upsert(this.own, client, () => []).push(clock)
   }
@@ -547,7 +596,7 @@ export class Addition {
     if (depth > deepest)
       throw badUpdate(
         `the item at clock ${clock} of client ${client} is nested deeper than ${deepest} levels`,
-        this.#id,
+        this.id,
       )
     if (depth !== this.#depthOf({ client, clock })) setDepth(this.depths, client, clock, depth)
   }
@@ -560,7 +609,7 @@ export class Addition {
     if (neighbour === null) return null
     if (!this.#isOwn(neighbour)) return 'shared'
     if (neighbour.client === client) return 'own'
-    throw badUpdate(`client ${client} writes to the entry of client ${neighbour.client}`, this.#id)
+    throw badUpdate(`client ${client} writes to the entry of client ${neighbour.client}`, this.id)
   }
 
   #isOwn({ client, clock }: Y.ID): boolean {
@@ -572,8 +621,8 @@ export class Addition {
   }
 
   #refuseGap(client: number, clock: number): never {
-    const sentence = `The update "${this.#id}" builds on clock ${clock} of client ${client}, which the log lacks; send the earlier updates first.`
-    throw new Refusal('update-gap', sentence, this.#id)
+    const sentence = `The update "${this.id}" builds on clock ${clock} of client ${client}, which the log lacks; send the earlier updates first.`
+    throw new Refusal('update-gap', sentence, this.id)
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
+import type { TypeOf } from '../channels/channel-type.ts'
 import type { Log } from '../log/log.ts'
 import { ampleLimits } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
@@ -9,7 +10,7 @@ import { pageTypes } from '../page-channels.ts'
 import type { Draft } from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import { findDocument, linesIn } from './document-reader.ts'
-import { keepForm, writeDocument } from './document-writes.ts'
+import { keepToEditor, writeDocument } from './document-writes.ts'
 import { readHtml, writeHtml } from './html.ts'
 import { Ledger } from './ledger.ts'
 import { pageSchema } from './page-schema.ts'
@@ -34,9 +35,30 @@ function open() {
     now,
     onFailure: fail,
   })
-  const typeOf = pageTypes({ foldUpdates: ledger.fold })
+  const typesOf = (editor: EditorName) =>
+    pageTypes({
+      foldUpdates: ledger.fold,
+      gate: ledger,
+      editing: keepToEditor(editor, unlimitedDocuments, now),
+    })
+  const types = { shared: typesOf('shared'), mirror: typesOf('mirror') }
+  let current: EditorName = 'shared'
+  const typeOf: TypeOf = (channel) => types[current](channel)
   const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, typeOf, now, onFailure: fail })
-  const logOf = (editor: EditorName) => ledger.guard(keepForm(stored, editor, unlimitedDocuments, now))
+  ledger.open(stored)
+  /** The server that is asked is the one that runs. */
+  const logOf = (editor: EditorName): Log => {
+    const run = () => {
+      current = editor
+      return stored
+    }
+    return {
+      ...stored,
+      append: (draft, acceptedAt) => run().append(draft, acceptedAt),
+      read: (cursor, channels) => run().read(cursor, channels),
+      snapshot: (channels) => run().snapshot(channels),
+    }
+  }
   return { stored, shared: logOf('shared'), mirror: logOf('mirror') }
 }
 

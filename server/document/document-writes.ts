@@ -1,8 +1,8 @@
 // Writes a program's text as one message, and converts content that the other editor mode left.
 
 import { hash } from 'node:crypto'
+import type { ChannelType, Prepare, Store } from '../channels/channel-type.ts'
 import { idTaken, type Log } from '../log/log.ts'
-import { isRepeat } from '../log/sequencer.ts'
 import type { EditorName } from '../page/page-messages.ts'
 import { type Draft, isKind, type Kind, type Message, type Stored } from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
@@ -123,44 +123,34 @@ async function changeFor(
 /** Other servers of the log may convert at the same time. */
 const mostTries = 3
 
+export type EditorRules = Required<Pick<ChannelType, 'refuse'>> & { readonly prepare: Prepare }
+
 /**
- * Wraps the log of a server whose windows show one kind of content: `shared` updates or `mirror`
- * edits. The other kind is refused (409 `shared-document` or `mirrored-page`). If an earlier server
- * with the other setting left newer content in it, the first read stores the same content in this
- * server's kind.
+ * What a document's type declares on a server whose windows show one kind of content: `shared`
+ * updates or `mirror` edits. The other kind is refused (409 `shared-document` or `mirrored-page`). If
+ * an earlier server with the other setting left newer content in it, the first read of the whole
+ * stores the same content in this server's kind.
  */
-export function keepForm(log: Log, editor: EditorName, documents: Documents, now: Clock): Log {
+export function keepToEditor(editor: EditorName, documents: Documents, now: Clock): EditorRules {
   const other: Kind = editor === 'shared' ? 'edit' : 'update'
 
-  async function refuse(draft: Draft): Promise<number> {
-    const stored = await log.find(draft)
-    if (stored && isRepeat(draft, stored)) return stored.seq
-    throw editor === 'shared' ? sharedDocument(draft) : mirroredPage(draft)
-  }
-
-  async function converted<Found extends { readonly messages: readonly Message[] }>(
-    ask: () => Promise<Found & { readonly recovered?: boolean }>,
-  ): Promise<Found> {
+  async function convert(messages: () => readonly Message[], store: Store): Promise<void> {
     for (let tries = 1; ; tries += 1) {
-      const found = await ask()
-      if (found.recovered) return found
-      const foreign = [...Map.groupBy(found.messages, ({ channel }) => channel).values()].filter(
-        (messages) => contentOf(messages)?.kind === other,
-      )
-      if (foreign.length === 0) return found
+      const found = messages()
+      if (contentOf(found)?.kind !== other) return
       if (tries > mostTries) throw new Error(`The pages of the other editor were not converted.`)
       try {
-        for (const messages of foreign) await convert(messages)
+        await convertOnce(found, store)
       } catch (error) {
-        // Returned unconverted.
-        if (isTooCostly(error) || isRefusal(error, 'document-deleted')) return found
+        // Read unconverted.
+        if (isTooCostly(error) || isRefusal(error, 'document-deleted')) return
         throw error
       }
     }
   }
 
   /** Creates the same message on every server of the log. */
-  async function convert(messages: readonly Message[]): Promise<void> {
+  async function convertOnce(messages: readonly Message[], store: Store): Promise<void> {
     const content = contentOf(messages)
     if (!content) return
     const { seq, channel, from, at } = content
@@ -183,7 +173,7 @@ export function keepForm(log: Log, editor: EditorName, documents: Documents, now
             body: { html: await documents.read(channel, 'textOf', 'text/html', messages) },
           }
     try {
-      await log.append(draft, now())
+      await store(draft, now())
     } catch (error) {
       // Another server had more of the document.
       if (!isRefusal(error, 'id-taken')) throw error
@@ -191,10 +181,11 @@ export function keepForm(log: Log, editor: EditorName, documents: Documents, now
   }
 
   return {
-    ...log,
-    append: (draft, acceptedAt) => (draft.kind === other ? refuse(draft) : log.append(draft, acceptedAt)),
-    read: (cursor, channels) => converted(() => log.read(cursor, channels)),
-    snapshot: (channels) => converted(() => log.snapshot(channels)),
+    refuse(draft) {
+      if (draft.kind !== other) return null
+      return editor === 'shared' ? sharedDocument(draft) : mirroredPage(draft)
+    },
+    prepare: ({ kinds }, messages, store) => (kinds.includes(other) ? convert(messages, store) : null),
   }
 }
 

@@ -11,7 +11,7 @@ import { createSeededRandom, type Random } from '../wire/time.ts'
 import { DocumentWorker, isTooCostly } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
 import { pageSchema, pageTasks } from './page-schema.ts'
-import { UpdateWriter } from './testing.ts'
+import { behind, UpdateWriter } from './testing.ts'
 
 const rounds = Number(process.env.CROSSWIND_ROUNDS ?? 40)
 const seed = Number(process.env.CROSSWIND_SEED ?? 1)
@@ -111,7 +111,8 @@ test(`${rounds} hostile updates are stored or refused as too much, and what is s
   // Of the usual size: the pauses of garbage collection grow with what the log holds.
   const { logMessages: messages, logBytes: bytes } = defaultConfig.limits
   const limits = { ...ampleLimits, messages, bytes, maxChannels: 1000 }
-  const log = ledger.guard(
+  const log = behind(
+    ledger,
     createMemoryLog({ epoch: 'life1', limits, typeOf: toyTypes({ fold: ledger.fold }), now, onFailure }),
   )
   t.after(async () => {

@@ -11,7 +11,7 @@ import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import { Ledger } from './ledger.ts'
 import { pageSchema } from './page-schema.ts'
-import { UpdateWriter, unlimitedDocuments } from './testing.ts'
+import { behind, UpdateWriter, unlimitedDocuments } from './testing.ts'
 
 const fail = (error: unknown) => assert.fail(String(error))
 
@@ -38,7 +38,7 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
     now,
     onFailure,
   })
-  const log = ledger.guard({ ...stored, ...change })
+  const log = behind(ledger, { ...stored, ...change })
   let sent = 0
 
   async function send(
@@ -399,7 +399,7 @@ test('owners are known after the updates were folded and the server has forgotte
     joined.map(({ seq, body }) => [seq, body.owners]),
     [[foldAt.messages, { [annKey]: [1] }]],
   )
-  const fresh = new Ledger({
+  const next = new Ledger({
     schema: pageSchema,
     documents: unlimitedDocuments,
     trials: unlimitedDocuments,
@@ -407,7 +407,8 @@ test('owners are known after the updates were folded and the server has forgotte
     documentBytes: 1e6,
     now: () => 0,
     onFailure: fail,
-  }).guard(log)
+  })
+  const fresh = behind(next, log)
   const draftFrom = (from: string): Draft<'update'> => {
     const body = { update: Buffer.from(last).toString('base64') }
     return { id: `${from}-last`, channel: 'main', kind: 'update', from, at: 1, body }

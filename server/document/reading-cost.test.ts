@@ -13,7 +13,7 @@ import { type Documents, DocumentWorker } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
 import { pageSchema, pageTasks } from './page-schema.ts'
 import { createDocument, documentText } from './rich-text.ts'
-import { integrationBomb, unlimitedDocuments } from './testing.ts'
+import { behind, integrationBomb, unlimitedDocuments } from './testing.ts'
 
 const histories = Number(process.env.CROSSWIND_ROUNDS ?? 5)
 const longEdits = Number(process.env.CROSSWIND_HISTORY_EDITS ?? 10_000)
@@ -42,7 +42,7 @@ function open(documentSeconds: number, documents: Documents) {
   })
   const limits = { ...ampleLimits, messages: 1e6, bytes: 1e9 }
   const typeOf = toyTypes({ fold: ledger.fold })
-  const log = ledger.guard(createMemoryLog({ epoch: 'life1', limits, typeOf, now, onFailure }))
+  const log = behind(ledger, createMemoryLog({ epoch: 'life1', limits, typeOf, now, onFailure }))
   let sent = 0
   return {
     log,

@@ -23,9 +23,9 @@ export class ReadingCost {
   #counted = 0
   #added = 0
   #addedRead = 0
-  isBeingRead = false
+  #isBeingRead = false
   /** Time of the next read, after one that took too long. */
-  nextReadingAt = Number.NEGATIVE_INFINITY
+  #nextReadingAt = Number.NEGATIVE_INFINITY
 
   /** Upper bound. Each update may split two existing items. */
   get items(): number {
@@ -46,6 +46,27 @@ export class ReadingCost {
   /** The update was stored, or will never be. */
   settle(id: string): void {
     this.#underWay.delete(id)
+  }
+
+  /** Whether a read took too long, and the next must wait. */
+  isBarred(now: number): boolean {
+    return now < this.#nextReadingAt
+  }
+
+  /** Times are in ms. */
+  bar(until: number): void {
+    this.#nextReadingAt = until
+  }
+
+  /** Returns false if a read has begun and not ended. */
+  beginReading(): boolean {
+    if (this.#isBeingRead) return false
+    this.#isBeingRead = true
+    return true
+  }
+
+  endReading(): void {
+    this.#isBeingRead = false
   }
 
   mark(): Mark {

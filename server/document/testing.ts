@@ -2,9 +2,11 @@
 
 import type { TestContext } from 'node:test'
 import * as Y from 'yjs'
+import type { Log } from '../log/log.ts'
 import { upsert } from '../wire/upsert.ts'
 import { perform } from './document-tasks.ts'
 import type { Documents } from './document-worker.ts'
+import type { Ledger } from './ledger.ts'
 
 export interface Clipboard {
   readonly name: string
@@ -256,4 +258,10 @@ export const unlimitedDocuments: Documents = {
   mustBeReadable: () => undefined,
   isQuarantined: () => false,
   for: () => unlimitedDocuments,
+}
+
+/** A log whose appends pass the ledger, as if its channels' type declared that. */
+export function behind(ledger: Ledger, log: Log): Log {
+  ledger.open(log)
+  return { ...log, append: (draft, acceptedAt) => ledger.pass(draft, acceptedAt, log.append) }
 }

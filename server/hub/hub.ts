@@ -19,7 +19,6 @@ import { type Delivery, RecentDeliveries } from './delivery.ts'
 import { Heartbeats } from './heartbeats.ts'
 import { Neighbours, type Said } from './neighbours.ts'
 import { type Poll, type PollReply, Polls } from './polls.ts'
-import { Publisher } from './publisher.ts'
 import { bytesPerToken, RateLimit, reserveOf } from './rate-limit.ts'
 import { type Client, clientKey, pageOf, Registry } from './registry.ts'
 import {
@@ -31,6 +30,7 @@ import {
   type SubscriberHub,
   type Who,
 } from './subscriber.ts'
+import { type Step, Writer } from './writer.ts'
 
 /** Counts traffic. */
 export interface Meter {
@@ -76,6 +76,8 @@ interface HubParts {
   readonly meter: Meter
   /** Why no client is admitted at the moment; null by default. */
   readonly refusal?: () => Refusal | null
+  /** Steps of each message's way into the log, after the hub's own. */
+  readonly steps?: readonly Step[]
   readonly settings: {
     readonly heartbeatMs: number
     readonly maxWindows: number
@@ -101,12 +103,13 @@ export class Hub {
   readonly #registry: Registry
   readonly #awareness: Awareness
   readonly #polls: Polls
-  readonly #publisher: Publisher
+  readonly #writer: Writer
   readonly #heartbeats: Heartbeats
   readonly #neighbours: Neighbours | undefined
   readonly #rateLimit: RateLimit
   readonly #stateLimit: RateLimit
   readonly #streams: SubscriberHub
+  /** Rejects with a `Refusal` while no client is admitted because the log is stale. */
   readonly snapshot: Log['snapshot']
   /**
    * Called when a client starts to read these channels, here or (those published on demand) at
@@ -120,7 +123,11 @@ export class Hub {
     const { heartbeatMs } = settings
     this.#parts = parts
 
-    this.snapshot = log.snapshot
+    this.snapshot = async (channels) => {
+      const refusal = parts.refusal?.()
+      if (refusal) throw refusal
+      return log.snapshot(channels)
+    }
     this.#registry = new Registry(timers, settings.maxWindows, typeOf, (key) => this.#awareness.left(key))
     this.#awareness = new Awareness({
       typeOf,
@@ -163,7 +170,15 @@ export class Hub {
       onJoined: (channels) => this.onJoined(channels),
       onSent: (messages) => meter.sent(messages),
     })
-    this.#publisher = new Publisher({ ...settings, log, meter, now: timers.now })
+    const { newChannelsPerHour, maxChannels } = settings
+    this.#writer = new Writer({
+      log,
+      now: timers.now,
+      meter,
+      newChannelsPerHour,
+      maxChannels,
+      steps: parts.steps,
+    })
     this.#rateLimit = new RateLimit(settings.messagesPerSecond, timers.now)
     this.#stateLimit = new RateLimit(settings.statesPerSecond, timers.now)
     this.#neighbours =
@@ -245,7 +260,7 @@ export class Hub {
    * absent for the server itself. Never throws; rejects with a `Refusal` or the store's error.
    */
   publish(draft: Draft, holder?: Holder): Stored | Promise<Stored> {
-    return this.#publisher.publish(draft, holder)
+    return this.#writer.publish(draft, holder)
   }
 
   /**

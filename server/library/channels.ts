@@ -1,25 +1,29 @@
 // What an application declares of its channels, and what it lets clients publish there.
 
+import { isDeepStrictEqual } from 'node:util'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import {
   type Bounds,
   type ChannelType,
   type Fold,
   fits,
+  type Gate,
   type KindRules,
   type TypeOf,
   typesByName,
 } from '../channels/channel-type.ts'
 import { jsonBody, updateBody } from '../channels/shapes.ts'
 import type { Config } from '../config/config.ts'
-import { admitDraft, admitStates, bodyCheckFor, jsonState } from '../hub/admission.ts'
-import { keptAsText } from '../log/kept-json.ts'
+import { admitDraft, admitStates, applicationName, bodyCheckFor, jsonState } from '../hub/admission.ts'
+import type { Step } from '../hub/writer.ts'
+import { keptAsText, parsed } from '../log/kept-json.ts'
+import type { Log } from '../log/log.ts'
 import type { Grant } from '../security/grants.ts'
 import { isPattern } from '../security/permits.ts'
 import { revocationsChannel, revocationsType } from '../security/revocations.ts'
 import type { Admission } from '../transports/transport.ts'
-import { type Draft, isChannelName } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
+import { type Bodies, type Draft, isChannelName, type Kind, type Message } from '../wire/messages.ts'
+import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { isSchema, type StandardSchema } from './standard-schema.ts'
 import { Validation } from './validation.ts'
@@ -98,9 +102,8 @@ export class Channels implements Admission {
     this.typeOf = this.typesWith(undefined)
   }
 
-  /** `fold` joins updates. */
-  typesWith(fold: Fold<'update'> | undefined): TypeOf {
-    const types = this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule, fold)] as const)
+  typesWith(documents: DocumentRules | undefined): TypeOf {
+    const types = this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule, documents)] as const)
     return typesByName([[revocationsChannel, revocationsType], ...types])
   }
 
@@ -157,8 +160,14 @@ export class Channels implements Admission {
 
 const jsonParts = (rule: ChannelRule | undefined): Partial<JsonRule> => (rule?.kind === 'json' ? rule : {})
 
-function typeFrom(rule: ChannelRule, fold: Fold<'update'> | undefined): ChannelType {
-  if (rule.kind === 'yjs') return { name: 'yjs', kinds: { update: { body: updateBody, fold } } }
+/** Joins updates, and checks them before they are stored. */
+interface DocumentRules extends Gate {
+  readonly fold: Fold<'update'>
+}
+
+function typeFrom(rule: ChannelRule, documents: DocumentRules | undefined): ChannelType {
+  if (rule.kind === 'yjs')
+    return { name: 'yjs', kinds: { update: { body: updateBody, fold: documents?.fold } }, gate: documents }
   const json: KindRules<'json'> = rule.latest ? { body: jsonBody, drop: 'superseded' } : { body: jsonBody }
   return { name: 'json', kinds: { json }, keep: rule.keep && boundsFrom(rule.keep) }
 }
@@ -193,3 +202,33 @@ function checkKeep(what: string, keep: Keep, limits: Limits): void {
 
 const withUser = (draft: Draft<'json' | 'update'>, user: string | null): Draft<'json' | 'update'> =>
   user === null ? draft : { ...draft, body: { ...draft.body, user } }
+
+/**
+ * Answers a repeat with the number of the first, even if what `complete` adds to it has changed
+ * since, such as its user.
+ */
+export function acceptRepeats(log: Pick<Log, 'find'>): Step {
+  return (writing, next) => {
+    const seq = next(writing)
+    if (typeof seq === 'number') return seq
+    return seq.catch(async (error) => {
+      const known = isRefusal(error, 'id-taken') ? await log.find(writing.draft) : null
+      if (known && isSame(writing.draft, known)) return known.seq
+      throw error
+    })
+  }
+}
+
+/** A client's repeat has the time of the first; an application may publish again later. */
+function isSame(draft: Draft, known: Message): boolean {
+  const isSent = draft.from === applicationName || draft.at === known.at
+  if (!isSent || draft.kind !== known.kind) return false
+  return isDeepStrictEqual(sentIn(draft.body), sentIn(known.body))
+}
+
+function sentIn(body: Bodies[Kind]): unknown {
+  if ('update' in body) return body.update
+  if (!('data' in body)) return null
+  const { data, digest } = parsed(body)
+  return digest ?? data
+}

@@ -56,9 +56,6 @@ interface Anew {
   readonly companions: readonly Channel[]
 }
 
-/** Ids and senders contain no spaces. */
-export const keyOf = ({ id, from, channel }: Identified) => `${id} ${from} ${channel}`
-
 /** Erases the channel if `head` is still its newest number. */
 export function erasureOf(channel: string, head: number, at: number): Draft<'erasure'> {
   return { id: `${logName}-${head}`, channel, kind: 'erasure', from: logName, at, body: { head } }

@@ -4,11 +4,21 @@ import type { Bounds, TypeOf } from '../channels/channel-type.ts'
 import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Clock, Random } from '../wire/time.ts'
+import { jsonOfBody } from './kept-json.ts'
 
 /** Limits of the newest messages that a log keeps in memory, parsed. */
 export type Memory = Omit<Bounds, 'ageMs'>
 
 export type Identified = Pick<Draft, 'channel' | 'id' | 'from'>
+
+/** Ids and senders contain no spaces. */
+export const keyOf = ({ id, from, channel }: Identified) => `${id} ${from} ${channel}`
+
+/** Of two drafts with the same key. A repeat also has the sender's timestamp. */
+export function isRepeat(draft: Draft, known: Draft): boolean {
+  const { kind, at, body } = known
+  return draft.kind === kind && draft.at === at && jsonOfBody(draft.body) === jsonOfBody(body)
+}
 
 /** Snapshots are subject only to `maxChannels`. */
 export interface LogLimits extends Bounds {

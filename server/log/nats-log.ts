@@ -19,10 +19,11 @@ import {
 import { type ObjectStore, Objm } from '@nats-io/obj'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
 import type { Cursor, Draft, Message } from '../wire/messages.ts'
-import { keyOf } from './history.ts'
 import { draftText } from './kept-json.ts'
 import {
   idTaken,
+  isRepeat,
+  keyOf,
   type LogParts,
   logUnavailable,
   lossTakerOf,
@@ -44,7 +45,7 @@ import {
   whenReady,
 } from './nats-connection.ts'
 import { from, messageIn, pulling, type StoredDraft, undelivered, View } from './nats-view.ts'
-import { HistoryLog, isRepeat } from './sequencer.ts'
+import { HistoryLog } from './sequencer.ts'
 
 interface NatsLogParts extends LogParts {
   /** Stays open after the log is closed, unless `onClosed` closes it. */

@@ -40,29 +40,28 @@ interface Surroundings extends Omit<LogParts, 'limits'> {
   /** Of a log that is a file. */
   readonly dataFolder: string
   readonly random: Random
-  /**
-   * Wraps the storing log; with SQS it sits behind the queue, so that drafts are checked in the
-   * order in which they are stored.
-   */
-  readonly guard?: (log: Log) => Log
+  /** Receives the log that stores, before anything is appended to it. */
+  readonly onOpened?: (log: Log) => void
 }
 
 /** Rejects with a `LogFileError` that names the file, or with a sentence about the broker. */
 export async function openLog(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
-  const { guard = (log) => log } = parts
+  const { onOpened } = parts
   if (config.broker === 'nats') {
     const opened = await openOnNats(config, parts)
-    return { ...opened, log: guard(opened.log) }
+    onOpened?.(opened.log)
+    return opened
   }
   const { onFailure, outage } = watchDisk(parts)
-  const log = guard(openEmbedded(config, { ...parts, onFailure }))
+  const log = openEmbedded(config, { ...parts, onFailure })
+  onOpened?.(log)
   const bytes = () => (config.storage === 'sqlite' ? { bytes: sizesIn(parts.dataFolder) } : {})
   if (config.broker === 'embedded') return { log, outage, figures: async () => bytes() }
   const { SqsLog } = await import('./sqs-log.ts')
   try {
     const sqs = await SqsLog.open(config.sqs, { log, ...parts })
     const figures = async () => ({ ...bytes(), queued: await sqs.queued() })
-    return { log: sqs.log, mostBytes: sqs.mostBytes, figures, outage: () => sqs.outage() ?? outage() }
+    return { log: sqs, mostBytes: sqs.mostBytes, figures, outage: () => sqs.outage() ?? outage() }
   } catch (error) {
     await log.close()
     throw error

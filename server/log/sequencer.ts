@@ -2,14 +2,16 @@
 // server's log: stores drafts one by one or in groups, notifies followers, then answers.
 
 import { channel } from 'node:diagnostics_channel'
-import type { Content, TypeOf } from '../channels/channel-type.ts'
+import type { Content, Store, TypeOf } from '../channels/channel-type.ts'
 import { type Cursor, type Draft, formatCursor, isChannelName, type Message } from '../wire/messages.ts'
 import { trace } from '../wire/trace.ts'
-import { type History, keyOf, type Portion } from './history.ts'
-import { jsonOfBody, keptAsText, messageText, writerOf } from './kept-json.ts'
+import type { History, Portion } from './history.ts'
+import { keptAsText, messageText, writerOf } from './kept-json.ts'
 import {
   type Defer,
   idTaken,
+  isRepeat,
+  keyOf,
   type Log,
   type LogParts,
   logClosed,
@@ -60,6 +62,11 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
   }
 
   readonly append: Log['append'] = (draft, acceptedAt) => {
+    const { gate } = this.#parts.typeOf(draft.channel)
+    return gate ? gate.pass(draft, acceptedAt, this.#store) : this.#store(draft, acceptedAt)
+  }
+
+  readonly #store: Store = (draft, acceptedAt) => {
     try {
       return this.#take(draft, acceptedAt)
     } catch (error) {
@@ -87,7 +94,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
       const reached = { epoch: this.epoch, seq: found.upTo }
       return { recovered: true, messages: found.messages, reached, head }
     }
-    const whole = this.#snapshot(channels)
+    const whole = await this.#whole(channels)
     return { recovered: false, ...whole, reached: whole.head }
   }
 
@@ -112,7 +119,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     return this.history.list(prefix, before, limit)
   }
 
-  readonly snapshot: Log['snapshot'] = async (channels) => this.#snapshot(channels)
+  readonly snapshot: Log['snapshot'] = async (channels) => this.#whole(channels)
 
   readonly oldest: Log['oldest'] = async (channel, kind) => {
     this.#mustBeOpen()
@@ -217,11 +224,12 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
       return unanswered.promise
     }
     const { channel } = draft
-    const content = this.#leaving.has(channel) ? nothingOn(channel) : this.history.contentOf(channel)
-    const refusal = this.#parts.typeOf(channel).refuse?.(draft, content) ?? null
+    const { refuse } = this.#parts.typeOf(channel)
+    const content = () => (this.#leaving.has(channel) ? nothingOn(channel) : this.history.contentOf(channel))
+    const refusal = refuse?.(draft, content()) ?? null
     if (refusal) {
-      const stored = this.stored(draft)
-      if (stored !== null) return stored
+      const known = this.history.find(draft)
+      if (known && isRepeat(draft, known)) return known.seq
       throw refusal
     }
     this.#mustHaveRoom(channel)
@@ -281,6 +289,23 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
       isOver()
       this.onFailure(error)
     }
+  }
+
+  #whole(channels: ReadonlySet<string>): Snapshot | Promise<Snapshot> {
+    this.#mustBeOpen()
+    const preparing = this.#prepare(channels)
+    return preparing.length === 0
+      ? this.#snapshot(channels)
+      : Promise.all(preparing).then(() => this.#snapshot(channels))
+  }
+
+  /** See `ChannelType`; past the gate, which may be reading the log. */
+  #prepare(channels: ReadonlySet<string>): readonly Promise<void>[] {
+    return Array.from(channels).flatMap((name) => {
+      const messages = () => this.history.newestOn(new Set([name]))
+      const { prepare } = this.#parts.typeOf(name)
+      return prepare?.(this.history.contentOf(name), messages, this.#store) ?? []
+    })
   }
 
   #snapshot(channels: ReadonlySet<string>): Snapshot {
@@ -449,9 +474,3 @@ export class Followers {
 }
 
 const nothingOn = (channel: string): Content => ({ channel, kinds: [], newest: () => undefined })
-
-/** A repeat also has the sender's timestamp. */
-export function isRepeat(draft: Draft, known: Draft): boolean {
-  const { kind, at, body } = known
-  return draft.kind === kind && draft.at === at && jsonOfBody(draft.body) === jsonOfBody(body)
-}

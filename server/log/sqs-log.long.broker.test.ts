@@ -41,7 +41,7 @@ const random = createSeededRandom(3)
 
 testLogContract('sqs', async (parts) => {
   const log = createMemoryLog({ epoch: 'life1', ...parts })
-  return (await SqsLog.open(newSettings(), { log, random, ...parts })).log
+  return SqsLog.open(newSettings(), { log, random, ...parts })
 })
 
 testPersistence('sqs, sqlite', (context) => {
@@ -49,7 +49,7 @@ testPersistence('sqs, sqlite', (context) => {
   const settings = newSettings()
   const limits = { ...ampleLimits, messages: 1_000_000, bytes: 1e9 }
   const parts = { ...given, limits, file }
-  const open = async () => (await SqsLog.open(settings, { ...parts, log: openSqliteLog(parts) })).log
+  const open = () => SqsLog.open(settings, { ...parts, log: openSqliteLog(parts) })
   return { open, appender: sqsAppenderFor(settings, file) }
 })
 
@@ -69,10 +69,9 @@ async function openBehind(context: TestContext, settings: SqsSettings, { own, fa
   }
   const parts = { typeOf: toyTypes(), now: () => time, random, onFailure }
   const inner = own ?? createMemoryLog({ epoch: 'life1', limits: ampleLimits, ...parts })
-  const opened = await SqsLog.open(settings, { ...parts, log: inner })
-  const { log } = opened
-  const outage = () => opened.outage()
-  const queued = () => opened.queued()
+  const log = await SqsLog.open(settings, { ...parts, log: inner })
+  const { outage } = log
+  const queued = () => log.queued()
   context.after(() => log.close())
   const seen: Message[] = []
   let onHeard = () => undefined as unknown

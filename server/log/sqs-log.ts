@@ -15,18 +15,17 @@ import {
 } from '@aws-sdk/client-sqs'
 import type { Draft } from '../wire/messages.ts'
 import { type Clock, type Random, retryPauseMs } from '../wire/time.ts'
-import { keyOf } from './history.ts'
 import { draftText, keptAsText } from './kept-json.ts'
 import {
-  type Identified,
   idTaken,
+  isRepeat,
+  keyOf,
   type Log,
   logClosed,
   logUnavailable,
   type OnFailure,
   type Outage,
 } from './log.ts'
-import { isRepeat } from './sequencer.ts'
 
 export interface SqsSettings {
   /** A server with SQS's API; null means AWS in the region. */
@@ -41,10 +40,7 @@ export interface SqsSettings {
 }
 
 interface SqsLogParts {
-  /**
-   * Stores, numbers and delivers what arrives through the queue; closed together with the log in
-   * front of it.
-   */
+  /** Stores, numbers and delivers what arrives through the queue; closed together with it. */
   readonly log: Log
   readonly now: Clock
   readonly random: Random
@@ -80,7 +76,7 @@ interface Line {
 }
 
 /**
- * Each message of the queue is a JSON array with drafts of one sender, each with `acceptedAt`.
+ * A log whose appends go through the queue. Each message of the queue is a JSON array with drafts of one sender, each with `acceptedAt`.
  *
  * A standard queue does not preserve order, and a message that its receiver lost arrives much later
  * than the next one. So a sender has only one message in the queue at a time; what it appends
@@ -88,7 +84,7 @@ interface Line {
  * waiting sender one round trip, but a crash would leave messages in the queue that arrive out of
  * order.
  */
-export class SqsLog {
+export class SqsLog implements Log {
   readonly #settings: SqsSettings
   readonly #parts: SqsLogParts
   readonly #queue: Queue
@@ -119,27 +115,39 @@ export class SqsLog {
     this.#watching = this.#watch()
   }
 
-  /** The log in front of the queue: appends go through the queue. */
-  get log() {
-    return {
-      ...this.#parts.log,
-      append: async (given: Draft, acceptedAt: number) => {
-        if (this.#isClosed) throw logClosed()
-        const draft = keptAsText(given)
-        const key = keyOf(draft)
-        const unanswered = this.#pending.get(key)
-        if (unanswered && !isRepeat(draft, unanswered.draft)) throw idTaken(draft)
-        return unanswered?.promise ?? this.#enter(draft, acceptedAt, key)
-      },
-      find: async (wanted: Identified) => {
-        await this.#pending.get(keyOf(wanted))?.promise.catch(() => undefined)
-        return this.#parts.log.find(wanted)
-      },
-      close: () => {
-        this.#closing ??= this.#finish()
-        return this.#closing
-      },
-    } satisfies Log
+  readonly append = async (given: Draft, acceptedAt: number): Promise<number> => {
+    if (this.#isClosed) throw logClosed()
+    const draft = keptAsText(given)
+    const key = keyOf(draft)
+    const unanswered = this.#pending.get(key)
+    if (unanswered && !isRepeat(draft, unanswered.draft)) throw idTaken(draft)
+    return unanswered?.promise ?? this.#enter(draft, acceptedAt, key)
+  }
+
+  readonly find: Log['find'] = async (wanted) => {
+    await this.#pending.get(keyOf(wanted))?.promise.catch(() => undefined)
+    return this.#parts.log.find(wanted)
+  }
+
+  readonly read: Log['read'] = (cursor, channels) => this.#parts.log.read(cursor, channels)
+
+  readonly snapshot: Log['snapshot'] = (channels) => this.#parts.log.snapshot(channels)
+
+  readonly readBefore: Log['readBefore'] = (...which) => this.#parts.log.readBefore(...which)
+
+  readonly numberAt: Log['numberAt'] = (channel, at) => this.#parts.log.numberAt(channel, at)
+
+  readonly channels: Log['channels'] = (...which) => this.#parts.log.channels(...which)
+
+  readonly oldest: Log['oldest'] = (channel, kind) => this.#parts.log.oldest(channel, kind)
+
+  readonly follow: Log['follow'] = (onMessage) => this.#parts.log.follow(onMessage)
+
+  readonly heads: Log['heads'] = () => this.#parts.log.heads()
+
+  readonly close: Log['close'] = () => {
+    this.#closing ??= this.#finish()
+    return this.#closing
   }
 
   /** See `OpenedLog`. */
@@ -147,9 +155,7 @@ export class SqsLog {
     return this.#queue.mostBytes - envelopeBytes
   }
 
-  outage(): Outage | null {
-    return this.#outage
-  }
+  readonly outage = (): Outage | null => this.#outage
 
   /** See `LogFigures`. */
   queued() {
@@ -180,7 +186,8 @@ export class SqsLog {
     const count = countWithin(line.waiting, this.#queue.mostBytes)
     const sent = line.waiting.splice(0, count)
     const at = this.#parts.now()
-    Object.assign(line, { sent, sentAt: null })
+    line.sent = sent
+    line.sentAt = null
     try {
       await this.#queue.send(`[${sent.map(({ text }) => text).join(',')}]`)
       this.#outage = null

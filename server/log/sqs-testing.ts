@@ -14,6 +14,6 @@ if (import.meta.main) {
   const machine = { typeOf: toyTypes(), now: Date.now, random: Math.random, onFailure: console.error }
   const limits = { ...given.limits, messages: 1_000_000, bytes: 1e9 }
   const own = openSqliteLog({ file, limits, durability: 'process', ...machine })
-  const { log } = await SqsLog.open(JSON.parse(settings), { log: own, ...machine })
+  const log = await SqsLog.open(JSON.parse(settings), { log: own, ...machine })
   await appendForever(log, Number(first))
 }

@@ -14,7 +14,7 @@ import { Directory } from '../document/directory.ts'
 import { type Documents, DocumentWorker } from '../document/document-worker.ts'
 import { Ledger } from '../document/ledger.ts'
 import { pageSchema, pageTasks } from '../document/page-schema.ts'
-import { integrationBomb } from '../document/testing.ts'
+import { behind, integrationBomb } from '../document/testing.ts'
 import { wrongFiles } from '../document/wrong-files-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
@@ -28,6 +28,7 @@ import { key } from '../security/testing.ts'
 import { Bodies } from '../transports/bodies.ts'
 import { Budget } from '../transports/budget.ts'
 import { isKind } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
 import { nothingPlanned } from '../wire/time.ts'
 import { mountDocuments } from './documents.ts'
 
@@ -58,6 +59,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     },
   })
   let textCount = 0
+  let isStale = false
   let onText = () => undefined as unknown
   /** Resolves once this many sent texts are being read or wait for it. */
   const queued = (count: number) =>
@@ -76,7 +78,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   })
   const typeOf = pageTypes({ foldUpdates: ledger.fold })
   const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, typeOf, now, onFailure })
-  const log = ledger.guard(stored)
+  const log = behind(ledger, stored)
   const access = new Access({ isOpen: true, key, sessionMs: 1000, now, clock: now })
   const router = new Router()
   mountDocuments(router, {
@@ -102,6 +104,9 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     }),
     limits: { maxMessageBytes: 1e6 },
     settings: () => ({ editor: 'shared' }),
+    mustBeCurrent() {
+      if (isStale) throw new Refusal('draining', 'This server is cut off from its log.')
+    },
   })
   const app = new Koa().use(answerErrors).use(requireSession(access)).use(router.routes())
   const server = createServer(app.callback())
@@ -128,6 +133,9 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
 
   return {
     log,
+    setStale(isNow: boolean): void {
+      isStale = isNow
+    },
     quarantined,
     clients,
     queued,
@@ -193,6 +201,21 @@ test('writes and reads a page as Markdown, HTML and plain text', async (t) => {
   assert.equal(await read('text/markdown'), '# Plan\n\n1. a *b*\n2. c\n\n**d**\n\ne\n')
   assert.equal(await read('text/plain'), 'Plan\na b\nc\nd\ne\n')
   assert.match(String(await write('PUT', 'text/rtf', 'f')), /^415 wrong-type: .*text\/markdown/)
+})
+
+test('a server that is cut off from its log answers from no old one', async (t) => {
+  const { ask, read, write, setStale } = await start(t)
+  assert.equal(await write('PUT', 'text/plain', 'a'), 1)
+  const reads = [
+    () => read('text/plain'),
+    () => ask('/d/main/export.html', {}),
+    () => ask('/api/history?channel=main', {}),
+    () => ask('/api/documents', {}),
+  ]
+  for (const isNow of [true, false]) {
+    setStale(isNow)
+    for (const one of reads) assert.equal(/^503 draining/.test(String(await one())), isNow)
+  }
 })
 
 test('a file of another kind is refused under any type, says what it is, and nothing is stored', async (t) => {

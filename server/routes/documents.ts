@@ -39,6 +39,8 @@ interface DocumentParts {
   readonly limits: Pick<TransportLimits, 'maxMessageBytes'>
   readonly timers: Timers
   readonly settings: () => Pick<PageSettings, 'editor'>
+  /** Throws a `Refusal` (503) while the log is stale. */
+  readonly mustBeCurrent: () => void
 }
 
 const types = new Intl.ListFormat('en', { type: 'disjunction' }).format(textTypes)
@@ -128,7 +130,15 @@ const invitationSchema = z.strictObject({
   hours: z.number().min(0.01).max(8760),
 })
 
+const listPath = '/api/documents'
+const textPath = `${listPath}/:channel`
+const historyPath = '/api/history'
+
 export function mountDocuments(router: Router, parts: DocumentParts): void {
+  router.use([listPath, historyPath, `${documentsPath}:channel`], (_ctx, next) => {
+    parts.mustBeCurrent()
+    return next()
+  })
   mountList(router, parts)
   mountExports(router, parts)
   mountTexts(router, parts)
@@ -137,7 +147,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
 }
 
 function mountList(router: Router, { hub, directory, documents }: DocumentParts): void {
-  router.get('/api/documents', async (ctx) => {
+  router.get(listPath, async (ctx) => {
     const grant = grantOf(ctx)
     const readable = [...(await directory.entries())]
       .filter(([channel]) => refuseReading(grant, [channel]) === null)
@@ -177,8 +187,6 @@ function mountExports(router: Router, { log, directory, documents, timers }: Doc
       ctx.body = wrap(title, await own.read(channel, 'textOf', type, messages))
     })
 }
-
-const textPath = '/api/documents/:channel'
 
 /** Reads, replaces, extends and deletes a document's text. */
 function mountTexts(router: Router, parts: DocumentParts): void {
@@ -264,7 +272,7 @@ async function linesSent(texts: Documents, type: TextType, text: string, id: str
 
 function mountHistory(router: Router, { log, timers }: DocumentParts): void {
   const historyRate = new RateLimit(10, timers.now)
-  router.get('/api/history', async (ctx) => {
+  router.get(historyPath, async (ctx) => {
     const channel = admitChannel(queryOf(ctx).get('channel') ?? '')
     const refusal = refuseReading(grantOf(ctx), [channel])
     if (refusal) throw refusal

@@ -1,0 +1,419 @@
+// A document's gate: its updates pass in order, if they are valid for what the log has.
+
+import type { Store } from '../channels/channel-type.ts'
+import type { Log } from '../log/log.ts'
+import { type Draft, isKind, type Message } from '../wire/messages.ts'
+import { isRefusal, Refusal } from '../wire/refusal.ts'
+import type { Clock } from '../wire/time.ts'
+import {
+  type Addition,
+  type Admission,
+  badUpdate,
+  DocumentRecord,
+  inOneTurn,
+  inTurns,
+  ownerOf,
+  readDraft,
+  recordOf,
+  writerOf,
+} from './document-record.ts'
+import type { Output } from './document-tasks.ts'
+import { type Documents, isTooCostly, TooCostly } from './document-worker.ts'
+import { isQuick, msOf } from './reading-cost.ts'
+import type { Schema, Update } from './update-reader.ts'
+
+export interface GateRules {
+  /** That of the tasks of both threads. */
+  readonly schema: Schema
+  /** Whether a Yjs client of the channel belongs to whoever wrote under it first. Default: always. */
+  readonly hasOwners?: (channel: string) => boolean
+  readonly documents: Documents
+  /**
+   * Reads updates that may cost too much, in a thread of their own so that they do not delay
+   * documents.
+   */
+  readonly trials: Pick<Documents, 'for'>
+  /** Limit of one folded document; beyond it only deletions are admitted. */
+  readonly documentBytes: number
+  /**
+   * Processor time to read one document. Admitted updates may use two thirds: one measured, one
+   * estimated.
+   */
+  readonly documentSeconds: number
+  readonly now: Clock
+  readonly onFailure: (error: unknown) => void
+}
+
+/** Longer updates (in base64) are read in a thread. */
+const mostReadHere = 65_536
+
+/**
+ * A third of a second in ms; the remaining third is headroom for exports, which take longer than
+ * joining, and for a busy machine.
+ */
+const msOfThird = 1000 / 3
+
+/** Interval between two reads of a document that costs too much. */
+const costlyMs = 60_000
+
+export class DocumentGate {
+  readonly #channel: string
+  readonly #log: Pick<Log, 'snapshot' | 'heads'>
+  readonly #rules: GateRules
+  /** Null until the document is read from the log. */
+  #record: DocumentRecord | null = null
+  #loading: Promise<void> | null = null
+  /** By owner, the end of the queue: settled once its last update was admitted or refused. */
+  readonly #queues = new Map<string, Promise<void>>()
+  /** What the log has not answered. */
+  readonly #storing = new Set<Promise<number>>()
+  /** Of the comparisons one runs at a time. */
+  #comparing: Promise<unknown> = Promise.resolve()
+
+  constructor(channel: string, log: Pick<Log, 'snapshot' | 'heads'>, rules: GateRules) {
+    this.#channel = channel
+    this.#log = log
+    this.#rules = rules
+  }
+
+  /** Null if it must be read from the log. */
+  get record(): DocumentRecord | null {
+    return this.#record
+  }
+
+  get isIdle(): boolean {
+    return this.#loading === null && this.#queues.size === 0 && !this.#record?.isBusy
+  }
+
+  /** Never throws; rejects as `Ledger` says. */
+  pass(draft: Draft<'update'>, acceptedAt: number, store: Store): number | Promise<number> {
+    try {
+      return advance(this.#pass(draft, acceptedAt, store))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /** Takes a stored message. */
+  follow(message: Message<'update'>): void {
+    const isOwn = this.#record?.isUnderWay(message.id)
+    // A large one is read again later, in the thread.
+    if (message.body.update.length > mostReadHere && !isOwn) this.#record = null
+    else this.#record?.follow(message)
+  }
+
+  /** The next update reads the document from the log again. */
+  forget(): void {
+    this.#record = null
+  }
+
+  /**
+   * An update's way: load, read, order, compare, check, try, store, settle. Where it waits, something
+   * else may be stored: it goes on from the beginning, with what it knows. It is a generator because
+   * most updates wait for nothing, and are then stored within the call.
+   */
+  *#pass(draft: Draft<'update'>, acceptedAt: number, store: Store): Way<number> {
+    const { id, from, body } = draft
+    const owner = ownerOf(from)
+    const writer = writerOf(draft)
+    let update = body.update.length > mostReadHere ? null : readDraft(draft, this.#rules.schema)
+    let addition: Addition | null = null
+    let compared = nothingCompared
+    let isTried = false
+    let turn: Turn | null = null
+    try {
+      for (;;) {
+        const record = this.#record
+        if (!record) {
+          yield* until(this.#load(id))
+          continue
+        }
+        // It may build on an update of the same sender that is waiting.
+        if (!turn && this.#queues.has(owner)) {
+          turn = this.#enqueue(owner)
+          yield* until(turn.begins)
+          continue
+        }
+        if (!update) {
+          turn ??= this.#enqueue(owner)
+          const read: Prepared = yield* until(this.#prepare(record, draft))
+          update = read.update
+          addition = read.addition
+          continue
+        }
+        if (!addition || !record.holds(addition)) addition = inOneTurn(record.order(update, id))
+        const clients = unproven(record.repeatedBy(addition, writer), addition, compared)
+        if (clients.length > 0) {
+          turn ??= this.#enqueue(owner)
+          yield* until(this.#compare(draft, clients))
+          compared = addition.from
+          continue
+        }
+        this.#check(record, addition, writer)
+        const steps: number = isTried ? 0 : addition.steps
+        if (this.#mustBeTried(record, steps)) {
+          turn ??= this.#enqueue(owner)
+          yield* until(this.#try(record, draft))
+          isTried = true
+          continue
+        }
+        const admission = record.admit(addition, writer, steps)
+        try {
+          const stored = store(draft, acceptedAt)
+          turn?.end()
+          if (typeof stored === 'number') return stored
+          const seq = yield* this.#storedAs(stored, record, admission)
+          // Another server may have stored something else before it.
+          const overtaken = this.#record === record ? record.overtakenBy(addition) : [...addition.from.keys()]
+          if (overtaken.length > 0) yield* until(this.#compare(draft, overtaken))
+          return seq
+        } finally {
+          record.settle(id)
+        }
+      }
+    } finally {
+      turn?.end()
+    }
+  }
+
+  /** Makes the sender's later updates wait. */
+  #enqueue(owner: string): Turn {
+    const begins = this.#queues.get(owner) ?? atOnce
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#queues.set(owner, promise)
+    return {
+      begins,
+      end: () => {
+        if (this.#queues.get(owner) === promise) this.#queues.delete(owner)
+        resolve()
+      },
+    }
+  }
+
+  async #load(id: string): Promise<void> {
+    this.#loading ??= this.#read().finally(() => {
+      this.#loading = null
+    })
+    await this.#about(id, this.#loading)
+  }
+
+  async #read(): Promise<void> {
+    for (;;) {
+      const { updates, head } = await this.#updates()
+      const record = await readRecord(this.#rules, updates)
+      // More was stored meanwhile.
+      if ((this.#log.heads().get(this.#channel) ?? 0) > head.seq) continue
+      this.#record = record
+      return
+    }
+  }
+
+  /** `texts` are in base64. */
+  async #updates() {
+    const { messages, head } = await this.#log.snapshot(new Set([this.#channel]))
+    const updates = messages.filter((message) => isKind(message, 'update'))
+    return { updates, texts: updates.map(({ body }) => body.update), head }
+  }
+
+  /** Reads a large update in a thread, and orders it in several turns of the event loop. */
+  async #prepare(record: DocumentRecord, { id, from, body }: Draft<'update'>): Promise<Prepared> {
+    const thread = this.#rules.trials.for(ownerOf(from))
+    const update = await this.#about(id, thread.run('readUpdate', body.update))
+    if ('bad' in update) throw badUpdate(update.bad, id)
+    return { update, addition: await inTurns(record.order(update, id)) }
+  }
+
+  /**
+   * Yjs ignores what it has already under the same client and clock: a sender whose own words it
+   * ignores must learn of it. Rejects with a `Refusal` (403 `not-your-client`) if what is stored
+   * differs.
+   */
+  async #compare({ id, from, body }: Draft<'update'>, clients: readonly number[]): Promise<void> {
+    const compared = this.#comparing.then(async () => {
+      await Promise.allSettled(this.#storing)
+      const { texts } = await this.#updates()
+      const thread = this.#rules.trials.for(ownerOf(from))
+      return this.#about(id, thread.run('contradiction', texts, body.update, clients))
+    })
+    this.#comparing = compared.catch(() => undefined)
+    const found = await compared
+    if (!found) return
+    const sentence = `Another sender has already written under client ${found.client} at clock ${found.clock}, and not the same: create your own Y.Doc, which gets a new client ID.`
+    throw new Refusal('not-your-client', sentence, id)
+  }
+
+  /** Throws a `Refusal`. */
+  #check(record: DocumentRecord, addition: Addition, writer: string): void {
+    const { documentBytes, hasOwners } = this.#rules
+    const isOwned = hasOwners?.(this.#channel) ?? true
+    try {
+      record.check(addition, isOwned ? writer : null, documentBytes)
+    } catch (error) {
+      if (record.isFull(documentBytes)) void this.#measure(record)
+      throw error
+    }
+  }
+
+  /** Whether the document must be read with the update first. */
+  #mustBeTried(record: DocumentRecord, steps: number): boolean {
+    const mostMs = this.#rules.documentSeconds * msOfThird
+    const ms = msOf(record.cost.unreadSteps + steps)
+    if (ms > mostMs) return true
+    if (ms > mostMs / 2) void this.#readAhead(record)
+    return false
+  }
+
+  /** Reads the document with the update. Rejects with a `Refusal` (422 `too-costly`). */
+  async #try({ cost }: DocumentRecord, { id, from, body }: Draft<'update'>): Promise<void> {
+    const { trials, now, documentSeconds } = this.#rules
+    if (cost.isBarred(now())) throw this.#tooCostly(id)
+    const mark = cost.mark()
+    const { texts } = await this.#updates()
+    const thread = trials.for(ownerOf(from))
+    const read = await this.#about(id, thread.run('costOf', [...texts, body.update])).catch((error) => {
+      if (isTooCostly(error)) return null
+      throw error
+    })
+    if (read && isQuick(read, documentSeconds)) {
+      cost.wasRead(mark, read.items)
+      return
+    }
+    cost.bar(now() + costlyMs)
+    throw this.#tooCostly(id)
+  }
+
+  /** Reads what was admitted, before an update has to wait for that. */
+  async #readAhead({ cost }: DocumentRecord): Promise<void> {
+    const { documents, documentSeconds, now, onFailure } = this.#rules
+    if (cost.isBarred(now()) || !cost.beginReading()) return
+    try {
+      const mark = cost.mark()
+      const { texts } = await this.#updates()
+      const read = await documents.read(this.#channel, 'costOf', texts)
+      if (isQuick(read, documentSeconds)) cost.wasRead(mark, read.items)
+      else cost.bar(now() + costlyMs)
+    } catch (error) {
+      if (isTooCostly(error)) cost.bar(now() + costlyMs)
+      else onFailure(error)
+    } finally {
+      cost.endReading()
+    }
+  }
+
+  /** Checks whether a full document has shrunk. */
+  async #measure(record: DocumentRecord): Promise<void> {
+    const { now, onFailure } = this.#rules
+    if (!record.beginMeasuring(now())) return
+    try {
+      const { updates } = await this.#updates()
+      const { bytes } = await joinUpdates(this.#rules, updates)
+      record.wasMeasured(bytes)
+    } catch (error) {
+      onFailure(error)
+    }
+  }
+
+  /** If the log refuses it, the record has something that the log lacks. */
+  *#storedAs(stored: Promise<number>, record: DocumentRecord, admission: Admission): Way<number> {
+    this.#storing.add(stored)
+    try {
+      return yield* until(stored)
+    } catch (error) {
+      // Only for a taken id is it certain that nothing was stored.
+      const isUndone = isRefusal(error, 'id-taken') && (yield* until(record.undo(admission)))
+      if (!isUndone && this.#record === record) this.#record = null
+      throw error
+    } finally {
+      this.#storing.delete(stored)
+    }
+  }
+
+  /** Rejects with a `Refusal` that names the draft. */
+  async #about<Made>(id: string, work: Promise<Made>): Promise<Made> {
+    try {
+      return await work
+    } catch (error) {
+      if (error instanceof TooCostly) throw this.#tooCostly(id)
+      throw error instanceof Refusal ? error.about(id) : error
+    }
+  }
+
+  #tooCostly(id: string): Refusal {
+    const most = `a third of ${this.#rules.documentSeconds} s of processor time (limits.documentSeconds)`
+    const sentence = `Update "${id}" would make this document too slow to read: it would take ten times as long as others of its size, or over ${most}. Send less, or create another document.`
+    return new Refusal('too-costly', sentence, id)
+  }
+}
+
+/** A large update, read and ordered beside others. */
+interface Prepared {
+  readonly update: Update
+  readonly addition: Addition
+}
+
+/** A place in a sender's queue. */
+interface Turn {
+  readonly begins: Promise<void>
+  /** Idempotent. */
+  readonly end: () => void
+}
+
+const atOnce = Promise.resolve()
+
+/** Clients whose content was compared, up to these clocks. */
+type Compared = ReadonlyMap<number, number>
+
+const nothingCompared: Compared = new Map()
+
+/** Those of the clients that the addition repeats beyond what was compared. */
+const unproven = (clients: readonly number[], { from }: Addition, compared: Compared) =>
+  clients.filter((client) => compared.get(client) !== from.get(client))
+
+/** Yields what must be waited for. */
+type Way<Result> = Generator<Promise<unknown>, Result, unknown>
+
+function* until<Value>(promise: Promise<Value>): Way<Value> {
+  return (yield promise) as Value
+}
+
+/** Returns the result within the call if nothing must be waited for. */
+function advance<Result>(way: Way<Result>): Result | Promise<Result> {
+  const step = way.next()
+  return step.done ? step.value : advanceAfter(way, step.value)
+}
+
+async function advanceAfter<Result>(way: Way<Result>, first: Promise<unknown>): Promise<Result> {
+  const wait = (promise: Promise<unknown>) =>
+    promise.then(
+      (value) => way.next(value),
+      (error) => way.throw(error),
+    )
+  let step = await wait(first)
+  while (!step.done) step = await wait(step.value)
+  return step.value
+}
+
+/** Reads large ones in the thread. */
+export async function readRecord(
+  { schema, documents }: Pick<GateRules, 'schema' | 'documents'>,
+  messages: readonly Message<'update'>[],
+): Promise<DocumentRecord> {
+  const size = messages.reduce((sum, { body }) => sum + body.update.length, 0)
+  if (size <= mostReadHere) return recordOf(messages, schema)
+  return new DocumentRecord(schema, await documents.run('recordOf', messages))
+}
+
+/** For a document in quarantine, keeps deleted content. */
+export async function joinUpdates(
+  { documents, onFailure }: Pick<GateRules, 'documents' | 'onFailure'>,
+  messages: readonly Message<'update'>[],
+): Promise<Output<'join'> | Output<'merge'>> {
+  const updates = messages.map(({ body }) => body.update)
+  const joined = await documents.read(messages[0]?.channel ?? '', 'join', updates).catch((error) => {
+    if (isTooCostly(error)) return documents.run('merge', updates)
+    throw error
+  })
+  for (const place of joined.unread)
+    onFailure(new Error(`Message ${messages[place]?.seq} of the log is not a valid update and was left out.`))
+  return joined
+}
