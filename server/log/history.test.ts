@@ -3,11 +3,12 @@ import { test } from 'node:test'
 import type { Bounds } from '../channels/channel-type.ts'
 import type { Draft, Message } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
-import { History, portion } from './history.ts'
+import { History } from './history.ts'
 import { KeptJson } from './kept-json.ts'
 import type { Memory } from './log.ts'
 import { countTo, seqsOf, type ToyTypes, toyTypes } from './log-testing.ts'
 import { openInMemory } from './memory-log.ts'
+import { portion } from './recent-messages.ts'
 import { Entry, Tables } from './tables.ts'
 
 interface Change extends ToyTypes {

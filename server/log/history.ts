@@ -1,43 +1,21 @@
 // What a log holds: its tables, the newest messages in memory, and which of them go when room is needed.
 
-import type { Bounds, Content, Expiry, TypeOf } from '../channels/channel-type.ts'
-import { type Draft, isKind, type Kind, logName, type Message } from '../wire/messages.ts'
+import type { Bounds, Content, TypeOf } from '../channels/channel-type.ts'
+import { type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
+import { DroppedMessages, erasePortion } from './dropped-messages.ts'
+import { Expiries } from './expiries.ts'
 import { Folding } from './folding.ts'
 import type { ChannelFigures, Defer, Earlier, Identified, Memory, OldestContent, OnFailure } from './log.ts'
+import { type Portion, portion, RecentMessages } from './recent-messages.ts'
 import { Channel, type Pile, Shares } from './retention.ts'
 import { type BaseStore, Entry, type Held, missing, type Placed, type Tables } from './tables.ts'
-
-/**
- * At least `least`, so that neighbours leave a page together; at most `most`, so that no append
- * waits long.
- */
-const erasePortion = {
-  least: { messages: 64, bytes: 262_144 },
-  most: { messages: 256, bytes: 2_097_152 },
-}
-
-/** Takes a few ms. A larger message is a portion of its own. */
-export const portion = { messages: 500, bytes: 1_048_576 }
 
 /** Of a channel's oldest messages, as many are looked at together. */
 const aheadCount = 64
 
 /** Messages whose age is looked at together. */
 const agedCount = 500
-
-export interface Portion {
-  readonly messages: Message[]
-  /** Last number examined. */
-  readonly upTo: number
-}
-
-/** A message that was dropped and is to be erased. */
-interface Gone {
-  readonly channel: Channel
-  readonly seq: number
-  readonly bytes: number
-}
 
 /** A channel of which messages may be erased up to a number, except some. */
 interface Erasable {
@@ -56,24 +34,11 @@ interface Anew {
   readonly companions: readonly Channel[]
 }
 
-/** Erases the channel if `head` is still its newest number. */
-export function erasureOf(channel: string, head: number, at: number): Draft<'erasure'> {
-  return { id: `${logName}-${head}`, channel, kind: 'erasure', from: logName, at, body: { head } }
-}
-
-const usualMemory: Memory = { messages: 4096, bytes: 8_388_608 }
-
-/** Limits of the messages in memory. */
-export const memoryWithin = (limits: Bounds, { messages, bytes } = usualMemory): Memory => ({
-  messages: Math.min(messages, limits.messages),
-  bytes: Math.min(bytes, limits.bytes),
-})
-
 interface HistoryParts {
   readonly tables: Tables
   readonly typeOf: TypeOf
   readonly limits: Bounds
-  /** See `memoryWithin`. */
+  /** See `RecentMessages`. */
   readonly memory?: Memory | undefined
   readonly now: Clock
   readonly onFailure: OnFailure
@@ -108,16 +73,14 @@ export class History {
   readonly #heads = new Map<string, number>()
   readonly #shares: Shares
   readonly #folding: Folding
-  readonly #window: Window
+  readonly #recent: RecentMessages
   #head: number
   #last: Message | undefined
   #count = 0
   #bytes = 0
   /** Messages up to this number are missing of channels that nobody knows. */
   #missing = 0
-  /** Dropped but not erased. */
-  readonly #gone: Gone[] = []
-  #goneBytes = 0
+  readonly #dropped = new DroppedMessages()
   /** Numbers of channels that were erased, of which messages are left. */
   #remains: number[] = []
   /** Erased channels of which the last message was dropped. */
@@ -128,9 +91,7 @@ export class History {
   /** Messages up to this number were looked at because of their age. */
   #agedTo = 0
   #sweptAt = Number.NEGATIVE_INFINITY
-  /** Channels that are erased at a time, and those that make room if it is needed. */
-  readonly #expiring = { due: new Set<Channel>(), spare: new Set<Channel>() }
-  #nextExpiryAt = Number.POSITIVE_INFINITY
+  readonly #expiries: Expiries
   /** What the tables say of these is old. */
   readonly #changed = new Set<Channel>()
   #isPruning = false
@@ -140,8 +101,9 @@ export class History {
     const { tables, limits, onFailure, defer } = parts
     this.#parts = parts
     this.#tables = tables
+    this.#expiries = new Expiries(parts.now)
     this.#shares = new Shares(Math.ceil(limits.bytes / limits.messages))
-    this.#window = new Window(memoryWithin(limits, parts.memory))
+    this.#recent = new RecentMessages(limits, parts.memory)
     this.#folding = new Folding({
       bases: parts.bases ?? tables.baseStore((channel) => this.#channels.get(channel)?.number),
       read: ({ channel, kind }, after) =>
@@ -259,7 +221,7 @@ export class History {
     const { now } = this.#parts
     this.#head = seq
     this.#last = message
-    this.#window.add(message, bytes)
+    this.#recent.add(message, bytes)
     const channel = this.#channels.get(message.channel)
     if (!channel) throw missing()
     if (isErasure(message)) this.#erase(channel, seq)
@@ -267,7 +229,7 @@ export class History {
     this.#take(found, { seq, kind, bytes, acceptedAt, writer })
     const pile = found.piles.get(kind)
     if (pile?.isCumulative) this.#folding.add(pile, message, bytes)
-    this.#setExpiry(found)
+    this.#expiries.consider(found, this.contentOf)
     const time = now()
     this.#expire(found, time)
     this.#sweep(time)
@@ -344,7 +306,7 @@ export class History {
   recent(seq: number, channels: ReadonlySet<string>): Portion | null {
     const wanted = Array.from(channels, (name) => this.#channels.get(name))
     if (wanted.every((channel) => (channel?.head ?? 0) <= seq)) return { messages: [], upTo: this.#head }
-    return this.#window.after(seq, channels, this.#head)
+    return this.#recent.after(seq, channels, this.#head)
   }
 
   /**
@@ -467,7 +429,7 @@ export class History {
   }
 
   #newestOf({ channel, newest }: Pile): Message {
-    return this.#window.get(newest) ?? this.#tables.message(newest, channel.number, channel.name)
+    return this.#recent.get(newest) ?? this.#tables.message(newest, channel.number, channel.name)
   }
 
   /** Knows a channel's newest message of a kind, or its base, from before the first that is added. */
@@ -482,14 +444,14 @@ export class History {
       pile.base = seq
       pile.baseBytes = bytes
     } else this.#tables.insert(seq, channel.number, 0, new Entry(message, acceptedAt))
-    this.#setExpiry(channel)
+    this.#expiries.consider(channel, this.contentOf)
   }
 
   oldest(name: string, kind: Kind): Omit<OldestContent, 'after'> {
     return this.#folding.oldest(name, kind, this.#channels.get(name)?.piles.get(kind))
   }
 
-  contentOf(name: string): Content {
+  readonly contentOf = (name: string): Content => {
     const channel = this.#channels.get(name)
     return {
       channel: name,
@@ -501,41 +463,13 @@ export class History {
     }
   }
 
-  /** Erases the channel whose time was over first: all servers of a log create the same draft. */
+  /** See `Expiries`. */
   dueErasure(): Draft<'erasure'> | null {
-    if (this.#parts.now() < this.#nextExpiryAt) return null
-    const first = earliest(this.#expiring.due, 'at')
-    this.#nextExpiryAt = first?.expiry.at ?? Number.POSITIVE_INFINITY
-    return this.#erasureOf(first, 'at')
+    return this.#expiries.due()
   }
 
-  /** Erases the channel that could have made room for longest, if there is one. */
   spareErasure(isInUse: (channel: string) => boolean): Draft<'erasure'> | null {
-    const first = earliest(this.#expiring.spare, 'spareAt', ({ name }) => !isInUse(name))
-    return this.#erasureOf(first, 'spareAt')
-  }
-
-  #erasureOf(channel: Channel | undefined, when: keyof Expiry): Draft<'erasure'> | null {
-    const at = channel?.expiry[when] ?? Number.POSITIVE_INFINITY
-    return channel && at <= this.#parts.now() ? erasureOf(channel.name, channel.head, at) : null
-  }
-
-  #setExpiry(channel: Channel): void {
-    const { due, spare } = this.#expiring
-    const { expiry } = channel.type
-    if (!expiry || channel.piles.size === 0) return
-    due.delete(channel)
-    spare.delete(channel)
-    channel.expiry = expiry(this.contentOf(channel.name))
-    this.#planExpiry(channel)
-  }
-
-  #planExpiry(channel: Channel): void {
-    const { at, spareAt } = channel.expiry
-    if (spareAt !== null) this.#expiring.spare.add(channel)
-    if (at === null) return
-    this.#expiring.due.add(channel)
-    this.#nextExpiryAt = Math.min(this.#nextExpiryAt, at)
+    return this.#expiries.spare(isInUse)
   }
 
   #erase(channel: Channel, erasure: number): void {
@@ -559,20 +493,14 @@ export class History {
     this.#forget(channel)
     this.#count -= channel.messages
     this.#bytes -= channel.bytes
-    this.#window.forget(channel.name, this.#head)
+    this.#recent.forget(channel.name, this.#head)
     this.#folding.erase(channel)
-    for (let place = this.#gone.length - 1; place >= 0; place -= 1)
-      if (this.#gone[place]?.channel === channel) {
-        this.#goneBytes -= this.#gone[place]?.bytes ?? 0
-        this.#gone.splice(place, 1)
-      }
   }
 
   #forget(channel: Channel): void {
     this.#shares.remove(channel)
     this.#changed.delete(channel)
-    this.#expiring.due.delete(channel)
-    this.#expiring.spare.delete(channel)
+    this.#expiries.delete(channel)
     this.#heads.delete(channel.name)
     this.#unknow(channel)
   }
@@ -645,8 +573,7 @@ export class History {
     this.#bytes -= first.bytes
     this.#changed.add(channel)
     this.#shares.count(channel, first, -1)
-    this.#gone.push({ channel, seq: first.seq, bytes: first.bytes })
-    this.#goneBytes += first.bytes
+    this.#dropped.add({ channel, seq: first.seq, bytes: first.bytes })
     if (channel.isErased && channel.messages === 0) this.#emptied.add(channel)
   }
 
@@ -662,42 +589,33 @@ export class History {
     this.#emptied.clear()
   }
 
-  /** The next dropped messages that may be erased, in order; empty for none. */
-  #erasable(): readonly Gone[] {
-    const { least, most } = erasePortion
-    if (this.#gone.length < least.messages && this.#goneBytes < least.bytes) return []
-    let count = 0
-    for (let sum = 0; count < Math.min(this.#gone.length, most.messages) && sum < most.bytes; count += 1)
-      sum += this.#gone[count]?.bytes ?? 0
-    return this.#gone.slice(0, count)
-  }
-
   /**
    * The channels of which a portion of dropped messages may be erased, up to which number, and
-   * the messages up to there that stay. Call `done` when they are.
+   * the messages up to there that stay. Call `done` when they are; it returns the size of their bodies.
    */
-  takeDropped(): { readonly channels: readonly Erasable[]; readonly done: () => void } | null {
-    const portion = this.#erasable()
-    const upTo = new Map(portion.map(({ channel, seq }) => [channel, seq]))
-    const mayErase = [...upTo].map(([channel, seq]) => this.#folding.mayErase(channel, seq))
-    if (portion.length === 0 || mayErase.includes(false)) return null
-    const channels = Array.from(upTo, ([channel, seq]) => {
-      const piles = [...channel.piles.values()]
-      const survivors = piles.filter((pile) => !pile.isCumulative && pile.newest <= seq)
-      return { channel, upTo: seq, survivors }
-    })
+  takeDropped(): { readonly channels: readonly Erasable[]; readonly done: () => number } | null {
+    const { upTo, count } = this.#dropped.next()
+    const mayErase = Array.from(upTo, ([channel, seq]) => this.#folding.mayErase(channel, seq))
+    if (count === 0 || mayErase.includes(false)) return null
+    // The others were erased meanwhile.
+    const present = [...upTo].filter(([channel]) => this.#numbers.get(channel.number) === channel)
     return {
-      channels: channels.map(({ channel, upTo, survivors }) => ({
-        name: channel.name,
-        number: channel.number,
-        upTo,
-        survivors: survivors.map((pile) => pile.newest),
-        newest: () => survivors.map((pile) => this.#newestOf(pile)),
-      })),
+      channels: present.map(([channel, seq]) => this.#erasableOf(channel, seq)),
       done: () => {
-        for (const { bytes } of this.#gone.splice(0, portion.length)) this.#goneBytes -= bytes
-        for (const { channel, upTo } of channels) channel.erasedTo = upTo
+        for (const [channel, seq] of present) channel.erasedTo = seq
+        return this.#dropped.erased(count)
       },
+    }
+  }
+
+  #erasableOf({ name, number, piles }: Channel, upTo: number): Erasable {
+    const survivors = [...piles.values()].filter((pile) => !pile.isCumulative && pile.newest <= upTo)
+    return {
+      name,
+      number,
+      upTo,
+      survivors: survivors.map((pile) => pile.newest),
+      newest: () => survivors.map((pile) => this.#newestOf(pile)),
     }
   }
 
@@ -707,9 +625,7 @@ export class History {
   }
 
   #considerPruning(): void {
-    const { least } = erasePortion
-    if (this.#parts.erases === false) return
-    if (this.#gone.length >= least.messages || this.#goneBytes >= least.bytes) this.#planPrune()
+    if (this.#parts.erases !== false && this.#dropped.isDue) this.#planPrune()
   }
 
   #planPrune(): void {
@@ -740,9 +656,8 @@ export class History {
       return remains !== undefined && this.#tables.erasePortion(remains, erasePortion.most.messages)
     })
     // After the commit: a rollback erases nothing.
-    const before = this.#goneBytes
-    dropped?.done()
-    this.#parts.onErased?.(before - this.#goneBytes)
+    const bytes = dropped?.done() ?? 0
+    this.#parts.onErased?.(bytes)
     this.#written()
     for (const [name, number] of leaving) {
       this.#leaving.delete(name)
@@ -814,8 +729,8 @@ export class History {
       this.#count += row.messages
       this.#bytes += row.bytes
       this.#shares.load(channel)
-      this.#planExpiry(channel)
-      if (row.erasedTo < row.floor) this.#gone.push({ channel, seq: row.floor, bytes: 0 })
+      this.#expiries.add(channel)
+      if (row.erasedTo < row.floor) this.#dropped.add({ channel, seq: row.floor, bytes: 0 })
     }
     for (const row of tables.piles()) {
       const pile = byNumber.get(row.channel)?.pileOf(row.kind)
@@ -836,7 +751,7 @@ export class History {
     this.#head = tables.head()
     const touched = this.#readAfter(mark, byNumber)
     this.#loadBases(byNumber)
-    for (const channel of touched) this.#setExpiry(channel)
+    for (const channel of touched) this.#expiries.consider(channel, this.contentOf)
     const time = this.#parts.now()
     for (const channel of byNumber.values()) if (channel.type.keep) this.#expire(channel, time)
     for (const channel of byNumber.values())
@@ -905,77 +820,6 @@ export class History {
 
 const isErasure = <One extends Draft>(one: One): one is One & { readonly body: { readonly head: number } } =>
   isKind(one as unknown as Message, 'erasure')
-
-function earliest(
-  channels: Iterable<Channel>,
-  when: keyof Expiry,
-  isFit: (channel: Channel) => boolean = () => true,
-): Channel | undefined {
-  let first: Channel | undefined
-  let least = Number.POSITIVE_INFINITY
-  for (const channel of channels) {
-    const at = channel.expiry[when] ?? Number.POSITIVE_INFINITY
-    if (at >= least || !isFit(channel)) continue
-    first = channel
-    least = at
-  }
-  return first
-}
-
-/** The newest messages, for clients that resume after a short while. */
-class Window {
-  readonly #memory: Memory
-  readonly #messages = new Map<number, { readonly message: Message; readonly bytes: number }>()
-  #bytes = 0
-  /** All after this number are here. */
-  #floor = Number.POSITIVE_INFINITY
-
-  constructor(memory: Memory) {
-    this.#memory = memory
-  }
-
-  add(message: Message, bytes: number): void {
-    this.#floor = Math.min(this.#floor, message.seq - 1)
-    this.#messages.set(message.seq, { message, bytes })
-    this.#bytes += bytes
-    for (const [seq, oldest] of this.#messages) {
-      const isFull = this.#messages.size > this.#memory.messages || this.#bytes > this.#memory.bytes
-      if (!isFull || this.#messages.size === 1) return
-      this.#messages.delete(seq)
-      this.#bytes -= oldest.bytes
-      this.#floor = seq
-    }
-  }
-
-  get(seq: number): Message | undefined {
-    return this.#messages.get(seq)?.message
-  }
-
-  /** Of a channel, before its erasure. */
-  forget(channel: string, before: number): void {
-    for (const [seq, { message, bytes }] of this.#messages) {
-      if (message.channel !== channel || seq >= before) continue
-      this.#messages.delete(seq)
-      this.#bytes -= bytes
-    }
-  }
-
-  /** A portion, or null if not all after the number is here. */
-  after(seq: number, channels: ReadonlySet<string>, head: number): Portion | null {
-    if (seq < this.#floor) return null
-    const messages: Message[] = []
-    let size = 0
-    for (let next = seq + 1; next <= head; next += 1) {
-      const found = this.#messages.get(next)
-      if (!found || !channels.has(found.message.channel)) continue
-      size += found.bytes
-      const isFull = messages.length === portion.messages || size > portion.bytes
-      if (messages.length > 0 && isFull) return { messages, upTo: next - 1 }
-      messages.push(found.message)
-    }
-    return { messages, upTo: head }
-  }
-}
 
 /** Merges lists that are in order into one. */
 function* merged(lists: readonly (readonly Placed[])[]): Generator<Placed, undefined> {

@@ -7,7 +7,6 @@ import { type Draft, isKind, type Message, parseCursor } from '../wire/messages.
 import { isRefusal } from '../wire/refusal.ts'
 import { testDeletion, testErasure } from './deletion-contract.ts'
 import { foldAt } from './folding.ts'
-import { portion as most } from './history.ts'
 import { KeptJson } from './kept-json.ts'
 import type { CatchUp, Log, LogParts } from './log.ts'
 import {
@@ -31,6 +30,7 @@ import {
   toyTypes,
   updateDraft,
 } from './log-testing.ts'
+import { portion as most } from './recent-messages.ts'
 
 /** `open` creates an empty log, which keeps JSON as bytes unless another process does. */
 export function testLogContract(

@@ -5,7 +5,7 @@ import { channel } from 'node:diagnostics_channel'
 import type { Content, Store, TypeOf } from '../channels/channel-type.ts'
 import { type Cursor, type Draft, formatCursor, isChannelName, type Message } from '../wire/messages.ts'
 import { trace } from '../wire/trace.ts'
-import type { History, Portion } from './history.ts'
+import type { History } from './history.ts'
 import { keptAsText, messageText, writerOf } from './kept-json.ts'
 import {
   type Defer,
@@ -20,6 +20,7 @@ import {
   type Snapshot,
   tooManyChannels,
 } from './log.ts'
+import type { Portion } from './recent-messages.ts'
 import { Entry, isDamage } from './tables.ts'
 
 interface HistoryLogParts {
