@@ -173,7 +173,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
   /** `text` is the message as JSON, if known. */
   protected tell(message: Message, text?: string): void {
     trace.log?.(`${message.id} stored as ${message.seq}: ${message.kind} on ${message.channel}`)
-    if (message.kind === 'erasure') this.#leaving.delete(message.channel)
+    if (message.kind === 'erasure') this.#isOver(message.channel)
     this.#followers.tell(message, formatCursor({ epoch: this.epoch, seq: message.seq }), text)
   }
 
@@ -220,9 +220,12 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     this.#eraseDue()
     const draft = keptAsText(given)
     const unanswered = this.pending.size === 0 ? undefined : this.pending.get(keyOf(draft))
+    if (unanswered && isRepeat(draft, unanswered.draft)) return unanswered.promise
     if (unanswered) {
-      if (!isRepeat(draft, unanswered.draft)) throw idTaken(draft)
-      return unanswered.promise
+      // That one may be refused, because this one is stored.
+      const stored = this.stored(draft)
+      if (stored === null) throw idTaken(draft)
+      return stored
     }
     const { channel } = draft
     const { refuse } = this.#parts.typeOf(channel)
@@ -267,7 +270,6 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     const isInUse = (channel: string) => this.pending.values().some(({ draft }) => draft.channel === channel)
     const erasure = this.history.spareErasure(isInUse)
     if (!erasure) return false
-    this.#leaving.add(erasure.channel)
     this.#erase(erasure)
     return true
   }
@@ -276,13 +278,14 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
   #eraseDue(): void {
     const due = this.history.dueErasure()
     if (!due || this.pending.has(keyOf(due))) return
-    this.#leaving.add(due.channel)
     this.#erase(due)
   }
 
   /** A failed erasure is retried with the next message. */
   #erase(erasure: Draft<'erasure'>): void {
-    const isOver = () => this.#leaving.delete(erasure.channel)
+    const { channel } = erasure
+    for (const one of this.#erasedWith(channel)) this.#leaving.add(one)
+    const isOver = () => this.#isOver(channel)
     try {
       const stored = this.enter(erasure, erasure.at)
       if (typeof stored !== 'number') stored.catch(this.onFailure).finally(isOver)
@@ -290,6 +293,14 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
       isOver()
       this.onFailure(error)
     }
+  }
+
+  #erasedWith(channel: string): readonly string[] {
+    return [channel, ...(this.#parts.typeOf(channel).companions?.(channel) ?? [])]
+  }
+
+  #isOver(erased: string): void {
+    for (const one of this.#erasedWith(erased)) this.#leaving.delete(one)
   }
 
   #whole(channels: ReadonlySet<string>): Snapshot | Promise<Snapshot> {
