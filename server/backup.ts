@@ -17,7 +17,7 @@ import { z } from 'zod'
 import { whenReaderIsGone } from '../scripts/process.ts'
 import { ConfigError, type ConfigSources, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 import { field } from './config/schema.ts'
-import { checkLogFile, copyLogFile, isLocked, LogFileError } from './log/sqlite-store.ts'
+import { checkLogFile, copyLogFile, isLocked, LogFileError } from './log/sqlite-file.ts'
 
 const folder = field(z.string().min(1).optional(), 'paths of folders')
 

@@ -53,7 +53,7 @@ interface HistoryParts {
   /** Whether the tables are read again by a later start. */
   readonly isLasting?: boolean
   /** Whether all messages are read and checked at the start. */
-  readonly isRead?: boolean
+  readonly isChecked?: boolean
   /** Called when a channel was erased by a message with that number. */
   readonly onChannelErased?: (channel: string, before: number) => void
   /** Called when messages with so many bytes were erased. */
@@ -102,7 +102,7 @@ export class History {
     this.#parts = parts
     this.#tables = tables
     this.#expiries = new Expiries(parts.now)
-    this.#shares = new Shares(Math.ceil(limits.bytes / limits.messages))
+    this.#shares = new Shares(Math.ceil(limits.bytes / limits.messages), parts.isLasting === true)
     this.#recent = new RecentMessages(limits, parts.memory)
     this.#folding = new Folding({
       bases: parts.bases ?? tables.baseStore((channel) => this.#channels.get(channel)?.number),
@@ -218,7 +218,7 @@ export class History {
    */
   add(message: Message, bytes: number, writer: string | null): void {
     const { seq, acceptedAt, kind } = message
-    const { now } = this.#parts
+    const { now, onFailure } = this.#parts
     this.#head = seq
     this.#last = message
     this.#recent.add(message, bytes)
@@ -229,9 +229,17 @@ export class History {
     this.#take(found, { seq, kind, bytes, acceptedAt, writer })
     const pile = found.piles.get(kind)
     if (pile?.isCumulative) this.#folding.add(pile, message, bytes)
-    this.#expiries.consider(found, this.contentOf)
-    const time = now()
-    this.#expire(found, time)
+    try {
+      this.#enforce(found, now())
+    } catch (error) {
+      // The message is stored: followers are told all the same.
+      onFailure(error)
+    }
+  }
+
+  #enforce(channel: Channel, time: number): void {
+    this.#expiries.consider(channel, this.contentOf)
+    this.#expire(channel, time)
     this.#sweep(time)
     this.#makeRoom()
     this.#considerPruning()
@@ -248,7 +256,7 @@ export class History {
     channel.bytes += bytes
     channel.head = seq
     channel.isErased = kind === 'erasure' && channel.piles.size === 0
-    this.#changed.add(channel)
+    this.#note(channel)
     this.#shares.count(channel, held, 1)
     if (kind === 'erasure') return
     this.#heads.set(channel.name, seq)
@@ -524,7 +532,9 @@ export class History {
       const found = this.#numbers.get(channel)
       if (found) this.#expire(found, time)
     }
-    if (looked < agedCount) this.#sweptAt = time
+    if (looked === agedCount) return
+    this.#sweptAt = time
+    for (const channel of this.#numbers.values()) if (channel.type.keep) this.#expire(channel, time)
   }
 
   #makeRoom(): void {
@@ -559,6 +569,7 @@ export class History {
       // Most channels are only asked for the age of their oldest message.
       const count = channel.isShrinking ? Math.min(aheadCount, channel.messages) : 1
       channel.oldest = this.#tables.held(channel.number, channel.dropped, count)
+      if (channel.oldest.length === 0) throw missing()
     }
     return channel.oldest[0]
   }
@@ -571,10 +582,14 @@ export class History {
     channel.bytes -= first.bytes
     this.#count -= 1
     this.#bytes -= first.bytes
-    this.#changed.add(channel)
+    this.#note(channel)
     this.#shares.count(channel, first, -1)
     this.#dropped.add({ channel, seq: first.seq, bytes: first.bytes })
     if (channel.isErased && channel.messages === 0) this.#emptied.add(channel)
+  }
+
+  #note(channel: Channel): void {
+    if (this.#parts.isLasting) this.#changed.add(channel)
   }
 
   /** The name of an erased channel is forgotten after its last message. */
@@ -595,15 +610,20 @@ export class History {
    */
   takeDropped(): { readonly channels: readonly Erasable[]; readonly done: () => number } | null {
     const { upTo, count } = this.#dropped.next()
-    const mayErase = Array.from(upTo, ([channel, seq]) => this.#folding.mayErase(channel, seq))
-    if (count === 0 || mayErase.includes(false)) return null
     // The others were erased meanwhile.
     const present = [...upTo].filter(([channel]) => this.#numbers.get(channel.number) === channel)
+    const isFolded = present.map(([channel, seq]) => this.#folding.mayErase(channel, seq))
+    if (count === 0 || (present.length > 0 && !isFolded.includes(true))) return null
+    const erasable = present.filter((_channel, place) => isFolded[place])
     return {
-      channels: present.map(([channel, seq]) => this.#erasableOf(channel, seq)),
+      channels: erasable.map(([channel, seq]) => this.#erasableOf(channel, seq)),
       done: () => {
-        for (const [channel, seq] of present) channel.erasedTo = seq
-        return this.#dropped.erased(count)
+        for (const [channel, seq] of erasable) channel.erasedTo = seq
+        const bytes = this.#dropped.erased(count)
+        // What is in no base yet comes later.
+        for (const [place, [channel, seq]] of present.entries())
+          if (!isFolded[place]) this.#dropped.add({ channel, seq, bytes: 0 })
+        return bytes
       },
     }
   }
@@ -653,7 +673,7 @@ export class History {
         this.#tables.erase(number, upTo, survivors)
       for (const [, number] of leaving) this.#tables.eraseChannel(number)
       this.#write(dropped?.channels)
-      return remains !== undefined && this.#tables.erasePortion(remains, erasePortion.most.messages)
+      return remains !== undefined && this.#tables.erasePortion(remains, erasePortion.most)
     })
     // After the commit: a rollback erases nothing.
     const bytes = dropped?.done() ?? 0
@@ -669,13 +689,9 @@ export class History {
 
   /** Writes what has changed of the channels, so that a start need not read their messages. */
   flush(): void {
+    if (!this.#parts.isLasting) return
     this.#tables.transaction(() => this.#write())
     this.#written()
-  }
-
-  /** How many channels have changed since the last flush. */
-  get changedCount(): number {
-    return this.#changed.size
   }
 
   #write(erased: readonly Erasable[] = []): void {
@@ -747,7 +763,7 @@ export class History {
       if (channel) this.#shares.loadShare(channel, row)
     }
     this.#remains = tables.erased()
-    if (this.#parts.isRead) this.#check()
+    if (this.#parts.isChecked) this.#check()
     this.#head = tables.head()
     const touched = this.#readAfter(mark, byNumber)
     this.#loadBases(byNumber)
@@ -811,7 +827,7 @@ export class History {
     }
   }
 
-  /** Erases what can be erased, and ends. */
+  /** Nothing is folded or erased in later turns any more. */
   close(): void {
     this.#folding.close()
     this.#isClosed = true

@@ -32,8 +32,8 @@ import {
   toyFold,
   toyTypes,
 } from './log-testing.ts'
+import { openLogFile } from './sqlite-file.ts'
 import { createSqliteLog } from './sqlite-log.ts'
-import { openLogFile } from './sqlite-store.ts'
 
 type Reopen = (parts: LogParts) => ModelledLog | Promise<ModelledLog>
 
@@ -463,7 +463,9 @@ class Run {
     const isAlone = group.length === 1
     const isMissing = (at: number) => {
       const due = [...model.due(this.#time, at).keys()]
-      return !model.heads(at).has(channel) || due.some((one) => one === channel || companionOf(one) === channel)
+      return (
+        !model.heads(at).has(channel) || due.some((one) => one === channel || companionOf(one) === channel)
+      )
     }
     switch (code) {
       case 'id-taken':

@@ -11,8 +11,8 @@ import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
 import type { CatchUp, Log, LogLimits } from './log.ts'
+import { openLogFile } from './sqlite-file.ts'
 import { createSqliteLog, openSqliteLog } from './sqlite-log.ts'
-import { openLogFile } from './sqlite-store.ts'
 
 /** What a contract test works with. */
 interface Bench {

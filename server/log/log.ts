@@ -103,8 +103,8 @@ export interface Log {
    */
   readonly readBefore: (channel: string, before: number, limit: number) => Promise<Earlier>
   /**
-   * The number of the oldest message that a channel holds of this time or later, ms since the epoch,
-   * minus one; without one, that of the newest of all. It assumes that times grow with numbers.
+   * A number after which `read` begins with the channel's oldest message of this time or later, ms
+   * since the epoch. It assumes that times grow with numbers.
    */
   readonly numberAt: (channel: string, at: number) => Promise<number>
   /** Channels whose names have a prefix and whose newest number is below `before`, newest first. */

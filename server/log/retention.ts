@@ -71,7 +71,7 @@ export class Channel implements Party {
   readonly type: ChannelType
   /** In the tables. */
   readonly number: number
-  /** The channel's messages up to this number, if any, are not known here. */
+  /** The number before its first message; of earlier ones, nobody knows whether there were any. */
   readonly begin: number
   weight = 0
   head = 0
@@ -80,7 +80,7 @@ export class Channel implements Party {
   bytes = 0
   /** The number of the newest message that was dropped; 0 for none. */
   dropped = 0
-  /** The tables have none of the dropped messages up to this number. */
+  /** Up to this number, the tables have none of the dropped messages but those that stay. */
   erasedTo = 0
   /** Its content was erased, and nothing was written there since. */
   isErased = false
@@ -123,14 +123,17 @@ export class Channel implements Party {
 export class Shares {
   /** The room that a message takes besides its bytes. */
   readonly #placeBytes: number
+  readonly #isWritten: boolean
   readonly #writers = new Map<string, Writer>()
   readonly #largestChannels = new Heaviest<Channel>()
   readonly #largestWriters = new Heaviest<Writer>()
   /** Changed since they were written last. */
   readonly #changed = new Map<Channel, Set<string>>()
 
-  constructor(placeBytes: number) {
+  /** `isWritten`: `changedOf` is called from time to time. */
+  constructor(placeBytes: number, isWritten: boolean) {
     this.#placeBytes = placeBytes
+    this.#isWritten = isWritten
   }
 
   /** `sign` -1: the message has gone. */
@@ -198,6 +201,6 @@ export class Shares {
     this.#largestWriters.change(writer, this.#weightOf(share) - before)
     if (share.messages <= 0) writer.shares.delete(channel)
     if (writer.shares.size === 0) this.#writers.delete(name)
-    upsert(this.#changed, channel, () => new Set()).add(name)
+    if (this.#isWritten) upsert(this.#changed, channel, () => new Set()).add(name)
   }
 }

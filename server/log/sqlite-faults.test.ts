@@ -21,8 +21,8 @@ import {
   toyTypes,
 } from './log-testing.ts'
 import { openLog } from './open-log.ts'
+import { LogFileError } from './sqlite-file.ts'
 import { openSqliteLog } from './sqlite-log.ts'
-import { LogFileError } from './sqlite-store.ts'
 
 /** SQLite without a broker. */
 const embedded = {

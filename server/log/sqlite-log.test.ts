@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 
+import { deletionDraft } from './deletion-contract.ts'
 import type { Log } from './log.ts'
 import { testLogContract } from './log-contract.ts'
 import {
@@ -13,6 +14,7 @@ import {
   countTo,
   cursorAt,
   draft,
+  endedForMs,
   fillAtOnce,
   given,
   idsOf,
@@ -333,6 +335,25 @@ test('commits wait for the disk only with durability "machine"', (context) => {
   const synchronous = (durability: 'process' | 'machine') =>
     openByHand(context, { durability }).database.prepare('PRAGMA synchronous').get()?.synchronous
   assert.deepEqual([synchronous('process'), synchronous('machine')], [1, 2])
+})
+
+test('a channel that is erased beside megabytes of other messages stays erased, also if the process is killed', async (context) => {
+  let time = 2000
+  const limits = { ...ampleLimits, bytes: 100_000_000 }
+  const { file, log, endTurn } = openByHand(context, { limits, now: () => time })
+  void log.append(draft('w1-1', 'x', 'gone'), time)
+  endTurn()
+  void log.append(deletionDraft('w1-2', true), time)
+  endTurn()
+  time += endedForMs
+  for (const n of countTo(40)) void log.append(draft(`w1-a${n}`, 'x'.repeat(100_000)), time)
+  endTurn()
+  const again = openSqliteLog({ ...given, limits, file: copyLog(file), now: () => time })
+  assert.deepEqual([...again.heads().keys()], ['main'])
+  assert.deepEqual((await again.snapshot(new Set(['gone']))).messages, [])
+  assert.equal(await again.append(draft('w1-1', 'x', 'gone'), time), 44)
+  await again.close()
+  await openSqliteLog({ ...given, limits, file: `${file}.copy`, now: () => time }).close()
 })
 
 test('the write-ahead log stays small', async (context) => {

@@ -5,7 +5,7 @@ import type { Random } from '../wire/time.ts'
 import { History } from './history.ts'
 import { type Defer, type Log, type LogParts, logFull, lossTakerOf, type Memory, newEpoch } from './log.ts'
 import { Sequencer } from './sequencer.ts'
-import { beginEpoch, checkpoint, closeEpoch, explain, type LogFile, openLogFile } from './sqlite-store.ts'
+import { beginEpoch, checkpoint, closeEpoch, explain, type LogFile, openLogFile } from './sqlite-file.ts'
 import { type Entry, isFull, Tables } from './tables.ts'
 
 /** What an acknowledged message survives: a killed process, or also a power cut. */
@@ -106,21 +106,21 @@ class SqliteFile {
       onFailure,
       defer,
       isLasting: true,
-      isRead: isSmall,
+      isChecked: isSmall,
       onErased: (bytes) => this.#written(pagesPerCommit, bytes),
     })
     if (durability === 'process') database.exec('PRAGMA synchronous = NORMAL')
     if (loss) this.#onLoss(`${loss} The log continues after message ${head}.`)
-    try {
+    this.#attempt(() => {
       this.history.prune()
       this.#flush()
-    } catch (error) {
-      onFailure(error)
-    }
+    })
   }
 
   /** Uses one transaction; a single insert is one by itself. */
   commit(group: readonly Entry[]): (number | null)[] {
+    // Not after it: the history does not count what it has inserted yet.
+    if (this.#pagesWritten >= checkpointPages.most) this.#checkpoint()
     const seqs = this.#hasRoom(() => this.history.insert(group))
     // Pages of the table and of the indexes, shared by the messages of a transaction.
     for (const { bytes } of group) this.#written(pagesPerCommit / group.length, bytes)
@@ -129,8 +129,7 @@ class SqliteFile {
 
   #written(pages: number, bytes: number): void {
     this.#pagesWritten += pages + bytes / pageBytes
-    if (this.#pagesWritten >= checkpointPages.most) this.#checkpoint()
-    else if (this.#pagesWritten >= checkpointPages.planned) this.#planCheckpoint()
+    if (this.#pagesWritten >= checkpointPages.planned) this.#planCheckpoint()
   }
 
   /** Throws a `Refusal` (503 `log-full`) if there is no room. */
@@ -167,9 +166,16 @@ class SqliteFile {
   #checkpoint(): void {
     if (!this.#file.database.isOpen) return
     this.#pagesWritten = 0
-    try {
+    this.#attempt(() => {
       this.#flush()
       checkpoint(this.#file.database, 'PASSIVE')
+    })
+  }
+
+  /** What fails here is done by the next run. */
+  #attempt(work: () => void): void {
+    try {
+      work()
     } catch (error) {
       this.#onFailure(error)
     }
@@ -191,7 +197,7 @@ class SqliteFile {
     this.history.close()
     const { database, close } = this.#file
     try {
-      this.history.prune()
+      this.#attempt(() => this.history.prune())
       this.#hasRoom(() => {
         // On a full disk this frees the room that the next step needs.
         checkpoint(database, 'TRUNCATE')

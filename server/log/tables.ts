@@ -37,7 +37,7 @@ export interface Held {
 export interface ChannelRow {
   readonly number: number
   readonly name: string
-  /** The channel's messages up to this number, if any, are not known here. */
+  /** See `Channel`. */
   readonly begin: number
   /** The newest number that was dropped, and up to which they are erased; 0 for none. */
   readonly floor: number
@@ -264,7 +264,7 @@ export class Tables {
     }))
   }
 
-  /** The newest number, of which the message may be erased. */
+  /** The newest number; its message may have been erased. */
   head(): number {
     return Math.max(Number(this.#sql.head.get()?.head ?? 0), this.meta('mark'))
   }
@@ -281,9 +281,20 @@ export class Tables {
       statement.run(channel)
   }
 
-  /** Erases a portion of a channel that has no name. Returns whether that was all. */
-  erasePortion(channel: number, count: number): boolean {
-    if (Number(this.#sql.eraseSome.run(channel, count).changes) === count) return false
+  /**
+   * Erases a portion of a channel that has no name: one message, or as many as are within `most`. Returns
+   * whether that was all.
+   */
+  erasePortion(channel: number, most: { readonly messages: number; readonly bytes: number }): boolean {
+    const first = this.held(channel, 0, most.messages)
+    let bytes = 0
+    const end = first.findIndex((held, place) => {
+      bytes += held.bytes
+      return place > 0 && bytes > most.bytes
+    })
+    const last = first.at(end < 0 ? -1 : end - 1)
+    if (last) this.erase(channel, last.seq, [])
+    if (end >= 0 || first.length === most.messages) return false
     this.#sql.eraseChannel.run(channel)
     this.#sql.countChannels.run(-1)
     return true
@@ -483,9 +494,6 @@ function prepareStatements(database: DatabaseSync) {
     ),
     unname: sql('UPDATE channel SET name = NULL WHERE number = ?'),
     erased: sql('SELECT number FROM channel WHERE name IS NULL'),
-    eraseSome: sql(
-      'DELETE FROM message WHERE seq IN (SELECT seq FROM message WHERE channel = ? ORDER BY seq LIMIT ?)',
-    ),
     eraseChannel: sql('DELETE FROM channel WHERE number = ?'),
     erasePiles: sql('DELETE FROM pile WHERE channel = ?'),
     eraseShares: sql('DELETE FROM share WHERE channel = ?'),

@@ -7,8 +7,8 @@ import { crc32 } from 'node:zlib'
 
 import { ampleLimits, appenderFor, draft, main, newFile, toyTypes } from './log-testing.ts'
 import { startAppender } from './persistence-contract.ts'
+import { LogFileError, openLogFile } from './sqlite-file.ts'
 import { openSqliteLog } from './sqlite-log.ts'
-import { LogFileError, openLogFile } from './sqlite-store.ts'
 import { Entry, Tables } from './tables.ts'
 
 function open(file: string) {
