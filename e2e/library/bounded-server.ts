@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { serverEnvironment } from '../../scripts/child-process.mjs'
 import { openPort } from '../../scripts/open-port.ts'
+import { defaultConfig } from '../../server/config/config.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind, type StandardSchema, type Storage } from '../../server/index.ts'
 
@@ -15,7 +16,12 @@ interface Figures {
   readonly peak: number
 }
 
-/** With default limits; its heap is bounded. Who sends the token NAME writes to `room.NAME` and `checked.NAME`. */
+const { limits } = defaultConfig
+
+/** What the log keeps: on a disk too, what it keeps in memory by default. */
+export const keptBytes = limits.memoryBytes
+
+/** With default limits otherwise; its heap is bounded. Who sends the token NAME writes to `room.NAME` and `checked.NAME`. */
 export async function startBoundedServer(t: TestContext, kind: 'memory' | 'sqlite') {
   const storage: Storage = kind === 'memory' ? kind : { kind, folder: temporaryFolder(t) }
   const child = fork(import.meta.filename, [JSON.stringify(storage)], {
@@ -61,6 +67,7 @@ async function serve(storage: Storage): Promise<void> {
     channels: { 'room.*': { kind: 'json' }, 'checked.*': { kind: 'json', validate: slow } },
     authorize: ({ token }) =>
       token ? { user: token, read: ['room.*'], write: [`room.${token}`, `checked.${token}`] } : null,
+    limits: { logMessages: limits.memoryMessages, logBytes: keptBytes },
     storage,
     onFailure: () => undefined,
   })

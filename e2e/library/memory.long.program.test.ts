@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { defaultConfig } from '../../server/config/config.ts'
 import type { Message } from '../../server/wire/messages.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { startBoundedServer } from './bounded-server.ts'
+import { keptBytes, startBoundedServer } from './bounded-server.ts'
 
 const mostResidentBytes = 600_000_000
 /** Makes an endless flood fail under its own name. */
@@ -79,7 +78,7 @@ for (const storage of ['memory', 'sqlite'] as const)
     t.diagnostic(`flooded: ${Math.round(flooded / 1e6)} MB`)
     let portions = 0
     for await (const _text of eve.read('room.eve')) portions += 1
-    assert.ok(portions > (0.9 * defaultConfig.limits.logBytes) / large.length, `${portions} portions`)
+    assert.ok(portions > (0.9 * keptBytes) / large.length, `${portions} portions`)
     const statuses = new Map<number, number>()
     // Those that wait are answered after `limits.bodySeconds`.
     await repeat(270, 16, async () => {
