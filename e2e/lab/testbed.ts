@@ -483,6 +483,8 @@ interface TurnPlace extends Pick<Block, 'session' | 'block' | 'firstKey'> {
   readonly method?: ClockMethod
   /** A clock bound that is narrow enough. */
   readonly enoughMs?: number
+  /** Whether windows may use another mode, because the caller reports which they use. */
+  readonly mayFallBack?: boolean
 }
 
 export interface Use {
@@ -498,18 +500,19 @@ interface TurnUse extends Use {
 /**
  * Samples of what `send` sends from the first window to all of them, on one clock, which is
  * compared before and after; and what that cost the server. `isCounted`: windows whose clocks
- * count, asked at the end. Rejects if a window does not use the system's mode then, or before.
+ * count, asked at the end. Rejects if a window does not use the system's mode then, or before, unless
+ * `mayFallBack`.
  */
 export async function timeTurn(
   windows: readonly RecordingWindow[],
   system: System,
-  { method = 'one machine', enoughMs, ...place }: TurnPlace,
+  { method = 'one machine', enoughMs, mayFallBack = false, ...place }: TurnPlace,
   send: () => Promise<{ sent: readonly SentStamp[]; received: readonly (readonly ReceivedStamp[])[] }>,
   isCounted: (receiver: number) => boolean = () => true,
 ) {
   const { name, server, front } = system
   const origin = originOf(system)
-  await requireInUse(windows, system)
+  if (!mayFallBack) await requireInUse(windows, system)
   const before = await readClocks(windows, method, origin, enoughMs)
   const usedBefore = await server.figures()
   const frontBefore = await front?.use()
@@ -517,7 +520,7 @@ export async function timeTurn(
   const { sent, received } = await send()
   const usedAfter = await server.figures()
   const frontAfter = await front?.use()
-  await requireInUse(windows, system)
+  if (!mayFallBack) await requireInUse(windows, system)
   const after = await readClocks(windows, method, origin, enoughMs)
   const clocks = before.map((one, window) => combine(one, after[window] ?? one))
   const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)

@@ -491,7 +491,7 @@ async function measureCell(
   await warmUp(open, warmup, warmupIntervalMs, wait * 1000)
   const statesBefore = await readStates(open)
   let machineBusy = 0
-  const at = { session: place.session, block: 1, firstKey: 1, enoughMs: clockEnoughMs }
+  const at = { session: place.session, block: 1, firstKey: 1, enoughMs: clockEnoughMs, mayFallBack: true }
   const { samples, sent, use, boundMs } = await timeTurn(open, system, at, async () => {
     const before = processorTimes()
     const marks = await typeKeys(open, [...textBetween(1, keys + 1)], interval, undefined, signal)
