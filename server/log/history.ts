@@ -747,6 +747,7 @@ export class History {
       this.#shares.load(channel)
       this.#expiries.add(channel)
       if (row.erasedTo < row.floor) this.#dropped.add({ channel, seq: row.floor, bytes: 0 })
+      if (row.isErased && row.messages === 0) this.#emptied.add(channel)
     }
     for (const row of tables.piles()) {
       const pile = byNumber.get(row.channel)?.pileOf(row.kind)

@@ -378,3 +378,25 @@ test('a repeat that is only in the file is recognised, whatever its id looks lik
   assert.equal(await log.append(draft('w1-8'), 1), ids.length + 2)
   await log.close()
 })
+
+test('an erased channel whose last message was dropped before a restart leaves the file', async (context) => {
+  const file = newFile(context)
+  const open = () => openSqliteLog({ ...given, file, limits: { ...ampleLimits, messages: 2 } })
+  const names = () => {
+    const database = new DatabaseSync(file)
+    const rows = database.prepare('SELECT name FROM channel WHERE name IS NOT NULL ORDER BY name').all()
+    database.close()
+    return rows.map(({ name }) => name)
+  }
+  const log = await open()
+  await log.append(draft('w1-1', 'x', 'gone'), 1)
+  await log.append({ ...draft('log-1', '', 'gone'), kind: 'erasure', body: { head: 1 } }, 2)
+  await log.append(draft('w1-2', 'x', 'first'), 3)
+  await log.append(draft('w1-3', 'x', 'second'), 3)
+  await log.close()
+  assert.deepEqual(names(), ['first', 'gone', 'second'])
+  const reopened = await open()
+  await reopened.append(draft('w1-4', 'x', 'second'), 4)
+  await reopened.close()
+  assert.deepEqual(names(), ['first', 'second'])
+})
