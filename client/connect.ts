@@ -178,12 +178,16 @@ export class Crosswind {
 
   /**
    * `from`: messages from now on, all that the server keeps (`start`), or those after a message's
-   * cursor. The first call for a name decides.
+   * cursor. `kind`: of its messages, on a channel with a type of the application; `data` is then their
+   * body. The first call for a name decides.
    */
-  channel<Data>(name: string, { from = 'newest' }: { readonly from?: string } = {}): Room<Data> {
+  channel<Data>(
+    name: string,
+    { from = 'newest', kind = 'json' }: { readonly from?: string; readonly kind?: string } = {},
+  ): Room<Data> {
     const known = this.#rooms.get(name)
     if (known instanceof Feed) return known
-    return new Feed<Data>(name, from, (feed) => this.follow(name, feed))
+    return new Feed<Data>(name, from, kind as Kind, (feed) => this.follow(name, feed))
   }
 
   /**

@@ -3,7 +3,6 @@
 import {
   type AwarenessFrame,
   type Bodies,
-  isKind,
   type JsonMessage,
   type Kind,
   type Message,
@@ -164,6 +163,7 @@ export class Feed<Data> implements Room<Data>, Follower {
   readonly publish: Room<Data>['publish']
   readonly presence: Others
   readonly #from: string
+  readonly #kind: Kind
   readonly #channel: Following
   readonly #listeners: { readonly [Event in keyof RoomEvents<Data>]: Set<RoomEvents<Data>[Event]> } = {
     message: new Set(),
@@ -185,12 +185,14 @@ export class Feed<Data> implements Room<Data>, Follower {
   /** Up to where it has read the past; null once the stream brings everything. */
   #reached: string | null = null
 
-  constructor(name: string, from: string, follow: (feed: Follower) => Following) {
+  constructor(name: string, from: string, kind: Kind, follow: (feed: Follower) => Following) {
     this.name = name
     this.#from = from
+    this.#kind = kind
     this.#channel = follow(this)
     this.publish = (data) => {
-      const published = this.#channel.publish('json', { data })
+      const body = kind === 'json' ? { data } : (data as Bodies[Kind])
+      const published = this.#channel.publish(kind, body)
       this.#published?.push(published)
       return published
     }
@@ -280,10 +282,10 @@ export class Feed<Data> implements Room<Data>, Follower {
 
   /** Each once. */
   #show(message: Message, cursor: string): void {
-    if (!isKind(message, 'json') || message.seq <= this.#newest) return
-    const { id, channel, seq, from, body } = message
+    const { id, channel, kind, seq, from, body } = message
+    if (kind !== this.#kind || seq <= this.#newest) return
     this.#newest = seq
-    const { user, data } = body
+    const { user, data = body } = body as Bodies['json']
     tell(this.#listeners.message, { id, channel, seq, cursor, from, user, data: data as Data })
   }
 

@@ -16,11 +16,11 @@ import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
 import type { Who } from './hub/subscriber.ts'
-import { pageAfter, pageBefore, readPage, wholeOf } from './library/channel-pages.ts'
+import { pageAfter, pageBefore, pagesAfter, wholeOf } from './library/channel-pages.ts'
 import { acceptRepeats, type ChannelRule, Channels } from './library/channels.ts'
 import { jsonOf } from './library/validation.ts'
 import { erasureOf } from './log/expiries.ts'
-import { messageText, parsed } from './log/kept-json.ts'
+import { messageText, parsed, writerOf } from './log/kept-json.ts'
 import { type Log, newEpoch } from './log/log.ts'
 import { limitsOf, openLog } from './log/open-log.ts'
 import type { Durability } from './log/sqlite-log.ts'
@@ -35,18 +35,35 @@ import { type Mounting, queryOf } from './transports/transport.ts'
 import { parseJson } from './transports/uplink.ts'
 import {
   type Cursor,
+  type Draft,
   formatCursor,
   isChannelName,
   isKind,
   type JsonMessage,
+  type Kind,
   type Message,
 } from './wire/messages.ts'
 import { Refusal } from './wire/refusal.ts'
 
+export type {
+  ChannelType,
+  Content,
+  Expiry,
+  Fold,
+  Gate,
+  Keep,
+  KindRules,
+  Prepare,
+  Store,
+} from './channels/channel-type.ts'
+export type { Check, Misfit } from './channels/shapes.ts'
 export { serverOptions } from './http/server-options.ts'
-export type { ChannelRule, JsonRule, Keep, YjsRule } from './library/channels.ts'
+export type { ChannelRule, JsonRule, YjsRule } from './library/channels.ts'
 export type { StandardSchema } from './library/standard-schema.ts'
 export type { Authorize, Permit } from './security/permits.ts'
+// A star: an application adds the kinds of its types to `Bodies` by declaration merging.
+export type * from './wire/bodies.ts'
+export { Refusal } from './wire/refusal.ts'
 
 export type Storage =
   | 'memory'
@@ -113,7 +130,10 @@ export interface Stored {
   readonly seq: number
 }
 
-export type Received<Data = unknown> = JsonMessage<Data>
+export interface Received<Data = unknown> extends JsonMessage<Data> {
+  /** `json`, or a kind of the channel's type: `data` is then its body. */
+  readonly kind: Kind
+}
 
 /** A channel that has messages. */
 export interface ChannelInfo {
@@ -157,6 +177,10 @@ export async function createCrosswind(options: CrosswindOptions) {
   void lost.then(() => options.onFailure?.(new Error(failed)))
   const takers = takersOf(() => current().takers)
   const nextId = createIds()
+  const mustNotBeDocument = (channel: string) => {
+    if (channels.isDocument(channel))
+      throw new Refusal('bad-channel', `"${channel}" is a document: read it by document().`)
+  }
 
   return {
     ...handlersBelow(path, takers.takeRequest),
@@ -171,40 +195,43 @@ export async function createCrosswind(options: CrosswindOptions) {
     },
     /**
      * Resolves once it is stored and sent; rejects if it does not fit the channel. `id`: the same one with the same data is stored once.
-     * `user`: on whose behalf.
+     * `user`: on whose behalf. `kind`: on a channel with a type of the application, by default the first that the type declares;
+     * `data` is its body.
      */
     async publish(
       channel: string,
       data: unknown,
-      { id, user }: { readonly id?: string; readonly user?: string } = {},
+      {
+        id,
+        user,
+        kind = channels.usualKind(channel),
+      }: { readonly id?: string; readonly user?: string; readonly kind?: Kind } = {},
     ): Promise<Stored> {
       if (user !== undefined) checkUser('publish: user', user)
-      const draft = {
+      // A copy: the application may change its own.
+      const copy = JSON.parse(jsonOf(data, 'publish'))
+      const draft: Draft = {
         id: id === undefined ? nextId() : `${applicationName}-${id}`,
         channel,
-        kind: 'json',
+        kind,
         from: applicationName,
         at: processTimers.now(),
-        // A copy: the application may change its own.
-        body: { data: JSON.parse(jsonOf(data, 'publish')) },
-      } as const
+        body: kind === 'json' ? { data: copy } : copy,
+      }
       const completed = await channels.complete(draft, { invitation: user ?? null }, null)
       const { seq } = await current().hub.publish(completed)
       return { seq }
     },
     /** What is stored after a number, in order; ends at the newest. */
     async *read(channel: string, { after = 0 } = {}): AsyncGenerator<Received> {
+      mustNotBeDocument(channel)
       const { log, health } = current()
-      health.mustBeCurrent()
-      const { head } = await log.snapshot(new Set([channel]))
-      for (let reached = after; reached < head.seq; ) {
-        health.mustBeCurrent()
-        const from = reached > 0 ? { ...head, seq: reached } : null
-        const { messages, cursor } = await readPage(log, channel, from)
-        for (const message of messages) if (isKind(message, 'json')) yield receivedFrom(message, cursor)
-        if (cursor.seq <= reached) return
-        reached = cursor.seq
-      }
+      for await (const { messages, cursor } of pagesAfter(log, channel, {
+        after,
+        isWhole: channels.isWhole(channel),
+        mayRead: () => health.mustBeCurrent(),
+      }))
+        yield* received(messages, cursor)
     },
     /**
      * The newest that is stored before a number, in order; fewer than `limit` if they have more than a
@@ -217,12 +244,11 @@ export async function createCrosswind(options: CrosswindOptions) {
         limit = 50,
       }: { readonly before?: number; readonly limit?: number } = {},
     ): Promise<{ readonly messages: readonly Received[]; readonly hasEarlier: boolean }> {
-      channels.ruleFor(channel)
+      mustNotBeDocument(channel)
       const { log, health } = current()
       health.mustBeCurrent()
       const { messages, isOldest, head } = await log.readBefore(channel, before, limit)
-      const found = messages.filter((message) => isKind(message, 'json'))
-      return { messages: found.map((message) => receivedFrom(message, head)), hasEarlier: !isOldest }
+      return { messages: received(messages, head), hasEarlier: !isOldest }
     },
     /**
      * The channels that have messages and whose names begin with `prefix`, those with the newest message
@@ -248,7 +274,7 @@ export async function createCrosswind(options: CrosswindOptions) {
      */
     async document(channel: string): Promise<Doc> {
       const { log, documents, health } = current()
-      if (!documents || channels.ruleFor(channel).kind !== 'yjs')
+      if (!documents || !channels.isDocument(channel))
         throw new Refusal('bad-channel', `"${channel}" is not of the kind yjs.`)
       health.mustBeCurrent()
       return documents.read(log, channel)
@@ -299,9 +325,15 @@ export async function createCrosswind(options: CrosswindOptions) {
   }
 }
 
-function receivedFrom({ id, channel, seq, from, body }: Message<'json'>, head: Cursor): Received {
-  const { user, data } = parsed(body)
-  return { id, channel, seq, cursor: formatCursor({ ...head, seq }), from, user, data }
+/** As an application gets them, without the log's own. */
+function received(messages: readonly Message[], head: Cursor): Received[] {
+  return messages.flatMap((message) => {
+    const { id, channel, kind, seq, from } = message
+    if (kind === 'erasure') return []
+    const body = isKind(message, 'json') ? parsed(message.body) : { data: message.body }
+    const user = writerOf(message) ?? undefined
+    return [{ id, channel, kind, seq, cursor: formatCursor({ ...head, seq }), from, user, data: body.data }]
+  })
 }
 
 /** Throws an `Error` unless it is one user or one client. */
@@ -503,23 +535,23 @@ function mountRoutes(
     ctx.body = { at: timers.now() }
   })
   /**
-   * A channel's messages after a cursor, in portions; `newest` has none, and a cursor. A document's
-   * are always all, of which the older ones may be joined.
+   * A channel's messages after a cursor, in portions; `newest` has none, and a cursor. Of a channel
+   * whose older messages are joined, such as a document, always all.
    */
   router.get('/api/channels/:name', async (ctx) => {
     const { name = '' } = ctx.params
     const after = String(ctx.query.after ?? 'newest')
     const refusal = refuseReading(grantOf(ctx), [name])
     if (refusal) throw refusal
-    const isDocument = channels.ruleFor(name).kind === 'yjs'
+    const isWhole = channels.isWhole(name)
     health.mustBeCurrent()
     const { before } = ctx.query
-    if (isDocument && before !== undefined)
-      throw new Refusal('bad-query', `"${name}" is a document, which is read as a whole: leave out before.`)
+    if (isWhole && before !== undefined)
+      throw new Refusal('bad-query', `"${name}" is read as a whole, as documents are: leave out before.`)
     const page =
       before !== undefined
         ? await pageBefore(log, name, { before: String(before), limit: String(ctx.query.limit ?? '50') })
-        : await (isDocument && after !== 'newest' ? wholeOf(log, name) : pageAfter(log, name, after))
+        : await (isWhole && after !== 'newest' ? wholeOf(log, name) : pageAfter(log, name, after))
     const messages = page.messages.map((message) => messageText(message)).join()
     const rest = 'hasEarlier' in page ? `"hasEarlier":${page.hasEarlier}` : `"recovered":${page.recovered}`
     mustLast(grantOf(ctx), timers.now())

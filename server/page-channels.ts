@@ -52,7 +52,7 @@ const overview: ChannelType = {
 /** Longer than a polling client's pause; few, so that they take no room of documents. */
 const probes: ChannelType = {
   name: 'probes',
-  keep: { messages: 4096, bytes: 4_194_304, ageMs: 60_000 },
+  keep: { messages: 4096, bytes: 4_194_304, hours: 1 / 60 },
   kinds: { probe: { body: object({ text }) } },
   showsWindows: false,
 }

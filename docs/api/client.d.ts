@@ -18,8 +18,9 @@ declare class Crosswind {
   #private;
   constructor(base: string, options: OverOptions);
   get state(): ConnectionState;
-  channel<Data>(name: string, { from }?: {
+  channel<Data>(name: string, { from, kind }?: {
     readonly from?: string;
+    readonly kind?: string;
   }): Room<Data>;
   follow(name: string, follower: Follower): Following;
   on<Event extends keyof ConnectionEvents>(event: Event, listener: ConnectionEvents[Event]): Off;
@@ -291,7 +292,7 @@ declare function twoSidedP(t: number, degreesOfFreedom: number): number;
 declare function watchWakeUps(document: EventTarget & Pick<Document, 'visibilityState'>, window: EventTarget, link: Sleeper): void;
 declare function whenDue({ acceptedAt }: Pick<Message, 'acceptedAt'>, receivedAt: number, offsetMs?: number): number;
 declare function windowModeNamed(name: string): WindowMode | undefined;
-declare module '../wire/messages.ts' {
+declare module '../wire/bodies.ts' {
   interface Bodies {
     edit: EditBody;
     title: TitleBody;

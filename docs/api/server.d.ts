@@ -1,5 +1,21 @@
 // The types of @crosswind/server, written by `npm run api`.
 
+declare class Refusal extends Error {
+  readonly name = "Refusal";
+  readonly code: RefusalCode;
+  readonly id: string | null;
+  readonly retryAfterMs: number | null;
+  constructor(code: RefusalCode, sentence: string, id?: string | null, retryAfterMs?: number | null, cause?: unknown);
+  get status(): number;
+  about(id: string): Refusal;
+  toJSON(): {
+    readonly type: 'refused';
+    readonly id: string | null;
+    readonly code: "aborted" | "bad-channel" | "bad-frame" | "bad-query" | "bad-request" | "bad-shape" | "bad-update" | "document-changed" | "document-deleted" | "document-full" | "draining" | "foreign-host" | "foreign-origin" | "headers-too-large" | "history-erased" | "id-taken" | "internal" | "invitation-expired" | "invitation-invalid" | "log-full" | "log-unavailable" | "mirrored-page" | "no-session" | "no-stream" | "not-acceptable" | "not-found" | "not-invited-there" | "not-json" | "not-your-client" | "not-your-name" | "open-access" | "other-session" | "read-only-channel" | "read-only-invitation" | "reserved-name" | "session-expired" | "shared-document" | "silent" | "too-costly" | "too-fast" | "too-large" | "too-many-channels" | "too-many-connections" | "too-many-windows" | "too-much-begun" | "too-slow" | "update-gap" | "upgrade-required" | "wrong-method" | "wrong-type";
+    readonly message: string;
+    readonly retryAfterMs?: number;
+  };
+}
 declare const configSchema: z.ZodObject<{
   transport: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"long-polling" | "polling" | "sse" | "streaming" | "websocket">, unknown>>;
   http: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"1.1" | "2" | "3">, unknown>>;
@@ -85,6 +101,58 @@ declare const configSchema: z.ZodObject<{
     pace: z.ZodDefault<z.ZodNumber>;
   }, z.core.$strict>>;
 }, z.core.$strict>;
+declare const statuses: {
+  readonly 'not-json': 400;
+  readonly 'bad-shape': 400;
+  readonly 'bad-update': 400;
+  readonly 'bad-query': 400;
+  readonly 'bad-channel': 400;
+  readonly 'bad-frame': 400;
+  readonly 'bad-request': 400;
+  readonly aborted: 400;
+  readonly 'no-session': 401;
+  readonly 'session-expired': 401;
+  readonly 'invitation-invalid': 401;
+  readonly 'invitation-expired': 401;
+  readonly 'foreign-host': 403;
+  readonly 'foreign-origin': 403;
+  readonly 'not-your-name': 403;
+  readonly 'reserved-name': 403;
+  readonly 'not-invited-there': 403;
+  readonly 'read-only-invitation': 403;
+  readonly 'not-your-client': 403;
+  readonly 'read-only-channel': 403;
+  readonly 'too-many-channels': 403;
+  readonly 'not-found': 404;
+  readonly 'wrong-method': 405;
+  readonly 'not-acceptable': 406;
+  readonly 'too-slow': 408;
+  readonly silent: 408;
+  readonly 'open-access': 409;
+  readonly 'other-session': 409;
+  readonly 'no-stream': 409;
+  readonly 'id-taken': 409;
+  readonly 'shared-document': 409;
+  readonly 'mirrored-page': 409;
+  readonly 'update-gap': 409;
+  readonly 'history-erased': 410;
+  readonly 'document-deleted': 410;
+  readonly 'document-changed': 412;
+  readonly 'too-large': 413;
+  readonly 'document-full': 413;
+  readonly 'wrong-type': 415;
+  readonly 'too-costly': 422;
+  readonly 'upgrade-required': 426;
+  readonly 'too-fast': 429;
+  readonly 'headers-too-large': 431;
+  readonly internal: 500;
+  readonly draining: 503;
+  readonly 'too-many-windows': 503;
+  readonly 'too-many-connections': 503;
+  readonly 'too-much-begun': 503;
+  readonly 'log-unavailable': 503;
+  readonly 'log-full': 503;
+};
 declare function createCrosswind(options: CrosswindOptions): Promise<{
   handler: (request: AnyRequest, response: import("node:http2").Http2ServerResponse<import("node:http2").Http2ServerRequest> | import("node:http").ServerResponse<import("node:http").IncomingMessage>, next?: () => void) => void;
   express: () => (request: AnyRequest, response: import("node:http2").Http2ServerResponse<import("node:http2").Http2ServerRequest> | import("node:http").ServerResponse<import("node:http").IncomingMessage>, next?: () => void) => void;
@@ -93,9 +161,10 @@ declare function createCrosswind(options: CrosswindOptions): Promise<{
   attach(server: AnyServer, how?: {
     readonly requests?: boolean;
   }): void;
-  publish(channel: string, data: unknown, { id, user }?: {
+  publish(channel: string, data: unknown, { id, user, kind }?: {
     readonly id?: string;
     readonly user?: string;
+    readonly kind?: Kind;
   }): Promise<Stored>;
   read(channel: string, { after }?: {
     after?: number | undefined;
@@ -143,7 +212,7 @@ declare function serverOptions(): {
   streamResetRate: 100;
 };
 declare namespace index_d_exports {
-  export { Authorize, ChannelInfo, ChannelRule, CrosswindOptions, JsonRule, Keep, Permit, Received, StandardSchema, Storage, Stored, YjsRule, createCrosswind, serverOptions };
+  export { Authorize, Bodies, ChannelInfo, ChannelRule, ChannelType, Check, Content, CrosswindOptions, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Message, Misfit, Permit, Prepare, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, UpdateBody, YjsRule, createCrosswind, serverOptions };
 }
 export { index_d_exports as "." };
 import { Doc } from "yjs";
@@ -151,11 +220,34 @@ import { EventEmitter } from "node:events";
 import { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders } from "node:http2";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
+interface Bodies {
+  update: UpdateBody;
+  json: JsonBody;
+  erasure: ErasureBody;
+  revocation: RevocationBody;
+}
 interface ChannelInfo {
   readonly name: string;
   readonly newest: number;
   readonly messages: number;
   readonly bytes: number;
+}
+interface ChannelType {
+  readonly name: string;
+  readonly kinds: { readonly [K in Kind]?: KindRules<K>; };
+  readonly keep?: Keep | undefined;
+  readonly gate?: Gate | undefined;
+  readonly refuse?: (draft: Draft, content: Content) => Refusal | null;
+  readonly prepare?: Prepare | undefined;
+  readonly expiry?: (content: Content) => Expiry;
+  readonly companions?: (channel: string) => readonly string[];
+  readonly isOnDemand?: boolean;
+  readonly showsWindows?: boolean;
+}
+interface Content {
+  readonly channel: string;
+  readonly kinds: readonly Kind[];
+  readonly newest: <K extends Kind>(kind: K) => Message<K> | undefined;
 }
 interface CrosswindOptions {
   readonly path: string;
@@ -168,6 +260,21 @@ interface CrosswindOptions {
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
   readonly onFailure?: (error: unknown) => void;
+}
+interface Draft<K extends Kind = Kind> {
+  readonly id: string;
+  readonly channel: string;
+  readonly kind: K;
+  readonly from: string;
+  readonly at: number;
+  readonly body: Bodies[K];
+}
+interface ErasureBody {
+  readonly head: number;
+}
+interface Expiry {
+  readonly at: number | null;
+  readonly spareAt: number | null;
 }
 interface FastifyLike {
   all(path: string, options: {
@@ -182,11 +289,19 @@ interface FastifyReplyLike {
   hijack(): unknown;
   callNotFound(): unknown;
 }
+interface Gate {
+  readonly pass: (draft: Draft, acceptedAt: number, store: Store) => number | Promise<number>;
+}
 interface Issue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | {
     readonly key: PropertyKey;
   })[] | undefined;
+}
+interface JsonBody {
+  readonly data: unknown;
+  readonly user?: string | undefined;
+  readonly digest?: string | undefined;
 }
 interface JsonMessage<Data> {
   readonly id: string;
@@ -208,16 +323,40 @@ interface Keep {
   readonly bytes?: number;
   readonly hours?: number;
 }
+interface KindRules<K extends Kind = Kind> {
+  readonly fold?: Fold<K> | undefined;
+  readonly drop?: 'oldest' | 'superseded';
+  readonly body?: Check;
+}
 interface KoaContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   respond?: boolean;
+}
+interface Message<K extends Kind = Kind> extends Draft<K> {
+  readonly seq: number;
+  readonly acceptedAt: number;
+}
+interface Misfit {
+  readonly path: string;
+  readonly must: string;
 }
 interface Permit {
   readonly read: readonly string[];
   readonly write: readonly string[];
   readonly expiresAt?: number;
   readonly user?: string;
+}
+interface Received<Data = unknown> extends JsonMessage<Data> {
+  readonly kind: Kind;
+}
+interface RevocationBody {
+  readonly revoked: readonly Revoked[];
+}
+interface Revoked {
+  readonly user: string;
+  readonly seq?: number;
+  readonly at?: number;
 }
 interface StandardSchema {
   readonly '~standard': {
@@ -228,6 +367,12 @@ interface StandardSchema {
 }
 interface Stored {
   readonly seq: number;
+}
+interface UpdateBody {
+  readonly digest?: string;
+  readonly update: string;
+  readonly user?: string;
+  readonly owners?: Readonly<Record<string, readonly number[]>>;
 }
 interface YjsRule {
   readonly kind: 'yjs';
@@ -241,11 +386,15 @@ type Authorize = (asking: {
   readonly headers: IncomingHttpHeaders;
   readonly token: string | null;
 }) => Answer | Promise<Answer>;
-type ChannelRule = JsonRule | YjsRule;
+type ChannelRule = JsonRule | YjsRule | ChannelType;
+type Check = (value: unknown) => Misfit | null;
 type Config = Immutable<z.output<typeof configSchema>>;
 type Durability = 'process' | 'machine';
+type Fold<K extends Kind> = (messages: readonly Message<K>[]) => Bodies[K] | Promise<Bodies[K]>;
 type Immutable<Value> = Value extends readonly (infer Item)[] ? readonly Immutable<Item>[] : Value extends object ? { readonly [Key in keyof Value]: Immutable<Value[Key]>; } : Value;
-type Received<Data = unknown> = JsonMessage<Data>;
+type Kind = keyof Bodies;
+type Prepare = (content: Content, messages: () => readonly Message[], store: Store) => Promise<void> | null;
+type RefusalCode = keyof typeof statuses;
 type Result = {
   readonly value: unknown;
   readonly issues?: undefined;
@@ -270,6 +419,7 @@ type Storage = 'memory' | {
   readonly region?: string;
   readonly endpoint?: string;
 };
+type Store = (draft: Draft, acceptedAt: number) => number | Promise<number>;
 type Who = {
   readonly user: string;
 } | {

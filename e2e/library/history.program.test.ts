@@ -29,7 +29,7 @@ test('a channel is read backwards by HTTP and on the server, from the newest mes
     ['room.1?before=late', /before is "late"; it must be the number of a message, or "newest"/],
     ['room.1?before=newest&limit=0', /limit is 0; it must be from 1 to 500/],
     ['room.1?before=newest&limit=x', /limit is "x"; it must be a whole number/],
-    ['doc.1?before=newest', /"doc.1" is a document, which is read as a whole/],
+    ['doc.1?before=newest', /"doc.1" is read as a whole, as documents are/],
   ] as const) {
     const { status, code, message } = await ask(query)
     assert.deepEqual([status, code], [400, 'bad-query'])

@@ -11,7 +11,7 @@ import { Refusal } from '../wire/refusal.ts'
 import { type ChannelType, fits, type Gate, typesByName } from './channel-type.ts'
 import { number, object } from './shapes.ts'
 
-declare module '../wire/messages.ts' {
+declare module '../wire/bodies.ts' {
   interface Bodies {
     count: { readonly total: number }
   }

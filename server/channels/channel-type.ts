@@ -4,13 +4,12 @@ import type { Bodies, Draft, Kind, Message } from '../wire/messages.ts'
 import type { Refusal } from '../wire/refusal.ts'
 import type { Check } from './shapes.ts'
 
-export interface Bounds {
-  /** Number of messages kept for clients that resume. */
-  readonly messages: number
-  /** Size of bodies as JSON; the newest message is always kept. */
-  readonly bytes: number
-  /** Counted from `acceptedAt`. */
-  readonly ageMs: number
+/** How much a channel keeps. The newest message stays in any case. */
+export interface Keep {
+  readonly messages?: number
+  /** Of what was published, as JSON. */
+  readonly bytes?: number
+  readonly hours?: number
 }
 
 /**
@@ -75,8 +74,8 @@ export interface ChannelType {
   /** As sentences name it. */
   readonly name: string
   readonly kinds: { readonly [K in Kind]?: KindRules<K> }
-  /** Limits of each channel, beside those of the log; its newest message is always kept. */
-  readonly keep?: Bounds | undefined
+  /** How much each channel keeps, if that is less than the whole log may. */
+  readonly keep?: Keep | undefined
   /** What each draft passes first, whoever appends it. */
   readonly gate?: Gate | undefined
   /** Refuses a draft because of what its channel has. */

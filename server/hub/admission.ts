@@ -23,13 +23,15 @@ const openingCheck = rule(
   (value) => Number.isSafeInteger(value) && Number(value) >= 0,
 )
 
+const anyObject = rule('an object', (body) => typeof body === 'object' && body !== null)
+
 const envelope = object({
   id: idCheck,
   channel: channelName,
   kind: text,
   from: senderCheck,
   at: number,
-  body: rule('an object', (body) => typeof body === 'object' && body !== null),
+  body: anyObject,
 })
 
 /** The sender of what an application publishes from its server. */
@@ -53,13 +55,22 @@ export function admitDraft(given: unknown, typeOf: TypeOf, reserved: readonly st
 }
 
 /**
- * The body that a draft must have. Throws a `Refusal` if its channel does not take its kind: 403
- * `read-only-channel` if only the server writes there, else 400 `bad-shape`.
+ * Checks what the server itself publishes: it may write all that the channel's type declares. Throws a
+ * `Refusal` (400 `bad-shape`) that names the field.
  */
-export function bodyCheckFor(
-  { id, channel, kind }: Pick<Draft, 'id' | 'channel' | 'kind'>,
-  typeOf: TypeOf,
-): Check {
+export function admitOwnDraft(draft: Draft, typeOf: TypeOf): void {
+  const { channel, kind, body, id } = draft
+  const { kinds } = typeOf(channel)
+  const check = kinds[kind]?.body ?? (kind in kinds ? anyObject : bodyCheckFor(draft, typeOf))
+  const misfit = within('body', check(body))
+  if (misfit) throw badDraft(misfit, id)
+}
+
+/**
+ * The body that a client's draft must have. Throws a `Refusal` if its channel does not take its kind:
+ * 403 `read-only-channel` if only the server writes there, else 400 `bad-shape`.
+ */
+function bodyCheckFor({ id, channel, kind }: Pick<Draft, 'id' | 'channel' | 'kind'>, typeOf: TypeOf): Check {
   const { body } = rulesFor(typeOf, channel, kind)
   if (body) return body
   const { name, kinds } = typeOf(channel)

@@ -25,7 +25,7 @@ import type { ClientIdentity, Holder, Joining, SubscriberHub } from './subscribe
 
 export { countTo, settled } from '../log/log-testing.ts'
 
-declare module '../wire/messages.ts' {
+declare module '../wire/bodies.ts' {
   interface Bodies {
     sample: SampleBody
     figure: SampleBody

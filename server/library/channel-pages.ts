@@ -35,6 +35,36 @@ export async function readPage(log: Log, channel: string, from: Cursor | null): 
   return { messages: [...older, ...messages], cursor: reached, recovered: from === null && recovered }
 }
 
+/** What follows a number, in portions, up to what is the newest at the beginning. */
+export async function* pagesAfter(
+  log: Log,
+  channel: string,
+  { after, isWhole, mayRead }: Past,
+): AsyncGenerator<Page> {
+  mayRead()
+  if (isWhole) {
+    const whole = await wholeOf(log, channel)
+    yield { ...whole, messages: whole.messages.filter(({ seq }) => seq > after) }
+    return
+  }
+  const { head } = await log.snapshot(new Set([channel]))
+  for (let reached = after; reached < head.seq; ) {
+    mayRead()
+    const page = await readPage(log, channel, reached > 0 ? { ...head, seq: reached } : null)
+    yield page
+    if (page.cursor.seq <= reached) return
+    reached = page.cursor.seq
+  }
+}
+
+interface Past {
+  readonly after: number
+  /** Whether older messages are joined. */
+  readonly isWhole: boolean
+  /** Throws if the log cannot be read now. */
+  readonly mayRead: () => void
+}
+
 /** All that a document is. */
 export async function wholeOf(log: Log, channel: string): Promise<Page> {
   const { head, messages } = await log.snapshot(new Set([channel]))

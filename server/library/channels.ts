@@ -3,18 +3,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import {
-  type Bounds,
   type ChannelType,
   type Fold,
   fits,
   type Gate,
+  type Keep,
   type KindRules,
   type TypeOf,
   typesByName,
 } from '../channels/channel-type.ts'
 import { jsonBody, updateBody } from '../channels/shapes.ts'
 import type { Config } from '../config/config.ts'
-import { admitDraft, admitStates, applicationName, bodyCheckFor, jsonState } from '../hub/admission.ts'
+import { admitDraft, admitOwnDraft, admitStates, applicationName, jsonState } from '../hub/admission.ts'
 import type { Step } from '../hub/writer.ts'
 import { keptAsText, parsed } from '../log/kept-json.ts'
 import type { Log } from '../log/log.ts'
@@ -26,10 +26,11 @@ import { type Bodies, type Draft, isChannelName, type Kind, type Message } from 
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { isSchema, type StandardSchema } from './standard-schema.ts'
+import { checkType } from './type-check.ts'
 import { Validation } from './validation.ts'
 
 /** Of a channel, or of all whose names begin with what stands before a final `*`. */
-export type ChannelRule = JsonRule | YjsRule
+export type ChannelRule = JsonRule | YjsRule | ChannelType
 
 export interface JsonRule {
   readonly kind: 'json'
@@ -54,22 +55,12 @@ export interface YjsRule {
   readonly owners?: boolean
 }
 
-/** The newest message stays in any case. */
-export interface Keep {
-  readonly messages?: number
-  /** Of what was published, as JSON. */
-  readonly bytes?: number
-  readonly hours?: number
-}
-
 const keepLimits = { messages: 'logMessages', bytes: 'logBytes', hours: 'logHours' } as const
 
 /** In place of these in a log in memory, if they are less. */
 const inMemory = { messages: 'memoryMessages', bytes: 'memoryBytes', hours: 'logHours' } as const
 
 type Limits = Pick<Config['limits'], (typeof keepLimits | typeof inMemory)[keyof Keep] | 'stateBytes'>
-
-const hourMs = 3_600_000
 
 /** The rules of an application's channels. */
 export class Channels implements Admission {
@@ -91,13 +82,9 @@ export class Channels implements Admission {
     for (const [pattern, rule] of this.#rules) {
       if (!isPattern(pattern))
         throw new Error(`createCrosswind: "${pattern}" in channels cannot name a channel.`)
-      checkRule(`createCrosswind: channels['${pattern}']`, rule)
-      const { keep, validate } = jsonParts(rule)
-      if (validate !== undefined && !isSchema(validate))
-        throw new Error(
-          `createCrosswind: channels['${pattern}'].validate is no Standard Schema (https://standardschema.dev), as zod's and others' are.`,
-        )
-      if (keep) checkKeep(`channels['${pattern}'].keep`, keep, limits)
+      const what = `createCrosswind: channels['${pattern}']`
+      checkRule(what, rule)
+      if ('keep' in rule && rule.keep) checkKeep(`${what}.keep`, rule.keep, limits)
     }
     this.typeOf = this.typesWith(undefined)
   }
@@ -108,12 +95,29 @@ export class Channels implements Admission {
   }
 
   get haveDocuments(): boolean {
-    return this.#rules.some(([, { kind }]) => kind === 'yjs')
+    return this.#rules.some(([, rule]) => isYjs(rule))
+  }
+
+  isDocument(channel: string): boolean {
+    return isYjs(this.ruleFor(channel))
   }
 
   hasOwners(channel: string): boolean {
     const rule = this.ruleFor(channel)
-    return rule.kind === 'yjs' && rule.owners === true
+    return isYjs(rule) && rule.owners === true
+  }
+
+  /** Whether older messages are joined: the channel is read as a whole. */
+  isWhole(channel: string): boolean {
+    const kinds = Object.values(this.typeOf(channel).kinds)
+    return this.isDocument(channel) || kinds.some(({ fold }) => fold !== undefined)
+  }
+
+  /** Of what the application publishes without saying it. */
+  usualKind(channel: string): Kind {
+    const rule = this.ruleFor(channel)
+    const [first = 'json'] = isOwn(rule) ? (Object.keys(rule.kinds) as Kind[]) : []
+    return first
   }
 
   /** Throws a `Refusal` (400 `bad-channel`). */
@@ -142,14 +146,13 @@ export class Channels implements Admission {
     connection: object | null,
   ): Draft | Promise<Draft> => {
     const rule = this.ruleFor(draft.channel, draft.id)
-    // What the application itself publishes was not admitted.
-    bodyCheckFor(draft, this.typeOf)
+    if (connection === null) admitOwnDraft(draft, this.typeOf)
     // What an application allows is of a user.
     const { invitation: user } = grant
-    const named = withUser(draft as Draft<'json' | 'update'>, user)
-    if (rule.kind !== 'json') return named
-    if (!rule.validate) return keptAsText(named)
-    return this.#validation.run(named as Draft<'json'>, rule.validate, connection && (user ?? connection))
+    const named = withUser(draft, user)
+    const schema = isJson(rule) ? rule.validate : undefined
+    if (!schema) return keptAsText(named)
+    return this.#validation.run(named as Draft<'json'>, schema, connection && (user ?? connection))
   }
 
   #find(channel: string): ChannelRule | undefined {
@@ -158,7 +161,9 @@ export class Channels implements Admission {
   }
 }
 
-const jsonParts = (rule: ChannelRule | undefined): Partial<JsonRule> => (rule?.kind === 'json' ? rule : {})
+const isJson = (rule: ChannelRule): rule is JsonRule => 'kind' in rule && rule.kind === 'json'
+const isYjs = (rule: ChannelRule): rule is YjsRule => 'kind' in rule && rule.kind === 'yjs'
+const isOwn = (rule: ChannelRule): rule is ChannelType => 'kinds' in rule
 
 /** Joins updates, and checks them before they are stored. */
 interface DocumentRules extends Gate {
@@ -166,29 +171,37 @@ interface DocumentRules extends Gate {
 }
 
 function typeFrom(rule: ChannelRule, documents: DocumentRules | undefined): ChannelType {
-  if (rule.kind === 'yjs')
+  if (isOwn(rule)) return rule
+  if (isYjs(rule))
     return { name: 'yjs', kinds: { update: { body: updateBody, fold: documents?.fold } }, gate: documents }
   const json: KindRules<'json'> = rule.latest ? { body: jsonBody, drop: 'superseded' } : { body: jsonBody }
-  return { name: 'json', kinds: { json }, keep: rule.keep && boundsFrom(rule.keep) }
-}
-
-function boundsFrom({ messages = Infinity, bytes = Infinity, hours = Infinity }: Keep): Bounds {
-  return { messages, bytes, ageMs: hours * hourMs }
+  return { name: 'json', kinds: { json }, keep: rule.keep }
 }
 
 /** What each kind may declare. */
 const ruleNames = { json: ['kind', 'validate', 'keep', 'latest'], yjs: ['kind', 'owners'] } as const
 
 function checkRule(what: string, rule: ChannelRule): void {
+  if (rule instanceof Object && isOwn(rule)) {
+    checkType(what, rule)
+    return
+  }
   const kind: unknown = rule?.kind
   if (kind !== 'json' && kind !== 'yjs')
-    throw new Error(`${what}.kind is ${JSON.stringify(kind)}; it must be "json" or "yjs".`)
+    throw new Error(
+      `${what}.kind is ${JSON.stringify(kind)}; it must be "json" or "yjs", unless a type is declared by kinds.`,
+    )
   refuseOthers(`${what}, of the kind ${kind},`, rule, ruleNames[kind])
+  const schema: unknown = 'validate' in rule ? rule.validate : undefined
+  if (schema !== undefined && !isSchema(schema))
+    throw new Error(
+      `${what}.validate is no Standard Schema (https://standardschema.dev), as zod's and others' are.`,
+    )
 }
 
 /** Throws an `Error` that names the value and what is allowed. */
 function checkKeep(what: string, keep: Keep, limits: Limits): void {
-  refuseOthers(`createCrosswind: ${what}`, keep, Object.keys(keepLimits))
+  refuseOthers(what, keep, Object.keys(keepLimits))
   for (const [name, value] of Object.entries(keep)) {
     const own = inMemory[name as keyof Keep]
     const usual = keepLimits[name as keyof Keep]
@@ -196,12 +209,12 @@ function checkKeep(what: string, keep: Keep, limits: Limits): void {
     const isNumber = name === 'hours' ? value > 0 : Number.isInteger(value) && value > 0
     if (isNumber && value <= limits[limit]) continue
     const allowed = `a number above 0, at most that of the whole log, ${limits[limit]} (limits.${limit})`
-    throw new Error(`createCrosswind: ${what}.${name} is ${value}; it must be ${allowed}.`)
+    throw new Error(`${what}.${name} is ${value}; it must be ${allowed}.`)
   }
 }
 
-const withUser = (draft: Draft<'json' | 'update'>, user: string | null): Draft<'json' | 'update'> =>
-  user === null ? draft : { ...draft, body: { ...draft.body, user } }
+const withUser = (draft: Draft, user: string | null): Draft =>
+  user === null ? draft : ({ ...draft, body: { ...draft.body, user } } as Draft)
 
 /**
  * Answers a repeat with the number of the first, even if what `complete` adds to it has changed

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Bounds } from '../channels/channel-type.ts'
 import type { Draft, Message } from '../wire/messages.ts'
 import { createSeededRandom } from '../wire/time.ts'
 import { History } from './history.ts'
 import { KeptJson } from './kept-json.ts'
-import type { Memory } from './log.ts'
+import { type Bounds, hourMs, type Memory } from './log.ts'
 import { countTo, seqsOf, type ToyTypes, toyTypes } from './log-testing.ts'
 import { openInMemory } from './memory-log.ts'
 import { portion } from './recent-messages.ts'
@@ -139,7 +138,7 @@ test('many writers on one channel share it, and leave the others alone', () => {
 })
 
 test('a channel that keeps less drops its own, and always holds its newest', () => {
-  const keep = { messages: 5, bytes: 1000, ageMs: 50 }
+  const keep = { messages: 5, bytes: 1000, hours: 50 / hourMs }
   const { history, clock, take, kept } = openHistory({
     keepOn: (name) => (name === 'main' ? keep : undefined),
   })

@@ -1,12 +1,21 @@
 // What a log holds: its tables, the newest messages in memory, and which of them go when room is needed.
 
-import type { Bounds, Content, TypeOf } from '../channels/channel-type.ts'
+import type { Content, TypeOf } from '../channels/channel-type.ts'
 import { type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import { DroppedMessages, erasePortion } from './dropped-messages.ts'
 import { Expiries } from './expiries.ts'
 import { Folding } from './folding.ts'
-import type { ChannelFigures, Defer, Earlier, Identified, Memory, OldestContent, OnFailure } from './log.ts'
+import type {
+  Bounds,
+  ChannelFigures,
+  Defer,
+  Earlier,
+  Identified,
+  Memory,
+  OldestContent,
+  OnFailure,
+} from './log.ts'
 import { type Portion, portion, RecentMessages } from './recent-messages.ts'
 import { Channel, type Pile, Shares } from './retention.ts'
 import { type BaseStore, Entry, type Held, missing, type Placed, type Tables } from './tables.ts'
@@ -534,7 +543,7 @@ export class History {
     }
     if (looked === agedCount) return
     this.#sweptAt = time
-    for (const channel of this.#numbers.values()) if (channel.type.keep) this.#expire(channel, time)
+    for (const channel of this.#numbers.values()) if (channel.keep) this.#expire(channel, time)
   }
 
   #makeRoom(): void {
@@ -549,11 +558,11 @@ export class History {
 
   #expire(channel: Channel, time: number): void {
     const { ageMs } = this.#parts.limits
-    const { keep } = channel.type
+    const { keep } = channel
     for (let first = this.#oldestOf(channel); first; first = this.#oldestOf(channel)) {
       const isOld = first.acceptedAt + ageMs < time
       const isMuch =
-        keep !== undefined &&
+        keep !== null &&
         channel.messages > 1 &&
         (channel.messages > keep.messages ||
           channel.bytes > keep.bytes ||
@@ -770,7 +779,7 @@ export class History {
     this.#loadBases(byNumber)
     for (const channel of touched) this.#expiries.consider(channel, this.contentOf)
     const time = this.#parts.now()
-    for (const channel of byNumber.values()) if (channel.type.keep) this.#expire(channel, time)
+    for (const channel of byNumber.values()) if (channel.keep) this.#expire(channel, time)
     for (const channel of byNumber.values())
       for (const pile of channel.piles.values()) if (pile.isCumulative) this.#folding.load(pile)
     this.#makeRoom()

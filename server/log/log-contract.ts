@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Bounds } from '../channels/channel-type.ts'
+import type { Keep } from '../channels/channel-type.ts'
 import { type Draft, isKind, type Message, parseCursor } from '../wire/messages.ts'
 import { isRefusal } from '../wire/refusal.ts'
 import { testDeletion, testErasure } from './deletion-contract.ts'
 import { foldAt } from './folding.ts'
 import { KeptJson } from './kept-json.ts'
-import type { CatchUp, Log, LogParts } from './log.ts'
+import { type CatchUp, hourMs, type Log, type LogParts } from './log.ts'
 import {
   ampleLimits,
   countTo,
@@ -574,14 +574,13 @@ function testLimits(testLog: TestLog): void {
   )
 }
 
-const keepFew = (change: Partial<Bounds>) => (channel: string) =>
-  channel === 'main' ? { messages: endless, bytes: endless, ageMs: endless, ...change } : undefined
+const keepFew = (keep: Keep) => (channel: string) => (channel === 'main' ? keep : undefined)
 
 function testKeeping(testLog: TestLog): void {
   for (const [says, bounds, isOld] of [
     ['messages', { messages: 100 }, false],
     ['bytes', { bytes: 1200 }, false],
-    ['hours', { ageMs: 500 }, true],
+    ['hours', { hours: 500 / hourMs }, true],
   ] as const)
     testLog(
       `a channel keeps fewer ${says} than the log; the other channels do not`,
@@ -619,7 +618,7 @@ function testKeeping(testLog: TestLog): void {
       assert.equal((await log.read(await cursorAt(log, 0), main)).recovered, false)
     },
     {},
-    { keepOn: keepFew({ bytes: 10, ageMs: 500 }) },
+    { keepOn: keepFew({ bytes: 10, hours: 500 / hourMs }) },
   )
 }
 
@@ -631,7 +630,7 @@ function testShares(testLog: TestLog): void {
     ['many small messages', 1000, 'x'],
     ['large messages', 40, 'x'.repeat(30_000)],
   ] as const)
-    for (const keepOn of [undefined, () => ({ ...room, ageMs: endless })])
+    for (const keepOn of [undefined, () => room])
       testLog(
         `a flood of ${says} shortens no other channel${keepOn ? ', with limits of its own or without' : ''}`,
         async ({ log }) => {

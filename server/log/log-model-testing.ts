@@ -1,15 +1,15 @@
 // For tests of a log: a model that keeps every message in an array, and random histories of operations.
 
-import type { Bounds } from '../channels/channel-type.ts'
+import type { Keep } from '../channels/channel-type.ts'
 import { type Bodies, type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
 import { createSeededRandom, type Random } from '../wire/time.ts'
-import type { Identified, LogLimits } from './log.ts'
+import { boundsFrom, hourMs, type Identified, type LogLimits } from './log.ts'
 import { companionOf, emptyForMs, endedForMs, isContent } from './log-testing.ts'
 
 export interface ModelLimits {
   readonly limits: LogLimits
   /** Of the channels in `keptChannels`; null for none. */
-  readonly keep: Bounds | null
+  readonly keep: Keep | null
   readonly keptChannels: readonly string[]
 }
 
@@ -207,7 +207,8 @@ export class LogModel {
     const own = this.#stored.slice(seq - 1, at).filter(({ message }) => message.channel === channel)
     const { count, bytes } = sizeOf(own)
     if (keep && keptChannels.includes(channel) && count > 1) {
-      if (count > keep.messages || bytes > keep.bytes || acceptedAt + keep.ageMs < time) return false
+      const most = boundsFrom(keep)
+      if (count > most.messages || bytes > most.bytes || acceptedAt + most.ageMs < time) return false
     }
     return this.#isSmall(own) || this.#hasAlwaysFit(seq, channel, at)
   }
@@ -353,9 +354,9 @@ class Drawing {
     const keep = this.#oneOf([
       null,
       null,
-      { messages: this.#oneOf([1, 3, 10]), bytes: endless, ageMs: endless },
-      { messages: endless, bytes: this.#oneOf([20, 500]), ageMs: endless },
-      { messages: endless, bytes: endless, ageMs: 500 },
+      { messages: this.#oneOf([1, 3, 10]) },
+      { bytes: this.#oneOf([20, 500]) },
+      { hours: 500 / hourMs },
     ])
     return {
       given: {

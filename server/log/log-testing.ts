@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Bounds, ChannelType, Fold, TypeOf } from '../channels/channel-type.ts'
+import type { ChannelType, Fold, Keep, TypeOf } from '../channels/channel-type.ts'
 import { type Cursor, type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom } from '../wire/time.ts'
@@ -36,7 +36,7 @@ export type TestLog = (
 /** What the channels of a test have in common, and what some of them keep. */
 export interface ToyTypes {
   readonly fold?: Fold<'update'> | undefined
-  readonly keepOn?: ((channel: string) => Bounds | undefined) | undefined
+  readonly keepOn?: ((channel: string) => Keep | undefined) | undefined
 }
 
 export function draft(id: string, html = id, channel = 'main'): Draft<'edit'> {
@@ -73,7 +73,7 @@ export const isContent = (message: Message) =>
  */
 export function toyTypes({ fold = toyFold, keepOn }: ToyTypes = {}): TypeOf {
   const kinds = { update: { fold } }
-  const known = new Map<Bounds | undefined, ChannelType>()
+  const known = new Map<Keep | undefined, ChannelType>()
   return (channel) =>
     upsert(known, keepOn?.(channel), () => ({
       name: 'toy',

@@ -1,10 +1,27 @@
 // The contract of an ordered log: what it promises, and how it refuses.
 
-import type { Bounds, TypeOf } from '../channels/channel-type.ts'
+import type { Keep, TypeOf } from '../channels/channel-type.ts'
 import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Clock, Random } from '../wire/time.ts'
 import { jsonOfBody } from './kept-json.ts'
+
+export interface Bounds {
+  /** Number of messages kept for clients that resume. */
+  readonly messages: number
+  /** Size of bodies as JSON; the newest message is always kept. */
+  readonly bytes: number
+  /** Counted from `acceptedAt`. */
+  readonly ageMs: number
+}
+
+export const hourMs = 3_600_000
+
+export const boundsFrom = ({ messages = Infinity, bytes = Infinity, hours = Infinity }: Keep): Bounds => ({
+  messages,
+  bytes,
+  ageMs: Math.round(hours * hourMs),
+})
 
 /** Limits of the newest messages that a log keeps in memory, parsed. */
 export type Memory = Omit<Bounds, 'ageMs'>

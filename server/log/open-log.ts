@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { isRefusal } from '../wire/refusal.ts'
 import type { Random } from '../wire/time.ts'
 import {
+  hourMs,
   type Log,
   type LogLimits,
   type LogParts,
@@ -17,8 +18,6 @@ import { createMemoryLog } from './memory-log.ts'
 import type { NatsSettings } from './nats-connection.ts'
 import { type Durability, openSqliteLog } from './sqlite-log.ts'
 import type { SqsSettings } from './sqs-log.ts'
-
-const hourMs = 3_600_000
 
 interface LogConfig {
   readonly broker: 'embedded' | 'nats' | 'sqs'

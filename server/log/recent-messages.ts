@@ -1,8 +1,7 @@
 // The newest messages, in memory and parsed, for clients that resume after a short while.
 
-import type { Bounds } from '../channels/channel-type.ts'
 import type { Message } from '../wire/messages.ts'
-import type { Memory } from './log.ts'
+import type { Bounds, Memory } from './log.ts'
 
 /** Takes a few ms. A larger message is a portion of its own. */
 export const portion = { messages: 500, bytes: 1_048_576 }

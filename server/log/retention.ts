@@ -3,6 +3,7 @@
 import type { ChannelType, Expiry } from '../channels/channel-type.ts'
 import type { Kind, Message } from '../wire/messages.ts'
 import { upsert } from '../wire/upsert.ts'
+import { type Bounds, boundsFrom } from './log.ts'
 import type { Held, ShareRow } from './tables.ts'
 
 /** What takes room in the log: a channel or a writer. */
@@ -69,6 +70,7 @@ export interface Pile {
 export class Channel implements Party {
   readonly name: string
   readonly type: ChannelType
+  readonly keep: Bounds | null
   /** In the tables. */
   readonly number: number
   /** The number before its first message; of earlier ones, nobody knows whether there were any. */
@@ -94,6 +96,7 @@ export class Channel implements Party {
   constructor(name: string, type: ChannelType, number: number, begin: number) {
     this.name = name
     this.type = type
+    this.keep = type.keep ? boundsFrom(type.keep) : null
     this.number = number
     this.begin = begin
   }

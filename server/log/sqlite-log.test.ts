@@ -104,7 +104,7 @@ test('what a channel does not keep is erased from the file in portions, also aft
       file,
       memory: littleMemory,
       typeOf: toyTypes({
-        keepOn: (channel) => (channel === 'main' ? { messages, bytes: 1e9, ageMs: 1e9 } : undefined),
+        keepOn: (channel) => (channel === 'main' ? { messages } : undefined),
       }),
     })
   const rows = () => {

@@ -7,7 +7,7 @@ import type { WindUnit } from './wind-units.ts'
 
 // Messages
 
-declare module '../wire/messages.ts' {
+declare module '../wire/bodies.ts' {
   interface Bodies {
     edit: EditBody
     title: TitleBody

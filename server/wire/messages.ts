@@ -1,38 +1,11 @@
 // Wire types: messages, channels, senders, cursors, frames (PROTOCOL.md).
 
+import type { Bodies, Draft, Kind, Message } from './bodies.ts'
 import type { WindowHttp } from './modes.ts'
 
+export type * from './bodies.ts'
+
 // Messages
-
-/** Of each kind. Whoever has kinds of messages of its own adds them by declaration merging. */
-export interface Bodies {
-  update: UpdateBody
-  json: JsonBody
-  erasure: ErasureBody
-  revocation: RevocationBody
-}
-
-export type Kind = keyof Bodies
-
-/** A message without a number. */
-export interface Draft<K extends Kind = Kind> {
-  /** Sender, "-", counter: `w3f9c-12`. */
-  readonly id: string
-  readonly channel: string
-  readonly kind: K
-  readonly from: string
-  /**
-   * Sender's clock, ms since the epoch, with fractions; `acceptedAt` is the same by the server's.
-   */
-  readonly at: number
-  readonly body: Bodies[K]
-}
-
-export interface Message<K extends Kind = Kind> extends Draft<K> {
-  /** Consecutive integers, assigned only by the log. */
-  readonly seq: number
-  readonly acceptedAt: number
-}
 
 export function isKind<K extends Kind>(message: Message, kind: K): message is Message<K> {
   return message.kind === kind
@@ -53,52 +26,6 @@ function lengthOf(value: unknown): number {
 }
 
 const mostNumberCharacters = 24
-
-/** A change of the shared document. */
-export interface UpdateBody {
-  /** Only in a message that the server created from a text: identifies a repeat. */
-  readonly digest?: string
-  /**
-   * A Yjs update (version 1) in base64 (RFC 4648, 4). In a snapshot one update may hold the whole
-   * document.
-   */
-  readonly update: string
-  /** Who the sender is, as the application says: only in messages. */
-  readonly user?: string
-  /** Only in a snapshot: the document's Yjs clients by owner; see PROTOCOL.md. */
-  readonly owners?: Readonly<Record<string, readonly number[]>>
-}
-
-/**
- * Only the log writes it. If the channel's previous message is not newer than `head`, the log
- * erases the channel and its companions.
- */
-interface ErasureBody {
-  /** The newest number on the channel. */
-  readonly head: number
-}
-
-/** What an application sends, on the channels that it has declared for it. */
-interface JsonBody {
-  readonly data: unknown
-  /** Who the sender is, as the application says: only in messages. */
-  readonly user?: string | undefined
-  /** Of what was sent, if the application has changed it: identifies a repeat. */
-  readonly digest?: string | undefined
-}
-
-/** Only an application's servers write it, on a channel that no client can name. */
-interface RevocationBody {
-  readonly revoked: readonly Revoked[]
-}
-
-/** Permits of this user from before no longer count. */
-export interface Revoked {
-  readonly user: string
-  /** Of the message, if several were joined: its number and its `acceptedAt`. */
-  readonly seq?: number
-  readonly at?: number
-}
 
 /** A message of kind `json` as an application gets it. */
 export interface JsonMessage<Data> {

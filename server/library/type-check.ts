@@ -1,0 +1,61 @@
+// Checks the type of a channel that an application declares.
+
+import { refuseOthers } from '../../scripts/suggestion.ts'
+import type { ChannelType, KindRules } from '../channels/channel-type.ts'
+
+/** The result of `typeof` for each part that may be there. */
+type Parts<Of> = { readonly [Part in keyof Of]-?: string }
+
+const typeParts: Parts<ChannelType> = {
+  name: 'string',
+  kinds: 'object',
+  keep: 'object',
+  gate: 'object',
+  refuse: 'function',
+  prepare: 'function',
+  expiry: 'function',
+  companions: 'function',
+  isOnDemand: 'boolean',
+  showsWindows: 'boolean',
+}
+
+const kindParts: Parts<KindRules> = {
+  body: 'function',
+  fold: 'function',
+  drop: 'string',
+}
+
+/** Only the log, and `revoke`, write them. */
+const reservedKinds: readonly string[] = ['erasure', 'revocation']
+
+/** Throws an `Error` that names the part of the type that does not fit, and what it must be. */
+export function checkType(what: string, type: ChannelType): void {
+  checkParts(what, type, typeParts)
+  const { name, kinds, gate } = type
+  if (name === undefined) throw new Error(`${what}.name is missing: sentences call the type by it.`)
+  if (gate && typeof gate.pass !== 'function')
+    throw new Error(`${what}.gate.pass is ${typeof gate.pass}; it must be a function.`)
+  if (Object.keys(kinds).length === 0)
+    throw new Error(`${what}.kinds is empty; a type has at least one kind.`)
+  for (const [kind, rules] of Object.entries(kinds)) {
+    if (!isKindName(kind) || reservedKinds.includes(kind))
+      throw new Error(
+        `${what}.kinds has "${kind}"; a kind is 1 to 32 letters, digits and "-", and not "erasure" or "revocation".`,
+      )
+    checkParts(`${what}.kinds['${kind}']`, rules, kindParts)
+    const { drop } = rules
+    if (drop !== undefined && drop !== 'oldest' && drop !== 'superseded')
+      throw new Error(`${what}.kinds['${kind}'].drop is "${drop}"; it must be "oldest" or "superseded".`)
+  }
+}
+
+const isKindName = (kind: string) => /^[A-Za-z0-9-]{1,32}$/.test(kind)
+
+function checkParts(what: string, given: object, parts: Readonly<Record<string, string>>): void {
+  refuseOthers(what, given, Object.keys(parts))
+  for (const [name, part] of Object.entries(given))
+    if (part !== undefined && (part === null || typeof part !== parts[name]))
+      throw new Error(
+        `${what}.${name} is ${JSON.stringify(part) ?? typeof part}; it must be of the type ${parts[name]}.`,
+      )
+}
