@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { backup, restore } from './backup.ts'
 import { createCrosswind } from './index.ts'
-import { fill, given, idsOf, main, readAll } from './log/log-testing.ts'
+import { draft, fill, given, idsOf, main, readAll } from './log/log-testing.ts'
 import { openSqliteLog } from './log/sqlite-log.ts'
 import { emptyFolder, noon } from './security/testing.ts'
 
@@ -77,6 +77,29 @@ test('a damaged or missing copy is refused, and the folder is left unchanged', a
   const again = open()
   assert.equal((await again.snapshot(main)).head.seq, 10)
   await again.close()
+})
+
+/** Changes one letter of a message with this text. */
+function garble(file: string, text: string): void {
+  const bytes = readFileSync(file)
+  const place = bytes.indexOf(text)
+  assert.ok(place > 0)
+  bytes.write('-', place)
+  writeFileSync(file, bytes)
+}
+
+test('one changed letter is found by a backup, and in a copy by a restore', async (context) => {
+  const { data, copy, log, sources } = await openFolder(context)
+  await fill(log, 5)
+  await log.append(draft('w1-6', 'north by northwest'), 1)
+  await log.close()
+  await backup(sources('--to', copy))
+  garble(join(copy, 'log.db'), 'northwest')
+  await assert.rejects(restore(sources('--from', copy), noon), /The copy in .* cannot be used, .* damaged/)
+  garble(join(data, 'log.db'), 'northwest')
+  rmSync(copy, { recursive: true })
+  await assert.rejects(backup(sources('--to', copy)), /log\.db is damaged/)
+  assert.throws(() => readdirSync(copy), { code: 'ENOENT' })
 })
 
 test('links to files are copied and restored as the files that they lead to', async (context) => {

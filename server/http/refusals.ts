@@ -33,7 +33,7 @@ export const answerErrors: Koa.Middleware = async (ctx, next) => {
     await next()
     const isWrongMethod = (ctx.status === 405 || ctx.status === 501) && ctx.body === undefined
     if (isWrongMethod) throw new Refusal('wrong-method', wrongMethodSentence)
-    if (ctx.status === 404 && ctx.respond !== false) throw notFound(ctx.path)
+    if (ctx.status === 404 && ctx.respond !== false) throw notFound(ctx)
   } catch (error) {
     const refusal = counted(error instanceof Refusal ? error : fromUnknown(error, ctx))
     ctx.status = refusal.status
@@ -145,14 +145,17 @@ const lostCodes: ReadonlySet<unknown> = new Set([
 
 const wrongMethodSentence = 'That path does not accept this method; the Allow header names those it accepts.'
 
-function notFound(path: string): Refusal {
+function notFound(ctx: Koa.ParameterizedContext): Refusal {
+  // On an application's server, the address that the client asked for.
+  const { originalUrl = ctx.path } = ctx.req as { readonly originalUrl?: string }
+  const path = originalUrl.replace(/\?.*$/s, '')
   return new Refusal('not-found', `There is nothing at ${cutText(path, 200)}.`)
 }
 
 function fromUnknown(error: unknown, ctx: Koa.ParameterizedContext): Refusal {
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500
   // koa-static gives 403 for paths outside its folder.
-  if (status === 403 || status === 404) return notFound(ctx.path)
+  if (status === 403 || status === 404) return notFound(ctx)
   if (status >= 400 && status < 500) return new Refusal('bad-request', 'The request could not be understood.')
   ctx.app.emit('error', error, ctx)
   return internal

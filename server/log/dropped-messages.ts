@@ -33,12 +33,12 @@ export class DroppedMessages {
     return this.#all.length >= least.messages || this.#bytes >= least.bytes
   }
 
-  /** Of the next portion, each channel and its newest number; empty for none. */
-  next(): { readonly upTo: ReadonlyMap<Channel, number>; readonly count: number } {
+  /** Of the next portion, each channel and its newest number; empty if there are too few for one. */
+  next(mayBeFew: boolean): { readonly upTo: ReadonlyMap<Channel, number>; readonly count: number } {
     const { most } = erasePortion
     const upTo = new Map<Channel, number>()
     let count = 0
-    if (!this.isDue) return { upTo, count }
+    if (!mayBeFew && !this.isDue) return { upTo, count }
     for (let sum = 0; count < Math.min(this.#all.length, most.messages) && sum < most.bytes; count += 1) {
       const one = this.#all[count]
       if (!one) break

@@ -67,6 +67,8 @@ interface HistoryParts {
   readonly onChannelErased?: (channel: string, before: number) => void
   /** Called when messages with so many bytes were erased. */
   readonly onErased?: (bytes: number) => void
+  /** Called when nothing is left of any erased channel. */
+  readonly onNothingLeft?: () => void
 }
 
 /**
@@ -617,8 +619,10 @@ export class History {
    * The channels of which a portion of dropped messages may be erased, up to which number, and
    * the messages up to there that stay. Call `done` when they are; it returns the size of their bodies.
    */
-  takeDropped(): { readonly channels: readonly Erasable[]; readonly done: () => number } | null {
-    const { upTo, count } = this.#dropped.next()
+  takeDropped(
+    mayBeFew = false,
+  ): { readonly channels: readonly Erasable[]; readonly done: () => number } | null {
+    const { upTo, count } = this.#dropped.next(mayBeFew)
     // The others were erased meanwhile.
     const present = [...upTo].filter(([channel]) => this.#numbers.get(channel.number) === channel)
     const isFolded = present.map(([channel, seq]) => this.#folding.mayErase(channel, seq))
@@ -670,10 +674,10 @@ export class History {
     })
   }
 
-  /** Erases a portion of what was dropped. If it fails, the next one does it. */
-  prune(): void {
+  /** Erases a portion of what was dropped, by default if it is large enough. If it fails, the next one does it. */
+  prune(mayBeFew = false): void {
     if (!this.#tables.isOpen) return
-    const dropped = this.#parts.erases === false ? null : this.takeDropped()
+    const dropped = this.#parts.erases === false ? null : this.takeDropped(mayBeFew)
     const [remains] = this.#remains
     if (!dropped && remains === undefined && this.#leaving.size === 0) return
     const leaving = [...this.#leaving]
@@ -694,6 +698,7 @@ export class History {
     }
     if (isOver) this.#remains = this.#remains.filter((number) => number !== remains)
     if (this.#remains.length > 0) this.#planPrune()
+    else if (isOver) this.#parts.onNothingLeft?.()
   }
 
   /** Writes what has changed of the channels, so that a start need not read their messages. */
@@ -773,7 +778,7 @@ export class History {
       if (channel) this.#shares.loadShare(channel, row)
     }
     this.#remains = tables.erased()
-    if (this.#parts.isChecked) this.#check()
+    if (this.#parts.isChecked) tables.check()
     this.#head = tables.head()
     const touched = this.#readAfter(mark, byNumber)
     this.#loadBases(byNumber)
@@ -784,22 +789,6 @@ export class History {
       for (const pile of channel.piles.values()) if (pile.isCumulative) this.#folding.load(pile)
     this.#makeRoom()
     this.#planPrune()
-  }
-
-  /** Throws a `SyntaxError` if a message or a base is missing or damaged. */
-  #check(): void {
-    const last = new Map<Channel, number>()
-    const nameOf = (number: number) => this.#numbers.get(number)?.name
-    for (const { channel: number, seq, previous } of this.#tables.checked(nameOf)) {
-      const channel = this.#numbers.get(number)
-      if (!channel) continue
-      const before = last.get(channel) ?? 0
-      const isFirst = previous <= channel.dropped && before <= channel.dropped
-      if (seq > channel.dropped && previous !== before && !isFirst) throw missing()
-      last.set(channel, seq)
-    }
-    for (const channel of this.#numbers.values())
-      if ((last.get(channel) ?? 0) < channel.head && channel.head > channel.dropped) throw missing()
   }
 
   #readAfter(mark: number, byNumber: ReadonlyMap<number, Channel>): ReadonlySet<Channel> {

@@ -153,10 +153,18 @@ const wayBack = 'restore a backup (npm run restore), or move the file away to be
  */
 export const openLogFile = (file: string): LogFile => open(targetOf(file), true)
 
-/** Throws a `LogFileError` if the file has no log that can be opened. Creates none. */
-export function checkLogFile(file: string): void {
-  if (!existsSync(file)) throw new LogFileError(`There is no file ${file}.`)
-  open(targetOf(file), false).close()
+/** Reads all messages. Throws a `LogFileError` if the file has no log that can be opened, or is damaged. */
+export function checkLogFile(given: string): void {
+  if (!existsSync(given)) throw new LogFileError(`There is no file ${given}.`)
+  const file = targetOf(given)
+  const { database, close } = open(file, false)
+  try {
+    new Tables(database).check()
+  } catch (error) {
+    throw explain(file, error)
+  } finally {
+    close()
+  }
 }
 
 /** SQLite keeps its auxiliary files beside what a link leads to, and so is the lock. */
@@ -209,8 +217,8 @@ export function isLocked(given: string): boolean {
 }
 
 /**
- * Makes a complete copy, even while a server writes to the file. Returns the number of its newest
- * message. Throws a `LogFileError`.
+ * Makes a complete copy, even while a server writes to the file, and reads all its messages. Returns
+ * the number of the newest one. Throws a `LogFileError`, if the file is damaged, too.
  */
 export function copyLogFile(file: string, copy: string): number {
   try {
@@ -225,9 +233,11 @@ export function copyLogFile(file: string, copy: string): number {
     }
     const copied = new DatabaseSync(copy)
     try {
-      // The copy needs no write-ahead log.
-      if (copied.prepare('PRAGMA user_version').get()?.user_version === schemaVersion)
+      if (copied.prepare('PRAGMA user_version').get()?.user_version === schemaVersion) {
+        // The copy needs no write-ahead log.
         copied.exec('UPDATE epoch SET is_closed = 1')
+        new Tables(copied).check()
+      }
       return Number(copied.prepare('SELECT max(seq) AS head FROM message').get()?.head ?? 0)
     } finally {
       copied.close()
@@ -345,6 +355,9 @@ function lossIn(file: string, database: DatabaseSync, writeAheadLog: Buffer | nu
   }
   const lost = commitsAfter(writeAheadLog, Number(frames))
   if (lost === 0) return null
+  // SQLite writes a frame's header, and then its page.
+  if (lost === 1)
+    return `The last commit in ${file}-wal is incomplete. If the server was killed while it wrote it, nobody was told that it was stored; otherwise the file is damaged, and the newest message of the log is missing.`
   return `The file ${file}-wal is damaged: ${lost === null ? 'nothing' : `all but the last ${lost} commits`} could be read, and the other newest messages of the log are missing.`
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 
@@ -43,7 +43,9 @@ testLogContract('sqlite, machine', (parts, context) =>
 testPersistence('sqlite', (context) => {
   const file = newFile(context)
   const limits = { ...ampleLimits, messages: 1_000_000, bytes: 1e9 }
-  return { open: () => openSqliteLog({ ...given, limits, file }), appender: appenderFor(file) }
+  // It may have been killed within a commit.
+  const onLoss = (sentence: string) => assert.match(sentence, /^The last commit in .* is incomplete/)
+  return { open: () => openSqliteLog({ ...given, limits, file, onLoss }), appender: appenderFor(file) }
 })
 
 test('drafts of one turn are committed together at its end', async (context) => {
@@ -399,4 +401,30 @@ test('an erased channel whose last message was dropped before a restart leaves t
   await reopened.append(draft('w1-4', 'x', 'second'), 4)
   await reopened.close()
   assert.deepEqual(names(), ['first', 'second'])
+})
+
+test('what was erased is in no file any more, once its portions are erased or the log is closed', async (context) => {
+  const { file, log, endTurn } = openByHand(context)
+  const isIn = (text: string) =>
+    [file, `${file}-wal`].some((name) => existsSync(name) && readFileSync(name).includes(text))
+  void log.append(draft('w1-1', 'a secret of the first', 'gone'), 1)
+  endTurn()
+  void log.append(draft('w1-2', 'x', 'main'), 1)
+  void log.append({ ...draft('log-1', '', 'gone'), kind: 'erasure', body: { head: 1 } }, 2)
+  endTurn()
+  assert.ok(isIn('a secret of the first'))
+  for (const _turn of [1, 2, 3]) endTurn()
+  assert.ok(!isIn('a secret of the first'))
+  await log.close()
+})
+
+test('the few messages that a channel drops are erased when the log is closed', async (context) => {
+  const file = newFile(context)
+  const typeOf = toyTypes({ keepOn: () => ({ messages: 1 }) })
+  const log = openSqliteLog({ ...given, file, typeOf })
+  await log.append(draft('w1-1', 'a secret of the second'), 1)
+  await log.append(draft('w1-2', 'x'), 1)
+  await settled()
+  await log.close()
+  assert.ok(!readFileSync(file).includes('a secret of the second'))
 })

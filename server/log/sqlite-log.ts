@@ -108,11 +108,13 @@ class SqliteFile {
       isLasting: true,
       isChecked: isSmall,
       onErased: (bytes) => this.#written(pagesPerCommit, bytes),
+      // The write-ahead log still has what was erased from the file.
+      onNothingLeft: () => defer(() => this.#checkpoint('TRUNCATE')),
     })
     if (durability === 'process') database.exec('PRAGMA synchronous = NORMAL')
     if (loss) this.#onLoss(`${loss} The log continues after message ${head}.`)
     this.#attempt(() => {
-      this.history.prune()
+      this.history.prune(true)
       this.#flush()
     })
   }
@@ -163,12 +165,12 @@ class SqliteFile {
     })
   }
 
-  #checkpoint(): void {
+  #checkpoint(mode: 'PASSIVE' | 'TRUNCATE' = 'PASSIVE'): void {
     if (!this.#file.database.isOpen) return
     this.#pagesWritten = 0
     this.#attempt(() => {
       this.#flush()
-      checkpoint(this.#file.database, 'PASSIVE')
+      checkpoint(this.#file.database, mode)
     })
   }
 
@@ -197,7 +199,7 @@ class SqliteFile {
     this.history.close()
     const { database, close } = this.#file
     try {
-      this.#attempt(() => this.history.prune())
+      this.#attempt(() => this.history.prune(true))
       this.#hasRoom(() => {
         // On a full disk this frees the room that the next step needs.
         checkpoint(database, 'TRUNCATE')

@@ -233,21 +233,25 @@ export class Tables {
       yield { ...heldIn(row), channel: Number(row.channel), previous: Number(row.previous) }
   }
 
-  /** The places of all messages, in order. Throws a `SyntaxError` if one of them or a base is damaged. */
-  *checked(
-    nameOf: (channel: number) => string | undefined,
-  ): Generator<Placed & { readonly channel: number }> {
+  /** Reads all messages and bases. Throws a `SyntaxError` if one is missing or damaged. */
+  check(): void {
+    const channels = new Map(this.channels().map((row) => [row.number, { ...row, last: 0 }]))
     for (const row of this.#database.prepare('SELECT * FROM base').iterate()) {
-      const name = nameOf(Number(row.channel))
-      if (name !== undefined) messageIn(row, name)
+      const channel = channels.get(Number(row.channel))
+      if (channel) messageIn(row, channel.name)
     }
     for (const row of this.#database.prepare('SELECT * FROM message ORDER BY seq').iterate()) {
-      const channel = Number(row.channel)
-      const name = nameOf(channel)
-      if (name === undefined) continue
-      messageIn(row, name)
-      yield { seq: Number(row.seq), previous: Number(row.previous), bytes: 0, channel }
+      const channel = channels.get(Number(row.channel))
+      // It is being erased.
+      if (!channel) continue
+      const { seq } = messageIn(row, channel.name)
+      const previous = Number(row.previous)
+      const { last, floor } = channel
+      const isFirst = previous <= floor && last <= floor
+      if (seq > floor && previous !== last && !isFirst) throw missing()
+      channel.last = seq
     }
+    for (const { last, head, floor } of channels.values()) if (last < head && head > floor) throw missing()
   }
 
   /** How many a channel has between two numbers. */
