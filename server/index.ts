@@ -16,13 +16,13 @@ import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { applicationName } from './hub/admission.ts'
 import { Hub, silentMeter } from './hub/hub.ts'
 import type { Who } from './hub/subscriber.ts'
-import { pageAfter, pageBefore, pagesAfter, wholeOf } from './library/channel-pages.ts'
+import { numberIn, pageAfter, pageBefore, pagesAfter, wholeOf } from './library/channel-pages.ts'
 import { acceptRepeats, type ChannelRule, Channels } from './library/channels.ts'
 import { jsonOf } from './library/validation.ts'
 import { erasureOf } from './log/expiries.ts'
 import { messageText, parsed, writerOf } from './log/kept-json.ts'
 import { type Log, newEpoch } from './log/log.ts'
-import { limitsOf, openLog } from './log/open-log.ts'
+import { openLog } from './log/open-log.ts'
 import type { Durability } from './log/sqlite-log.ts'
 import { output } from './output.ts'
 import { renewing } from './renewing.ts'
@@ -163,9 +163,7 @@ export async function createCrosswind(options: CrosswindOptions) {
   const { path } = options
   const openFiles = openFilesAllowed()
   const settings = fittingTo(openFiles, settingsOf(options))
-  const { messages: logMessages, bytes: logBytes } = limitsOf(settings)
-  const limits = { ...settings.limits, logMessages, logBytes }
-  const channels = new Channels(options.channels, limits, processTimers, options.onFailure ?? report)
+  const channels = new Channels(options.channels, settings, processTimers, options.onFailure ?? report)
   const watched = { ...settings.limits, ...settings, mostSockets: mostSockets(openFiles) }
   const connections = new GuestConnections(watched, processTimers)
   const { secret = randomBytes(32).toString('base64url') } = options
@@ -223,8 +221,9 @@ export async function createCrosswind(options: CrosswindOptions) {
       return { seq }
     },
     /** What is stored after a number, in order; ends at the newest. */
-    async *read(channel: string, { after = 0 } = {}): AsyncGenerator<Received> {
+    async *read(channel: string, { after = 0 }: { readonly after?: number } = {}): AsyncGenerator<Received> {
       mustNotBeDocument(channel)
+      numberIn('after', after, 0)
       const { log, health } = current()
       for await (const { messages, cursor } of pagesAfter(log, channel, {
         after,
@@ -234,36 +233,30 @@ export async function createCrosswind(options: CrosswindOptions) {
         yield* received(messages, cursor)
     },
     /**
-     * The newest that is stored before a number, in order; fewer than `limit` if they have more than a
-     * megabyte. `hasEarlier` says whether to ask for those before them.
+     * The newest that is stored before a number, in order: 50 of them, or `limit`, which is at most 500, and
+     * fewer if they have more than a megabyte. `hasEarlier` says whether to ask for those before them.
      */
     async readBack(
       channel: string,
-      {
-        before = Number.MAX_SAFE_INTEGER,
-        limit = 50,
-      }: { readonly before?: number; readonly limit?: number } = {},
+      options: { readonly before?: number; readonly limit?: number } = {},
     ): Promise<{ readonly messages: readonly Received[]; readonly hasEarlier: boolean }> {
       mustNotBeDocument(channel)
       const { log, health } = current()
       health.mustBeCurrent()
-      const { messages, isOldest, head } = await log.readBefore(channel, before, limit)
-      return { messages: received(messages, head), hasEarlier: !isOldest }
+      const { messages, cursor, hasEarlier } = await pageBefore(log, channel, options)
+      return { messages: received(messages, cursor), hasEarlier }
     },
     /**
      * The channels that have messages and whose names begin with `prefix`, those with the newest message
-     * first. For the next ones, `before` is the `newest` of the last.
+     * first: 100 of them, or `limit`. For the next ones, `before` is the `newest` of the last.
      */
-    async channels({
-      prefix = '',
-      before = Number.MAX_SAFE_INTEGER,
-      limit = 100,
-    }: {
-      readonly prefix?: string
-      readonly before?: number
-      readonly limit?: number
-    } = {}): Promise<readonly ChannelInfo[]> {
-      const found = await current().log.channels(prefix, before, limit)
+    async channels(
+      options: { readonly prefix?: string; readonly before?: number; readonly limit?: number } = {},
+    ): Promise<readonly ChannelInfo[]> {
+      refuseOthers('channels', options, ['prefix', 'before', 'limit'])
+      const { prefix = '', before = Number.MAX_SAFE_INTEGER, limit = 100 } = options
+      const count = numberIn('limit', limit, 1)
+      const found = await current().log.channels(prefix, numberIn('before', before, 0), count)
       return found.flatMap(({ name, head, messages, bytes }) =>
         isChannelName(name) ? { name, newest: head, messages, bytes } : [],
       )
@@ -550,7 +543,7 @@ function mountRoutes(
       throw new Refusal('bad-query', `"${name}" is read as a whole, as documents are: leave out before.`)
     const page =
       before !== undefined
-        ? await pageBefore(log, name, { before: String(before), limit: String(ctx.query.limit ?? '50') })
+        ? await pageBefore(log, name, { before, limit: ctx.query.limit })
         : await (isWhole && after !== 'newest' ? wholeOf(log, name) : pageAfter(log, name, after))
     const messages = page.messages.map((message) => messageText(message)).join()
     const rest = 'hasEarlier' in page ? `"hasEarlier":${page.hasEarlier}` : `"recovered":${page.recovered}`

@@ -167,16 +167,16 @@ declare function createCrosswind(options: CrosswindOptions): Promise<{
     readonly kind?: Kind;
   }): Promise<Stored>;
   read(channel: string, { after }?: {
-    after?: number | undefined;
+    readonly after?: number;
   }): AsyncGenerator<Received>;
-  readBack(channel: string, { before, limit }?: {
+  readBack(channel: string, options?: {
     readonly before?: number;
     readonly limit?: number;
   }): Promise<{
     readonly messages: readonly Received[];
     readonly hasEarlier: boolean;
   }>;
-  channels({ prefix, before, limit }?: {
+  channels(options?: {
     readonly prefix?: string;
     readonly before?: number;
     readonly limit?: number;

@@ -97,12 +97,19 @@ test('an option that does not fit is named, with its value and what is allowed',
     [{ channels: { 'a b': { kind: 'json' } } }, /"a b" in channels cannot name a channel/],
     [
       { channels: { 'a.*': { kind: 'json', keep: { messages: 1.5 } } } },
-      /channels\['a\.\*'\]\.keep\.messages is 1\.5; it must be a number above 0/,
+      /channels\['a\.\*'\]\.keep\.messages is 1\.5; it must be a whole number above 0/,
     ],
     [
       { channels: { a: { kind: 'json', keep: { hours: 200 } } } },
       /keep\.hours is 200; .* at most that of the whole log, 168 \(limits\.logHours\)/,
     ],
+    [
+      { channels: { a: { kind: 'json', keep: { messages: 200_000 } } } },
+      /keep\.messages is 200000; .* 100000 \(limits\.memoryMessages\)/,
+    ],
+    [{ channels: { a: { kind: 'json', keep: 5 } } }, /keep is 5; it must be such as \{ messages: 1000/],
+    [{ channels: { a: { kind: 'json', keep: { hours: '1' } } } }, /keep\.hours is "1"; it must be a number/],
+    [{ channels: { a: { kind: 'json', latest: 'yes' } } }, /latest is "yes"; it must be true or false/],
     [
       { channels: { a: { kind: 'json', validate: (data: unknown) => data } } },
       /channels\['a'\]\.validate is no Standard Schema/,

@@ -26,9 +26,9 @@ test('a channel is read backwards by HTTP and on the server, from the newest mes
   assert.deepEqual([dataIn(first.messages), first.hasEarlier], [[1, 2, 3], false])
   assert.deepEqual((await ask('room.9?before=newest')).messages, [])
   for (const [query, says] of [
-    ['room.1?before=late', /before is "late"; it must be the number of a message, or "newest"/],
-    ['room.1?before=newest&limit=0', /limit is 0; it must be from 1 to 500/],
-    ['room.1?before=newest&limit=x', /limit is "x"; it must be a whole number/],
+    ['room.1?before=late', /before is "late"; it must be a whole number of at least 0, or "newest"/],
+    ['room.1?before=newest&limit=0', /limit is "0"; it must be a whole number from 1 to 500/],
+    ['room.1?before=newest&limit=x', /limit is "x"; it must be a whole number from 1 to 500/],
     ['doc.1?before=newest', /"doc.1" is read as a whole, as documents are/],
   ] as const) {
     const { status, code, message } = await ask(query)
@@ -41,6 +41,24 @@ test('a channel is read backwards by HTTP and on the server, from the newest mes
   const before = own.messages[0]?.seq ?? 0
   const rest = await crosswind.readBack('room.1', { before, limit: 9 })
   assert.deepEqual([rest.messages.map(({ data }) => data), rest.hasEarlier], [[1, 2, 3, 4], false])
+})
+
+test('what cannot be read is refused with its name, its value and what it must be', async (t) => {
+  const { crosswind } = await start(t, { channels })
+  const any = (given: unknown) => given as never
+  for (const [reading, says] of [
+    [
+      () => crosswind.readBack('room.1', { limit: 1.5 }),
+      /^limit is 1\.5; it must be a whole number from 1 to 500/,
+    ],
+    [() => crosswind.readBack('room.1', { limit: -1 }), /^limit is -1/],
+    [() => crosswind.readBack('room.1', any({ before: {} })), /^before is \{\}; it must be a whole number/],
+    [() => crosswind.read('room.1', any({ after: 'x' })).next(), /^after is "x"/],
+    [() => crosswind.read('lobby').next(), /no channel "lobby"/],
+    [() => crosswind.channels({ limit: 0 }), /^limit is 0; it must be a whole number of at least 1/],
+    [() => crosswind.channels(any({ prefx: 'a' })), /channels has no prefx; did you mean prefix/],
+  ] as const)
+    await assert.rejects(async () => reading(), { message: says })
 })
 
 test('the server lists the channels that have messages, and deletes one', async (t) => {

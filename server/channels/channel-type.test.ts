@@ -77,7 +77,7 @@ test('a slow reader gets the newest of a kind that conflates, and no window is s
 
 test('an application declares a channel of which only the newest message matters', async () => {
   const rules = { price: { kind: 'json', latest: true }, chat: { kind: 'json' } } as const
-  const channels = new Channels(rules, defaultConfig.limits, processTimers, assert.ifError)
+  const channels = new Channels(rules, defaultConfig, processTimers, assert.ifError)
   const { hub, enter } = openHub({ typeOf: channels.typeOf })
   const { connection, window } = enter({ id: 'w2', channels: ['price', 'chat'] })
   await settled()

@@ -83,26 +83,40 @@ export async function pageAfter(log: Log, channel: string, after: string): Promi
   throw new Refusal('bad-query', sentence)
 }
 
-/** The largest `limit` of a page. */
-const mostOfPage = 500
+/** Limits of one answer, and how many it has if nothing is asked for. */
+export const pageSize = { usual: 50, most: 500 }
 
-/** The newest before a number, which is given as text, or `newest`. Rejects with a `Refusal` (400 `bad-query`). */
+/**
+ * The newest before a number; `before` is a number, in a query as text, or `newest`, and so is `limit`.
+ * Rejects with a `Refusal` (400 `bad-query`).
+ */
 export async function pageBefore(
   log: Log,
   channel: string,
-  { before, limit }: { readonly before: string; readonly limit: string },
+  { before = 'newest', limit = pageSize.usual }: Earlier,
 ) {
-  const number = before === 'newest' ? Number.MAX_SAFE_INTEGER : wholeNumber('before', before)
-  const most = wholeNumber('limit', limit)
-  if (most < 1 || most > mostOfPage)
-    throw new Refusal('bad-query', `limit is ${most}; it must be from 1 to ${mostOfPage}.`)
-  const { messages, isOldest, head } = await log.readBefore(channel, number, most)
+  const end = before === 'newest' ? Number.MAX_SAFE_INTEGER : numberIn('before', before, 0)
+  const count = numberIn('limit', limit, 1, pageSize.most)
+  const { messages, isOldest, head } = await log.readBefore(channel, end, count)
   return { messages, cursor: head, hasEarlier: !isOldest }
 }
 
-function wholeNumber(name: string, text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text)
-  const shown = JSON.stringify(text.slice(0, 80))
-  const form = name === 'before' ? 'the number of a message, or "newest"' : 'a whole number'
-  throw new Refusal('bad-query', `${name} is ${shown}; it must be ${form}.`)
+interface Earlier {
+  readonly before?: unknown
+  readonly limit?: unknown
+}
+
+/** Throws a `Refusal` (400 `bad-query`) unless it is a whole number, or digits. */
+export function numberIn(
+  name: string,
+  given: unknown,
+  least: number,
+  most = Number.MAX_SAFE_INTEGER,
+): number {
+  const number = typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given
+  if (Number.isSafeInteger(number) && Number(number) >= least && Number(number) <= most) return Number(number)
+  const shown = (JSON.stringify(given) ?? typeof given).slice(0, 80)
+  const range = most < Number.MAX_SAFE_INTEGER ? `from ${least} to ${most}` : `of at least ${least}`
+  const other = name === 'before' ? ', or "newest"' : ''
+  throw new Refusal('bad-query', `${name} is ${shown}; it must be a whole number ${range}${other}.`)
 }

@@ -18,6 +18,7 @@ import { admitDraft, admitOwnDraft, admitStates, applicationName, jsonState } fr
 import type { Step } from '../hub/writer.ts'
 import { keptAsText, parsed } from '../log/kept-json.ts'
 import type { Log } from '../log/log.ts'
+import { limitsOf } from '../log/open-log.ts'
 import type { Grant } from '../security/grants.ts'
 import { isPattern } from '../security/permits.ts'
 import { revocationsChannel, revocationsType } from '../security/revocations.ts'
@@ -55,12 +56,14 @@ export interface YjsRule {
   readonly owners?: boolean
 }
 
-const keepLimits = { messages: 'logMessages', bytes: 'logBytes', hours: 'logHours' } as const
+/** The settings that limit what the whole log keeps. */
+const keepLimits = {
+  messages: ['logMessages', 'memoryMessages'],
+  bytes: ['logBytes', 'memoryBytes'],
+  hours: ['logHours'],
+} as const
 
-/** In place of these in a log in memory, if they are less. */
-const inMemory = { messages: 'memoryMessages', bytes: 'memoryBytes', hours: 'logHours' } as const
-
-type Limits = Pick<Config['limits'], (typeof keepLimits | typeof inMemory)[keyof Keep] | 'stateBytes'>
+type LogSettings = Pick<Config, 'limits' | 'storage' | 'broker'>
 
 /** The rules of an application's channels. */
 export class Channels implements Admission {
@@ -72,10 +75,11 @@ export class Channels implements Admission {
   /** Throws an `Error` that names what does not fit. `onFailure` gets errors of the application's schemas. */
   constructor(
     rules: Readonly<Record<string, ChannelRule>>,
-    limits: Config['limits'],
+    settings: LogSettings,
     timers: Timers,
     onFailure: (error: unknown) => void,
   ) {
+    const { limits } = settings
     this.#rules = Object.entries(rules)
     this.#validation = new Validation({ limits, timers, onFailure })
     this.awareness = admitStates(jsonState(limits.stateBytes))
@@ -84,7 +88,7 @@ export class Channels implements Admission {
         throw new Error(`createCrosswind: "${pattern}" in channels cannot name a channel.`)
       const what = `createCrosswind: channels['${pattern}']`
       checkRule(what, rule)
-      if ('keep' in rule && rule.keep) checkKeep(`${what}.keep`, rule.keep, limits)
+      if ('keep' in rule && rule.keep !== undefined) checkKeep(`${what}.keep`, rule.keep, settings)
     }
     this.typeOf = this.typesWith(undefined)
   }
@@ -192,6 +196,11 @@ function checkRule(what: string, rule: ChannelRule): void {
       `${what}.kind is ${JSON.stringify(kind)}; it must be "json" or "yjs", unless a type is declared by kinds.`,
     )
   refuseOthers(`${what}, of the kind ${kind},`, rule, ruleNames[kind])
+  for (const name of ['latest', 'owners'] as const) {
+    const value: unknown = Object(rule)[name]
+    if (value !== undefined && typeof value !== 'boolean')
+      throw new Error(`${what}.${name} is ${JSON.stringify(value)}; it must be true or false.`)
+  }
   const schema: unknown = 'validate' in rule ? rule.validate : undefined
   if (schema !== undefined && !isSchema(schema))
     throw new Error(
@@ -200,16 +209,20 @@ function checkRule(what: string, rule: ChannelRule): void {
 }
 
 /** Throws an `Error` that names the value and what is allowed. */
-function checkKeep(what: string, keep: Keep, limits: Limits): void {
+function checkKeep(what: string, keep: unknown, settings: LogSettings): void {
+  if (typeof keep !== 'object' || keep === null)
+    throw new Error(`${what} is ${JSON.stringify(keep)}; it must be such as { messages: 1000, hours: 24 }.`)
   refuseOthers(what, keep, Object.keys(keepLimits))
+  const { limits } = settings
+  const bounds = { ...limitsOf(settings), hours: limits.logHours }
   for (const [name, value] of Object.entries(keep)) {
-    const own = inMemory[name as keyof Keep]
-    const usual = keepLimits[name as keyof Keep]
-    const limit = limits[own] === limits[usual] ? own : usual
-    const isNumber = name === 'hours' ? value > 0 : Number.isInteger(value) && value > 0
-    if (isNumber && value <= limits[limit]) continue
-    const allowed = `a number above 0, at most that of the whole log, ${limits[limit]} (limits.${limit})`
-    throw new Error(`${what}.${name} is ${value}; it must be ${allowed}.`)
+    const most = bounds[name as keyof Keep]
+    const form = name === 'hours' ? 'a number' : 'a whole number'
+    const isNumber = name === 'hours' ? typeof value === 'number' : Number.isInteger(value)
+    if (value === undefined || (isNumber && value > 0 && value <= most)) continue
+    const setting = keepLimits[name as keyof Keep].find((one) => limits[one] === most)
+    const allowed = `${form} above 0, at most that of the whole log, ${most} (limits.${setting})`
+    throw new Error(`${what}.${name} is ${JSON.stringify(value)}; it must be ${allowed}.`)
   }
 }
 
