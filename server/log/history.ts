@@ -605,6 +605,7 @@ export class History {
 
   /** The name of an erased channel is forgotten after its last message. */
   #leaveEmptied(): void {
+    if (this.#emptied.size === 0) return
     for (const channel of this.#emptied) {
       if (!channel.isErased || channel.messages > 0) continue
       this.missed(channel.dropped)

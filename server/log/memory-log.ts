@@ -21,7 +21,7 @@ export function createMemoryLog(parts: MemoryLogParts): Log {
     now: parts.now,
     onFailure,
     defer: setImmediate,
-    tables: new Tables(database),
+    tables: new Tables(database, false),
   })
   return new Sequencer({
     epoch,

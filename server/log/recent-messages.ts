@@ -23,6 +23,8 @@ const memoryWithin = (limits: Bounds, { messages, bytes } = usualMemory): Memory
 export class RecentMessages {
   readonly #memory: Memory
   readonly #messages = new Map<number, { readonly message: Message; readonly bytes: number }>()
+  /** Goes on from the last that was deleted: a new one would pass over all of those. */
+  readonly #oldest = this.#messages.entries()
   #bytes = 0
   /** All after this number are here. */
   #floor = Number.POSITIVE_INFINITY
@@ -36,13 +38,18 @@ export class RecentMessages {
     this.#floor = Math.min(this.#floor, message.seq - 1)
     this.#messages.set(message.seq, { message, bytes })
     this.#bytes += bytes
-    for (const [seq, oldest] of this.#messages) {
-      const isFull = this.#messages.size > this.#memory.messages || this.#bytes > this.#memory.bytes
-      if (!isFull || this.#messages.size === 1) return
+    while (this.#isFull) {
+      const [seq, oldest] = this.#oldest.next().value ?? []
+      if (seq === undefined || !oldest) return
       this.#messages.delete(seq)
       this.#bytes -= oldest.bytes
       this.#floor = seq
     }
+  }
+
+  get #isFull(): boolean {
+    const { size } = this.#messages
+    return size > 1 && (size > this.#memory.messages || this.#bytes > this.#memory.bytes)
   }
 
   get(seq: number): Message | undefined {

@@ -135,10 +135,13 @@ INSERT INTO meta VALUES ('mark', 0), ('missing', 0), ('channels', 0);
 /** Throws SQLite's error for damaged tables, and a `SyntaxError` for damaged rows. */
 export class Tables {
   readonly #database: DatabaseSync
+  readonly #isChecked: boolean
   readonly #sql: ReturnType<typeof prepareStatements>
 
-  constructor(database: DatabaseSync) {
+  /** `isChecked`: messages get checksums, which memory does not need. */
+  constructor(database: DatabaseSync, isChecked = true) {
     this.#database = database
+    this.#isChecked = isChecked
     this.#sql = prepareStatements(database)
   }
 
@@ -174,10 +177,11 @@ export class Tables {
    */
   insert(seq: number, channel: number, previous: number, { draft, acceptedAt, body }: Entry): number | null {
     const { id, kind, from, at } = draft
-    const checksum = checksumOf(seq, draft, acceptedAt, body)
-    const fields = [seq, channel, previous, id, kind, from, at, acceptedAt, body, checksum] as const
-    const { changes } = this.#sql.insert.run(...fields, writerOf(draft))
-    if (Number(changes) > 0) return seq
+    const checksum = this.#isChecked ? checksumOf(seq, draft, acceptedAt, body) : null
+    const writer = writerOf(draft)
+    const { insert } = this.#sql
+    const stored = insert.run(seq, channel, previous, id, kind, from, at, acceptedAt, body, checksum, writer)
+    if (Number(stored.changes) > 0) return seq
     const known = this.#sql.findRepeat.get(kind, at, body, channel, id, from)
     return known?.is_repeat === 1 ? Number(known.seq) : null
   }
