@@ -1,6 +1,6 @@
 // Messages that were dropped and are still to be erased, in portions.
 
-import type { Channel } from './retention.ts'
+import type { Channel } from './channel.ts'
 
 /**
  * At least `least`, so that neighbours leave a page together; at most `most`, so that no append

@@ -3,7 +3,7 @@
 import type { Content, Expiry } from '../channels/channel-type.ts'
 import { type Draft, logName } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
-import type { Channel } from './retention.ts'
+import type { Channel } from './channel.ts'
 
 /** Erases the channel if `head` is still its newest number. */
 export function erasureOf(channel: string, head: number, at: number): Draft<'erasure'> {

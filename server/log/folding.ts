@@ -2,8 +2,8 @@
 
 import type { Fold } from '../channels/channel-type.ts'
 import type { Kind, Message } from '../wire/messages.ts'
+import type { Channel, Pile } from './channel.ts'
 import type { Defer, OnFailure } from './log.ts'
-import type { Channel, Pile } from './retention.ts'
 import type { BaseStore } from './tables.ts'
 
 /** Maximum number of past bases per channel and kind; each may be as large as the whole. */

@@ -3,6 +3,7 @@
 import type { Content, TypeOf } from '../channels/channel-type.ts'
 import { type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
+import { Channel, type Pile } from './channel.ts'
 import { DroppedMessages, erasePortion } from './dropped-messages.ts'
 import { Expiries } from './expiries.ts'
 import { Folding } from './folding.ts'
@@ -17,7 +18,7 @@ import type {
   OnFailure,
 } from './log.ts'
 import { type Portion, portion, RecentMessages } from './recent-messages.ts'
-import { Channel, type Pile, Shares } from './retention.ts'
+import { Shares } from './retention.ts'
 import { type BaseStore, Entry, type Held, missing, type Placed, type Tables } from './tables.ts'
 
 /** Of a channel's oldest messages, as many are looked at together. */

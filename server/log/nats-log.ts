@@ -19,6 +19,7 @@ import {
 import { type ObjectStore, Objm } from '@nats-io/obj'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
 import type { Cursor, Draft, Message } from '../wire/messages.ts'
+import { HistoryLog } from './history-log.ts'
 import { draftText } from './kept-json.ts'
 import {
   idTaken,
@@ -45,7 +46,6 @@ import {
   whenReady,
 } from './nats-connection.ts'
 import { from, messageIn, pulling, type StoredDraft, undelivered, View } from './nats-view.ts'
-import { HistoryLog } from './sequencer.ts'
 
 interface NatsLogParts extends LogParts {
   /** Stays open after the log is closed, unless `onClosed` closes it. */

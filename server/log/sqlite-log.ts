@@ -55,26 +55,26 @@ export function openSqliteLog(parts: SqliteLogParts): Log {
  */
 export function createSqliteLog(file: LogFile, parts: Omit<SqliteLogParts, 'file'>): Log {
   const { limits, typeOf, roomMaking, durability, onFailure, defer } = parts
-  const store = new SqliteFile(file, parts)
+  const kept = new FileHistory(file, parts)
   return new Sequencer({
-    epoch: store.epoch,
-    history: store.history,
+    epoch: kept.epoch,
+    history: kept.history,
     typeOf,
     maxChannels: limits.maxChannels,
     roomMaking,
     onFailure,
     onLoss: lossTakerOf(parts),
     inTurn: defer ?? setImmediate,
-    continues: (cursor) => store.continues(cursor),
-    commit: (group) => store.commit(group),
-    onClosed: () => store.close(),
+    continues: (cursor) => kept.continues(cursor),
+    commit: (group) => kept.commit(group),
+    onClosed: () => kept.close(),
     // Grouping gains nothing if a commit does not wait for the disk.
     defer: defer ?? (durability === 'machine' ? setImmediate : undefined),
   })
 }
 
 /** The history in a file, its checkpoints and epochs. */
-class SqliteFile {
+class FileHistory {
   readonly epoch: string
   readonly history: History
   readonly #file: LogFile

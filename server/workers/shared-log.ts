@@ -2,8 +2,8 @@
 
 import type { Duplex } from 'node:stream'
 import type { TypeOf } from '../channels/channel-type.ts'
+import { Followers } from '../log/history-log.ts'
 import { type Bus, type Identified, type Log, logClosed, logUnavailable, type Outage } from '../log/log.ts'
-import { Followers } from '../log/sequencer.ts'
 import { type Cursor, type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
 import { Refusal, type RefusalCode } from '../wire/refusal.ts'
 
