@@ -160,7 +160,7 @@ export const configSchema = z.strictObject({
       'Receives without deletion after which a message is a dead letter',
     ),
   }).describe('Amazon SQS, as broker'),
-  dataFolder: text('paths', 'data').describe('Folder of the logs and of the invitation key'),
+  dataFolder: text('paths', 'data').describe('Folder of the log and of the invitation key'),
   reportsFolder: text('paths', 'reports').describe("Folder of the lab's reports, which /lab lists"),
   durability: choice(['process', 'machine'], 'process').describe(
     'What an acknowledged message survives: a killed process, or also a power cut (machine), at the cost of a disk write before each acknowledgement',
@@ -220,7 +220,7 @@ export const configSchema = z.strictObject({
       'Messages kept by a log on disk, shared out by channel and by writer',
     ),
     logBytes: whole(1024, 1_099_511_627_776, 2_147_483_648).describe(
-      'Bytes of content kept by a log on disk, shared out in the same way; the file has about twice as much',
+      'Bytes of content kept by a log on disk, shared out in the same way; the file has some 150 bytes more for each message',
     ),
     memoryMessages: whole(1, 10_000_000, 100_000).describe(
       'Messages kept by a log in memory, and by a server of a NATS stream, in place of logMessages if that is more',

@@ -103,7 +103,7 @@ export function isIdOf(sender: string, id: string): boolean {
 
 /** Position in the log, `epoch:seq`, the same for every transport. */
 export interface Cursor {
-  /** One life of the log; changes when contents are lost. 1 to 32 letters and digits. */
+  /** Begins at each start of the log. 1 to 32 letters and digits. */
   readonly epoch: string
   /** Last message received; 0 for none. */
   readonly seq: number
