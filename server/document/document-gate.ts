@@ -85,12 +85,38 @@ export class DocumentGate {
     return this.#loading === null && this.#queues.size === 0 && !this.#record?.isBusy
   }
 
-  /** Never throws; rejects as `Ledger` says. */
+  /** Never throws; rejects as `Ledger` says. Most updates wait for nothing: they are stored within the call. */
   pass(draft: Draft<'update'>, acceptedAt: number, store: Store): number | Promise<number> {
+    const { schema } = this.#rules
     try {
-      return advance(this.#pass(draft, acceptedAt, store))
+      const passage: Passage = {
+        draft,
+        owner: ownerOf(draft.from),
+        writer: writerOf(draft),
+        update: draft.body.update.length > mostReadHere ? null : readDraft(draft, schema),
+        addition: null,
+        compared: nothingCompared,
+        isTried: false,
+        turn: null,
+        store: () => store(draft, acceptedAt),
+      }
+      const next = this.#admit(passage)
+      return next instanceof Promise ? this.#passAfter(next, passage) : this.#store(passage, next)
     } catch (error) {
       return Promise.reject(error)
+    }
+  }
+
+  async #passAfter(first: Promise<unknown>, passage: Passage): Promise<number> {
+    try {
+      let next: Promise<unknown> | Admitted = first
+      while (next instanceof Promise) {
+        await next
+        next = this.#admit(passage)
+      }
+      return await this.#store(passage, next)
+    } finally {
+      passage.turn?.end()
     }
   }
 
@@ -108,75 +134,67 @@ export class DocumentGate {
   }
 
   /**
-   * An update's way: load, read, order, compare, check, try, store, settle. Where it waits, something
-   * else may be stored: it goes on from the beginning, with what it knows. It is a generator because
-   * most updates wait for nothing, and are then stored within the call.
+   * An update's way to the log. Returns what must be waited for; then it is called again, since something
+   * else may have been stored meanwhile. Throws a `Refusal`.
    */
-  *#pass(draft: Draft<'update'>, acceptedAt: number, store: Store): Way<number> {
-    const { id, from, body } = draft
-    const owner = ownerOf(from)
-    const writer = writerOf(draft)
-    let update = body.update.length > mostReadHere ? null : readDraft(draft, this.#rules.schema)
-    let addition: Addition | null = null
-    let compared = nothingCompared
-    let isTried = false
-    let turn: Turn | null = null
+  #admit(passage: Passage): Promise<unknown> | Admitted {
+    const { draft, owner, writer } = passage
+    const record = this.#record
+    if (!record) return this.#load(draft.id)
+    // It may build on an update of the same sender that is waiting.
+    if (!passage.turn && this.#queues.has(owner)) return this.#inTurn(passage).begins
+    if (!passage.update) return this.#prepare(record, passage)
+    const addition = orderedIn(record, passage, passage.update)
+    const clients = unproven(record.repeatedBy(addition, writer), addition, passage.compared)
+    if (clients.length > 0) return this.#prove(passage, addition, clients)
+    this.#check(record, addition, writer)
+    const steps: number = passage.isTried ? 0 : addition.steps
+    if (this.#mustBeTried(record, steps)) return this.#try(record, passage)
+    return { record, addition, admission: record.admit(addition, writer, steps) }
+  }
+
+  #store({ draft, turn, store }: Passage, admitted: Admitted): number | Promise<number> {
+    const stored = store()
+    turn?.end()
+    if (typeof stored !== 'number') return this.#answer(stored, draft, admitted)
+    admitted.record.settle(draft.id)
+    return stored
+  }
+
+  async #answer(stored: Promise<number>, draft: Draft<'update'>, admitted: Admitted): Promise<number> {
+    const { record, addition } = admitted
     try {
-      for (;;) {
-        const record = this.#record
-        if (!record) {
-          yield* until(this.#load(id))
-          continue
-        }
-        // It may build on an update of the same sender that is waiting.
-        if (!turn && this.#queues.has(owner)) {
-          turn = this.#enqueue(owner)
-          yield* until(turn.begins)
-          continue
-        }
-        if (!update) {
-          turn ??= this.#enqueue(owner)
-          const read: Prepared = yield* until(this.#prepare(record, draft))
-          update = read.update
-          addition = read.addition
-          continue
-        }
-        if (!addition || !record.holds(addition)) addition = inOneTurn(record.order(update, id))
-        const clients = unproven(record.repeatedBy(addition, writer), addition, compared)
-        if (clients.length > 0) {
-          turn ??= this.#enqueue(owner)
-          yield* until(this.#compare(draft, clients))
-          compared = addition.from
-          continue
-        }
-        this.#check(record, addition, writer)
-        const steps: number = isTried ? 0 : addition.steps
-        if (this.#mustBeTried(record, steps)) {
-          turn ??= this.#enqueue(owner)
-          yield* until(this.#try(record, draft))
-          isTried = true
-          continue
-        }
-        const admission = record.admit(addition, writer, steps)
-        try {
-          const stored = store(draft, acceptedAt)
-          turn?.end()
-          if (typeof stored === 'number') return stored
-          const seq = yield* this.#storedAs(stored, record, admission)
-          // Another server may have stored something else before it.
-          const overtaken = this.#record === record ? record.overtakenBy(addition) : [...addition.from.keys()]
-          if (overtaken.length > 0) yield* until(this.#compare(draft, overtaken))
-          return seq
-        } finally {
-          record.settle(id)
-        }
-      }
+      const seq = await this.#whenStored(stored, admitted)
+      // Another server may have stored something else before it.
+      const overtaken = this.#record === record ? record.overtakenBy(addition) : [...addition.from.keys()]
+      if (overtaken.length > 0) await this.#compare(draft, overtaken)
+      return seq
     } finally {
-      turn?.end()
+      record.settle(draft.id)
+    }
+  }
+
+  /** If the log refuses it, the record has something that the log lacks. */
+  async #whenStored(stored: Promise<number>, { record, admission }: Admitted): Promise<number> {
+    this.#storing.add(stored)
+    try {
+      return await stored
+    } catch (error) {
+      // Only for a taken id is it certain that nothing was stored.
+      const isUndone = isRefusal(error, 'id-taken') && (await record.undo(admission))
+      if (!isUndone && this.#record === record) this.#record = null
+      throw error
+    } finally {
+      this.#storing.delete(stored)
     }
   }
 
   /** Makes the sender's later updates wait. */
+  #inTurn(passage: Passage): Turn {
+    passage.turn ??= this.#enqueue(passage.owner)
+    return passage.turn
+  }
+
   #enqueue(owner: string): Turn {
     const begins = this.#queues.get(owner) ?? atOnce
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -216,11 +234,20 @@ export class DocumentGate {
   }
 
   /** Reads a large update in a thread, and orders it in several turns of the event loop. */
-  async #prepare(record: DocumentRecord, { id, from, body }: Draft<'update'>): Promise<Prepared> {
+  async #prepare(record: DocumentRecord, passage: Passage): Promise<void> {
+    this.#inTurn(passage)
+    const { id, from, body } = passage.draft
     const thread = this.#rules.trials.for(ownerOf(from))
     const update = await this.#about(id, thread.run('readUpdate', body.update))
     if ('bad' in update) throw badUpdate(update.bad, id)
-    return { update, addition: await inTurns(record.order(update, id)) }
+    passage.update = update
+    passage.addition = await inTurns(record.order(update, id))
+  }
+
+  async #prove(passage: Passage, addition: Addition, clients: readonly number[]): Promise<void> {
+    this.#inTurn(passage)
+    await this.#compare(passage.draft, clients)
+    passage.compared = addition.from
   }
 
   /**
@@ -264,7 +291,9 @@ export class DocumentGate {
   }
 
   /** Reads the document with the update. Rejects with a `Refusal` (422 `too-costly`). */
-  async #try({ cost }: DocumentRecord, { id, from, body }: Draft<'update'>): Promise<void> {
+  async #try({ cost }: DocumentRecord, passage: Passage): Promise<void> {
+    this.#inTurn(passage)
+    const { id, from, body } = passage.draft
     const { trials, now, documentSeconds } = this.#rules
     if (cost.isBarred(now())) throw this.#tooCostly(id)
     const mark = cost.mark()
@@ -276,6 +305,7 @@ export class DocumentGate {
     })
     if (read && isQuick(read, documentSeconds)) {
       cost.wasRead(mark, read.items)
+      passage.isTried = true
       return
     }
     cost.bar(now() + costlyMs)
@@ -313,21 +343,6 @@ export class DocumentGate {
     }
   }
 
-  /** If the log refuses it, the record has something that the log lacks. */
-  *#storedAs(stored: Promise<number>, record: DocumentRecord, admission: Admission): Way<number> {
-    this.#storing.add(stored)
-    try {
-      return yield* until(stored)
-    } catch (error) {
-      // Only for a taken id is it certain that nothing was stored.
-      const isUndone = isRefusal(error, 'id-taken') && (yield* until(record.undo(admission)))
-      if (!isUndone && this.#record === record) this.#record = null
-      throw error
-    } finally {
-      this.#storing.delete(stored)
-    }
-  }
-
   /** Rejects with a `Refusal` that names the draft. */
   async #about<Made>(id: string, work: Promise<Made>): Promise<Made> {
     try {
@@ -345,10 +360,35 @@ export class DocumentGate {
   }
 }
 
-/** A large update, read and ordered beside others. */
-interface Prepared {
-  readonly update: Update
+/** An update on its way to the log, and what is known of it so far. */
+interface Passage {
+  readonly draft: Draft<'update'>
+  readonly owner: string
+  readonly writer: string
+  readonly store: () => number | Promise<number>
+  /** Null until a large one is read. */
+  update: Update | null
+  addition: Addition | null
+  compared: Compared
+  /** Whether the document was read with it. */
+  isTried: boolean
+  /** Once it has waited for something. */
+  turn: Turn | null
+}
+
+/** What the record counts from now on; it must be stored at once. */
+interface Admitted {
+  readonly record: DocumentRecord
   readonly addition: Addition
+  readonly admission: Admission
+}
+
+/** An earlier order holds as long as the record says so. */
+function orderedIn(record: DocumentRecord, passage: Passage, update: Update): Addition {
+  const { addition, draft } = passage
+  if (addition && record.holds(addition)) return addition
+  passage.addition = inOneTurn(record.order(update, draft.id))
+  return passage.addition
 }
 
 /** A place in a sender's queue. */
@@ -368,30 +408,6 @@ const nothingCompared: Compared = new Map()
 /** Those of the clients that the addition repeats beyond what was compared. */
 const unproven = (clients: readonly number[], { from }: Addition, compared: Compared) =>
   clients.filter((client) => compared.get(client) !== from.get(client))
-
-/** Yields what must be waited for. */
-type Way<Result> = Generator<Promise<unknown>, Result, unknown>
-
-function* until<Value>(promise: Promise<Value>): Way<Value> {
-  return (yield promise) as Value
-}
-
-/** Returns the result within the call if nothing must be waited for. */
-function advance<Result>(way: Way<Result>): Result | Promise<Result> {
-  const step = way.next()
-  return step.done ? step.value : advanceAfter(way, step.value)
-}
-
-async function advanceAfter<Result>(way: Way<Result>, first: Promise<unknown>): Promise<Result> {
-  const wait = (promise: Promise<unknown>) =>
-    promise.then(
-      (value) => way.next(value),
-      (error) => way.throw(error),
-    )
-  let step = await wait(first)
-  while (!step.done) step = await wait(step.value)
-  return step.value
-}
 
 /** Reads large ones in the thread. */
 export async function readRecord(
