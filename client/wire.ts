@@ -1,5 +1,6 @@
 // The wire's types, modes and clocks, for programs that speak it without a link, such as the lab's.
 
+export { documentPath } from '../server/page/document-api.ts'
 export {
   type AwarenessState,
   type EditorName,
@@ -15,7 +16,6 @@ export {
   type Exchange,
   roundTripMs,
 } from '../server/wire/clock-estimate.ts'
-export { documentPath } from '../server/wire/document-api.ts'
 export {
   type DownFrame,
   type Draft,

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import Router from '@koa/router'
 import Koa, { type Middleware } from 'koa'
 import websockify from 'koa-websocket'
-import type { Config } from './config/config.ts'
+import type { EngineSettings } from './config/engine-settings.ts'
 import { answerErrors, reportFailure } from './http/refusals.ts'
 import { RateLimit } from './hub/rate-limit.ts'
 import type { Gate, Grant } from './security/grants.ts'
@@ -37,7 +37,7 @@ import type { Stored } from './wire/messages.ts'
 const transports: readonly ServerTransport[] = [sse, websocket, longPolling, polling, streaming]
 
 interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs' | 'holdMs' | 'admission'> {
-  readonly limits: Mounting['limits'] & BudgetLimits & Pick<Config['limits'], 'messagesPerSecond'>
+  readonly limits: Mounting['limits'] & BudgetLimits & Pick<EngineSettings['limits'], 'messagesPerSecond'>
   readonly access: Gate
   readonly origins: OriginRules
   /** The routes of whoever uses the transports. */

@@ -16,7 +16,7 @@ import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { whenReaderIsGone } from '../scripts/process.ts'
 import { ConfigError, type ConfigSources, loadConfig, readFlags, wantsHelp } from './config/config.ts'
-import { field } from './config/schema.ts'
+import { field } from './config/fields.ts'
 import { checkLogFile, copyLogFile, isLocked, LogFileError } from './log/sqlite-file.ts'
 
 const folder = field(z.string().min(1).optional(), 'paths of folders')

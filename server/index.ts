@@ -6,7 +6,7 @@ import type { Doc } from 'yjs'
 import { openFilesAllowed, processTimers } from '../scripts/process.ts'
 import { refuseOthers } from '../scripts/suggestion.ts'
 import { createApp } from './app.ts'
-import { type Config, checkSettings } from './config/config.ts'
+import { checkEngine, type EngineSettings } from './config/engine-settings.ts'
 import { Health } from './health.ts'
 import { type AnyServer, attach, handlersBelow, type Takers } from './http/attach.ts'
 import { GuestConnections, mostHeaderBytes } from './http/connections.ts'
@@ -111,7 +111,7 @@ export interface CrosswindOptions {
   /** Where messages are stored. Default: in memory. */
   readonly storage?: Storage
   /** As in docs/settings.md, such as `{ messagesPerSecond: 100 }`. */
-  readonly limits?: Partial<Config['limits']>
+  readonly limits?: Partial<EngineSettings['limits']>
   /** Interval of heartbeats, ms; a client that misses two has left. */
   readonly heartbeatMs?: number
   /** Origins of pages on other hosts that may use it, such as `https://wind.example.org`. */
@@ -342,7 +342,7 @@ const isFile = (storage: Storage | undefined): storage is Extract<Storage, { rea
   storage instanceof Object && storage.kind !== 'nats'
 
 /** Throws a `ConfigError` that names the option, its value and what is allowed. */
-function settingsOf(options: CrosswindOptions): Config {
+function settingsOf(options: CrosswindOptions): EngineSettings {
   const { limits = {}, heartbeatMs, allowedOrigins, allowedHosts, storage } = options
   const given = {
     limits,
@@ -351,14 +351,14 @@ function settingsOf(options: CrosswindOptions): Config {
     allowedHosts: allowedHosts && [...allowedHosts],
     storage: isFile(storage) ? 'sqlite' : 'memory',
   }
-  if (!(storage instanceof Object)) return checkSettings(given, 'createCrosswind')
+  if (!(storage instanceof Object)) return checkEngine(given, 'createCrosswind')
   if (storage.kind === 'nats') {
     const { kind: broker, ...nats } = storage
-    return checkSettings({ ...given, broker, nats }, 'createCrosswind')
+    return checkEngine({ ...given, broker, nats }, 'createCrosswind')
   }
   const { kind, folder: _, durability, ...sqs } = storage
   const queue = kind === 'sqs' && { broker: kind, sqs }
-  return checkSettings({ ...given, durability, ...queue }, 'createCrosswind')
+  return checkEngine({ ...given, durability, ...queue }, 'createCrosswind')
 }
 
 /** Those of the log in use, which may be replaced. */
@@ -380,13 +380,13 @@ function createIds(): () => string {
 }
 
 /** Prints a warning if the system allows fewer connections. */
-function fittingTo(openFiles: number, { limits, ...others }: Config): Config {
+function fittingTo(openFiles: number, { limits, ...others }: EngineSettings): EngineSettings {
   const maxConnections = fittingConnections(limits.maxConnections, openFiles)
   return { ...others, limits: { ...limits, maxConnections } }
 }
 
 interface Lasting {
-  readonly settings: Config
+  readonly settings: EngineSettings
   readonly connections: GuestConnections
   readonly channels: Channels
   /** Signs tickets. */

@@ -14,7 +14,7 @@ import {
   readFlags,
   wantsHelp,
 } from './config/config.ts'
-import { choice, field, quantity } from './config/schema.ts'
+import { choice, field, quantity } from './config/fields.ts'
 import { mainChannel, probesChannel, windChannel } from './page/page-messages.ts'
 import { invitationLink, isOpenTo, loadKey, makeInvitation } from './security/access.ts'
 import { mostChannels, type Permission } from './security/grants.ts'

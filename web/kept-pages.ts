@@ -1,7 +1,7 @@
 // Documents as this browser last had them, to show while the server is away.
 
 import type { PageStart } from '../server/page/page-messages.ts'
-import { invitationCookie, keptPagesPrefix } from '../server/wire/page-paths.ts'
+import { invitationCookie, keptPagesPrefix } from '../server/page/page-paths.ts'
 import type { Cancel, Timers } from '../server/wire/time.ts'
 
 export interface KeptPage {

@@ -10,10 +10,10 @@ import {
   shareHere,
   shareTransports,
 } from '../client/engine.ts'
+import { documentPath } from '../server/page/document-api.ts'
 import type { PageStart } from '../server/page/page-messages.ts'
-import { documentPath } from '../server/wire/document-api.ts'
+import { serviceWorkerPath } from '../server/page/page-paths.ts'
 import { nameUnder } from '../server/wire/messages.ts'
-import { serviceWorkerPath } from '../server/wire/page-paths.ts'
 import { App, loadView } from './App.tsx'
 import { transports } from './axios-http.ts'
 import { dialogsCode } from './documents/DocumentBar.tsx'

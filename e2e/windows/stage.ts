@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 import type { Config } from '../../server/config/config.ts'
+import { documentPath } from '../../server/page/document-api.ts'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
-import { documentPath } from '../../server/wire/document-api.ts'
 import { type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
 import {
   type Browser,

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { temporaryFolder } from '../folder-testing.ts'
 import { transportNames } from '../wire/modes.ts'
 import { type ConfigSources, defaultConfig, loadConfig, readFlags, wantsHelp } from './config.ts'
-import { choice, quantity } from './schema.ts'
+import { choice, quantity } from './fields.ts'
 
 const nowhere = join(import.meta.dirname, '../wire')
 

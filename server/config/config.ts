@@ -6,21 +6,13 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { z } from 'zod'
 import { suggestion } from '../../scripts/suggestion.ts'
-import {
-  type Config,
-  type ConfigKey,
-  configKeys,
-  configSchema,
-  defaultConfig,
-  fieldNotes,
-  flagOf,
-} from './schema.ts'
+import { ConfigError, checked, notAllowed } from './checking.ts'
+import { misfitsOfLimits } from './engine-settings.ts'
+import { type ConfigKey, fieldNotes, flagOf } from './fields.ts'
+import { type Config, configKeys, configSchema, defaultConfig } from './schema.ts'
 
+export { ConfigError } from './checking.ts'
 export { type Config, defaultConfig, defineConfig } from './schema.ts'
-
-export class ConfigError extends Error {
-  override name = 'ConfigError'
-}
 
 export interface ConfigSources {
   readonly argv: readonly string[]
@@ -81,25 +73,7 @@ async function configFromFile(cwd: string, named: string | null): Promise<Config
     if (named === null) return defaultConfig
     throw new ConfigError(`${named} (from --config) is missing.`)
   }
-  return parsed(await exportOf(file), from)
-}
-
-/**
- * Settings from a program, the others by default. `from` names their origin. Throws ConfigError with
- * one sentence.
- */
-export function checkSettings(given: unknown, from: string): Config {
-  const config = parsed(given, from, '; docs/settings.md lists them.')
-  const [misfit] = misfitsIn(config, () => from)
-  if (misfit) throw new ConfigError(misfit)
-  return config
-}
-
-function parsed(given: unknown, from: string, wayOut = toHelp): Config {
-  const result = configSchema.safeParse(given, { reportInput: true })
-  if (result.success) return result.data
-  const [issue] = result.error.issues
-  throw issue === undefined ? result.error : complaint(issue, from, wayOut)
+  return checked(configSchema, configKeys, await exportOf(file), from, toHelp)
 }
 
 async function exportOf(file: string): Promise<unknown> {
@@ -116,19 +90,6 @@ async function exportOf(file: string): Promise<unknown> {
   )
 }
 
-function complaint(issue: z.core.$ZodIssue, from: string, wayOut: string): ConfigError {
-  const path = issue.path.map(String)
-  if (issue.code === 'unrecognized_keys') {
-    const unknown = [...path, issue.keys[0]].join('.')
-    const names = configKeys.map(({ key }) => key)
-    return new ConfigError(`There is no key ${unknown} (from ${from})${suggestion(unknown, names, wayOut)}`)
-  }
-  const key = configKeys.find((candidate) => candidate.path.every((name, index) => path[index] === name))
-  if (key !== undefined) return notAllowed(key, issue.input, from)
-  const name = path.length === 0 ? 'The configuration' : path.join('.')
-  return new ConfigError(`${name} is ${JSON.stringify(issue.input)} (from ${from}); it must be an object.`)
-}
-
 type Override = ReturnType<typeof overrideFrom>
 
 /** `from` is the flag or variable, for the message of the ConfigError that this throws. */
@@ -137,11 +98,6 @@ function overrideFrom(key: ConfigKey, text: string, from: string) {
   const result = key.schema.safeParse(value)
   if (!result.success) throw notAllowed(key, value, from)
   return { key, value: result.data, from }
-}
-
-/** `transport is "websockets" (from --transport); allowed are sse, websocket.` */
-function notAllowed({ key, allowed }: ConfigKey, value: unknown, from: string): ConfigError {
-  return new ConfigError(`${key} is ${JSON.stringify(value)} (from ${from}); allowed are ${allowed}.`)
 }
 
 /** A polled WindSonic answers within 130 ms (manual 1405-PS-0019, polled mode). */
@@ -163,9 +119,7 @@ function* misfitsIn(config: Config, originOf: (key: string) => string): Generato
     yield `sensor.source is "recorded" ${from('sensor.source')} but sensor.file is not set; name the raw log, such as --sensor-file wind.log.`
   if (sensor.mode === 'polled' && sensor.rateHz > mostQuestionsHz)
     yield `sensor.rateHz is ${sensor.rateHz} ${from('sensor.rateHz')}; a polled sensor ${from('sensor.mode')} takes up to 130 ms to answer, so it can be polled at most ${mostQuestionsHz} times a second.`
-  for (const key of ['queueBytesPerWindow', 'logBytes', 'memoryBytes'] as const)
-    if (limits[key] < limits.maxMessageBytes)
-      yield `limits.${key} is ${limits[key]} ${from(`limits.${key}`)}; it must hold a message of limits.maxMessageBytes, ${limits.maxMessageBytes} ${from('limits.maxMessageBytes')}.`
+  yield* misfitsOfLimits(limits, originOf)
 }
 
 export const wantsHelp = (argv: readonly string[]) => argv.some((word) => word === '--help' || word === '-h')

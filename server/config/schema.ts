@@ -1,81 +1,22 @@
-// Every setting: the source of defaults, checks, flags, variables, help and docs/settings.md.
+// Every setting of the page's server: the source of defaults, checks, flags, variables, help and
+// docs/settings.md.
 
 import { z } from 'zod'
 import { editorNames } from '../page/page-messages.ts'
 import { shareNames, transportNames, windowHttpVersions } from '../wire/modes.ts'
-
-/**
- * How a setting or flag is read from text; its meaning is the schema's description, one line
- * without a full stop.
- */
-interface FieldNotes {
-  readonly allowed: string
-  /** The schema validates the result. */
-  readonly fromText: (text: string) => unknown
-}
-
-export const fieldNotes = z.registry<FieldNotes>()
-
-const numberFrom = (text: string) => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
-
-/** A setting or flag; by default its text is its value. */
-export function field<Schema extends z.ZodType>(
-  schema: Schema,
-  allowed: string,
-  fromText: FieldNotes['fromText'] = (text) => text,
-): Schema {
-  fieldNotes.add(schema as z.ZodType, { allowed, fromText })
-  return schema
-}
-
-/** Accepts a number for an equal text, and vice versa. */
-export function choice<const Value extends string | number>(
-  values: readonly Value[],
-  initial: NoInfer<Value>,
-) {
-  const same = (given: unknown) => values.find((value) => String(value) === String(given)) ?? given
-  return field(z.preprocess(same, z.literal([...values])).default(initial), values.join(', '))
-}
-
-export function quantity(from: number, to: number, initial: number) {
-  const schema = z.number().min(from).max(to).default(initial)
-  return field(schema, `numbers from ${from} to ${to}`, numberFrom)
-}
-
-function whole(from: number, to: number, initial: number) {
-  const schema = z.int().min(from).max(to).default(initial)
-  return field(schema, `whole numbers from ${from} to ${to}`, numberFrom)
-}
-
-function wholeOrAuto(from: number, to: number, initial: number) {
-  const schema = z.union([z.literal('auto'), z.int().min(from).max(to)]).default(initial)
-  return field(schema, `auto, or whole numbers from ${from} to ${to}`, numberFrom)
-}
-
-function text(allowed: string, initial: string, pattern = /./) {
-  return field(z.string().regex(pattern).default(initial), allowed)
-}
-
-function orNull<Schema extends z.ZodType>(schema: Schema, allowed: string) {
-  const fromText = (given: string) => (given === 'null' ? null : given)
-  return field(schema.nullable().default(null), `${allowed}, or null`, fromText)
-}
-
-const path = () => orNull(z.string().min(1), 'paths')
-
-/** Comma-separated in a flag. */
-function list(items: z.ZodArray<z.ZodString>, initial: readonly string[], allowed: string) {
-  const fromText = (given: string) => given.split(',').map((item) => item.trim())
-  return field(items.default([...initial]), `${allowed}, separated by commas`, fromText)
-}
-
-/** RFC 6454. */
-const isOrigin = (given: string) => URL.canParse(given) && new URL(given).origin === given
-
-const isHost = (given: string) =>
-  given === '*' || URL.parse(`https://${given}`)?.hostname === given.toLowerCase()
-
-const group = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never)
+import { engineShape as engine } from './engine-settings.ts'
+import {
+  type ConfigKey,
+  choice,
+  group,
+  type Immutable,
+  keysOf,
+  path,
+  quantity,
+  text,
+  whole,
+  wholeOrAuto,
+} from './fields.ts'
 
 export const configSchema = z.strictObject({
   transport: choice(transportNames, 'sse').describe('Default transport; each window can choose another'),
@@ -104,18 +45,8 @@ export const configSchema = z.strictObject({
     ),
     keyFile: path().describe("PEM file of the certificate's private key"),
   }).describe('Your own certificate'),
-  allowedOrigins: list(
-    z.array(z.string().refine(isOrigin)),
-    [],
-    'origins such as https://editor.example:8443',
-  ).describe('Further web origins that may connect, such as that of a proxy'),
-  allowedHosts: list(
-    z.array(z.string().refine(isHost)),
-    [],
-    'host names such as editor.example, or *',
-  ).describe(
-    'Names by which clients may reach this server, besides its addresses, localhost, the name of its machine and the hosts of allowedOrigins; * allows any; by default names are checked only on a loopback address',
-  ),
+  allowedOrigins: engine.allowedOrigins,
+  allowedHosts: engine.allowedHosts,
   access: choice(['auto', 'open', 'invited'], 'auto').describe(
     'Who may connect: everyone (open) or invited browsers; auto is open on a loopback address, otherwise invited',
   ),
@@ -123,48 +54,13 @@ export const configSchema = z.strictObject({
     'File of the secret that signs invitations; null creates one in the data folder',
   ),
   sessionMinutes: whole(1, 525_600, 720).describe('Minutes until an invited browser must renew its session'),
-  broker: choice(['embedded', 'nats', 'sqs'], 'embedded').describe(
-    'Where the log is: in the server, on NATS JetStream (for several servers), or in the server behind an Amazon SQS queue',
-  ),
-  storage: choice(['sqlite', 'memory'], 'sqlite').describe(
-    "Storage of the server's own log: a file that survives a restart, or memory, as in the paper",
-  ),
-  nats: group({
-    servers: list(
-      z.array(z.string().regex(/^[^\s,]+$/)).min(1),
-      ['127.0.0.1:4222'],
-      'addresses such as nats1.example:4222',
-    ).describe('NATS servers of one cluster'),
-    stream: text('names of letters, digits, "-" and "_"', 'crosswind', /^[\w-]{1,64}$/).describe(
-      'Stream of the log; servers with the same stream share their documents',
-    ),
-    replicas: choice([0, 1, 3, 5], 0).describe(
-      'Copies of a new stream; 0 makes 3 in a cluster of three servers or more, otherwise 1',
-    ),
-    credentialsFile: path().describe('Credentials of a NATS user (.creds); null connects without'),
-  }).describe('NATS JetStream, as broker'),
-  sqs: group({
-    endpoint: orNull(z.url({ protocol: /^https?$/ }), 'URLs such as http://127.0.0.1:9324').describe(
-      'Another server with the SQS API; null is AWS',
-    ),
-    region: text('names of letters, digits and "-"', 'us-east-1', /^[a-z\d-]{1,32}$/).describe(
-      'AWS region of the queue',
-    ),
-    queue: text('names of up to 75 letters, digits, "-" and "_"', 'crosswind', /^[\w-]{1,75}$/).describe(
-      'Queue of one server, created if missing; its dead-letter queue has the suffix -dead',
-    ),
-    visibilitySeconds: whole(1, 43_200, 10).describe(
-      'Time after which a message that was received but not deleted is received again, s',
-    ),
-    maxReceives: whole(1, 1000, 5).describe(
-      'Receives without deletion after which a message is a dead letter',
-    ),
-  }).describe('Amazon SQS, as broker'),
+  broker: engine.broker,
+  storage: engine.storage,
+  nats: engine.nats,
+  sqs: engine.sqs,
   dataFolder: text('paths', 'data').describe('Folder of the log and of the invitation key'),
   reportsFolder: text('paths', 'reports').describe("Folder of the lab's reports, which /lab lists"),
-  durability: choice(['process', 'machine'], 'process').describe(
-    'What an acknowledged message survives: a killed process, or also a power cut (machine), at the cost of a disk write before each acknowledgement',
-  ),
+  durability: engine.durability,
   editor: choice(editorNames, 'shared').describe(
     'Editor: shared merges concurrent edits; mirror sends the whole content at each key, and the last edit wins, as in the 2021 paper',
   ),
@@ -178,69 +74,11 @@ export const configSchema = z.strictObject({
     intervalMs: whole(10, 60_000, 150).describe('Pause between polls, ms, as in the 2012 paper'),
     holdMs: whole(0, 25_000, 300).describe('Longest time a long poll is held, ms, as in the 2012 paper'),
   }).describe('Polling'),
-  heartbeatMs: whole(1000, 60_000, 15_000).describe('Interval of heartbeats, ms'),
+  heartbeatMs: engine.heartbeatMs,
   drainMs: whole(0, 60_000, 5000).describe(
     'Time for windows to leave and requests to end when the server stops, ms',
   ),
-  limits: group({
-    maxMessageBytes: whole(1024, 67_108_864, 1_048_576).describe('Largest message from a window, bytes'),
-    maxWindows: whole(1, 100_000, 2000).describe('Maximum number of windows'),
-    maxConnections: whole(1, 200_000, 4000).describe('Maximum number of connections'),
-    maxChannels: whole(1, 1_000_000, 1000).describe('Maximum number of channels in the log'),
-    newChannelsPerHour: whole(1, 1_000_000, 100).describe(
-      'New channels an hour from one connection and from one invitation; of the last quarter of maxChannels, from all clients together',
-    ),
-    channelsPerWindow: whole(1, 1000, 64).describe('Maximum number of channels of one stream'),
-    messagesPerSecond: whole(1, 1_000_000, 200).describe(
-      'Messages per second from one window; beyond it streams are slowed and POSTs refused (429)',
-    ),
-    statesPerSecond: whole(1, 1000, 20).describe(
-      'Window states (presence) per second from one window; beyond it streams are slowed and POSTs refused (429)',
-    ),
-    stateBytes: whole(256, 65_536, 4096).describe("Largest window state on an application's channels, bytes"),
-    stateBytesPerSecond: whole(65_536, 1_073_741_824, 8_388_608).describe(
-      'Window states sent to all readers, bytes per second; a channel gets half at most, a user a quarter, a window an eighth; beyond it only the newest state is sent, later',
-    ),
-    bodySeconds: whole(1, 600, 30).describe(
-      'Time limit for a complete request, and for the validation of a message by an application, s',
-    ),
-    connectionBytes: whole(65_536, 1_073_741_824, 33_554_432).describe(
-      'Unfinished bytes of one connection: incomplete uploads and frames, unread answers, and apart from them messages in validation; a single larger item is accepted',
-    ),
-    unfinishedBytes: whole(65_536, 17_179_869_184, 134_217_728).describe(
-      'The same for all connections of a process; over it the largest item of the largest connection is refused',
-    ),
-    queueBytesPerWindow: whole(1024, 1_073_741_824, 4_194_304).describe(
-      'Unsent bytes of a slow window before its stream is closed',
-    ),
-    streamsPerSession: whole(1, 10_000, 100).describe(
-      'Maximum number of streams of one HTTP/2 connection, and of windows of any connection',
-    ),
-    logMessages: whole(1, 1_000_000_000, 10_000_000).describe(
-      'Messages kept by a log on disk, shared out by channel and by writer',
-    ),
-    logBytes: whole(1024, 1_099_511_627_776, 2_147_483_648).describe(
-      'Bytes of content kept by a log on disk, shared out in the same way; the file has some 150 bytes more for each message',
-    ),
-    memoryMessages: whole(1, 10_000_000, 100_000).describe(
-      'Messages kept by a log in memory, and by a server of a NATS stream, in place of logMessages if that is more',
-    ),
-    memoryBytes: whole(1024, 17_179_869_184, 167_772_160).describe(
-      'Bytes of content kept by a log in memory, and by a server of a NATS stream, in place of logBytes if that is more',
-    ),
-    logHours: whole(1, 87_600, 168).describe(
-      'Hours that messages are kept; the newest content is kept permanently',
-    ),
-    documentBytes: whole(1024, 1_073_741_824, 16_777_216).describe(
-      'Largest shared document, bytes without deleted text; beyond it only deletions are stored',
-    ),
-    documentSeconds: whole(1, 600, 5).describe(
-      'Processor time to read or write one document, s; beyond it the document is not read',
-    ),
-    documentMegabytes: whole(64, 16_384, 384).describe('Memory to read or write one document, MB'),
-    outboxMessages: whole(1, 100_000, 2000).describe('Messages that a window keeps while offline'),
-    outboxBytes: whole(1024, 67_108_864, 4_194_304).describe('Bytes that a window keeps while offline'),
-  }).describe('Limits of one server'),
+  limits: engine.limits,
   sensor: group({
     source: choice(['simulated', 'serial', 'recorded', 'remote', 'none'], 'simulated').describe(
       'Source of readings: the simulator, a WindSonic on a serial port, its raw log (recorded), or another server of the NATS stream (remote)',
@@ -264,12 +102,6 @@ export const configSchema = z.strictObject({
   }).describe('The wind sensor'),
 })
 
-type Immutable<Value> = Value extends readonly (infer Item)[]
-  ? readonly Immutable<Item>[]
-  : Value extends object
-    ? { readonly [Key in keyof Value]: Immutable<Value[Key]> }
-    : Value
-
 export type Config = Immutable<z.output<typeof configSchema>>
 
 type Partly<Value> = Value extends readonly unknown[] ? Value : Partial<Value>
@@ -279,42 +111,7 @@ export const defineConfig = (config: { readonly [Key in keyof Config]?: Partly<C
 
 export const defaultConfig: Config = configSchema.parse({})
 
-export interface ConfigKey extends FieldNotes {
-  /** As in the config file, `sensor.baudRate`. */
-  readonly key: string
-  readonly meaning: string
-  readonly path: readonly string[]
-  readonly flag: string
-  readonly variable: string
-  readonly initial: unknown
-  readonly schema: z.ZodType
-  /** The description of its group; null at the top level. */
-  readonly group: string | null
-}
-
-export const configKeys: readonly ConfigKey[] = keysOf(configSchema, [], null)
-
-function keysOf(object: z.ZodObject, parents: readonly string[], group: string | null): ConfigKey[] {
-  return Object.entries(object.shape).flatMap(([name, schema]) => {
-    const path = [...parents, name]
-    if (!(schema instanceof z.ZodType)) throw new TypeError(`${path.join('.')} is not a zod schema`)
-    const inner = schema instanceof z.ZodPrefault ? schema.unwrap() : schema
-    if (inner instanceof z.ZodObject) return keysOf(inner, path, schema.description ?? name)
-    const notes = fieldNotes.get(schema)
-    if (notes === undefined) throw new TypeError(`${path.join('.')} has no notes`)
-    const flag = flagOf(path)
-    const variable = `CROSSWIND_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`
-    const initial = schema.parse(undefined)
-    const { description: meaning = '' } = schema
-    return [{ ...notes, meaning, key: path.join('.'), path, flag, variable, initial, schema, group }]
-  })
-}
-
-/** `--sensor-baud-rate` for `['sensor', 'baudRate']`. */
-export function flagOf(path: readonly string[]): string {
-  const kebabCase = (name: string) => name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)
-  return `--${path.map(kebabCase).join('-')}`
-}
+export const configKeys: readonly ConfigKey[] = keysOf(configSchema)
 
 const helpHead = `Crosswind keeps every open window in step, over a transport of your choice.
 

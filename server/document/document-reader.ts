@@ -2,7 +2,7 @@
 
 import * as Y from 'yjs'
 import type { Log } from '../log/log.ts'
-import type { HistoryPortion, HistoryUpdate } from '../wire/document-api.ts'
+import type { HistoryPortion, HistoryUpdate } from '../page/document-api.ts'
 import { type Cursor, formatCursor, isKind, type Message } from '../wire/messages.ts'
 import { readHtml } from './html.ts'
 import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'

@@ -1,7 +1,7 @@
 // The tasks of the page's document threads: plain data in, plain data out.
 
 import * as Y from 'yjs'
-import type { TextType } from '../wire/document-api.ts'
+import type { TextType } from '../page/document-api.ts'
 import type { Message } from '../wire/messages.ts'
 import { documentOf, linesIn } from './document-reader.ts'
 import { readHtml, writeHtml } from './html.ts'

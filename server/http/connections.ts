@@ -12,7 +12,7 @@ import {
 import type { Server as HttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { Config } from '../config/config.ts'
+import type { EngineSettings } from '../config/engine-settings.ts'
 import { beatsMissed } from '../hub/heartbeats.ts'
 import { output } from '../output.ts'
 import { authorityPattern } from '../security/middleware.ts'
@@ -51,7 +51,10 @@ const noiseBytes = 4096
 const handshakesInTurn = 2
 
 /** `bodySeconds` also limits a handshake and a first request. */
-type Limits = Pick<Config & Config['limits'], 'heartbeatMs' | 'bodySeconds' | 'streamsPerSession'>
+type Limits = Pick<
+  EngineSettings & EngineSettings['limits'],
+  'heartbeatMs' | 'bodySeconds' | 'streamsPerSession'
+>
 
 /** Requests that wait for earlier responses; `forget` is called when their connection closes. */
 interface Turns {

@@ -6,7 +6,7 @@ import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'no
 import type { Duplex } from 'node:stream'
 import { processTimers } from '../../scripts/process.ts'
 import type { App } from '../app.ts'
-import type { Config } from '../config/config.ts'
+import type { EngineSettings } from '../config/engine-settings.ts'
 import { costOfRefusal } from '../hub/rate-limit.ts'
 import { type OriginRules, originFields } from '../security/middleware.ts'
 import { type AnyRequest, connectionOf } from '../transports/bodies.ts'
@@ -20,7 +20,7 @@ import { formatBare, refuse, respond } from './refusals.ts'
 interface RequestParts {
   readonly app: App
   readonly connections: Pick<Connections, 'of'>
-  readonly settings: Pick<Config['limits'], 'maxConnections' | 'maxMessageBytes'>
+  readonly settings: Pick<EngineSettings['limits'], 'maxConnections' | 'maxMessageBytes'>
   readonly origins: OriginRules
 }
 

@@ -1,13 +1,13 @@
 // Options of Node's servers: limits on what one connection may hold.
 
-import { defaultConfig } from '../config/schema.ts'
+import { defaultEngine } from '../config/engine-settings.ts'
 import { mostUnreadBytes } from '../transports/budget.ts'
 import { keepAliveMs, mostHeaderBytes } from './connections.ts'
 
 /** For `http2.createSecureServer`, beside `cert` and `key`. */
 export function serverOptions() {
-  const { bodySeconds } = defaultConfig.limits
-  return { ...http1Options(bodySeconds), ...http2Options(defaultConfig.limits) }
+  const { bodySeconds } = defaultEngine.limits
+  return { ...http1Options(bodySeconds), ...http2Options(defaultEngine.limits) }
 }
 
 /** A handshake takes two round trips; Node's default is two minutes. */

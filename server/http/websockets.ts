@@ -5,7 +5,7 @@ import type { Http2ServerRequest } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
 import type { App } from '../app.ts'
-import type { Config } from '../config/config.ts'
+import type { EngineSettings } from '../config/engine-settings.ts'
 import { output } from '../output.ts'
 import { mustBeAllowed, type OriginRules } from '../security/middleware.ts'
 import { largestFrame } from '../transports/budget.ts'
@@ -17,7 +17,7 @@ import { tooManyConnections } from './requests.ts'
 interface WebSocketParts {
   readonly app: Pick<App, 'koa' | 'socketPaths' | 'authorizeSocket'>
   readonly connections: Pick<Connections, 'of'>
-  readonly settings: Pick<Config['limits'], 'maxConnections' | 'maxMessageBytes'>
+  readonly settings: Pick<EngineSettings['limits'], 'maxConnections' | 'maxMessageBytes'>
   readonly origins: OriginRules
 }
 

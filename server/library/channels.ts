@@ -13,7 +13,7 @@ import {
   typesByName,
 } from '../channels/channel-type.ts'
 import { jsonBody, updateBody } from '../channels/shapes.ts'
-import type { Config } from '../config/config.ts'
+import type { EngineSettings } from '../config/engine-settings.ts'
 import { admitDraft, admitOwnDraft, admitStates, applicationName, jsonState } from '../hub/admission.ts'
 import type { Step } from '../hub/writer.ts'
 import { keptAsText, parsed } from '../log/kept-json.ts'
@@ -63,7 +63,7 @@ const keepLimits = {
   hours: ['logHours'],
 } as const
 
-type LogSettings = Pick<Config, 'limits' | 'storage' | 'broker'>
+type LogSettings = Pick<EngineSettings, 'limits' | 'storage' | 'broker'>
 
 /** The rules of an application's channels. */
 export class Channels implements Admission {

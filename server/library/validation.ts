@@ -1,7 +1,7 @@
 // Runs an application's schemas: what waits for them counts in a budget, and has a time limit.
 
 import { hash } from 'node:crypto'
-import type { Config } from '../config/config.ts'
+import type { EngineSettings } from '../config/engine-settings.ts'
 import { keptBody } from '../log/kept-json.ts'
 import { measureJson, mostJsonDepth } from '../wire/json-depth.ts'
 import type { Draft } from '../wire/messages.ts'
@@ -10,7 +10,7 @@ import type { Timers } from '../wire/time.ts'
 import { inWords, type StandardSchema } from './standard-schema.ts'
 
 interface ValidationParts {
-  readonly limits: Pick<Config['limits'], 'connectionBytes' | 'unfinishedBytes' | 'bodySeconds'>
+  readonly limits: Pick<EngineSettings['limits'], 'connectionBytes' | 'unfinishedBytes' | 'bodySeconds'>
   readonly timers: Pick<Timers, 'later'>
   /** Receives the errors of schemas. */
   readonly onFailure: (error: unknown) => void

@@ -5,8 +5,8 @@ import type { ServerResponse } from 'node:http'
 import { basename, join } from 'node:path'
 import type { Middleware } from 'koa'
 import serve from 'koa-static'
+import { serviceWorkerPath } from '../page/page-paths.ts'
 import { type MoreSources, workerHeaders } from '../security/middleware.ts'
-import { serviceWorkerPath } from '../wire/page-paths.ts'
 import { Refusal } from '../wire/refusal.ts'
 
 export interface PageFiles {

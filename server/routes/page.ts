@@ -5,6 +5,7 @@ import type { ParameterizedContext } from 'koa'
 import type { Documents } from '../document/document-worker.ts'
 import type { Hub } from '../hub/hub.ts'
 import { bytesPerToken, RateLimit } from '../hub/rate-limit.ts'
+import { documentPath, documentsPath } from '../page/document-api.ts'
 import {
   mainChannel,
   overviewChannel,
@@ -12,6 +13,7 @@ import {
   type PageStart,
   windChannel,
 } from '../page/page-messages.ts'
+import { offlinePath } from '../page/page-paths.ts'
 import { admitChannel } from '../page-channels.ts'
 import { firstChannel, type Grant, refuseReading, refuseWriting } from '../security/grants.ts'
 import { grantOf, type OriginRules, pageHeaders } from '../security/middleware.ts'
@@ -19,9 +21,7 @@ import { answerParts, jsonPieces } from '../transports/answers.ts'
 import { connectionOf } from '../transports/bodies.ts'
 import type { Budget } from '../transports/budget.ts'
 import { queryOf } from '../transports/transport.ts'
-import { documentPath, documentsPath } from '../wire/document-api.ts'
 import { estimateLength, formatCursor } from '../wire/messages.ts'
-import { offlinePath } from '../wire/page-paths.ts'
 import type { Timers } from '../wire/time.ts'
 import { mustWait } from './documents.ts'
 import type { PageFiles } from './page-files.ts'

@@ -7,7 +7,7 @@ import { errors, jwtVerify, SignJWT } from 'jose'
 import { z } from 'zod'
 import { isLoopback } from '../../scripts/addresses.ts'
 import type { Config } from '../config/config.ts'
-import { invitationCookie } from '../wire/page-paths.ts'
+import { invitationCookie } from '../page/page-paths.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
 import {

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
-import type { Config } from '../config/config.ts'
+import type { EngineSettings } from '../config/engine-settings.ts'
 import { costOfRefusal, type RateLimit } from '../hub/rate-limit.ts'
 import { type Grant, mustLast } from '../security/grants.ts'
 import { Refusal } from '../wire/refusal.ts'
@@ -11,7 +11,7 @@ import { upsert } from '../wire/upsert.ts'
 import { type Budget, chunkBytes, mostUnreadBytes } from './budget.ts'
 
 export type TransportLimits = Pick<
-  Config['limits'],
+  EngineSettings['limits'],
   'maxMessageBytes' | 'channelsPerWindow' | 'bodySeconds' | 'stateBytes'
 >
 

@@ -2,8 +2,8 @@
 
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { browserTimers } from '../../client/engine.ts'
+import { type DocumentList, documentPath, type ListedDocument } from '../../server/page/document-api.ts'
 import { deletedForMs, mostTitleLength } from '../../server/page/page-messages.ts'
-import { type DocumentList, documentPath, type ListedDocument } from '../../server/wire/document-api.ts'
 import { Segments } from '../page/Controls.tsx'
 import { type PageProps, useAttempt } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'

@@ -1,14 +1,14 @@
 // Documents as a window sees them: addresses, names, and the server's list and invitations.
 
 import { asClosing, browserTimers, newName } from '../../client/engine.ts'
-import { pageOfOverview, titleFrom, windChannel } from '../../server/page/page-messages.ts'
 import {
   type DocumentList,
   documentPath,
   type HistoryPortion,
   type InvitationAnswer,
   type ListedDocument,
-} from '../../server/wire/document-api.ts'
+} from '../../server/page/document-api.ts'
+import { pageOfOverview, titleFrom, windChannel } from '../../server/page/page-messages.ts'
 import { graphemeBefore } from '../../server/wire/graphemes.ts'
 import { type Bodies, isChannelName, type Kind, nameUnder } from '../../server/wire/messages.ts'
 import { openHttp } from '../axios-http.ts'

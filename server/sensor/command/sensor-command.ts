@@ -13,7 +13,8 @@ import {
   readFlags,
   wantsHelp,
 } from '../../config/config.ts'
-import { choice, configKeys, field, quantity } from '../../config/schema.ts'
+import { choice, field, quantity } from '../../config/fields.ts'
+import { configKeys } from '../../config/schema.ts'
 import { createSeededRandom } from '../../wire/time.ts'
 import { createSerialPort, type PortSettings } from '../serial-port.ts'
 import { readFault } from '../simulator/faulty-line.ts'
