@@ -16,24 +16,9 @@ declare class Refusal extends Error {
     readonly retryAfterMs?: number;
   };
 }
-declare const configSchema: z.ZodObject<{
-  transport: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"long-polling" | "polling" | "sse" | "streaming" | "websocket">, unknown>>;
-  http: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"1.1" | "2" | "3">, unknown>>;
-  host: z.ZodDefault<z.ZodString>;
-  port: z.ZodDefault<z.ZodInt>;
-  http1Port: z.ZodDefault<z.ZodInt>;
-  http3Port: z.ZodDefault<z.ZodInt>;
-  workers: z.ZodDefault<z.ZodUnion<readonly [z.ZodLiteral<"auto">, z.ZodInt]>>;
-  logFormat: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"json" | "text">, unknown>>;
-  tls: z.ZodPrefault<z.ZodObject<{
-    certFile: z.ZodDefault<z.ZodNullable<z.ZodString>>;
-    keyFile: z.ZodDefault<z.ZodNullable<z.ZodString>>;
-  }, z.core.$strict>>;
+declare const engineSchema: z.ZodObject<{
   allowedOrigins: z.ZodDefault<z.ZodArray<z.ZodString>>;
   allowedHosts: z.ZodDefault<z.ZodArray<z.ZodString>>;
-  access: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"auto" | "invited" | "open">, unknown>>;
-  accessKeyFile: z.ZodDefault<z.ZodNullable<z.ZodString>>;
-  sessionMinutes: z.ZodDefault<z.ZodInt>;
   broker: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"embedded" | "nats" | "sqs">, unknown>>;
   storage: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"memory" | "sqlite">, unknown>>;
   nats: z.ZodPrefault<z.ZodObject<{
@@ -49,18 +34,8 @@ declare const configSchema: z.ZodObject<{
     visibilitySeconds: z.ZodDefault<z.ZodInt>;
     maxReceives: z.ZodDefault<z.ZodInt>;
   }, z.core.$strict>>;
-  dataFolder: z.ZodDefault<z.ZodString>;
-  reportsFolder: z.ZodDefault<z.ZodString>;
   durability: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"machine" | "process">, unknown>>;
-  editor: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"mirror" | "shared">, unknown>>;
-  mergeMs: z.ZodDefault<z.ZodInt>;
-  share: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"auto" | "browser" | "none">, unknown>>;
-  polling: z.ZodPrefault<z.ZodObject<{
-    intervalMs: z.ZodDefault<z.ZodInt>;
-    holdMs: z.ZodDefault<z.ZodInt>;
-  }, z.core.$strict>>;
   heartbeatMs: z.ZodDefault<z.ZodInt>;
-  drainMs: z.ZodDefault<z.ZodInt>;
   limits: z.ZodPrefault<z.ZodObject<{
     maxMessageBytes: z.ZodDefault<z.ZodInt>;
     maxWindows: z.ZodDefault<z.ZodInt>;
@@ -87,18 +62,6 @@ declare const configSchema: z.ZodObject<{
     documentMegabytes: z.ZodDefault<z.ZodInt>;
     outboxMessages: z.ZodDefault<z.ZodInt>;
     outboxBytes: z.ZodDefault<z.ZodInt>;
-  }, z.core.$strict>>;
-  sensor: z.ZodPrefault<z.ZodObject<{
-    source: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"none" | "recorded" | "remote" | "serial" | "simulated">, unknown>>;
-    path: z.ZodDefault<z.ZodNullable<z.ZodString>>;
-    baudRate: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<2400 | 4800 | 9600 | 19200 | 38400>, unknown>>;
-    parity: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"even" | "none" | "odd">, unknown>>;
-    mode: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"continuous" | "polled">, unknown>>;
-    node: z.ZodDefault<z.ZodString>;
-    rateHz: z.ZodDefault<z.ZodNumber>;
-    strength: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"breeze" | "calm" | "gale" | "strong">, unknown>>;
-    file: z.ZodDefault<z.ZodNullable<z.ZodString>>;
-    pace: z.ZodDefault<z.ZodNumber>;
   }, z.core.$strict>>;
 }, z.core.$strict>;
 declare const statuses: {
@@ -255,7 +218,7 @@ interface CrosswindOptions {
   readonly authorize: 'everyone' | Authorize;
   readonly secret?: string;
   readonly storage?: Storage;
-  readonly limits?: Partial<Config['limits']>;
+  readonly limits?: Partial<EngineSettings['limits']>;
   readonly heartbeatMs?: number;
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
@@ -388,8 +351,8 @@ type Authorize = (asking: {
 }) => Answer | Promise<Answer>;
 type ChannelRule = JsonRule | YjsRule | ChannelType;
 type Check = (value: unknown) => Misfit | null;
-type Config = Immutable<z.output<typeof configSchema>>;
 type Durability = 'process' | 'machine';
+type EngineSettings = Immutable<z.output<typeof engineSchema>>;
 type Fold<K extends Kind> = (messages: readonly Message<K>[]) => Bodies[K] | Promise<Bodies[K]>;
 type Immutable<Value> = Value extends readonly (infer Item)[] ? readonly Immutable<Item>[] : Value extends object ? { readonly [Key in keyof Value]: Immutable<Value[Key]>; } : Value;
 type Kind = keyof Bodies;
