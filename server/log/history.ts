@@ -152,8 +152,11 @@ export class History {
     this.#leaveEmptied()
     const [only] = group
     const known = only && this.#channels.get(only.draft.channel)
-    if (group.length === 1 && known && only.draft.kind !== 'erasure')
-      return [this.#tables.insert(first, known.number, known.head, only)]
+    if (group.length === 1 && known && only.draft.kind !== 'erasure') {
+      // The base that a channel began with may contain messages that are read after it.
+      const previous = known.head < first ? known.head : 0
+      return [this.#tables.insert(first, known.number, previous, only)]
+    }
     const places = new Map<string, { readonly channel: Channel; last: number }>()
     const begun: Channel[] = []
     const left: Channel[] = []
@@ -278,6 +281,7 @@ export class History {
   /** This number has no message of its own. */
   skip(seq: number): void {
     this.#head = seq
+    this.#last = undefined
   }
 
   /**

@@ -8,8 +8,9 @@ import type { SubscriptionOptions } from '@nats-io/transport-node'
 import { startNatsServer, type TestNats } from '../../scripts/nats-server.ts'
 import type { Message } from '../wire/messages.ts'
 import { foldAt } from './folding.ts'
-import type { LogLimits } from './log.ts'
+import type { LogLimits, LogParts } from './log.ts'
 import { testLogContract } from './log-contract.ts'
+import { type ModelledLog, testModel } from './log-model-contract.ts'
 import {
   ampleLimits,
   countTo,
@@ -25,6 +26,7 @@ import {
   seqsOf,
   startMs,
   toyTypes,
+  updateDraft,
 } from './log-testing.ts'
 import { connectToNats } from './nats-connection.ts'
 import { NatsLog } from './nats-log.ts'
@@ -45,6 +47,22 @@ testLogContract('nats', async (parts, context) => {
   context.after(() => connection.close())
   return NatsLog.open({ ...natsParts, ...parts, connection, name: `contract${streams}` })
 })
+
+testModel(
+  'nats',
+  (first, context) => {
+    streams += 1
+    const name = `model${streams}`
+    async function open(parts: LogParts): Promise<ModelledLog> {
+      const connection = await nats.connect()
+      context.after(() => connection.close())
+      const log = await NatsLog.open({ ...natsParts, ...parts, connection, name })
+      return { log, reopen: open, isShared: true, isOrderedBySender: true }
+    }
+    return open(first)
+  },
+  25,
+)
 
 /**
  * A server's log, with what its followers received. Opened again under one name, it is another
@@ -162,6 +180,33 @@ test('a server that starts later has the same state', async (context) => {
   assert.deepEqual([quiet.recovered, idsOf(quiet.messages)], [true, ['w1-0']])
 })
 
+test('a server that starts later has what a channel had dropped, though the stream begins before that', async (context) => {
+  const old = startMs - 2 * ampleLimits.ageMs
+  const first = await openLog(context, 'dropped')
+  await first.log.append(updateDraft('w1-0', 'in no base', 'first'), startMs)
+  await first.log.append(draft('w1-1', 'x', 'second'), old)
+  for (const n of countTo(100)) await first.log.append(draft(`w2-${n}`), old)
+  await first.log.close()
+  const { log, losses } = await openLog(context, 'dropped')
+  assert.deepEqual(idsOf((await log.snapshot(new Set(['second']))).messages), ['w1-1'])
+  assert.deepEqual(idsOf((await log.snapshot(main)).messages), ['w2-100'])
+  assert.equal(await log.append(draft('w1-2', 'y', 'second'), startMs), 103)
+  const { recovered, messages } = await readAll(log, await cursorAt(log, 102), new Set(['second']))
+  assert.deepEqual([recovered, idsOf(messages), losses], [true, ['w1-2'], []])
+})
+
+const manyMessages = { messages: 100_000, bytes: 1e9 }
+
+test('a client resumes at a server that started later, from before a base', async (context) => {
+  const { log } = await openLog(context, 'based', manyMessages)
+  await fillUpdates(log, foldAt.messages + 10)
+  // So that the updates are no longer in memory.
+  await fillAtOnce(log, 4200, 'w2', 'x', 'other')
+  const later = await openLog(context, 'based', manyMessages)
+  const { recovered, messages } = await readAll(later.log, await cursorAt(log, 0), main)
+  assert.deepEqual([recovered, messages.length, later.losses], [true, foldAt.messages + 10, []])
+})
+
 test('a server that starts while another one replaces an object waits for the new one, and says so', async (context) => {
   const first = await openLog(context, 'replaced')
   const text = await fillUpdates(first.log, foldAt.messages + 10)
@@ -262,20 +307,29 @@ test('a stream that lost its newest messages continues with another epoch, and d
   }
 })
 
-test('a message that NATS skips is received at the next heartbeat', async (context) => {
+/** A log on a stream of this name that skips the message `w1-2` once, and what its followers received. */
+async function openSkipping(context: TestContext, name: string) {
   const connection = await nats.connect()
   let skipped = 0
+  /** Its acknowledgement subject names the consumer, and counts what the consumer delivered (JetStream's `$JS.ACK`). */
+  let consumer = ''
   const skipping = new Proxy(connection, {
-    get(target, name) {
-      const value = Reflect.get(target, name)
-      if (name !== 'subscribe') return typeof value === 'function' ? value.bind(target) : value
+    get(target, member) {
+      const value = Reflect.get(target, member)
+      if (member !== 'subscribe') return typeof value === 'function' ? value.bind(target) : value
       return (subject: string, options: SubscriptionOptions) =>
         target.subscribe(subject, {
           ...options,
           callback(error, message) {
-            const isSkipped = message.subject.startsWith('skipping.') && message.string().includes('"w1-2"')
-            if (isSkipped && skipped === 0) skipped += 1
-            else options.callback?.(error, message)
+            const ack = message.reply?.split('.') ?? []
+            const isOfStream = message.subject.startsWith(`${name}.`)
+            if (isOfStream && skipped === 0 && message.string().includes('"w1-2"')) {
+              skipped += 1
+              consumer = ack[3] ?? ''
+            } else if (isOfStream && consumer === ack[3]) {
+              const reply = ack.with(6, String(Number(ack[6]) - 1)).join('.')
+              options.callback?.(error, Object.create(message, { reply: { value: reply } }))
+            } else options.callback?.(error, message)
           },
         })
     },
@@ -283,7 +337,7 @@ test('a message that NATS skips is received at the next heartbeat', async (conte
   const log = await NatsLog.open({
     ...natsParts,
     connection: skipping,
-    name: 'skipping',
+    name,
     limits: ampleLimits,
     now: () => startMs,
     onFailure: assert.ifError,
@@ -294,8 +348,22 @@ test('a message that NATS skips is received at the next heartbeat', async (conte
   })
   const seen: Message[] = []
   log.follow((message) => seen.push(message))
+  return { log, seen, skipped: () => skipped }
+}
+
+test('a message that NATS skips is received at the next heartbeat', async (context) => {
+  const { log, seen, skipped } = await openSkipping(context, 'skipping')
   const seqs = [await log.append(draft('w1-1'), startMs), await log.append(draft('w1-2'), startMs)]
-  assert.deepEqual([seqs, seqsOf(seen), skipped], [[1, 2], [1, 2], 1])
+  assert.deepEqual([seqs, seqsOf(seen), skipped()], [[1, 2], [1, 2], 1])
+})
+
+test('a message that NATS skips is received when the next one comes, in order', async (context) => {
+  const { log, seen, skipped } = await openSkipping(context, 'skipping-one')
+  await log.append(draft('w1-1'), startMs)
+  const skippedOne = log.append({ ...draft('w1-2'), from: 'w3' }, startMs)
+  const next = log.append({ ...draft('w2-3'), from: 'w2' }, startMs)
+  assert.deepEqual(await Promise.all([skippedOne, next]), [2, 3])
+  assert.deepEqual([idsOf(seen), skipped()], [['w1-1', 'w1-2', 'w2-3'], 1])
 })
 
 test('while NATS is away an append is refused after a delay, and stored when it is repeated', async (context) => {

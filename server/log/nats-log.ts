@@ -212,7 +212,12 @@ export class NatsLog extends HistoryLog<Entry> {
 
   async #consume(): Promise<ConsumerMessages> {
     const consumer = await this.#opened.client.consumers.get(this.#nats.name, from(this.history.head + 1))
-    return consumer.consume({ ...pulling, callback: (received) => this.#receive(received) })
+    let isFirst = true
+    const callback = (received: JsMsg) => {
+      this.#receive(received, isFirst)
+      isFirst = false
+    }
+    return consumer.consume({ ...pulling, callback })
   }
 
   /**
@@ -364,9 +369,12 @@ export class NatsLog extends HistoryLog<Entry> {
     )
   }
 
-  #receive(received: JsMsg): void {
+  /** `isFirst`: a consumer begins with it, after the newest that this server has. */
+  #receive(received: JsMsg, isFirst: boolean): void {
     const { head } = this.history
     if (received.seq <= head || this.#isLost) return
+    // Skipped, see `#attend`: the next consumer begins there.
+    if (received.seq > head + 1 && !isFirst) return void this.#rejoin()
     // Windows that received this message would not notice that they miss the erased ones.
     if (received.seq > head + 1) {
       this.#lose(

@@ -48,6 +48,8 @@ export class View {
   readonly #database = openInMemory()
   readonly #parts: ViewParts
   readonly #kept: ReturnType<typeof createKept>
+  /** Up to which number each channel had dropped its messages before the start. */
+  readonly #floors: ReadonlyMap<string, number>
   #erasing: Promise<void> | null = null
 
   /** Loads everything that the stream and the bucket have. */
@@ -92,17 +94,25 @@ export class View {
       now,
       onFailure,
     })
+    this.#floors = new Map(this.#kept.floors().map(({ channel, seq }) => [channel, seq]))
     this.history.missed(floor)
     for (const base of this.#kept.bases())
       if (rulesFor(typeOf, base.channel, base.kind).fold) this.history.adopt(base, bytesOf(base), true)
-    for (const message of this.#kept.newest())
-      if (message.seq <= floor && !rulesFor(typeOf, message.channel, message.kind).fold)
+    for (const message of this.#kept.newest()) {
+      const { channel, kind, seq } = message
+      const isDropped = seq <= Math.max(floor, this.#floors.get(channel) ?? 0)
+      if (isDropped && !rulesFor(typeOf, channel, kind).fold)
         this.history.adopt(message, bytesOf(message), false)
-    for (const { channel, seq } of this.#kept.floors()) this.history.missed(seq, channel)
+    }
+    for (const [channel, seq] of this.#floors) this.history.missed(seq, channel)
   }
 
-  /** Returns null if it is a repeat of another message. */
+  /** Returns null if it is a repeat of another message, or was dropped before the start. */
   take(message: Message): Message | null {
+    if (message.seq <= (this.#floors.get(message.channel) ?? 0)) {
+      this.history.skip(message.seq)
+      return null
+    }
     const entry = new Entry(message, message.acceptedAt)
     const [stored] = this.history.insert([entry], message.seq)
     if (stored !== message.seq) {
