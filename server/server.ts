@@ -271,7 +271,7 @@ class ServerProcess implements Server {
       timers,
       maxChannels,
       run: newEpoch(random),
-      onFailure: onFailure('overview-failed', 'An overview could not be published'),
+      onFailure: onFailure('part-failed', 'An overview could not be published'),
     })
     this.#stops.push(overview.stop)
     this.#hub.onJoined = overview.joined
@@ -293,7 +293,7 @@ class ServerProcess implements Server {
     const windRecorder = new WindRecorder({
       log: this.#log,
       timers,
-      onFailure: onFailure('wind-history-failed', 'The last hour of wind could not be read from the log'),
+      onFailure: onFailure('part-failed', 'The last hour of wind could not be read from the log'),
     })
     const directory = new Directory(this.#log)
     this.#stops.push(
