@@ -68,10 +68,11 @@ class KeptOutbox extends DocumentOutbox {
         ...listener,
         onRefused(draft, sentence, code) {
           if (draft.from === window) listener.onRefused(draft, sentence, code)
-          else if (isJson(draft)) {
+          else if (draft.kind !== 'update') {
             const { id, channel, body } = draft
+            const data = 'data' in body && draft.kind === 'json' ? body.data : body
             const error = new RefusedError(code, sentence)
-            queueMicrotask(() => onRefused?.({ id, channel, data: body.data }, error))
+            queueMicrotask(() => onRefused?.({ id, channel, data }, error))
           }
         },
       },
@@ -114,5 +115,3 @@ class KeptOutbox extends DocumentOutbox {
     this.#store.close()
   }
 }
-
-const isJson = (draft: Draft): draft is Draft<'json'> => draft.kind === 'json'

@@ -285,8 +285,16 @@ export class Feed<Data> implements Room<Data>, Follower {
     const { id, channel, kind, seq, from, body } = message
     if (kind !== this.#kind || seq <= this.#newest) return
     this.#newest = seq
-    const { user, data = body } = body as Bodies['json']
-    tell(this.#listeners.message, { id, channel, seq, cursor, from, user, data: data as Data })
+    const { user, data } = body as Bodies['json']
+    tell(this.#listeners.message, {
+      id,
+      channel,
+      seq,
+      cursor,
+      from,
+      user,
+      data: (kind === 'json' ? data : body) as Data,
+    })
   }
 
   /** The numbers may begin anew. */

@@ -223,10 +223,9 @@ export async function createCrosswind(options: CrosswindOptions) {
     /** What is stored after a number, in order; ends at the newest. */
     async *read(channel: string, { after = 0 }: { readonly after?: number } = {}): AsyncGenerator<Received> {
       mustNotBeDocument(channel)
-      numberIn('after', after, 0)
       const { log, health } = current()
       for await (const { messages, cursor } of pagesAfter(log, channel, {
-        after,
+        after: numberIn('after', after, 0),
         isWhole: channels.isWhole(channel),
         mayRead: () => health.mustBeCurrent(),
       }))
@@ -240,7 +239,9 @@ export async function createCrosswind(options: CrosswindOptions) {
       channel: string,
       options: { readonly before?: number; readonly limit?: number } = {},
     ): Promise<{ readonly messages: readonly Received[]; readonly hasEarlier: boolean }> {
+      refuseOthers('readBack', options, ['before', 'limit'])
       mustNotBeDocument(channel)
+      mustHaveMessages(channels, channel)
       const { log, health } = current()
       health.mustBeCurrent()
       const { messages, cursor, hasEarlier } = await pageBefore(log, channel, options)
@@ -318,12 +319,22 @@ export async function createCrosswind(options: CrosswindOptions) {
   }
 }
 
+/** Backwards. Throws a `Refusal` (400 `bad-query`) if older messages are joined. */
+function mustHaveMessages(channels: Channels, name: string): void {
+  if (!channels.isWhole(name)) return
+  throw new Refusal(
+    'bad-query',
+    `"${name}" is read as a whole, as documents are: it cannot be read backwards.`,
+  )
+}
+
 /** As an application gets them, without the log's own. */
 function received(messages: readonly Message[], head: Cursor): Received[] {
   return messages.flatMap((message) => {
     const { id, channel, kind, seq, from } = message
     if (kind === 'erasure') return []
-    const body = isKind(message, 'json') ? parsed(message.body) : { data: message.body }
+    // A copy: the application may change it.
+    const body = isKind(message, 'json') ? parsed(message.body) : { data: structuredClone(message.body) }
     const user = writerOf(message) ?? undefined
     return [{ id, channel, kind, seq, cursor: formatCursor({ ...head, seq }), from, user, data: body.data }]
   })
@@ -528,23 +539,24 @@ function mountRoutes(
     ctx.body = { at: timers.now() }
   })
   /**
-   * A channel's messages after a cursor, in portions; `newest` has none, and a cursor. Of a channel
-   * whose older messages are joined, such as a document, always all.
+   * A channel's messages after a cursor, in portions; `newest` has none, and a cursor. A document's are
+   * always all, of which the older ones may be joined.
    */
   router.get('/api/channels/:name', async (ctx) => {
     const { name = '' } = ctx.params
     const after = String(ctx.query.after ?? 'newest')
     const refusal = refuseReading(grantOf(ctx), [name])
     if (refusal) throw refusal
-    const isWhole = channels.isWhole(name)
+    const isDocument = channels.isDocument(name)
     health.mustBeCurrent()
     const { before } = ctx.query
-    if (isWhole && before !== undefined)
-      throw new Refusal('bad-query', `"${name}" is read as a whole, as documents are: leave out before.`)
+    if (before !== undefined) mustHaveMessages(channels, name)
     const page =
       before !== undefined
         ? await pageBefore(log, name, { before, limit: ctx.query.limit })
-        : await (isWhole && after !== 'newest' ? wholeOf(log, name) : pageAfter(log, name, after))
+        : await (isDocument && after !== 'newest'
+            ? wholeOf(log, name)
+            : pageAfter(log, name, after, channels.isWhole(name)))
     const messages = page.messages.map((message) => messageText(message)).join()
     const rest = 'hasEarlier' in page ? `"hasEarlier":${page.hasEarlier}` : `"recovered":${page.recovered}`
     mustLast(grantOf(ctx), timers.now())

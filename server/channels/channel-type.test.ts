@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { processTimers } from '../../scripts/process.ts'
 import { defaultConfig } from '../config/config.ts'
 import { admitDraft } from '../hub/admission.ts'
+import { RecentDeliveries } from '../hub/delivery.ts'
 import { openHub, refusalOf, settled } from '../hub/hub-testing.ts'
 import { Channels } from '../library/channels.ts'
 import { ampleLimits, idsOf } from '../log/log-testing.ts'
@@ -73,6 +74,33 @@ test('a slow reader gets the newest of a kind that conflates, and no window is s
   assert.deepEqual(got, [{ total: 1 }, { total: 4 }])
   const { code } = await refusalOf(() => hub.show(window, { state: { x: 1 } }))
   assert.equal(code, 'read-only-channel')
+})
+
+test('of two kinds that conflate, neither takes the other’s place', async () => {
+  const both = { ...counter, kinds: { ...counter.kinds, figure: { drop: 'superseded' } } } as const
+  const { hub, enter } = openHub({ typeOf: typesByName([['count.*', both]]) })
+  const { connection, window } = enter({ id: 'w2', channels: ['count.visits'] })
+  await settled()
+  connection.isFull = true
+  await hub.publish(total(1))
+  await hub.publish({ ...total(2), kind: 'figure', body: { value: 2 } })
+  await hub.publish({ ...total(3), kind: 'figure', body: { value: 3 } })
+  await hub.publish(total(4))
+  connection.isFull = false
+  window.drained()
+  const got = connection.frames.flatMap((frame) => (frame.type === 'message' ? [frame.message.body] : []))
+  assert.deepEqual(got, [{ total: 1 }, { value: 3 }, { total: 4 }])
+})
+
+test('what joins messages is not taken for the newest of them, whose number it has', () => {
+  const sum: ChannelType = { ...counter, kinds: { count: { fold: () => ({ total: 0 }) } } }
+  const recent = new RecentDeliveries(typesByName([['count.*', sum]]))
+  const message = { ...total(3), seq: 3, acceptedAt: 3 }
+  const head = { epoch: 'life1', seq: 3 }
+  recent.add(message, 'life1:3')
+  const bodiesOf = (body: { readonly total: number }) =>
+    recent.deliveriesOf({ messages: [{ ...message, body }], head }).map(({ frame }) => frame)
+  assert.deepEqual(bodiesOf({ total: 6 }), [{ type: 'message', message: { ...message, body: { total: 6 } } }])
 })
 
 test('an application declares a channel of which only the newest message matters', async () => {

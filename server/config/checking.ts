@@ -9,8 +9,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Settings, those that are missing by default. `from` names their origin; `wayOut` ends the sentence about an
- * unknown one. Throws a `ConfigError` with one sentence.
+ * Returns the settings, with defaults for those that are missing. `from` names their origin; `wayOut` ends the
+ * sentence about an unknown one. Throws a `ConfigError` with one sentence.
  */
 export function checked<Schema extends z.ZodObject>(
   schema: Schema,

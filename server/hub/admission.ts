@@ -60,9 +60,9 @@ export function admitDraft(given: unknown, typeOf: TypeOf, reserved: readonly st
  */
 export function admitOwnDraft(draft: Draft, typeOf: TypeOf): void {
   const { channel, kind, body, id } = draft
-  const { kinds } = typeOf(channel)
-  const check = kinds[kind]?.body ?? (kind in kinds ? anyObject : bodyCheckFor(draft, typeOf))
-  const misfit = within('body', check(body))
+  const { name, kinds } = typeOf(channel)
+  if (!Object.hasOwn(kinds, kind)) throw badKind(Object.keys(kinds), { id, channel, name })
+  const misfit = within('body', anyObject(body) ?? kinds[kind]?.body?.(body) ?? null)
   if (misfit) throw badDraft(misfit, id)
 }
 
@@ -74,13 +74,25 @@ function bodyCheckFor({ id, channel, kind }: Pick<Draft, 'id' | 'channel' | 'kin
   const { body } = rulesFor(typeOf, channel, kind)
   if (body) return body
   const { name, kinds } = typeOf(channel)
-  const taken = Object.entries(kinds).flatMap(([one, rules]) => (rules.body ? [`"${one}"`] : []))
+  const taken = Object.entries(kinds).flatMap(([one, rules]) => (rules.body ? [one] : []))
   if (taken.length === 0) {
     const sentence = `Only the server writes to channel "${channel}"; send messages to another.`
     throw new Refusal('read-only-channel', sentence, id)
   }
-  const list = taken.length === 1 ? taken.join() : `${taken.slice(0, -1).join(', ')} or ${taken.at(-1)}`
-  throw badDraft({ path: 'kind', must: `${list}: channel "${channel}" is of the type ${name}` }, id)
+  throw badKind(taken, { id, channel, name })
+}
+
+interface Place {
+  readonly id: string
+  readonly channel: string
+  /** Of its type. */
+  readonly name: string
+}
+
+function badKind(kinds: readonly string[], { id, channel, name }: Place): Refusal {
+  const quoted = kinds.map((kind) => `"${kind}"`)
+  const list = quoted.length === 1 ? quoted.join() : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
+  return badDraft({ path: 'kind', must: `${list}: channel "${channel}" is of the type ${name}` }, id)
 }
 
 /** Responses are matched by id: another sender's prefix could be mistaken for its message. */

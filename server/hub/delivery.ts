@@ -1,7 +1,7 @@
 // Deliveries: frames encoded once for all readers; recent ones are cached, large ones charged once.
 
 import { type KindRules, rulesFor, type TypeOf } from '../channels/channel-type.ts'
-import { KeptJson, messageText } from '../log/kept-json.ts'
+import { jsonOfBody, KeptJson, messageText } from '../log/kept-json.ts'
 import type { CatchUp } from '../log/log.ts'
 import { type DownFrame, estimateLength, formatCursor, isKind, type Message } from '../wire/messages.ts'
 
@@ -163,18 +163,20 @@ export class RecentDeliveries {
   deliveriesOf({ messages, head: { epoch } }: Pick<CatchUp, 'messages' | 'head'>): Delivery[] {
     return messages.map((message) => {
       const known = this.#kept.get(message.seq)?.delivery ?? this.#shared.get(message.seq)?.deref()
-      if (known?.frame.type === 'message' && isSame(known.frame.message, message)) return known
+      if (known?.frame.type === 'message' && this.#isSame(known.frame.message, message)) return known
       return this.add(message, formatCursor({ epoch, seq: message.seq }))
     })
   }
-}
 
-/**
- * Number and id alone do not identify a message: a base shares those of its newest message, and
- * another log's message may repeat them.
- */
-function isSame(known: Message, message: Message): boolean {
-  if (known.id !== message.id || known.channel !== message.channel) return false
-  if (known.body === message.body || !isKind(known, 'update') || !isKind(message, 'update')) return true
-  return known.body.update === message.body.update
+  /**
+   * Number and id alone do not identify a message: a base shares those of its newest message, and
+   * another log's message may repeat them.
+   */
+  #isSame(known: Message, message: Message): boolean {
+    if (known.id !== message.id || known.channel !== message.channel) return false
+    if (known.body === message.body) return true
+    if (isKind(known, 'update') && isKind(message, 'update')) return known.body.update === message.body.update
+    const { fold } = rulesFor(this.#typeOf, message.channel, message.kind)
+    return !fold || jsonOfBody(known.body) === jsonOfBody(message.body)
+  }
 }

@@ -312,6 +312,11 @@ export class Subscriber {
 
 const idOf = ({ frame }: Delivery) => (frame.type === 'message' ? frame.message.id : frame.type)
 
+const kindOf = ({ frame }: Delivery) => (frame.type === 'message' ? frame.message.kind : null)
+
+const isLike = (one: Delivery, other: Delivery) =>
+  one.channel === other.channel && kindOf(one) === kindOf(other)
+
 /**
  * Holds at most `maxBytes` of encoded frames, or one larger frame. When full, drops what may be
  * missed, and nothing else.
@@ -334,10 +339,8 @@ class SendQueue {
 
   /** False if it does not fit: the subscriber must close, and the client resumes. */
   push(delivery: Delivery): boolean {
-    const { channel } = delivery
-    if (delivery.replacesOlder) {
-      this.#takeOut(this.#waiting.findIndex((old) => old.replacesOlder && old.channel === channel))
-    }
+    if (delivery.replacesOlder)
+      this.#takeOut(this.#waiting.findIndex((old) => old.replacesOlder && isLike(old, delivery)))
     const size = delivery.bytes(this.#framing).length
     while (this.#waiting.length > 0 && this.bytes + size > this.#maxBytes) {
       const oldest = this.#replaceable === 0 ? -1 : this.#waiting.findIndex((old) => old.isReplaceable)

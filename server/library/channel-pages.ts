@@ -12,8 +12,16 @@ export interface Page {
   readonly recovered: boolean
 }
 
-/** A portion after a cursor; without one, from the beginning. */
-export async function readPage(log: Log, channel: string, from: Cursor | null): Promise<Page> {
+/**
+ * A portion after a cursor; without one, or if something after it is gone, from the beginning. `isWhole`:
+ * older messages are joined, and the beginning is everything.
+ */
+export async function readPage(
+  log: Log,
+  channel: string,
+  from: Cursor | null,
+  isWhole = false,
+): Promise<Page> {
   const channels = new Set([channel])
   if (from) {
     const { recovered, messages, reached, head } = await log.read(from, channels)
@@ -23,10 +31,12 @@ export async function readPage(log: Log, channel: string, from: Cursor | null): 
     // Other channels may have lost something.
     if (isOfThisLog && newest !== undefined && newest <= from.seq)
       return { messages: [], cursor: head, recovered: true }
+    if (isWhole) return { ...(await wholeOf(log, channel)), recovered: false }
     const { after } = await log.oldest(channel, 'json')
     // What follows is not gone, but cannot be read: only the newest can.
     if (isOfThisLog && after.seq <= from.seq) return { messages, cursor: reached, recovered }
   }
+  if (isWhole) return wholeOf(log, channel)
   const { after } = await log.oldest(channel, 'json')
   const { messages: newest } = await log.snapshot(channels)
   const { messages, reached, recovered } = await log.read(after, channels)
@@ -42,15 +52,10 @@ export async function* pagesAfter(
   { after, isWhole, mayRead }: Past,
 ): AsyncGenerator<Page> {
   mayRead()
-  if (isWhole) {
-    const whole = await wholeOf(log, channel)
-    yield { ...whole, messages: whole.messages.filter(({ seq }) => seq > after) }
-    return
-  }
   const { head } = await log.snapshot(new Set([channel]))
   for (let reached = after; reached < head.seq; ) {
     mayRead()
-    const page = await readPage(log, channel, reached > 0 ? { ...head, seq: reached } : null)
+    const page = await readPage(log, channel, reached > 0 ? { ...head, seq: reached } : null, isWhole)
     yield page
     if (page.cursor.seq <= reached) return
     reached = page.cursor.seq
@@ -71,20 +76,20 @@ export async function wholeOf(log: Log, channel: string): Promise<Page> {
   return { messages, cursor: head, recovered: true }
 }
 
-/** `after` is a cursor, `start` or `newest`. Rejects with a `Refusal` (400 `bad-query`). */
-export async function pageAfter(log: Log, channel: string, after: string): Promise<Page> {
+/** `after` is a cursor, `start` or `newest`; `isWhole` as above. Rejects with a `Refusal` (400 `bad-query`). */
+export async function pageAfter(log: Log, channel: string, after: string, isWhole: boolean): Promise<Page> {
   if (after === 'newest') {
     const { head } = await log.snapshot(new Set([channel]))
     return { messages: [], cursor: head, recovered: true }
   }
   const cursor = parseCursor(after)
-  if (cursor || after === 'start') return readPage(log, channel, cursor)
+  if (cursor || after === 'start') return readPage(log, channel, cursor, isWhole)
   const sentence = `after is ${JSON.stringify(after.slice(0, 80))}; it must be a cursor, "start" or "newest".`
   throw new Refusal('bad-query', sentence)
 }
 
 /** Limits of one answer, and how many it has if nothing is asked for. */
-export const pageSize = { usual: 50, most: 500 }
+const pageSize = { usual: 50, most: 500 }
 
 /**
  * The newest before a number; `before` is a number, in a query as text, or `newest`, and so is `limit`.

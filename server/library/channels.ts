@@ -27,7 +27,7 @@ import { type Bodies, type Draft, isChannelName, type Kind, type Message } from 
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { isSchema, type StandardSchema } from './standard-schema.ts'
-import { checkType } from './type-check.ts'
+import { checkType, forgiving } from './type-check.ts'
 import { Validation } from './validation.ts'
 
 /** Of a channel, or of all whose names begin with what stands before a final `*`. */
@@ -69,6 +69,7 @@ type LogSettings = Pick<EngineSettings, 'limits' | 'storage' | 'broker'>
 export class Channels implements Admission {
   readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
   readonly #validation: Validation
+  readonly #onFailure: (error: unknown) => void
   /** Without what only a log needs; see `typesWith`. */
   readonly typeOf: TypeOf
 
@@ -81,6 +82,7 @@ export class Channels implements Admission {
   ) {
     const { limits } = settings
     this.#rules = Object.entries(rules)
+    this.#onFailure = onFailure
     this.#validation = new Validation({ limits, timers, onFailure })
     this.awareness = admitStates(jsonState(limits.stateBytes))
     for (const [pattern, rule] of this.#rules) {
@@ -94,7 +96,9 @@ export class Channels implements Admission {
   }
 
   typesWith(documents: DocumentRules | undefined): TypeOf {
-    const types = this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule, documents)] as const)
+    const types = this.#rules.map(
+      ([pattern, rule]) => [pattern, typeFrom(rule, documents, this.#onFailure)] as const,
+    )
     return typesByName([[revocationsChannel, revocationsType], ...types])
   }
 
@@ -151,6 +155,7 @@ export class Channels implements Admission {
   ): Draft | Promise<Draft> => {
     const rule = this.ruleFor(draft.channel, draft.id)
     if (connection === null) admitOwnDraft(draft, this.typeOf)
+    if (isOwn(rule)) mustNameNobody(draft)
     // What an application allows is of a user.
     const { invitation: user } = grant
     const named = withUser(draft, user)
@@ -174,8 +179,12 @@ interface DocumentRules extends Gate {
   readonly fold: Fold<'update'>
 }
 
-function typeFrom(rule: ChannelRule, documents: DocumentRules | undefined): ChannelType {
-  if (isOwn(rule)) return rule
+function typeFrom(
+  rule: ChannelRule,
+  documents: DocumentRules | undefined,
+  onFailure: (error: unknown) => void,
+): ChannelType {
+  if (isOwn(rule)) return forgiving(rule, onFailure)
   if (isYjs(rule))
     return { name: 'yjs', kinds: { update: { body: updateBody, fold: documents?.fold } }, gate: documents }
   const json: KindRules<'json'> = rule.latest ? { body: jsonBody, drop: 'superseded' } : { body: jsonBody }
@@ -186,7 +195,7 @@ function typeFrom(rule: ChannelRule, documents: DocumentRules | undefined): Chan
 const ruleNames = { json: ['kind', 'validate', 'keep', 'latest'], yjs: ['kind', 'owners'] } as const
 
 function checkRule(what: string, rule: ChannelRule): void {
-  if (rule instanceof Object && isOwn(rule)) {
+  if (typeof rule === 'object' && rule !== null && isOwn(rule)) {
     checkType(what, rule)
     return
   }
@@ -226,6 +235,13 @@ function checkKeep(what: string, keep: unknown, settings: LogSettings): void {
   }
 }
 
+/** Throws a `Refusal` (400 `bad-shape`): `user` is the server's word. */
+function mustNameNobody({ body, id }: Draft): void {
+  if (!Array.isArray(body) && !('user' in body)) return
+  const sentence = 'Invalid message: body must be an object without user, which the server adds.'
+  throw new Refusal('bad-shape', sentence, id)
+}
+
 const withUser = (draft: Draft, user: string | null): Draft =>
   user === null ? draft : ({ ...draft, body: { ...draft.body, user } } as Draft)
 
@@ -249,12 +265,15 @@ export function acceptRepeats(log: Pick<Log, 'find'>): Step {
 function isSame(draft: Draft, known: Message): boolean {
   const isSent = draft.from === applicationName || draft.at === known.at
   if (!isSent || draft.kind !== known.kind) return false
-  return isDeepStrictEqual(sentIn(draft.body), sentIn(known.body))
+  return isDeepStrictEqual(sentIn(draft), sentIn(known))
 }
 
-function sentIn(body: Bodies[Kind]): unknown {
-  if ('update' in body) return body.update
-  if (!('data' in body)) return null
-  const { data, digest } = parsed(body)
-  return digest ?? data
+function sentIn({ kind, body }: Pick<Draft, 'kind' | 'body'>): unknown {
+  if (kind === 'json') {
+    const { data, digest } = parsed(body as Bodies['json'])
+    return digest ?? data
+  }
+  if (kind === 'update') return (body as Bodies['update']).update
+  const { user: _, ...sent } = body as { readonly user?: string }
+  return sent
 }

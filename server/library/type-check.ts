@@ -6,7 +6,7 @@ import type { ChannelType, KindRules } from '../channels/channel-type.ts'
 /** The result of `typeof` for each part that may be there. */
 type Parts<Of> = { readonly [Part in keyof Of]-?: string }
 
-const typeParts: Parts<ChannelType> = {
+const typeParts: Parts<Omit<ChannelType, 'isOnDemand'>> = {
   name: 'string',
   kinds: 'object',
   keep: 'object',
@@ -15,7 +15,6 @@ const typeParts: Parts<ChannelType> = {
   prepare: 'function',
   expiry: 'function',
   companions: 'function',
-  isOnDemand: 'boolean',
   showsWindows: 'boolean',
 }
 
@@ -32,6 +31,7 @@ const reservedKinds: readonly string[] = ['erasure', 'revocation']
 export function checkType(what: string, type: ChannelType): void {
   checkParts(what, type, typeParts)
   const { name, kinds, gate } = type
+  if (kinds === undefined) throw new Error(`${what}.kinds is undefined; it must name the kinds of messages.`)
   if (name === undefined) throw new Error(`${what}.name is missing: sentences call the type by it.`)
   if (gate && typeof gate.pass !== 'function')
     throw new Error(`${what}.gate.pass is ${typeof gate.pass}; it must be a function.`)
@@ -42,6 +42,8 @@ export function checkType(what: string, type: ChannelType): void {
       throw new Error(
         `${what}.kinds has "${kind}"; a kind is 1 to 32 letters, digits and "-", and not "erasure" or "revocation".`,
       )
+    if (typeof rules !== 'object' || rules === null)
+      throw new Error(`${what}.kinds['${kind}'] is ${JSON.stringify(rules)}; it must be such as {}.`)
     checkParts(`${what}.kinds['${kind}']`, rules, kindParts)
     const { drop } = rules
     if (drop !== undefined && drop !== 'oldest' && drop !== 'superseded')
@@ -58,4 +60,26 @@ function checkParts(what: string, given: object, parts: Readonly<Record<string, 
       throw new Error(
         `${what}.${name} is ${JSON.stringify(part) ?? typeof part}; it must be of the type ${parts[name]}.`,
       )
+}
+
+/** The same type; where it throws beside a message that is stored, nothing comes of it, and it is reported. */
+export function forgiving(type: ChannelType, onFailure: (error: unknown) => void): ChannelType {
+  const { name, expiry, companions } = type
+  const attempt = <Result>(what: string, run: () => Result, otherwise: Result): Result => {
+    try {
+      return run()
+    } catch (error) {
+      onFailure(new Error(`${what} of the channel type ${name} failed.`, { cause: error }))
+      return otherwise
+    }
+  }
+  return {
+    ...type,
+    ...(expiry && {
+      expiry: (content) => attempt('expiry', () => expiry(content), { at: null, spareAt: null }),
+    }),
+    ...(companions && {
+      companions: (channel) => attempt('companions', () => companions(channel), []),
+    }),
+  }
 }

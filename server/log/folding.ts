@@ -78,11 +78,12 @@ export class Folding {
 
   /**
    * Whether all of the channel's messages up to a number may be erased. Schedules a fold of those that
-   * may not.
+   * may not; if nothing can be folded any more, it does not even look at them.
    */
-  mayErase({ piles }: Channel, upTo: number): boolean {
-    const blocking = [...piles.values()].filter((pile) => {
-      if (!pile.isCumulative || pile.loose === 0) return false
+  mayErase({ piles }: Channel, upTo: number, mayFold: boolean): boolean {
+    const cumulative = [...piles.values()].filter((pile) => pile.isCumulative && pile.loose > 0)
+    if (!mayFold) return cumulative.length === 0
+    const blocking = cumulative.filter((pile) => {
       const [first] = this.#looseOf(pile)
       return first !== undefined && first.seq <= upTo
     })

@@ -62,7 +62,10 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
 
   readonly append: Log['append'] = (draft, acceptedAt) => {
     const { gate } = this.#parts.typeOf(draft.channel)
-    return gate ? gate.pass(draft, acceptedAt, this.#store) : this.#store(draft, acceptedAt)
+    // Only the server erases.
+    return gate && draft.kind !== 'erasure'
+      ? gate.pass(draft, acceptedAt, this.#store)
+      : this.#store(draft, acceptedAt)
   }
 
   readonly #store: Store = (draft, acceptedAt) => {
@@ -228,7 +231,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     const { channel } = draft
     const { refuse } = this.#parts.typeOf(channel)
     const content = () => (this.#erasing.has(channel) ? nothingOn(channel) : this.history.contentOf(channel))
-    const refusal = refuse?.(draft, content()) ?? null
+    const refusal = draft.kind === 'erasure' ? null : (refuse?.(draft, content()) ?? null)
     if (refusal) {
       const known = this.history.find(draft)
       if (known && isRepeat(draft, known)) return known.seq

@@ -27,6 +27,12 @@ const aheadCount = 64
 /** Messages whose age is looked at together. */
 const agedCount = 500
 
+/**
+ * A portion of dropped messages: only if there are enough, or what there is; at the end nothing is joined
+ * first any more.
+ */
+type Erasing = 'enough' | 'what there is' | 'at the end'
+
 /** A channel of which messages may be erased up to a number, except some. */
 interface Erasable {
   readonly name: string
@@ -152,11 +158,8 @@ export class History {
     this.#leaveEmptied()
     const [only] = group
     const known = only && this.#channels.get(only.draft.channel)
-    if (group.length === 1 && known && only.draft.kind !== 'erasure') {
-      // The base that a channel began with may contain messages that are read after it.
-      const previous = known.head < first ? known.head : 0
-      return [this.#tables.insert(first, known.number, previous, only)]
-    }
+    if (group.length === 1 && known && only.draft.kind !== 'erasure')
+      return [this.#tables.insert(first, known.number, previousOf(known, first), only)]
     const places = new Map<string, { readonly channel: Channel; last: number }>()
     const begun: Channel[] = []
     const left: Channel[] = []
@@ -170,7 +173,7 @@ export class History {
           if (!place) {
             const channel = this.#channels.get(name) ?? this.#begin(name, next - 1)
             if (channel.head === 0) begun.push(channel)
-            place = { channel, last: channel.head }
+            place = { channel, last: previousOf(channel, next) }
             places.set(name, place)
           }
           if (isErasure(entry.draft) && place.last <= entry.draft.body.head && place.last > 0) {
@@ -626,12 +629,14 @@ export class History {
    * the messages up to there that stay. Call `done` when they are; it returns the size of their bodies.
    */
   takeDropped(
-    mayBeFew = false,
+    portion: Erasing = 'enough',
   ): { readonly channels: readonly Erasable[]; readonly done: () => number } | null {
-    const { upTo, count } = this.#dropped.next(mayBeFew)
+    const { upTo, count } = this.#dropped.next(portion !== 'enough')
     // The others were erased meanwhile.
     const present = [...upTo].filter(([channel]) => this.#numbers.get(channel.number) === channel)
-    const isFolded = present.map(([channel, seq]) => this.#folding.mayErase(channel, seq))
+    const isFolded = present.map(([channel, seq]) =>
+      this.#folding.mayErase(channel, seq, portion !== 'at the end'),
+    )
     if (count === 0 || (present.length > 0 && !isFolded.includes(true))) return null
     const erasable = present.filter((_channel, place) => isFolded[place])
     return {
@@ -680,10 +685,10 @@ export class History {
     })
   }
 
-  /** Erases a portion of what was dropped, by default if it is large enough. If it fails, the next one does it. */
-  prune(mayBeFew = false): void {
+  /** Erases a portion of what was dropped. If it fails, the next one does it. */
+  prune(portion: Erasing = 'enough'): void {
     if (!this.#tables.isOpen) return
-    const dropped = this.#parts.erases === false ? null : this.takeDropped(mayBeFew)
+    const dropped = this.#parts.erases === false ? null : this.takeDropped(portion)
     const [remains] = this.#remains
     if (!dropped && remains === undefined && this.#leaving.size === 0) return
     const leaving = [...this.#leaving]
@@ -825,11 +830,22 @@ export class History {
     for (const { channel: number, kind, seq, bytes } of this.#tables.bases()) {
       const pile = byNumber.get(number)?.pileOf(kind)
       if (!pile) continue
-      if (pile.base !== seq) Object.assign(pile, this.#tables.countOfKind(number, kind, seq))
+      if (pile.base !== seq) this.#countLoose(pile, seq)
       pile.base = seq
       pile.baseBytes = bytes
       pile.newest = Math.max(pile.newest, seq)
     }
+    // The kind may not have been cumulative before.
+    for (const { piles } of byNumber.values())
+      for (const pile of piles.values())
+        if (pile.isCumulative && pile.loose === 0 && pile.newest > pile.base)
+          this.#countLoose(pile, pile.base)
+  }
+
+  #countLoose(pile: Pile, base: number): void {
+    const { loose, looseBytes } = this.#tables.countOfKind(pile.channel.number, pile.kind, base)
+    pile.loose = loose
+    pile.looseBytes = looseBytes
   }
 
   /** Nothing is folded or erased in later turns any more. */
@@ -838,6 +854,9 @@ export class History {
     this.#isClosed = true
   }
 }
+
+/** The base that a channel began with may contain messages that are read after it. */
+const previousOf = ({ head }: Channel, seq: number) => (head < seq ? head : 0)
 
 const isErasure = <One extends Draft>(one: One): one is One & { readonly body: { readonly head: number } } =>
   isKind(one as unknown as Message, 'erasure')

@@ -74,7 +74,9 @@ export const jsonOfBody = (body: Bodies[Kind]): string =>
 
 export function writerOf({ body }: Draft): string | null {
   if (body instanceof KeptJson) return body.writer
-  return 'user' in body ? (body.user ?? null) : null
+  // A body of an application's own kind has any fields.
+  const user: unknown = 'user' in body ? body.user : null
+  return typeof user === 'string' ? user : null
 }
 
 /** The message as JSON; `body` is its body as JSON. */

@@ -229,7 +229,7 @@ export function openByHand(context: Context, change: Partial<SqliteLogParts> = {
   const opened = openLogFile(file)
   const { database } = opened
   const defer = (run: () => void) => void planned.push(run)
-  const log = createSqliteLog(opened, { ...given, ...change, defer })
+  const log = createSqliteLog(opened, { ...given, ...change, defer, later: defer })
   const endTurn = () => {
     for (const run of planned.splice(0)) run()
   }

@@ -114,6 +114,8 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
   function set(name: string, message: Message | null): void {
     if (message) messages.set(name, message)
     else messages.delete(name)
+    // Behind those that it must not overtake.
+    unwritten.delete(name)
     unwritten.set(name, message)
     written().catch(onFailure)
   }

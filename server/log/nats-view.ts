@@ -82,7 +82,7 @@ export class View {
     this.#parts = parts
     this.#kept = createKept({ bucket, life, loaded: kept, onFailure })
     this.history = new History({
-      tables: new Tables(this.#database),
+      tables: new Tables(this.#database, false),
       bases: this.#kept.baseStore,
       head: floor,
       erases: false,

@@ -24,7 +24,7 @@ export class RecentMessages {
   readonly #memory: Memory
   readonly #messages = new Map<number, { readonly message: Message; readonly bytes: number }>()
   /** Goes on from the last that was deleted: a new one would pass over all of those. */
-  readonly #oldest = this.#messages.entries()
+  #oldest = this.#messages.entries()
   #bytes = 0
   /** All after this number are here. */
   #floor = Number.POSITIVE_INFINITY
@@ -63,6 +63,8 @@ export class RecentMessages {
       this.#messages.delete(seq)
       this.#bytes -= bytes
     }
+    // One that does not go on keeps what was deleted.
+    this.#oldest = this.#messages.entries()
   }
 
   /** A portion, or null if not all after the number is here. */

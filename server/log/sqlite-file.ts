@@ -449,6 +449,7 @@ export function closeEpoch(database: DatabaseSync): void {
   database.exec('UPDATE epoch SET is_closed = 1')
 }
 
-export function checkpoint(database: DatabaseSync, mode: 'PASSIVE' | 'TRUNCATE'): void {
-  if (database.isOpen) database.prepare(`PRAGMA wal_checkpoint(${mode})`).get()
+/** Returns whether all of it was done: another process may be reading the write-ahead log. */
+export function checkpoint(database: DatabaseSync, mode: 'PASSIVE' | 'TRUNCATE'): boolean {
+  return database.isOpen && database.prepare(`PRAGMA wal_checkpoint(${mode})`).get()?.busy === 0
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-
+import type { Fold } from '../channels/channel-type.ts'
 import { deletionDraft } from './deletion-contract.ts'
 import type { Log } from './log.ts'
 import { testLogContract } from './log-contract.ts'
@@ -27,6 +27,7 @@ import {
   readUpdates,
   seqsOf,
   settled,
+  toyFold,
   toyTypes,
   updateDraft,
 } from './log-testing.ts'
@@ -416,6 +417,22 @@ test('what was erased is in no file any more, once its portions are erased or th
   for (const _turn of [1, 2, 3]) endTurn()
   assert.ok(!isIn('a secret of the first'))
   await log.close()
+})
+
+test('a kind that becomes cumulative has all that was stored before', async (context) => {
+  const file = newFile(context)
+  const open = (fold?: Fold<'update'>) =>
+    openSqliteLog({
+      ...given,
+      file,
+      typeOf: () => ({ name: 'toy', kinds: { update: fold ? { fold } : {} } }),
+    })
+  const log = open()
+  for (const n of countTo(3)) await log.append(updateDraft(`w1-${n}`, `${n} `), 1)
+  await log.close()
+  const again = open(toyFold)
+  assert.equal((await readUpdates(again)).text, '1 2 3 ')
+  await again.close()
 })
 
 test('the few messages that a channel drops are erased when the log is closed', async (context) => {

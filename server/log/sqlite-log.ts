@@ -23,7 +23,11 @@ interface SqliteLogParts extends LogParts {
   readonly defer?: Defer
   /** See `memoryWithin`. */
   readonly memory?: Memory
+  /** By default a timer that does not keep the process. */
+  readonly later?: (run: () => void, delayMs: number) => void
 }
+
+const truncateAfterMs = 1000
 
 /**
  * By default SQLite runs a checkpoint in the commit that reaches 1000 pages, which delays that
@@ -84,12 +88,15 @@ class FileHistory {
   readonly #reaches: ReadonlyMap<string, number>
   #pagesWritten = 0
   #isCheckpointPlanned = false
+  #isTruncationPlanned = false
+  readonly #later: NonNullable<SqliteLogParts['later']>
 
   constructor(file: LogFile, parts: Omit<SqliteLogParts, 'file'>) {
     const { limits, typeOf, durability, random, now, onFailure, memory, defer = setImmediate } = parts
     const { database, isSmall, loss } = file
     this.#file = file
     this.#defer = defer
+    this.#later = parts.later ?? ((run, delayMs) => void setTimeout(run, delayMs).unref())
     this.#onFailure = onFailure
     this.#onLoss = lossTakerOf(parts)
     database.exec(`PRAGMA cache_size = -${cacheKiB}; PRAGMA secure_delete = ON`)
@@ -109,12 +116,12 @@ class FileHistory {
       isChecked: isSmall,
       onErased: (bytes) => this.#written(pagesPerCommit, bytes),
       // The write-ahead log still has what was erased from the file.
-      onNothingLeft: () => defer(() => this.#checkpoint('TRUNCATE')),
+      onNothingLeft: () => this.#planTruncation(),
     })
     if (durability === 'process') database.exec('PRAGMA synchronous = NORMAL')
     if (loss) this.#onLoss(`${loss} The log continues after message ${head}.`)
     this.#attempt(() => {
-      this.history.prune(true)
+      this.history.prune('what there is')
       this.#flush()
     })
   }
@@ -165,13 +172,27 @@ class FileHistory {
     })
   }
 
-  #checkpoint(mode: 'PASSIVE' | 'TRUNCATE' = 'PASSIVE'): void {
-    if (!this.#file.database.isOpen) return
+  #checkpoint(mode: 'PASSIVE' | 'TRUNCATE' = 'PASSIVE'): boolean {
+    if (!this.#file.database.isOpen) return false
     this.#pagesWritten = 0
+    let isDone = false
     this.#attempt(() => {
       this.#flush()
-      checkpoint(this.#file.database, mode)
+      isDone = checkpoint(this.#file.database, mode)
     })
+    return isDone
+  }
+
+  /** Flushes the disk twice: once for all that is erased within a second. */
+  #planTruncation(): void {
+    if (this.#isTruncationPlanned) return
+    this.#isTruncationPlanned = true
+    this.#later(() => {
+      this.#isTruncationPlanned = false
+      const isDone = this.#checkpoint('TRUNCATE')
+      // A backup is reading it.
+      if (!isDone && this.#file.database.isOpen) this.#planTruncation()
+    }, truncateAfterMs)
   }
 
   /** What fails here is done by the next run. */
@@ -199,7 +220,7 @@ class FileHistory {
     this.history.close()
     const { database, close } = this.#file
     try {
-      this.#attempt(() => this.history.prune(true))
+      this.#attempt(() => this.history.prune('at the end'))
       this.#hasRoom(() => {
         // On a full disk this frees the room that the next step needs.
         checkpoint(database, 'TRUNCATE')
