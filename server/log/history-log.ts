@@ -104,10 +104,10 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     this.#mustBeOpen()
     this.#eraseDue()
     const { head } = this
-    const found = this.history.before(channel, before, limit)
+    const { messages, isOldest } = this.history.before(channel, before, limit)
     const { inTurn } = this.#parts
     if (inTurn) await new Promise<void>(inTurn)
-    return { ...found, head }
+    return { messages, isOldest, head }
   }
 
   readonly numberAt: Log['numberAt'] = async (channel, at) => {

@@ -23,8 +23,6 @@ const memoryWithin = (limits: Bounds, { messages, bytes } = usualMemory): Memory
 export class RecentMessages {
   readonly #memory: Memory
   readonly #messages = new Map<number, { readonly message: Message; readonly bytes: number }>()
-  /** Goes on from the last that was deleted: a new one would pass over all of those. */
-  #oldest = this.#messages.entries()
   #bytes = 0
   /** All after this number are here. */
   #floor = Number.POSITIVE_INFINITY
@@ -39,11 +37,11 @@ export class RecentMessages {
     this.#messages.set(message.seq, { message, bytes })
     this.#bytes += bytes
     while (this.#isFull) {
-      const [seq, oldest] = this.#oldest.next().value ?? []
-      if (seq === undefined || !oldest) return
-      this.#messages.delete(seq)
-      this.#bytes -= oldest.bytes
-      this.#floor = seq
+      this.#floor += 1
+      const oldest = this.#messages.get(this.#floor)
+      this.#messages.delete(this.#floor)
+      // Its channel may have been erased.
+      this.#bytes -= oldest?.bytes ?? 0
     }
   }
 
@@ -63,8 +61,6 @@ export class RecentMessages {
       this.#messages.delete(seq)
       this.#bytes -= bytes
     }
-    // One that does not go on keeps what was deleted.
-    this.#oldest = this.#messages.entries()
   }
 
   /** A portion, or null if not all after the number is here. */
