@@ -14,7 +14,8 @@ import { configHelp } from './config/schema.ts'
 import { startHttp3Front } from './http3-front.ts'
 import { output } from './output.ts'
 import { isOpenTo } from './security/access.ts'
-import { logWords, type Server, startLog, startServer, startWorker, withPorts, workersOf } from './server.ts'
+import { type Server, startLog, startServer, startWorker, withPorts, workersOf } from './server.ts'
+import { describeLog } from './serving.ts'
 import {
   hostSiblings,
   joinSiblings,
@@ -90,7 +91,7 @@ async function run(): Promise<void> {
     ports: server.ports,
     transport,
     http,
-    log: logWords(config),
+    log: describeLog(config),
     wind: sensor.source,
   }
   output.say(

@@ -1,65 +1,149 @@
-// What Crosswind's own page needs of the server beside the transports: routes, documents, reports, assets.
+// The page on one log: its routes, documents, reports and files, and in one process the sensor and overviews.
 
+import { resolve } from 'node:path'
 import type Router from '@koa/router'
-import { readFigures } from '../scripts/process.ts'
-import { createApp } from './app.ts'
-import type { Directory } from './document/directory.ts'
-import type { Documents } from './document/document-worker.ts'
-import type { Health } from './health.ts'
+import { processTimers, readFigures } from '../scripts/process.ts'
+import type { Config } from './config/config.ts'
+import { Directory } from './document/directory.ts'
 import { healthPath } from './http/requests.ts'
-import type { Log } from './log/log.ts'
-import { type Monitor, mountMonitor } from './monitor.ts'
+import { newEpoch } from './log/log.ts'
+import { mountMonitor } from './monitor.ts'
+import { output } from './output.ts'
+import { startOverview } from './overview/overview-publisher.ts'
 import type { PageSettings } from './page/page-messages.ts'
-import { pageAdmission } from './page-channels.ts'
 import { mountDocuments } from './routes/documents.ts'
 import { mountPage } from './routes/page.ts'
 import { pageFiles } from './routes/page-files.ts'
 import { mountReports } from './routes/reports.ts'
 import type { Access } from './security/access.ts'
 import { type Grant, refuseReading } from './security/grants.ts'
-import { grantOf, mountSession } from './security/middleware.ts'
-import { mountWindHistory, type WindRecorder } from './wind-recorder.ts'
+import { grantOf, mountSession, type OriginRules } from './security/middleware.ts'
+import { publishReadings, startSource } from './sensor/source.ts'
+import type { Application, Serving } from './serving.ts'
+import { mountWindHistory, WindRecorder } from './wind-recorder.ts'
+import type { ByHttp } from './wire/modes.ts'
 
-type AppParts = Parameters<typeof createApp>[0]
+const timers = processTimers
+const random = Math.random
 
-interface PageAppParts extends Pick<AppParts, 'hub' | 'timers' | 'heartbeatMs' | 'limits' | 'origins'> {
-  readonly windRecorder: WindRecorder
-  readonly directory: Directory
-  readonly documents: Documents
-  readonly texts: Documents
-  readonly log: Log
-  readonly monitor: Monitor
-  readonly health: Pick<Health, 'whyUnready' | 'mustBeCurrent'>
-  readonly access: Access
-  readonly settings: () => PageSettings
+interface PageParts {
+  readonly serving: Serving
+  readonly config: Config
+  readonly root: string
   /** As for `pageFiles`. */
   readonly webFolder: string | URL
-  readonly reportsFolder: string
+  readonly access: Access
+  readonly ports: ByHttp<number>
+  readonly origins: OriginRules
+  /** Whether this process has the sensor and publishes overviews. */
+  readonly leads: boolean
 }
 
 /** Throws if the web app is not built. */
-export function createPageApp(parts: PageAppParts) {
-  const { windRecorder, access, origins, settings, webFolder, monitor } = parts
+export function startPage(parts: PageParts): Application {
+  const { serving, config, root, webFolder, access, ports, origins, leads } = parts
+  const { log, hub, health, monitor, limits, documents: threads } = serving
+  if (!threads) throw new Error('The page needs documents.')
+  const { documents, sent } = threads
   const files = pageFiles(webFolder, origins.ports)
-  return createApp({
-    ...parts,
-    holdMs: settings().polling.holdMs,
-    admission: pageAdmission,
+  const directory = new Directory(log)
+  const windRecorder = new WindRecorder({
+    log,
+    timers,
+    onFailure: (error) =>
+      output.incident('part-failed', 'The last hour of wind could not be read from the log', error),
+  })
+  const stopLeading = leads ? lead(parts) : async () => undefined
+
+  function settings(): PageSettings {
+    const { transport, http, polling, editor, mergeMs, share, sensor } = config
+    const { maxMessageBytes, outboxMessages, outboxBytes } = limits
+    return {
+      transport,
+      http,
+      ports,
+      polling,
+      editor,
+      mergeMs,
+      share,
+      hasSensor: sensor.source !== 'none',
+      limits: { maxMessageBytes, outboxMessages, outboxBytes },
+    }
+  }
+
+  return {
+    gate: access,
     mount(mounting) {
-      const { router } = mounting
-      mountService(router, parts)
+      const { router, budget, bodies } = mounting
+      mountService(router, serving, settings)
       mountWindHistory(router, windRecorder)
       mountSession(router, access)
-      mountDocuments(router, { ...parts, ...mounting, mustBeCurrent: parts.health.mustBeCurrent })
-      mountReports(router, parts)
+      mountDocuments(router, {
+        hub,
+        log,
+        directory,
+        documents,
+        texts: sent,
+        access,
+        bodies,
+        limits,
+        timers,
+        settings,
+        mustBeCurrent: health.mustBeCurrent,
+      })
+      mountReports(router, { reportsFolder: resolve(root, config.reportsFolder) })
       mountMonitor(router, monitor)
-      mountPage(router, { ...parts, ...mounting, files })
+      mountPage(router, { hub, documents, timers, budget, origins, settings, files })
     },
     otherwise: files.serve,
-  })
+    async stop() {
+      windRecorder.stop()
+      directory.stop()
+      await stopLeading()
+    },
+  }
 }
 
-function mountService(router: Router, { hub, timers, settings, health }: PageAppParts): void {
+/** Takes the sensor, and publishes overviews. Returns what stops them. */
+function lead({ serving, config, root }: PageParts): () => Promise<void> {
+  const { hub, log, limits, documents } = serving
+  const { maxMessageBytes, maxChannels } = limits
+  if (maxMessageBytes < config.limits.maxMessageBytes)
+    output.say(
+      'message-limit-lowered',
+      `Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS accepts no larger ones' : 'NATS accepts no larger ones (max_payload in its configuration)'}.`,
+    )
+  const overview =
+    documents &&
+    startOverview({
+      documents: documents.documents,
+      log,
+      hub,
+      timers,
+      maxChannels,
+      run: newEpoch(random),
+      onFailure: (error) => output.incident('part-failed', 'An overview could not be published', error),
+    })
+  if (overview) hub.onJoined = overview.joined
+  const source = startSource({
+    sensor: config.sensor,
+    root,
+    timers,
+    random,
+    publish: publishReadings(hub, newEpoch(random)),
+    print: (code, sentence) => output.say(code, sentence),
+  })
+  return async () => {
+    overview?.stop()
+    await source.stop()
+  }
+}
+
+function mountService(
+  router: Router,
+  { hub, health }: Pick<Serving, 'hub' | 'health'>,
+  settings: () => PageSettings,
+): void {
   /** Whether the process is alive: if not, it should be restarted. */
   router.get(healthPath, (ctx) => {
     ctx.status = hub.isDraining() ? 503 : 200

@@ -26,7 +26,7 @@ export interface GateRules {
   /** That of the tasks of both threads. */
   readonly schema: Schema
   /** Whether a Yjs client of the channel belongs to whoever wrote under it first. Default: always. */
-  readonly hasOwners?: (channel: string) => boolean
+  readonly hasOwners?: ((channel: string) => boolean) | undefined
   readonly documents: Documents
   /**
    * Reads updates that may cost too much, in a thread of their own so that they do not delay

@@ -1,41 +1,98 @@
-// The two threads of a server's documents, and the ledger that uses them.
+// The documents of a server: two threads that read and write them, and the ledger that checks what is sent.
 
+import { extname } from 'node:path'
+import { scheduler } from 'node:timers/promises'
+import * as Y from 'yjs'
 import { processTimers } from '../../scripts/process.ts'
+import type { Log } from '../log/log.ts'
 import { output } from '../output.ts'
-import { DocumentWorker, type TaskLimits } from './document-worker.ts'
+import { isKind } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
+import { DocumentWorker, type TaskLimits, TooCostly } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
-import type { Schema } from './update-reader.ts'
+import { keepMarkers } from './rich-text.ts'
+import { anySchema, type Schema } from './update-reader.ts'
 
-/** One thread for documents, and one for what clients send, which must not delay the documents. */
-export type DocumentThreads = ReturnType<typeof openThreads>
+/** Beside this module, in the sources as in the package. */
+const yjsTasks = new URL(`./yjs-tasks${extname(import.meta.filename)}`, import.meta.url)
 
-/** `tasks` is the threads' module. */
-export function openThreads(limits: TaskLimits, tasks: URL) {
-  const onQuarantined = (channel: string, error: Error) =>
-    output.incident(
-      'document-quarantined',
-      `The document "${channel}" is only relayed: reading it ${error.message}`,
-    )
-  const open = () => new DocumentWorker({ tasks, limits, timers: processTimers, onQuarantined })
-  return { documents: open(), sent: open() }
+interface DocumentRules {
+  readonly limits: TaskLimits & { readonly documentBytes: number }
+  /** What a document may contain; by default anything. */
+  readonly schema?: Schema
+  /** The threads' module. */
+  readonly tasks?: URL
+  /** Whether a Yjs client of the channel belongs to whoever wrote under it first; by default each does. */
+  readonly hasOwners?: (channel: string) => boolean
 }
 
-export function openLedger(
-  { documents, sent }: DocumentThreads,
-  { documentBytes, documentSeconds }: TaskLimits & { readonly documentBytes: number },
-  rules: { readonly schema: Schema; readonly hasOwners?: (channel: string) => boolean },
-): Ledger {
-  return new Ledger({
-    ...rules,
-    documents,
-    trials: sent,
-    documentBytes,
-    documentSeconds,
-    now: processTimers.now,
-    onFailure: (error) => output.incident('document-failed', 'A shared document could not be joined', error),
-  })
+/** Opens threads: to be closed. */
+export class DocumentThreads {
+  readonly documents: DocumentWorker
+  /** For what clients send, which must not delay the documents. */
+  readonly sent: DocumentWorker
+  /** Of the log that the documents are in. */
+  readonly ledger: Ledger
+  readonly #documentSeconds: number
+
+  constructor({ limits, schema = anySchema, tasks = yjsTasks, hasOwners }: DocumentRules) {
+    const { documentBytes, documentSeconds } = limits
+    const open = () => new DocumentWorker({ tasks, limits, timers: processTimers, onQuarantined })
+    this.documents = open()
+    this.sent = open()
+    this.#documentSeconds = documentSeconds
+    this.ledger = new Ledger({
+      schema,
+      hasOwners,
+      documents: this.documents,
+      trials: this.sent,
+      documentBytes,
+      documentSeconds,
+      now: processTimers.now,
+      onFailure: (error) =>
+        output.incident('document-failed', 'A shared document could not be joined', error),
+    })
+  }
+
+  /**
+   * A document as stored, of any shape. Rejects with a `Refusal` (422 `too-costly`) for one in
+   * quarantine, or one that would take too much of the event loop's time.
+   */
+  async read(log: Pick<Log, 'snapshot'>, channel: string): Promise<Y.Doc> {
+    const { messages } = await log.snapshot(new Set([channel]))
+    const updates = messages.filter((message) => isKind(message, 'update')).map(({ body }) => body.update)
+    const { update, items } = await this.documents.read(channel, 'join', updates)
+    const parts = await this.#partsOf(channel, update, items)
+    const doc = new Y.Doc()
+    // Of a part of a document, more of them look superfluous.
+    doc.on('afterTransaction', keepMarkers)
+    for (const part of parts) {
+      Y.applyUpdate(doc, part)
+      await scheduler.yield()
+    }
+    doc.off('afterTransaction', keepMarkers)
+    return doc
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.documents.close(), this.sent.close()])
+  }
+
+  async #partsOf(channel: string, update: string, items: number): Promise<readonly Uint8Array[]> {
+    try {
+      const parts = await this.documents.run('partsOf', update, items, this.#documentSeconds)
+      if (parts) return parts
+    } catch (error) {
+      if (!(error instanceof TooCostly)) throw error
+    }
+    const sentence = `The document "${channel}" takes too long to read for its size, and the application could do nothing else meanwhile. Clients can still open it; create another one, or raise limits.documentSeconds.`
+    throw new Refusal('too-costly', sentence)
+  }
 }
 
-export async function closeThreads(threads: DocumentThreads): Promise<void> {
-  await Promise.all(Object.values(threads).map((thread) => thread.close()))
+function onQuarantined(channel: string, error: Error): void {
+  output.incident(
+    'document-quarantined',
+    `The document "${channel}" is only relayed: reading it ${error.message}`,
+  )
 }

@@ -15,9 +15,11 @@ import { RateLimit } from '../hub/rate-limit.ts'
 import { output } from '../output.ts'
 import { testConfig } from '../testing.ts'
 import { Budget } from '../transports/budget.ts'
+import type { Connections } from './connections.ts'
 import { type ListenerSettings, listen } from './listeners.ts'
-import { reserve } from './open-files.ts'
-import { healthPath } from './requests.ts'
+import { fittingConnections, reserve } from './open-files.ts'
+import { healthPath, requestTaker } from './requests.ts'
+import { connectTaker, upgradeTaker } from './websockets.ts'
 
 const directory = temporaryFolder()
 let settings: ListenerSettings
@@ -45,7 +47,16 @@ async function listenDeaf(more: Partial<ListenerSettings> = {}) {
     budget: new Budget(testConfig.limits, processTimers),
   }
   const origins = { ports: () => [], allowedOrigins: [], allowedHosts: [] }
-  return { listeners: await listen(app, { ...settings, ...more }, origins), asked }
+  const all = { ...settings, ...more }
+  const takersFor = (connections: Connections) => {
+    const parts = { app, connections, settings: all, origins }
+    return {
+      takeRequest: requestTaker(parts),
+      takeUpgrade: upgradeTaker(parts),
+      takeConnect: connectTaker(parts),
+    }
+  }
+  return { listeners: await listen(takersFor, all), asked }
 }
 
 async function connect(port: number, localPort?: number) {
@@ -100,9 +111,10 @@ test('where the system allows too few open files, connections are fewer, and tha
 }, async (t) => {
   const incidents = () => output.incidents()['connections-limited'] ?? 0
   const before = incidents()
-  const { listeners } = await listenDeaf({ openFiles: 165 })
-  t.after(() => listeners.close(0))
+  const maxConnections = fittingConnections(testConfig.limits.maxConnections, 165)
   assert.equal(incidents(), before + 1)
+  const { listeners } = await listenDeaf({ maxConnections })
+  t.after(() => listeners.close(0))
   const first = await connect(listeners.ports['1.1'])
   const second = await connect(listeners.ports['2'])
   second.secure.write('GET /api/clock HTTP/1.1\r\nHost: localhost\r\n\r\n')
@@ -118,7 +130,7 @@ for (const [what, open] of [
   test(`the oldest of many connections ${what} gives way, and the server can still be asked for its health`, {
     timeout: 20_000,
   }, async (t) => {
-    const { listeners, asked } = await listenDeaf({ openFiles: 165 })
+    const { listeners, asked } = await listenDeaf({ maxConnections: 1 })
     t.after(() => listeners.close(0))
     const held = await connect(listeners.ports['2'])
     const idle: net.Socket[] = []

@@ -6,31 +6,33 @@ import http2 from 'node:http2'
 import https from 'node:https'
 import type { AddressInfo, Server as NetServer } from 'node:net'
 import { occupy } from '../../scripts/open-port.ts'
-import { endsWithin, openFilesAllowed, processTimers } from '../../scripts/process.ts'
-import type { App } from '../app.ts'
-import type { Config } from '../config/config.ts'
+import { endsWithin, processTimers } from '../../scripts/process.ts'
+import type { EngineSettings } from '../config/engine-settings.ts'
 import { output } from '../output.ts'
-import type { OriginRules } from '../security/middleware.ts'
+import type { ByHttp } from '../wire/modes.ts'
 import type { PortSharing } from '../workers/workers.ts'
+import type { Takers } from './attach.ts'
 import { type Connection, Connections } from './connections.ts'
-import { fittingConnections } from './open-files.ts'
-import { answerBrokenInput, requestTaker } from './requests.ts'
+import { answerBrokenInput } from './requests.ts'
 import { http1Options, http2Options } from './server-options.ts'
-import { connectTaker, upgradeTaker } from './websockets.ts'
 
-export type ListenerSettings = Pick<Config, 'host' | 'port' | 'http1Port' | 'heartbeatMs'> &
-  Config['limits'] & {
+export type ListenerSettings = Pick<EngineSettings, 'heartbeatMs'> &
+  EngineSettings['limits'] & {
+    readonly host: string
+    /** 0 selects a free one. */
+    readonly port: number
+    readonly http1Port: number
     readonly cert: string
     readonly key: string
     readonly sharing?: PortSharing | null
-    /** That this process may have open. */
-    readonly openFiles?: number
   }
 
+/** The actual ports. */
+export type Ports = ByHttp<number>
+
 /** If one port cannot be opened, closes both and rejects, naming the port. */
-export async function listen(app: App, settings: ListenerSettings, origins: OriginRules) {
-  const { cert, key, host, bodySeconds, sharing = null, openFiles = openFilesAllowed() } = settings
-  const maxConnections = fittingConnections(settings.maxConnections, openFiles)
+export async function listen(takersFor: (connections: Connections) => Takers, settings: ListenerSettings) {
+  const { cert, key, host, bodySeconds, sharing = null } = settings
   const options = {
     cert,
     key,
@@ -43,12 +45,10 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
   const servers = [secure, plain]
   const connections = new Connections(
     servers,
-    { ...settings, maxConnections, handshakeMs: options.handshakeTimeout },
+    { ...settings, handshakeMs: options.handshakeTimeout },
     processTimers,
   )
-  const parts = { app, connections, settings: { ...settings, maxConnections }, origins }
-  const takeRequest = requestTaker(parts)
-  const takeUpgrade = upgradeTaker(parts)
+  const { takeRequest, takeUpgrade, takeConnect } = takersFor(connections)
   for (const server of servers) {
     server.on('request', takeRequest as RequestListener)
     server.on('upgrade', takeUpgrade)
@@ -61,7 +61,7 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
     )
   }
   secure.on('sessionError', reportBrokenSession)
-  secure.on('connect', connectTaker(parts))
+  secure.on('connect', takeConnect)
   try {
     const ports = {
       '2': await open(secure, settings.port, '--port', host, sharing),
@@ -71,7 +71,7 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
       ports,
       close,
       shed,
-      connections: () => ({ ...connections.count(), WebSocket: app.webSockets() }),
+      connections: () => connections.count(),
     }
   } catch (error) {
     secure.close()

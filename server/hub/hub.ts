@@ -77,7 +77,7 @@ interface HubParts {
   /** Why no client is admitted at the moment; null by default. */
   readonly refusal?: () => Refusal | null
   /** Steps of each message's way into the log, after the hub's own. */
-  readonly steps?: readonly Step[]
+  readonly steps?: readonly Step[] | undefined
   readonly settings: {
     readonly heartbeatMs: number
     readonly maxWindows: number

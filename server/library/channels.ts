@@ -121,6 +121,15 @@ export class Channels implements Admission {
     return this.isDocument(channel) || kinds.some(({ fold }) => fold !== undefined)
   }
 
+  /** Backwards. Throws a `Refusal` (400 `bad-query`) if older messages are joined. */
+  mustHaveMessages(channel: string): void {
+    if (!this.isWhole(channel)) return
+    throw new Refusal(
+      'bad-query',
+      `"${channel}" is read as a whole, as documents are: it cannot be read backwards.`,
+    )
+  }
+
   /** Of what the application publishes without saying it. */
   usualKind(channel: string): Kind {
     const rule = this.ruleFor(channel)

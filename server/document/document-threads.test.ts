@@ -6,13 +6,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import * as Y from 'yjs'
 import { ampleLimits, countTo, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
-import { openDocuments } from './application-documents.ts'
+import { DocumentThreads } from './document-threads.ts'
 import { createDocument } from './rich-text.ts'
 import { behind, countItems, rivals } from './testing.ts'
 
 function open(t: TestContext, documentSeconds: number) {
   const limits = { documentSeconds, documentMegabytes: 384, documentBytes: 1e8 }
-  const documents = openDocuments({ limits, hasOwners: () => false })
+  const documents = new DocumentThreads({ limits, hasOwners: () => false })
   const now = () => 1
   const onFailure = (error: unknown) => assert.fail(String(error))
   const stored = createMemoryLog({

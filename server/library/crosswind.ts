@@ -1,0 +1,263 @@
+// The server as an application has it: serves clients, publishes, reads, deletes, ends sessions.
+
+import type { Doc } from 'yjs'
+import { processTimers } from '../../scripts/process.ts'
+import { refuseOthers } from '../../scripts/suggestion.ts'
+import type { Engine } from '../engine.ts'
+import { type AnyServer, handlersBelow } from '../http/attach.ts'
+import { applicationName } from '../hub/admission.ts'
+import type { Who } from '../hub/subscriber.ts'
+import { erasureOf } from '../log/expiries.ts'
+import { parsed, writerOf } from '../log/kept-json.ts'
+import { newEpoch } from '../log/log.ts'
+import { checkUser } from '../security/permits.ts'
+import { revocationsChannel } from '../security/revocations.ts'
+import {
+  type Cursor,
+  type Draft,
+  formatCursor,
+  isChannelName,
+  isKind,
+  type JsonMessage,
+  type Kind,
+  type Message,
+} from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
+import { numberIn, pageBefore, pagesAfter } from './channel-pages.ts'
+import type { Channels } from './channels.ts'
+import { jsonOf } from './validation.ts'
+
+export interface Stored {
+  readonly seq: number
+}
+
+export interface Received<Data = unknown> extends JsonMessage<Data> {
+  /** `json`, or a kind of the channel's type: `data` is then its body. */
+  readonly kind: Kind
+}
+
+/** A channel that has messages. */
+export interface ChannelInfo {
+  readonly name: string
+  /** The number of its newest message. */
+  readonly newest: number
+  /** How many are kept, and the size of what was published, as JSON. */
+  readonly messages: number
+  readonly bytes: number
+}
+
+interface CrosswindParts {
+  readonly engine: Engine
+  readonly path: string
+  readonly channels: Channels
+  /** Whether everyone is served: then there are no users. */
+  readonly isOpen: boolean
+}
+
+type Handlers = ReturnType<typeof handlersBelow>
+
+/** Its functions may be taken out of it. */
+export class Crosswind {
+  /** A listener of Node's servers, and middleware of Connect and Express. */
+  readonly handler: Handlers['handler']
+  readonly express: Handlers['express']
+  readonly koa: Handlers['koa']
+  /** A plugin. */
+  readonly fastify: Handlers['fastify']
+  readonly #engine: Engine
+  readonly #path: string
+  readonly #channels: Channels
+  readonly #isOpen: boolean
+  #ids = 0
+
+  /** @internal */
+  constructor({ engine, path, channels, isOpen }: CrosswindParts) {
+    this.#engine = engine
+    this.#path = path
+    this.#channels = channels
+    this.#isOpen = isOpen
+    const { handler, express, koa, fastify } = handlersBelow(path, engine.takers.takeRequest)
+    this.handler = handler
+    this.express = express
+    this.koa = koa
+    this.fastify = fastify
+  }
+
+  /**
+   * Serves what is below `path`: requests, WebSockets and, over HTTP/2, extended CONNECT. All else
+   * goes to the listeners that the server has; those added later receive everything. With
+   * `requests: false`, requests reach it by `handler`, `express`, `koa` or `fastify`.
+   */
+  readonly attach = (server: AnyServer, how: { readonly requests?: boolean } = {}): void => {
+    this.#engine.attach(server, this.#path, how)
+  }
+
+  /**
+   * Resolves once it is stored and sent; rejects if it does not fit the channel. `id`: the same one with the same data is stored once.
+   * `user`: on whose behalf. `kind`: on a channel with a type of the application, by default the first that the type declares;
+   * `data` is its body.
+   */
+  readonly publish = async (
+    channel: string,
+    data: unknown,
+    {
+      id,
+      user,
+      kind = this.#channels.usualKind(channel),
+    }: { readonly id?: string; readonly user?: string; readonly kind?: Kind } = {},
+  ): Promise<Stored> => {
+    if (user !== undefined) checkUser('publish: user', user)
+    // A copy: the application may change its own.
+    const copy = JSON.parse(jsonOf(data, 'publish'))
+    const draft: Draft = {
+      id: id === undefined ? this.#nextId() : `${applicationName}-${id}`,
+      channel,
+      kind,
+      from: applicationName,
+      at: processTimers.now(),
+      body: kind === 'json' ? { data: copy } : copy,
+    }
+    const completed = await this.#channels.complete(draft, { invitation: user ?? null }, null)
+    const { seq } = await this.#engine.current.hub.publish(completed)
+    return { seq }
+  }
+
+  /** What is stored after a number, in order; ends at the newest. */
+  readonly read = (
+    channel: string,
+    { after = 0 }: { readonly after?: number } = {},
+  ): AsyncGenerator<Received> => this.#read(channel, after)
+
+  async *#read(channel: string, after: number): AsyncGenerator<Received> {
+    this.#mustNotBeDocument(channel)
+    const { log, health } = this.#engine.current
+    for await (const { messages, cursor } of pagesAfter(log, channel, {
+      after: numberIn('after', after, 0),
+      isWhole: this.#channels.isWhole(channel),
+      mayRead: () => health.mustBeCurrent(),
+    }))
+      yield* received(messages, cursor)
+  }
+
+  /**
+   * The newest that is stored before a number, in order: 50 of them, or `limit`, which is at most 500, and
+   * fewer if they have more than a megabyte. `hasEarlier` says whether to ask for those before them.
+   */
+  readonly readBack = async (
+    channel: string,
+    options: { readonly before?: number; readonly limit?: number } = {},
+  ): Promise<{ readonly messages: readonly Received[]; readonly hasEarlier: boolean }> => {
+    refuseOthers('readBack', options, ['before', 'limit'])
+    this.#mustNotBeDocument(channel)
+    this.#channels.mustHaveMessages(channel)
+    const { log, health } = this.#engine.current
+    health.mustBeCurrent()
+    const { messages, cursor, hasEarlier } = await pageBefore(log, channel, options)
+    return { messages: received(messages, cursor), hasEarlier }
+  }
+
+  /**
+   * The channels that have messages and whose names begin with `prefix`, those with the newest message
+   * first: 100 of them, or `limit`. For the next ones, `before` is the `newest` of the last.
+   */
+  readonly channels = async (
+    options: { readonly prefix?: string; readonly before?: number; readonly limit?: number } = {},
+  ): Promise<readonly ChannelInfo[]> => {
+    refuseOthers('channels', options, ['prefix', 'before', 'limit'])
+    const { prefix = '', before = Number.MAX_SAFE_INTEGER, limit = 100 } = options
+    const count = numberIn('limit', limit, 1)
+    const { log } = this.#engine.current
+    const found = await log.channels(prefix, numberIn('before', before, 0), count)
+    return found.flatMap(({ name, head, messages, bytes }) =>
+      isChannelName(name) ? { name, newest: head, messages, bytes } : [],
+    )
+  }
+
+  /**
+   * A copy of what is stored; empty if nothing is. Rejects with a `Refusal` (400 `bad-channel`, 422
+   * `too-costly`) if it is no document, or one that takes too much to read.
+   */
+  readonly document = async (channel: string): Promise<Doc> => {
+    const { log, documents, health } = this.#engine.current
+    if (!documents || !this.#channels.isDocument(channel))
+      throw new Refusal('bad-channel', `"${channel}" is not of the kind yjs.`)
+    health.mustBeCurrent()
+    return documents.read(log, channel)
+  }
+
+  /**
+   * Erases what is stored on a channel, and makes room for another. Clients that follow it go on; what one of them
+   * publishes begins it anew. Resolves to false if there was nothing, or something was published meanwhile.
+   */
+  readonly deleteChannel = async (channel: string): Promise<boolean> => {
+    this.#channels.ruleFor(channel)
+    const { log } = this.#engine.current
+    const head = log.heads().get(channel)
+    if (head === undefined) return false
+    await log.append(erasureOf(channel, head, processTimers.now()), processTimers.now())
+    return !log.heads().has(channel)
+  }
+
+  /**
+   * Ends what the user was allowed so far, at every server of the log: streams and polls end, and
+   * earlier tickets are refused, also by a server that starts later. What the user is allowed from
+   * now on, `authorize` says. Resolves once it is stored; rejects if the log cannot store it.
+   */
+  readonly revoke = async (user: string): Promise<void> => {
+    if (this.#isOpen)
+      throw new Error("revoke: there are no users, since everyone is served (authorize: 'everyone').")
+    const revoked = [{ user: checkUser('revoke: user', user) }]
+    await this.#engine.current.hub.publish({
+      id: this.#nextId(),
+      channel: revocationsChannel,
+      kind: 'revocation',
+      from: applicationName,
+      at: processTimers.now(),
+      body: { revoked },
+    })
+  }
+
+  /**
+   * Ends the streams and polls of a user, or of the client with this name (`from` in its messages),
+   * at every server of the log. They come back if `authorize`, or a ticket that they have, allows it.
+   */
+  readonly disconnect = (who: Who): void => {
+    this.#engine.current.hub.end(checkWho(who), true)
+  }
+
+  readonly close = async ({ drainMs = 5000 }: { readonly drainMs?: number } = {}): Promise<void> => {
+    await this.#engine.close(drainMs)
+  }
+
+  /** For messages that the application publishes without an id of their own. */
+  #nextId(): string {
+    this.#ids += 1
+    return `${applicationName}-${newEpoch(Math.random)}.${this.#ids}`
+  }
+
+  #mustNotBeDocument(channel: string): void {
+    if (this.#channels.isDocument(channel))
+      throw new Refusal('bad-channel', `"${channel}" is a document: read it by document().`)
+  }
+}
+
+/** As an application gets them, without the log's own. */
+function received(messages: readonly Message[], head: Cursor): Received[] {
+  return messages.flatMap((message) => {
+    const { id, channel, kind, seq, from } = message
+    if (kind === 'erasure') return []
+    // A copy: the application may change it.
+    const body = isKind(message, 'json') ? parsed(message.body) : { data: structuredClone(message.body) }
+    const user = writerOf(message) ?? undefined
+    return [{ id, channel, kind, seq, cursor: formatCursor({ ...head, seq }), from, user, data: body.data }]
+  })
+}
+
+/** Throws an `Error` unless it is one user or one client. */
+function checkWho(who: Who): Who {
+  const [name, ...others] = Object.keys(Object(who))
+  if ((name !== 'user' && name !== 'client') || others.length > 0)
+    throw new Error(`disconnect: it takes { user } or { client }, not ${JSON.stringify(who)}.`)
+  checkUser(`disconnect: ${name}`, 'user' in who ? who.user : who.client)
+  return who
+}

@@ -1,0 +1,75 @@
+// The endpoints beside the transports: tickets, the clock, and a channel's past.
+
+import { mostHeaderBytes } from '../http/connections.ts'
+import { messageText } from '../log/kept-json.ts'
+import { fingerprintFor, mustLast, refuseReading } from '../security/grants.ts'
+import { grantOf } from '../security/middleware.ts'
+import { sessionPath, type TicketGate } from '../security/tickets.ts'
+import type { Serving } from '../serving.ts'
+import { type Mounting, queryOf } from '../transports/transport.ts'
+import { parseJson } from '../transports/uplink.ts'
+import { formatCursor } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
+import { pageAfter, pageBefore, wholeOf } from './channel-pages.ts'
+import type { Channels } from './channels.ts'
+
+/** As much as the headers of a request may have, which can carry a token, too. */
+const mostSessionBytes = mostHeaderBytes
+
+interface RouteParts {
+  readonly serving: Serving
+  /** Null if everyone is served. */
+  readonly gate: TicketGate | null
+  readonly channels: Channels
+}
+
+export function mountRoutes(
+  { router, bodies, timers }: Mounting,
+  { serving: { log, health }, gate, channels }: RouteParts,
+): void {
+  router.post(sessionPath, async (ctx) => {
+    const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx), mostSessionBytes))
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = gate
+      ? await gate.ticketFor(ctx.req.headers, token, fingerprintFor(queryOf(ctx)))
+      : { ticket: null, expiresAt: null }
+  })
+  router.get('/api/clock', (ctx) => {
+    ctx.set('Cache-Control', 'no-store')
+    ctx.body = { at: timers.now() }
+  })
+  /**
+   * A channel's messages after a cursor, in portions; `newest` has none, and a cursor. A document's are
+   * always all, of which the older ones may be joined.
+   */
+  router.get('/api/channels/:name', async (ctx) => {
+    const { name = '' } = ctx.params
+    const after = String(ctx.query.after ?? 'newest')
+    const refusal = refuseReading(grantOf(ctx), [name])
+    if (refusal) throw refusal
+    const isDocument = channels.isDocument(name)
+    health.mustBeCurrent()
+    const { before } = ctx.query
+    if (before !== undefined) channels.mustHaveMessages(name)
+    const page =
+      before !== undefined
+        ? await pageBefore(log, name, { before, limit: ctx.query.limit })
+        : await (isDocument && after !== 'newest'
+            ? wholeOf(log, name)
+            : pageAfter(log, name, after, channels.isWhole(name)))
+    const messages = page.messages.map((message) => messageText(message)).join()
+    const rest = 'hasEarlier' in page ? `"hasEarlier":${page.hasEarlier}` : `"recovered":${page.recovered}`
+    mustLast(grantOf(ctx), timers.now())
+    ctx.set('Cache-Control', 'no-store')
+    ctx.type = 'json'
+    ctx.body = `{"messages":[${messages}],"cursor":"${formatCursor(page.cursor)}",${rest}}`
+  })
+}
+
+/** Throws a `Refusal`: 400 `not-json` or `bad-shape`. */
+function sessionBody(text: string): { readonly token?: string | null } {
+  const given: unknown = text === '' ? {} : parseJson(text)
+  const token = given instanceof Object && 'token' in given ? given.token : null
+  if (token === null || typeof token === 'string') return { token }
+  throw new Refusal('bad-shape', 'A session is {"token": "…"}, or nothing for the application’s cookie.')
+}

@@ -1,0 +1,254 @@
+// What a server builds on one log: the hub, documents, health, figures, and the Koa application.
+
+import type { Middleware } from 'koa'
+import { endsWithin, processTimers } from '../scripts/process.ts'
+import { type App, createApp } from './app.ts'
+import type { TypeOf } from './channels/channel-type.ts'
+import type { EngineSettings } from './config/engine-settings.ts'
+import type { DocumentThreads } from './document/document-threads.ts'
+import { Health } from './health.ts'
+import type { Takers } from './http/attach.ts'
+import type { Connections } from './http/connections.ts'
+import { requestTaker } from './http/requests.ts'
+import { connectTaker, upgradeTaker } from './http/websockets.ts'
+import { Hub } from './hub/hub.ts'
+import type { Step } from './hub/writer.ts'
+import type { Log, OpenedLog, Outage } from './log/log.ts'
+import { openLog } from './log/open-log.ts'
+import { Monitor } from './monitor.ts'
+import { type OutputCode, output } from './output.ts'
+import type { Gate } from './security/grants.ts'
+import type { OriginRules } from './security/middleware.ts'
+import type { Admission, Mounting } from './transports/transport.ts'
+import type { Siblings } from './workers/workers.ts'
+
+/** An application's channels. */
+export interface ServedChannels {
+  readonly typeOf: TypeOf
+  /** The same types, with what only a log that stores needs. */
+  readonly typesWith: (documents: DocumentThreads | null) => TypeOf
+  readonly admission: Admission
+  /** Steps of each message's way into the log, after the hub's own. */
+  readonly steps?: (log: Log) => readonly Step[]
+}
+
+/** What an application builds on each log. */
+export interface Application {
+  readonly gate: Gate
+  readonly mount: (mounting: Mounting) => void
+  /** Answers what no route does. */
+  readonly otherwise?: Middleware
+  /** Called before the hub drains; resolves when its parts are closed. */
+  readonly stop: () => Promise<void>
+}
+
+/** What outlives a log. */
+export interface ServingParts {
+  readonly settings: EngineSettings
+  readonly channels: ServedChannels
+  /** Null if no channel is a document. */
+  readonly openDocuments: (() => DocumentThreads) | null
+  readonly dataFolder: string
+  /** How to make room for another channel, as refusals say it: a clause. */
+  readonly roomMaking: string
+  readonly connections: Pick<Connections, 'of'>
+  /** Open connections, by protocol. */
+  readonly countConnections: () => Readonly<Record<string, number>>
+  readonly origins: OriginRules
+  /** Longest hold of a long poll, ms. */
+  readonly holdMs: number
+  readonly application: (serving: Serving) => Application | Promise<Application>
+  /** Reports errors that the server survives; the log's, streams' and the application's. */
+  readonly onFailure: (code: OutputCode, what: string, error?: unknown) => void
+  /** Called repeatedly while the server is cut off from its log. */
+  readonly onCutOff: () => void
+  /** The server's other processes; absent if there are none. */
+  readonly siblings?: Siblings | undefined
+  /** Whether it may take on work that exactly one process must do. */
+  readonly leads: boolean
+  /** Instead of opening a log of its own. */
+  readonly joinLog?: (() => Promise<OpenedLog>) | undefined
+  /** Makes of the log that was opened what other processes join. */
+  readonly hostLog?: ((opened: OpenedLog) => HostedLog | null) | undefined
+}
+
+export interface HostedLog {
+  readonly bus: NonNullable<OpenedLog['bus']>
+  readonly tellOutage: (outage: Outage | null) => void
+}
+
+const timers = processTimers
+const random = Math.random
+const endless = new Promise<never>(() => undefined)
+
+/** Extra time, ms, for a part to close. */
+const graceMs = 400
+
+export class Serving {
+  readonly log: Log
+  readonly hub: Hub
+  readonly health: Health
+  readonly monitor: Monitor
+  readonly documents: DocumentThreads | null
+  readonly limits: EngineSettings['limits']
+  /** Resolves to the reason when another log has replaced this one. */
+  readonly lost: Promise<string>
+  #application: Application | null = null
+  #app: App | null = null
+  #takers: Takers | null = null
+  #closed: Promise<void> | null = null
+
+  /** Rejects as `openLog` does. `signal` ends its waiting. */
+  static async open(parts: ServingParts, signal: AbortSignal): Promise<Serving> {
+    const documents = parts.openDocuments?.() ?? null
+    let serving: Serving | null = null
+    try {
+      const opened = await (parts.joinLog?.() ?? openOwnLog(parts, documents, signal))
+      serving = new Serving(parts, opened, documents)
+      await serving.#mount(parts)
+      return serving
+    } catch (error) {
+      await (serving ? serving.close(0) : documents?.close())
+      throw error
+    }
+  }
+
+  private constructor(parts: ServingParts, opened: OpenedLog, documents: DocumentThreads | null) {
+    const { settings, channels, siblings, leads, hostLog, onFailure, onCutOff } = parts
+    const { log, lost = endless, outage = () => null, losses, figures } = opened
+    const { mostBytes = Number.POSITIVE_INFINITY } = opened
+    const hosted = hostLog?.(opened)
+    this.log = log
+    this.lost = lost
+    this.documents = documents
+    const maxMessageBytes = Math.min(settings.limits.maxMessageBytes, mostBytes)
+    this.limits = { ...settings.limits, maxMessageBytes }
+    this.health = new Health({
+      timers,
+      outage,
+      onChanged: hosted?.tellOutage,
+      print(code, sentence) {
+        if (leads) output.say(code, sentence)
+      },
+      onCutOff: (sentence) => {
+        this.hub.sendAway(sentence)
+        onCutOff()
+      },
+    })
+    this.monitor = new Monitor({
+      timers,
+      siblings,
+      health: this.health,
+      losses,
+      log: describeLog(settings),
+      heads: log.heads,
+      threads: documents ? [documents.documents, documents.sent] : [],
+      windows: () => this.hub.windows(),
+      logFigures: async () => (await figures?.()) ?? {},
+      connections: () => ({ ...parts.countConnections(), WebSocket: this.#app?.webSockets() ?? 0 }),
+    })
+    this.hub = new Hub({
+      log,
+      typeOf: channels.typeOf,
+      bus: hosted?.bus ?? opened.bus,
+      timers,
+      random,
+      mayLead: leads,
+      meter: this.monitor,
+      onFailure: (error) => onFailure('stream-failed', 'A window lost its stream', error),
+      refusal: () => this.health.refusal(),
+      steps: channels.steps?.(log),
+      settings: { ...this.limits, heartbeatMs: settings.heartbeatMs },
+    })
+  }
+
+  /** What takes requests and sockets. */
+  get takers(): Takers {
+    if (!this.#takers) throw new Error('The application is not mounted.')
+    return this.#takers
+  }
+
+  async #mount(parts: ServingParts): Promise<void> {
+    const { settings, channels, connections, origins } = parts
+    const { limits } = this
+    const application = await parts.application(this)
+    const { gate, mount, otherwise } = application
+    this.#application = application
+    const app = createApp({
+      hub: this.hub,
+      timers,
+      heartbeatMs: settings.heartbeatMs,
+      holdMs: parts.holdMs,
+      limits,
+      admission: channels.admission,
+      access: gate,
+      origins,
+      mount,
+      ...(otherwise && { otherwise }),
+    })
+    this.#app = app
+    const taking = { app, connections, settings: limits, origins }
+    this.#takers = {
+      takeRequest: requestTaker(taking),
+      takeUpgrade: upgradeTaker(taking),
+      takeConnect: connectTaker(taking),
+    }
+  }
+
+  /**
+   * Drains the hub within `drainMs`, then lets `closeConnections` end what is left, then closes the log.
+   * A part that hangs or fails does not block the others. Idempotent.
+   */
+  close(drainMs: number, closeConnections: () => Promise<void> = async () => undefined): Promise<void> {
+    this.#closed ??= this.#close(drainMs, closeConnections)
+    return this.#closed
+  }
+
+  async #close(drainMs: number, closeConnections: () => Promise<void>): Promise<void> {
+    const application = this.#application?.stop()
+    this.monitor.close()
+    this.health.stop()
+    await endPart('hub', this.hub.drain(drainMs), drainMs + graceMs)
+    await closeConnections()
+    if (application) await endPart('application', application, graceMs)
+    await endPart('log', this.log.close(), graceMs)
+    await this.documents?.close()
+  }
+}
+
+/** Resolves when the part has ended, failed, or taken longer. */
+export async function endPart(part: string, work: Promise<void>, withinMs: number): Promise<void> {
+  const report = (error: unknown) =>
+    output.incident('part-not-closed', `While the server stopped, the ${part} failed`, error)
+  if (await endsWithin(work.catch(report), withinMs)) return
+  output.say('part-not-closed', `The server stopped without its ${part}, which did not end in time.`)
+}
+
+async function openOwnLog(
+  parts: ServingParts,
+  documents: DocumentThreads | null,
+  signal: AbortSignal,
+): Promise<OpenedLog> {
+  const { settings, channels, dataFolder, roomMaking, onFailure } = parts
+  const opened = await openLog(settings, {
+    typeOf: channels.typesWith(documents),
+    onOpened: (log) => documents?.ledger.open(log),
+    roomMaking,
+    dataFolder,
+    now: timers.now,
+    random,
+    signal,
+    onFailure: (error) => onFailure('log-failed', 'The log failed', error),
+    onLoss: (sentence) => onFailure('log-lost-messages', sentence),
+    print: (sentence) => output.say('log-awaited', sentence),
+  })
+  // The count continues when another log replaces this one.
+  return { ...opened, losses: () => output.incidents()['log-lost-messages'] ?? 0 }
+}
+
+/** Such as `SQLite`, `memory`, `NATS JetStream` or `SQS, SQLite`. */
+export function describeLog({ broker, storage }: Pick<EngineSettings, 'broker' | 'storage'>): string {
+  if (broker === 'nats') return 'NATS JetStream'
+  const own = storage === 'sqlite' ? 'SQLite' : 'memory'
+  return broker === 'sqs' ? `SQS, ${own}` : own
+}
