@@ -39,6 +39,8 @@ const transports: readonly ServerTransport[] = [sse, websocket, longPolling, pol
 interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs' | 'holdMs' | 'admission'> {
   readonly limits: Mounting['limits'] & BudgetLimits & Pick<EngineSettings['limits'], 'messagesPerSecond'>
   readonly access: Gate
+  /** Whether a path needs no session. */
+  readonly isOpenPath: (path: string) => boolean
   readonly origins: OriginRules
   /** The routes of whoever uses the transports. */
   readonly mount: (mounting: Mounting) => void
@@ -49,7 +51,7 @@ interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs' | 'ho
 export type App = ReturnType<typeof createApp>
 
 export function createApp(parts: AppParts) {
-  const { access, origins, mount, otherwise } = parts
+  const { access, isOpenPath, origins, mount, otherwise } = parts
   const app = websockify(new Koa())
   const router = new Router()
   const socketHandlers = new Map<string, SocketHandler>()
@@ -69,7 +71,7 @@ export function createApp(parts: AppParts) {
   app.use(answerErrors)
   app.use(securityHeaders)
   app.use(crossOrigin(origins))
-  app.use(requireSession(access))
+  app.use(requireSession(access, isOpenPath))
   app.use(chargeAnswers(budget))
   app.use(router.routes())
   app.use(router.allowedMethods())

@@ -9,10 +9,6 @@ import { Crosswind } from './library/crosswind.ts'
 import { type CrosswindOptions, checkOptions, folderOf, settingsOf } from './library/options.ts'
 import { mountRoutes } from './library/routes.ts'
 import { type OutputCode, output } from './output.ts'
-import { openGrant } from './security/grants.ts'
-import { Revocations } from './security/revocations.ts'
-import { TicketGate } from './security/tickets.ts'
-import type { Serving } from './serving.ts'
 
 export type {
   ChannelType,
@@ -59,18 +55,6 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
   if (folder !== '') mkdirSync(folder, { recursive: true, mode: 0o700 })
   const yjs = channels.haveDocuments ? await import('./document/document-threads.ts') : null
 
-  async function ticketGate({ log, hub }: Serving): Promise<TicketGate | null> {
-    if (authorize === 'everyone') return null
-    return new TicketGate({
-      authorize,
-      secret,
-      now: () => processTimers.now(),
-      clock: () => Date.now(),
-      revocations: await Revocations.follow(log, (user) => hub.end({ user })),
-      onFailure: (error) => onFailure('stream-failed', '`authorize` failed', error),
-    })
-  }
-
   const engine = await Engine.start({
     settings,
     channels: {
@@ -88,6 +72,9 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
         })),
     dataFolder: folder,
     roomMaking: 'erase one with crosswind.deleteChannel',
+    authorize,
+    secret,
+    isOpenPath: () => false,
     origins: {
       ports: () => [],
       allowedOrigins: settings.allowedOrigins,
@@ -96,14 +83,10 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
     holdMs: longestHoldMs,
     drainMs: renewalDrainMs,
     leads: true,
-    async application(serving) {
-      const gate = await ticketGate(serving)
-      return {
-        gate: gate ?? { grantFor: async () => openGrant },
-        mount: (mounting) => mountRoutes(mounting, { serving, gate, channels }),
-        stop: async () => undefined,
-      }
-    },
+    application: (serving) => ({
+      mount: (mounting) => mountRoutes(mounting, serving, channels),
+      stop: async () => undefined,
+    }),
     onFailure,
   })
   const failed = 'The log was replaced, and the new one could not be opened; restart the server.'

@@ -6,9 +6,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { invite } from './invite.ts'
-import { Access, loadKey } from './security/access.ts'
-import { grantFrom } from './security/grants.ts'
-import { emptyFolder, hourMs, noon } from './security/testing.ts'
+import { Access, loadKey, type Session } from './security/access.ts'
+import { emptyFolder, hourMs, noon, plainRights } from './security/testing.ts'
 
 const root = join(import.meta.dirname, '..')
 const run = promisify(execFile)
@@ -22,43 +21,45 @@ function linkIn(text: string): URL {
   return new URL(/https:\S+/.exec(text)?.[0] ?? 'no link')
 }
 
-async function grantOf(text: string, dataFolder: string, now: number) {
+async function sessionOf(text: string, dataFolder: string, now: number) {
   const key = await loadKey({ accessKeyFile: null, dataFolder }, root)
   const access = new Access({
     isOpen: false,
     key,
+    rightsOf: plainRights,
     sessionMs: 24 * 365 * hourMs,
     now: () => now,
     clock: () => now,
   })
-  return (await access.redeem(linkIn(text).searchParams.get('invitation') ?? '')).grant
+  return (await access.redeem(linkIn(text).searchParams.get('invitation') ?? '')).session
 }
+
+const allowed = ({ channels, may, expiresAt }: Session) => [channels, may, expiresAt]
 
 const inFolder = async (t: TestContext, ...argv: readonly string[]) => {
   const folder = await emptyFolder(t)
   const text = await say(argv, folder)
-  return { text, grant: await grantOf(text, folder, noon), link: linkIn(text) }
+  return { text, session: await sessionOf(text, folder, noon), link: linkIn(text) }
 }
 
 test('by default, a link allows writing to main for 24 hours', async (t) => {
-  const { text, grant, link } = await inFolder(t)
-  assert.deepEqual(grant, grantFrom({ channels: ['main'], may: 'write' }, noon + 24 * hourMs))
+  const { text, session, link } = await inFolder(t)
+  assert.deepEqual(allowed(session), [['main'], 'write', noon + 24 * hourMs])
   assert.deepEqual([link.origin, link.pathname], ['https://localhost:8443', '/join'])
   assert.match(text, /may read and write the page main until .*22 November 2026/)
 })
 
 test('follows the flags, and says what the link allows', async (t) => {
   const flags = ['--channels', 'main,notes,main', '--may=read', '--hours', '1.5', '--port', '9443']
-  const { text, grant, link } = await inFolder(t, ...flags)
-  const channels = ['main', 'notes']
-  assert.deepEqual(grant, grantFrom({ channels, may: 'read' }, noon + 1.5 * hourMs))
+  const { text, session, link } = await inFolder(t, ...flags)
+  assert.deepEqual(allowed(session), [['main', 'notes'], 'read', noon + 1.5 * hourMs])
   assert.equal(link.origin, 'https://localhost:9443')
   assert.match(text, /may read, and not write, the pages main and notes until/)
 })
 
 test('every page', async (t) => {
-  const { text, grant } = await inFolder(t, '--channels', 'all')
-  assert.equal(grant.channels, 'all')
+  const { text, session } = await inFolder(t, '--channels', 'all')
+  assert.equal(session.channels, 'all')
   assert.match(text, /read and write every page until/)
 })
 
@@ -151,7 +152,7 @@ test('as a command it prints a valid link, or fails with one sentence', async (t
     '1',
   ])
   assert.equal(stderr, '')
-  assert.deepEqual((await grantOf(stdout, folder, Date.now())).channels, new Set(['main']))
+  assert.deepEqual((await sessionOf(stdout, folder, Date.now())).channels, ['main'])
   await assert.rejects(run(process.execPath, [file, '--may', 'all']), {
     code: 1,
     stdout: '',

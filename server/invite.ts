@@ -16,8 +16,14 @@ import {
 } from './config/config.ts'
 import { choice, field, quantity } from './config/fields.ts'
 import { mainChannel, probesChannel, windChannel } from './page/page-messages.ts'
-import { invitationLink, isOpenTo, loadKey, makeInvitation } from './security/access.ts'
-import { mostChannels, type Permission } from './security/grants.ts'
+import {
+  invitationLink,
+  isOpenTo,
+  loadKey,
+  makeInvitation,
+  mostChannels,
+  type Permission,
+} from './security/access.ts'
 import { isChannelName, mostChannelBytes } from './wire/messages.ts'
 import type { ByHttp } from './wire/modes.ts'
 

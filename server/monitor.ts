@@ -502,7 +502,7 @@ export function mountMonitor(router: Router, monitor: Monitor): void {
 
 /** Throws a `Refusal` (403 `not-invited-there`). */
 function mustSeeAll(ctx: Parameters<typeof grantOf>[0]): void {
-  if (grantOf(ctx).channels === 'all') return
+  if (grantOf(ctx).mayReadAll) return
   const sentence = 'The figures cover the whole server; ask for an invitation to all of its pages.'
   throw new Refusal('not-invited-there', sentence)
 }

@@ -15,9 +15,10 @@ import { mountDocuments } from './routes/documents.ts'
 import { mountPage } from './routes/page.ts'
 import { pageFiles } from './routes/page-files.ts'
 import { mountReports } from './routes/reports.ts'
+import { mountSession } from './routes/session.ts'
 import type { Access } from './security/access.ts'
 import { type Grant, refuseReading } from './security/grants.ts'
-import { grantOf, mountSession, type OriginRules } from './security/middleware.ts'
+import { grantOf, type OriginRules } from './security/middleware.ts'
 import { publishReadings, startSource } from './sensor/source.ts'
 import type { Application, Serving } from './serving.ts'
 import { mountWindHistory, WindRecorder } from './wind-recorder.ts'
@@ -72,7 +73,6 @@ export function startPage(parts: PageParts): Application {
   }
 
   return {
-    gate: access,
     mount(mounting) {
       const { router, budget, bodies } = mounting
       mountService(router, serving, settings)

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countTo } from './hub/hub-testing.ts'
-import { admitChannel, pageAdmission, pageGrantRules } from './page-channels.ts'
-import { grantFrom, openGrant, type Permission, refuseReading, refuseWriting } from './security/grants.ts'
+import { admitChannel, pageAdmission, pageRights } from './page-channels.ts'
+import type { Permission } from './security/access.ts'
+import { openGrant, refuseReading, refuseWriting } from './security/grants.ts'
+import { grantWith } from './security/testing.ts'
 import { Refusal } from './wire/refusal.ts'
 import { createSeededRandom } from './wire/time.ts'
 
-const grantOf = (permission: Permission) => grantFrom(permission, 0, 0, pageGrantRules)
+const grantOf = (permission: Permission) => grantWith(pageRights(permission))
 const writer = grantOf({ channels: ['main', 'notes'], may: 'write' })
 const reader = grantOf({ channels: ['main'], may: 'read' })
 const guide = grantOf({ channels: 'all', may: 'read' })
@@ -14,7 +16,7 @@ const grants = [openGrant, guide, writer, reader]
 
 test('every grant allows reading the wind, and none writing it', () => {
   for (const grant of grants) assert.equal(refuseReading(grant, ['main', 'wind']), null)
-  assert.equal(refuseWriting(writer, 'wind')?.code, 'not-invited-there')
+  assert.equal(refuseWriting(writer, 'wind')?.code, 'read-only-invitation')
 })
 
 test('an overview is readable exactly by readers of its page', () => {

@@ -22,13 +22,15 @@ import {
   mostNameCharacters,
   mostNamedVersions,
   mostTitleLength,
+  overviewChannel,
   overviewName,
   pageOfOverview,
   probesChannel,
   sensorName,
   windChannel,
 } from './page/page-messages.ts'
-import type { GrantRules } from './security/grants.ts'
+import type { Permission } from './security/access.ts'
+import type { Permit } from './security/permits.ts'
 import type { Admission } from './transports/transport.ts'
 import { cutText } from './wire/graphemes.ts'
 import { isChannelName, mostChannelBytes } from './wire/messages.ts'
@@ -102,13 +104,22 @@ export function pageTypes({ foldUpdates, gate, editing }: DocumentRules = {}): T
 
 export const pageTypeOf = pageTypes()
 
-/** An overview is readable if its page is, the wind by everybody; everybody may measure. */
-export const pageGrantRules: GrantRules = {
-  read(channel) {
-    const source = pageOfOverview(channel) || channel
-    return source === windChannel || channel === probesChannel ? null : source
-  },
-  write: (channel) => (channel === probesChannel ? null : channel),
+/** A client that may only read sends nothing larger. */
+const mostReaderBytes = 4096
+
+/**
+ * What an invitation allows: its pages with their overviews, the wind for everybody, and everybody may
+ * measure.
+ */
+export function pageRights({
+  channels,
+  may,
+}: Permission): Pick<Permit, 'read' | 'write' | 'maxMessageBytes'> {
+  const pages = channels === 'all' ? ['*'] : channels.filter((channel) => pageOfOverview(channel) === null)
+  const overviews = channels === 'all' ? [] : pages.flatMap((page) => overviewChannel(page) ?? [])
+  const read = [...pages, ...overviews, windChannel, probesChannel]
+  if (may === 'write') return { read, write: [...pages, probesChannel] }
+  return { read, write: [probesChannel], maxMessageBytes: mostReaderBytes }
 }
 
 /** Maximum length in UTF-16 units of an encoded position in base64; a Yjs one has at most 28. */

@@ -1,5 +1,6 @@
 // The page's server, or one of its processes: an application of the engine, with the sensor's source.
 
+import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -13,7 +14,8 @@ import type { ListenerSettings } from './http/listeners.ts'
 import type { OpenedLog } from './log/log.ts'
 import { type OutputCode, output } from './output.ts'
 import { startPage } from './page-app.ts'
-import { pageAdmission, pageGrantRules, pageTypeOf, pageTypes } from './page-channels.ts'
+import { pageAdmission, pageRights, pageTypeOf, pageTypes } from './page-channels.ts'
+import { isOpenPath } from './routes/session.ts'
 import { Access, isOpenTo, loadKey } from './security/access.ts'
 import type { HttpVersion, WindowHttp } from './wire/modes.ts'
 import { hostLog, joinLog } from './workers/shared-log.ts'
@@ -126,7 +128,7 @@ class PageServer implements Server {
     const access = new Access({
       isOpen: isOpenTo(config),
       key: await loadKey(config, root),
-      rules: pageGrantRules,
+      rightsOf: pageRights,
       sessionMs: config.sessionMinutes * 60_000,
       now: timers.now,
       clock: () => Date.now(),
@@ -155,6 +157,12 @@ class PageServer implements Server {
         new DocumentThreads({ limits: config.limits, schema: pageSchema, tasks: pageTasks }),
       dataFolder: resolve(root, config.dataFolder),
       roomMaking: 'delete one, which makes room a day later',
+      authorize: access.isOpen
+        ? 'everyone'
+        : ({ headers, token }) => access.permitFor({ cookie: headers.cookie, token }),
+      // Sessions are the page's own.
+      secret: randomBytes(32).toString('base64url'),
+      isOpenPath,
       origins,
       holdMs: config.polling.holdMs,
       drainMs: config.drainMs,

@@ -17,8 +17,11 @@ import type { Log, OpenedLog, Outage } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
 import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
-import type { Gate } from './security/grants.ts'
+import { openGrant } from './security/grants.ts'
 import type { OriginRules } from './security/middleware.ts'
+import type { Authorize } from './security/permits.ts'
+import { Revocations, revocationsChannel, revocationsType } from './security/revocations.ts'
+import { TicketGate } from './security/tickets.ts'
 import type { Admission, Mounting } from './transports/transport.ts'
 import type { Siblings } from './workers/workers.ts'
 
@@ -34,7 +37,6 @@ export interface ServedChannels {
 
 /** What an application builds on each log. */
 export interface Application {
-  readonly gate: Gate
   readonly mount: (mounting: Mounting) => void
   /** Answers what no route does. */
   readonly otherwise?: Middleware
@@ -54,6 +56,11 @@ export interface ServingParts {
   readonly connections: Pick<Connections, 'of'>
   /** Open connections, by protocol. */
   readonly countConnections: () => Readonly<Record<string, number>>
+  readonly authorize: 'everyone' | Authorize
+  /** Signs tickets. */
+  readonly secret: string
+  /** Whether a path needs no session. */
+  readonly isOpenPath: (path: string) => boolean
   readonly origins: OriginRules
   /** Longest hold of a long poll, ms. */
   readonly holdMs: number
@@ -93,6 +100,8 @@ export class Serving {
   readonly limits: EngineSettings['limits']
   /** Resolves to the reason when another log has replaced this one. */
   readonly lost: Promise<string>
+  /** Null if everyone is served. */
+  #gate: TicketGate | null = null
   #application: Application | null = null
   #app: App | null = null
   #takers: Takers | null = null
@@ -149,7 +158,7 @@ export class Serving {
     })
     this.hub = new Hub({
       log,
-      typeOf: channels.typeOf,
+      typeOf: withRevocations(channels.typeOf),
       bus: hosted?.bus ?? opened.bus,
       timers,
       random,
@@ -162,6 +171,23 @@ export class Serving {
     })
   }
 
+  /** Null if everyone is served. */
+  get gate(): TicketGate | null {
+    return this.#gate
+  }
+
+  async #gateFor({ authorize, secret, onFailure }: ServingParts): Promise<TicketGate | null> {
+    if (authorize === 'everyone') return null
+    return new TicketGate({
+      authorize,
+      secret,
+      now: timers.now,
+      clock: () => Date.now(),
+      revocations: await Revocations.follow(this.log, (user) => this.hub.end({ user })),
+      onFailure: (error) => onFailure('stream-failed', '`authorize` failed', error),
+    })
+  }
+
   /** What takes requests and sockets. */
   get takers(): Takers {
     if (!this.#takers) throw new Error('The application is not mounted.')
@@ -171,8 +197,9 @@ export class Serving {
   async #mount(parts: ServingParts): Promise<void> {
     const { settings, channels, connections, origins } = parts
     const { limits } = this
+    this.#gate = await this.#gateFor(parts)
     const application = await parts.application(this)
-    const { gate, mount, otherwise } = application
+    const { mount, otherwise } = application
     this.#application = application
     const app = createApp({
       hub: this.hub,
@@ -181,7 +208,8 @@ export class Serving {
       holdMs: parts.holdMs,
       limits,
       admission: channels.admission,
-      access: gate,
+      access: this.#gate ?? { grantFor: async () => openGrant },
+      isOpenPath: parts.isOpenPath,
       origins,
       mount,
       ...(otherwise && { otherwise }),
@@ -216,6 +244,12 @@ export class Serving {
   }
 }
 
+/** With the server's own channel. */
+const withRevocations =
+  (typeOf: TypeOf): TypeOf =>
+  (channel) =>
+    channel === revocationsChannel ? revocationsType : typeOf(channel)
+
 /** Resolves when the part has ended, failed, or taken longer. */
 export async function endPart(part: string, work: Promise<void>, withinMs: number): Promise<void> {
   const report = (error: unknown) =>
@@ -231,7 +265,7 @@ async function openOwnLog(
 ): Promise<OpenedLog> {
   const { settings, channels, dataFolder, roomMaking, onFailure } = parts
   const opened = await openLog(settings, {
-    typeOf: channels.typesWith(documents),
+    typeOf: withRevocations(channels.typesWith(documents)),
     onOpened: (log) => documents?.ledger.open(log),
     roomMaking,
     dataFolder,

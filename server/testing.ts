@@ -7,8 +7,8 @@ import type { TestContext } from 'node:test'
 import { ensureCertificate } from '../certs/certificate.ts'
 import { processTimers } from '../scripts/process.ts'
 import { type Config, defaultConfig } from './config/config.ts'
-import { invitationLink, loadKey, makeInvitation } from './security/access.ts'
-import type { Permission } from './security/grants.ts'
+import { invitationLink, loadKey, makeInvitation, type Permission } from './security/access.ts'
+
 import { type Server, startServer } from './server.ts'
 
 export const testConfig: Config = {

@@ -88,17 +88,15 @@ async function answersOf(
 }
 
 /** What each endpoint must answer. */
-const expected = (endpoints: Endpoints, rights: Rights, readOnly: string) =>
-  Object.fromEntries(
-    Object.entries(endpoints).map(([name, { needs }]) => [name, answerTo(needs, rights, readOnly)]),
-  )
+const expected = (endpoints: Endpoints, rights: Rights) =>
+  Object.fromEntries(Object.entries(endpoints).map(([name, { needs }]) => [name, answerTo(needs, rights)]))
 
-function answerTo(needs: Needs, rights: Rights, readOnly: string): string {
+function answerTo(needs: Needs, rights: Rights): string {
   if (needs === 'nothing') return 'allowed'
   if (typeof rights === 'string') return rights
   if (needs === 'to read' && !rights.reads) return '403 not-invited-there'
   if (needs === 'to write' && !rights.writes)
-    return rights.reads ? `403 ${readOnly}` : '403 not-invited-there'
+    return rights.reads ? '403 read-only-invitation' : '403 not-invited-there'
   return needs === 'to see all' && !rights.all ? '403 not-invited-there' : 'allowed'
 }
 
@@ -132,9 +130,9 @@ async function windowOf(
   }
 }
 
-const expectedWindow = (rights: Rights, readOnly: string) => {
+const expectedWindow = (rights: Rights) => {
   if (typeof rights === 'string' || !rights.reads) return { opens: false, frames: 0 }
-  return { opens: true, stores: rights.writes ? 'stored' : readOnly }
+  return { opens: true, stores: rights.writes ? 'stored' : 'read-only-invitation' }
 }
 
 const channel = 'main'
@@ -316,13 +314,13 @@ describe('an application’s server', () => {
           if (way === 'a ticket' && typeof byTicket === 'string')
             return assert.equal(await ticketFor(name), byTicket)
           const given = await answersOf(version, application, endpoints, await prove(name))
-          assert.deepEqual(given, expected(endpoints, rights, 'not-invited-there'))
+          assert.deepEqual(given, expected(endpoints, rights))
         })
       }
     for (const [name, [prove, rights]] of Object.entries(wrong))
       test(`HTTP/${version}: ${name}`, async () => {
         const given = await answersOf(version, application, endpoints, await prove())
-        assert.deepEqual(given, expected(endpoints, rights, ''))
+        assert.deepEqual(given, expected(endpoints, rights))
       })
   }
 
@@ -333,14 +331,11 @@ describe('an application’s server', () => {
           const proof = await ways[way]?.(name)
           const given = await windowOf(mode, application, proof ?? {}, jsonDraft)
           const allowed = way === 'a ticket' ? byTicket : rights
-          assert.deepEqual(given, expectedWindow(allowed, 'not-invited-there'))
+          assert.deepEqual(given, expectedWindow(allowed))
         })
     for (const [name, [prove, rights]] of Object.entries(wrong))
       test(`${mode.name}: ${name}`, async () => {
-        assert.deepEqual(
-          await windowOf(mode, application, await prove(), jsonDraft),
-          expectedWindow(rights, ''),
-        )
+        assert.deepEqual(await windowOf(mode, application, await prove(), jsonDraft), expectedWindow(rights))
       })
   }
 })
@@ -489,15 +484,12 @@ describe('the page’s server, by invitation', () => {
       test(`${mode.name}: ${name}`, async () => {
         const proof = await ways['a session']?.(permission)
         const given = await windowOf(mode, server, proof ?? {}, draft)
-        assert.deepEqual(given, expectedWindow(rights, 'read-only-invitation'))
+        assert.deepEqual(given, expectedWindow(rights))
       })
     for (const name of ['nothing', 'an empty session', 'a session of another server'])
       test(`${mode.name}: ${name}`, async () => {
         const [prove, rights = ''] = wrong[name] ?? []
-        assert.deepEqual(
-          await windowOf(mode, server, (await prove?.()) ?? {}, draft),
-          expectedWindow(rights, ''),
-        )
+        assert.deepEqual(await windowOf(mode, server, (await prove?.()) ?? {}, draft), expectedWindow(rights))
       })
   }
 
@@ -507,13 +499,13 @@ describe('the page’s server, by invitation', () => {
       for (const [name, [permission, rights]] of Object.entries(invitations))
         test(`HTTP/${version}, ${way}: ${name}`, async () => {
           const given = await answersOf(version, server, endpoints, await prove(permission))
-          assert.deepEqual(given, expected(endpoints, rights, 'read-only-invitation'))
+          assert.deepEqual(given, expected(endpoints, rights))
         })
     for (const [name, [prove, rights]] of Object.entries(wrong))
       test(`HTTP/${version}: ${name}`, async () => {
         assert.deepEqual(
           await answersOf(version, server, endpoints, await prove()),
-          expected(endpoints, rights, ''),
+          expected(endpoints, rights),
         )
       })
   }

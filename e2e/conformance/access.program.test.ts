@@ -132,7 +132,7 @@ for (const version of httpVersions) {
     bodies[1]?.write(' '.repeat(4097))
     for (const answered of asked) {
       const { status, body } = await answered
-      assert.deepEqual([status, JSON.parse(await textOf(body)).code], [403, 'read-only-invitation'])
+      assert.deepEqual([status, JSON.parse(await textOf(body)).code], [413, 'too-large'])
     }
     const probe = { ...draftOf('p', 1, '', 'probes'), kind: 'probe', body: { text: 'x'.repeat(3900) } }
     const headers = { 'content-type': 'application/json' }

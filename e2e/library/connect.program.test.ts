@@ -183,7 +183,7 @@ test('authorize decides who reads and writes what, by a token or a cookie', asyn
   const room = ada.channel<Said>('room.1')
   const other = ada.channel<Said>('room.2')
   assert.equal((await room.publish({ text: 'hello' })).seq, 1)
-  await assert.rejects(other.publish({ text: 'x' }), { code: 'not-invited-there' })
+  await assert.rejects(other.publish({ text: 'x' }), { code: 'read-only-invitation' })
   assert.deepEqual(asked, ['ada'])
 
   const bob = connectHttp('1.1', origin, null, 'user=bob')

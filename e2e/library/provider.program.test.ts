@@ -232,7 +232,7 @@ test('a reader’s changes stay unsaved, whether made before or after it connect
   assert.equal(idle.saved, true)
   changing.doc.getMap('test').set('own', 1)
   const refused = [changing, bringing, deleting]
-  const code = 'not-invited-there'
+  const code = 'read-only-invitation'
   assert.deepEqual(await Promise.all(refused.map(refusal)), [code, code, code])
   const heard = new Promise((resolve) => changing.doc.once('update', resolve))
   writer.doc.getMap('test2').set('foo', 'bar')

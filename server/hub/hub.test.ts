@@ -76,11 +76,11 @@ test('the users of one invitation get at most half of the windows and share a qu
     maxWindows: 20,
     newChannelsPerHour: 10,
   })
-  const guest = () => ({ connection: {}, invitation: 'guests' })
+  const guest = () => ({ connection: {}, account: 'guests' })
   for (const n of countTo(10)) enter({ id: `w${n}`, holder: guest() })
   for (const act of [() => enter({ id: 'w11', holder: guest() }), () => ask({ id: 'w11', holder: guest() })])
     assert.equal((await refusalOf(act)).code, 'too-many-windows')
-  const host = { connection: {}, invitation: 'hosts' }
+  const host = { connection: {}, account: 'hosts' }
   enter({ id: 'host', holder: host })
   const begin = (n: number, holder: Holder) => hub.publish(draft(`w1-${n}`, '', `page${n}`), holder)
   for (const n of countTo(10)) await begin(n, guest())
@@ -92,7 +92,7 @@ test('the users of one invitation get at most half of the windows and share a qu
 
 test('a polling window counts towards its latest connection, and towards none once it has left', async () => {
   const { hub, ask } = openHub({ streamsPerSession: 2 })
-  const [one, other] = [1, 2].map(() => ({ connection: {}, invitation: null }))
+  const [one, other] = [1, 2].map(() => ({ connection: {}, account: null }))
   assert.ok(one && other)
   for (const id of ['w1', 'w2']) await ask({ id, holder: one })
   assert.equal((await refusalOf(() => ask({ id: 'w3', holder: one }))).code, 'too-many-windows')
@@ -729,14 +729,14 @@ test('traces tell that a slow window goes on', async () => {
   assert.deepEqual(traced.lines.slice(1), ['stream w9-2 written to slow by sse/2'])
 })
 
-const of = (user: string): Holder => ({ connection: {}, invitation: user })
+const by = (user: string) => ({ user, holder: { connection: {}, account: user } satisfies Holder })
 
 test('ends the streams and held polls of a user at once, and of nobody else', async () => {
   const { hub, enter, ask } = openHub()
-  const [hers, his] = ['ada', 'bob'].map((user) => enter({ id: `${user}-1`, holder: of(user) }).connection)
+  const [hers, his] = ['ada', 'bob'].map((user) => enter({ id: `${user}-1`, ...by(user) }).connection)
   await settled()
   const held = ['ada', 'bob'].map((user) =>
-    ask({ id: `${user}-2`, holder: of(user) }, { cursor: 'life1:0', holdMs: 20_000 }),
+    ask({ id: `${user}-2`, ...by(user) }, { cursor: 'life1:0', holdMs: 20_000 }),
   )
   await settled()
   hub.end({ user: 'ada' })

@@ -415,11 +415,11 @@ export class Hub {
     if (registry.size >= maxWindows)
       return `The server holds ${maxWindows} windows, its limit (limits.maxWindows); close one or raise it.`
     if (!holder) return null
-    const { connection, invitation } = holder
+    const { connection, account } = holder
     const held = registry.heldBy(connection)
     if (held >= streamsPerSession)
       return `This connection holds ${held} windows, its limit (limits.streamsPerSession); close one or open another connection.`
-    if (invitation !== null && registry.heldBy(invitation) >= maxWindows / 2)
+    if (account !== null && registry.heldBy(account) >= maxWindows / 2)
       return 'The clients of one invitation or user hold at most half of all windows (limits.maxWindows); close one.'
     if (held === 0 || registry.size < reserveOf(maxWindows)) return null
     return `The server is nearly full, and this connection already has a window (limits.maxWindows: ${maxWindows}); close one.`

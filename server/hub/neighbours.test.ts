@@ -414,15 +414,15 @@ test('counts are sent as changes in notes of limited size, and in full to a serv
 
 test('a user’s sessions are ended at every server, polls too, and the others see the user leave', async () => {
   const { one, other, advance } = two()
-  const holder = { connection: {}, invitation: 'ada' }
+  const ada = { user: 'ada', holder: { connection: {}, account: 'ada' } }
   const streams = await Promise.all([
-    one.join({ ...owned('a'), holder }),
-    other.join({ ...owned('b'), holder }),
+    one.join({ ...owned('a'), ...ada }),
+    other.join({ ...owned('b'), ...ada }),
   ])
   const witness = await one.join({ id: 'w' })
   for (const [place, { show }] of streams.entries()) show(at(`${place}`))
   // News of presence would end a hold on the same channel.
-  const polling = { ...owned('p'), holder, channels: ['notes'] }
+  const polling = { ...owned('p'), ...ada, channels: ['notes'] }
   const polls = [one, other].map((server) => server.ask(polling, { cursor: 'life1:0', holdMs: 20_000 }))
   await settled()
   advance(2000)

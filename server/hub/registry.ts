@@ -75,7 +75,7 @@ export class Registry {
   readonly #typeOf: TypeOf
   readonly #onLeft: (key: ClientKey) => void
   readonly #clients = new Map<ClientKey, Client>()
-  /** By connection and by invitation. */
+  /** By connection and by account. */
   readonly #held = new Map<object | string, number>()
   readonly #streamsByChannel = new Map<string, Set<Subscriber>>()
   /** Number of clients by channel. */
@@ -183,12 +183,12 @@ export class Registry {
   }
 
   #count(client: Client | undefined, more: number): void {
-    const { connection, invitation } = client?.identity.holder ?? {}
-    for (const one of [connection, invitation]) if (one) addOrDelete(this.#held, one, more)
+    const { connection, account } = client?.identity.holder ?? {}
+    for (const one of [connection, account]) if (one) addOrDelete(this.#held, one, more)
     for (const channel of client?.identity.channels ?? []) addOrDelete(this.#readers, channel, more)
   }
 
-  /** Number of clients of a connection, or of all users of an invitation. */
+  /** Number of clients of a connection, or of an account. */
   heldBy(holder: object | string): number {
     return this.#held.get(holder) ?? 0
   }
@@ -242,7 +242,7 @@ export class Registry {
 
   of(who: Who): readonly Client[] {
     if ('user' in who) {
-      const isOf = ({ identity }: Client) => identity.holder?.invitation === who.user
+      const isOf = ({ identity }: Client) => identity.user === who.user
       return this.all().filter(isOf).toArray()
     }
     return this.all()

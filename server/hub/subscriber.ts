@@ -12,8 +12,8 @@ import { Delivery, type Framing, type RecentDeliveries } from './delivery.ts'
 export interface Holder {
   /** The HTTP/2 session or the socket. */
   readonly connection: object
-  /** The same for everyone with the same link; null without an invitation. */
-  readonly invitation: string | null
+  /** Clients with the same one share quotas; null if there is none. */
+  readonly account: string | null
 }
 
 export interface ClientIdentity {

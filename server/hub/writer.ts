@@ -67,7 +67,7 @@ function composed(steps: readonly Step[], last: Write): Write {
 const hourMs = 3_600_000
 
 /**
- * Each connection and invitation may begin `newChannelsPerHour` channels an hour. In the last quarter of
+ * Each connection and account may begin `newChannelsPerHour` channels an hour. In the last quarter of
  * `maxChannels` all together may begin that many, and each of them a hundredth. Refuses with 429
  * `too-fast`.
  */
@@ -82,11 +82,11 @@ function limitNewChannels({ log, now, maxChannels, newChannelsPerHour }: WriterP
   /** New channels whose first message is not stored yet. */
   const beginning = new Set<string>()
 
-  function mustBegin({ id, channel }: Draft, { connection, invitation }: Holder): void {
+  function mustBegin({ id, channel }: Draft, { connection, account }: Holder): void {
     const isReserve = log.heads().size + beginning.size >= reserveOf(maxChannels)
     const waitMs =
       usual.take(connection) ||
-      (invitation && usual.take(all, invitation)) ||
+      (account && usual.take(all, account)) ||
       (isReserve && (reserve.ofEach.take(connection) || reserve.ofAll.take(all))) ||
       0
     if (waitMs === 0) return

@@ -21,7 +21,6 @@ import type { Log } from '../log/log.ts'
 import { limitsOf } from '../log/open-log.ts'
 import type { Grant } from '../security/grants.ts'
 import { isPattern } from '../security/permits.ts'
-import { revocationsChannel, revocationsType } from '../security/revocations.ts'
 import type { Admission } from '../transports/transport.ts'
 import { type Bodies, type Draft, isChannelName, type Kind, type Message } from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
@@ -99,7 +98,7 @@ export class Channels implements Admission {
     const types = this.#rules.map(
       ([pattern, rule]) => [pattern, typeFrom(rule, documents, this.#onFailure)] as const,
     )
-    return typesByName([[revocationsChannel, revocationsType], ...types])
+    return typesByName(types)
   }
 
   get haveDocuments(): boolean {
@@ -159,14 +158,13 @@ export class Channels implements Admission {
    */
   readonly complete = (
     draft: Draft,
-    grant: Pick<Grant, 'invitation'>,
+    grant: Pick<Grant, 'user'>,
     connection: object | null,
   ): Draft | Promise<Draft> => {
     const rule = this.ruleFor(draft.channel, draft.id)
     if (connection === null) admitOwnDraft(draft, this.typeOf)
     if (isOwn(rule)) mustNameNobody(draft)
-    // What an application allows is of a user.
-    const { invitation: user } = grant
+    const { user } = grant
     const named = withUser(draft, user)
     const schema = isJson(rule) ? rule.validate : undefined
     if (!schema) return keptAsText(named)

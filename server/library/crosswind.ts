@@ -117,7 +117,7 @@ export class Crosswind {
       at: processTimers.now(),
       body: kind === 'json' ? { data: copy } : copy,
     }
-    const completed = await this.#channels.complete(draft, { invitation: user ?? null }, null)
+    const completed = await this.#channels.complete(draft, { user: user ?? null }, null)
     const { seq } = await this.#engine.current.hub.publish(completed)
     return { seq }
   }

@@ -2,9 +2,9 @@
 
 import { mostHeaderBytes } from '../http/connections.ts'
 import { messageText } from '../log/kept-json.ts'
-import { fingerprintFor, mustLast, refuseReading } from '../security/grants.ts'
+import { fingerprintFor, refuseReading } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import { sessionPath, type TicketGate } from '../security/tickets.ts'
+import { sessionPath } from '../security/tickets.ts'
 import type { Serving } from '../serving.ts'
 import { type Mounting, queryOf } from '../transports/transport.ts'
 import { parseJson } from '../transports/uplink.ts'
@@ -16,16 +16,10 @@ import type { Channels } from './channels.ts'
 /** As much as the headers of a request may have, which can carry a token, too. */
 const mostSessionBytes = mostHeaderBytes
 
-interface RouteParts {
-  readonly serving: Serving
-  /** Null if everyone is served. */
-  readonly gate: TicketGate | null
-  readonly channels: Channels
-}
-
 export function mountRoutes(
   { router, bodies, timers }: Mounting,
-  { serving: { log, health }, gate, channels }: RouteParts,
+  { log, health, gate }: Serving,
+  channels: Channels,
 ): void {
   router.post(sessionPath, async (ctx) => {
     const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx), mostSessionBytes))
@@ -59,7 +53,7 @@ export function mountRoutes(
             : pageAfter(log, name, after, channels.isWhole(name)))
     const messages = page.messages.map((message) => messageText(message)).join()
     const rest = 'hasEarlier' in page ? `"hasEarlier":${page.hasEarlier}` : `"recovered":${page.recovered}`
-    mustLast(grantOf(ctx), timers.now())
+    grantOf(ctx).mustLast(timers.now())
     ctx.set('Cache-Control', 'no-store')
     ctx.type = 'json'
     ctx.body = `{"messages":[${messages}],"cursor":"${formatCursor(page.cursor)}",${rest}}`

@@ -23,8 +23,9 @@ import { ampleLimits, countTo } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { pageTypes } from '../page-channels.ts'
 import { Access } from '../security/access.ts'
+import { openGrant } from '../security/grants.ts'
 import { requireSession } from '../security/middleware.ts'
-import { key } from '../security/testing.ts'
+import { key, plainRights } from '../security/testing.ts'
 import { Bodies } from '../transports/bodies.ts'
 import { Budget } from '../transports/budget.ts'
 import { isKind } from '../wire/messages.ts'
@@ -79,7 +80,14 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   const typeOf = pageTypes({ foldUpdates: ledger.fold })
   const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, typeOf, now, onFailure })
   const log = behind(ledger, stored)
-  const access = new Access({ isOpen: true, key, sessionMs: 1000, now, clock: now })
+  const access = new Access({
+    isOpen: true,
+    key,
+    rightsOf: plainRights,
+    sessionMs: 1000,
+    now,
+    clock: now,
+  })
   const router = new Router()
   mountDocuments(router, {
     hub: {
@@ -108,7 +116,10 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
       if (isStale) throw new Refusal('draining', 'This server is cut off from its log.')
     },
   })
-  const app = new Koa().use(answerErrors).use(requireSession(access)).use(router.routes())
+  const app = new Koa()
+    .use(answerErrors)
+    .use(requireSession({ grantFor: async () => openGrant }, () => false))
+    .use(router.routes())
   const server = createServer(app.callback())
   const port = await openPort(server)
   t.after(async () => {

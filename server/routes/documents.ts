@@ -16,7 +16,7 @@ import type { Log } from '../log/log.ts'
 import { type DocumentList, documentsPath, type TextType, textTypes } from '../page/document-api.ts'
 import type { PageSettings } from '../page/page-messages.ts'
 import { admitChannel, pageAdmission } from '../page-channels.ts'
-import { type Access, invitationPath } from '../security/access.ts'
+import { type Access, invitationPath, type Permission } from '../security/access.ts'
 import { fingerprintFor, refuseReading, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
 import type { TransportLimits } from '../transports/bodies.ts'
@@ -26,6 +26,7 @@ import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/
 import { type Draft, type Kind, parseCursor } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
+import { credentialsIn } from './session.ts'
 
 interface DocumentParts {
   readonly hub: Pick<Hub, 'windowsOn' | 'waitMs' | 'publish'>
@@ -163,7 +164,7 @@ function mountList(router: Router, { hub, directory, documents }: DocumentParts)
         isTooCostly: documents.isQuarantined(channel),
       })),
       omitted: Math.max(0, readable.length - mostListed),
-      mayCreate: grant.channels === 'all' && grant.may === 'write',
+      mayCreate: grant.mayWriteAll,
     }
     ctx.set('Cache-Control', 'no-store')
     ctx.body = list
@@ -256,7 +257,7 @@ function draftFor(ctx: ParameterizedContext, kind: Kind, body: object): Draft {
 
 const holderOf = (ctx: ParameterizedContext) => ({
   connection: connectionOf(ctx.req),
-  invitation: grantOf(ctx).invitation,
+  account: grantOf(ctx).account,
 })
 
 /** Rejects with a `Refusal` (422 `too-costly`). */
@@ -302,9 +303,8 @@ function mountInvitations(router: Router, { access, bodies, timers }: DocumentPa
     const refusal = refuseWriting(grantOf(ctx), channel)
     if (refusal) throw refusal
     mustWait('Invitations are limited to one a second', invitationRate.take(connectionOf(ctx.req)))
-    const permission = { channels: [channel], may: data.may }
-    const { cookie, authorization } = ctx.req.headers
-    const { token, expiresAt } = await access.invite(cookie, authorization, permission, data.hours)
+    const permission: Permission = { channels: [channel], may: data.may }
+    const { token, expiresAt } = await access.invite(credentialsIn(ctx.req), permission, data.hours)
     ctx.set('Cache-Control', 'no-store')
     ctx.body = { link: invitationPath(token), expiresAt }
   })

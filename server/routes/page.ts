@@ -15,7 +15,7 @@ import {
 } from '../page/page-messages.ts'
 import { offlinePath } from '../page/page-paths.ts'
 import { admitChannel } from '../page-channels.ts'
-import { firstChannel, type Grant, refuseReading, refuseWriting } from '../security/grants.ts'
+import { type Grant, refuseReading, refuseWriting } from '../security/grants.ts'
 import { grantOf, type OriginRules, pageHeaders } from '../security/middleware.ts'
 import { answerParts, jsonPieces } from '../transports/answers.ts'
 import { connectionOf } from '../transports/bodies.ts'
@@ -61,7 +61,7 @@ export function mountPage(router: Router, parts: PageParts): void {
   })
   router.get('/', async (ctx) => {
     const asked = queryOf(ctx).get('channel')
-    if (asked === null) return answer(ctx, firstChannel(grantOf(ctx)) ?? mainChannel)
+    if (asked === null) return answer(ctx, firstPage(grantOf(ctx)))
     const channel = admitChannel(asked)
     const path = documentPath(channel)
     if (!path.startsWith(documentsPath)) return answer(ctx, channel)
@@ -99,6 +99,8 @@ export function mountPage(router: Router, parts: PageParts): void {
     answerParts(ctx, budget, characters, () => partsOf(shown, start))
   }
 }
+
+const firstPage = ({ read, mayReadAll }: Grant) => (mayReadAll ? mainChannel : (read[0] ?? mainChannel))
 
 /**
  * Per connection, by the size of its pages: 16 MB a second and as much in a burst, or one larger

@@ -13,10 +13,11 @@ import Koa from 'koa'
 import { openPort } from '../../scripts/open-port.ts'
 import { temporaryFolder } from '../folder-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
+import type { Permission } from '../security/access.ts'
 import { Access } from '../security/access.ts'
-import type { Permission } from '../security/grants.ts'
+import { openGrant } from '../security/grants.ts'
 import { requireSession, securityHeaders } from '../security/middleware.ts'
-import { cookieAfter, hourMs, key, noon } from '../security/testing.ts'
+import { cookieAfter, gateOf, hourMs, key, noon, plainRights } from '../security/testing.ts'
 import { mountReports } from './reports.ts'
 
 type Files = Readonly<Record<string, string>>
@@ -41,13 +42,22 @@ async function start(t: TestContext, files: Files | null, { isOpen = true } = {}
   for (const [name, text] of Object.entries(files ?? {})) await write(name, text)
   await writeFile(join(folder, 'secret.json'), '{}')
 
-  const access = new Access({ isOpen, key, sessionMs: hourMs, now: () => noon, clock: () => noon })
+  const access = new Access({
+    isOpen,
+    key,
+    rightsOf: plainRights,
+    sessionMs: hourMs,
+    now: () => noon,
+    clock: () => noon,
+  })
   const router = new Router()
   mountReports(router, { reportsFolder: reports })
   const app = new Koa()
     .use(answerErrors)
     .use(securityHeaders)
-    .use(requireSession(access))
+    .use(
+      requireSession(isOpen ? { grantFor: async () => openGrant } : gateOf(access, () => noon), () => false),
+    )
     .use(router.routes())
   const server = createServer(app.callback())
   const port = await openPort(server)

@@ -38,7 +38,7 @@ export function mountReports(router: Router, { reportsFolder }: ReportsParts): v
 }
 
 function requireAll(ctx: ParameterizedContext): void {
-  if (grantOf(ctx).channels === 'all') return
+  if (grantOf(ctx).mayReadAll) return
   const sentence =
     'Your invitation does not cover the lab’s reports, which can name any page; ask for one that covers every page.'
   throw new Refusal('not-invited-there', sentence)

@@ -1,18 +1,29 @@
-// Invitations, sessions and grants: expiry, forgeries, renewal, the cache, and what a grant allows.
+// Invitations, sessions and grants: expiry, forgeries, renewal, the cache, and what a session allows.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SignJWT, UnsecuredJWT } from 'jose'
-import { Access, invitationLink, isOpenTo, makeInvitation } from './access.ts'
 import {
-  grantFrom,
+  Access,
+  invitationLink,
+  isOpenTo,
+  makeInvitation,
   mostChannels,
-  openGrant,
   type Permission,
-  refuseReading,
-  refuseWriting,
-} from './grants.ts'
-import { cookieAfter, cookieIn, hourMs, key, noon, otherKey, toWrite } from './testing.ts'
+  type Session,
+} from './access.ts'
+import { refuseReading, refuseWriting } from './grants.ts'
+import {
+  cookieAfter,
+  cookieIn,
+  grantWith,
+  hourMs,
+  key,
+  noon,
+  otherKey,
+  plainRights,
+  toWrite,
+} from './testing.ts'
 
 interface Change {
   readonly isOpen?: boolean
@@ -28,19 +39,36 @@ function accessAt(
 ) {
   const clock = { now: start }
   const now = () => clock.now
-  const access = new Access({ isOpen, key: signedWith, sessionMs, now, clock: now, cachedSessions })
+  const access = new Access({
+    isOpen,
+    key: signedWith,
+    rightsOf: plainRights,
+    sessionMs,
+    now,
+    clock: now,
+    cachedSessions,
+  })
   return { access, clock }
 }
 
-const withCookie = (cookie: string | undefined) => ({ headers: { cookie } })
+const withCookie = (cookie: string | undefined) => ({ cookie })
 
-test('an invitation opens a session, and the session gives a grant', async () => {
+/** `until` is the end of the invitation. */
+const sessionFrom = ({ channels, may }: Permission, expiresAt: number, until = expiresAt): Session => ({
+  channels,
+  may,
+  expiresAt,
+  until,
+  account: `${may} ${until} ${channels}`,
+})
+
+test('an invitation opens a session, which has its permission', async () => {
   const { access } = accessAt(noon)
   const token = await makeInvitation({ ...toWrite, expiresAt: noon + 24 * hourMs }, key)
-  const { setCookies, grant } = await access.redeem(token)
-  assert.deepEqual(grant, grantFrom(toWrite, noon + hourMs, noon + 24 * hourMs))
-  assert.deepEqual(await access.grantFor(withCookie(cookieIn(setCookies))), grant)
-  assert.deepEqual(await access.grantFor(withCookie(`theme=dark; ${cookieIn(setCookies)}`)), grant)
+  const { setCookies, session } = await access.redeem(token)
+  assert.deepEqual(session, sessionFrom(toWrite, noon + hourMs, noon + 24 * hourMs))
+  assert.deepEqual(await access.sessionFor(withCookie(cookieIn(setCookies))), session)
+  assert.deepEqual(await access.sessionFor(withCookie(`theme=dark; ${cookieIn(setCookies)}`)), session)
 })
 
 test('everyone who joins with the same link shares one invitation id', async () => {
@@ -56,10 +84,10 @@ test('everyone who joins with the same link shares one invitation id', async () 
     await access.redeem(await token('read', 24)),
   ]
   const grants = await Promise.all(
-    sessions.map(({ setCookies }) => access.grantFor(withCookie(cookieIn(setCookies)))),
+    sessions.map(({ setCookies }) => access.sessionFor(withCookie(cookieIn(setCookies)))),
   )
-  const byBearer = await access.grantFor({ headers: { authorization: `Bearer ${link}` } })
-  const same = [...grants, byBearer].map(({ invitation }) => invitation === one.grant.invitation)
+  const byBearer = await access.sessionFor({ token: link })
+  const same = [...grants, byBearer].map(({ account }) => account === one.session.account)
   assert.deepEqual(same, [true, false, false, true])
 })
 
@@ -74,29 +102,29 @@ test('a request without a session of this server is refused', async () => {
   const { access } = accessAt(noon)
   const foreign = await cookieAfter(access)
   for (const header of [undefined, '', '__Host-crosswind=', '__Host-crosswind=a.b.c']) {
-    await assert.rejects(access.grantFor(withCookie(header)), { status: 401, code: 'no-session' })
+    await assert.rejects(access.sessionFor(withCookie(header)), { status: 401, code: 'no-session' })
   }
   const other = accessAt(noon, { signedWith: otherKey }).access
-  await assert.rejects(other.grantFor(withCookie(foreign)), { status: 401, code: 'no-session' })
+  await assert.rejects(other.sessionFor(withCookie(foreign)), { status: 401, code: 'no-session' })
 })
 
 test('a cached session is not verified again, but still expires', async () => {
   const { access, clock } = accessAt(noon)
   const cookie = await cookieAfter(access)
-  const grant = await access.grantFor(withCookie(cookie))
+  const session = await access.sessionFor(withCookie(cookie))
   clock.now = noon + hourMs - 1
-  assert.equal(await access.grantFor(withCookie(cookie)), grant)
+  assert.equal(await access.sessionFor(withCookie(cookie)), session)
   clock.now = noon + hourMs
-  await assert.rejects(access.grantFor(withCookie(cookie)), { status: 401, code: 'session-expired' })
-  await assert.rejects(access.grantFor(withCookie(cookie)), { status: 401, code: 'session-expired' })
+  await assert.rejects(access.sessionFor(withCookie(cookie)), { status: 401, code: 'session-expired' })
+  await assert.rejects(access.sessionFor(withCookie(cookie)), { status: 401, code: 'session-expired' })
 })
 
 test('an uncached session expires to the millisecond', async () => {
   const cookie = await cookieAfter(accessAt(noon).access)
-  const grant = grantFrom(toWrite, noon + hourMs, noon + 24 * hourMs)
-  assert.deepEqual(await accessAt(noon + hourMs - 1).access.grantFor(withCookie(cookie)), grant)
+  const session = sessionFrom(toWrite, noon + hourMs, noon + 24 * hourMs)
+  assert.deepEqual(await accessAt(noon + hourMs - 1).access.sessionFor(withCookie(cookie)), session)
   const message = /^[^.]+ask for a new one[^.]+\.$/
-  await assert.rejects(accessAt(noon + hourMs).access.grantFor(withCookie(cookie)), {
+  await assert.rejects(accessAt(noon + hourMs).access.sessionFor(withCookie(cookie)), {
     code: 'session-expired',
     message,
   })
@@ -105,8 +133,8 @@ test('an uncached session expires to the millisecond', async () => {
 test('a tampered session does not match the cached one', async () => {
   const { access } = accessAt(noon)
   const cookie = await cookieAfter(access)
-  await access.grantFor(withCookie(cookie))
-  await assert.rejects(access.grantFor(withCookie(`${cookie}A`)), { code: 'no-session' })
+  await access.sessionFor(withCookie(cookie))
+  await assert.rejects(access.sessionFor(withCookie(`${cookie}A`)), { code: 'no-session' })
 })
 
 test('the session cache drops the oldest entry when it is full', async () => {
@@ -116,24 +144,24 @@ test('the session cache drops the oldest entry when it is full', async () => {
   const second = await cookieUntil(20)
   const third = await cookieUntil(30)
   const grants = [
-    await access.grantFor(withCookie(first)),
-    await access.grantFor(withCookie(second)),
-    await access.grantFor(withCookie(third)),
+    await access.sessionFor(withCookie(first)),
+    await access.sessionFor(withCookie(second)),
+    await access.sessionFor(withCookie(third)),
   ]
-  assert.equal(await access.grantFor(withCookie(second)), grants[1])
-  assert.equal(await access.grantFor(withCookie(third)), grants[2])
-  const again = await access.grantFor(withCookie(first))
+  assert.equal(await access.sessionFor(withCookie(second)), grants[1])
+  assert.equal(await access.sessionFor(withCookie(third)), grants[2])
+  const again = await access.sessionFor(withCookie(first))
   assert.deepEqual(again, grants[0])
   assert.notEqual(again, grants[0])
   clock.now += 10 * 60_000
-  await assert.rejects(access.grantFor(withCookie(first)), { code: 'session-expired' })
+  await assert.rejects(access.sessionFor(withCookie(first)), { code: 'session-expired' })
 })
 
 test('a session lasts whole seconds, and never longer than its invitation', async () => {
   const until = noon + 3 * hourMs
   const token = await makeInvitation({ ...toWrite, expiresAt: until }, key)
   const endOf = async (start: number, sessionMs: number) =>
-    (await accessAt(start, { sessionMs }).access.redeem(token)).grant.expiresAt
+    (await accessAt(start, { sessionMs }).access.redeem(token)).session.expiresAt
   assert.equal(await endOf(noon, hourMs), noon + hourMs)
   assert.equal(await endOf(noon, 5 * hourMs), until)
   assert.equal(await endOf(noon + 250.5, hourMs), noon + hourMs)
@@ -150,14 +178,14 @@ test('a session can be renewed until its invitation ends', async () => {
     [149, until],
   ] as const) {
     clock.now = noon + minutes * 60_000
-    const { setCookies, grant } = await access.renew(cookie)
+    const { setCookies, session } = await access.renew(cookie)
     cookie = cookieIn(setCookies)
-    assert.equal(grant.expiresAt, end, `after ${minutes} minutes`)
-    assert.deepEqual(await access.grantFor(withCookie(cookie)), grant)
+    assert.equal(session.expiresAt, end, `after ${minutes} minutes`)
+    assert.deepEqual(await access.sessionFor(withCookie(cookie)), session)
   }
   clock.now = until
   await assert.rejects(access.renew(cookie), { status: 401, code: 'session-expired' })
-  await assert.rejects(access.grantFor(withCookie(cookie)), { status: 401, code: 'session-expired' })
+  await assert.rejects(access.sessionFor(withCookie(cookie)), { status: 401, code: 'session-expired' })
 })
 
 test('an expired or missing session is not renewed', async () => {
@@ -172,15 +200,16 @@ test('a renewed session has no more rights than its invitation', async () => {
   const { access, clock } = accessAt(noon)
   const cookie = await cookieAfter(access, { channels: ['main'], may: 'read' })
   clock.now += 1000
-  const { grant } = await access.renew(cookie)
-  assert.deepEqual([grant.channels, grant.may], [new Set(['main']), 'read'])
+  const { session } = await access.renew(cookie)
+  assert.deepEqual([session.channels, session.may], [['main'], 'read'])
 })
 
 test('an open server admits everyone, and invitation links still work', async () => {
   const { access } = accessAt(noon, { isOpen: true })
-  assert.equal(await access.grantFor({ headers: {} }), openGrant)
-  assert.equal(await access.grantFor(withCookie('__Host-crosswind=nonsense')), openGrant)
-  assert.deepEqual(await access.renew(undefined), { grant: openGrant, setCookies: [] })
+  const everything = { channels: 'all', may: 'write', expiresAt: null, until: Infinity, account: null }
+  assert.deepEqual(await access.sessionFor({}), everything)
+  assert.deepEqual(await access.sessionFor(withCookie('__Host-crosswind=nonsense')), everything)
+  assert.deepEqual(await access.renew(undefined), { session: everything, setCookies: [] })
   assert.notEqual(await cookieAfter(access), '')
 })
 
@@ -210,9 +239,9 @@ test('the session cookie is found among others', async () => {
   const { access } = accessAt(noon)
   const cookie = await cookieAfter(access)
   for (const header of [cookie, `a=b; ${cookie}; c=d`, `a=b;${cookie}`])
-    assert.ok(await access.grantFor(withCookie(header)))
+    assert.ok(await access.sessionFor(withCookie(header)))
   for (const header of ['a=b', `x${cookie}`, cookie.replace('__Host-', '')]) {
-    await assert.rejects(access.grantFor(withCookie(header)), { status: 401, code: 'no-session' }, header)
+    await assert.rejects(access.sessionFor(withCookie(header)), { status: 401, code: 'no-session' }, header)
   }
 })
 
@@ -221,7 +250,7 @@ test('an invitation or a truncated token is not accepted as a session', async ()
   const invitation = await makeInvitation({ ...toWrite, expiresAt: noon + hourMs }, key)
   const cookie = await cookieAfter(access)
   for (const header of [`__Host-crosswind=${invitation}`, cookie.slice(0, -5), '__Host-crosswind=no token']) {
-    await assert.rejects(access.grantFor(withCookie(header)), { status: 401, code: 'no-session' })
+    await assert.rejects(access.sessionFor(withCookie(header)), { status: 401, code: 'no-session' })
   }
 })
 
@@ -253,14 +282,14 @@ function forged(change: { typ?: string; aud?: string; alg?: string; claims?: obj
   return (exp === null ? token : token.setExpirationTime(exp)).sign(key)
 }
 
-const invited = grantFrom(toWrite, expiresAt)
+const invited = sessionFrom(toWrite, expiresAt)
 
 test('an invitation carries its permission until it expires', async () => {
-  assert.deepEqual((await redeem(await make())).grant, invited)
-  assert.deepEqual((await redeem(await make(), expiresAt - 1)).grant, invited)
+  assert.deepEqual((await redeem(await make())).session, invited)
+  assert.deepEqual((await redeem(await make(), expiresAt - 1)).session, invited)
   const all: Permission = { channels: 'all', may: 'read' }
   const token = await makeInvitation({ ...all, expiresAt: expiresAt + 999 }, key)
-  assert.deepEqual((await redeem(token)).grant, grantFrom(all, expiresAt))
+  assert.deepEqual((await redeem(token)).session, sessionFrom(all, expiresAt))
 })
 
 test('an invitation expires to the millisecond', async () => {
@@ -268,7 +297,7 @@ test('an invitation expires to the millisecond', async () => {
 })
 
 test('an unchanged forged token is accepted, so that the next tests fail only for their one change', async () => {
-  assert.deepEqual((await redeem(await forged({}))).grant, invited)
+  assert.deepEqual((await redeem(await forged({}))).session, invited)
 })
 
 test('without the key no token can be created, changed or extended', async () => {
@@ -353,9 +382,10 @@ test('access: auto is open on loopback only; an explicit setting wins', () => {
   for (const [access, host, isOpen] of rows) assert.equal(isOpenTo({ access, host }), isOpen, access + host)
 })
 
-const writer = grantFrom({ channels: ['main', 'notes'], may: 'write' }, noon)
-const reader = grantFrom({ channels: ['main'], may: 'read' }, noon)
-const guide = grantFrom({ channels: 'all', may: 'read' }, noon)
+const openGrant = grantWith({})
+const writer = grantWith(plainRights({ channels: ['main', 'notes'], may: 'write' }))
+const reader = grantWith(plainRights({ channels: ['main'], may: 'read' }))
+const guide = grantWith(plainRights({ channels: 'all', may: 'read' }))
 
 test('a grant allows reading its channels', () => {
   for (const grant of [openGrant, guide, writer, reader]) {
@@ -370,19 +400,6 @@ test('a refusal names the first channel that is not covered', () => {
   assert.deepEqual([refusal?.status, refusal?.code], [403, 'not-invited-there'])
   assert.match(refusal?.message ?? '', /"secret"/)
   assert.equal(refuseReading(writer, ['notes', 'secret', 'main'])?.code, 'not-invited-there')
-})
-
-test('the rules of a grant name the channel whose permission counts, or none', () => {
-  const rules = {
-    read: (channel: string) => (channel === 'open' ? null : channel.replace('about.', '')),
-    write: (channel: string) => (channel === 'box' ? null : channel),
-  }
-  const grant = grantFrom({ channels: ['main'], may: 'read' }, noon, noon, rules)
-  assert.equal(refuseReading(grant, ['main', 'about.main', 'open']), null)
-  assert.match(refuseReading(grant, ['about.main', 'about.notes'])?.message ?? '', /"about\.notes"/)
-  assert.equal(refuseReading(grant, ['box'])?.code, 'not-invited-there')
-  assert.equal(refuseWriting(grant, 'box'), null)
-  assert.equal(refuseWriting(grant, 'open')?.code, 'not-invited-there')
 })
 
 test('a write grant allows writing to its channels', () => {
@@ -407,17 +424,18 @@ for (const stepMs of [-hourMs, hourMs])
     const access = new Access({
       isOpen: false,
       key,
+      rightsOf: plainRights,
       sessionMs: 12 * hourMs,
       now,
       clock: () => time.wall + time.passed,
     })
     time.wall += stepMs
     const token = await makeInvitation({ ...toWrite, expiresAt: time.wall + 60_000 }, key)
-    const { grant, setCookies } = await access.redeem(token)
-    const byBearer = await access.grantFor({ headers: { authorization: `Bearer ${token}` } })
-    const byCookie = await access.grantFor(withCookie(cookieIn(setCookies)))
-    for (const given of [grant, byBearer, byCookie]) assert.equal(given.expiresAt, noon + 60_000)
+    const { session, setCookies } = await access.redeem(token)
+    const byBearer = await access.sessionFor({ token })
+    const byCookie = await access.sessionFor(withCookie(cookieIn(setCookies)))
+    for (const given of [session, byBearer, byCookie]) assert.equal(given.expiresAt, noon + 60_000)
     time.passed = 60_000
-    await assert.rejects(access.grantFor(withCookie(cookieIn(setCookies))), { code: 'session-expired' })
+    await assert.rejects(access.sessionFor(withCookie(cookieIn(setCookies))), { code: 'session-expired' })
     await assert.rejects(access.redeem(token), { code: 'invitation-expired' })
   })

@@ -8,18 +8,23 @@ import { z } from 'zod'
 import { isLoopback } from '../../scripts/addresses.ts'
 import type { Config } from '../config/config.ts'
 import { invitationCookie } from '../page/page-paths.ts'
+import { isChannelName } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
-import {
-  type Asking,
-  type Grant,
-  type GrantRules,
-  grantFrom,
-  openGrant,
-  type Permission,
-  permissionSchema,
-  sessionEnded,
-} from './grants.ts'
+import type { Permit } from './permits.ts'
+
+/** Browsers drop cookies of over 4,096 bytes (RFC 6265, 6.1). */
+export const mostChannels = 32
+
+const channelName = z.string().refine(isChannelName)
+
+const permissionSchema = z.object({
+  channels: z.union([z.literal('all'), z.array(channelName).min(1).max(mostChannels).readonly()]),
+  may: z.enum(['read', 'write']),
+})
+
+/** What an invitation allows. */
+export type Permission = Readonly<z.output<typeof permissionSchema>>
 
 export function isOpenTo({ access, host }: Pick<Config, 'access' | 'host'>): boolean {
   return { auto: isLoopback(host), open: true, invited: false }[access]
@@ -52,20 +57,38 @@ const cookieName = '__Host-crosswind'
 const invitationNameLength = 22
 const cookiePattern = new RegExp(`(?:^|;\\s*)${cookieName}=([^;]*)`)
 
+/** Encoded in its token: the server stores none. */
+export interface Session extends Permission {
+  /** On the server's clock, ms since the epoch; null for never. */
+  readonly expiresAt: number | null
+  /** End of the invitation, ms since the epoch, by the clock of tokens. */
+  readonly until: number
+  /** The same for everyone with the same link; null on an open server. */
+  readonly account: string | null
+}
+
 export interface Entry {
-  readonly grant: Grant
+  readonly session: Session
   /** The session's, then the page's; none on an open server, which has no sessions. */
   readonly setCookies: readonly string[]
+}
+
+const openSession: Session = {
+  channels: 'all',
+  may: 'write',
+  expiresAt: null,
+  until: Number.POSITIVE_INFINITY,
+  account: null,
 }
 
 interface AccessParts {
   readonly isOpen: boolean
   readonly key: KeyObject
-  /** Of every session's grant. */
-  readonly rules?: GrantRules
+  /** What a session's permission allows on the channels. */
+  readonly rightsOf: (permission: Permission) => Pick<Permit, 'read' | 'write' | 'maxMessageBytes'>
   /** The session's duration, unless the invitation ends earlier. */
   readonly sessionMs: number
-  /** Of the server, on which grants end: no setting of the machine's clock moves it. */
+  /** Of the server, on which sessions end: no setting of the machine's clock moves it. */
   readonly now: Clock
   /** `Date.now`: tokens are also of other processes, such as `npm run invite`. */
   readonly clock: Clock
@@ -73,12 +96,10 @@ interface AccessParts {
   readonly cachedSessions?: number
 }
 
-/** Encoded in its token: the server stores no sessions. */
-interface Session {
-  readonly permission: Permission
-  /** End of the invitation, ms since the epoch. */
-  readonly until: number
-  readonly grant: ReturnType<typeof grantFrom>
+interface Credentials {
+  readonly cookie?: string | undefined
+  /** An invitation as a bearer token (RFC 6750), which takes precedence over the session. */
+  readonly token?: string | null
 }
 
 export class Access {
@@ -90,18 +111,31 @@ export class Access {
     this.#parts = parts
   }
 
-  /** Null if a session or an invitation is needed. */
-  get grantOfAll(): Grant | null {
-    return this.#parts.isOpen ? openGrant : null
+  get isOpen(): boolean {
+    return this.#parts.isOpen
   }
 
   /**
-   * Checks a session, or a program's invitation (`Bearer …`, RFC 6750). Throws a `Refusal`: 401
-   * `no-session`, `session-expired`, `invitation-invalid` or `invitation-expired`. Sessions are
-   * cached after the first check.
+   * What a session, or a program's invitation, allows. Throws a `Refusal`: 401 `no-session`,
+   * `session-expired`, `invitation-invalid` or `invitation-expired`.
    */
-  async grantFor({ headers: { cookie, authorization } }: Asking): Promise<Grant> {
-    return this.grantOfAll ?? (await this.#credentialIn(cookie, authorization)).grant
+  async permitFor(credentials: Credentials): Promise<Permit> {
+    const session = await this.sessionFor(credentials)
+    const { now, clock, rightsOf } = this.#parts
+    const { expiresAt, account } = session
+    return {
+      ...rightsOf(session),
+      ...(expiresAt !== null && { expiresAt: clock() + (expiresAt - now()) }),
+      ...(account !== null && { account }),
+    }
+  }
+
+  /** Throws as `permitFor` does. Sessions are cached after the first check. */
+  async sessionFor({ cookie = '', token = null }: Credentials): Promise<Session> {
+    if (this.#parts.isOpen) return openSession
+    if (token === null) return this.#sessionIn(cookie)
+    const { claims, endsAt } = await verify('invitation', token, this.#parts)
+    return this.#sessionFrom(claims, endsAt)
   }
 
   /** Throws a `Refusal`: 401 `invitation-invalid` or `invitation-expired`. */
@@ -110,82 +144,66 @@ export class Access {
     return this.#openSession(claims, endsAt)
   }
 
-  /** The grant of a session that has not ended; null without one. */
-  sessionIn(cookieHeader: string | undefined): Promise<Grant | null> {
-    return this.#sessionFor(cookieHeader).then(
-      ({ grant }) => grant,
-      (error) => {
-        if (error instanceof Refusal) return null
-        throw error
-      },
-    )
+  /** A session that has not ended; null without one. */
+  heldIn(cookie: string | undefined): Promise<Session | null> {
+    return this.#sessionIn(cookie).catch((error) => {
+      if (error instanceof Refusal) return null
+      throw error
+    })
   }
 
-  /** Extends a valid session. Throws as `grantFor` does. */
-  async renew(cookieHeader: string | undefined): Promise<Entry> {
-    if (this.#parts.isOpen) return { grant: openGrant, setCookies: [] }
-    const { permission, until } = await this.#sessionFor(cookieHeader)
-    return this.#openSession(permission, until)
+  /** Extends a valid session. Throws as `permitFor` does. */
+  async renew(cookie: string | undefined): Promise<Entry> {
+    if (this.#parts.isOpen) return { session: openSession, setCookies: [] }
+    const session = await this.#sessionIn(cookie)
+    return this.#openSession(session, session.until)
   }
 
   /**
-   * Creates an invitation, which ends no later than the caller's own. Throws as `grantFor` does,
+   * Creates an invitation, which ends no later than the caller's own. Throws as `permitFor` does,
    * and 409 `open-access` on an open server. The caller must check what it may pass on.
    */
-  async invite(
-    cookieHeader: string | undefined,
-    authorization: string | undefined,
-    permission: Permission,
-    hours: number,
-  ) {
+  async invite(credentials: Credentials, permission: Permission, hours: number) {
     const { isOpen, clock, key } = this.#parts
     if (isOpen) throw refusalOf('open-access')
-    const { until } = await this.#credentialIn(cookieHeader, authorization)
+    const { until } = await this.sessionFor(credentials)
     const expiresAt = Math.min(Math.floor((clock() + hours * 3_600_000) / 1000) * 1000, until)
     return { token: await makeInvitation({ ...permission, expiresAt }, key), expiresAt }
   }
 
   /** `endsAt` and `until` are by the clock of tokens. */
-  #grantFrom(permission: Permission, endsAt: number, until = endsAt) {
-    const { now, clock, rules } = this.#parts
-    return grantFrom(permission, Math.round(now() + (endsAt - clock())), until, rules)
+  #sessionFrom({ channels, may }: Permission, endsAt: number, until = endsAt): Session {
+    const { now, clock } = this.#parts
+    const expiresAt = Math.round(now() + (endsAt - clock()))
+    return { channels, may, expiresAt, until, account: `${may} ${until} ${channels}` }
   }
 
-  async #openSession(permission: Permission, until: number): Promise<Entry> {
+  async #openSession({ channels, may }: Permission, until: number): Promise<Entry> {
     const now = this.#parts.clock()
     // In whole seconds, as in the token, so that both ends agree.
     const expiresAt = Math.min(Math.floor((now + this.#parts.sessionMs) / 1000) * 1000, until)
-    const token = await sign('session', { ...permission, until }, expiresAt, this.#parts.key)
+    const token = await sign('session', { channels, may, until }, expiresAt, this.#parts.key)
     const seconds = Math.max(0, Math.floor((expiresAt - now) / 1000))
-    const grant = this.#grantFrom(permission, expiresAt, until)
-    const name = hash('sha256', grant.invitation ?? '', 'base64url').slice(0, invitationNameLength)
+    const session = this.#sessionFrom({ channels, may }, expiresAt, until)
+    const name = hash('sha256', session.account ?? '', 'base64url').slice(0, invitationNameLength)
     // RFC 6265bis. Strict would drop the cookie on the redirect after a link from a mail.
-    const session = `${cookieName}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`
-    const invitation = `${invitationCookie}=${name}; Path=/; Max-Age=${seconds}; Secure; SameSite=Strict`
-    return { grant, setCookies: [session, invitation] }
+    const own = `${cookieName}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`
+    const page = `${invitationCookie}=${name}; Path=/; Max-Age=${seconds}; Secure; SameSite=Strict`
+    return { session, setCookies: [own, page] }
   }
 
-  /** A bearer's invitation takes precedence over the session. */
-  async #credentialIn(cookieHeader?: string, authorization = ''): Promise<Session> {
-    const invitation = /^Bearer +(\S+)$/i.exec(authorization)?.[1]
-    if (invitation === undefined) return this.#sessionFor(cookieHeader)
-    const { claims, endsAt } = await verify('invitation', invitation, this.#parts)
-    return { permission: claims, until: endsAt, grant: this.#grantFrom(claims, endsAt) }
-  }
-
-  async #sessionFor(cookieHeader = ''): Promise<Session> {
-    const token = cookiePattern.exec(cookieHeader)?.[1]
+  async #sessionIn(cookie = ''): Promise<Session> {
+    const token = cookiePattern.exec(cookie)?.[1]
     if (!token) throw refusalOf('no-session')
     const session = this.#verified.get(token) ?? (await this.#verifyAndKeep(token))
-    if (session.grant.expiresAt > this.#parts.now()) return session
+    if (session.expiresAt === null || session.expiresAt > this.#parts.now()) return session
     this.#verified.delete(token)
     throw refusalOf('session-expired')
   }
 
   async #verifyAndKeep(token: string): Promise<Session> {
     const { claims, endsAt } = await verify('session', token, this.#parts)
-    const { until, ...permission } = claims
-    const session = { permission, until, grant: this.#grantFrom(permission, endsAt, until) }
+    const session = this.#sessionFrom(claims, endsAt, claims.until)
     const [oldest] = this.#verified.keys()
     const isFull = this.#verified.size >= (this.#parts.cachedSessions ?? 2048)
     if (isFull && oldest !== undefined) this.#verified.delete(oldest)
@@ -194,10 +212,23 @@ export class Access {
   }
 }
 
+/** Tokens end in whole seconds; the clocks of two sessions differ by less. */
+const secondMs = 1000
+
+/** Whether `one` allows everything that `other` does, for as long. */
+export function includes(one: Session, other: Session): boolean {
+  const has = (channel: string) => one.channels === 'all' || one.channels.includes(channel)
+  return (
+    (other.channels === 'all' ? one.channels === 'all' : other.channels.every(has)) &&
+    (one.may === 'write' || other.may === 'read') &&
+    (one.expiresAt === null || (other.expiresAt !== null && one.expiresAt + secondMs > other.expiresAt))
+  )
+}
+
 const askForOne = '(`npm run invite` makes one).'
 const sentences = {
   'no-session': `This server is by invitation; open the link that you were given, or ask for a new one ${askForOne}`,
-  'session-expired': sessionEnded,
+  'session-expired': `Your session has ended; open your link again, or ask for a new one ${askForOne}`,
   'invitation-invalid': `This is not an invitation to this server, or part of the link is missing; ask for a new link ${askForOne}`,
   'invitation-expired': `This invitation has ended; ask for a new link ${askForOne}`,
   'open-access':

@@ -2,47 +2,89 @@
 
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http2'
-import { z } from 'zod'
-import { fingerprintIn, fingerprintLength, isChannelName, keyPattern } from '../wire/messages.ts'
+import { fits } from '../channels/channel-type.ts'
+import { fingerprintIn, fingerprintLength, keyPattern } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 
-/** Browsers drop cookies of over 4,096 bytes (RFC 6265, 6.1). */
-export const mostChannels = 32
-
-const channelName = z.string().refine(isChannelName)
-
-export const permissionSchema = z.object({
-  channels: z.union([z.literal('all'), z.array(channelName).min(1).max(mostChannels).readonly()]),
-  may: z.enum(['read', 'write']),
-})
-
-export type Permission = Readonly<z.output<typeof permissionSchema>>
-
-/**
- * Which channel's permission counts for a channel; null if everybody may. Without rules, its own.
- */
-export interface GrantRules {
-  readonly read: (channel: string) => string | null
-  readonly write: (channel: string) => string | null
+/** What a client may do. Channels by name, or by a prefix and `*`. */
+export interface Rights {
+  readonly read: readonly string[]
+  readonly write: readonly string[]
+  /** Size of a message that it may send, bytes; null leaves it to the settings. */
+  readonly maxMessageBytes: number | null
+  /** Who it is: others see it with each message. */
+  readonly user: string | null
+  /** Clients with the same one share quotas; null if there is none. */
+  readonly account: string | null
 }
 
-export interface Grant {
-  readonly channels: ReadonlySet<string> | 'all'
-  /** If other channels may be written than read. */
-  readonly writable?: ReadonlySet<string>
-  readonly may: 'read' | 'write'
-  readonly rules?: GrantRules | undefined
-  /** Given by an application, which tells its clients apart as users. */
-  readonly isOfApplication?: true
-  /** End of the session, ms since the epoch; null for never. */
+interface GrantParts extends Rights {
+  /** Ms since the epoch, on the server's clock; null for never. */
   readonly expiresAt: number | null
-  /** Absent if nobody can revoke it. */
   readonly isRevoked?: () => boolean
-  /** The same for everyone with the same link; null on an open server. */
-  readonly invitation: string | null
 }
 
-export const openGrant: Grant = { channels: 'all', may: 'write', expiresAt: null, invitation: null }
+/** What the sender of a request may do, and until when. */
+export class Grant implements Rights {
+  readonly read: readonly string[]
+  readonly write: readonly string[]
+  readonly maxMessageBytes: number | null
+  readonly user: string | null
+  readonly account: string | null
+  readonly expiresAt: number | null
+  readonly isRevoked: () => boolean
+
+  constructor(parts: GrantParts) {
+    this.read = parts.read
+    this.write = parts.write
+    this.maxMessageBytes = parts.maxMessageBytes
+    this.user = parts.user
+    this.account = parts.account
+    this.expiresAt = parts.expiresAt
+    this.isRevoked = parts.isRevoked ?? (() => false)
+  }
+
+  /** Whether it may read every channel. */
+  get mayReadAll(): boolean {
+    return this.read.includes('*')
+  }
+
+  /** Whether it may write to every channel. */
+  get mayWriteAll(): boolean {
+    return this.write.includes('*')
+  }
+
+  mayRead(channel: string): boolean {
+    return covers(this.read, channel)
+  }
+
+  mayWrite(channel: string): boolean {
+    return covers(this.write, channel)
+  }
+
+  /** `now` is the server's clock, ms since the epoch. */
+  hasEnded(now: number): boolean {
+    return (this.expiresAt !== null && this.expiresAt <= now) || this.isRevoked()
+  }
+
+  /** Call after slow work. Throws a `Refusal` (401 `session-expired`) if it has ended. */
+  mustLast(now: number): void {
+    if (this.hasEnded(now)) throw new Refusal('session-expired', sessionEnded)
+  }
+}
+
+const covers = (patterns: readonly string[], channel: string) =>
+  patterns.some((pattern) => fits(pattern, channel))
+
+/** Of everyone, on an open server. */
+export const openGrant = new Grant({
+  read: ['*'],
+  write: ['*'],
+  maxMessageBytes: null,
+  user: null,
+  account: null,
+  expiresAt: null,
+})
 
 /** Finds what the sender of a request may do. */
 export interface Gate {
@@ -56,74 +98,24 @@ export interface Asking {
   readonly headers: IncomingHttpHeaders
 }
 
-/** `until` is the end of the invitation. */
-export function grantFrom(
-  { channels, may }: Permission,
-  expiresAt: number,
-  until = expiresAt,
-  rules?: GrantRules,
-): Grant & { expiresAt: number } {
-  const invitation = `${may} ${until} ${channels}`
-  return { channels: channels === 'all' ? 'all' : new Set(channels), may, rules, expiresAt, invitation }
-}
-
-export const hasEnded = ({ expiresAt, isRevoked }: Grant, now: number) =>
-  (expiresAt !== null && expiresAt <= now) || isRevoked?.() === true
-
-export const sessionEnded =
-  'Your session has ended; open your link again, or ask for a new one (`npm run invite` makes one).'
-
-export const ticketEnded = 'This ticket has ended; post the token to session again.'
-
-/** Call after slow work: the session may have ended. Throws a `Refusal`, 401 `session-expired`. */
-export function mustLast(grant: Grant, now: number): void {
-  if (!hasEnded(grant, now)) return
-  throw new Refusal('session-expired', grant.isOfApplication ? ticketEnded : sessionEnded)
-}
-
-/** Tokens end in whole seconds; the clocks of two grants differ by less. */
-const secondMs = 1000
-
-/** Whether `one` allows everything that `other` does, for as long. */
-export function includes(one: Grant, other: Grant): boolean {
-  const channels = other.channels === 'all' ? null : [...other.channels]
-  return (
-    (one.channels === 'all' || channels?.every((channel) => isCovered(one, channel)) === true) &&
-    (one.may === 'write' || other.may === 'read') &&
-    (one.expiresAt === null || (other.expiresAt !== null && one.expiresAt + secondMs > other.expiresAt))
-  )
-}
-
-/** Undefined if all channels are covered. */
-export const firstChannel = ({ channels }: Grant) => (channels === 'all' ? undefined : [...channels][0])
+export const sessionEnded = 'This session has ended; ask for another one.'
 
 /** Null if allowed; else 403 `not-invited-there`, naming the first channel that is not covered. */
 export function refuseReading(grant: Grant, channels: Iterable<string>): Refusal | null {
-  for (const channel of channels) {
-    const source = grant.rules ? grant.rules.read(channel) : channel
-    if (source !== null && !isCovered(grant, source)) return notInvitedThere(grant, channel)
-  }
+  for (const channel of channels) if (!grant.mayRead(channel)) return notInvitedThere(channel)
   return null
 }
 
-/** Null if allowed; else a 403 with the draft's `id`. */
+/** Null if allowed; else a 403 with the draft's `id`: `read-only-invitation`, or `not-invited-there`. */
 export function refuseWriting(grant: Grant, channel: string, id: string | null = null): Refusal | null {
-  const source = grant.rules ? grant.rules.write(channel) : channel
-  if (source === null) return null
-  if (!isCovered({ channels: grant.writable ?? grant.channels }, source))
-    return notInvitedThere(grant, channel, id)
-  if (grant.may === 'write') return null
-  const sentence = 'Your invitation is read-only; ask for one that lets you write.'
+  if (grant.mayWrite(channel)) return null
+  if (!grant.mayRead(channel)) return notInvitedThere(channel, id)
+  const sentence = `This session lets you read "${channel}", but not write there; ask for one that lets you write.`
   return new Refusal('read-only-invitation', sentence, id)
 }
 
-const isCovered = ({ channels }: Pick<Grant, 'channels'>, channel: string) =>
-  channels === 'all' || channels.has(channel)
-
-function notInvitedThere({ isOfApplication }: Grant, channel: string, id: string | null = null): Refusal {
-  const sentence = isOfApplication
-    ? `The application does not let this client use channel "${channel}" (authorize).`
-    : `Your invitation does not cover channel "${channel}"; ask for one that does.`
+function notInvitedThere(channel: string, id: string | null = null): Refusal {
+  const sentence = `This session does not cover channel "${channel}"; ask for one that does.`
   return new Refusal('not-invited-there', sentence, id)
 }
 

@@ -3,18 +3,18 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
+import type { Permission } from './access.ts'
 import { Access, makeInvitation } from './access.ts'
-import type { Permission } from './grants.ts'
 import { mustBeAllowed, type OriginRules, refuseForeign } from './middleware.ts'
-import { cookieAfter, cookieIn, hourMs, key, noon, startTestApp, toWrite } from './testing.ts'
+import { cookieAfter, cookieIn, hourMs, key, noon, plainRights, startTestApp, toWrite } from './testing.ts'
 
 const asBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
 async function start(t: TestContext, { isOpen = false } = {}) {
   const clock = { now: noon }
   const now = () => clock.now
-  const access = new Access({ isOpen, key, sessionMs: hourMs, now, clock: now })
-  return { clock, access, ask: await startTestApp(t, access) }
+  const access = new Access({ isOpen, key, rightsOf: plainRights, sessionMs: hourMs, now, clock: now })
+  return { clock, access, ask: await startTestApp(t, access, now) }
 }
 
 const linkTo = async (permission: Permission, expiresAt = noon + 24 * hourMs) =>

@@ -4,15 +4,11 @@ import type { IncomingHttpHeaders } from 'node:http2'
 import { isIPv4, type Socket } from 'node:net'
 import { hostname as machineName } from 'node:os'
 import { posix } from 'node:path'
-import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
 import { isLoopback } from '../../scripts/addresses.ts'
-import { documentPath } from '../page/document-api.ts'
-import { offlinePath, serviceWorkerPath } from '../page/page-paths.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { Refusal } from '../wire/refusal.ts'
-import { type Access, type Entry, joinPath } from './access.ts'
-import { firstChannel, type Gate, type Grant, includes } from './grants.ts'
+import type { Gate, Grant } from './grants.ts'
 
 /**
  * Sent with every response. No Strict-Transport-Security: on localhost it would affect all servers
@@ -203,20 +199,8 @@ export function crossOrigin(rules: OriginRules): Middleware {
   }
 }
 
-const openPaths: readonly string[] = [
-  '/healthz',
-  '/readyz',
-  joinPath,
-  '/favicon.ico',
-  '/favicon.svg',
-  serviceWorkerPath,
-  offlinePath,
-]
-
-const isOpenPath = (path: string) => openPaths.includes(path) || path.startsWith('/assets/')
-
-/** Throws a `Refusal` (401) without a session. */
-export function requireSession(access: Gate): Middleware {
+/** Throws a `Refusal` (401) without a session, unless the path needs none. */
+export function requireSession(access: Gate, isOpenPath: (path: string) => boolean): Middleware {
   return async (ctx, next) => {
     if (!isOpenPath(ctx.path) || !isOpenPath(servedPath(ctx.path)))
       ctx.state.grant = await access.grantFor(ctx.req)
@@ -238,42 +222,4 @@ export function grantOf({ path, state }: Pick<ParameterizedContext, 'path' | 'st
   const grant: Grant | undefined = state.grant
   if (grant === undefined) throw new Error(`No grant on ${path}: requireSession does not cover this path`)
   return grant
-}
-
-/**
- * Redeems an invitation; shows and renews a session. Requires `requireSession` before it, and
- * `crossOrigin` against foreign renewals.
- */
-export function mountSession(router: Router, access: Access): void {
-  const join = async (ctx: ParameterizedContext, isConfirmed: boolean) => {
-    ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' })
-    const [invitation = ''] = [ctx.query.invitation ?? []].flat()
-    const entry = await access.redeem(invitation)
-    const held = isConfirmed ? null : await access.sessionIn(ctx.req.headers.cookie)
-    if (held && !includes(entry.grant, held)) throw new Refusal('other-session', otherSession)
-    const first = firstChannel(enter(ctx, entry))
-    // Keeps the invitation out of the address bar.
-    ctx.status = 303
-    ctx.redirect(first === undefined ? '/' : documentPath(first))
-  }
-  router.get(joinPath, (ctx) => join(ctx, false))
-  // Only from a page of this server: others are refused because of their Origin.
-  router.post(joinPath, (ctx) => join(ctx, true))
-  router.get('/api/session', (ctx) => answerGrant(ctx, grantOf(ctx)))
-  router.post('/api/session', async (ctx) => {
-    answerGrant(ctx, enter(ctx, await access.renew(ctx.req.headers.cookie)))
-  })
-}
-
-const otherSession =
-  'This browser already has a session here, which allows something that this link does not; confirm that the link replaces it (POST), or keep it.'
-
-function enter(ctx: ParameterizedContext, { grant, setCookies }: Entry): Grant {
-  if (setCookies.length > 0) ctx.set('Set-Cookie', [...setCookies])
-  return grant
-}
-
-function answerGrant(ctx: ParameterizedContext, { may, channels, expiresAt }: Grant): void {
-  ctx.set('Cache-Control', 'no-store')
-  ctx.body = { may, channels: channels === 'all' ? channels : [...channels], expiresAt }
 }

@@ -11,9 +11,15 @@ const permit = { read: ['room.*'], write: ['room.1'] }
 test('a permit is copied: what the application changes later has no effect', () => {
   const given = { read: ['room.*', 'news'], write: ['room.1'], expiresAt: now + 1000, user: 'ada' }
   const checked = checkPermit(given, now)
-  assert.deepEqual(checked, given)
+  assert.deepEqual(checked, { ...given, account: 'ada', maxMessageBytes: null })
   given.read.push('*')
   assert.deepEqual(checked?.read, ['room.*', 'news'])
+})
+
+test('quotas may be of others than a user, and messages smaller', () => {
+  const given = { ...permit, account: 'team 7', maxMessageBytes: 4096 }
+  const { user, account, maxMessageBytes } = checkPermit(given, now) ?? {}
+  assert.deepEqual([user, account, maxMessageBytes], [null, 'team 7', 4096])
 })
 
 test('it lasts an hour unless the application says otherwise, and a day at most', () => {
@@ -38,6 +44,12 @@ const past = Date.parse('2026-11-29T11:59:59Z')
 const misfits: readonly (readonly [change: unknown, value: string, must: string])[] = [
   [{ read: 'room.*' }, "authorize: read is 'room.*'", list],
   [{ write: '*' }, "authorize: write is '*'", list],
+  [{ account: '' }, "authorize: account is ''", text],
+  [
+    { maxMessageBytes: 0.5 },
+    'authorize: maxMessageBytes is 0.5',
+    'it must be a whole number of bytes above 0',
+  ],
   [{ read: undefined }, 'authorize: read is undefined', list],
   [{ write: null }, 'authorize: write is null', list],
   [{ read: new Set(['room.1']) }, "authorize: read is Set(1) { 'room.1' }", list],
@@ -89,7 +101,7 @@ for (const [change, value, must] of misfits)
 test('a field that a permit does not have is named, with the one that may be meant', () => {
   for (const [field, sentence] of [
     [{ expireAt: 1 }, /has no expireAt; did you mean expiresAt\?$/],
-    [{ may: 'read' }, /has no may; it has read, write, expiresAt and user\.$/],
+    [{ may: 'read' }, /has no may; it has read, write, expiresAt, user, account and maxMessageBytes\.$/],
   ] as const)
     assert.throws(() => checkPermit({ ...permit, ...field }, now), sentence)
 })

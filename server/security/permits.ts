@@ -5,6 +5,7 @@ import { inspect } from 'node:util'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { isChannelName } from '../wire/messages.ts'
+import type { Rights } from './grants.ts'
 
 /** What the application allows. Channels by name, or by a prefix and `*`. */
 export interface Permit {
@@ -20,9 +21,19 @@ export interface Permit {
    * most half of all windows.
    */
   readonly user?: string
+  /**
+   * Whose quotas its messages and windows count against, at most 256 bytes; others do not see it.
+   * Default: the user.
+   */
+  readonly account?: string
+  /** The largest message that it may send, bytes. Default: `limits.maxMessageBytes`. */
+  readonly maxMessageBytes?: number
 }
 
-/** Asks an application who may do what. Null, undefined or false refuses. */
+/**
+ * Asks an application who may do what. Null, undefined or false refuses, and so does a `Refusal` that it
+ * throws, which the client receives.
+ */
 export type Authorize = (asking: {
   readonly headers: IncomingHttpHeaders
   /** Posted to `session`, or a bearer token (RFC 6750); null without one. */
@@ -31,18 +42,22 @@ export type Authorize = (asking: {
 
 type Answer = Permit | null | undefined | false
 
-export interface CheckedPermit {
-  readonly read: readonly string[]
-  readonly write: readonly string[]
+export interface CheckedPermit extends Rights {
   readonly expiresAt: number
-  readonly user: string | null
 }
 
 const usualLifeMs = 3_600_000
 export const longestLifeMs = 86_400_000
 const mostUserBytes = 256
 
-const permitNames: readonly (keyof Permit)[] = ['read', 'write', 'expiresAt', 'user']
+const permitNames: readonly (keyof Permit)[] = [
+  'read',
+  'write',
+  'expiresAt',
+  'user',
+  'account',
+  'maxMessageBytes',
+]
 
 /**
  * A copy, so that what the application changes later has no effect; null if it refuses. `now` is
@@ -53,13 +68,17 @@ export function checkPermit(answer: unknown, now: number): CheckedPermit | null 
   if (typeof answer !== 'object' || Array.isArray(answer))
     throw new Error(`authorize returned ${shown(answer)}; it must return { read, write }, or null to refuse.`)
   refuseOthers('The permit that authorize returned', answer, permitNames)
-  const { read, write, expiresAt, user }: Partial<Record<keyof Permit, unknown>> = answer
+  const given: Partial<Record<keyof Permit, unknown>> = answer
+  const { read, write, expiresAt, maxMessageBytes } = given
+  const user = given.user === undefined ? null : checkUser('authorize: user', given.user)
   return {
     read: patternsIn('read', read),
     write: patternsIn('write', write),
     expiresAt:
       expiresAt === undefined ? now + usualLifeMs : Math.min(endIn(expiresAt, now), now + longestLifeMs),
-    user: user === undefined ? null : checkUser('authorize: user', user),
+    user,
+    account: given.account === undefined ? user : checkUser('authorize: account', given.account),
+    maxMessageBytes: maxMessageBytes === undefined ? null : bytesIn(maxMessageBytes),
   }
 }
 
@@ -79,6 +98,13 @@ function patternsIn(field: string, given: unknown): readonly string[] {
       `authorize: ${field} has ${shown(pattern)}; each must be a channel's name, or the beginning of one and *.`,
     )
   })
+}
+
+function bytesIn(given: unknown): number {
+  if (Number.isSafeInteger(given) && Number(given) > 0) return Number(given)
+  throw new Error(
+    `authorize: maxMessageBytes is ${shown(given)}; it must be a whole number of bytes above 0.`,
+  )
 }
 
 function endIn(given: unknown, now: number): number {

@@ -8,9 +8,11 @@ import Koa from 'koa'
 import { openPort } from '../../scripts/open-port.ts'
 import { temporaryFolder } from '../folder-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
-import { type Access, makeInvitation } from './access.ts'
-import type { Permission } from './grants.ts'
-import { crossOrigin, mountSession, requireSession, securityHeaders } from './middleware.ts'
+import { isOpenPath, mountSession } from '../routes/session.ts'
+import { type Access, makeInvitation, type Permission } from './access.ts'
+import { type Gate, Grant } from './grants.ts'
+import { crossOrigin, requireSession, securityHeaders } from './middleware.ts'
+import { TicketGate } from './tickets.ts'
 
 export const key = createSecretKey(Buffer.alloc(32, 'a'))
 export const otherKey = createSecretKey(Buffer.alloc(32, 'b'))
@@ -20,6 +22,43 @@ export const noon = Date.parse('2026-11-21T12:00:00Z')
 export const hourMs = 3_600_000
 
 export const toWrite: Permission = { channels: ['main', 'notes'], may: 'write' }
+
+/** Allows everything, but for `change`. */
+export function grantWith(change: Partial<ConstructorParameters<typeof Grant>[0]>): Grant {
+  return new Grant({
+    read: ['*'],
+    write: ['*'],
+    maxMessageBytes: null,
+    user: null,
+    account: null,
+    expiresAt: null,
+    ...change,
+  })
+}
+
+/** As the page's server has it; nobody is revoked. */
+export function gateOf(access: Access, now: () => number = Date.now): Gate {
+  return new TicketGate({
+    authorize: ({ headers, token }) => access.permitFor({ cookie: headers.cookie, token }),
+    secret: 's'.repeat(32),
+    now,
+    clock: now,
+    revocations: {
+      position: { epoch: 'life1', seq: 0 },
+      reachBack: async () => true,
+      isRevoked: () => false,
+    },
+    onFailure: (error) => {
+      throw error
+    },
+  })
+}
+
+/** What a permission allows, without channels of the page's own. */
+export const plainRights = ({ channels, may }: Permission) => {
+  const read = channels === 'all' ? ['*'] : [...channels]
+  return { read, write: may === 'write' ? read : [] }
+}
 
 /** Removed after the test. */
 export async function emptyFolder(test: TestContext): Promise<string> {
@@ -38,7 +77,7 @@ export async function cookieAfter(access: Access, permission = toWrite, expiresA
 }
 
 /** Returns a fetch for its paths. */
-export async function startTestApp(test: TestContext, access: Access) {
+export async function startTestApp(test: TestContext, access: Access, now: () => number) {
   const router = new Router()
   mountSession(router, access)
   const app = new Koa()
@@ -47,7 +86,14 @@ export async function startTestApp(test: TestContext, access: Access) {
     .use(answerErrors)
     .use(securityHeaders)
     .use(crossOrigin({ ports, allowedOrigins: [], allowedHosts: [] }))
-  app.use(requireSession(access)).use(router.routes())
+  app
+    .use(
+      requireSession(
+        access.isOpen ? { grantFor: async () => grantWith({}) } : gateOf(access, now),
+        isOpenPath,
+      ),
+    )
+    .use(router.routes())
   app.use((ctx) => {
     ctx.body = `behind the door: ${ctx.path}`
   })

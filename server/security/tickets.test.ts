@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cursor, Message } from '../wire/messages.ts'
-import { fingerprintFor, type Grant, hasEnded, refuseReading, refuseWriting } from './grants.ts'
+import { Refusal } from '../wire/refusal.ts'
+import { fingerprintFor, type Grant, refuseReading, refuseWriting } from './grants.ts'
 import type { Authorize } from './permits.ts'
 import { Revocations, revocationsChannel } from './revocations.ts'
 import { TicketGate } from './tickets.ts'
@@ -44,7 +45,7 @@ function open({ authorize = () => permit, secret = 'secret', revocations = knowi
     clock,
     failures,
     revocations,
-    isEnded: (grant: Grant) => hasEnded(grant, 5000 + clock.passed),
+    isEnded: (grant: Grant) => grant.hasEnded(5000 + clock.passed),
     ticket: async () =>
       (await gate.ticketFor({}, 'token', fingerprintFor(new URLSearchParams({ key })))).ticket,
     enter: (ticket: string, own = key) =>
@@ -73,13 +74,14 @@ const ended = { status: 401, code: 'session-expired' }
 test('allows what was permitted, on any server with the secret', async () => {
   const ticket = await open().ticket()
   const grant = await open().enter(ticket)
-  assert.deepEqual([grant.invitation, grant.may], ['ada', 'write'])
+  assert.deepEqual([grant.user, grant.account], ['ada', 'ada'])
   assert.equal(refuseReading(grant, ['room.1', 'room.2', 'news']), null)
   for (const channel of ['room', 'newsletter', 'main'])
     assert.equal(refuseReading(grant, [channel])?.code, 'not-invited-there', channel)
   assert.equal(refuseWriting(grant, 'room.1'), null)
-  for (const channel of ['room.2', 'news', 'main'])
-    assert.equal(refuseWriting(grant, channel)?.code, 'not-invited-there', channel)
+  for (const channel of ['room.2', 'news'])
+    assert.equal(refuseWriting(grant, channel)?.code, 'read-only-invitation', channel)
+  assert.equal(refuseWriting(grant, 'main')?.code, 'not-invited-there')
 })
 
 test('channels that Crosswind’s own page has for everybody are open to no ticket', async () => {
@@ -94,8 +96,7 @@ test('channels that Crosswind’s own page has for everybody are open to no tick
 test('a ticket that may write nothing is read-only', async () => {
   const server = open({ authorize: () => ({ ...permit, write: [] }) })
   const grant = await server.enter(await server.ticket())
-  assert.equal(grant.may, 'read')
-  assert.ok(refuseWriting(grant, 'room.1'))
+  assert.equal(refuseWriting(grant, 'room.1')?.code, 'read-only-invitation')
 })
 
 test('is refused with another key, secret or content', async () => {
@@ -253,4 +254,22 @@ test('a stranger may ask for a ticket, and nothing else', async () => {
   const stranger = await gate.grantFor({ method: 'POST', url: '/api/session', headers: {} })
   assert.ok(refuseReading(stranger, ['room.1']))
   assert.ok(refuseWriting(stranger, 'room.1'))
+})
+
+test('a refusal that the application throws reaches the client, and not the operator', async () => {
+  const unpaid = new Refusal('not-invited-there', 'Your subscription has ended.')
+  const server = open({
+    authorize() {
+      throw unpaid
+    },
+  })
+  await assert.rejects(server.ticket(), unpaid)
+  await assert.rejects(server.enterByCookie(), unpaid)
+  assert.deepEqual(server.failures, [])
+})
+
+test('a ticket carries the account and the size of messages', async () => {
+  const server = open({ authorize: () => ({ ...permit, account: 'team 7', maxMessageBytes: 4096 }) })
+  const { account, maxMessageBytes } = await server.enter((await server.ticket()) ?? '')
+  assert.deepEqual([account, maxMessageBytes], ['team 7', 4096])
 })

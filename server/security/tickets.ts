@@ -2,11 +2,10 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http2'
-import { fits } from '../channels/channel-type.ts'
 import { formatCursor, parseCursor } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
-import { type Asking, fingerprintFor, type Gate, type Grant, ticketEnded } from './grants.ts'
+import { type Asking, fingerprintFor, type Gate, Grant, sessionEnded } from './grants.ts'
 import { type Authorize, type CheckedPermit, checkPermit } from './permits.ts'
 import type { Revocations } from './revocations.ts'
 
@@ -22,13 +21,6 @@ export interface DatedPermit extends CheckedPermit {
 interface Claims extends DatedPermit {
   /** Of the key that must come with it; see PROTOCOL.md, "Names". */
   readonly fingerprint: string | null
-}
-
-/** Each has every channel whose name it is, or begins with. */
-class Patterns extends Set<string> {
-  override has(channel: string): boolean {
-    return this.values().some((pattern) => fits(pattern, channel))
-  }
 }
 
 /**
@@ -53,8 +45,18 @@ export class Tickets {
 
   /** For whoever has the key of this fingerprint. Throws an `Error` for the operator if it is too long. */
   issue(permit: DatedPermit, fingerprint: string | null): string {
-    const { read, write, user, issuedAt, expiresAt, position } = permit
-    const claims: Claims = { read, write, user, issuedAt, expiresAt, position, fingerprint }
+    const { read, write } = permit
+    const claims: Claims = {
+      read,
+      write,
+      maxMessageBytes: permit.maxMessageBytes,
+      user: permit.user,
+      account: permit.account,
+      issuedAt: permit.issuedAt,
+      expiresAt: permit.expiresAt,
+      position: permit.position,
+      fingerprint,
+    }
     const text = Buffer.from(JSON.stringify(claims)).toString('base64url')
     const ticket = `${text}.${this.#sign(text).toString('base64url')}`
     if (ticket.length <= mostTicketLength) return ticket
@@ -74,7 +76,7 @@ export class Tickets {
     const now = this.#clock()
     // A clock that was set back would make it last longer.
     if (claims.expiresAt > now && claims.issuedAt <= now + clocksDifferMs) return claims
-    throw new Refusal('session-expired', ticketEnded)
+    throw new Refusal('session-expired', sessionEnded)
   }
 
   #sign(text: string): Buffer {
@@ -92,6 +94,11 @@ interface TicketGateParts {
   readonly revocations: Pick<Revocations, 'position' | 'reachBack' | 'isRevoked'>
   /** Receives what `authorize` throws, and why its answer is none. */
   readonly onFailure: (error: unknown) => void
+}
+
+/** A bearer token (RFC 6750); null without one. */
+export function bearerIn({ authorization = '' }: IncomingHttpHeaders): string | null {
+  return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? null
 }
 
 /** Posts to this path need no ticket: they ask for one. */
@@ -117,8 +124,7 @@ export class TicketGate implements Gate {
     const query = new URLSearchParams(text)
     const ticket = query.get('ticket')
     if (ticket !== null) return this.#grantOf(this.#tickets.read(ticket, fingerprintFor(query)))
-    const [, token = null] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? []
-    return this.#grantOf(await this.#permitFor(headers, token))
+    return this.#grantOf(await this.#permitFor(headers, bearerIn(headers)))
   }
 
   /** Rejects with a `Refusal`: 401 `no-session` if the application says no. */
@@ -136,6 +142,7 @@ export class TicketGate implements Gate {
     try {
       answer = await authorize({ headers, token })
     } catch (error) {
+      if (error instanceof Refusal) throw error
       onFailure(error)
       const sentence = 'The application failed to say what this client may do (authorize); try again.'
       throw new Refusal('internal', sentence, null, authorizeAgainMs)
@@ -159,22 +166,14 @@ export class TicketGate implements Gate {
   }
 
   /** Rejects with a `Refusal`, 401 `session-expired`, if it was revoked, or that is not known. */
-  async #grantOf({ read, write, user, expiresAt, position }: DatedPermit): Promise<Grant> {
+  async #grantOf(permit: DatedPermit): Promise<Grant> {
     const { now, clock, revocations } = this.#parts
-    const since = parseCursor(position)
+    const since = parseCursor(permit.position)
     if (since === null || !(await revocations.reachBack(since)))
-      throw new Refusal('session-expired', ticketEnded)
-    const isRevoked = () => revocations.isRevoked(user, since)
-    if (isRevoked()) throw new Refusal('session-expired', ticketEnded)
-    return {
-      channels: new Patterns(read),
-      writable: new Patterns(write),
-      may: write.length > 0 ? 'write' : 'read',
-      isOfApplication: true,
-      expiresAt: now() + expiresAt - clock(),
-      isRevoked,
-      invitation: user,
-    }
+      throw new Refusal('session-expired', sessionEnded)
+    const isRevoked = () => revocations.isRevoked(permit.user, since)
+    if (isRevoked()) throw new Refusal('session-expired', sessionEnded)
+    return new Grant({ ...permit, expiresAt: now() + permit.expiresAt - clock(), isRevoked })
   }
 }
 
@@ -182,13 +181,14 @@ export class TicketGate implements Gate {
 const authorizeAgainMs = 1000
 
 /** May do nothing, and posts a token. */
-const stranger: Grant = {
-  channels: new Set(),
-  may: 'read',
-  isOfApplication: true,
+const stranger = new Grant({
+  read: [],
+  write: [],
+  maxMessageBytes: null,
+  user: null,
+  account: null,
   expiresAt: null,
-  invitation: null,
-}
+})
 
 function invalid(): Refusal {
   const sentence =

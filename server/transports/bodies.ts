@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { costOfRefusal, type RateLimit } from '../hub/rate-limit.ts'
-import { type Grant, mustLast } from '../security/grants.ts'
+import type { Grant } from '../security/grants.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
@@ -25,8 +25,12 @@ interface BodiesParts {
 /** A client that may only read sends nothing large. */
 const mostReadOnlyBytes = 4096
 
-export const mostBytesFor = ({ may }: Grant, { maxMessageBytes }: BodiesParts['limits']) =>
-  may === 'read' ? Math.min(mostReadOnlyBytes, maxMessageBytes) : maxMessageBytes
+export function mostBytesFor(grant: Grant, { maxMessageBytes }: BodiesParts['limits']): number {
+  const usual = isReader(grant) ? mostReadOnlyBytes : maxMessageBytes
+  return Math.min(grant.maxMessageBytes ?? usual, maxMessageBytes)
+}
+
+const isReader = ({ write }: Grant) => write.length === 0
 
 export type AnyRequest = IncomingMessage | Http2ServerRequest
 
@@ -75,7 +79,7 @@ export class Bodies {
       throw larger()
     }
     const bytes = await this.#collect(request, mostBytes, larger)
-    mustLast(grant, timers.now())
+    grant.mustLast(timers.now())
     return bytes
   }
 
@@ -197,12 +201,13 @@ function bodyTooLarge(maxBytes: number): Refusal {
 
 /** The refusal of a message that is too large for its sender's grant. */
 export function tooLargeFor(grant: Grant, limits: BodiesParts['limits'], id: string | null = null): Refusal {
-  if (grant.may === 'write') return tooLarge(limits.maxMessageBytes, id)
   const most = mostBytesFor(grant, limits)
-  const sentence = grant.isOfApplication
-    ? `The application lets this client only read (authorize); its requests may have at most ${most} bytes.`
-    : `Your invitation is read-only and allows only messages of at most ${most} bytes; ask for one that lets you write.`
-  return new Refusal('read-only-invitation', sentence, id)
+  if (isReader(grant)) {
+    const sentence = `This session lets you only read, and its requests may have at most ${most} bytes; ask for one that lets you write.`
+    return new Refusal('read-only-invitation', sentence, id)
+  }
+  if (most === limits.maxMessageBytes) return tooLarge(most, id)
+  return new Refusal('too-large', `This session allows messages of at most ${most} bytes.`, id)
 }
 
 /** The HTTP/2 session or the socket. */

@@ -6,7 +6,7 @@ import { Delivery } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import type { Subscriber } from '../hub/subscriber.ts'
 import { output } from '../output.ts'
-import { type Grant, hasEnded } from '../security/grants.ts'
+import type { Grant } from '../security/grants.ts'
 import type { DownFrame, Draft, UpFrame } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
@@ -142,7 +142,7 @@ export class InboundFrames {
   /** `ws` continues reading after `bye` until its peer closes too. None of that is acknowledged. */
   #isOver(): boolean {
     const { stream, grant, timers } = this.#parts
-    return stream()?.isClosed === true || hasEnded(grant, timers.now())
+    return stream()?.isClosed === true || grant.hasEnded(timers.now())
   }
 
   #takeNow(received: Received): void {

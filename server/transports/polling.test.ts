@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { defaultConfig } from '../config/config.ts'
 import { idsIn, openHub, refusalOf, settled, typesIn } from '../hub/hub-testing.ts'
 import { draft } from '../log/log-testing.ts'
-import { openGrant } from '../security/grants.ts'
+import { grantWith } from '../security/testing.ts'
 import type { DownFrame, PollAnswer } from '../wire/messages.ts'
 import { Budget } from './budget.ts'
 import { longPolling } from './polling.ts'
@@ -15,7 +15,7 @@ import { longPolling } from './polling.ts'
 function openPolling(holdMs: number, lastsMs: number | null = null) {
   const opened = openHub()
   const { time } = opened
-  const grant = { ...openGrant, expiresAt: lastsMs && time.now() + lastsMs }
+  const grant = grantWith({ expiresAt: lastsMs && time.now() + lastsMs })
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { get: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
   const limits = { stateBytes: 4096, channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }

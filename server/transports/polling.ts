@@ -2,7 +2,6 @@
 
 import type { Readable } from 'node:stream'
 import type { Delivery } from '../hub/delivery.ts'
-import { mustLast } from '../security/grants.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { answerParts, piecesOf } from './answers.ts'
 import { admit, jsonFraming, type Mounting, openingIn, type ServerTransport } from './transport.ts'
@@ -32,7 +31,7 @@ function mountPoll(path: string, transport: TransportName, mounting: Mounting): 
       signal: aborter.signal,
     })
     response.off('close', onClose)
-    mustLast(opening.grant, timers.now())
+    opening.grant.mustLast(timers.now())
     ctx.type = 'json'
     const { cursor: reached, deliveries } = reply
     answerParts(ctx, mounting.budget, deliveries, () => partsOf(reached, [...deliveries]))

@@ -1,7 +1,6 @@
 // Server-sent events down; up, one endless request body with one JSON frame per line.
 
 import { beatsMissed } from '../hub/heartbeats.ts'
-import { mustLast } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type AnyRequest, aborted, bodyOf, connectionOf, mostBytesFor, tooLarge } from './bodies.ts'
@@ -50,7 +49,7 @@ export const streaming: ServerTransport = (mounting) => {
         source,
         signal: excess.signal,
         onLine(line) {
-          mustLast(grant, timers.now())
+          grant.mustLast(timers.now())
           lines += 1
           inbound.take(line)
         },

@@ -5,7 +5,8 @@ import { test } from 'node:test'
 import { Delivery } from '../hub/delivery.ts'
 import { editOf, refusalOf } from '../hub/hub-testing.ts'
 import { KeptJson } from '../log/kept-json.ts'
-import { fingerprintFor, type Grant, openGrant } from '../security/grants.ts'
+import { fingerprintFor, openGrant } from '../security/grants.ts'
+import { grantWith } from '../security/testing.ts'
 import type { TransportName } from '../wire/modes.ts'
 import { sseFraming } from './sse.ts'
 import { admit, admitOwner, httpVersionOf, jsonFraming, type Opening } from './transport.ts'
@@ -28,7 +29,7 @@ function ask(query: string, { transport = 'sse', cursorText, ...change }: Change
 }
 
 test('reads the client, its mode and its cursor from a request', () => {
-  const grant: Grant = { ...openGrant, expiresAt: 5000 }
+  const grant = grantWith({ expiresAt: 5000 })
   const { identity, cursor, fingerprint } = ask('window=w1&channels=main,wind&opening=3&cursor=life1:7', {
     grant,
   })
@@ -52,7 +53,7 @@ test('the mode is named after transport and HTTP version, even if the table lack
 })
 
 test('refuses channels outside the invitation', async () => {
-  const grant: Grant = { ...openGrant, channels: new Set(['main']), may: 'read' }
+  const grant = grantWith({ read: ['main'], write: [] })
   assert.ok(ask('window=w1&channels=main', { grant }))
   const { status, code, message } = await refusalOf(() => ask('window=w1&channels=main,other', { grant }))
   assert.deepEqual([status, code], [403, 'not-invited-there'])

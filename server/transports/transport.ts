@@ -111,12 +111,12 @@ export function admit(
       ...asked,
       id: window,
       owner: fingerprintIn(window),
-      ...(grant.isOfApplication && grant.invitation !== null && { user: grant.invitation }),
+      ...(grant.user !== null && { user: grant.user }),
       // Even if the table has no such mode.
       mode: { ...mode, name: `${transport}/${http}`, http },
       expiresAt: grant.expiresAt,
-      holder: { connection, invitation: grant.invitation },
-      ...(grant.isRevoked && { isRevoked: grant.isRevoked }),
+      holder: { connection, account: grant.account },
+      isRevoked: grant.isRevoked,
     },
     cursor: parseCursor(cursorText || query.get('cursor')),
     /** Fingerprint of the query's key; null without one. */

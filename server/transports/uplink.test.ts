@@ -19,6 +19,7 @@ import {
 import { RateLimit } from '../hub/rate-limit.ts'
 import { output } from '../output.ts'
 import { fingerprintFor, type Grant, openGrant } from '../security/grants.ts'
+import { grantWith } from '../security/testing.ts'
 import type { DownFrame, Draft } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { collectTraces, createManualTime } from '../wire/testing.ts'
@@ -198,7 +199,7 @@ const misfits: [text: string, answer: string][] = [
 
 for (const [text, answer] of misfits) {
   test(`refuses a malformed frame by name, and continues: ${text.slice(0, 80)}`, async () => {
-    const grant: Grant = { ...openGrant, channels: new Set(['main']) }
+    const grant = grantWith({ read: ['main'], write: ['main'] })
     const { inbound, said } = await openInbound({ grant })
     inbound.take(text)
     inbound.take(publish(2))
@@ -208,7 +209,7 @@ for (const [text, answer] of misfits) {
 }
 
 test('refuses messages under a read-only invitation', async () => {
-  const { inbound, said } = await openInbound({ grant: { ...openGrant, may: 'read' } })
+  const { inbound, said } = await openInbound({ grant: grantWith({ write: [] }) })
   inbound.take(publish(1))
   await settled()
   assert.deepEqual(said(), ['read-only-invitation w1-1'])
@@ -216,7 +217,7 @@ test('refuses messages under a read-only invitation', async () => {
 
 test('stores nothing of a stream after the end of its session, or after its `bye`', async () => {
   const time = createManualTime()
-  const grant = { ...openGrant, expiresAt: time.now() + 1000 }
+  const grant = grantWith({ expiresAt: time.now() + 1000 })
   const { inbound, numbers } = await openInbound({ grant, messagesPerSecond: 2, time })
   // The fourth waits for the rate limit until after the end.
   for (const n of countTo(4)) inbound.take(publish(n))
@@ -641,7 +642,7 @@ test('several drafts in one request are stored in their order, each with an answ
 })
 
 test('of several drafts those that are refused for good keep none from being stored', async () => {
-  const grant: Grant = { ...openGrant, channels: new Set(['main']) }
+  const grant = grantWith({ read: ['main'], write: ['main'] })
   const stranger = `${'p'.repeat(22)}.w1`
   const { answers } = await postLines(
     [
@@ -689,7 +690,7 @@ test('several drafts in one request are no faster than one by one, refused ones 
 
 test('of several drafts none is stored after the end of the session', async () => {
   const { time } = openHub()
-  const grant: Grant = { ...openGrant, expiresAt: time.now() - 1 }
+  const grant = grantWith({ expiresAt: time.now() - 1 })
   await assert.rejects(postLines([draftOf(1)], {}, grant), { code: 'session-expired' })
 })
 

@@ -4,7 +4,7 @@ import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { counted } from '../http/refusals.ts'
 import { admitBeat, idOf } from '../hub/admission.ts'
-import { fingerprintFor, type Grant, mustLast, refuseName, refuseWriting } from '../security/grants.ts'
+import { fingerprintFor, type Grant, refuseName, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
 import { measureJson, mostJsonDepth } from '../wire/json-depth.ts'
 import type { Draft, Refused, Stored } from '../wire/messages.ts'
@@ -77,7 +77,7 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
     for (const line of text.split('\n')) {
       if (line.trim() === '') continue
       try {
-        mustLast(grant, timers.now())
+        grant.mustLast(timers.now())
         // Refused lines count, too.
         refuseHaste(hub.waitMs(connection), null)
         answers.push(await take(line, posted))
@@ -96,9 +96,9 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
     let completed = admitMessage(text, posted)
     if (completed instanceof Promise) {
       completed = await completed
-      mustLast(grant, timers.now())
+      grant.mustLast(timers.now())
     }
-    const stored = await hub.publish(completed, { connection, invitation: grant.invitation })
+    const stored = await hub.publish(completed, { connection, account: grant.account })
     trace.uplink?.(`${stored.id} answered: stored as ${stored.seq}`)
     return stored
   }
