@@ -8,6 +8,7 @@ import { Menu } from '../page/Controls.tsx'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
 import { LineIcon } from '../page/Icons.tsx'
 import type { DialogProps } from './dialogs.tsx'
+import { lengthWords } from './text-counts.ts'
 
 type DialogName = 'DocumentsDialog' | 'ShareDialog'
 
@@ -59,6 +60,7 @@ export function DocumentBar({ store, actions, start }: PageProps) {
           className="menu"
           buttonClass="view-link row"
           listClass="menu-list raised"
+          describedBy="counts-line"
           shown={
             <>
               File
@@ -66,23 +68,29 @@ export function DocumentBar({ store, actions, start }: PageProps) {
             </>
           }
         >
-          {(close) =>
-            Object.entries(items).map(([words, choose]) => (
-              <button
-                key={words}
-                type="button"
-                className="menu-item"
-                role="menuitem"
-                tabIndex={-1}
-                onClick={() => {
-                  close()
-                  choose()
-                }}
-              >
-                {words}
-              </button>
-            ))
-          }
+          {(close) => (
+            <>
+              {Object.entries(items).map(([words, choose]) => (
+                <button
+                  key={words}
+                  type="button"
+                  className="menu-item"
+                  role="menuitem"
+                  tabIndex={-1}
+                  onClick={() => {
+                    close()
+                    choose()
+                  }}
+                >
+                  {words}
+                </button>
+              ))}
+              {/* The menu's description, not an item. */}
+              <p id="counts-line" className="menu-note small" aria-hidden="true">
+                {lengthWords(actions.lines)}
+              </p>
+            </>
+          )}
         </Menu>
       </div>
       <input

@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { perform } from './document-tasks.ts'
+import { readHtml } from '../../server/document/html.ts'
+import { countsOf, lengthWords } from './text-counts.ts'
 
-/** Counts a page of the mirror editor. */
+const linesIn = (html: string) => readHtml(html, { isOwn: true }).lines
+
 function count(html: string): [words: number, characters: number] {
-  const envelope = { id: 'w1-1', channel: 'main', from: 'w1', at: 1, seq: 1, acceptedAt: 1 }
-  const { words, characters } = perform('countsOf', [[{ ...envelope, kind: 'edit', body: { html } }]])
+  const { words, characters } = countsOf(linesIn(html))
   return [words, characters]
 }
 
@@ -45,4 +46,10 @@ for (const [html, words, characters] of texts) {
 test('a word that markup splits is one word, anywhere in a long document', () => {
   assert.deepEqual(count('un<b>believ</b>able '.repeat(5000)), [5000, 65_000])
   assert.deepEqual(count('<p>mö<i>gl</i>ich 😀</p>'.repeat(5000)), [5000, 45_000])
+})
+
+test('says both in one line', () => {
+  assert.equal(lengthWords([]), '0 words, 0 characters')
+  assert.equal(lengthWords(linesIn('<p>a</p>')), '1 word, 1 character')
+  assert.equal(lengthWords(linesIn('<p>word</p>'.repeat(1234))), '1,234 words, 4,936 characters')
 })
