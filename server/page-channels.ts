@@ -1,4 +1,4 @@
-// The types of the page's channels: documents, wind, overviews, probes; who may read and write.
+// The types of the page's channels: documents, wind, probes; who may read and write.
 
 import { type ChannelType, type Fold, type Gate, type TypeOf, typesByName } from './channels/channel-type.ts'
 import {
@@ -41,11 +41,11 @@ const wind: ChannelType = {
   showsWindows: false,
 }
 
-/** Statistics of a document, beside it. */
+/** Up to version 0.2, statistics of a document beside it: what a log has of them is erased. */
 const overview: ChannelType = {
-  name: 'overview',
-  kinds: { overview: { drop: 'superseded' } },
-  isOnDemand: true,
+  name: overviewName,
+  kinds: {},
+  expiry: () => ({ at: 0, spareAt: null }),
   showsWindows: false,
 }
 
@@ -102,7 +102,10 @@ export function pageTypes({ foldUpdates, gate, editing }: DocumentRules = {}): T
 
 export const pageTypeOf = pageTypes()
 
-/** An overview is readable if its page is, the wind by everybody; everybody may measure. */
+/**
+ * The wind is readable by everybody, and everybody may measure. Windows of earlier versions ask for the
+ * overviews of the pages that they may read.
+ */
 export const pageGrantRules: GrantRules = {
   read(channel) {
     const source = pageOfOverview(channel) || channel
@@ -145,12 +148,13 @@ export const pageAdmission: Admission = {
 /** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */
 export function admitChannel(given: string): string {
   const normalized = given.normalize('NFC')
-  if (normalized === probesChannel) {
-    const sentence = `"${probesChannel}" cannot name a page: measurements use that channel. Use another name.`
+  const shown = JSON.stringify(cutText(given, 80))
+  if (normalized === probesChannel || pageOfOverview(normalized) !== null) {
+    const owner = normalized === probesChannel ? 'measurements use' : 'earlier versions used'
+    const sentence = `${shown} cannot name a page: ${owner} that channel. Use another name.`
     throw new Refusal('bad-channel', sentence)
   }
   if (isChannelName(normalized)) return normalized
-  const shown = JSON.stringify(cutText(given, 80))
   const sentence = `${shown} cannot name a page: use letters and digits of any script, "-", "_" and ".", ${mostChannelBytes} bytes at most.`
   throw new Refusal('bad-channel', sentence)
 }

@@ -17,7 +17,6 @@ import { type Log, newEpoch, type OpenedLog, type Outage } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
 import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
-import { startOverview } from './overview/overview-publisher.ts'
 import type { PageSettings } from './page/page-messages.ts'
 import { createPageApp } from './page-app.ts'
 import { pageGrantRules, pageTypeOf, pageTypes } from './page-channels.ts'
@@ -82,10 +81,7 @@ export async function startServer(parts: ServerParts): Promise<Server> {
   return { ports: current().ports, lost, close }
 }
 
-/**
- * Starts the process with the log, which serves no windows: it has the sensor and publishes
- * overviews.
- */
+/** Starts the process with the log and the sensor, which serves no windows. */
 export async function startLog(parts: ServerParts, siblings: Siblings) {
   let attach: ReturnType<typeof hostLog>['attach'] | undefined
   const { close, lost } = await renewing<Server>(async (signal) => {
@@ -163,7 +159,7 @@ interface Opened {
   readonly log: OpenedLog
   /** Absent if there is only one process. */
   readonly siblings?: Siblings
-  /** Whether it has the sensor and publishes overviews. */
+  /** Whether it has the sensor. */
   readonly leads: boolean
   readonly onOutage?: ((outage: Outage | null) => void) | undefined
 }
@@ -255,26 +251,15 @@ class ServerProcess implements Server {
     })
   }
 
-  /** Takes the sensor, and publishes overviews. */
+  /** Takes the sensor. */
   lead(): this {
     const { config, root } = this.#parts
-    const { maxMessageBytes, maxChannels } = this.#limits
+    const { maxMessageBytes } = this.#limits
     if (maxMessageBytes < config.limits.maxMessageBytes)
       output.say(
         'message-limit-lowered',
         `Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS accepts no larger ones' : 'NATS accepts no larger ones (max_payload in its configuration)'}.`,
       )
-    const overview = startOverview({
-      documents: this.#opened.threads.documents,
-      log: this.#log,
-      hub: this.#hub,
-      timers,
-      maxChannels,
-      run: newEpoch(random),
-      onFailure: onFailure('part-failed', 'An overview could not be published'),
-    })
-    this.#stops.push(overview.stop)
-    this.#hub.onJoined = overview.joined
     this.#source = startSource({
       sensor: config.sensor,
       root,

@@ -105,7 +105,7 @@ for (const mode of modes) {
       for (;;) if ((await writing.next('message')).message.id === `${window}-1`) return
     })
 
-    test('other channels can be neither read nor written; the wind and the page’s own overview can be read', async (t) => {
+    test('other channels can be neither read nor written; the wind, and where version 0.2 had the page’s overview, can be read', async (t) => {
       const elsewhere = open(t, mode, { cookie: writer, channels: 'main,elsewhere' })
       await elsewhere.ended
       assert.deepEqual(elsewhere.waiting(), [])
