@@ -451,7 +451,6 @@ async function serve(
     timers,
     random,
     onFailure,
-    mayLead: true,
     meter: silentMeter,
     refusal: () => health.refusal(),
     steps: [acceptRepeats(log)],

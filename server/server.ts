@@ -112,7 +112,7 @@ export async function startWorker(
 ): Promise<Server> {
   const threads = threadsOf(parts)
   const log = link
-    ? await joinLog(link, pageTypeOf, onFailure('log-failed', 'The log failed'))
+    ? await joinLog(link, onFailure('log-failed', 'The log failed'))
     : await openGuarded(parts, threads)
   const server = await ServerProcess.create(parts, { threads, log, siblings, leads: false })
   return server.serve()
@@ -243,7 +243,6 @@ class ServerProcess implements Server {
       bus: opened.log.bus,
       timers,
       random,
-      mayLead: leads,
       meter: this.#monitor,
       onFailure: onFailure('stream-failed', 'A window lost its stream'),
       refusal: () => this.#health.refusal(),
