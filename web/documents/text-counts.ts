@@ -21,12 +21,3 @@ export function countsOf(lines: readonly Line[]) {
   }
   return counts
 }
-
-/** How long a text is, such as `1,234 words, 7,890 characters`. */
-export function lengthWords(lines: readonly Line[]): string {
-  const { words, characters } = countsOf(lines)
-  return `${counted(words, 'word')}, ${counted(characters, 'character')}`
-}
-
-const counted = (count: number, noun: string) =>
-  `${count.toLocaleString('en-GB')} ${noun}${count === 1 ? '' : 's'}`
