@@ -213,13 +213,10 @@ test('on a change of channels, reopens from the cursor and resends unstored draf
   newest().welcome({ cursor: 'life1:4' })
   newest().message(5)
   publish()
-  link.read(['main', 'wind', 'overview.main'])
+  link.read(['main', 'wind', 'notes'])
   assert.deepEqual([streams.length, streams[0]?.isClosed()], [2, true])
   const { query, cursor } = newest()
-  assert.deepEqual(
-    [query.get('channels'), query.get('opening'), cursor],
-    ['main,wind,overview.main', '2', 'life1:5'],
-  )
+  assert.deepEqual([query.get('channels'), query.get('opening'), cursor], ['main,wind,notes', '2', 'life1:5'])
   newest().welcome({ cursor: 'life1:6' })
   newest().message(6)
   assert.deepEqual([heard.messages, newest().sent], [[5, 6], ['w1-1']])

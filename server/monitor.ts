@@ -79,7 +79,7 @@ type Metric = readonly [help: string, label?: string]
 const metrics = {
   crosswind_messages_stored_total: ['Messages stored by the log.'],
   crosswind_messages_sent_total: ['Messages written to windows.'],
-  crosswind_readings_omitted_total: ['Readings and overviews not sent to windows that read too slowly.'],
+  crosswind_readings_omitted_total: ['Readings not sent to windows that read too slowly.'],
   crosswind_backlog_bytes: ['Bytes that windows have not read yet.'],
   crosswind_windows: ['Connected windows.', 'mode'],
   crosswind_connections: ['Open connections; a WebSocket is part of one of HTTP.', 'protocol'],

@@ -1,4 +1,4 @@
-// The page on one log: its routes, documents, reports and files, and in one process the sensor and overviews.
+// The page on one log: its routes, documents, reports and files, and in one process the sensor.
 
 import { resolve } from 'node:path'
 import type Router from '@koa/router'
@@ -9,7 +9,6 @@ import { healthPath } from './http/requests.ts'
 import { newEpoch } from './log/log.ts'
 import { mountMonitor } from './monitor.ts'
 import { output } from './output.ts'
-import { startOverview } from './overview/overview-publisher.ts'
 import type { PageSettings } from './page/page-messages.ts'
 import { mountDocuments } from './routes/documents.ts'
 import { mountPage } from './routes/page.ts'
@@ -36,7 +35,7 @@ interface PageParts {
   readonly access: Access
   readonly ports: ByHttp<number>
   readonly origins: OriginRules
-  /** Whether this process has the sensor and publishes overviews. */
+  /** Whether this process has the sensor. */
   readonly leads: boolean
 }
 
@@ -104,27 +103,15 @@ export function startPage(parts: PageParts): Application {
   }
 }
 
-/** Takes the sensor, and publishes overviews. Returns what stops them. */
+/** Takes the sensor. Returns what stops it. */
 function lead({ serving, config, root }: PageParts): () => Promise<void> {
-  const { hub, log, limits, documents } = serving
-  const { maxMessageBytes, maxChannels } = limits
+  const { hub, limits } = serving
+  const { maxMessageBytes } = limits
   if (maxMessageBytes < config.limits.maxMessageBytes)
     output.say(
       'message-limit-lowered',
       `Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS accepts no larger ones' : 'NATS accepts no larger ones (max_payload in its configuration)'}.`,
     )
-  const overview =
-    documents &&
-    startOverview({
-      documents: documents.documents,
-      log,
-      hub,
-      timers,
-      maxChannels,
-      run: newEpoch(random),
-      onFailure: (error) => output.incident('part-failed', 'An overview could not be published', error),
-    })
-  if (overview) hub.onJoined = overview.joined
   const source = startSource({
     sensor: config.sensor,
     root,
@@ -133,10 +120,7 @@ function lead({ serving, config, root }: PageParts): () => Promise<void> {
     publish: publishReadings(hub, newEpoch(random)),
     print: (code, sentence) => output.say(code, sentence),
   })
-  return async () => {
-    overview?.stop()
-    await source.stop()
-  }
+  return () => source.stop()
 }
 
 function mountService(

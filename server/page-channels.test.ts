@@ -19,22 +19,17 @@ test('every grant allows reading the wind, and none writing it', () => {
   assert.equal(refuseWriting(writer, 'wind')?.code, 'read-only-invitation')
 })
 
-test('an overview is readable exactly by readers of its page', () => {
+test('windows of version 0.2 may follow overviews, and nobody may write there', () => {
   for (const grant of grants) assert.equal(refuseReading(grant, ['main', 'wind', 'overview.main']), null)
-  assert.equal(refuseReading(writer, ['overview.notes']), null)
-  assert.match(refuseReading(reader, ['main', 'overview.notes'])?.message ?? '', /"overview\.notes"/)
-  // An invitation to a page with such a name does not cover the page that the overview would be
-  // about.
-  const sly = grantOf({ channels: ['overview.secret'], may: 'read' })
-  assert.equal(refuseReading(sly, ['overview.secret'])?.code, 'not-invited-there')
+  for (const grant of [guide, writer, reader])
+    assert.equal(refuseWriting(grant, 'overview.main')?.code, 'read-only-invitation')
 })
 
-test('every grant allows reading and writing probes, but not an overview of probes', () => {
+test('every grant allows reading and writing probes', () => {
   for (const grant of grants) {
     assert.equal(refuseReading(grant, ['probes']), null)
     assert.equal(refuseWriting(grant, 'probes', 'w1-4'), null)
   }
-  assert.equal(refuseReading(reader, ['overview.probes'])?.code, 'not-invited-there')
 })
 
 const good = {
@@ -103,14 +98,14 @@ for (const [given, named] of misfits) {
   })
 }
 
-test('a client may not write to the sensor’s channel or to an overview’s', () => {
+test('a client may not write to the sensor’s channel or where version 0.2 had overviews', () => {
   for (const channel of ['wind', 'overview.main', 'overview.']) {
     const { status, code, id } = refusalFrom(() => admit({ ...good, channel }))
     assert.deepEqual([status, code, id], [403, 'read-only-channel', 'w1-1'])
   }
 })
 
-test('a client may not use the name of the sensor, or of overviews', () => {
+test('a client may not use the name of the sensor, or of version 0.2’s overviews', () => {
   for (const from of ['sensor', 'overview']) {
     const { status, code } = refusalFrom(() => admit({ ...good, from, id: `${from}-1` }))
     assert.deepEqual([status, code], [403, 'reserved-name'])
@@ -125,9 +120,12 @@ test('a channel’s name is accepted unchanged or rejected', () => {
     const { status, code } = refusalFrom(() => admitChannel(name))
     assert.deepEqual([status, code], [400, 'bad-channel'])
   }
-  const probes = refusalFrom(() => admitChannel('probes'))
-  assert.deepEqual([probes.status, probes.code], [400, 'bad-channel'])
-  assert.match(probes.message, /^"probes" cannot name a page: .*another name\.$/)
+  for (const name of ['probes', 'overview.main', 'overview.']) {
+    const { status, code, message } = refusalFrom(() => admitChannel(name))
+    assert.deepEqual([status, code], [400, 'bad-channel'])
+    assert.match(message, new RegExp(`^"${name}" cannot name a page: .*another name\\.$`))
+  }
+  assert.equal(admitChannel('overview'), 'overview')
 })
 
 /** PROTOCOL.md, "Messages", except titles and names in non-Latin scripts. */

@@ -1,4 +1,4 @@
-// The types of the page's channels: documents, wind, overviews, probes; who may read and write.
+// The types of the page's channels: documents, wind, probes; who may read and write.
 
 import { type ChannelType, type Fold, type Gate, type TypeOf, typesByName } from './channels/channel-type.ts'
 import {
@@ -22,7 +22,6 @@ import {
   mostNameCharacters,
   mostNamedVersions,
   mostTitleLength,
-  overviewChannel,
   overviewName,
   pageOfOverview,
   probesChannel,
@@ -43,11 +42,11 @@ const wind: ChannelType = {
   showsWindows: false,
 }
 
-/** Statistics of a document, beside it. */
+/** Up to version 0.2, statistics of a document beside it: what a log has of them is erased. */
 const overview: ChannelType = {
-  name: 'overview',
-  kinds: { overview: { drop: 'superseded' } },
-  isOnDemand: true,
+  name: overviewName,
+  kinds: {},
+  expiry: () => ({ at: 0, spareAt: null }),
   showsWindows: false,
 }
 
@@ -108,16 +107,15 @@ export const pageTypeOf = pageTypes()
 const mostReaderBytes = 4096
 
 /**
- * What an invitation allows: its pages with their overviews, the wind for everybody, and everybody may
- * measure.
+ * What an invitation allows: its pages, the wind for everybody, and everybody may measure. Windows of
+ * earlier versions also follow overviews, which nobody writes any more.
  */
 export function pageRights({
   channels,
   may,
 }: Permission): Pick<Permit, 'read' | 'write' | 'maxMessageBytes'> {
-  const pages = channels === 'all' ? ['*'] : channels.filter((channel) => pageOfOverview(channel) === null)
-  const overviews = channels === 'all' ? [] : pages.flatMap((page) => overviewChannel(page) ?? [])
-  const read = [...pages, ...overviews, windChannel, probesChannel]
+  const pages = channels === 'all' ? ['*'] : channels
+  const read = [...pages, windChannel, probesChannel, 'overview.*']
   if (may === 'write') return { read, write: [...pages, probesChannel] }
   return { read, write: [probesChannel], maxMessageBytes: mostReaderBytes }
 }
@@ -156,12 +154,13 @@ export const pageAdmission: Admission = {
 /** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */
 export function admitChannel(given: string): string {
   const normalized = given.normalize('NFC')
-  if (normalized === probesChannel) {
-    const sentence = `"${probesChannel}" cannot name a page: measurements use that channel. Use another name.`
+  const shown = JSON.stringify(cutText(given, 80))
+  if (normalized === probesChannel || pageOfOverview(normalized) !== null) {
+    const owner = normalized === probesChannel ? 'measurements use' : 'earlier versions used'
+    const sentence = `${shown} cannot name a page: ${owner} that channel. Use another name.`
     throw new Refusal('bad-channel', sentence)
   }
   if (isChannelName(normalized)) return normalized
-  const shown = JSON.stringify(cutText(given, 80))
   const sentence = `${shown} cannot name a page: use letters and digits of any script, "-", "_" and ".", ${mostChannelBytes} bytes at most.`
   throw new Refusal('bad-channel', sentence)
 }

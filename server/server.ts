@@ -55,7 +55,7 @@ const onFailure = (code: OutputCode, what: string, error?: unknown) => output.in
 
 /** What differs between the processes of a server. */
 interface Role {
-  /** Whether it has the sensor and publishes overviews. */
+  /** Whether it has the sensor. */
   readonly leads: boolean
   /** Absent if there is only one process. */
   readonly siblings?: Siblings | undefined
@@ -71,10 +71,7 @@ export async function startServer(parts: ServerParts): Promise<Server> {
   return (await PageServer.start(parts, { leads: true })).serve()
 }
 
-/**
- * Starts the process with the log, which serves no windows: it has the sensor and publishes
- * overviews.
- */
+/** Starts the process with the log, which serves no windows: it has the sensor. */
 export async function startLog(parts: ServerParts, siblings: Siblings) {
   let attach: ReturnType<typeof hostLog>['attach'] | undefined
   const server = await PageServer.start(parts, {
@@ -102,7 +99,7 @@ export async function startWorker(
     leads: false,
     siblings,
     joinLog: link
-      ? () => joinLog(link, pageTypeOf, (error) => onFailure('log-failed', 'The log failed', error))
+      ? () => joinLog(link, (error) => onFailure('log-failed', 'The log failed', error))
       : undefined,
   })
   return server.serve()

@@ -71,7 +71,7 @@ export interface ServingParts {
   readonly onCutOff: () => void
   /** The server's other processes; absent if there are none. */
   readonly siblings?: Siblings | undefined
-  /** Whether it may take on work that exactly one process must do. */
+  /** Whether it prints what concerns all processes, such as the state of the log. */
   readonly leads: boolean
   /** Instead of opening a log of its own. */
   readonly joinLog?: (() => Promise<OpenedLog>) | undefined
@@ -162,7 +162,6 @@ export class Serving {
       bus: hosted?.bus ?? opened.bus,
       timers,
       random,
-      mayLead: leads,
       meter: this.monitor,
       onFailure: (error) => onFailure('stream-failed', 'A window lost its stream', error),
       refusal: () => this.health.refusal(),

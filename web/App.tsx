@@ -18,7 +18,6 @@ interface AppProps extends HistoryProps {
 const labels = {
   document: 'Document',
   wind: 'Wind',
-  overview: 'Overview',
   history: 'History',
   comparison: 'Comparison',
   monitor: 'Monitor',
@@ -42,7 +41,6 @@ const parts: Readonly<Record<Part, LateCode<ComponentType<AppProps>>>> = {
     }
   }),
   wind: new LateCode(async () => (await import('./wind/WindPanel.tsx')).WindPanel),
-  overview: new LateCode(async () => (await import('./overview/Overview.tsx')).Overview),
   history: new LateCode(async () => (await import('./history/Versions.tsx')).Versions),
   comparison: new LateCode(async () => (await import('./compare/Compare.tsx')).Compare),
   monitor: new LateCode(async () => (await import('./monitor/Monitor.tsx')).Monitor),

@@ -22,6 +22,7 @@ import {
   joinVersions,
   type PageStart,
   probesChannel,
+  windChannel,
 } from '../server/page/page-messages.ts'
 import {
   type AwarenessFrame,
@@ -43,7 +44,6 @@ import { Presence } from './editor/presence.ts'
 import { mergeUpdates, SharedDocument } from './editor/shared-document.ts'
 import type { PageKeeper, PageKeeperParts } from './kept-pages.ts'
 import type { Recorder } from './lab.ts'
-import { channelsFor } from './page/views.ts'
 import { refusalAfter, refusedUpdateWords } from './page/wording.ts'
 import {
   type BrowserKey,
@@ -132,7 +132,7 @@ export class EditingSession implements LinkListener {
         timers,
         random: Math.random,
         clock: LinkClock,
-        channels: isProbing ? [probesChannel] : channelsFor(channel, store.view().shown.name),
+        channels: isProbing ? [probesChannel] : [channel, windChannel],
         baseFor: (http) => baseFor(http, start, location),
         outbox: (listener) =>
           new DocumentOutbox(
@@ -294,6 +294,11 @@ export class EditingSession implements LinkListener {
     return { commands: binding.commands, release }
   }
 
+  /** What the document has now. */
+  get lines(): readonly Line[] {
+    return this.#content.lines
+  }
+
   /** Replaces the document's lines, as an edit that can be undone. */
   replace(lines: readonly Line[]): void {
     this.#document?.binding?.replace(lines)
@@ -402,8 +407,6 @@ export class EditingSession implements LinkListener {
     // An erased document may have been started again, without this window's content.
     if (!this.#store.view().deletion?.isErased) this.#showContent(message)
     this.#windFeed.take(message, dueAt)
-    if (isKind(message, 'overview'))
-      this.#store.change({ overview: { body: message.body, at: message.at, receivedAt: dueAt } })
     if (message.channel !== channel) return
     this.#keeper?.changed()
     if (isKind(message, 'title')) this.#showTitle(message.body.title)

@@ -1,7 +1,7 @@
 // The page's state: one immutable view of all that a window shows, its listeners, saved choices.
 
 import type { LinkState, OutboxState } from '../client/engine.ts'
-import type { NamedVersion, OverviewBody, ReadingBody, SensorBody } from '../server/page/page-messages.ts'
+import type { NamedVersion, ReadingBody, SensorBody } from '../server/page/page-messages.ts'
 import { noFigures, type WindFigures } from '../server/page/wind-statistics.ts'
 import { isWindUnit, type WindUnit } from '../server/page/wind-units.ts'
 import type { Share } from '../server/wire/modes.ts'
@@ -39,14 +39,6 @@ export interface WindView {
 export type Unshared =
   | { readonly reason: 'too large'; readonly bytes: number; readonly maxBytes: number }
   | { readonly reason: 'refused' }
-
-export interface OverviewView {
-  readonly body: OverviewBody
-  /** The server's clock at computation, ms since the epoch. */
-  readonly at: number
-  /** Arrival, or due time if late; this window's clock, ms since the epoch. */
-  readonly receivedAt: number
-}
 
 /** `information` reports both what succeeded and what did not. */
 export type Tone = 'success' | 'information' | 'warning'
@@ -106,8 +98,6 @@ export interface View {
   /** Names of the document's versions, as people gave them. */
   readonly versions: readonly NamedVersion[]
   readonly wind: WindView
-  /** Updated only while a view shows it; null before the first. */
-  readonly overview: OverviewView | null
 }
 
 export type Store = ReturnType<typeof createStore>
@@ -185,7 +175,6 @@ export function firstView(
       choices,
       sensor: null,
     },
-    overview: null,
   }
 }
 

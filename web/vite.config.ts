@@ -15,7 +15,6 @@ import { type Part, views } from './page/views.ts'
 const partFiles: Readonly<Record<Part, string>> = {
   document: 'editor/Sheet.tsx',
   wind: 'wind/WindPanel.tsx',
-  overview: 'overview/Overview.tsx',
   history: 'history/Versions.tsx',
   comparison: 'compare/Compare.tsx',
   monitor: 'monitor/Monitor.tsx',

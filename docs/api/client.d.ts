@@ -300,7 +300,6 @@ declare module '../wire/bodies.ts' {
     deletion: DeletionBody;
     reading: ReadingBody;
     sensor: SensorBody;
-    overview: OverviewBody;
     probe: ProbeBody;
   }
 }
@@ -629,15 +628,6 @@ interface OutboxState {
 interface OverOptions extends ConnectOptions {
   readonly transports: readonly ChosenTransport[];
 }
-interface OverviewBody {
-  readonly words: number | null;
-  readonly characters: number | null;
-  readonly editsLastMinute: number;
-  readonly editsEachSecond: readonly number[];
-  readonly edits: number;
-  readonly countedSince: number;
-  readonly wind: WindOverview | null;
-}
 interface Page {
   readonly messages: readonly Message[];
   readonly cursor: string;
@@ -833,18 +823,6 @@ interface Welcome {
   readonly http: WindowHttp;
   readonly heartbeatMs: number;
   readonly stateBytes: number;
-}
-interface WindOverview {
-  readonly source: SensorSource;
-  readonly state: ReadingBody['state'] | null;
-  readonly status: string | null;
-  readonly readingAt: number | null;
-  readonly trouble: string | null;
-  readonly meanMetresPerSecond: number | null;
-  readonly meanDirectionDegrees: number | null;
-  readonly meanCoversSeconds: number;
-  readonly gustMetresPerSecond: number | null;
-  readonly gustCoversSeconds: number;
 }
 interface WindowMode extends LinkMode {
   readonly label: string;

@@ -629,8 +629,6 @@ interface ChannelType {
   readonly refuse?: (draft: Draft, content: Content) => Refusal | null;
   readonly prepare?: Prepare | undefined;
   readonly expiry?: (content: Content) => Expiry;
-  readonly companions?: (channel: string) => readonly string[];
-  readonly isOnDemand?: boolean;
   readonly showsWindows?: boolean;
 }
 interface ClientIdentity {

@@ -10,7 +10,6 @@ import { describe, type TestContext, test } from 'node:test'
 import type { Config } from '../../server/config/config.ts'
 import { isKnown, type LineFormat, type Marks } from '../../server/document/rich-text.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
-import type { OverviewBody, WindOverview } from '../../server/page/page-messages.ts'
 import type { WindColumns, WindSnapshot } from '../../server/page/wind-history.ts'
 import { pageAdmission } from '../../server/page-channels.ts'
 import { startTestServer } from '../../server/testing.ts'
@@ -102,29 +101,6 @@ describe('the tables', () => {
       Object.keys(types).filter((type) => !listed.has(type)),
       [],
     )
-  })
-
-  test('every field of an overview is in the table, and no other', () => {
-    const fields: Record<keyof OverviewBody | keyof WindOverview, true> = {
-      words: true,
-      characters: true,
-      editsLastMinute: true,
-      editsEachSecond: true,
-      edits: true,
-      countedSince: true,
-      wind: true,
-      source: true,
-      state: true,
-      status: true,
-      readingAt: true,
-      trouble: true,
-      meanMetresPerSecond: true,
-      meanDirectionDegrees: true,
-      meanCoversSeconds: true,
-      gustMetresPerSecond: true,
-      gustCoversSeconds: true,
-    }
-    assert.deepEqual(fieldsIn('Overviews'), sorted(Object.keys(fields)))
   })
 
   test('every field of the wind’s history is in the table, and no other', () => {

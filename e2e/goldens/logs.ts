@@ -21,6 +21,7 @@ const readings = [
   { log: '0.2-killed', editor: 'shared' },
   { log: '0.2-mirror', editor: 'shared' },
   { log: '0.2-mirror', editor: 'mirror' },
+  { log: '0.2-overviews', editor: 'shared' },
   { log: 'today', editor: 'shared' },
 ] as const
 

@@ -34,6 +34,7 @@ const forms: Readonly<Record<string, Form>> = {
   '0.2': { commit: 'e7124f2', flags: '--limits-log-messages 40', write: writeAll },
   '0.2-killed': { commit: 'e7124f2', flags: '--limits-log-messages 40', isKilled: true, write: writeAll },
   '0.2-mirror': { commit: 'e7124f2', flags: '--editor mirror', write: writePages },
+  '0.2-overviews': { commit: 'e7124f2', flags: '--editor mirror', write: writeOverviews },
   today: { commit: 'c7d8ace', flags: '--limits-log-messages 40', write: writeAll },
 }
 
@@ -44,6 +45,17 @@ async function writePages(publish: Publish): Promise<void> {
   await publish('main', 'edit', { html })
   await publish('notes', 'edit', { html: '<p>By Ben</p>' }, 'ben')
   await publish('empty', 'edit', { html: '' })
+}
+
+/** The same, with overviews of two of them, which the server publishes to who reads them. */
+async function writeOverviews(publish: Publish, http: HttpClient): Promise<void> {
+  await writePages(publish)
+  for (const channel of ['overview.main', 'overview.notes']) {
+    for (let text = ''; !text.includes('"kind":"overview"'); ) {
+      const { body } = await http.ask({ path: `/api/poll?window=reader&channels=${channel}&first` })
+      text = await textOf(body)
+    }
+  }
 }
 
 /** Two authors in one document, more updates than the log keeps, and titles. */

@@ -51,7 +51,6 @@ const states: readonly State[] = [
   { name: 'deleted', path: '/d/deleted?view=editor' },
   { name: 'wind', path: '/d/main?view=wind', isMain: true, hasSensor: true, prepare: untilBlown },
   { name: 'no-sensor', path: '/d/main?view=wind' },
-  { name: 'overview', path: '/d/main?view=overview', isMain: true, prepare: untilCounted },
   { name: 'history', path: '/d/main?view=history', isMain: true, prepare: untilListed },
   { name: 'compare', path: '/d/main?view=compare' },
   { name: 'compared', path: `/d/main?view=compare${compared()}` },
@@ -79,7 +78,6 @@ const masked = [
   '.monitor-beside',
   '.monitor-top',
   '.monitor-line',
-  '.overview-head p',
   '#clock-line',
   '.history-words',
   '.plot',
@@ -378,12 +376,6 @@ async function showBen({ page, server }: Scene): Promise<() => void> {
 
 async function untilListed({ page }: Scene): Promise<undefined> {
   await page.waitForSelector('[aria-label=Versions]')
-}
-
-async function untilCounted({ page }: Scene): Promise<undefined> {
-  await page.waitForFunction(() =>
-    /\d/.test(document.querySelector('.overview-figure dd')?.textContent ?? ''),
-  )
 }
 
 /** Until there were readings enough for each figure, which needs some seconds. */

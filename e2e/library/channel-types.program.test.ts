@@ -142,7 +142,7 @@ test('a callback that throws is reported, and the message is stored and heard al
     throw new Error('Not today.')
   }
   const { crosswind } = await start(t, {
-    channels: { 'guests.*': { ...guests, expiry: throwing, companions: throwing } },
+    channels: { 'guests.*': { ...guests, expiry: throwing } },
     onFailure: (error) => failures.push(String(error)),
   })
   await crosswind.publish(hall, { names: ['ann'] })
@@ -180,7 +180,6 @@ test('a server does not start with a type that does not fit, and says which part
     [{ refuse: true }, /refuse is true; it must be of the type function/],
     [{ gate: {} }, /gate\.pass is undefined; it must be a function/],
     [{ keep: { hours: -1 } }, /keep\.hours is -1; it must be a number above 0/],
-    [{ isOnDemand: true }, /has no isOnDemand/],
     [{ validate: 1 }, /channels\['guests\.\*'\] has no validate/],
   ] as const)
     await assert.rejects(wrong(change), says)

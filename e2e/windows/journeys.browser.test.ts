@@ -17,7 +17,6 @@ import {
   editsReceived,
   isThere,
   linkState,
-  numbersShown,
   pageProtocol,
   peopleHere,
   placeCaret,
@@ -346,16 +345,15 @@ test('the same wind moves in both windows, and its history is there after a relo
   await until(async () => / to .* mean /.test(await one.run(shown, '.history-words')), 'there is no history')
 })
 
-test('the overview counts what another window types', async () => {
-  const reader = await openView('overview', 'counted')
-  const [writer] = await stage.open(sse, 1, 'counted')
-  assert.ok(writer)
-  await writer.click('#document')
+test('the menu “File” says how long the text is, also in a view that does not show it', async () => {
+  const [writer, reader] = await openPair('counted')
   await writer.type('one two')
-  await until(async () => {
-    const { Words, Characters } = await reader.run(numbersShown)
-    return Words === '2' && Characters === '7'
-  }, 'the overview does not show two words of seven characters')
+  await untilShows(reader, 'one two')
+  await reader.click('.view-link[href*="view=wind"]')
+  await until(async () => !(await reader.run(isThere, '#document')), 'the document is still shown')
+  await reader.run(press, '.document-controls [aria-haspopup=menu]', 'File')
+  await until(() => reader.run(isThere, '#counts-line'), 'the menu did not open')
+  assert.equal(await reader.run(shown, '#counts-line'), '2 words, 7 characters')
 })
 
 test('Compare gives every mode a median or a reason', async () => {

@@ -66,7 +66,7 @@ function transfers(): Transfer[] {
 }
 
 const partsLoaded = (all: readonly Transfer[]) =>
-  all.flatMap(({ name }) => /\/(Sheet|WindPanel|Overview)-/.exec(name)?.[1] ?? []).sort()
+  all.flatMap(({ name }) => /\/(Sheet|Versions|WindPanel)-.*js$/.exec(name)?.[1] ?? []).sort()
 
 test(`the first view has at most ${mostBytes / 1000} kB on the wire: the page and every file it requests`, async (t) => {
   const window = await untouched('')
@@ -94,7 +94,7 @@ test('a view loads only its own parts, in parallel with the first script', async
     ['', ['Sheet', 'WindPanel']],
     ['view=editor', ['Sheet']],
     ['view=wind', ['WindPanel']],
-    ['view=overview', ['Overview']],
+    ['view=history', ['Versions']],
   ] as const) {
     const window = await untouched(query)
     assert.deepEqual(partsLoaded(await window.run(transfers)), parts, query)
@@ -102,12 +102,12 @@ test('a view loads only its own parts, in parallel with the first script', async
       Array.from(document.querySelectorAll('head > link[data-views]'), (link) => link.getAttribute('href')),
     )
     assert.deepEqual(
-      preloaded.flatMap((href) => /\/(Sheet|WindPanel|Overview)-/.exec(href ?? '')?.[1] ?? []).sort(),
+      preloaded.flatMap((href) => /\/(Sheet|Versions|WindPanel)-.*js$/.exec(href ?? '')?.[1] ?? []).sort(),
       parts,
       query,
     )
     const styles = preloaded.filter((href) => href?.endsWith('.css'))
-    assert.equal(styles.length, query === 'view=overview' ? 1 : 0, query)
+    assert.equal(styles.length, query === 'view=history' ? 1 : 0, query)
   }
 })
 
@@ -125,8 +125,8 @@ test('another view is loaded when it is chosen, and is complete when it is shown
     }
     new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true })
   })
-  for (const view of ['wind', 'overview', 'all'])
-    for (const [index, name] of ['all', 'editor', 'wind', 'overview'].entries()) {
+  for (const view of ['wind', 'history', 'all'])
+    for (const [index, name] of ['all', 'editor', 'wind', 'history'].entries()) {
       if (name !== view) continue
       await window.click(`.views .view-link:nth-child(${index + 1})`)
       await until(
@@ -135,7 +135,7 @@ test('another view is loaded when it is chosen, and is complete when it is shown
         `the view ${view} is not shown`,
       )
     }
-  assert.deepEqual(partsLoaded(await window.run(transfers)), ['Overview', 'Sheet', 'WindPanel'])
+  assert.deepEqual(partsLoaded(await window.run(transfers)), ['Sheet', 'Versions', 'WindPanel'])
   const seen = await window.run(() => (globalThis as typeof globalThis & { seen?: string[] }).seen ?? [])
   assert.deepEqual(
     seen.filter((view) => view.endsWith('empty')),
@@ -183,7 +183,7 @@ test("if a part's files do not load, the window says so and stays unchanged", as
   const notices = () =>
     Array.from(document.querySelectorAll('.notice'), ({ textContent }) => textContent).join()
   await until(
-    async () => /“Overview” could not be loaded.*Choose it again/.test(await window.run(notices)),
+    async () => /“History” could not be loaded.*Choose it again/.test(await window.run(notices)),
     'the window does not say that the view is missing',
   )
   assert.equal(await window.run(() => document.querySelector('.desk')?.getAttribute('data-view')), 'editor')

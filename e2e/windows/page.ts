@@ -204,14 +204,3 @@ export function chooseFile(text: string, name: string): void {
 export function switchMode(name: string): void {
   ;(globalThis as Page).crosswind?.switchMode?.(name)
 }
-
-/** The overview’s large numbers by label, as displayed. */
-export function numbersShown(): Record<string, string> {
-  const figures = [...document.querySelectorAll('.overview-figure')]
-  return Object.fromEntries(
-    figures.map((figure) => [
-      figure.querySelector('dt')?.textContent ?? '',
-      figure.querySelector('.overview-number')?.textContent ?? '',
-    ]),
-  )
-}

@@ -119,8 +119,8 @@ test('other views, files and the start page work without the server; a document 
   await until(() => window.run(isReady, '/d/main'), 'the start page is not kept')
   leave(proxy)
   try {
-    await window.open(`${addressOf('parts')}&view=overview`)
-    await until(() => window.run(isThere, '.desk-overview'), 'the overview is not shown')
+    await window.open(`${addressOf('parts')}&view=wind`)
+    await until(() => window.run(isThere, '.desk-main > .desk-wind'), 'the wind is not shown')
     await window.run(chooseFile, '# Title', 'notes.md')
     await untilShows(window, 'textTitle')
     await window.open(`https://localhost:${proxy.port}/`)

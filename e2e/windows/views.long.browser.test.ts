@@ -93,8 +93,8 @@ test('what was typed can be undone after a look elsewhere, and redone after the 
   const canUndo = () => !document.querySelector('[data-tool=undo]')?.hasAttribute('aria-disabled')
   for (const [view, keys, text] of [
     ['Wind', 'Control+z', ''],
-    ['Overview', 'Control+Shift+Z', 'typed'],
-    ['History', 'Control+z', ''],
+    ['History', 'Control+Shift+Z', 'typed'],
+    ['Wind', 'Control+z', ''],
   ] as const) {
     await choose(window, view)
     await untilCurrent(window, view)
@@ -112,7 +112,7 @@ test('Back and Forward lead through the views, in the mode that was chosen last,
   await window.run(() => {
     Object.assign(globalThis, { wasHere: true })
   })
-  for (const view of ['Wind', 'Overview']) {
+  for (const view of ['Wind', 'History']) {
     await choose(window, view)
     await untilCurrent(window, view)
   }
@@ -132,14 +132,14 @@ test('Back and Forward lead through the views, in the mode that was chosen last,
 
 test('after a reload, too, Back leads through the views in the mode that was chosen last', async () => {
   const window = await openView('channel=back-reloaded&transport=sse&http=2')
-  for (const view of ['Wind', 'Overview']) {
+  for (const view of ['Wind', 'History']) {
     await choose(window, view)
     await untilCurrent(window, view)
   }
   await window.run(switchMode, 'polling/2')
   await window.reload()
   await untilOpen(window, modeNamed('polling/2') ?? mode)
-  await untilCurrent(window, 'Overview')
+  await untilCurrent(window, 'History')
   for (const view of ['Wind', 'All']) {
     await window.run(() => history.back())
     await untilCurrent(window, view)
@@ -233,7 +233,7 @@ test('an unknown view shows everything, and says so until dismissed', async () =
   assert.deepEqual({ document, wind }, { document: true, wind: true })
   assert.match(
     await window.run(bannerText),
-    /no view “winds”.*all, editor, wind, overview, history, compare and monitor/,
+    /no view “winds”.*all, editor, wind, history, compare and monitor/,
   )
   assert.match(await window.run(bannerText), /no transport “banana”.*This window uses SSE \+ XHR, HTTP\/2\./)
   await window.click('.notice .button')
@@ -360,7 +360,7 @@ test('a large screen is used, with lines of a readable length', async () => {
     assert.ok(overflow <= 0, `${width} px: ${overflow} px too wide`)
   }
   await window.close()
-  for (const view of ['wind', 'overview', 'history', 'compare', 'monitor']) {
+  for (const view of ['wind', 'history', 'compare', 'monitor']) {
     const other = await openView(`view=${view}`)
     await other.resize(2560, 1080)
     const { used } = await other.run(measured)

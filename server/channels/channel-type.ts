@@ -84,10 +84,6 @@ export interface ChannelType {
   readonly prepare?: Prepare | undefined
   /** Asked after each message of the channel; by default the log never erases it by itself. */
   readonly expiry?: (content: Content) => Expiry
-  /** Other channels, which are erased together with this one. */
-  readonly companions?: (channel: string) => readonly string[]
-  /** Published only while somebody reads the channel: servers of a log tell each other whether. */
-  readonly isOnDemand?: boolean
   /** If false, windows are not shown on these channels. */
   readonly showsWindows?: boolean
 }

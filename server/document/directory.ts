@@ -1,7 +1,7 @@
 // The documents in the log, with titles and last changes; read at the first request, then followed.
 
 import type { Log } from '../log/log.ts'
-import { mainChannel, pageOfOverview, probesChannel, windChannel } from '../page/page-messages.ts'
+import { mainChannel, probesChannel, windChannel } from '../page/page-messages.ts'
 import { isKind, type Message } from '../wire/messages.ts'
 
 export interface DocumentEntry {
@@ -89,5 +89,4 @@ export class Directory {
   }
 }
 
-const mayBeDocument = (channel: string) =>
-  channel !== windChannel && channel !== probesChannel && pageOfOverview(channel) === null
+const mayBeDocument = (channel: string) => channel !== windChannel && channel !== probesChannel

@@ -1,7 +1,7 @@
 // The life of a document in the log: deleted, restored, erased a day later, or spared if it is empty.
 
 import type { ChannelType, Content } from '../channels/channel-type.ts'
-import { deletedForMs, emptyForMs, hasContent, overviewChannel } from '../page/page-messages.ts'
+import { deletedForMs, emptyForMs, hasContent } from '../page/page-messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 
 /** Delay before a window retries what it has kept for a deleted document, which may be restored. */
@@ -30,10 +30,6 @@ export const documentLife = {
       at: deletion?.body.deleted ? deletion.acceptedAt + deletedForMs : null,
       spareAt: isEmpty(content) ? lastChangeOf(content) + emptyForMs : null,
     }
-  },
-  companions(channel) {
-    const overview = overviewChannel(channel)
-    return overview === null ? [] : [overview]
   },
 } satisfies Partial<ChannelType>
 

@@ -7,18 +7,9 @@ import { documentOf, linesIn } from './document-reader.ts'
 import { readHtml, writeHtml } from './html.ts'
 import { readMarkdown, writeMarkdown } from './markdown.ts'
 import { pageSchema } from './page-schema.ts'
-import {
-  type Change,
-  documentText,
-  imageCharacter,
-  isEnded,
-  type Line,
-  linesOf,
-  plainFormat,
-  softBreak,
-} from './rich-text.ts'
+import { type Change, documentText, isEnded, type Line, linesOf, plainFormat } from './rich-text.ts'
 import { changesBetween } from './text-diff.ts'
-import { answerOrders, encoded, stopwatch, updateTasks } from './update-tasks.ts'
+import { answerOrders, encoded, updateTasks } from './update-tasks.ts'
 
 /** Messages of one channel, in order. */
 type Messages = readonly Message[]
@@ -48,7 +39,6 @@ const tasks = {
   /** Lines of a text sent by a program. */
   linesFrom: (type: TextType, text: string) => readers[type](text),
   textOf: (type: TextType, messages: Messages) => writers[type](linesIn(messages)),
-  countsOf,
   /**
    * `updateFor` returns the update in base64, `htmlFor` the HTML, that changes the document
    * accordingly; null if nothing changes.
@@ -67,26 +57,6 @@ const tasks = {
   updateToPage: (messages: Messages, client: number) =>
     updateFrom(messages, (text) => changesBetween(linesOf(text), linesIn(messages)), client) ??
     encoded(Y.encodeStateAsUpdate(new Y.Doc())),
-}
-
-const wordSegmenter = new Intl.Segmenter('en', { granularity: 'word' })
-const characterSegmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
-
-/**
- * Counts Unicode words (UAX #29, 4), by dictionary in scripts without spaces, and grapheme clusters
- * (UAX #29, 3) with spaces but without line ends; also returns the processor time of counting.
- */
-function countsOf(messages: Messages) {
-  const cpuMs = stopwatch()
-  const counts = { words: 0, characters: 0 }
-  const text = rawText(linesIn(messages)).replaceAll(softBreak, '\n').replaceAll(imageCharacter, '')
-  for (const line of text.split(/[\n\r]/)) {
-    // The segmenter treats some underscores as words.
-    for (const { segment, isWordLike } of wordSegmenter.segment(line))
-      if (isWordLike && !/^_+$/.test(segment)) counts.words += 1
-    for (const _segment of characterSegmenter.segment(line)) counts.characters += 1
-  }
-  return { ...counts, cpuMs: cpuMs() }
 }
 
 /** Each line feed ends a line. */

@@ -45,7 +45,7 @@ interface Quarantine {
 /** Everything that tells a client from others, such as its connection and its name. */
 type Client = readonly unknown[]
 
-/** The server's own tasks: what it folds and counts. */
+/** The server's own tasks, such as what it folds. */
 const server: Client = ['server']
 
 interface Job extends PromiseWithResolvers<unknown> {

@@ -39,7 +39,7 @@ function structsIn(update: string) {
 }
 
 /** Measures this thread's processor time from now on, ms. */
-export function stopwatch(): () => number {
+function stopwatch(): () => number {
   const before = process.threadCpuUsage()
   return () => {
     const { user, system } = process.threadCpuUsage(before)

@@ -42,10 +42,7 @@ interface SampleBody {
  */
 export const hubTypeOf = typesByName([
   ['wind', { name: 'samples', kinds: { sample: { drop: 'oldest' } }, showsWindows: false }],
-  [
-    'figures.*',
-    { name: 'figures', kinds: { figure: { drop: 'superseded' } }, isOnDemand: true, showsWindows: false },
-  ],
+  ['figures.*', { name: 'figures', kinds: { figure: { drop: 'superseded' } }, showsWindows: false }],
   [
     '*',
     {
@@ -181,7 +178,6 @@ type Poll = Parameters<Hub['poll']>[0]
 
 export interface HubChange extends Partial<HubParts['settings']>, Pick<HubParts, 'bus'> {
   readonly typeOf?: TypeOf
-  readonly onJoined?: Hub['onJoined']
   readonly log?: Log
   readonly random?: Random
   readonly time?: ReturnType<typeof createManualTime>
@@ -192,15 +188,7 @@ type Question = Partial<Omit<Poll, 'identity' | 'cursor'>> & { readonly cursor?:
 
 /** The heartbeat is a whole number of turns. */
 export function openHub(given: HubChange = {}) {
-  const {
-    log,
-    random = () => 0.5,
-    onJoined = () => undefined,
-    bus,
-    time = createManualTime(),
-    typeOf = hubTypeOf,
-    ...change
-  } = given
+  const { log, random = () => 0.5, bus, time = createManualTime(), typeOf = hubTypeOf, ...change } = given
   const failures: unknown[] = []
   const settings = {
     heartbeatMs: 16_000,
@@ -217,9 +205,8 @@ export function openHub(given: HubChange = {}) {
   }
   const kept = log ?? memoryLog(time.now)
   const onFailure = (error: unknown) => void failures.push(error)
-  const parts = { log: kept, typeOf, timers: time, random, onFailure, bus, settings, mayLead: true }
+  const parts = { log: kept, typeOf, timers: time, random, onFailure, bus, settings }
   const hub = new Hub({ ...parts, meter: silentMeter })
-  hub.onJoined = onJoined
 
   return {
     hub,

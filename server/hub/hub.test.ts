@@ -261,42 +261,6 @@ test('returns the newest message of each kind, and its cursor', async () => {
   assert.deepEqual([messages.map(({ id }) => id), head], [['m-2'], { epoch: 'life1', seq: 2 }])
 })
 
-function open() {
-  const joined: string[] = []
-  return { joined, ...openHub({ onJoined: (channels) => void joined.push([...channels].join(' ')) }) }
-}
-
-test('a channel counts as read while a stream or a polling client reads it', async () => {
-  const { hub, time, enter, ask } = open()
-  const reads = () => ['main', 'wind', 'notes'].map((channel) => hub.isRead(channel))
-  assert.deepEqual(reads(), [false, false, false])
-  const { window } = enter({ channels: ['main', 'wind'] })
-  await ask({ id: 'w2', channels: ['notes', 'wind'] }, { isFirst: true })
-  assert.deepEqual(reads(), [true, true, true])
-  hub.leave(window)
-  assert.deepEqual(reads(), [false, true, true])
-  // The client has stopped polling.
-  time.advance(60_000)
-  assert.deepEqual(reads(), [false, false, false])
-})
-
-test('reports each stream that opens and each window that begins to poll, but not each poll', async () => {
-  const { joined, enter, ask } = open()
-  enter({ id: 'w1' })
-  enter({ id: 'w1', opening: 1, channels: ['main', 'wind'] })
-  const { cursor } = await ask({ id: 'w2', channels: ['notes'] }, { isFirst: true })
-  await ask({ id: 'w2', channels: ['notes'] }, { cursor })
-  await ask({ id: 'w2', channels: ['notes', 'wind'] }, { cursor, isFirst: true })
-  assert.deepEqual(joined, ['main', 'main wind', 'notes', 'notes wind'])
-})
-
-test('does not report a late stream that loses to a newer one of its name', () => {
-  const { joined, enter } = open()
-  enter({ id: 'w1', opening: 2 })
-  enter({ id: 'w1', opening: 1, channels: ['late'] })
-  assert.deepEqual(joined, ['main'])
-})
-
 const heartbeatMs = 16_000
 const turnMs = 1000
 

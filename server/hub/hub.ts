@@ -71,8 +71,6 @@ interface HubParts {
   readonly onFailure: (error: unknown) => void
   /** The connection to the other servers of the log, if there are any. */
   readonly bus?: Bus | undefined
-  /** Whether it may take on work that exactly one server must do. */
-  readonly mayLead: boolean
   readonly meter: Meter
   /** Why no client is admitted at the moment; null by default. */
   readonly refusal?: () => Refusal | null
@@ -111,15 +109,10 @@ export class Hub {
   readonly #streams: SubscriberHub
   /** Rejects with a `Refusal` while no client is admitted because the log is stale. */
   readonly snapshot: Log['snapshot']
-  /**
-   * Called when a client starts to read these channels, here or (those published on demand) at
-   * another server.
-   */
-  onJoined: (channels: ReadonlySet<string>) => void = () => undefined
   #draining: Promise<void> | null = null
 
   constructor(parts: HubParts) {
-    const { log, typeOf, timers, random, bus, settings, meter, mayLead } = parts
+    const { log, typeOf, timers, random, bus, settings, meter } = parts
     const { heartbeatMs } = settings
     this.#parts = parts
 
@@ -128,7 +121,7 @@ export class Hub {
       if (refusal) throw refusal
       return log.snapshot(channels)
     }
-    this.#registry = new Registry(timers, settings.maxWindows, typeOf, (key) => this.#awareness.left(key))
+    this.#registry = new Registry(timers, settings.maxWindows, (key) => this.#awareness.left(key))
     this.#awareness = new Awareness({
       typeOf,
       timers,
@@ -167,7 +160,6 @@ export class Hub {
       awareness,
       timers,
       admit: (identity) => this.#admit(identity),
-      onJoined: (channels) => this.onJoined(channels),
       onSent: (messages) => meter.sent(messages),
     })
     const { newChannelsPerHour, maxChannels } = settings
@@ -186,14 +178,12 @@ export class Hub {
       new Neighbours({
         bus,
         server: newEpoch(random),
-        mayLead,
         timers,
         heartbeatMs,
         registry,
         awareness,
         onSaid: (said) => this.#hearOfOthers(said),
         onEnded: (who) => this.end(who),
-        onJoined: (channel) => this.onJoined(new Set([channel])),
       })
     this.#heartbeats = new Heartbeats({ timers, heartbeatMs, registry, awareness, log })
     log.follow((message, cursor, text) => this.#deliver(message, recent.add(message, cursor, text)))
@@ -228,9 +218,8 @@ export class Hub {
     }
     joined.replaced?.dismiss('replaced', 'A newer stream of this window is open.')
     void stream.open(cursor)
-    const { id, owner, opening, channels } = joining
+    const { id, owner, opening } = joining
     if (owner !== null) this.#neighbours?.say({ type: 'opened', window: id, opening })
-    this.onJoined(channels)
     return stream
   }
 
@@ -316,16 +305,6 @@ export class Hub {
 
   streamOf(id: string): Subscriber | null {
     return this.#registry.named(id)?.stream ?? null
-  }
-
-  /** Whether a client reads the channel, here or (if published on demand) at another server. */
-  isRead(channel: string): boolean {
-    return this.#registry.readersOn(channel) > 0 || this.#registry.elsewhere.counts().readers.has(channel)
-  }
-
-  /** Whether this server leads, which exactly one server of the log does. */
-  leads(): boolean {
-    return this.#neighbours?.leads() ?? true
   }
 
   windowCount(): number {

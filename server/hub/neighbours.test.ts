@@ -40,7 +40,6 @@ function openServers(count: number) {
         onReturned = onBack
       },
     }
-    const toldOf: string[] = []
     const notes: { readonly type: string; readonly pages?: Record<string, number> }[] = []
     const opened = openHub({
       maxWindows: 10_000,
@@ -49,12 +48,9 @@ function openServers(count: number) {
       bus,
       heartbeatMs,
       random: () => (place + 1) / 10,
-      onJoined: (channels) => void toldOf.push(...channels),
     })
     return {
       ...opened,
-      /** Channels reported as newly read, here or elsewhere. */
-      toldOf,
       /** Notes from the other servers. */
       notes,
       async join(place: FakePlace = {}) {
@@ -351,40 +347,6 @@ test('a newer stream of a window at another server replaces the older one, and a
     ['replaced'],
   )
   assert.deepEqual(newer.connection.byes, [])
-})
-
-test('the server with the lowest name leads; when it is gone, the next one leads and learns which channels are read', async () => {
-  const { servers, advance } = openServers(3)
-  const [first, second, third] = servers
-  assert.ok(first && second && third)
-  const leading = () => servers.map(({ hub }) => hub.leads())
-  await third.join({ id: 'c', channels: ['main', 'figures.main'] })
-  advance(heartbeatMs)
-  assert.deepEqual(leading(), [true, false, false])
-  assert.deepEqual(first.toldOf, ['figures.main'])
-  second.toldOf.length = 0
-  first.cut()
-  advance(heartbeatMs * 2)
-  // The disconnected server cannot know.
-  assert.deepEqual(leading(), [true, true, false])
-  assert.deepEqual(second.toldOf, ['figures.main'])
-  first.heal()
-  advance(heartbeatMs)
-  assert.deepEqual(leading(), [true, false, false])
-})
-
-test('a channel published on demand counts as read if a window of another server reads it', async () => {
-  const { one, other, advance } = two()
-  await other.join({ id: 'a', channels: ['main'] })
-  advance(500)
-  assert.deepEqual([one.hub.isRead('figures.main'), one.toldOf], [false, []])
-  const { window } = await other.join({ id: 'b', channels: ['main', 'figures.main'] })
-  advance(500)
-  assert.deepEqual([one.hub.isRead('figures.main'), one.hub.isRead('figures.else')], [true, false])
-  assert.deepEqual(one.toldOf, ['figures.main'])
-  other.hub.leave(window)
-  advance(500)
-  assert.equal(one.hub.isRead('figures.main'), false)
 })
 
 test('counts are sent as changes in notes of limited size, and in full to a server that missed the first', async () => {

@@ -29,7 +29,7 @@ export type Said =
 
 type CountsName = keyof Counts
 
-const countsNames = ['pages', 'owners', 'readers'] as const satisfies readonly CountsName[]
+const countsNames = ['pages', 'owners'] as const satisfies readonly CountsName[]
 
 type PlainCounts = Readonly<Record<CountsName, Readonly<Record<string, number>>>>
 
@@ -38,7 +38,7 @@ type Told =
   /** A server starts, or has missed something: the others send it their full state. */
   | { readonly type: 'hello' }
   /** Changes since the last counts, 0 for none left; `isWhole` replaces all earlier ones. */
-  | ({ readonly type: 'counts'; readonly isWhole: boolean; readonly mayLead: boolean } & PlainCounts)
+  | ({ readonly type: 'counts'; readonly isWhole: boolean } & PlainCounts)
   /** Pages of polling clients by proven name; the next poll may reach any server. */
   | { readonly type: 'polls'; readonly pages: Readonly<Record<string, string>> }
   | { readonly type: 'shown'; readonly shown: readonly OwnChange[] }
@@ -53,8 +53,6 @@ interface NeighboursParts {
   readonly bus: Bus
   /** This server's unique name. */
   readonly server: string
-  /** Whether this server may lead; of those that may, the one with the lowest name does. */
-  readonly mayLead: boolean
   readonly timers: Timers
   readonly heartbeatMs: number
   readonly registry: Registry
@@ -62,11 +60,6 @@ interface NeighboursParts {
   /** Ignored unless the client belongs to this server. */
   readonly onSaid: (said: Said) => void
   readonly onEnded: (who: Who) => void
-  /**
-   * Other servers have more readers of this channel, which is published on demand, than before; or
-   * this server has begun to lead.
-   */
-  readonly onJoined: (channel: string) => void
 }
 
 /** Minimum pause between notes of one kind, ms. */
@@ -112,11 +105,6 @@ export class Neighbours implements Elsewhere {
     )
     bus.bequeath?.({ type: 'gone', from: server } satisfies Note)
     this.#post({ type: 'hello' })
-  }
-
-  leads(): boolean {
-    const { mayLead, server } = this.#parts
-    return mayLead && this.#others.entries().every(([name, other]) => !other.mayLead || name > server)
   }
 
   say(said: Said): void {
@@ -165,16 +153,19 @@ export class Neighbours implements Elsewhere {
 
   /** Posts at least one note. */
   #postCounts(isWhole = false): void {
-    const { registry, mayLead } = this.#parts
-    const counts = registry.counts()
+    const counts = this.#parts.registry.counts()
     const changes = changesOf(isWhole ? noCounts : this.#posted, counts)
     this.#posted = counts
     for (let first = 0; first === 0 || first < changes.length; first += mostCountsInNote) {
       const some = changes.slice(first, first + mostCountsInNote)
       const plain = (wanted: CountsName) =>
         Object.fromEntries(some.filter(([name]) => name === wanted).map(([, key, count]) => [key, count]))
-      const counted = { pages: plain('pages'), owners: plain('owners'), readers: plain('readers') }
-      this.#post({ type: 'counts', isWhole: isWhole && first === 0, mayLead, ...counted })
+      this.#post({
+        type: 'counts',
+        isWhole: isWhole && first === 0,
+        pages: plain('pages'),
+        owners: plain('owners'),
+      })
     }
   }
 
@@ -189,13 +180,9 @@ export class Neighbours implements Elsewhere {
   }
 
   #forget(other: string): void {
-    const { registry, awareness, onJoined } = this.#parts
+    const { registry, awareness } = this.#parts
     awareness.serverLeft(other)
-    const wasLeading = this.leads()
     if (this.#others.delete(other)) registry.presenceChanged()
-    if (wasLeading || !this.leads()) return
-    for (const { readers } of [registry.counts(), ...this.#others.values()])
-      for (const channel of readers.keys()) onJoined(channel)
   }
 
   #tellAll(): void {
@@ -249,26 +236,22 @@ export class Neighbours implements Elsewhere {
   }
 
   #takeCounts(from: string, told: Extract<Told, { type: 'counts' }>): void {
-    const { timers, registry, onJoined } = this.#parts
-    const { isWhole, mayLead } = told
+    const { timers, registry } = this.#parts
+    const { isWhole } = told
     const known = this.#others.get(from)
     // The server was taken for gone, or its first note was lost.
     if (!known && !isWhole) {
       this.#post({ type: 'hello' })
       return
     }
-    const other: Other = known && !isWhole ? known : { ...emptyCounts(), heardAt: 0, mayLead }
+    const other: Other = known && !isWhole ? known : { ...emptyCounts(), heardAt: 0 }
     other.heardAt = timers.now()
-    const joined = Object.entries(told.readers).filter(
-      ([key, count]) => count > (known?.readers.get(key) ?? 0),
-    )
     for (const name of countsNames)
       for (const [key, count] of Object.entries(told[name]))
         if (count > 0) other[name].set(key, count)
         else other[name].delete(key)
     this.#others.set(from, other)
     if (isWhole || countsNames.some((name) => Object.keys(told[name]).length > 0)) registry.presenceChanged()
-    for (const [channel] of joined) onJoined(channel)
   }
 
   /** The window no longer polls. */
@@ -290,7 +273,6 @@ export class Neighbours implements Elsewhere {
 
 interface Other extends Record<CountsName, Map<string, number>> {
   heardAt: number
-  readonly mayLead: boolean
 }
 
 function changesOf(before: Counts, after: Counts): (readonly [CountsName, key: string, count: number])[] {

@@ -33,8 +33,6 @@ interface PollsParts {
   readonly timers: Timers
   /** Throws a `Refusal` when full or draining. */
   readonly admit: (identity: ClientIdentity) => void
-  /** Called for a first poll or a new client. */
-  readonly onJoined: (channels: ReadonlySet<string>) => void
   readonly onSent: (messages: number) => void
 }
 
@@ -51,13 +49,12 @@ export class Polls {
 
   /** Rejects with a `Refusal` when full or draining. */
   async poll(poll: Poll): Promise<PollReply> {
-    const { registry, awareness, onJoined } = this.#parts
+    const { registry, awareness } = this.#parts
     const { identity, cursor, holdMs, isFirst, signal } = poll
     this.#admit(identity)
     const isNew = registry.find(identity) === undefined
     const client = registry.polled(identity)
     if (isNew) registry.presenceChanged()
-    if (isNew || isFirst) onJoined(identity.channels)
     // An earlier page of that name received it, not this one.
     if (client) awareness.polled(identity, isFirst)
     if (client && isFirst) client.lastPresence = null

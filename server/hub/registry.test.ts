@@ -6,7 +6,6 @@ import {
   countTo,
   createFakeConnection,
   type FakePlace,
-  hubTypeOf,
   identityOf,
   jsonFraming,
   streamsOf,
@@ -16,7 +15,7 @@ import { Subscriber } from './subscriber.ts'
 
 function gather(mostDepartures = 10) {
   const time = createManualTime()
-  const registry = new Registry(time, mostDepartures, hubTypeOf)
+  const registry = new Registry(time, mostDepartures)
   let visits = 0
 
   function enter(place: FakePlace) {

@@ -1,6 +1,5 @@
 // Connected clients, streaming and polling, and their presence frames.
 
-import type { TypeOf } from '../channels/channel-type.ts'
 import type { Presence } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Cancel, Timers } from '../wire/time.ts'
@@ -35,14 +34,11 @@ export interface Counts {
   readonly pages: ReadonlyMap<string, number>
   /** Streams over connections of which a browser has few, by the browser's fingerprint. */
   readonly owners: ReadonlyMap<string, number>
-  /** Clients that read a channel, of channels that are published on demand. */
-  readonly readers: ReadonlyMap<string, number>
 }
 
 export const emptyCounts = () => ({
   pages: new Map<string, number>(),
   owners: new Map<string, number>(),
-  readers: new Map<string, number>(),
 })
 
 export const noCounts: Counts = emptyCounts()
@@ -72,7 +68,6 @@ const noStreams: ReadonlySet<Subscriber> = new Set()
 export class Registry {
   readonly #timers: Timers
   readonly #maxWindows: number
-  readonly #typeOf: TypeOf
   readonly #onLeft: (key: ClientKey) => void
   readonly #clients = new Map<ClientKey, Client>()
   /** By connection and by account. */
@@ -89,15 +84,9 @@ export class Registry {
   /** The other servers of the log. */
   elsewhere: Elsewhere = { counts: () => noCounts, onCounted: () => undefined }
 
-  constructor(
-    timers: Timers,
-    maxWindows: number,
-    typeOf: TypeOf,
-    onLeft: (key: ClientKey) => void = () => undefined,
-  ) {
+  constructor(timers: Timers, maxWindows: number, onLeft: (key: ClientKey) => void = () => undefined) {
     this.#timers = timers
     this.#maxWindows = maxWindows
-    this.#typeOf = typeOf
     this.#onLeft = onLeft
   }
 
@@ -359,8 +348,6 @@ export class Registry {
         for (const [carried, windows] of carries) this.#countPage(carried, windows, polls)
       } else this.#countPage(page, 1, polls)
       if (owner !== null && mode.windowsPerBrowser !== null) add(this.#counts.owners, owner, 1)
-      for (const channel of identity.channels)
-        if (this.#typeOf(channel).isOnDemand) add(this.#counts.readers, channel, 1)
     }
     this.#elsewhereCounted = this.elsewhere.counts()
     this.elsewhere.onCounted()

@@ -6,7 +6,7 @@ import type { ChannelType, KindRules } from '../channels/channel-type.ts'
 /** The result of `typeof` for each part that may be there. */
 type Parts<Of> = { readonly [Part in keyof Of]-?: string }
 
-const typeParts: Parts<Omit<ChannelType, 'isOnDemand'>> = {
+const typeParts: Parts<ChannelType> = {
   name: 'string',
   kinds: 'object',
   keep: 'object',
@@ -14,7 +14,6 @@ const typeParts: Parts<Omit<ChannelType, 'isOnDemand'>> = {
   refuse: 'function',
   prepare: 'function',
   expiry: 'function',
-  companions: 'function',
   showsWindows: 'boolean',
 }
 
@@ -64,22 +63,17 @@ function checkParts(what: string, given: object, parts: Readonly<Record<string, 
 
 /** The same type; where it throws beside a message that is stored, nothing comes of it, and it is reported. */
 export function forgiving(type: ChannelType, onFailure: (error: unknown) => void): ChannelType {
-  const { name, expiry, companions } = type
-  const attempt = <Result>(what: string, run: () => Result, otherwise: Result): Result => {
-    try {
-      return run()
-    } catch (error) {
-      onFailure(new Error(`${what} of the channel type ${name} failed.`, { cause: error }))
-      return otherwise
-    }
-  }
+  const { name, expiry } = type
+  if (!expiry) return type
   return {
     ...type,
-    ...(expiry && {
-      expiry: (content) => attempt('expiry', () => expiry(content), { at: null, spareAt: null }),
-    }),
-    ...(companions && {
-      companions: (channel) => attempt('companions', () => companions(channel), []),
-    }),
+    expiry(content) {
+      try {
+        return expiry(content)
+      } catch (error) {
+        onFailure(new Error(`expiry of the channel type ${name} failed.`, { cause: error }))
+        return { at: null, spareAt: null }
+      }
+    },
   }
 }

@@ -174,7 +174,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
   /** `text` is the message as JSON, if known. */
   protected tell(message: Message, text?: string): void {
     trace.log?.(`${message.id} stored as ${message.seq}: ${message.kind} on ${message.channel}`)
-    if (message.kind === 'erasure') this.#isOver(message.channel)
+    if (message.kind === 'erasure') this.#erasing.delete(message.channel)
     this.#followers.tell(message, formatCursor({ epoch: this.epoch, seq: message.seq }), text)
   }
 
@@ -285,8 +285,8 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
   /** A failed erasure is retried with the next message. */
   #erase(erasure: Draft<'erasure'>): void {
     const { channel } = erasure
-    for (const one of this.#erasedWith(channel)) this.#erasing.add(one)
-    const isOver = () => this.#isOver(channel)
+    this.#erasing.add(channel)
+    const isOver = () => this.#erasing.delete(channel)
     try {
       const stored = this.enter(erasure, erasure.at)
       if (typeof stored !== 'number') stored.catch(this.onFailure).finally(isOver)
@@ -294,14 +294,6 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
       isOver()
       this.onFailure(error)
     }
-  }
-
-  #erasedWith(channel: string): readonly string[] {
-    return [channel, ...(this.#parts.typeOf(channel).companions?.(channel) ?? [])]
-  }
-
-  #isOver(erased: string): void {
-    for (const one of this.#erasedWith(erased)) this.#erasing.delete(one)
   }
 
   #whole(channels: ReadonlySet<string>): Snapshot | Promise<Snapshot> {

@@ -44,12 +44,6 @@ interface Erasable {
   readonly newest: () => readonly Message[]
 }
 
-/** What an erasure leaves: the channel of that name from then on, and what is erased with it. */
-interface Anew {
-  readonly channel: Channel
-  readonly companions: readonly Channel[]
-}
-
 interface HistoryParts {
   readonly tables: Tables
   readonly typeOf: TypeOf
@@ -105,7 +99,8 @@ export class History {
   readonly #emptied = new Set<Channel>()
   /** Erased channels that nothing is left of, whose names the tables still have. */
   readonly #leaving = new Map<string, number>()
-  readonly #anew = new Map<number, Anew>()
+  /** The channels of erased names from then on, by the number of the erasure. */
+  readonly #anew = new Map<number, Channel>()
   /** Messages up to this number were looked at because of their age. */
   #agedTo = 0
   #sweptAt = Number.NEGATIVE_INFINITY
@@ -162,7 +157,6 @@ export class History {
       return [this.#tables.insert(first, known.number, previousOf(known, first), only)]
     const places = new Map<string, { readonly channel: Channel; last: number }>()
     const begun: Channel[] = []
-    const left: Channel[] = []
     const anew: number[] = []
     try {
       return this.#tables.transaction(() => {
@@ -177,15 +171,9 @@ export class History {
             places.set(name, place)
           }
           if (isErasure(entry.draft) && place.last <= entry.draft.body.head && place.last > 0) {
-            const { channel, companions } = this.#replace(place.channel, next)
-            place = { channel, last: 0 }
+            place = { channel: this.#replace(place.channel, next), last: 0 }
             places.set(name, place)
             anew.push(next)
-            for (const companion of companions) {
-              left.push(companion)
-              places.delete(companion.name)
-              this.#unknow(companion)
-            }
           }
           const stored = this.#tables.insert(next, place.channel.number, place.last, entry)
           if (stored !== next) return stored
@@ -196,7 +184,6 @@ export class History {
       })
     } catch (error) {
       for (const channel of begun) this.#unknow(channel)
-      for (const channel of left) this.#know(channel)
       for (const seq of anew) this.#anew.delete(seq)
       throw error
     }
@@ -218,16 +205,13 @@ export class History {
   }
 
   /** In the tables, what follows on this channel is of another one with the same name. */
-  #replace({ name, number, type, begin, dropped }: Channel, erasure: number): Anew {
+  #replace({ name, number, type, begin, dropped }: Channel, erasure: number): Channel {
     this.#tables.eraseChannel(number)
-    const companions = (type.companions?.(name) ?? []).flatMap((one) => this.#channels.get(one) ?? [])
-    for (const companion of companions) this.#tables.eraseChannel(companion.number)
     const next = new Channel(name, type, this.#tables.addChannel(name, begin, dropped), begin)
     next.dropped = dropped
     next.erasedTo = dropped
-    const anew = { channel: next, companions }
-    this.#anew.set(erasure, anew)
-    return anew
+    this.#anew.set(erasure, next)
+    return next
   }
 
   /**
@@ -503,15 +487,9 @@ export class History {
     const anew = this.#anew.get(erasure)
     this.#anew.delete(erasure)
     if (!anew) return
-    const { onChannelErased } = this.#parts
     this.#remove(channel)
-    this.#know(anew.channel)
-    onChannelErased?.(channel.name, erasure)
-    for (const companion of anew.companions) {
-      this.#remove(companion)
-      this.missed(companion.dropped)
-      onChannelErased?.(companion.name, erasure)
-    }
+    this.#know(anew)
+    this.#parts.onChannelErased?.(channel.name, erasure)
     this.#planPrune()
   }
 

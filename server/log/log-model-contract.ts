@@ -20,7 +20,6 @@ import {
   wholeOf,
 } from './log-model-testing.ts'
 import {
-  companionOf,
   copyLog,
   given,
   newFile,
@@ -476,12 +475,7 @@ class Run {
     const { channel, kind } = draft
     const states = [before, ...model.erasuresAfter(before), model.head]
     const isAlone = group.length === 1
-    const isMissing = (at: number) => {
-      const due = [...model.due(this.#time, at).keys()]
-      return (
-        !model.heads(at).has(channel) || due.some((one) => one === channel || companionOf(one) === channel)
-      )
-    }
+    const isMissing = (at: number) => !model.heads(at).has(channel) || model.due(this.#time, at).has(channel)
     switch (code) {
       case 'id-taken':
         return (

@@ -4,7 +4,7 @@ import type { Keep } from '../channels/channel-type.ts'
 import { type Bodies, type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
 import { createSeededRandom, type Random } from '../wire/time.ts'
 import { boundsFrom, hourMs, type Identified, type LogLimits } from './log.ts'
-import { companionOf, emptyForMs, endedForMs, isContent } from './log-testing.ts'
+import { emptyForMs, endedForMs, isContent } from './log-testing.ts'
 
 export interface ModelLimits {
   readonly limits: LogLimits
@@ -61,9 +61,8 @@ export class LogModel {
   add(message: Message, now: number): void {
     const { channel, seq } = message
     if (isKind(message, 'erasure') && (this.heads().get(channel) ?? 0) <= message.body.head) {
-      const erased = [channel, companionOf(channel)]
       for (const one of this.#stored)
-        if (one.erasedBy === never && erased.includes(one.message.channel)) {
+        if (one.erasedBy === never && one.message.channel === channel) {
           one.erasedBy = seq
           one.erasedAt = now
         }
@@ -327,7 +326,7 @@ function bodyOf(kind: Kind, text: string, from: string): Bodies[Kind] {
   return { html: text }
 }
 
-export const modelChannels = ['main', 'notes', 'overview.notes', 'wind', 'other'] as const
+export const modelChannels = ['main', 'notes', 'minutes', 'wind', 'other'] as const
 const senders = ['w1', 'w2', 'w3']
 const endless = Number.POSITIVE_INFINITY
 

@@ -60,16 +60,12 @@ export const emptyForMs = 3_600_000
 /** Of a channel that has ended. */
 export const ended = (channel: string) => new Refusal('document-deleted', `"${channel}" has ended.`)
 
-/** The channel that is erased together with this one. */
-export const companionOf = (channel: string) => `overview.${channel}`
-
 /** Whether the newest message of a kind is content of a toy channel. */
 export const isContent = (message: Message) =>
   isKind(message, 'edit') ? message.body.html !== '' : !['title', 'deletion'].includes(message.kind)
 
 /**
- * Channels whose updates are joined; a message of the kind "deletion" ends one, and what has the name
- * `overview.NAME` is erased with it. A title is no content.
+ * Channels whose updates are joined; a message of the kind "deletion" ends one. A title is no content.
  */
 export function toyTypes({ fold = toyFold, keepOn }: ToyTypes = {}): TypeOf {
   const kinds = { update: { fold } }
@@ -95,7 +91,6 @@ export function toyTypes({ fold = toyFold, keepOn }: ToyTypes = {}): TypeOf {
           spareAt: kinds.some(isFull) ? null : changedAt + emptyForMs,
         }
       },
-      companions: (channel) => [companionOf(channel)],
     }))
 }
 

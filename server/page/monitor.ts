@@ -15,7 +15,7 @@ export interface MonitorSecond {
   readonly stored: number
   /** Messages written to windows. */
   readonly sent: number
-  /** Readings and overviews not sent to windows that read too slowly. */
+  /** Readings not sent to windows that read too slowly. */
   readonly omitted: number
   /** Bytes that windows have not read yet. */
   readonly backlogBytes: number

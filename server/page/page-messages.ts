@@ -1,7 +1,7 @@
 // What the page adds to the wire: kinds of messages, channels, senders, settings (PROTOCOL.md).
 
 import { cutText } from '../wire/graphemes.ts'
-import { isChannelName, isKind, type Message, type Polling } from '../wire/messages.ts'
+import { isKind, type Message, type Polling } from '../wire/messages.ts'
 import type { ByHttp, Share, TransportName, WindowHttp } from '../wire/modes.ts'
 import type { WindUnit } from './wind-units.ts'
 
@@ -15,7 +15,6 @@ declare module '../wire/bodies.ts' {
     deletion: DeletionBody
     reading: ReadingBody
     sensor: SensorBody
-    overview: OverviewBody
     probe: ProbeBody
   }
 }
@@ -135,39 +134,10 @@ export interface SensorBody {
   readonly note?: string
 }
 
-/** Statistics of a page's edits, and the wind. */
-export interface OverviewBody {
-  /** Null while the document takes the server too long to read. */
-  readonly words: number | null
-  readonly characters: number | null
-  readonly editsLastMinute: number
-  readonly editsEachSecond: readonly number[]
-  readonly edits: number
-  readonly countedSince: number
-  /** Null before the sensor's first message. */
-  readonly wind: WindOverview | null
-}
-
-export interface WindOverview {
-  readonly source: SensorSource
-  readonly state: ReadingBody['state'] | null
-  readonly status: string | null
-  readonly readingAt: number | null
-  readonly trouble: string | null
-  readonly meanMetresPerSecond: number | null
-  readonly meanDirectionDegrees: number | null
-  readonly meanCoversSeconds: number
-  readonly gustMetresPerSecond: number | null
-  readonly gustCoversSeconds: number
-}
-
 /** A measurement's own message. Belongs to no page. */
 interface ProbeBody {
   readonly text: string
 }
-
-/** Longest interval between overviews while a channel has readers, ms. */
-export const longestPauseMs = 5000
 
 // Channels
 
@@ -183,17 +153,16 @@ export const windChannel = 'wind'
  */
 export const probesChannel = 'probes'
 
-/** Senders of the wind and of overviews. */
+/** The wind's sender. */
 export const sensorName = 'sensor'
+
+/**
+ * Up to version 0.2 the server published an overview of each page, under this name and on a channel
+ * beside it, such as `overview.main`.
+ */
 export const overviewName = 'overview'
 
-const overviewPrefix = 'overview.'
-
-/** Null if the page's name is too long. */
-export function overviewChannel(page: string): string | null {
-  const channel = overviewPrefix + page
-  return isChannelName(channel) ? channel : null
-}
+const overviewPrefix = `${overviewName}.`
 
 /** Null for any other channel. */
 export function pageOfOverview(channel: string): string | null {

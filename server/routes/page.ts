@@ -6,13 +6,7 @@ import type { Documents } from '../document/document-worker.ts'
 import type { Hub } from '../hub/hub.ts'
 import { bytesPerToken, RateLimit } from '../hub/rate-limit.ts'
 import { documentPath, documentsPath } from '../page/document-api.ts'
-import {
-  mainChannel,
-  overviewChannel,
-  type PageSettings,
-  type PageStart,
-  windChannel,
-} from '../page/page-messages.ts'
+import { mainChannel, type PageSettings, type PageStart, windChannel } from '../page/page-messages.ts'
 import { offlinePath } from '../page/page-paths.ts'
 import { admitChannel } from '../page-channels.ts'
 import { type Grant, refuseReading, refuseWriting } from '../security/grants.ts'
@@ -47,8 +41,7 @@ export function mountPage(router: Router, parts: PageParts): void {
 
   /** One snapshot: the stream resumes exactly after the content. */
   async function startFor(channel: string, grant: Grant): Promise<PageStart> {
-    const shown = [channel, windChannel, overviewChannel(channel) ?? windChannel]
-    const { messages, head } = await hub.snapshot(new Set(shown))
+    const { messages, head } = await hub.snapshot(new Set([channel, windChannel]))
     const mayWrite = refuseWriting(grant, channel) === null
     const cursor = formatCursor(head)
     return { ...settings(), channel, cursor, messages, mayWrite, sessionEndsAt: grant.expiresAt }

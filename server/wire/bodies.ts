@@ -47,7 +47,7 @@ export interface UpdateBody {
 
 /**
  * Only the log writes it. If the channel's previous message is not newer than `head`, the log
- * erases the channel and its companions.
+ * erases the channel.
  */
 interface ErasureBody {
   /** The newest number on the channel. */

@@ -46,7 +46,7 @@ function openHost(parts: LogParts = given) {
   async function join() {
     const [near, far] = duplexPair()
     host.attach(far)
-    return { ...(await joinLog(near, parts.typeOf, parts.onFailure)), link: near, hostLink: far }
+    return { ...(await joinLog(near, parts.onFailure)), link: near, hostLink: far }
   }
   return { own, host, join }
 }
@@ -119,7 +119,7 @@ test('a refusal is the same on both sides', async () => {
   const host = hostLog({ ...own, append: () => Promise.reject(refusal) })
   const [near, far] = duplexPair()
   host.attach(far)
-  const guarded = await joinLog(near, given.typeOf, assert.ifError)
+  const guarded = await joinLog(near, assert.ifError)
   const said = await Promise.resolve(guarded.log.append(draft('w1-4'), startMs)).catch(
     (error: unknown) => error,
   )
@@ -132,7 +132,7 @@ test('a refusal is the same on both sides', async () => {
     const failing = hostLog({ ...own, append: () => Promise.reject(error) })
     const [here, there] = duplexPair()
     failing.attach(there)
-    const joined = await joinLog(here, given.typeOf, assert.ifError)
+    const joined = await joinLog(here, assert.ifError)
     await assert.rejects(async () => joined.log.append(draft('w1-4'), startMs), { code })
   }
   await log.close()
@@ -144,7 +144,7 @@ test('when the process with the log ends, pending drafts must be sent again', as
   const host = hostLog({ ...own, append: () => new Promise(() => undefined) })
   const [near, far] = duplexPair()
   host.attach(far)
-  const { log } = await joinLog(near, given.typeOf, assert.ifError)
+  const { log } = await joinLog(near, assert.ifError)
   const waiting = log.append(draft('w1-1'), startMs)
   setImmediate(() => near.destroy())
   await assert.rejects(async () => waiting, { code: 'log-unavailable' })

@@ -1,7 +1,6 @@
 // One log for several processes of a machine, over a stream with one JSON object per line.
 
 import type { Duplex } from 'node:stream'
-import type { TypeOf } from '../channels/channel-type.ts'
 import { Followers } from '../log/history-log.ts'
 import { type Bus, type Identified, type Log, logClosed, logUnavailable, type Outage } from '../log/log.ts'
 import { type Cursor, type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
@@ -130,7 +129,7 @@ export function hostLog(log: Log, mostBytes?: number) {
  * Returns the log at the other end of the stream. Rejects if the stream ends before the host has
  * answered.
  */
-export async function joinLog(link: Duplex, typeOf: TypeOf, onFailure: (error: unknown) => void) {
+export async function joinLog(link: Duplex, onFailure: (error: unknown) => void) {
   const heads = new Map<string, number>()
   const followers = new Followers(onFailure)
   const notes = new Set<(note: unknown) => void>()
@@ -165,9 +164,7 @@ export async function joinLog(link: Duplex, typeOf: TypeOf, onFailure: (error: u
     if ('message' in told) {
       const { channel, seq } = told.message
       if (isKind(told.message, 'erasure')) {
-        const isEffective = (heads.get(channel) ?? 0) <= told.message.body.head
-        const erased = [channel, ...(typeOf(channel).companions?.(channel) ?? [])]
-        if (isEffective) for (const one of erased) heads.delete(one)
+        if ((heads.get(channel) ?? 0) <= told.message.body.head) heads.delete(channel)
       } else heads.set(channel, seq)
       followers.tell(told.message, told.cursor)
     } else if ('answerTo' in told) settle(told)

@@ -7,7 +7,9 @@ import { LateCode } from '../late-code.ts'
 import { Menu } from '../page/Controls.tsx'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
 import { LineIcon } from '../page/Icons.tsx'
+import { lengthWords } from '../page/wording.ts'
 import type { DialogProps } from './dialogs.tsx'
+import { countsOf } from './text-counts.ts'
 
 type DialogName = 'DocumentsDialog' | 'ShareDialog'
 
@@ -59,6 +61,7 @@ export function DocumentBar({ store, actions, start }: PageProps) {
           className="menu"
           buttonClass="view-link row"
           listClass="menu-list raised"
+          describedBy="counts-line"
           shown={
             <>
               File
@@ -66,23 +69,29 @@ export function DocumentBar({ store, actions, start }: PageProps) {
             </>
           }
         >
-          {(close) =>
-            Object.entries(items).map(([words, choose]) => (
-              <button
-                key={words}
-                type="button"
-                className="menu-item"
-                role="menuitem"
-                tabIndex={-1}
-                onClick={() => {
-                  close()
-                  choose()
-                }}
-              >
-                {words}
-              </button>
-            ))
-          }
+          {(close) => (
+            <>
+              {Object.entries(items).map(([words, choose]) => (
+                <button
+                  key={words}
+                  type="button"
+                  className="menu-item"
+                  role="menuitem"
+                  tabIndex={-1}
+                  onClick={() => {
+                    close()
+                    choose()
+                  }}
+                >
+                  {words}
+                </button>
+              ))}
+              {/* The menu's description, not an item. */}
+              <p id="counts-line" className="menu-note small" aria-hidden="true">
+                {lengthWords(countsOf(actions.lines))}
+              </p>
+            </>
+          )}
         </Menu>
       </div>
       <input

@@ -1,6 +1,8 @@
 // Whole-content mirroring, as in the 2021 paper: each edit carries all content; the newest wins.
 
 import type { DocumentOutbox, DraftStore, LeftDrafts, Link, UnstoredDraft } from '../../client/engine.ts'
+import { readHtml } from '../../server/document/html.ts'
+import type { Line } from '../../server/document/rich-text.ts'
 import { commonEnds } from '../../server/document/text-diff.ts'
 import { type Draft, isKind, type Message, parseCursor } from '../../server/wire/messages.ts'
 import type { Recorder } from '../lab.ts'
@@ -56,6 +58,10 @@ export class Mirror {
   constructor(options: MirrorOptions) {
     this.#options = options
     this.left = new LeftEdits({ ...options, mirror: this })
+  }
+
+  get lines(): readonly Line[] {
+    return readHtml(this.#shared ?? '', { isOwn: true }).lines
   }
 
   mount(element: HTMLElement): MountedEditor {

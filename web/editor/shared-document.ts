@@ -3,7 +3,7 @@
 import { fromBase64, toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
 import type { DocumentOutbox, Link } from '../../client/engine.ts'
-import { createDocument, documentText } from '../../server/document/rich-text.ts'
+import { createDocument, documentText, type Line, linesOf } from '../../server/document/rich-text.ts'
 import { type Draft, isKind, type Message, type UpdateBody } from '../../server/wire/messages.ts'
 import type { Random, Timers } from '../../server/wire/time.ts'
 import type { Recorder } from '../lab.ts'
@@ -56,6 +56,10 @@ export class SharedDocument {
   /** All of it, as an update. */
   get state(): UpdateBody {
     return { update: toBase64(Y.encodeStateAsUpdate(this.doc)) }
+  }
+
+  get lines(): readonly Line[] {
+    return linesOf(documentText(this.doc))
   }
 
   get binding(): Binding | null {

@@ -9,7 +9,7 @@ import type { EditingSession } from '../editing-session.ts'
 import type { EditorCommands, MountedEditor } from '../editor/commands.ts'
 import { addressInMode, type BrowserKey, modeAsked } from '../page-session.ts'
 import { keepChoices, keepItem, nameKey, type Store, type Tone, type WindChoices } from '../store.ts'
-import { addressInView, channelsFor, notLoaded, type ViewName, viewAsked } from './views.ts'
+import { addressInView, notLoaded, type ViewName, viewAsked } from './views.ts'
 import { http1Warning, importNotes } from './wording.ts'
 
 interface PageActionsOptions {
@@ -42,6 +42,11 @@ export class PageActions {
 
   get browser(): BrowserKey {
     return this.#options.browser
+  }
+
+  /** Of the document, as it is now. */
+  get lines(): readonly Line[] {
+    return this.#options.session.lines
   }
 
   /** Constant, since the editor is rendered only once. */
@@ -95,12 +100,10 @@ export class PageActions {
 
   /** False if it does not load, or another view was chosen meanwhile. */
   async #showView(name: ViewName, onLoaded?: () => void): Promise<boolean> {
-    const { start, store, session } = this.#options
     this.#viewChosen = name
     if (!(await this.load(name)) || this.#viewChosen !== name) return false
     onLoaded?.()
-    store.change({ shown: { name, notice: null } })
-    session.link.read(channelsFor(start.channel, name))
+    this.#options.store.change({ shown: { name, notice: null } })
     return true
   }
 

@@ -1,20 +1,18 @@
-// The views, their addresses and channels. A new view is a row here; its parts are in App.tsx.
+// The views and their addresses. A new view is a row here; its parts are in App.tsx.
 
-import { overviewChannel } from '../../server/page/page-messages.ts'
 import { excerptOf } from '../../server/wire/graphemes.ts'
 
-export type Part = 'document' | 'wind' | 'overview' | 'history' | 'comparison' | 'monitor'
+export type Part = 'document' | 'wind' | 'history' | 'comparison' | 'monitor'
 
 type Parts = readonly [main: Part, ...beside: Part[]]
 
 /**
- * The first is the default. Those with `menuWords` are in the mode menu: the switch has no room for a sixth on a narrow screen.
+ * The first is the default. Those with `menuWords` are in the mode menu: the switch has no room for all on a narrow screen.
  */
 export const views = [
   { name: 'all', label: 'All', parts: ['document', 'wind'] },
   { name: 'editor', label: 'Editor', parts: ['document'] },
   { name: 'wind', label: 'Wind', parts: ['wind'] },
-  { name: 'overview', label: 'Overview', parts: ['overview'] },
   { name: 'history', label: 'History', parts: ['history'] },
   {
     name: 'compare',
@@ -49,15 +47,6 @@ const viewNamed = (name: string) => views.find((view) => view.name === name)
 
 export function partsOf(name: ViewName): Parts {
   return viewNamed(name)?.parts ?? views[0].parts
-}
-
-/**
- * Channels of a view; `page` is the page's own. Only views that show the overview read its channel,
- * so the server sends it to no others.
- */
-export function channelsFor(page: string, view: ViewName): readonly string[] {
-  const overview = partsOf(view).includes('overview') && overviewChannel(page)
-  return [page, 'wind', ...(overview ? [overview] : [])]
 }
 
 /** `search`: the address's query. */

@@ -1,4 +1,4 @@
-// Every sentence of header, mode menu and notices, in every state.
+// Every sentence of header, menus and notices, in every state.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,6 +13,7 @@ import {
   http1Warning,
   insteadWords,
   leftWords,
+  lengthWords,
   linkAnnouncement,
   linkWords,
   modeWords,
@@ -292,4 +293,10 @@ test('what a paste or an import lost is one sentence, however much it is', () =>
     'Not kept: a horizontal rule, the columns of a table and cat.png.',
   )
   assert.equal(unkeptWords(names), 'Not kept: cat-1.png, cat-2.png, cat-3.png and 47 more.')
+})
+
+test('how long a text is', () => {
+  assert.equal(lengthWords({ words: 0, characters: 0 }), '0 words, 0 characters')
+  assert.equal(lengthWords({ words: 1, characters: 1 }), '1 word, 1 character')
+  assert.equal(lengthWords({ words: 1234, characters: 7890 }), '1,234 words, 7,890 characters')
 })

@@ -1,4 +1,4 @@
-// The sentences of header, mode menu and notices: link, HTTP/1.1 limit, windows, edits, clock.
+// The sentences of header, menus and notices: link, HTTP/1.1 limit, windows, edits, clock.
 
 import type { OutboxState } from '../../client/engine.ts'
 import { isShared, nameInUse, type Share, type WindowMode, windowModeNamed } from '../../server/wire/modes.ts'
@@ -254,6 +254,13 @@ export function clockWords(clock: ShownLink['clock']): string {
 /** `0.42 ms`, `4.2 ms`, `42 ms`. */
 export function msWords(ms: number): string {
   return `${ms.toFixed(ms < 0.995 ? 2 : ms < 9.95 ? 1 : 0)} ms`
+}
+
+/** How long a text is, such as `1,234 words, 7,890 characters`. */
+export function lengthWords({ words, characters }: { words: number; characters: number }): string {
+  const counted = (count: number, noun: string) =>
+    `${count.toLocaleString('en-GB')} ${noun}${count === 1 ? '' : 's'}`
+  return `${counted(words, 'word')}, ${counted(characters, 'character')}`
 }
 
 const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })

@@ -1,11 +1,14 @@
 // The live wind: dial, words, figures, history, source and faults.
 
-import { memo, useLayoutEffect, useRef } from 'react'
+import { Fragment, memo, useLayoutEffect, useRef } from 'react'
+import type { SensorSource } from '../../server/page/page-messages.ts'
+import { isWindUnit } from '../../server/page/wind-units.ts'
 import { type CommonProps, useNow, useView } from '../page/hooks.ts'
+import { Caution, LineIcon } from '../page/Icons.tsx'
 import { mountDial } from './dial-canvas.ts'
 import { History, type HistoryProps } from './History.tsx'
-import { Amount, NoSensor, SensorSettings, Trouble } from './SensorWidgets.tsx'
 import { type FigureModel, figureModels, type WindModel, windModel } from './wind-view-model.ts'
+import { sourceWords, units } from './wind-words.ts'
 
 /** Rerenders four times a second; announces only faults. */
 export function WindPanel({ store, actions, history }: HistoryProps) {
@@ -40,6 +43,43 @@ export function WindPanel({ store, actions, history }: HistoryProps) {
   )
 }
 
+function SensorSettings({ store, actions, source }: CommonProps & { readonly source: SensorSource | null }) {
+  const { unit } = useView(store, (view) => view.wind.choices)
+  const sentUnit = useView(store, (view) => view.wind.reading?.unit ?? null)
+  const sentName = sentUnit && units[sentUnit].name
+  return (
+    <>
+      {source && (
+        <span className="wind-source small" data-source={source}>
+          {sourceWords[source]}
+        </span>
+      )}
+      <label className="unit-select">
+        <span className="visually-hidden">Unit of speed</span>
+        {/* Repeats the select's value, shortened where there is little room. */}
+        <span className="unit-shown row" aria-hidden="true">
+          {unit === 'sent' ? (sentName ?? 'm/s') : units[unit].name}
+          {unit === 'sent' && <span className="unit-origin">(sensor’s unit)</span>}
+          <LineIcon name="chevron" />
+        </span>
+        <select
+          value={unit}
+          onChange={({ target: { value } }) => {
+            if (value === 'sent' || isWindUnit(value)) actions.chooseWind({ unit: value })
+          }}
+        >
+          {Object.entries(units).map(([choice, { name }]) => (
+            <option key={choice} value={choice}>
+              {name}
+            </option>
+          ))}
+          <option value="sent">{sentName === null ? 'sensor’s unit' : `${sentName} (sensor’s unit)`}</option>
+        </select>
+      </label>
+    </>
+  )
+}
+
 /** Drawn outside React. Its text alternative changes every few seconds, without announcement. */
 const Dial = memo(function Dial({ store }: Pick<CommonProps, 'store'>) {
   const card = useRef<HTMLCanvasElement>(null)
@@ -66,8 +106,22 @@ function Words({ model }: { model: WindModel }) {
         {model.ageWords && `${model.isStale ? 'Last reading' : 'Updated'} ${model.ageWords}`}
       </p>
       {model.asideWords && <p className="wind-aside">{model.asideWords}</p>}
-      <Trouble sentence={model.trouble} part="wind" />
+      <Trouble sentence={model.trouble} />
     </div>
+  )
+}
+
+/** Always rendered, so that a new sentence is announced. */
+function Trouble({ sentence }: { sentence: string | null }) {
+  return (
+    <output className="wind-trouble">
+      {sentence && (
+        <>
+          <Caution />
+          <span>{sentence}</span>
+        </>
+      )}
+    </output>
   )
 }
 
@@ -80,7 +134,7 @@ function Figures({ figures }: { figures: readonly FigureModel[] }) {
             {figure.label} <span className="figure-so-far">{figure.soFar}</span>
           </dt>
           <dd>
-            <Amount of={figure} part="figure" />
+            <Amount of={figure} />
             <span className="figure-beside small" aria-hidden="true">
               <span className="figure-more">{figure.besideMore}</span>
               {figure.beside}
@@ -90,5 +144,72 @@ function Figures({ figures }: { figures: readonly FigureModel[] }) {
         </div>
       ))}
     </dl>
+  )
+}
+
+/** A dash if there is no number. */
+function Amount({ of: { number, unit, spokenUnit } }: { of: FigureModel }) {
+  return (
+    <span className="figure-number">
+      {number ?? '–'}
+      {number !== null && unit && (
+        <>
+          <span className="figure-unit" aria-hidden="true">
+            {' '}
+            {unit}
+          </span>
+          <span className="visually-hidden"> {spokenUnit} </span>
+        </>
+      )}
+    </span>
+  )
+}
+
+/** Keeps a flag and its value on one line. */
+function Command({ line }: { line: string }) {
+  return (
+    <code>
+      {line.split(/ (?=--\w)/).map((piece, index) => (
+        <Fragment key={piece}>
+          {index > 0 && ' '}
+          <span>{piece}</span>
+        </Fragment>
+      ))}
+    </code>
+  )
+}
+
+function NoSensor() {
+  return (
+    <div className="no-sensor">
+      <div className="no-sensor-head row">
+        <LineIcon name="wind" />
+        <p>
+          <strong>There is no wind sensor.</strong> The server was started without one. Restart it with one of
+          these commands, and this window will show the wind without a reload.
+        </p>
+      </div>
+      <dl>
+        <div>
+          <dt>A simulated wind</dt>
+          <dd>
+            <Command line="npm start -- --sensor-source simulated" />
+          </dd>
+        </div>
+        <div>
+          <dt>A WindSonic on a serial port</dt>
+          <dd>
+            <Command line="npm run sensor -- --list" /> lists the ports, then
+            <Command line="npm start -- --sensor-source serial --sensor-path PORT" />
+          </dd>
+        </div>
+        <div>
+          <dt>A recorded WindSonic log</dt>
+          <dd>
+            <Command line="npm start -- --sensor-source recorded --sensor-file FILE" />
+          </dd>
+        </div>
+      </dl>
+    </div>
   )
 }

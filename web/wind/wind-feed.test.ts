@@ -217,7 +217,7 @@ describe('asking for the hour before', () => {
   test('not while nothing that has a history is shown', async () => {
     const { link, show, asked } = watching('editor')
     await link('open')
-    show('overview')
+    show('monitor')
     assert.equal(asked(), 0)
     show('wind')
     show('all')

@@ -2,12 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { perform } from './document-tasks.ts'
+import { readHtml } from '../../server/document/html.ts'
+import { countsOf } from './text-counts.ts'
 
-/** Counts a page of the mirror editor. */
 function count(html: string): [words: number, characters: number] {
-  const envelope = { id: 'w1-1', channel: 'main', from: 'w1', at: 1, seq: 1, acceptedAt: 1 }
-  const { words, characters } = perform('countsOf', [[{ ...envelope, kind: 'edit', body: { html } }]])
+  const { words, characters } = countsOf(readHtml(html, { isOwn: true }).lines)
   return [words, characters]
 }
 
