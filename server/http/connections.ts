@@ -60,6 +60,8 @@ type Limits = Pick<
 interface Turns {
   readonly waiting: (() => void)[]
   readonly forget: () => void
+  /** No more requests are read, and the connection ends after these. */
+  areLast: boolean
 }
 
 /** All times are in ms since the epoch. */
