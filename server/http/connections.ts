@@ -322,7 +322,6 @@ export class Connections {
     if (!connection) return void session.destroy()
     this.#carriers.set(session, connection)
     watchSession(connection, session, this.#timers.now)
-    blameOversizedHeaders(session)
   }
 }
 
@@ -501,17 +500,6 @@ function watchStream(connection: Connection, stream: ServerHttp2Stream, now: Clo
     connection.streams.delete(stream)
     connection.idleSince = now()
   })
-}
-
-const tooManyContinuations = -905
-
-/** Sends ENHANCE_YOUR_CALM after endless headers, for which Node sends INTERNAL_ERROR. */
-function blameOversizedHeaders(session: ServerHttp2Session): void {
-  const destroy = session.destroy.bind(session)
-  session.destroy = (error, code) => {
-    const isOversized = error instanceof Error && 'errno' in error && error.errno === tooManyContinuations
-    destroy(error, code ?? (isOversized ? constants.NGHTTP2_ENHANCE_YOUR_CALM : undefined))
-  }
 }
 
 const handshakeRecord = 22
