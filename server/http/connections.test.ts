@@ -5,10 +5,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
-import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createServer } from 'node:tls'
 import { createManualTime } from '../wire/testing.ts'
 import { Connection, Connections, GuestConnections, keepAliveMs } from './connections.ts'
 
@@ -241,28 +238,4 @@ test('after stop, connections are no longer checked', () => {
   assert.equal(time.pending(), 1)
   connections.stopWatching()
   assert.equal(time.pending(), 0)
-})
-
-test('of many connections to an application’s server a few begin TLS in a turn, and its own listeners hear of each at once', async () => {
-  const { guests } = watchingGuest()
-  const server = createServer()
-  const [beginTls] = server.listeners('connection')
-  assert.ok(beginTls)
-  const begun: object[] = []
-  const heard: object[] = []
-  const note = (socket: object) => void begun.push(socket)
-  server.removeAllListeners('connection')
-  server.on('connection', Object.defineProperty(note, 'name', { value: beginTls.name }))
-  server.on('connection', (socket) => heard.push(socket))
-  guests.watch(server)
-  const sockets = Array.from({ length: 5 }, () =>
-    Object.assign(new PassThrough(), { setTimeout: () => undefined }),
-  )
-  for (const socket of sockets) server.emit('connection', socket)
-  assert.deepEqual([begun, heard], [[], sockets])
-  for (const socket of sockets) socket.write('x')
-  for (const count of [2, 4, 5]) {
-    await nextTurn()
-    assert.deepEqual(begun, sockets.slice(0, count))
-  }
 })

@@ -361,7 +361,6 @@ export class GuestConnections {
   }
 
   watch(server: EventEmitter): void {
-    paceHandshakes(server, this.#settings.bodySeconds * 1000)
     // A session follows its socket at once.
     let opened: Socket | undefined
     const note = (socket: Socket) => {
@@ -450,20 +449,6 @@ export class GuestConnections {
   }
 }
 
-/** Begins TLS for a few connections in a turn, once their first bytes are there. */
-function paceHandshakes(server: EventEmitter, silenceMs: number): void {
-  // Node's, by its name: other listeners are the application's, and hear of connections at once.
-  const beginTls = server.listeners('connection').find(({ name }) => name === 'tlsConnectionListener')
-  if (!beginTls) return
-  const fair = new FairStart(handshakesInTurn)
-  server.off('connection', beginTls as () => void)
-  server.on('connection', (socket: Socket) =>
-    whenHeard(socket, silenceMs, () =>
-      fair.run(socket, () => void Reflect.apply(beginTls, server, [socket])),
-    ),
-  )
-}
-
 /** A session hides its socket, and has none once it is destroyed. */
 function countedSocket(session: ServerHttp2Session): Socket {
   const counted = { bytesRead: 0, bytesWritten: 0 }
@@ -512,27 +497,21 @@ const handshakeRecord = 22
 function createPlainHttp(silenceMs: number): (socket: Socket, beginTls: () => void) => void {
   const plain = createServer({ maxHeaderSize: mostHeaderBytes }, redirect)
 
-  return (socket, beginTls) =>
-    whenHeard(socket, silenceMs, (firstByte) => {
-      if (firstByte === handshakeRecord) beginTls()
+  return (socket, beginTls) => {
+    const cut = () => void socket.destroy()
+    socket.on('error', cut)
+    socket.once('end', cut)
+    socket.setTimeout(silenceMs, cut)
+    socket.on('readable', look)
+
+    function look(): void {
+      const bytes: Buffer | null = socket.read()
+      if (bytes === null) return
+      socket.off('readable', look).off('end', cut).setTimeout(0, cut)
+      socket.unshift(bytes)
+      if (bytes[0] === handshakeRecord) beginTls()
       else plain.emit('connection', socket)
-    })
-}
-
-/** The first byte stays to be read. A connection that is silent for `silenceMs` is cut. */
-function whenHeard(socket: Socket, silenceMs: number, begin: (firstByte: number | undefined) => void): void {
-  const cut = () => void socket.destroy()
-  socket.on('error', cut)
-  socket.once('end', cut)
-  socket.setTimeout(silenceMs, cut)
-  socket.on('readable', look)
-
-  function look(): void {
-    const bytes: Buffer | null = socket.read()
-    if (bytes === null) return
-    socket.off('readable', look).off('end', cut).setTimeout(0, cut)
-    socket.unshift(bytes)
-    begin(bytes[0])
+    }
   }
 }
 
