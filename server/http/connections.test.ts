@@ -5,9 +5,12 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createManualTime } from '../wire/testing.ts'
 import { Connection, Connections, GuestConnections, keepAliveMs } from './connections.ts'
+import type { PortServer } from './node-internals.ts'
 
 const heartbeatMs = 1000
 const requestMs = 4000
@@ -149,7 +152,7 @@ function watchingGuest() {
   const watched = watching()
   const server = new EventEmitter()
   const session = Object.assign(new EventEmitter(), watched.session, {
-    socket: watched.socket,
+    socket: { off: () => watched.socket },
     setLocalWindowSize: () => undefined,
     destroy: () => void watched.done.push('destroyed'),
   })
@@ -157,7 +160,6 @@ function watchingGuest() {
   const limits = { heartbeatMs, bodySeconds: 4, streamsPerSession: 10, maxConnections: 1, mostSockets: 1 }
   const guests = new GuestConnections(limits, time)
   guests.watch(server)
-  server.emit('secureConnection', watched.socket)
   server.emit('session', session)
   const stream = Object.assign(new EventEmitter(), { bufferSize: 100, close: watched.stream.close, session })
   const ask = () => guests.of({ stream } as unknown as Http2ServerRequest)
@@ -233,9 +235,28 @@ test('after stop, an application’s sessions are left alone', () => {
 test('after stop, connections are no longer checked', () => {
   const time = createManualTime()
   const settings = { heartbeatMs, bodySeconds: 4, streamsPerSession: 10, maxConnections: 1, handshakeMs: 1 }
-  const connections = new Connections([], settings, time)
+  const connections = new Connections(settings, time)
   time.advance(heartbeatMs)
   assert.equal(time.pending(), 1)
   connections.stopWatching()
   assert.equal(time.pending(), 0)
+})
+
+test('of many connections a few begin TLS in a turn, once their first byte is there', async () => {
+  const settings = { heartbeatMs, bodySeconds: 4, streamsPerSession: 10, maxConnections: 9, handshakeMs: 1 }
+  const server = new EventEmitter()
+  const begun: object[] = []
+  server.on('connection', (socket) => begun.push(socket))
+  const acceptor = new Connections(settings, createManualTime()).acceptFor(server as PortServer)
+  const sockets = Array.from({ length: 5 }, () =>
+    Object.assign(new PassThrough(), { setTimeout: () => undefined }),
+  )
+  for (const socket of sockets) acceptor.emit('connection', socket)
+  assert.deepEqual(begun, [])
+  // The content type of a handshake (RFC 8446, section 5.1).
+  for (const socket of sockets) socket.write(Buffer.from([22]))
+  for (const count of [2, 4, 5]) {
+    await nextTurn()
+    assert.deepEqual(begun, sockets.slice(0, count))
+  }
 })

@@ -1,16 +1,9 @@
 // Connections of both ports, from socket to HTTP/2 session; ends dead, stuck and idle ones.
 
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import {
-  constants,
-  type Http2SecureServer,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2'
-import type { Server as HttpsServer } from 'node:https'
-import type { Socket } from 'node:net'
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { beatsMissed } from '../hub/heartbeats.ts'
@@ -21,10 +14,9 @@ import type { HttpVersion } from '../wire/modes.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type Clock, repeat, type Timers } from '../wire/time.ts'
 import { FairStart } from './fair-start.ts'
+import { Handshakes, type PortServer, socketOf, trackRequests } from './node-internals.ts'
 import { reserve } from './open-files.ts'
 import { counted } from './refusals.ts'
-
-export type PortServer = Http2SecureServer | HttpsServer
 
 /** Node's limit for HTTP/1.1; mostly cookies. */
 export const mostHeaderBytes = 16 * 1024
@@ -208,7 +200,7 @@ interface ConnectionSettings extends Limits {
   readonly handshakeMs: number
 }
 
-/** Create before the servers listen. */
+/** Connections of our own ports. */
 export class Connections {
   readonly #settings: ConnectionSettings
   readonly #timers: Timers
@@ -216,26 +208,31 @@ export class Connections {
   /** Those that are not counted among `maxConnections`, the oldest first. */
   readonly #further = new Set<Connection>()
   readonly #carriers = new WeakMap<object, Connection>()
-  // Node does not link a TLS socket to its raw socket. The peer's address cannot identify it: ports
-  // are reused while Node still holds the former socket. `connection` is null once the TLS socket
-  // or session leads to it.
-  readonly #handshakes = new AsyncLocalStorage<{ connection: Connection | null }>()
+  readonly #handshakes = new Handshakes<Connection>()
   readonly #fair = new FairStart(handshakesInTurn)
+  readonly #splitPlainHttp: ReturnType<typeof createPlainHttp>
   #admitted = 0
   readonly stopWatching: () => void
 
-  constructor(servers: readonly PortServer[], settings: ConnectionSettings, timers: Timers) {
+  constructor(settings: ConnectionSettings, timers: Timers) {
     this.#settings = settings
     this.#timers = timers
+    this.#splitPlainHttp = createPlainHttp(settings.handshakeMs)
     const lookMs = Math.min(settings.heartbeatMs, settings.bodySeconds * 1000) / 4
     const lookAround = () => this.all().forEach((connection) => void connection.look(timers.now()))
     this.stopWatching = repeat(timers, lookAround, lookMs)
-    const splitPlainHttp = createPlainHttp(settings.handshakeMs)
-    for (const server of servers) {
-      this.#takeConnections(server, splitPlainHttp)
-      server.prependListener('secureConnection', (secure: TLSSocket) => this.#onSecure(secure))
-      server.on('session', (session: ServerHttp2Session) => this.#onSession(session))
-    }
+  }
+
+  /**
+   * Returns the server that listens in the place of `server`, and passes on the connections that
+   * begin TLS. Close both; it emits 'close' after its last connection.
+   */
+  acceptFor(server: PortServer): NetServer {
+    trackRequests(server)
+    server.prependListener('secureConnection', (secure: TLSSocket) => this.#onSecure(secure))
+    server.on('session', (session: ServerHttp2Session) => this.#onSession(session))
+    // Keystrokes must not wait for acknowledgements (Nagle's algorithm).
+    return createServer({ noDelay: true }, (socket) => this.#accept(socket, server))
   }
 
   all(): readonly Connection[] {
@@ -258,25 +255,17 @@ export class Connections {
     return { '2': http2, '1.1': secure.length - http2 }
   }
 
-  /** Runs before the server's own listener, which starts TLS. */
-  #takeConnections(server: PortServer, splitPlainHttp: ReturnType<typeof createPlainHttp>): void {
-    const [beginTls] = server.listeners('connection')
-    if (!beginTls) throw new Error('The server of this port does not listen for connections.')
-    server.removeListener('connection', beginTls as () => void)
-    server.on('connection', (socket: Socket) => {
-      // Keystrokes must not wait for acknowledgements (Nagle's algorithm).
-      socket.setNoDelay(true)
-      const connection = new Connection(socket, this.#settings, this.#timers.now())
-      this.#makeRoom()
-      this.#open.add(connection)
-      this.#further.add(connection)
-      socket.once('close', () => {
-        this.#open.delete(connection)
-        this.#further.delete(connection)
-      })
-      const handshake = () => this.#handshakes.run({ connection }, () => beginTls.call(server, socket))
-      splitPlainHttp(socket, () => this.#fair.run(connection, handshake))
+  #accept(socket: Socket, server: PortServer): void {
+    const connection = new Connection(socket, this.#settings, this.#timers.now())
+    this.#makeRoom()
+    this.#open.add(connection)
+    this.#further.add(connection)
+    socket.once('close', () => {
+      this.#open.delete(connection)
+      this.#further.delete(connection)
     })
+    const handshake = () => this.#handshakes.begin(server, socket, connection)
+    this.#splitPlainHttp(socket, () => this.#fair.run(connection, handshake))
   }
 
   /** Whoever asks for the server's health, while it has no more descriptors, is the newest. */
@@ -291,19 +280,11 @@ export class Connections {
   }
 
   #onSecure(secure: TLSSocket): void {
-    const connection = this.#handshaken(secure.alpnProtocol !== 'h2')
-    if (!connection) return void secure.destroy()
-    if (!connection.secure) this.#admit(connection)
+    const connection = this.#handshakes.finished()
+    if (!connection || !this.#open.has(connection)) return void secure.destroy()
+    this.#admit(connection)
     connection.secure = secure
     this.#carriers.set(secure, connection)
-  }
-
-  #handshaken(isLast: boolean): Connection | null {
-    const handshake = this.#handshakes.getStore()
-    const connection = handshake?.connection ?? null
-    // Later operations inherit the context: do not retain the connection.
-    if (handshake && isLast) handshake.connection = null
-    return connection && this.#open.has(connection) ? connection : null
   }
 
   /** Counted after TLS: unfinished handshakes take no slots. */
@@ -318,7 +299,7 @@ export class Connections {
   }
 
   #onSession(session: ServerHttp2Session): void {
-    const connection = this.#handshaken(true)
+    const connection = this.at(socketOf(session))
     if (!connection) return void session.destroy()
     this.#carriers.set(session, connection)
     watchSession(connection, session, this.#timers.now)
@@ -361,16 +342,8 @@ export class GuestConnections {
   }
 
   watch(server: EventEmitter): void {
-    // A session follows its socket at once.
-    let opened: Socket | undefined
-    const note = (socket: Socket) => {
-      opened = socket
-    }
-    server.prependListener('connection', note).prependListener('secureConnection', note)
-    server.prependListener('connection', (socket: Socket) => this.#countSocket(socket))
-    server.on('session', (session: ServerHttp2Session) => {
-      this.#takeSession(session, undefined, opened)
-    })
+    server.on('connection', (socket: Socket) => this.#countSocket(socket))
+    server.on('session', (session: ServerHttp2Session) => this.#takeSession(session))
   }
 
   /** Accepts it all the same: what else is open is the application's. */
@@ -433,13 +406,8 @@ export class GuestConnections {
     return connection
   }
 
-  /** Without its socket, a session cannot be cut while the peer does not read. */
-  #takeSession(
-    session: ServerHttp2Session,
-    first?: ServerHttp2Stream,
-    socket = countedSocket(session),
-  ): Connection {
-    const connection = this.#take(session, socket)
+  #takeSession(session: ServerHttp2Session, first?: ServerHttp2Stream): Connection {
+    const connection = this.#take(session, socketOf(session))
     connection.isForeign = first === undefined
     if (this.#isOver) return connection
     watchSession(connection, session, this.#timers.now)
@@ -447,26 +415,6 @@ export class GuestConnections {
     if (first) watchStream(connection, first, this.#timers.now)
     return connection
   }
-}
-
-/** A session hides its socket, and has none once it is destroyed. */
-function countedSocket(session: ServerHttp2Session): Socket {
-  const counted = { bytesRead: 0, bytesWritten: 0 }
-  const look = () => {
-    if (session.destroyed) return counted
-    const { bytesRead, bytesWritten } = session.socket
-    return Object.assign(counted, { bytesRead, bytesWritten })
-  }
-  const socket = {
-    get bytesRead() {
-      return look().bytesRead
-    },
-    get bytesWritten() {
-      return look().bytesWritten
-    },
-    destroy: () => session.destroy(),
-  }
-  return socket as Socket
 }
 
 function watchSession(connection: Connection, session: ServerHttp2Session, now: Clock): void {
@@ -495,7 +443,7 @@ const handshakeRecord = 22
  * incomplete handshakes.
  */
 function createPlainHttp(silenceMs: number): (socket: Socket, beginTls: () => void) => void {
-  const plain = createServer({ maxHeaderSize: mostHeaderBytes }, redirect)
+  const plain = createHttpServer({ maxHeaderSize: mostHeaderBytes }, redirect)
 
   return (socket, beginTls) => {
     const cut = () => void socket.destroy()

@@ -40,32 +40,33 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
   }
   const secure = http2.createSecureServer({ ...options, ...http2Options(settings) })
   const plain = https.createServer(options)
-  const servers = [secure, plain]
   const connections = new Connections(
-    servers,
     { ...settings, maxConnections, handshakeMs: options.handshakeTimeout },
     processTimers,
   )
+  const acceptors = { '2': connections.acceptFor(secure), '1.1': connections.acceptFor(plain) }
+  const servers = [secure, plain, ...Object.values(acceptors)]
   const parts = { app, connections, settings: { ...settings, maxConnections }, origins }
   const takeRequest = requestTaker(parts)
   const takeUpgrade = upgradeTaker(parts)
-  for (const server of servers) {
+  for (const server of [secure, plain]) {
     server.on('request', takeRequest as RequestListener)
     server.on('upgrade', takeUpgrade)
     answerBrokenInput(server, connections, bodySeconds)
-    // Accept failures; `open` reports errors before listening.
-    server.on(
+  }
+  // Accept failures; `open` reports errors before listening.
+  for (const acceptor of Object.values(acceptors))
+    acceptor.on(
       'error',
       (error) =>
-        server.listening && output.incident('connection-failed', 'A connection was not accepted', error),
+        acceptor.listening && output.incident('connection-failed', 'A connection was not accepted', error),
     )
-  }
   secure.on('sessionError', reportBrokenSession)
   secure.on('connect', connectTaker(parts))
   try {
     const ports = {
-      '2': await open(secure, settings.port, '--port', host, sharing),
-      '1.1': await open(plain, settings.http1Port, '--http1-port', host, sharing),
+      '2': await open(acceptors['2'], settings.port, '--port', host, sharing),
+      '1.1': await open(acceptors['1.1'], settings.http1Port, '--http1-port', host, sharing),
     }
     return {
       ports,
@@ -74,7 +75,7 @@ export async function listen(app: App, settings: ListenerSettings, origins: Orig
       connections: () => ({ ...connections.count(), WebSocket: app.webSockets() }),
     }
   } catch (error) {
-    secure.close()
+    for (const server of servers) server.close()
     connections.stopWatching()
     throw error
   }

@@ -14,8 +14,9 @@ import { type AnyRequest, connectionOf } from '../transports/bodies.ts'
 import { mostUnreadBytes } from '../transports/budget.ts'
 import { messagesPath } from '../transports/uplink.ts'
 import { Refusal } from '../wire/refusal.ts'
-import { type Connection, type Connections, mostHeaderBytes, type PortServer } from './connections.ts'
+import { type Connection, type Connections, mostHeaderBytes } from './connections.ts'
 import { FairStart } from './fair-start.ts'
+import type { PortServer } from './node-internals.ts'
 import { formatBare, refuse, respond } from './refusals.ts'
 
 interface RequestParts {
