@@ -48,8 +48,8 @@ export class Handshakes<Carrier extends object> {
  * (`setupConnectionsTracking`). Nothing documented starts it for a server whose connections are
  * injected.
  *
- * If a new Node starts it elsewhere, requests that never end stay open until their connection is
- * stuck or idle.
+ * If a new Node starts it elsewhere, connections stay open on which no request begins, or one never
+ * ends.
  */
 export function trackRequests(server: PortServer): void {
   server.emit('listening')
