@@ -12,6 +12,7 @@ import { goOnWithoutOutput, leaveWhenDone, processTimers } from '../scripts/proc
 import { type Config, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 import { configHelp } from './config/schema.ts'
 import { startHttp3Front } from './http3-front.ts'
+import { replaceWarnings } from './node-internals.ts'
 import { output } from './output.ts'
 import { isOpenTo } from './security/access.ts'
 import { type Server, startLog, startServer, startWorker, withPorts, workersOf } from './server.ts'
@@ -59,9 +60,7 @@ function formatAskedFor(): Config['logFormat'] {
 function print(format: Config['logFormat'], name = cluster.isWorker ? workerName() : 'server'): void {
   output.use(format, name)
   if (format === 'text' || process.listenerCount('uncaughtException') > 0) return
-  process.removeAllListeners('warning').on('warning', ({ name: kind, message }) => {
-    output.say('process-warning', `${kind}: ${message}`)
-  })
+  replaceWarnings(({ name: kind, message }) => output.say('process-warning', `${kind}: ${message}`))
   process.on('uncaughtException', (error) => {
     output.incident('crashed', 'The server failed', error)
     process.exit(1)

@@ -70,8 +70,6 @@ const differences = {
     'how many connections it accepts is the application’s to say',
   'HTTP/1.1: headers of 20 KB are refused (431)':
     'Node answers 431 without a sentence: what is no request is the application’s to answer',
-  'HTTP/2: past 147 kB, where no status can be sent, GOAWAY blames the client':
-    'Node ends the session with INTERNAL_ERROR: how it ends is the application’s to say',
 } as const
 
 const skipFor = ({ isApplication }: Subject, what: string) => ({
@@ -243,13 +241,15 @@ describeBoth('too large', (subject) => {
     http.close()
   })
 
-  const ended = 'HTTP/2: past 147 kB, where no status can be sent, GOAWAY blames the client'
-  test(ended, skipFor(subject, ended), async () => {
+  test('HTTP/2: past 147 kB, where no status can be sent, GOAWAY ends the connection', async () => {
     const raw = await openRawHttp2(server.ports['2'])
     // Nothing follows the ninth CONTINUATION frame: if the server closed with bytes unread, TCP
     // would discard its GOAWAY.
     await raw.send(...largeHeaders(1, 9).slice(0, -1), frames.continuation(1, Buffer.alloc(0), true))
-    assert.equal((await raw.ended).goaway, 'ENHANCE_YOUR_CALM')
+    // The code is Node's to choose.
+    const { goaway, answers } = await raw.ended
+    assert.ok(goaway !== null && goaway !== 'NO_ERROR', String(goaway))
+    assert.equal(answers, 0)
   })
 
   test('HTTP/2: headers of 400 kB after decompression reset that stream alone', async () => {

@@ -1,8 +1,8 @@
 // What every document thread does with updates, and how a thread answers.
 
-import { getPriority, setPriority } from 'node:os'
 import { isMainThread, parentPort } from 'node:worker_threads'
 import * as Y from 'yjs'
+import { lowerThreadPriority } from '../node-internals.ts'
 import { contradiction } from '../wire/contradiction.ts'
 import type { Message } from '../wire/messages.ts'
 import { recordOf } from './document-record.ts'
@@ -205,15 +205,13 @@ export interface Order {
 
 export type Answer = { readonly output: unknown } | { readonly error: unknown }
 
-/** Values for `nice`. */
+/** The event loop goes first. In steps of `nice`. */
 const behindOthers = 10
-const leastPriority = 19
 
 /** In a thread, performs the tasks that it is sent; otherwise does nothing. */
 export function answerOrders(tasks: Readonly<Record<string, (...input: never[]) => unknown>>): void {
   if (isMainThread) return
-  // On Linux each thread has its own priority: the event loop goes first.
-  if (process.platform === 'linux') setPriority(Math.min(leastPriority, getPriority() + behindOthers))
+  lowerThreadPriority(behindOthers)
   parentPort?.on('message', (order: Order) => parentPort?.postMessage(answer(order)))
   parentPort?.postMessage('ready')
 

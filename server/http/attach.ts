@@ -4,6 +4,7 @@ import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
+import { limitUpgrades } from '../node-internals.ts'
 import type { AnyRequest } from '../transports/bodies.ts'
 import type { TakeRequest } from './requests.ts'
 import type { TakeConnect, TakeUpgrade } from './websockets.ts'
@@ -42,15 +43,19 @@ export function attach(
   takeFrom(server, 'upgrade', path, takeUpgrade as Taker, (_request, socket: Duplex) => {
     socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
   })
-  // Node treats other upgrades as requests if no listener takes them.
-  if (isAlone && 'shouldUpgradeCallback' in server)
-    server.shouldUpgradeCallback = ({ url = '' }: IncomingMessage) => url.startsWith(`${path}/`)
+  if (isAlone) limitUpgrades(server, ({ url = '' }) => url.startsWith(`${path}/`))
   takeFrom(server, 'connect', path, takeConnect as Taker, refuseConnect as Taker)
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each event has its own parameters.
 type Taker = (request: AnyRequest, ...rest: any[]) => void
 
+/**
+ * Puts one listener in the place of those that the server has, and calls them for what is not below
+ * the path. An event reaches all listeners, and none can keep it from the others: beside an
+ * application's own, each request below the path would be answered twice. Engine.IO does the same.
+ * Listeners that are added later stay the server's, and can be removed; the earlier ones cannot.
+ */
 function takeFrom(
   server: AnyServer,
   event: 'request' | 'upgrade' | 'connect',

@@ -1,19 +1,13 @@
 // Connections of both ports, from socket to HTTP/2 session; ends dead, stuck and idle ones.
 
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import {
-  constants,
-  type Http2SecureServer,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2'
-import type { Server as HttpsServer } from 'node:https'
-import type { Socket } from 'node:net'
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { beatsMissed } from '../hub/heartbeats.ts'
+import { Handshakes, type PortServer, socketOf, trackRequests } from '../node-internals.ts'
 import { output } from '../output.ts'
 import { authorityPattern } from '../security/middleware.ts'
 import type { AnyRequest } from '../transports/bodies.ts'
@@ -23,8 +17,6 @@ import { type Clock, repeat, type Timers } from '../wire/time.ts'
 import { FairStart } from './fair-start.ts'
 import { reserve } from './open-files.ts'
 import { counted } from './refusals.ts'
-
-export type PortServer = Http2SecureServer | HttpsServer
 
 /** Node's limit for HTTP/1.1; mostly cookies. */
 export const mostHeaderBytes = 16 * 1024
@@ -60,6 +52,8 @@ type Limits = Pick<
 interface Turns {
   readonly waiting: (() => void)[]
   readonly forget: () => void
+  /** No more requests are read, and the connection ends after these. */
+  areLast: boolean
 }
 
 /** All times are in ms since the epoch. */
@@ -206,7 +200,7 @@ interface ConnectionSettings extends Limits {
   readonly handshakeMs: number
 }
 
-/** Create before the servers listen. */
+/** Connections of our own ports. */
 export class Connections {
   readonly #settings: ConnectionSettings
   readonly #timers: Timers
@@ -214,26 +208,31 @@ export class Connections {
   /** Those that are not counted among `maxConnections`, the oldest first. */
   readonly #further = new Set<Connection>()
   readonly #carriers = new WeakMap<object, Connection>()
-  // Node does not link a TLS socket to its raw socket. The peer's address cannot identify it: ports
-  // are reused while Node still holds the former socket. `connection` is null once the TLS socket
-  // or session leads to it.
-  readonly #handshakes = new AsyncLocalStorage<{ connection: Connection | null }>()
+  readonly #handshakes = new Handshakes<Connection>()
   readonly #fair = new FairStart(handshakesInTurn)
+  readonly #splitPlainHttp: ReturnType<typeof createPlainHttp>
   #admitted = 0
   readonly stopWatching: () => void
 
-  constructor(servers: readonly PortServer[], settings: ConnectionSettings, timers: Timers) {
+  constructor(settings: ConnectionSettings, timers: Timers) {
     this.#settings = settings
     this.#timers = timers
+    this.#splitPlainHttp = createPlainHttp(settings.handshakeMs)
     const lookMs = Math.min(settings.heartbeatMs, settings.bodySeconds * 1000) / 4
     const lookAround = () => this.all().forEach((connection) => void connection.look(timers.now()))
     this.stopWatching = repeat(timers, lookAround, lookMs)
-    const splitPlainHttp = createPlainHttp(settings.handshakeMs)
-    for (const server of servers) {
-      this.#takeConnections(server, splitPlainHttp)
-      server.prependListener('secureConnection', (secure: TLSSocket) => this.#onSecure(secure))
-      server.on('session', (session: ServerHttp2Session) => this.#onSession(session))
-    }
+  }
+
+  /**
+   * Returns the server that listens in the place of `server`, and passes on the connections that
+   * begin TLS. Close both; it emits 'close' after its last connection.
+   */
+  acceptFor(server: PortServer): NetServer {
+    trackRequests(server)
+    server.prependListener('secureConnection', (secure: TLSSocket) => this.#onSecure(secure))
+    server.on('session', (session: ServerHttp2Session) => this.#onSession(session))
+    // Keystrokes must not wait for acknowledgements (Nagle's algorithm).
+    return createServer({ noDelay: true }, (socket) => this.#accept(socket, server))
   }
 
   all(): readonly Connection[] {
@@ -256,25 +255,17 @@ export class Connections {
     return { '2': http2, '1.1': secure.length - http2 }
   }
 
-  /** Runs before the server's own listener, which starts TLS. */
-  #takeConnections(server: PortServer, splitPlainHttp: ReturnType<typeof createPlainHttp>): void {
-    const [beginTls] = server.listeners('connection')
-    if (!beginTls) throw new Error('The server of this port does not listen for connections.')
-    server.removeListener('connection', beginTls as () => void)
-    server.on('connection', (socket: Socket) => {
-      // Keystrokes must not wait for acknowledgements (Nagle's algorithm).
-      socket.setNoDelay(true)
-      const connection = new Connection(socket, this.#settings, this.#timers.now())
-      this.#makeRoom()
-      this.#open.add(connection)
-      this.#further.add(connection)
-      socket.once('close', () => {
-        this.#open.delete(connection)
-        this.#further.delete(connection)
-      })
-      const handshake = () => this.#handshakes.run({ connection }, () => beginTls.call(server, socket))
-      splitPlainHttp(socket, () => this.#fair.run(connection, handshake))
+  #accept(socket: Socket, server: PortServer): void {
+    const connection = new Connection(socket, this.#settings, this.#timers.now())
+    this.#makeRoom()
+    this.#open.add(connection)
+    this.#further.add(connection)
+    socket.once('close', () => {
+      this.#open.delete(connection)
+      this.#further.delete(connection)
     })
+    const handshake = () => this.#handshakes.begin(server, socket, connection)
+    this.#splitPlainHttp(socket, () => this.#fair.run(connection, handshake))
   }
 
   /** Whoever asks for the server's health, while it has no more descriptors, is the newest. */
@@ -289,19 +280,11 @@ export class Connections {
   }
 
   #onSecure(secure: TLSSocket): void {
-    const connection = this.#handshaken(secure.alpnProtocol !== 'h2')
-    if (!connection) return void secure.destroy()
-    if (!connection.secure) this.#admit(connection)
+    const connection = this.#handshakes.finished()
+    if (!connection || !this.#open.has(connection)) return void secure.destroy()
+    this.#admit(connection)
     connection.secure = secure
     this.#carriers.set(secure, connection)
-  }
-
-  #handshaken(isLast: boolean): Connection | null {
-    const handshake = this.#handshakes.getStore()
-    const connection = handshake?.connection ?? null
-    // Later operations inherit the context: do not retain the connection.
-    if (handshake && isLast) handshake.connection = null
-    return connection && this.#open.has(connection) ? connection : null
   }
 
   /** Counted after TLS: unfinished handshakes take no slots. */
@@ -316,11 +299,10 @@ export class Connections {
   }
 
   #onSession(session: ServerHttp2Session): void {
-    const connection = this.#handshaken(true)
+    const connection = this.at(socketOf(session))
     if (!connection) return void session.destroy()
     this.#carriers.set(session, connection)
     watchSession(connection, session, this.#timers.now)
-    blameOversizedHeaders(session)
   }
 }
 
@@ -360,17 +342,8 @@ export class GuestConnections {
   }
 
   watch(server: EventEmitter): void {
-    paceHandshakes(server, this.#settings.bodySeconds * 1000)
-    // A session follows its socket at once.
-    let opened: Socket | undefined
-    const note = (socket: Socket) => {
-      opened = socket
-    }
-    server.prependListener('connection', note).prependListener('secureConnection', note)
-    server.prependListener('connection', (socket: Socket) => this.#countSocket(socket))
-    server.on('session', (session: ServerHttp2Session) => {
-      this.#takeSession(session, undefined, opened)
-    })
+    server.on('connection', (socket: Socket) => this.#countSocket(socket))
+    server.on('session', (session: ServerHttp2Session) => this.#takeSession(session))
   }
 
   /** Accepts it all the same: what else is open is the application's. */
@@ -433,13 +406,8 @@ export class GuestConnections {
     return connection
   }
 
-  /** Without its socket, a session cannot be cut while the peer does not read. */
-  #takeSession(
-    session: ServerHttp2Session,
-    first?: ServerHttp2Stream,
-    socket = countedSocket(session),
-  ): Connection {
-    const connection = this.#take(session, socket)
+  #takeSession(session: ServerHttp2Session, first?: ServerHttp2Stream): Connection {
+    const connection = this.#take(session, socketOf(session))
     connection.isForeign = first === undefined
     if (this.#isOver) return connection
     watchSession(connection, session, this.#timers.now)
@@ -447,40 +415,6 @@ export class GuestConnections {
     if (first) watchStream(connection, first, this.#timers.now)
     return connection
   }
-}
-
-/** Begins TLS for a few connections in a turn, once their first bytes are there. */
-function paceHandshakes(server: EventEmitter, silenceMs: number): void {
-  // Node's, by its name: other listeners are the application's, and hear of connections at once.
-  const beginTls = server.listeners('connection').find(({ name }) => name === 'tlsConnectionListener')
-  if (!beginTls) return
-  const fair = new FairStart(handshakesInTurn)
-  server.off('connection', beginTls as () => void)
-  server.on('connection', (socket: Socket) =>
-    whenHeard(socket, silenceMs, () =>
-      fair.run(socket, () => void Reflect.apply(beginTls, server, [socket])),
-    ),
-  )
-}
-
-/** A session hides its socket, and has none once it is destroyed. */
-function countedSocket(session: ServerHttp2Session): Socket {
-  const counted = { bytesRead: 0, bytesWritten: 0 }
-  const look = () => {
-    if (session.destroyed) return counted
-    const { bytesRead, bytesWritten } = session.socket
-    return Object.assign(counted, { bytesRead, bytesWritten })
-  }
-  const socket = {
-    get bytesRead() {
-      return look().bytesRead
-    },
-    get bytesWritten() {
-      return look().bytesWritten
-    },
-    destroy: () => session.destroy(),
-  }
-  return socket as Socket
 }
 
 function watchSession(connection: Connection, session: ServerHttp2Session, now: Clock): void {
@@ -501,17 +435,6 @@ function watchStream(connection: Connection, stream: ServerHttp2Stream, now: Clo
   })
 }
 
-const tooManyContinuations = -905
-
-/** Sends ENHANCE_YOUR_CALM after endless headers, for which Node sends INTERNAL_ERROR. */
-function blameOversizedHeaders(session: ServerHttp2Session): void {
-  const destroy = session.destroy.bind(session)
-  session.destroy = (error, code) => {
-    const isOversized = error instanceof Error && 'errno' in error && error.errno === tooManyContinuations
-    destroy(error, code ?? (isOversized ? constants.NGHTTP2_ENHANCE_YOUR_CALM : undefined))
-  }
-}
-
 const handshakeRecord = 22
 
 /**
@@ -520,29 +443,23 @@ const handshakeRecord = 22
  * incomplete handshakes.
  */
 function createPlainHttp(silenceMs: number): (socket: Socket, beginTls: () => void) => void {
-  const plain = createServer({ maxHeaderSize: mostHeaderBytes }, redirect)
+  const plain = createHttpServer({ maxHeaderSize: mostHeaderBytes }, redirect)
 
-  return (socket, beginTls) =>
-    whenHeard(socket, silenceMs, (firstByte) => {
-      if (firstByte === handshakeRecord) beginTls()
+  return (socket, beginTls) => {
+    const cut = () => void socket.destroy()
+    socket.on('error', cut)
+    socket.once('end', cut)
+    socket.setTimeout(silenceMs, cut)
+    socket.on('readable', look)
+
+    function look(): void {
+      const bytes: Buffer | null = socket.read()
+      if (bytes === null) return
+      socket.off('readable', look).off('end', cut).setTimeout(0, cut)
+      socket.unshift(bytes)
+      if (bytes[0] === handshakeRecord) beginTls()
       else plain.emit('connection', socket)
-    })
-}
-
-/** The first byte stays to be read. A connection that is silent for `silenceMs` is cut. */
-function whenHeard(socket: Socket, silenceMs: number, begin: (firstByte: number | undefined) => void): void {
-  const cut = () => void socket.destroy()
-  socket.on('error', cut)
-  socket.once('end', cut)
-  socket.setTimeout(silenceMs, cut)
-  socket.on('readable', look)
-
-  function look(): void {
-    const bytes: Buffer | null = socket.read()
-    if (bytes === null) return
-    socket.off('readable', look).off('end', cut).setTimeout(0, cut)
-    socket.unshift(bytes)
-    begin(bytes[0])
+    }
   }
 }
 

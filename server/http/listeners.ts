@@ -42,30 +42,28 @@ export async function listen(takersFor: (connections: Connections) => Takers, se
   }
   const secure = http2.createSecureServer({ ...options, ...http2Options(settings) })
   const plain = https.createServer(options)
-  const servers = [secure, plain]
-  const connections = new Connections(
-    servers,
-    { ...settings, handshakeMs: options.handshakeTimeout },
-    processTimers,
-  )
+  const connections = new Connections({ ...settings, handshakeMs: options.handshakeTimeout }, processTimers)
+  const acceptors = { '2': connections.acceptFor(secure), '1.1': connections.acceptFor(plain) }
+  const servers = [secure, plain, ...Object.values(acceptors)]
   const { takeRequest, takeUpgrade, takeConnect } = takersFor(connections)
-  for (const server of servers) {
+  for (const server of [secure, plain]) {
     server.on('request', takeRequest as RequestListener)
     server.on('upgrade', takeUpgrade)
     answerBrokenInput(server, connections, bodySeconds)
-    // Accept failures; `open` reports errors before listening.
-    server.on(
+  }
+  // Accept failures; `open` reports errors before listening.
+  for (const acceptor of Object.values(acceptors))
+    acceptor.on(
       'error',
       (error) =>
-        server.listening && output.incident('connection-failed', 'A connection was not accepted', error),
+        acceptor.listening && output.incident('connection-failed', 'A connection was not accepted', error),
     )
-  }
   secure.on('sessionError', reportBrokenSession)
   secure.on('connect', takeConnect)
   try {
     const ports = {
-      '2': await open(secure, settings.port, '--port', host, sharing),
-      '1.1': await open(plain, settings.http1Port, '--http1-port', host, sharing),
+      '2': await open(acceptors['2'], settings.port, '--port', host, sharing),
+      '1.1': await open(acceptors['1.1'], settings.http1Port, '--http1-port', host, sharing),
     }
     return {
       ports,
@@ -74,7 +72,7 @@ export async function listen(takersFor: (connections: Connections) => Takers, se
       connections: () => connections.count(),
     }
   } catch (error) {
-    secure.close()
+    for (const server of servers) server.close()
     connections.stopWatching()
     throw error
   }

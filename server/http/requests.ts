@@ -4,16 +4,18 @@ import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
 import { processTimers } from '../../scripts/process.ts'
 import type { App } from '../app.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { costOfRefusal } from '../hub/rate-limit.ts'
+import type { PortServer } from '../node-internals.ts'
 import { type OriginRules, originFields } from '../security/middleware.ts'
 import { type AnyRequest, connectionOf } from '../transports/bodies.ts'
 import { mostUnreadBytes } from '../transports/budget.ts'
 import { messagesPath } from '../transports/uplink.ts'
 import { Refusal } from '../wire/refusal.ts'
-import { type Connection, type Connections, mostHeaderBytes, type PortServer } from './connections.ts'
+import { type Connection, type Connections, mostHeaderBytes } from './connections.ts'
 import { FairStart } from './fair-start.ts'
 import { formatBare, refuse, respond } from './refusals.ts'
 
@@ -162,7 +164,7 @@ let waitingInAll = 0
  */
 function takeInTurn(connection: Connection, response: ServerResponse, start: () => void): boolean {
   const { secure, socket, turns } = connection
-  const others = turns ?? { waiting: [], forget }
+  const others = turns ?? { waiting: [], forget, areLast: false }
   const { waiting } = others
   function forget(): void {
     waitingInAll -= waiting.length
@@ -178,7 +180,7 @@ function takeInTurn(connection: Connection, response: ServerResponse, start: () 
       } else {
         connection.turns = null
         socket.off('close', others.forget)
-        if (secure?.listenerCount('readable')) secure.end()
+        if (others.areLast) secure?.end()
       }
     })
     start()
@@ -190,11 +192,21 @@ function takeInTurn(connection: Connection, response: ServerResponse, start: () 
     return true
   }
   if (waitingInAll >= mostWaiting.ofAll) return false
-  // A 'readable' listener keeps data from Node's HTTP parser.
-  if (waiting.length === mostWaiting.ofOne) secure?.on('readable', () => undefined)
+  if (waiting.length >= mostWaiting.ofOne && !others.areLast) {
+    others.areLast = true
+    stopReading(secure)
+  }
   waitingInAll += 1
   waiting.push(run)
   return true
+}
+
+/**
+ * Node resumes the socket for each request's body. What is decrypted in the same turn is still
+ * parsed: some 64 KiB.
+ */
+function stopReading(socket: TLSSocket | null): void {
+  socket?.on('resume', () => socket.pause()).pause()
 }
 
 /** In ms. An HTTP/1.1 client reads the response only after sending the request. */

@@ -72,11 +72,7 @@ export class Refusal extends Error {
     retryAfterMs: number | null = null,
     cause?: unknown,
   ) {
-    // Refusals are normal answers: a flood of them must not spend its time on capturing stacks.
-    const { stackTraceLimit } = Error
-    Error.stackTraceLimit = 0
     super(sentence, { cause })
-    Error.stackTraceLimit = stackTraceLimit
     this.code = code
     this.id = id
     this.retryAfterMs = retryAfterMs
