@@ -1,21 +1,54 @@
 // A server of channels: serves on ports of its own or on an application's server, and begins anew with a new log.
 
+import type { Duplex } from 'node:stream'
 import { openFilesAllowed, processTimers } from '../scripts/process.ts'
 import { type AnyServer, attach, type Takers } from './http/attach.ts'
 import { type Connections, GuestConnections } from './http/connections.ts'
 import { type ListenerSettings, listen, type Ports } from './http/listeners.ts'
 import { fittingConnections, mostSockets } from './http/open-files.ts'
+import type { OpenedLog } from './log/log.ts'
 import { output } from './output.ts'
-import { endPart, Serving, type ServingParts } from './serving.ts'
+import { endPart, type HostedLog, Serving, type ServingParts } from './serving.ts'
+import { hostLog, joinLog } from './workers/shared-log.ts'
+import {
+  type HostedSiblings,
+  hostSiblings,
+  isWorker,
+  joinSiblings,
+  openLink,
+  portsOpened,
+  type Siblings,
+  startWorkers,
+  tellPrimary,
+  whenStopped,
+} from './workers/workers.ts'
 
-interface EngineParts extends Omit<ServingParts, 'connections' | 'countConnections' | 'onCutOff'> {
-  /** Time to drain before another log replaces the one in use. */
+/** What the engine itself tells a serving. */
+type OfEngine = 'connections' | 'countConnections' | 'onCutOff' | 'siblings' | 'leads' | 'joinLog' | 'hostLog'
+
+export interface EngineParts extends Omit<ServingParts, OfEngine> {
+  /** Processes that serve; several need one more, which has the log and forks them. */
+  readonly workers: number
+  /** Time to drain before another log replaces the one in use, and in a worker that is signalled. */
   readonly drainMs: number
   /** Ends a start that waits for its broker: it then rejects. */
   readonly signal?: AbortSignal | undefined
 }
 
-type Listening = Pick<ListenerSettings, 'host' | 'port' | 'http1Port' | 'cert' | 'key' | 'sharing'>
+type Listening = Pick<ListenerSettings, 'host' | 'port' | 'http1Port' | 'cert' | 'key'>
+
+/** What this process is among those of its server. */
+type Role =
+  | { readonly name: 'alone' }
+  | { readonly name: 'primary'; readonly siblings: HostedSiblings }
+  | { readonly name: 'worker'; readonly siblings: Siblings }
+
+function roleAmong(workers: number): Role {
+  if (workers === 1) return { name: 'alone' }
+  return isWorker()
+    ? { name: 'worker', siblings: joinSiblings(workers) }
+    : { name: 'primary', siblings: hostSiblings(workers) }
+}
 
 /**
  * NATS 2.9 continues erasing a deleted stream, and loses messages of one that is created at once.
@@ -27,6 +60,7 @@ const graceMs = 800
 
 export class Engine {
   readonly #parts: EngineParts
+  readonly #role: Role
   readonly #guests: GuestConnections
   readonly #ending = new AbortController()
   readonly #lost = Promise.withResolvers<string>()
@@ -34,6 +68,9 @@ export class Engine {
   /** Those of the ports; null before they are open. */
   #own: Connections | null = null
   #isAttached = false
+  /** Serves the log to a worker; null if workers have it from a broker, or there are none. */
+  #attachWorker: ((link: Duplex) => void) | null = null
+  #workers: Awaited<ReturnType<typeof startWorkers>> | null = null
   #serving!: Serving
   #closed: Promise<void> | null = null
 
@@ -44,6 +81,7 @@ export class Engine {
       engine.#serving = await engine.#open()
     } catch (error) {
       engine.#guests.stopWatching()
+      engine.#tellFailure(error)
       throw error
     }
     void engine.#renew()
@@ -56,10 +94,18 @@ export class Engine {
     const maxConnections = fittingConnections(settings.limits.maxConnections, openFiles)
     const limits = { ...settings.limits, maxConnections }
     this.#parts = { ...parts, settings: { ...settings, limits } }
+    this.#role = roleAmong(parts.workers)
     this.#guests = new GuestConnections(
       { ...limits, heartbeatMs: settings.heartbeatMs, mostSockets: mostSockets(openFiles) },
       processTimers,
     )
+    if (this.isWorker) this.#endWithServer()
+  }
+
+  /** In a worker: ends the process when the first one says so, or this one is of no more use. */
+  #endWithServer(): void {
+    whenStopped((drainMs) => void this.close(drainMs).then(() => process.exit()), this.#parts.drainMs)
+    void this.lost.then(() => process.exit(1))
   }
 
   /** With the log in use, which may be replaced. */
@@ -72,6 +118,11 @@ export class Engine {
     return this.#lost.promise
   }
 
+  /** Whether another process of the server has forked this one, and has the log. */
+  get isWorker(): boolean {
+    return this.#role.name === 'worker'
+  }
+
   /** Of the log in use. */
   readonly takers: Takers = {
     takeRequest: (...given) => this.#serving.takers.takeRequest(...given),
@@ -79,29 +130,72 @@ export class Engine {
     takeConnect: (...given) => this.#serving.takers.takeConnect(...given),
   }
 
-  /** Opens both ports. If that fails, closes everything and rejects with one sentence. */
-  async listen(listening: Listening): Promise<Ports> {
+  /**
+   * Opens both ports; if there are workers, they do. If that fails, closes everything and rejects with
+   * one sentence. `takers`: those of the engine, perhaps with what an application answers itself.
+   */
+  async listen(listening: Listening, takers: Takers = this.takers): Promise<Ports> {
     if (this.#isAttached) throw new Error('listen: this server is attached to one of the application.')
-    const { settings } = this.#parts
     try {
-      const { limits, heartbeatMs } = settings
-      this.#listeners = await listen(this.#takersFor, { ...limits, heartbeatMs, ...listening })
-      return this.#listeners.ports
+      switch (this.#role.name) {
+        case 'alone':
+          return await this.#openPorts(listening, takers)
+        case 'worker':
+          return await this.#serveAsWorker(listening, takers)
+        case 'primary':
+          return await this.#startWorkers(this.#role.siblings)
+      }
     } catch (error) {
+      this.#tellFailure(error)
       // Otherwise the parts would keep the process alive or the log's file open.
       await this.close(0)
       throw error
     }
   }
 
-  readonly #takersFor = (connections: Connections): Takers => {
-    this.#own = connections
-    return this.takers
+  async #openPorts(
+    listening: Listening,
+    takers: Takers,
+    sharing: Siblings['sharing'] = null,
+  ): Promise<Ports> {
+    const { limits, heartbeatMs } = this.#parts.settings
+    const takersFor = (connections: Connections) => {
+      this.#own = connections
+      return takers
+    }
+    this.#listeners = await listen(takersFor, { ...limits, heartbeatMs, sharing, ...listening })
+    return this.#listeners.ports
+  }
+
+  /** The process that has the log opens no ports. */
+  async #startWorkers(siblings: HostedSiblings): Promise<Ports> {
+    this.#workers = await startWorkers({
+      count: this.#parts.workers,
+      siblings,
+      attach: this.#attachWorker ?? undefined,
+      timers: processTimers,
+    })
+    return this.#workers.ports
+  }
+
+  /** On the ports that the first worker opened. */
+  async #serveAsWorker(listening: Listening, takers: Takers): Promise<Ports> {
+    const opened = await portsOpened()
+    const places = opened ? { ...listening, port: opened['2'], http1Port: opened['1.1'] } : listening
+    const ports = await this.#openPorts(places, takers, joinSiblings(this.#parts.workers).sharing)
+    tellPrimary({ type: 'ready', ports })
+    return ports
+  }
+
+  /** The first process prints why a worker cannot serve. */
+  #tellFailure(error: unknown): void {
+    if (!this.isWorker) return
+    tellPrimary({ type: 'failed', why: error instanceof Error ? error.message : String(error) })
   }
 
   /** Takes what is below the path from an application's server. */
   attach(server: AnyServer, path: string, how: { readonly requests?: boolean }): void {
-    if (this.#listeners) throw new Error('attach: this server listens on ports of its own.')
+    if (this.#own) throw new Error('attach: this server listens on ports of its own.')
     this.#isAttached = true
     this.#guests.watch(server)
     attach(server, path, this.takers, how)
@@ -117,6 +211,7 @@ export class Engine {
 
   async #close(drainMs: number): Promise<void> {
     this.#ending.abort()
+    await this.#workers?.close(drainMs)
     const endsAt = processTimers.now() + drainMs
     const listeners = this.#listeners
     const closeConnections = async () => {
@@ -130,16 +225,40 @@ export class Engine {
 
   #open(): Promise<Serving> {
     const { signal } = this.#parts
-    const ending = AbortSignal.any([this.#ending.signal, ...(signal ? [signal] : [])])
+    const role = this.#role
     return Serving.open(
       {
         ...this.#parts,
         connections: { of: (request) => (this.#own ?? this.#guests).of(request) },
         countConnections: () => this.#listeners?.connections() ?? {},
         onCutOff: () => this.#listeners?.shed(),
+        siblings: role.name === 'alone' ? undefined : role.siblings,
+        leads: role.name !== 'worker',
+        joinLog: role.name === 'worker' ? this.#joiningLog() : undefined,
+        hostLog: role.name === 'primary' ? (opened) => this.#hostLog(opened) : undefined,
       },
-      ending,
+      AbortSignal.any(signal ? [this.#ending.signal, signal] : [this.#ending.signal]),
     )
+  }
+
+  /** Undefined if the log is on a broker. */
+  #joiningLog(): ServingParts['joinLog'] {
+    const { settings, onFailure } = this.#parts
+    if (settings.broker === 'nats') return undefined
+    return () => {
+      const link = openLink()
+      link.once('close', () => {
+        if (!this.#ending.signal.aborted) process.exit(1)
+      })
+      return joinLog(link, (error) => onFailure('log-failed', 'The log failed', error))
+    }
+  }
+
+  #hostLog({ log, bus, mostBytes }: OpenedLog): HostedLog | null {
+    if (bus) return null
+    const host = hostLog(log, mostBytes)
+    this.#attachWorker = host.attach
+    return host
   }
 
   /** Builds anew what depends on a log, whenever another log has replaced it. Never rejects. */

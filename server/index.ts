@@ -72,6 +72,7 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
         })),
     dataFolder: folder,
     roomMaking: 'erase one with crosswind.deleteChannel',
+    workers: 1,
     authorize,
     secret,
     isOpenPath: () => false,
@@ -82,7 +83,7 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
     },
     holdMs: longestHoldMs,
     drainMs: renewalDrainMs,
-    leads: true,
+
     application: (serving) => ({
       mount: (mounting) => mountRoutes(mounting, serving, channels),
       stop: async () => undefined,

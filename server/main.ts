@@ -1,7 +1,6 @@
 // Entry point of the server: reads the configuration, starts, and drains on a signal.
 
 import { spawn } from 'node:child_process'
-import cluster from 'node:cluster'
 import { once } from 'node:events'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -15,17 +14,9 @@ import { startHttp3Front } from './http3-front.ts'
 import { replaceWarnings } from './node-internals.ts'
 import { output } from './output.ts'
 import { isOpenTo } from './security/access.ts'
-import { type Server, startLog, startServer, startWorker, withPorts, workersOf } from './server.ts'
+import { type Server, startServer, workersOf } from './server.ts'
 import { describeLog } from './serving.ts'
-import {
-  hostSiblings,
-  joinSiblings,
-  openLink,
-  portsOpened,
-  startWorkers,
-  stopWord,
-  workerName,
-} from './workers/workers.ts'
+import { isWorker, tellPrimary, workerName } from './workers/workers.ts'
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
@@ -39,13 +30,15 @@ const ownFlags = { open: z.boolean().default(false), http3: z.boolean().default(
 leaveWhenDone()
 goOnWithoutOutput()
 print(formatAskedFor())
-output.trace(process.env.CROSSWIND_DEBUG, cluster.isPrimary)
+output.trace(process.env.CROSSWIND_DEBUG, !isWorker())
 try {
   if (wantsHelp(process.argv)) process.stdout.write(configHelp())
-  else if (cluster.isWorker) await work()
   else await run()
 } catch (error) {
-  output.say('not-started', `Crosswind did not start. ${error instanceof Error ? error.message : error}`)
+  const why = error instanceof Error ? error.message : String(error)
+  // The first process prints it.
+  if (isWorker()) tellPrimary({ type: 'failed', why }, () => process.exit(1))
+  else output.say('not-started', `Crosswind did not start. ${why}`)
   process.exitCode = 1
 }
 
@@ -57,7 +50,7 @@ function formatAskedFor(): Config['logFormat'] {
 }
 
 /** In JSON, also covers what Node prints by itself. */
-function print(format: Config['logFormat'], name = cluster.isWorker ? workerName() : 'server'): void {
+function print(format: Config['logFormat'], name = isWorker() ? workerName() : 'server'): void {
   output.use(format, name)
   if (format === 'text' || process.listenerCount('uncaughtException') > 0) return
   replaceWarnings(({ name: kind, message }) => output.say('process-warning', `${kind}: ${message}`))
@@ -70,11 +63,12 @@ function print(format: Config['logFormat'], name = cluster.isWorker ? workerName
 async function run(): Promise<void> {
   const { own, settings } = readFlags(process.argv.slice(2), ownFlags)
   const config = withHttp3(await loadConfig({ argv: settings, env: process.env, cwd: root }), own)
-  print(config.logFormat, workersOf(config) === 1 ? 'server' : 'log')
+  print(config.logFormat, isWorker() ? workerName() : workersOf(config) === 1 ? 'server' : 'log')
   const certificate = await certificateFor(config)
   const frontPort = frontPortOf(config, own)
   const parts = { config, tls: certificate, webFolder, root, frontPort }
-  const served = workersOf(config) === 1 ? await startServer(parts) : await startAll(parts)
+  const served = await startServer(parts)
+  if (isWorker()) return
   const server = frontPort === null ? served : await withFront(served, parts)
   for (const signal of signals) process.once(signal, () => stop(server, config))
   process.once('disconnect', () => stop(server, config))
@@ -141,62 +135,6 @@ type Parts = Parameters<typeof startServer>[0]
 
 interface FrontedParts extends Pick<Parts, 'config'> {
   readonly tls: PairFiles
-}
-
-/** This process has the log, the workers have the windows. */
-async function startAll(parts: Parts): Promise<Server> {
-  const { drainMs } = parts.config
-  const count = workersOf(parts.config)
-  const siblings = hostSiblings(count)
-  const { attach, close, lost } = await startLog(parts, siblings)
-  try {
-    const workers = await startWorkers({ count, siblings, attach, drainMs, timers: processTimers })
-    return {
-      ports: workers.ports,
-      lost,
-      async close() {
-        await workers.close()
-        await close()
-      },
-    }
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
-
-/** Runs as one of several processes; the first one says when to stop. */
-async function work(): Promise<void> {
-  const stopped = new Promise<typeof stopWord>((resolve) => {
-    const stop = () => resolve(stopWord)
-    process.on('message', (said) => said === stopWord && stop())
-    // A terminal signals all its processes.
-    for (const signal of signals) process.on(signal, stop)
-  })
-  const opened = portsOpened()
-  try {
-    const { own, settings } = readFlags(process.argv.slice(2), ownFlags)
-    const loaded = withHttp3(await loadConfig({ argv: settings, env: process.env, cwd: root }), own)
-    print(loaded.logFormat)
-    const tls = await certificateFor(loaded)
-    const ports = await Promise.race([opened, stopped])
-    if (ports === stopWord) return void process.exit()
-    const config = ports ? withPorts(loaded, ports) : loaded
-    const parts = { config, tls, webFolder, root, frontPort: frontPortOf(config, own) }
-    const link = config.broker === 'nats' ? null : openLink()
-    const server = await startWorker(parts, link, joinSiblings(workersOf(config)))
-    const orphaned = () => process.exit(1)
-    link?.once('close', orphaned)
-    process.send?.({ type: 'ready', ports: server.ports })
-    // A worker whose log is lost is replaced.
-    await Promise.race([stopped, server.lost])
-    link?.off('close', orphaned)
-    await server.close()
-    process.exit()
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    process.send?.({ type: 'failed', why }, () => process.exit(1))
-  }
 }
 
 async function certificateFor({ tls }: Config) {

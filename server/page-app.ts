@@ -35,13 +35,11 @@ interface PageParts {
   readonly access: Access
   readonly ports: ByHttp<number>
   readonly origins: OriginRules
-  /** Whether this process has the sensor. */
-  readonly leads: boolean
 }
 
 /** Throws if the web app is not built. */
 export function startPage(parts: PageParts): Application {
-  const { serving, config, root, webFolder, access, ports, origins, leads } = parts
+  const { serving, config, root, webFolder, access, ports, origins } = parts
   const { log, hub, health, monitor, limits, documents: threads } = serving
   if (!threads) throw new Error('The page needs documents.')
   const { documents, sent } = threads
@@ -53,7 +51,7 @@ export function startPage(parts: PageParts): Application {
     onFailure: (error) =>
       output.incident('part-failed', 'The last hour of wind could not be read from the log', error),
   })
-  const stopLeading = leads ? lead(parts) : async () => undefined
+  const stopLeading = serving.leads ? lead(parts) : async () => undefined
 
   function settings(): PageSettings {
     const { transport, http, polling, editor, mergeMs, share, sensor } = config

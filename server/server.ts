@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
-import type { Duplex } from 'node:stream'
 import { processTimers } from '../scripts/process.ts'
 import type { Config } from './config/config.ts'
 import { DocumentThreads } from './document/document-threads.ts'
@@ -11,15 +10,12 @@ import { keepToEditor } from './document/document-writes.ts'
 import { pageSchema, pageTasks } from './document/page-schema.ts'
 import { Engine } from './engine.ts'
 import type { ListenerSettings } from './http/listeners.ts'
-import type { OpenedLog } from './log/log.ts'
 import { type OutputCode, output } from './output.ts'
 import { startPage } from './page-app.ts'
 import { pageAdmission, pageRights, pageTypeOf, pageTypes } from './page-channels.ts'
 import { isOpenPath } from './routes/session.ts'
 import { Access, isOpenTo, loadKey } from './security/access.ts'
 import type { HttpVersion, WindowHttp } from './wire/modes.ts'
-import { hostLog, joinLog } from './workers/shared-log.ts'
-import type { Siblings } from './workers/workers.ts'
 
 interface ServerParts {
   readonly config: Config
@@ -53,72 +49,20 @@ type Ports = Record<HttpVersion, number> & Partial<Record<WindowHttp, number>>
 const timers = processTimers
 const onFailure = (code: OutputCode, what: string, error?: unknown) => output.incident(code, what, error)
 
-/** What differs between the processes of a server. */
-interface Role {
-  /** Whether it has the sensor. */
-  readonly leads: boolean
-  /** Absent if there is only one process. */
-  readonly siblings?: Siblings | undefined
-  readonly joinLog?: (() => Promise<OpenedLog>) | undefined
-  readonly hostLog?: Parameters<typeof Engine.start>[0]['hostLog']
-}
-
 /**
- * Starts a single process that does everything. Rejects with one sentence if a port is unavailable
- * or the web app is not built.
+ * Starts a server, or in one of its workers what serves. Rejects with one sentence if a port is
+ * unavailable or the web app is not built.
  */
 export async function startServer(parts: ServerParts): Promise<Server> {
-  return (await PageServer.start(parts, { leads: true })).serve()
+  return (await PageServer.start(parts)).serve()
 }
-
-/** Starts the process with the log, which serves no windows: it has the sensor. */
-export async function startLog(parts: ServerParts, siblings: Siblings) {
-  let attach: ReturnType<typeof hostLog>['attach'] | undefined
-  const server = await PageServer.start(parts, {
-    leads: true,
-    siblings,
-    hostLog(opened) {
-      if (opened.bus) return null
-      const host = hostLog(opened.log, opened.mostBytes)
-      attach = host.attach
-      return host
-    },
-  })
-  return { attach, close: () => server.close(), lost: server.lost }
-}
-
-/**
- * Starts a process that serves windows. `link` leads to its log; null if the log is on the broker.
- */
-export async function startWorker(
-  parts: ServerParts,
-  link: Duplex | null,
-  siblings: Siblings,
-): Promise<Server> {
-  const server = await PageServer.start(parts, {
-    leads: false,
-    siblings,
-    joinLog: link
-      ? () => joinLog(link, (error) => onFailure('log-failed', 'The log failed', error))
-      : undefined,
-  })
-  return server.serve()
-}
-
-/** Selects the ports that a server has had before. */
-export const withPorts = (config: Config, ports: Ports): Config => ({
-  ...config,
-  port: ports['2'],
-  http1Port: ports['1.1'],
-})
 
 class PageServer implements Server {
   readonly ports: Ports
   readonly #parts: ServerParts
-  readonly #siblings: Siblings | undefined
   readonly #engine: Engine
 
-  static async start(parts: ServerParts, role: Role): Promise<PageServer> {
+  static async start(parts: ServerParts): Promise<PageServer> {
     const { config, root, webFolder, frontPort = null, signal } = parts
     const ports: Ports = { '2': config.port, '1.1': config.http1Port }
     if (frontPort !== null) ports['3'] = frontPort
@@ -136,8 +80,8 @@ class PageServer implements Server {
       allowedHosts: config.allowedHosts,
     }
     const engine = await Engine.start({
-      ...role,
       settings: config,
+      workers: workersOf(config),
       channels: {
         typeOf: pageTypeOf,
         admission: pageAdmission,
@@ -165,15 +109,13 @@ class PageServer implements Server {
       drainMs: config.drainMs,
       signal,
       onFailure,
-      application: (serving) =>
-        startPage({ serving, config, root, webFolder, access, ports, origins, leads: role.leads }),
+      application: (serving) => startPage({ serving, config, root, webFolder, access, ports, origins }),
     })
-    return new PageServer(parts, role.siblings, engine, ports)
+    return new PageServer(parts, engine, ports)
   }
 
-  private constructor(parts: ServerParts, siblings: Siblings | undefined, engine: Engine, ports: Ports) {
+  private constructor(parts: ServerParts, engine: Engine, ports: Ports) {
     this.#parts = parts
-    this.#siblings = siblings
     this.#engine = engine
     this.ports = ports
   }
@@ -191,7 +133,6 @@ class PageServer implements Server {
       http1Port: config.http1Port,
       cert: tls.cert,
       key: tls.key,
-      sharing: this.#siblings?.sharing ?? null,
     })
     Object.assign(this.ports, opened)
     return this

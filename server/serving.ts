@@ -97,6 +97,8 @@ export class Serving {
   readonly health: Health
   readonly monitor: Monitor
   readonly documents: DocumentThreads | null
+  /** Whether this process does what exactly one must do. */
+  readonly leads: boolean
   readonly limits: EngineSettings['limits']
   /** Resolves to the reason when another log has replaced this one. */
   readonly lost: Promise<string>
@@ -130,6 +132,7 @@ export class Serving {
     this.log = log
     this.lost = lost
     this.documents = documents
+    this.leads = leads
     const maxMessageBytes = Math.min(settings.limits.maxMessageBytes, mostBytes)
     this.limits = { ...settings.limits, maxMessageBytes }
     this.health = new Health({

@@ -51,8 +51,13 @@ const numberVariable = 'WORKER_NUMBER'
 const waitsVariable = 'WORKER_WAITS'
 const ticketKeysVariable = 'WORKER_TICKET_KEYS'
 
+export interface HostedSiblings extends Siblings {
+  /** Takes what a worker posted. */
+  readonly take: (said: unknown, from: Worker) => void
+}
+
 /** For the first process, which forwards what workers post. */
-export function hostSiblings(count: number) {
+export function hostSiblings(count: number): HostedSiblings {
   const followers = new Set<(note: unknown) => void>()
   function spread(note: object, from?: Worker): void {
     for (const worker of Object.values(cluster.workers ?? {}))
@@ -70,11 +75,14 @@ export function hostSiblings(count: number) {
       spread(said.note, from)
       for (const onNote of followers) onNote(said.note)
     },
-  } satisfies Siblings & { take: (said: unknown, from: Worker) => void }
+  }
 }
 
 /** Call in a worker. */
 export const workerName = () => `worker-${process.env[numberVariable]}`
+
+/** Whether this process is one that `startWorkers` of another one forked. */
+export const isWorker = () => cluster.isWorker && process.env[numberVariable] !== undefined
 
 /** Call in a worker. */
 export function joinSiblings(count: number): Siblings {
@@ -113,28 +121,24 @@ const graceMs = 3000
 
 interface WorkersParts {
   readonly count: number
-  readonly siblings: ReturnType<typeof hostSiblings>
+  readonly siblings: HostedSiblings
   /** Serves the log over the stream; absent if workers get it from a broker. */
   readonly attach: ((link: Duplex) => void) | undefined
-  readonly drainMs: number
   readonly timers: Timers
 }
 
 type Ports = ByHttp<number>
 
-/** Sent by a worker, once. */
+/** Sent by a worker: the first, if it is to wait for the ports, then one of the others. */
 type Said =
+  | { readonly type: 'waits' }
   | { readonly type: 'ready'; readonly ports: Ports }
   | { readonly type: 'failed'; readonly why: string }
 
 /** Sent to a worker. */
-export const stopWord = 'stop'
-
-/** Sent to a worker that waits: another one has opened the ports. */
-interface Opened {
-  readonly type: 'opened'
-  readonly ports: Ports
-}
+type Told =
+  /** Another one has opened the ports. */
+  { readonly type: 'opened'; readonly ports: Ports } | { readonly type: 'stop'; readonly drainMs: number }
 
 /** Length of Node's `ticketKeys`. */
 const ticketKeysBytes = 48
@@ -145,24 +149,38 @@ const ticketKeysBytes = 48
  */
 const kernelDeals = process.platform === 'linux' && process.env.NODE_CLUSTER_SCHED_POLICY === undefined
 
-/**
- * In a worker: the ports that another one has opened; null for those of the settings. Must be
- * called at once: they are sent only once.
- */
+/** In a worker: the ports that another one has opened; null for those of the settings. */
 export function portsOpened(): Promise<Ports | null> {
   if (process.env[waitsVariable] === undefined) return Promise.resolve(null)
   return new Promise((resolve) => {
-    process.on('message', (said) => isOpened(said) && resolve(said.ports))
+    onTold((told) => told.type === 'opened' && resolve(told.ports))
+    tellPrimary({ type: 'waits' })
   })
 }
 
-const isOpened = (said: unknown): said is Opened => typeIn(said) === 'opened'
+/** In a worker: calls `stop` when the first process says so, or a terminal signals all its processes. */
+export function whenStopped(stop: (drainMs: number) => void, usualDrainMs: number): void {
+  onTold((told) => told.type === 'stop' && stop(told.drainMs))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(usualDrainMs))
+}
+
+/** In a worker. Calls `onSent` also if the first process is gone. */
+export function tellPrimary(said: Said, onSent: () => void = ignoreEnd): void {
+  if (process.connected) process.send?.(said, onSent)
+  else onSent()
+}
+
+const toldTypes: readonly unknown[] = ['opened', 'stop']
+
+function onTold(take: (told: Told) => void): void {
+  process.on('message', (told: Told) => toldTypes.includes(typeIn(told)) && take(told))
+}
 
 /** Resolves when all serve. Rejects with the reason of the first that cannot. */
 export async function startWorkers(
   parts: WorkersParts,
-): Promise<{ readonly ports: Ports; readonly close: () => Promise<void> }> {
-  const { count, siblings, attach, drainMs, timers } = parts
+): Promise<{ readonly ports: Ports; readonly close: (drainMs: number) => Promise<void> }> {
+  const { count, siblings, attach, timers } = parts
   // Without the kernel's help workers accept connections as they have time. A connection that the
   // first process passes on costs both processes, and is lost if the worker is about to end.
   if (process.env.NODE_CLUSTER_SCHED_POLICY === undefined) cluster.schedulingPolicy = cluster.SCHED_NONE
@@ -179,21 +197,34 @@ export async function startWorkers(
       ...(kernelDeals && { [ticketKeysVariable]: ticketKeys }),
       ...(waits && { [waitsVariable]: true }),
     })
-    if (waits)
-      void ports.then((opened) => worker.send({ type: 'opened', ports: opened } satisfies Opened, ignoreEnd))
     const startedAt = timers.now()
     workers.add(worker)
     const link = worker.process.stdio[linkDescriptor] as Duplex
     if (attach) attach(link)
     else link.on('error', () => undefined)
     worker.once('exit', () => workers.delete(worker))
-    worker.on('message', (said) => siblings.take(said, worker))
-    const [said] = (await Promise.race([once(worker, 'message'), once(worker, 'exit')])) as [unknown]
-    if (!isSaid(said)) throw new Error('A worker ended before it served.')
-    if (said.type === 'failed') throw new Error(said.why)
+    const opened = await untilReady(worker)
     worker.once('exit', (code, signal) => replace(number, timers.now() - startedAt, signal ?? `code ${code}`))
-    setPorts(said.ports)
-    return said.ports
+    setPorts(opened)
+    return opened
+  }
+
+  /** Resolves to its ports. Rejects with the reason why it cannot serve. */
+  function untilReady(worker: Worker): Promise<Ports> {
+    return new Promise((resolve, reject) => {
+      worker.on('message', (said: Said | Noted) => {
+        if (said.type === 'ready') resolve(said.ports)
+        else if (said.type === 'failed') reject(new Error(said.why))
+        else if (said.type === 'waits')
+          void ports.then((opened) => tell(worker, { type: 'opened', ports: opened }))
+        else siblings.take(said, worker)
+      })
+      worker.once('exit', () => reject(new Error('A worker ended before it served.')))
+    })
+  }
+
+  function tell(worker: Worker, told: Told): void {
+    if (worker.isConnected()) worker.send(told, ignoreEnd)
   }
 
   function replace(number: number, livedMs: number, how: string): void {
@@ -213,16 +244,16 @@ export async function startWorkers(
   }
 
   let closed: Promise<void> | null = null
-  function close(): Promise<void> {
+  function close(drainMs: number): Promise<void> {
     isStopping = true
-    closed ??= stopAll()
+    closed ??= stopAll(drainMs)
     return closed
   }
 
-  async function stopAll(): Promise<void> {
+  async function stopAll(drainMs: number): Promise<void> {
     const all = [...workers]
     const ended = Promise.all(all.map((worker) => worker.isDead() || once(worker, 'exit')))
-    for (const worker of all) if (worker.isConnected()) worker.send(stopWord, ignoreEnd)
+    for (const worker of all) tell(worker, { type: 'stop', drainMs })
     if (await endsWithin(ended, drainMs + graceMs, timers)) return
     for (const worker of workers) worker.process.kill('SIGKILL')
     await ended
@@ -233,12 +264,10 @@ export async function startWorkers(
     await Promise.all(Array.from({ length: count }, (_, place) => begin(place + 1, place === 0)))
     return { ports: await ports, close }
   } catch (error) {
-    await close()
+    await close(0)
     throw error
   }
 }
-
-const isSaid = (said: unknown): said is Said => typeof said === 'object' && said !== null && !isNoted(said)
 
 /** In a worker: the stream to the log. */
 export function openLink(): Duplex {
