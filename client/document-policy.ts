@@ -214,7 +214,7 @@ const maxGrownBytes = 16_384
 const manyDrafts = 64
 
 /** The same policy, but updates that wait are merged. */
-export function merging(
+export function mergingPolicy(
   policy: OutboxPolicy<DocumentDrafts>,
   { mergeUpdates, pauseMs, maxBytes }: Merging,
 ): OutboxPolicy<DocumentDrafts> {

@@ -16,7 +16,7 @@ interface DraftKeeperParts {
 
 /** What the browser has of a draft. */
 interface Copy {
-  /** `writing` until a write has succeeded; `none` if the last one that could has failed. */
+  /** `writing` until a write succeeds; `none` if all have failed. */
   state: 'writing' | 'written' | 'none'
   /** Number of edits that are written. */
   kept: number

@@ -2,7 +2,7 @@
 
 export { browserTimers, newName, now, watchWakeUps } from './browser-services.ts'
 export { Connection } from './connection.ts'
-export { type DocumentDrafts, documentPolicy, merging } from './document-policy.ts'
+export { type DocumentDrafts, documentPolicy, mergingPolicy } from './document-policy.ts'
 export { type DraftDatabase, openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
 export { DraftKeeper } from './draft-keeper.ts'
 export { DraftStore, type LeftDrafts } from './draft-store.ts'

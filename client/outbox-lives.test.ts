@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import type { Bodies, Draft, Stored, UpdateBody } from '../server/wire/messages.ts'
 import { createManualTime } from '../server/wire/testing.ts'
 import { createSeededRandom, type Random } from '../server/wire/time.ts'
-import { type DocumentDrafts, documentPolicy, keptPolicy, merging } from './document-policy.ts'
+import { type DocumentDrafts, documentPolicy, keptPolicy, mergingPolicy } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import { DraftKeeper } from './draft-keeper.ts'
 import { Outbox } from './outbox.ts'
@@ -104,7 +104,7 @@ class Life {
     const own = { window, random, bounds, timers: this.#time }
     const policy =
       door === 'page'
-        ? merging(documentPolicy(own), { pauseMs, maxBytes: 1000, mergeUpdates })
+        ? mergingPolicy(documentPolicy(own), { pauseMs, maxBytes: 1000, mergeUpdates })
         : keptPolicy(own)
     this.#outbox = new Outbox(own, policy, {
       onOutbox: () => undefined,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Bodies, Draft, Kind, Stored } from '../server/wire/messages.ts'
 import { createManualTime } from '../server/wire/testing.ts'
-import { documentPolicy, merging } from './document-policy.ts'
+import { documentPolicy, mergingPolicy } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import { DraftKeeper } from './draft-keeper.ts'
 import type { DraftStore } from './draft-store.ts'
@@ -45,7 +45,7 @@ function openOutbox(bounds: Partial<Bounds> = {}, pauseMs = 15) {
     bounds: { messages: 100, bytes: 100_000, ...bounds },
     random: () => 1,
   })
-  const policy = merging(documents, {
+  const policy = mergingPolicy(documents, {
     pauseMs,
     maxBytes: 50_000,
     mergeUpdates: (updates) => ({ update: updates.map(({ update }) => update).join('+') }),

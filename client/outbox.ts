@@ -29,7 +29,7 @@ export interface OutboxListener {
   onRenamed?(id: string, draft: Draft): void
 }
 
-/** A draft that has not ended. */
+/** A draft that has not ended. Only the outbox changes one. */
 export interface PendingDraft {
   readonly draft: Draft
   /** `unanswered`: sent over an earlier connection, so that the server may have stored it. */
@@ -56,10 +56,17 @@ export interface Bounds {
   readonly bytes: number
 }
 
-/** What differs between users of an outbox, as functions of its drafts. They change nothing. */
+/**
+ * What differs between users of an outbox, as functions of its drafts, which they leave as they are. `nextId`
+ * numbers a draft of this window.
+ */
 export interface OutboxPolicy<All extends Drafts> {
+  /** Before the first message. */
   readonly none: All
-  /** Adds a message, or merges it into the newest draft. Null if the bounds reject it. */
+  /**
+   * Adds a message as the last draft, or merges it into that one. Null if the bounds reject it. `cursor`:
+   * the window's position in the log.
+   */
   add(
     drafts: All,
     message: Omit<Draft, 'id'>,
@@ -68,8 +75,8 @@ export interface OutboxPolicy<All extends Drafts> {
     isConnected: boolean,
   ): (Change<All> & Pick<All, 'pending'>) | null
   /**
-   * Ends a draft, or sends another one instead of it. `isDenied`: the server has not seen it, since it does
-   * not let the window in.
+   * Ends drafts, or sends others instead. `isDenied`: the server does not let the window in, and said nothing
+   * of these drafts.
    */
   answer(
     drafts: All,
@@ -78,7 +85,7 @@ export interface OutboxPolicy<All extends Drafts> {
     nextId: () => string,
     isDenied?: boolean,
   ): Change<All>
-  /** What sending and saving changes of a draft: what was merged into it. */
+  /** What changes of a draft before it is sent or saved. */
   complete?(pending: All['pending'][number]): Partial<All['pending'][number]>
   summary(drafts: All): OutboxState
 }

@@ -13,7 +13,7 @@ import {
   type LinkListener,
   type LinkOptions,
   type LinkState,
-  merging,
+  mergingPolicy,
   Outbox,
   type OutboxState,
   watchWakeUps,
@@ -141,7 +141,7 @@ export class EditingSession implements LinkListener {
         outbox: (listener) =>
           new Outbox(
             { window, timers },
-            merging(
+            mergingPolicy(
               documentPolicy({
                 window,
                 bounds: { messages: limits.outboxMessages, bytes: limits.outboxBytes },

@@ -230,7 +230,7 @@ declare function meanOfRatios(ratios: readonly number[], level?: number): {
   interval: readonly [number, number];
   p: number;
 };
-declare function merging(policy: OutboxPolicy<DocumentDrafts>, { mergeUpdates, pauseMs, maxBytes }: Merging): OutboxPolicy<DocumentDrafts>;
+declare function mergingPolicy(policy: OutboxPolicy<DocumentDrafts>, { mergeUpdates, pauseMs, maxBytes }: Merging): OutboxPolicy<DocumentDrafts>;
 declare function modeFor(transport: string, http: string): WindowMode | undefined;
 declare function modeNamed(name: string): Mode | undefined;
 declare function newName(prefix: string): string;
@@ -270,7 +270,7 @@ declare namespace drafts_d_exports {
   export { DraftsOptions, LeftMessage, keptDrafts };
 }
 declare namespace engine_d_exports {
-  export { BusyError, Closing, Connection, DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Fall, Http, HttpError, LeftDrafts, Link, LinkClock, LinkListener, LinkOptions, LinkState, OpenTransport, Opening, Outbox, OutboxState, Platform, RefusedError, Send, Transports, UnstoredDraft, WebTransport, asClosing, askClock, browser, browserTimers, documentPolicy, fingerprintOf, lackingTransports, limitToSlots, merging, newKey, newName, now, openDraftDatabase, openEventsBy, shareHere, shareTransports, transportsByName, transportsOver, watchWakeUps, whenDue };
+  export { BusyError, Closing, Connection, DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Fall, Http, HttpError, LeftDrafts, Link, LinkClock, LinkListener, LinkOptions, LinkState, OpenTransport, Opening, Outbox, OutboxState, Platform, RefusedError, Send, Transports, UnstoredDraft, WebTransport, asClosing, askClock, browser, browserTimers, documentPolicy, fingerprintOf, lackingTransports, limitToSlots, mergingPolicy, newKey, newName, now, openDraftDatabase, openEventsBy, shareHere, shareTransports, transportsByName, transportsOver, watchWakeUps, whenDue };
 }
 declare namespace share_d_exports {
   export { SharingOptions, sharedConnection };
