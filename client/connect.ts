@@ -5,10 +5,10 @@ import { type LinkMode, needsTls, type TransportMode, type WindowHttp } from '..
 import { nothingPlanned } from '../server/wire/time.ts'
 import { browserTimers, now, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
-import { isRefusal, Link, type LinkOutbox, type LinkState } from './link.ts'
+import { isRefusal, Link, type LinkState } from './link.ts'
 import { listen, type Off, report, tell } from './listeners.ts'
 import { fingerprintOf, newKey } from './names.ts'
-import { Outbox, type OutboxListener, type OutboxOptions } from './outbox.ts'
+import { Outbox, type OutboxListener, type OutboxOptions, plainPolicy } from './outbox.ts'
 import { Feed, type Follower, type Following, type Page, type Room } from './room.ts'
 import { asClosing, Http, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
@@ -63,7 +63,7 @@ export interface Keeping {
   /** `base`: the server's address. */
   readonly over: (base: string) => {
     readonly key: Promise<string>
-    readonly outbox: (options: OutboxOptions, listener: OutboxListener) => LinkOutbox
+    readonly outbox: (options: OutboxOptions, listener: OutboxListener) => Outbox
   }
 }
 
@@ -109,8 +109,6 @@ function modeNamed<Mode extends TransportMode>(name: string, known: readonly Mod
 }
 
 const namesOf = (modes: readonly TransportMode[]) => modes.map(({ name }) => name).join(', ')
-
-const bounds = { messages: 2000, bytes: 4_194_304 }
 
 /** Connects to a server below `url`, when the first channel is read. Throws if a mode is unknown. */
 export function connect(url: string | URL, options: ConnectOptions = {}): Crosswind {
@@ -203,7 +201,7 @@ export class Crosswind {
       .then(([newest, to]) => follower.joined?.(newest, to))
       .catch((error) => this.#refuse(name, follower, error))
     return {
-      mostUnderWay: () => modeNamed(this.#state.mode, this.#modes).mostUnderWay,
+      maxInFlight: () => modeNamed(this.#state.mode, this.#modes).maxInFlight,
       page: async (after) => {
         await reading
         return this.#page(name, after)
@@ -385,7 +383,7 @@ export class Crosswind {
     const key = (await (keeping?.key ?? share?.key(base))) ?? newKey()
     this.#proof.set('key', key)
     const name = nameUnder(await fingerprintOf(key), newKey().slice(0, 8))
-    const kept = { window: name, bounds, timers: browserTimers }
+    const kept = { window: name, timers: browserTimers }
     const link: Link = new LinkClass(
       {
         platform,
@@ -401,7 +399,7 @@ export class Crosswind {
           return origin ? new URL(new URL(base).pathname, origin).href : base
         },
         window: name,
-        outbox: (listener) => keeping?.outbox(kept, listener) ?? new Outbox(kept, listener),
+        outbox: (listener) => keeping?.outbox(kept, listener) ?? new Outbox(kept, plainPolicy(), listener),
         renewSession: (closing) => this.#review(closing),
       },
       {

@@ -5,7 +5,8 @@ import type { LinkMode } from '../server/wire/modes.ts'
 import type { Clock } from '../server/wire/time.ts'
 import { trace, turnOnTraces } from '../server/wire/trace.ts'
 import type { WakeUp } from './browser-services.ts'
-import { Link, type LinkListener, type LinkOptions, type LinkOutbox, type LinkState } from './link.ts'
+import { Link, type LinkListener, type LinkOptions, type LinkState } from './link.ts'
+import type { Drafts } from './outbox.ts'
 import { BusyError, type OpenTransport, type WebTransport } from './transports/transport.ts'
 
 /**
@@ -23,10 +24,10 @@ export function debug(
   return TracedLink
 }
 
-class TracedLink<Drafts extends LinkOutbox = LinkOutbox> extends Link<Drafts> {
+class TracedLink<All extends Drafts = Drafts> extends Link<All> {
   readonly #teller: Teller
 
-  constructor(options: LinkOptions<Drafts>, listener: LinkListener) {
+  constructor(options: LinkOptions<All>, listener: LinkListener) {
     const teller = new Teller(options.window, options.timers.now)
     const traced = Object.entries(options.transports).map(([name, one]) => [name, teller.tracing(one)])
     super({ ...options, transports: Object.fromEntries(traced) }, teller.before(listener))

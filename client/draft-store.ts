@@ -27,8 +27,6 @@ interface DraftStoreParts {
   readonly timers: Pick<Timers, 'now'>
   /** Each closed window's drafts go to one other window, as if it had written them. */
   readonly onLeft: (left: LeftDrafts) => void
-  /** What was written may be gone. */
-  readonly onGone: () => void
 }
 
 /** Longer than a reload, shorter than a browser restart that restores tabs after days. */
@@ -38,6 +36,8 @@ const reloadMs = 5 * 60_000
 const lockOf = (window: string) => `crosswind-drafts:${window}`
 
 export class DraftStore {
+  /** What was written may be gone. */
+  onGone: () => void = nothingPlanned
   readonly #parts: DraftStoreParts
   readonly #held: Promise<void> | null
   #isHeld = false
@@ -53,9 +53,9 @@ export class DraftStore {
   #order = 0
 
   constructor(parts: DraftStoreParts) {
-    const { database, locks, window, predecessor, news, onGone } = parts
+    const { database, locks, window, predecessor, news } = parts
     this.#parts = parts
-    database.onGone = onGone
+    database.onGone = () => this.onGone()
     this.#watched.add(window)
     this.#held =
       locks &&

@@ -1,13 +1,13 @@
 // The library's door for drafts: messages that are not stored survive the page.
 
-import type { Bodies, Draft, Kind } from '../server/wire/messages.ts'
 import type { Keeping } from './connect.ts'
-import { DocumentOutbox } from './document-outbox.ts'
-import { type DraftDatabase, databaseOf, openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
+import { keptPolicy } from './document-policy.ts'
+import { type DraftDatabase, databaseOf, openDraftDatabase } from './draft-database.ts'
+import { DraftKeeper } from './draft-keeper.ts'
 import { DraftStore } from './draft-store.ts'
 import { newKey } from './names.ts'
-import type { OutboxListener, OutboxOptions } from './outbox.ts'
-import { type OpenTransport, RefusedError } from './transports/transport.ts'
+import { Outbox, type OutboxListener, type OutboxOptions, usualBounds } from './outbox.ts'
+import { RefusedError } from './transports/transport.ts'
 
 export interface DraftsOptions {
   /**
@@ -34,84 +34,44 @@ export function keptDrafts({ user, onRefused = (_, error) => reportError(error) 
       const database = openDraftDatabase(() => indexedDB, name)
       return {
         key: database.key(newKey()),
-        outbox: (options, listener) => new KeptOutbox(options, listener, { name, database, onRefused }),
+        outbox: (options, listener) => keptOutbox(options, listener, { name, database, onRefused }),
       }
     },
   }
 }
 
-interface Kept extends Pick<DraftsOptions, 'onRefused'> {
+interface Kept extends Required<Pick<DraftsOptions, 'onRefused'>> {
   readonly name: string
   readonly database: DraftDatabase
 }
 
-class KeptOutbox extends DocumentOutbox {
-  readonly #store: DraftStore
-
-  constructor(options: OutboxOptions, listener: OutboxListener, { name, database, onRefused }: Kept) {
-    const { window, timers } = options
-    const store = new DraftStore({
-      window,
-      timers,
-      predecessor: null,
-      mayTake: true,
-      channel: null,
-      database,
-      news: new BroadcastChannel(name),
-      locks: navigator.locks ?? null,
-      onLeft: ({ drafts }) => this.adopt(drafts),
-      onGone: () => this.saveAgain(),
-    })
-    super(
-      { ...options, store, merging: null, random: Math.random },
-      {
-        ...listener,
-        onRefused(draft, sentence, code) {
-          if (draft.from === window) listener.onRefused(draft, sentence, code)
-          else if (draft.kind !== 'update') {
-            const { id, channel, body } = draft
-            const data = 'data' in body && draft.kind === 'json' ? body.data : body
-            const error = new RefusedError(code, sentence)
-            queueMicrotask(() => onRefused?.({ id, channel, data }, error))
-          }
-        },
-      },
-    )
-    this.#store = store
-    void store.look()
-  }
-
-  /** As it is now: the application may change what it gave, and IndexedDB takes less than JSON does. */
-  override publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null) {
-    return super.publish(channel, kind, JSON.parse(JSON.stringify(body)), cursor)
-  }
-
-  /** Before what this window published meanwhile. */
-  override adopt(left: readonly UnstoredDraft[]): void {
-    const { window } = this.options
-    const own = this.unstored().filter(({ draft, state }) => draft.from === window && state === 'waiting')
-    for (const { draft } of own) this.queue.drafts.delete(draft.id)
-    super.adopt(left)
-    for (const queued of own) this.append(queued)
-    this.queue.sendMore()
-    this.changed()
-  }
-
-  override connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void {
-    super.connect(send, mostUnderWay, onBroken)
-    void this.#store.look()
-  }
-
-  /** Whoever waits for an answer gets it. */
-  override refuse({ message, code }: RefusedError, isMeant: (draft: Draft) => boolean = () => true): void {
-    for (const { draft } of this.unstored())
-      if (draft.from === this.options.window && isMeant(draft)) this.listener.onRefused(draft, message, code)
-  }
-
-  /** What is left goes to another window. */
-  override close(): void {
-    this.flush()
-    super.close()
-    this.#store.close()
-  }
+function keptOutbox(options: OutboxOptions, listener: OutboxListener, { name, database, onRefused }: Kept) {
+  const { window, timers } = options
+  const outbox = new Outbox(options, keptPolicy({ window, bounds: usualBounds, random: Math.random }), {
+    ...listener,
+    onRefused(draft, sentence, code) {
+      if (draft.from === window) listener.onRefused(draft, sentence, code)
+      else if (draft.kind !== 'update') {
+        const { id, channel, body } = draft
+        const data = 'data' in body && draft.kind === 'json' ? body.data : body
+        const error = new RefusedError(code, sentence)
+        queueMicrotask(() => onRefused({ id, channel, data }, error))
+      }
+    },
+  })
+  const store = new DraftStore({
+    window,
+    timers,
+    predecessor: null,
+    mayTake: true,
+    channel: null,
+    database,
+    news: new BroadcastChannel(name),
+    locks: navigator.locks ?? null,
+    // Before what this window published meanwhile.
+    onLeft: ({ drafts }) => keeper.adopt(drafts, true),
+  })
+  const keeper = new DraftKeeper(outbox, { window, timers, store, handsOver: true })
+  void store.look()
+  return outbox
 }

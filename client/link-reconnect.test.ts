@@ -200,7 +200,7 @@ test('a page that hides closes its stream, and reopens it when restored', () => 
 
 test('a page that ends sends what has no answer yet, in order, whether its stream is open or not', () => {
   for (const name of ['sse/2', 'sse/1.1', 'streaming/2', 'long-polling/2', 'polling/1.1']) {
-    const { link, time, newest, publish, heard } = openLink({ mode: { ...mode(name), mostUnderWay: 1 } })
+    const { link, time, newest, publish, heard } = openLink({ mode: { ...mode(name), maxInFlight: 1 } })
     const base = `https://localhost:${mode(name).http}`
     publish()
     link.hide()
@@ -222,7 +222,7 @@ test('a page that ends sends what has no answer yet, in order, whether its strea
 })
 
 test('a page that ends repeats nothing that its open WebSocket has, unless something waits behind it', async () => {
-  const few = { ...mode('websocket/1.1'), mostUnderWay: 2 }
+  const few = { ...mode('websocket/1.1'), maxInFlight: 2 }
   const { link, newest, publish, heard } = openLink({ mode: few, outlivesPage: true })
   const hide = () => {
     link.hide()

@@ -22,7 +22,7 @@ import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
 import { type Fall, Fallback, Retry } from './fallback.ts'
 import type { LinkClock } from './link-clock.ts'
-import { bytesOf, type Outbox, type OutboxListener } from './outbox.ts'
+import { bytesOf, type Drafts, type Outbox, type OutboxListener } from './outbox.ts'
 import { ShownWindows } from './shown-windows.ts'
 import { asClosing, sendLast } from './transports/http.ts'
 import {
@@ -50,14 +50,11 @@ export interface LinkState {
   readonly clock: ClockReading | null
 }
 
-/** The outbox of any kind of content. */
-export type LinkOutbox = Pick<Outbox, keyof Outbox>
-
-export interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
+export interface LinkOptions<All extends Drafts = Drafts> {
   readonly window: string
   readonly timers: Timers
   readonly random: Random
-  readonly outbox: (listener: OutboxListener) => Drafts
+  readonly outbox: (listener: OutboxListener) => Outbox<All>
   readonly mode: LinkMode
   /** Those that fallbacks lead to. */
   readonly modes: readonly LinkMode[]
@@ -113,9 +110,9 @@ const lossesBeforeSessionCheck = 2
 /** For a welcome or an answer over UDP, ms; then TCP is tried beside it. */
 const lateMs = 700
 
-export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
-  readonly outbox: Drafts
-  readonly #options: LinkOptions<Drafts>
+export class Link<All extends Drafts = Drafts> implements Sleeper {
+  readonly outbox: Outbox<All>
+  readonly #options: LinkOptions<All>
   readonly #listener: LinkListener
   readonly #fallback: Fallback
   readonly #retry: Retry
@@ -141,7 +138,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
   #lastState: Omit<LinkState, 'clock'> | null = null
 
   /** Call `open` to begin. */
-  constructor(options: LinkOptions<Drafts>, listener: LinkListener) {
+  constructor(options: LinkOptions<All>, listener: LinkListener) {
     const { timers, random } = options
     this.#options = options
     this.#listener = listener
@@ -237,7 +234,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#listener.onHide?.()
     const left = this.outbox.leave()
     // All together, so that none overtakes another.
-    if (arrives && left.every(({ id }) => sent.has(id))) return
+    if (arrives && left.every(({ id }) => sent.includes(id))) return
     sendLast(baseFor(this.#fallback.mode.http), proof, left, platform)
   }
 
@@ -306,7 +303,7 @@ export class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
     this.#enterLog(welcome)
     if (before !== null && !welcome.recovered) this.#listener.onMissed?.(before, welcome.cursor)
     const send: OpenTransport['send'] = (draft) => uplink.send(draft).finally(this.#besideLater(connection))
-    this.outbox.connect(send, connection.mode.mostUnderWay, () =>
+    this.outbox.connect(send, connection.mode.maxInFlight, () =>
       // All unacknowledged drafts must be resent in order.
       connection.abandon('lost', 'A message could not be sent; reconnecting.'),
     )

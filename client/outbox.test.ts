@@ -4,9 +4,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Bodies, Draft, Kind, Stored } from '../server/wire/messages.ts'
 import { createManualTime } from '../server/wire/testing.ts'
-import { DocumentOutbox } from './document-outbox.ts'
+import { documentPolicy, mergingPolicy } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
-import { Outbox, type OutboxOptions } from './outbox.ts'
+import { DraftKeeper } from './draft-keeper.ts'
+import type { DraftStore } from './draft-store.ts'
+import { type Bounds, Outbox, plainPolicy } from './outbox.ts'
 import { createBrowser, mode, openLink, settled } from './testing.ts'
 import { BusyError, RefusedError } from './transports/transport.ts'
 
@@ -16,47 +18,51 @@ function draft(n: number, change: Partial<Draft> = {}): Draft {
 
 const unstored = (one: Draft): UnstoredDraft => ({ draft: one, cursor: null, edits: 1 })
 
+/** A browser's store that does nothing but write. */
+const storeOf = (write: DraftStore['write']) => ({
+  write,
+  look: async () => undefined,
+  close: async () => undefined,
+  onGone: () => undefined,
+})
+
 /**
  * An outbox alone; `kept` is what it saved, `connect` answers the first drafts as stored and never
  * answers the rest.
  */
-function openOutbox(bounds: Partial<OutboxOptions['bounds']> = {}, pauseMs = 15) {
+function openOutbox(bounds: Partial<Bounds> = {}, pauseMs = 15) {
   const saved = new Map<string, UnstoredDraft>()
   const superseded: string[] = []
   const refused: string[] = []
   const time = createManualTime(0)
-  const outbox = new DocumentOutbox(
-    {
-      window: 'w1',
-      bounds: { messages: 100, bytes: 100_000, ...bounds },
-      timers: time,
-      random: () => 1,
-      store: {
-        async write(added, removed) {
-          for (const id of removed) saved.delete(id)
-          for (const one of added) saved.set(one.draft.id, structuredClone(one))
-          return true
-        },
-      },
-      merging: {
-        pauseMs,
-        mostBytes: 50_000,
-        mergeUpdates: (updates) => ({ update: updates.map(({ update }) => update).join('+') }),
-      },
-    },
-    {
-      onOutbox: () => undefined,
-      onStored: () => undefined,
-      onRefused: ({ id }) => void refused.push(id),
-      onSuperseded: ({ id }) => void superseded.push(id),
-      onRenamed: () => undefined,
-    },
-  )
+  const store = storeOf(async (added, removed) => {
+    for (const id of removed) saved.delete(id)
+    for (const one of added) saved.set(one.draft.id, structuredClone(one))
+    return true
+  })
+  const documents = documentPolicy({
+    window: 'w1',
+    bounds: { messages: 100, bytes: 100_000, ...bounds },
+    random: () => 1,
+  })
+  const policy = mergingPolicy(documents, {
+    pauseMs,
+    maxBytes: 50_000,
+    mergeUpdates: (updates) => ({ update: updates.map(({ update }) => update).join('+') }),
+  })
+  const outbox = new Outbox({ window: 'w1', timers: time }, policy, {
+    onOutbox: () => undefined,
+    onStored: () => undefined,
+    onRefused: ({ id }) => void refused.push(id),
+    onSuperseded: ({ id }) => void superseded.push(id),
+    onRenamed: () => undefined,
+  })
+  const keeper = new DraftKeeper(outbox, { window: 'w1', store, timers: time, handsOver: false })
 
-  function connect(answer: (draft: Draft) => Promise<Stored> | null, mostUnderWay = 32): Promise<void> {
+  function connect(answer: (draft: Draft) => Promise<Stored> | null, maxInFlight = 32): Promise<void> {
     outbox.connect(
       (draft) => answer(draft) ?? new Promise(() => undefined),
-      mostUnderWay,
+      maxInFlight,
       () => undefined,
     )
     return settled()
@@ -74,7 +80,7 @@ function openOutbox(bounds: Partial<OutboxOptions['bounds']> = {}, pauseMs = 15)
   /** Takes drafts of closed windows. */
   function adopt(...left: readonly UnstoredDraft[]): void {
     for (const one of left) saved.set(one.draft.id, one)
-    outbox.adopt(left)
+    keeper.adopt(left)
   }
 
   return {
@@ -92,7 +98,7 @@ function openOutbox(bounds: Partial<OutboxOptions['bounds']> = {}, pauseMs = 15)
 }
 
 /** Records the updates' contents as each leaves. */
-function recordSent({ connect }: Pick<ReturnType<typeof openOutbox>, 'connect'>, mostUnderWay: number) {
+function recordSent({ connect }: Pick<ReturnType<typeof openOutbox>, 'connect'>, maxInFlight: number) {
   const sent: string[] = []
   const answers: (() => Promise<void>)[] = []
   void connect((one) => {
@@ -103,7 +109,7 @@ function recordSent({ connect }: Pick<ReturnType<typeof openOutbox>, 'connect'>,
         return settled()
       }),
     )
-  }, mostUnderWay)
+  }, maxInFlight)
   return { sent, answers }
 }
 
@@ -392,7 +398,7 @@ test('reports while closing the window would lose drafts', async () => {
 
 test('counts an edit as kept once it is written', async () => {
   const written: ((isDone: boolean) => void)[] = []
-  const store = { write: () => new Promise<boolean>((resolve) => written.push(resolve)) }
+  const store = storeOf(() => new Promise<boolean>((resolve) => written.push(resolve)))
   const { publish, heard } = openLink({ store })
   const counted = () => [heard.outbox?.unstored, heard.outbox?.kept]
   publish()
@@ -411,12 +417,10 @@ test('counts an edit as kept once it is written', async () => {
 test('writes each draft once and removes it once; after a failed write, writes all again', async () => {
   const written: string[] = []
   let hasRoom = true
-  const store = {
-    async write(added: readonly UnstoredDraft[], removed: readonly string[]) {
-      written.push(...added.map(({ draft }) => draft.id), ...removed.map((id) => `not ${id}`))
-      return hasRoom
-    },
-  }
+  const store = storeOf(async (added, removed) => {
+    written.push(...added.map(({ draft }) => draft.id), ...removed.map((id) => `not ${id}`))
+    return hasRoom
+  })
   const { link, newest, publish, heard } = openLink({ store })
   publish()
   publish()
@@ -434,6 +438,33 @@ test('writes each draft once and removes it once; after a failed write, writes a
   await newest().store('w1-2', 2)
   await settled()
   assert.deepEqual([written, heard.outbox?.isSaved], [['not w1-1', 'not w1-1', 'not w1-2'], true])
+})
+
+test('a draft whose first write fails while the next is in progress is removed once it has ended', async () => {
+  const kept = new Set<string>()
+  const written: ((isDone: boolean) => Promise<void>)[] = []
+  const store = storeOf(
+    (added, removed) =>
+      new Promise((resolve) =>
+        written.push((isDone) => {
+          if (isDone) for (const { draft } of added) kept.add(draft.id)
+          if (isDone) for (const id of removed) kept.delete(id)
+          resolve(isDone)
+          return settled()
+        }),
+      ),
+  )
+  const { newest, publish } = openLink({ store })
+  publish()
+  // What was written may be gone, so it is written again.
+  store.onGone()
+  await written.shift()?.(false)
+  await written.shift()?.(true)
+  assert.deepEqual([...kept], ['w1-1'])
+  newest().welcome()
+  await newest().store('w1-1', 1)
+  await written.shift()?.(true)
+  assert.deepEqual([...kept], [])
 })
 
 test('where nothing can be kept, nothing remains to be removed once all is stored', async () => {
@@ -460,9 +491,9 @@ test('after close, writes nothing', async () => {
 })
 
 test("a closed window's drafts are sent under their own ids, and count as unstored until stored", async () => {
-  const { link, newest, heard } = openLink({ window: 'w2' })
+  const { keeper, newest, heard } = openLink({ window: 'w2', store: storeOf(async () => true) })
   const body = { html: 'left' }
-  link.outbox.adopt([unstored({ id: 'w1-7', channel: 'main', kind: 'edit', from: 'w1', at: 1, body })])
+  keeper?.adopt([unstored({ id: 'w1-7', channel: 'main', kind: 'edit', from: 'w1', at: 1, body })])
   assert.equal(heard.outbox?.unstored, 1)
   newest().welcome()
   assert.deepEqual(newest().sent, ['w1-7'])
@@ -475,8 +506,8 @@ test("a closed window's drafts are kept until stored, and removed at once then",
   const body = { update: 'left' }
   const left = unstored({ id: 'w1-7', channel: 'main', kind: 'update', from: 'w1', at: 1, body })
   await browser.open('w1').store.write([left], [])
-  const { store } = browser.open('w2', { onLeft: ({ drafts }) => link.outbox.adopt(drafts) })
-  const { link, newest } = openLink({ window: 'w2', store })
+  const { store } = browser.open('w2', { onLeft: ({ drafts }) => keeper?.adopt(drafts) })
+  const { keeper, newest } = openLink({ window: 'w2', store })
   newest().welcome()
   await store.look()
   await browser.close('w1')
@@ -488,12 +519,10 @@ test("a closed window's drafts are kept until stored, and removed at once then",
 
 test("saves each draft with the window's cursor at the time it was made", () => {
   const cursors: (string | null)[] = []
-  const store = {
-    async write(added: readonly UnstoredDraft[]) {
-      cursors.push(...added.map(({ cursor }) => cursor))
-      return true
-    },
-  }
+  const store = storeOf(async (added) => {
+    cursors.push(...added.map(({ cursor }) => cursor))
+    return true
+  })
   const { link, newest, publish } = openLink({ store })
   publish()
   newest().welcome({ cursor: 'life1:4' })
@@ -550,8 +579,8 @@ test('what was kept under a name that this window cannot prove is sent once more
     const browser = createBrowser()
     const left = unstored({ id: 'w1-7', channel: 'main', from: 'w1', at: 1, ...content })
     await browser.open('w1').store.write([left], [])
-    const { store } = browser.open('w2', { onLeft: ({ drafts }) => link.outbox.adopt(drafts) })
-    const { link, newest, heard } = openLink({ window: 'w2', store })
+    const { store } = browser.open('w2', { onLeft: ({ drafts }) => keeper?.adopt(drafts) })
+    const { link, keeper, newest, heard } = openLink({ window: 'w2', store })
     newest().welcome()
     await store.look()
     await browser.close('w1')
@@ -568,8 +597,8 @@ test('what was kept under a name that this window cannot prove is sent once more
 })
 
 test('a message of an application is not sent under another name: it may be stored under the first', async () => {
-  const { link, newest, heard } = openLink({ window: 'w2' })
-  link.outbox.adopt([unstored(draft(7, { kind: 'json', body: { data: 1 } }))])
+  const { keeper, newest, heard } = openLink({ window: 'w2', store: storeOf(async () => true) })
+  keeper?.adopt([unstored(draft(7, { kind: 'json', body: { data: 1 } }))])
   newest().welcome()
   await newest().fail('w1-7', notYours)
   assert.deepEqual([newest().sent, heard.refused.length, heard.outbox?.unstored], [['w1-7'], 1, 0])
@@ -585,8 +614,8 @@ test('what was kept stays kept while nobody is let in who may write it, and then
       ['w2', 'w1', code],
       ['w3', 'w2', null],
     ] as const) {
-      const { store } = browser.open(window, { onLeft: ({ drafts }) => link.outbox.adopt(drafts) })
-      const { link, newest, heard } = openLink({ window, store })
+      const { store } = browser.open(window, { onLeft: ({ drafts }) => keeper?.adopt(drafts) })
+      const { link, keeper, newest, heard } = openLink({ window, store })
       newest().welcome()
       await store.look()
       await browser.close(before)
@@ -601,7 +630,7 @@ test('what was kept stays kept while nobody is let in who may write it, and then
 
 test('if the user deletes the database, what is still unstored is kept again, and called kept only then', async () => {
   const browser = createBrowser()
-  const opened = browser.open('w1', { onGone: () => link.outbox.saveAgain() })
+  const opened = browser.open('w1')
   const { link, newest, publish, heard } = openLink({ store: opened.store })
   for (const text of ['stored', 'kept']) publish(text)
   await settled()
@@ -711,7 +740,8 @@ test('a busy answer from an old stream does not hold up the new one', async () =
 test('the plain outbox sends messages as they are, and takes no more than its bounds', async () => {
   const heard: string[] = []
   const outbox = new Outbox(
-    { window: 'w1', bounds: { messages: 2, bytes: 1000 }, timers: createManualTime(0) },
+    { window: 'w1', timers: createManualTime(0) },
+    plainPolicy({ messages: 2, bytes: 1000 }),
     {
       onOutbox: ({ unstored }) => void heard.push(`${unstored} unstored`),
       onStored: ({ id }, seq) => void heard.push(`${id} as ${seq}`),
@@ -746,8 +776,8 @@ const notLetIn = new RefusedError('no-session', 'The application does not allow 
 
 test('what the server does not let in ends, and is not sent later; what comes afterwards is', async () => {
   const refused: string[] = []
-  const options = { window: 'w1', bounds: { messages: 10, bytes: 10_000 }, timers: createManualTime(0) }
-  const outbox = new Outbox(options, {
+  const options = { window: 'w1', timers: createManualTime(0) }
+  const outbox = new Outbox(options, plainPolicy({ messages: 10, bytes: 10_000 }), {
     onOutbox: () => undefined,
     onStored: ({ id }) => assert.fail(`${id} was answered twice`),
     onRefused: ({ id }, sentence, code) => void refused.push(`${id} ${code}: ${sentence}`),

@@ -1,9 +1,8 @@
-// Drafts that the server has not stored: numbered, bounded, and sent in order.
+// Drafts that the server has not stored: numbered, bounded, sent in order, a few at a time, and resent.
 
 import type { Bodies, Draft, Kind, Stored } from '../server/wire/messages.ts'
-import type { Timers } from '../server/wire/time.ts'
-import { QueuedDraft, SendQueue } from './send-queue.ts'
-import { type OpenTransport, RefusedError } from './transports/transport.ts'
+import { nothingPlanned, type Timers } from '../server/wire/time.ts'
+import { BusyError, type OpenTransport, RefusedError } from './transports/transport.ts'
 
 export interface OutboxState {
   /** Number of edits, including those merged into one draft. */
@@ -18,13 +17,6 @@ export interface OutboxState {
   readonly isSaved: boolean
 }
 
-export interface OutboxOptions {
-  readonly window: string
-  /** `bytes`: of the JSON in UTF-8. */
-  readonly bounds: { readonly messages: number; readonly bytes: number }
-  readonly timers: Timers
-}
-
 /** Each draft ends in exactly one of stored, refused, superseded and renamed. */
 export interface OutboxListener {
   onOutbox(outbox: OutboxState): void
@@ -37,139 +29,307 @@ export interface OutboxListener {
   onRenamed?(id: string, draft: Draft): void
 }
 
+/** A draft that has not ended. Only the outbox changes one. */
+export interface PendingDraft {
+  readonly draft: Draft
+  /** `unanswered`: sent over an earlier connection, so that the server may have stored it. */
+  state: 'waiting' | 'inFlight' | 'unanswered'
+  /** Earliest departure, ms since the epoch. Later drafts wait behind it. */
+  leavesAt: number
+  /** Of its JSON in UTF-8. */
+  readonly bytes: number
+}
+
+export interface Drafts {
+  /** In sending order. */
+  readonly pending: readonly PendingDraft[]
+}
+
+/** What becomes of drafts, and what the listener is told of it. */
+export type Change<All extends Drafts = Drafts> = Partial<All> & {
+  readonly tell?: ((listener: OutboxListener) => void) | undefined
+}
+
+export interface Bounds {
+  readonly messages: number
+  /** Of the JSON in UTF-8. */
+  readonly bytes: number
+}
+
+/**
+ * What differs between users of an outbox, as functions of its drafts, which they leave as they are. `nextId`
+ * numbers a draft of this window.
+ */
+export interface OutboxPolicy<All extends Drafts> {
+  /** Before the first message. */
+  readonly none: All
+  /**
+   * Adds a message as the last draft, or merges it into that one. Null if the bounds reject it. `cursor`:
+   * the window's position in the log.
+   */
+  add(
+    drafts: All,
+    message: Omit<Draft, 'id'>,
+    nextId: () => string,
+    cursor: string | null,
+    isConnected: boolean,
+  ): (Change<All> & Pick<All, 'pending'>) | null
+  /**
+   * Ends drafts, or sends others instead. `isDenied`: the server does not let the window in, and said nothing
+   * of these drafts.
+   */
+  answer(
+    drafts: All,
+    ended: readonly Draft[],
+    answer: Stored | RefusedError,
+    nextId: () => string,
+    isDenied?: boolean,
+  ): Change<All>
+  /** What changes of a draft before it is sent or saved. */
+  complete?(pending: All['pending'][number]): Partial<All['pending'][number]>
+  summary(drafts: All): OutboxState
+}
+
+/** Is told what happens to drafts, to keep them beyond the window's life. */
+export interface OutboxKeeper {
+  readonly state: Pick<OutboxState, 'kept' | 'isSaved'>
+  /** Drafts were added, changed or ended. */
+  changed(isConnected: boolean): void
+  connected(): void
+  /** There may be no later turn. */
+  flush(): void
+  close(): void
+}
+
+export interface OutboxOptions {
+  readonly window: string
+  readonly timers: Timers
+}
+
+/** A new round begins with each connection and after each pause of a busy server. */
+interface SendRound {
+  readonly send: OpenTransport['send']
+  readonly maxInFlight: number
+  readonly onBroken: () => void
+}
+
 const utf8 = new TextEncoder()
 /** As JSON; 0 of what is none, such as undefined. */
 export const bytesOf = (value: unknown) => utf8.encode(JSON.stringify(value)).length
 
-export class OutboxDraft extends QueuedDraft {
-  bytes: number
+export const pendingDraft = (draft: Draft): PendingDraft => ({
+  draft,
+  state: 'waiting',
+  leavesAt: 0,
+  bytes: bytesOf(draft),
+})
 
-  constructor(draft: Draft) {
-    super(draft)
-    this.bytes = bytesOf(draft)
-  }
-}
+/** Of an application. */
+export const usualBounds: Bounds = { messages: 2000, bytes: 4_194_304 }
 
 /** In memory; each message is sent as it was given. */
-export class Outbox<Queued extends OutboxDraft = OutboxDraft> {
-  protected readonly options: OutboxOptions
-  protected readonly listener: OutboxListener
-  protected readonly queue: SendQueue<Queued>
-  protected isClosed = false
+export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy<Drafts> => ({
+  none: { pending: [] },
+  add({ pending }, message, nextId) {
+    const all = [...pending, pendingDraft({ id: nextId(), ...message })]
+    const fits = all.length <= messages && all.reduce((sum, one) => sum + one.bytes, 0) <= bytes
+    return fits ? { pending: all } : null
+  },
+  answer: ({ pending }, ended, answer) => ({
+    pending: pending.filter(({ draft }) => !ended.includes(draft)),
+    tell(listener) {
+      for (const draft of ended)
+        if (answer instanceof RefusedError) listener.onRefused(draft, answer.message, answer.code)
+        else listener.onStored(draft, answer.seq)
+    },
+  }),
+  summary: ({ pending: { length } }) => ({
+    unstored: length,
+    kept: 0,
+    superseded: 0,
+    isFull: false,
+    isSaved: true,
+  }),
+})
+
+export class Outbox<All extends Drafts = Drafts> {
+  readonly #options: OutboxOptions
+  readonly #policy: OutboxPolicy<All>
+  readonly #listener: OutboxListener
+  #drafts: All
+  #keeper: OutboxKeeper | null = null
+  #round: SendRound | null = null
+  #isBusy = false
+  #stopTimer = nothingPlanned
   #numbers = 0
 
-  constructor(options: OutboxOptions, listener: OutboxListener) {
-    this.options = options
-    this.listener = listener
-    this.queue = new SendQueue(options.timers, (queued, answer) => {
-      if (this.isClosed) return
-      this.answered(queued, answer)
-      this.changed()
-    })
+  constructor(options: OutboxOptions, policy: OutboxPolicy<All>, listener: OutboxListener) {
+    this.#options = options
+    this.#policy = policy
+    this.#listener = listener
+    this.#drafts = policy.none
+  }
+
+  /** Without a keeper, drafts end with the window. */
+  keepBy(keeper: OutboxKeeper): void {
+    this.#keeper = keeper
   }
 
   get state(): OutboxState {
-    return { unstored: this.unstored().length, kept: 0, superseded: 0, isFull: false, isSaved: true }
+    return { ...this.#policy.summary(this.#drafts), ...this.#keeper?.state }
+  }
+
+  get drafts(): All {
+    return this.#drafts
+  }
+
+  /** Whether a draft with this id has not ended. */
+  has(id: string): boolean {
+    return this.#drafts.pending.some(({ draft }) => draft.id === id)
   }
 
   /**
-   * Numbers, stamps and queues a message; `cursor` is the window's log position. Null if it exceeds
-   * the bounds.
+   * Numbers, stamps and queues a message; `cursor` is the window's log position. Returns the draft that has
+   * it, null if the bounds reject it.
    */
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null {
-    const { window, timers } = this.options
-    const draft: Draft<K> = { id: this.nextId(), channel, kind, from: window, at: timers.now(), body }
-    if (!this.add(this.queued(draft, cursor))) return null
-    this.queue.sendMore()
-    this.changed()
-    return draft
+    const { window, timers } = this.#options
+    const message = { channel, kind, from: window, at: timers.now(), body }
+    const change = this.#policy.add(this.#drafts, message, this.#nextId, cursor, this.#round !== null)
+    if (!change) return null
+    this.change(change)
+    return change.pending.at(-1)?.draft as Draft<K>
   }
 
-  /** Starts sending. `onBroken`: a send failed and may or may not have arrived. */
-  connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void {
-    this.queue.connect(send, mostUnderWay, onBroken)
+  /** Adds a draft that another window's outbox has numbered, once. */
+  append(this: Outbox, draft: Draft): void {
+    if (!this.has(draft.id)) this.change({ pending: [...this.#drafts.pending, pendingDraft(draft)] })
   }
 
+  /** Replaces drafts, tells of it, and sends and saves what is new. */
+  change({ tell, ...drafts }: Change<All>): void {
+    this.#drafts = { ...this.#drafts, ...drafts }
+    tell?.(this.#listener)
+    this.#sendMore()
+    this.#keeper?.changed(this.#round !== null)
+    this.report()
+  }
+
+  /** Sends all drafts. `onBroken`: a send failed and may or may not have arrived. */
+  connect(send: OpenTransport['send'], maxInFlight: number, onBroken: () => void): void {
+    this.#begin({ send, maxInFlight, onBroken })
+    this.#keeper?.connected()
+  }
+
+  /** Pending sends may still be answered. */
   disconnect(): void {
-    this.queue.disconnect()
+    this.#begin(null)
+    this.#keeper?.flush()
   }
 
-  /** Sends everything now: a page that is ending gets no further turn. */
+  /** Sends and saves everything now: a page that is ending gets no further turn. */
   flush(): void {
-    this.queue.sendMore()
+    for (const pending of this.#drafts.pending) pending.leavesAt = 0
+    this.#sendMore()
+    this.#keeper?.flush()
   }
 
   /** Ids of what was sent over this connection, and has no answer yet. */
-  sent(): ReadonlySet<string> {
-    const sent = this.unstored().filter(({ state }) => state === 'under way')
-    return new Set(sent.map(({ draft: { id } }) => id))
+  sent(): readonly string[] {
+    return this.#drafts.pending.filter(({ state }) => state === 'inFlight').map(({ draft }) => draft.id)
   }
 
   /** Everything, for a page that is ending: from now on the server may have stored it. */
   leave(): readonly Draft[] {
     this.flush()
-    const unstored = this.unstored()
-    for (const queued of unstored) queued.leave()
-    return unstored.map(({ draft }) => draft)
+    return this.#drafts.pending.map((one) => this.#leaving(one))
   }
 
-  /**
-   * Ends what is not stored: the server does not let this window in, or not these messages. An outbox
-   * that keeps them sends them later all the same.
-   */
+  /** The server does not let this window in, or not these messages. */
   refuse(error: RefusedError, isMeant: (draft: Draft) => boolean = () => true): void {
-    for (const queued of this.unstored()) {
-      if (!isMeant(queued.draft)) continue
-      queued.state = 'refused'
-      this.answered(queued, error)
-    }
-    this.queue.sendMore()
-    this.changed()
+    this.#end(isMeant, error, true)
   }
 
+  /** Nothing is sent or told any more. */
   close(): void {
-    this.isClosed = true
-    this.queue.disconnect()
+    this.#begin(null)
+    this.#keeper?.close()
+    this.#drafts = this.#policy.none
   }
 
-  protected queued(draft: Draft, _cursor: string | null): Queued {
-    return new OutboxDraft(draft) as Queued
+  /** Its draft, with all that was merged into it. */
+  complete(pending: All['pending'][number]): Draft {
+    return Object.assign(pending, this.#policy.complete?.(pending)).draft
   }
 
-  /** False if it exceeds the bounds. */
-  protected add(added: Queued): boolean {
-    const { messages, bytes } = this.options.bounds
-    const all = [...this.unstored(), added]
-    if (all.length > messages || all.reduce((sum, one) => sum + one.bytes, 0) > bytes) return false
-    this.append(added)
-    return true
+  /** Tells the state. */
+  report(): void {
+    this.#listener.onOutbox(this.state)
   }
 
-  protected unstored(): Queued[] {
-    return [...this.queue.drafts.values()]
-  }
-
-  protected append(queued: Queued): void {
-    this.queue.drafts.set(queued.draft.id, queued)
-  }
-
-  protected remove({ draft }: Queued): void {
-    this.queue.drafts.delete(draft.id)
-  }
-
-  protected answered(queued: Queued, answer: Stored | RefusedError): void {
-    const { draft } = queued
-    this.remove(queued)
-    if (answer instanceof RefusedError) this.listener.onRefused(draft, answer.message, answer.code)
-    else this.listener.onStored(draft, answer.seq)
-  }
-
-  protected changed(): void {
-    this.listener.onOutbox(this.state)
-  }
-
-  protected nextId(): string {
+  readonly #nextId = () => {
     this.#numbers += 1
-    return `${this.options.window}-${this.#numbers}`
+    return `${this.#options.window}-${this.#numbers}`
+  }
+
+  #begin(round: SendRound | null): void {
+    this.#stopTimer()
+    this.#isBusy = false
+    this.#round = round
+    for (const pending of this.#drafts.pending) if (pending.state === 'inFlight') pending.state = 'unanswered'
+    this.#sendMore()
+  }
+
+  #sendMore(): void {
+    const round = this.#round
+    const { timers } = this.#options
+    if (!round || this.#isBusy) return
+    this.#stopTimer()
+    let inFlight = 0
+    // Those in flight are before those that wait.
+    for (const pending of this.#drafts.pending) {
+      if (inFlight >= round.maxInFlight) return
+      inFlight += 1
+      if (pending.state === 'inFlight') continue
+      const waitMs = pending.leavesAt - timers.now()
+      if (waitMs > 0) {
+        this.#stopTimer = timers.later(() => this.#sendMore(), waitMs)
+        return
+      }
+      this.#send(pending, round)
+    }
+  }
+
+  #send(pending: PendingDraft, round: SendRound): void {
+    const draft = this.#leaving(pending)
+    const isSent = (one: Draft) => one === draft
+    round.send(draft).then(
+      (stored) => this.#end(isSent, stored),
+      (error) => {
+        if (error instanceof RefusedError) this.#end(isSent, error)
+        // Failures of a finished round are ignored.
+        else if (round === this.#round) {
+          if (!(error instanceof BusyError)) round.onBroken()
+          else if (!this.#isBusy) {
+            // The server also rejected all later sends, so that none overtakes another.
+            this.#isBusy = true
+            this.#stopTimer()
+            this.#stopTimer = this.#options.timers.later(() => this.#begin({ ...round }), error.retryAfterMs)
+          }
+        }
+      },
+    )
+  }
+
+  #leaving(pending: PendingDraft): Draft {
+    pending.state = 'inFlight'
+    return this.complete(pending)
+  }
+
+  /** A resent draft may be answered twice; the first answer counts. */
+  #end(isMeant: (draft: Draft) => boolean, answer: Stored | RefusedError, isDenied?: boolean): void {
+    const ended = this.#drafts.pending.map(({ draft }) => draft).filter(isMeant)
+    if (ended.length > 0)
+      this.change(this.#policy.answer(this.#drafts, ended, answer, this.#nextId, isDenied))
   }
 }

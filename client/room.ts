@@ -87,7 +87,7 @@ export interface Page {
 /** A channel as a follower uses it. */
 export interface Following {
   /** Messages that may be unanswered at a time, in the mode in use. */
-  mostUnderWay(): number
+  maxInFlight(): number
   /** What is stored after a cursor, `start` or `newest`; later messages come by the stream. Waits for the server. */
   page(after: string): Promise<Page>
   /** See `Room#publish`. */

@@ -13,12 +13,13 @@ import type {
 import { type Mode, modeNamed, modes, type TransportName, transportNames } from '../server/wire/modes.ts'
 import { createManualTime } from '../server/wire/testing.ts'
 import type { Locks } from './browser-services.ts'
-import { DocumentOutbox, type DocumentOutboxOptions } from './document-outbox.ts'
+import { type DocumentDrafts, documentPolicy } from './document-policy.ts'
 import type { DraftDatabase, DraftRecord } from './draft-database.ts'
+import { DraftKeeper } from './draft-keeper.ts'
 import { DraftStore, type LeftDrafts } from './draft-store.ts'
 import { Link, type LinkListener, type LinkOptions, type LinkState } from './link.ts'
 import { LinkClock } from './link-clock.ts'
-import type { OutboxState } from './outbox.ts'
+import { Outbox, type OutboxState } from './outbox.ts'
 import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
 
 type Windows = Beat['windows']
@@ -223,7 +224,6 @@ export function createBrowser() {
         news: openNews(window),
         timers: { now: () => 0 },
         onLeft: (found) => void left.push(found),
-        onGone: () => undefined,
         ...change,
       })
       return { store, left }
@@ -240,7 +240,7 @@ export function createBrowser() {
 }
 
 /** Allows several drafts in flight, so that their order shows. */
-const several: Mode = { ...mode('sse/2'), mostUnderWay: 32 }
+const several: Mode = { ...mode('sse/2'), maxInFlight: 32 }
 
 interface Special {
   readonly cursor: string
@@ -249,9 +249,12 @@ interface Special {
   /** Default: true. */
   readonly opens: boolean
   readonly LinkClass: typeof Link
+  /** Null if drafts end with the window. */
+  readonly store: ConstructorParameters<typeof DraftKeeper>[1]['store'] | null
 }
 
-type Circumstances = Partial<LinkOptions & LinkListener & DocumentOutboxOptions & Special>
+type PolicyOptions = Parameters<typeof documentPolicy>[0]
+type Circumstances = Partial<LinkOptions & LinkListener & PolicyOptions & Special>
 
 export function openLink(change: Circumstances = {}) {
   const time = createManualTime()
@@ -275,20 +278,18 @@ export function openLink(change: Circumstances = {}) {
     superseded: [] as string[],
     renamed: [] as string[],
   }
-  const outboxOptions: DocumentOutboxOptions = {
-    window: 'w1',
+  const window = change.window ?? 'w1'
+  const policy = documentPolicy({
     bounds: { messages: 1000, bytes: 1_000_000 },
-    store: null,
-    merging: null,
-    timers: time,
     random: () => 1,
     ...change,
-  }
-  const options: LinkOptions<DocumentOutbox> = {
+    window,
+  })
+  const options: LinkOptions<DocumentDrafts> = {
     transports,
     baseFor: (http) => `https://localhost:${http}`,
     polling: { intervalMs: 1000, holdMs: 20_000 },
-    window: 'w1',
+    window,
     proof: [['key', 'k1']],
     channels: ['main', 'wind'],
     mode: several,
@@ -305,7 +306,7 @@ export function openLink(change: Circumstances = {}) {
       },
     },
     ...change,
-    outbox: (listener) => new DocumentOutbox(outboxOptions, listener),
+    outbox: (listener) => new Outbox({ window, timers: time }, policy, listener),
   }
   const listener: LinkListener = {
     onState(told) {
@@ -340,8 +341,10 @@ export function openLink(change: Circumstances = {}) {
   }
   const { LinkClass = Link, opens = true } = change
   const link = new LinkClass(options, listener)
+  const { store = null } = change
+  const keeper = store && new DraftKeeper(link.outbox, { window, store, timers: time, handsOver: false })
   if (opens) link.open(change.cursor)
   const newest = (): FakeStream => streams.at(-1) ?? assert.fail('nothing was opened')
   const publish = (html = '') => link.publish('main', 'edit', { html })
-  return { link, time, streams, newest, heard, publish }
+  return { link, keeper, time, streams, newest, heard, publish }
 }

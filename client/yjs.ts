@@ -398,8 +398,8 @@ export class CrosswindProvider {
   #flush(): void {
     const channel = this.#channel
     while (channel && !this.#isBehind && this.#waiting.length > 0) {
-      if (this.#sent.messages >= channel.mostUnderWay()) return
-      const isLast = this.#sent.messages + 1 === channel.mostUnderWay()
+      if (this.#sent.messages >= channel.maxInFlight()) return
+      const isLast = this.#sent.messages + 1 === channel.maxInFlight()
       this.#send(channel, isLast ? this.#countToJoin(this.#mostBytes) : 1)
     }
   }

@@ -2,15 +2,19 @@
 
 import {
   browserTimers,
-  DocumentOutbox,
+  type DocumentDrafts,
   type DraftDatabase,
+  DraftKeeper,
   DraftStore,
+  documentPolicy,
   type LeftDrafts,
   type Link,
   LinkClock,
   type LinkListener,
   type LinkOptions,
   type LinkState,
+  mergingPolicy,
+  Outbox,
   type OutboxState,
   watchWakeUps,
   whenDue,
@@ -77,7 +81,7 @@ interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
 
 /** Keeps the store up to date with the document, the connection and the people on the page. */
 export class EditingSession implements LinkListener {
-  readonly link: Link<DocumentOutbox>
+  readonly link: Link<DocumentDrafts>
   readonly presence: Presence
   readonly #start: PageStart
   readonly #window: string
@@ -86,6 +90,7 @@ export class EditingSession implements LinkListener {
   readonly #recorder: Recorder | null
   readonly #isProbing: boolean
   readonly #drafts: DraftStore
+  readonly #draftKeeper: DraftKeeper
   /** Exactly one of these two is not null. */
   readonly #document: SharedDocument | null
   readonly #mirror: Mirror | null
@@ -119,7 +124,6 @@ export class EditingSession implements LinkListener {
       channel,
       timers,
       onLeft: (left) => this.#takeLeft(left),
-      onGone: () => this.link.outbox.saveAgain(),
     })
     this.link = new options.LinkClass(
       {
@@ -135,21 +139,28 @@ export class EditingSession implements LinkListener {
         channels: isProbing ? [probesChannel] : [channel, windChannel],
         baseFor: (http) => baseFor(http, start, location),
         outbox: (listener) =>
-          new DocumentOutbox(
-            {
-              window,
-              timers,
-              random: Math.random,
-              store: this.#drafts,
-              bounds: { messages: limits.outboxMessages, bytes: limits.outboxBytes },
-              merging: { mergeUpdates, pauseMs: start.mergeMs, mostBytes: limits.maxMessageBytes },
-            },
+          new Outbox(
+            { window, timers },
+            mergingPolicy(
+              documentPolicy({
+                window,
+                bounds: { messages: limits.outboxMessages, bytes: limits.outboxBytes },
+                random: Math.random,
+              }),
+              { mergeUpdates, pauseMs: start.mergeMs, maxBytes: limits.maxMessageBytes },
+            ),
             listener,
           ),
         renewSession,
       },
       this,
     )
+    this.#draftKeeper = new DraftKeeper(this.link.outbox, {
+      window,
+      store: this.#drafts,
+      timers,
+      handsOver: false,
+    })
     const content = {
       channel,
       link: this.link,
@@ -162,6 +173,7 @@ export class EditingSession implements LinkListener {
       new options.mirror({
         ...content,
         maxBytes: limits.maxMessageBytes,
+        keeper: this.#draftKeeper,
         store: this.#drafts,
         hasUnstored: () => store.view().outbox.unstored > 0 || store.view().unshared !== null,
         onOffer: (left) => store.change({ left }),
@@ -323,7 +335,6 @@ export class EditingSession implements LinkListener {
 
   onState(state: LinkState): void {
     const before = this.#store.view()
-    if (state.state === 'open' && before.link.state !== 'open') void this.#drafts.look()
     this.#lastState = state
     const isOpen = state.state === 'open'
     this.#store.change({
@@ -448,7 +459,7 @@ export class EditingSession implements LinkListener {
   /** Whole contents are offered; what commutes, or is a name, is sent without asking. */
   #takeLeft(left: LeftDrafts): void {
     const sent = left.drafts.filter(({ draft }) => draft.kind !== 'edit')
-    if (sent.length > 0) this.link.outbox.adopt(sent)
+    if (sent.length > 0) this.#draftKeeper.adopt(sent)
     if (this.#mirror) this.#mirror.left.take(left)
     else this.#document?.restore(sent.map(({ draft }) => draft))
   }

@@ -13,13 +13,13 @@ import {
   parseCursor,
   type Welcome,
 } from '../../server/wire/messages.ts'
-import type { Cancel, Timers } from '../../server/wire/time.ts'
+import { type Cancel, nothingPlanned, type Timers } from '../../server/wire/time.ts'
 import { upsert } from '../../server/wire/upsert.ts'
 import { Connection } from '../connection.ts'
-import { QueuedDraft, SendQueue } from '../send-queue.ts'
+import { Outbox, plainPolicy } from '../outbox.ts'
 import { keepShownMs, ShownWindows } from '../shown-windows.ts'
 import { asClosing } from '../transports/http.ts'
-import { type Closing, lost, type Opening, RefusedError, type WebTransport } from '../transports/transport.ts'
+import { type Closing, lost, type Opening, type WebTransport } from '../transports/transport.ts'
 import { Tail } from './tail.ts'
 
 /** An `Opening` as plain data. */
@@ -207,7 +207,7 @@ export class SharedStream {
   }
 
   #sendOver(member: Member, { mode, uplink }: Connection): void {
-    member.queue.connect(uplink.send, mode.mostUnderWay, () => this.#drop(member, sendFailed))
+    member.queue.connect(uplink.send, mode.maxInFlight, () => this.#drop(member, sendFailed))
   }
 
   #ended(upstream: Upstream, closing: Closing): void {
@@ -384,7 +384,7 @@ export class Member {
   readonly channels: ReadonlySet<string>
   /** The channel on which the window is counted. */
   readonly page: string
-  readonly queue: SendQueue
+  readonly queue: Outbox
   readonly gone = new AbortController()
   /** Waits for the stream, then catches up (`behind`), then follows it (`live`). */
   phase: 'waiting' | 'behind' | 'live' = 'waiting'
@@ -399,10 +399,10 @@ export class Member {
     this.listener = listener
     this.channels = channelsIn(asked)
     this.page = [...this.channels][0] ?? ''
-    this.queue = new SendQueue(timers, ({ draft: { id } }, answer) => {
-      this.queue.drafts.delete(id)
-      if (!(answer instanceof RefusedError)) listener.onFrame(answer)
-      else listener.onFrame({ type: 'refused', id, code: answer.code, message: answer.message })
+    this.queue = new Outbox({ window, timers }, plainPolicy(), {
+      onOutbox: nothingPlanned,
+      onStored: ({ id }, seq) => listener.onFrame({ type: 'stored', id, seq }),
+      onRefused: ({ id }, message, code) => listener.onFrame({ type: 'refused', id, code, message }),
     })
     this.cursor = parseCursor(cursor)
     this.#window = window
@@ -417,13 +417,11 @@ export class Member {
   }
 
   send(draft: Draft): void {
-    if (!this.queue.drafts.has(draft.id)) this.queue.drafts.set(draft.id, new QueuedDraft(draft))
-    this.queue.sendMore()
+    this.queue.append(draft)
   }
 
   stop(): void {
-    this.queue.disconnect()
-    this.queue.drafts.clear()
+    this.queue.close()
     this.gone.abort()
   }
 

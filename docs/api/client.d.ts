@@ -49,42 +49,22 @@ declare class CrosswindProvider {
   once<Event extends EventName>(event: Event, listener: Listener<Event>): void;
   off<Event extends EventName>(event: Event, listener: Listener<Event>): void;
 }
-declare class DocumentDraft extends OutboxDraft implements UnstoredDraft {
+declare class DraftKeeper implements OutboxKeeper {
   #private;
-  readonly cursor: string | null;
-  edits: number;
-  kept: number;
-  isSaved: boolean;
-  wasSaved: boolean;
-  isOver: boolean;
-  isRenamed: boolean;
-  wasSent: boolean;
-  constructor({ draft, cursor, edits }: UnstoredDraft, merging: Merging | null);
-  leave(): void;
-  join(update: UpdateBody): void;
-  complete(): void;
-}
-declare class DocumentOutbox extends Outbox<DocumentDraft> {
-  #private;
-  constructor(options: DocumentOutboxOptions, listener: OutboxListener);
-  get state(): OutboxState;
-  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null;
-  has(id: string): boolean;
-  adopt(left: readonly UnstoredDraft[]): void;
-  saveAgain(): void;
-  disconnect(): void;
+  constructor(outbox: Outbox<DocumentDrafts>, parts: DraftKeeperParts);
+  get state(): {
+    kept: number;
+    isSaved: boolean;
+  };
+  adopt(left: readonly UnstoredDraft[], isFirst?: boolean): void;
+  changed(isConnected: boolean): void;
+  connected(): void;
   flush(): void;
   close(): void;
-  protected queued(draft: Draft, cursor: string | null): DocumentDraft;
-  protected add(added: DocumentDraft): boolean;
-  protected unstored(): DocumentDraft[];
-  protected append(queued: DocumentDraft): void;
-  protected answered(queued: DocumentDraft, answer: Stored | RefusedError): void;
-  protected remove(queued: DocumentDraft): void;
-  protected changed(): void;
 }
 declare class DraftStore {
   #private;
+  onGone: () => void;
   constructor(parts: DraftStoreParts);
   write(added: readonly UnstoredDraft[], removed: readonly string[]): Promise<boolean>;
   look(): Promise<void>;
@@ -108,10 +88,10 @@ declare class HttpError extends Error {
   readonly retryAfterMs: number | null;
   constructor({ status, text }: Pick<Reply, 'status' | 'text'>);
 }
-declare class Link<Drafts extends LinkOutbox = LinkOutbox> implements Sleeper {
+declare class Link<All extends Drafts = Drafts> implements Sleeper {
   #private;
-  readonly outbox: Drafts;
-  constructor(options: LinkOptions<Drafts>, listener: LinkListener);
+  readonly outbox: Outbox<All>;
+  constructor(options: LinkOptions<All>, listener: LinkListener);
   open(cursor?: string | null): void;
   get cursor(): string | null;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null;
@@ -135,56 +115,30 @@ declare class LinkClock {
   wake(isVisible: boolean): void;
   take({ sent, received, at }: ClockAnswer, returnedAt: number): void;
 }
-declare class Outbox<Queued extends OutboxDraft = OutboxDraft> {
+declare class Outbox<All extends Drafts = Drafts> {
   #private;
-  protected readonly options: OutboxOptions;
-  protected readonly listener: OutboxListener;
-  protected readonly queue: SendQueue<Queued>;
-  protected isClosed: boolean;
-  constructor(options: OutboxOptions, listener: OutboxListener);
+  constructor(options: OutboxOptions, policy: OutboxPolicy<All>, listener: OutboxListener);
+  keepBy(keeper: OutboxKeeper): void;
   get state(): OutboxState;
+  get drafts(): All;
+  has(id: string): boolean;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null;
-  connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void;
+  append(this: Outbox, draft: Draft): void;
+  change({ tell, ...drafts }: Change<All>): void;
+  connect(send: OpenTransport['send'], maxInFlight: number, onBroken: () => void): void;
   disconnect(): void;
   flush(): void;
-  sent(): ReadonlySet<string>;
+  sent(): readonly string[];
   leave(): readonly Draft[];
   refuse(error: RefusedError, isMeant?: (draft: Draft) => boolean): void;
   close(): void;
-  protected queued(draft: Draft, _cursor: string | null): Queued;
-  protected add(added: Queued): boolean;
-  protected unstored(): Queued[];
-  protected append(queued: Queued): void;
-  protected remove({ draft }: Queued): void;
-  protected answered(queued: Queued, answer: Stored | RefusedError): void;
-  protected changed(): void;
-  protected nextId(): string;
-}
-declare class OutboxDraft extends QueuedDraft {
-  bytes: number;
-  constructor(draft: Draft);
-}
-declare class QueuedDraft {
-  readonly draft: Draft;
-  state: 'waiting' | 'under way' | 'stored' | 'refused' | 'superseded';
-  leavesAt: number;
-  constructor(draft: Draft);
-  get isFinal(): boolean;
-  leave(): void;
+  complete(pending: All['pending'][number]): Draft;
+  report(): void;
 }
 declare class RefusedError extends Error {
   readonly name = "RefusedError";
   readonly code: string;
   constructor(code: string, sentence: string);
-}
-declare class SendQueue<Queued extends QueuedDraft = QueuedDraft> {
-  #private;
-  readonly drafts: Map<string, Queued>;
-  constructor(timers: Timers, onAnswer: (queued: Queued, answer: Stored | RefusedError) => void);
-  get isConnected(): boolean;
-  connect(send: OpenTransport['send'], mostUnderWay: number, onBroken: () => void): void;
-  disconnect(): void;
-  sendMore(): void;
 }
 declare const browser: Platform;
 declare const browserTimers: Timers;
@@ -254,6 +208,7 @@ declare function differenceOfMeans(difference: number, { standardError, degreesO
   p: number;
 };
 declare function documentPath(channel: string): string;
+declare function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<DocumentDrafts>;
 declare function drawNormal(random: Random): number;
 declare function fingerprintOf(key: string): Promise<string>;
 declare function holm(probabilities: readonly number[]): readonly number[];
@@ -275,6 +230,7 @@ declare function meanOfRatios(ratios: readonly number[], level?: number): {
   interval: readonly [number, number];
   p: number;
 };
+declare function mergingPolicy(policy: OutboxPolicy<DocumentDrafts>, { mergeUpdates, pauseMs, maxBytes }: Merging): OutboxPolicy<DocumentDrafts>;
 declare function modeFor(transport: string, http: string): WindowMode | undefined;
 declare function modeNamed(name: string): Mode | undefined;
 declare function newName(prefix: string): string;
@@ -313,7 +269,7 @@ declare namespace drafts_d_exports {
   export { DraftsOptions, LeftMessage, keptDrafts };
 }
 declare namespace engine_d_exports {
-  export { BusyError, Closing, Connection, DocumentOutbox, DocumentOutboxOptions, DraftDatabase, DraftStore, Fall, Http, HttpError, LeftDrafts, Link, LinkClock, LinkListener, LinkOptions, LinkState, OpenTransport, Opening, OutboxState, Platform, RefusedError, Send, Transports, UnstoredDraft, WebTransport, asClosing, askClock, browser, browserTimers, fingerprintOf, lackingTransports, limitToSlots, newKey, newName, now, openDraftDatabase, openEventsBy, shareHere, shareTransports, transportsByName, transportsOver, watchWakeUps, whenDue };
+  export { BusyError, Closing, Connection, DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Fall, Http, HttpError, LeftDrafts, Link, LinkClock, LinkListener, LinkOptions, LinkState, OpenTransport, Opening, Outbox, OutboxState, Platform, RefusedError, Send, Transports, UnstoredDraft, WebTransport, asClosing, askClock, browser, browserTimers, documentPolicy, fingerprintOf, lackingTransports, limitToSlots, mergingPolicy, newKey, newName, now, openDraftDatabase, openEventsBy, shareHere, shareTransports, transportsByName, transportsOver, watchWakeUps, whenDue };
 }
 declare namespace share_d_exports {
   export { SharingOptions, sharedConnection };
@@ -364,6 +320,10 @@ interface Bodies {
   json: JsonBody;
   erasure: ErasureBody;
   revocation: RevocationBody;
+}
+interface Bounds {
+  readonly messages: number;
+  readonly bytes: number;
 }
 interface Bye {
   readonly type: 'bye';
@@ -422,9 +382,20 @@ interface Cursor {
 interface DeletionBody {
   readonly deleted: boolean;
 }
-interface DocumentOutboxOptions extends OutboxOptions {
-  readonly store: Pick<DraftStore, 'write'> | null;
-  readonly merging: Merging | null;
+interface DocumentDraft extends PendingDraft, UnstoredDraft {
+  readonly joined: readonly UpdateBody[];
+  readonly isOver: boolean;
+  readonly ifIdRefused: 'rename' | 'supersede' | 'refuse';
+}
+interface DocumentDrafts extends Drafts {
+  readonly pending: readonly DocumentDraft[];
+  readonly superseded: number;
+  readonly leavesAt: number;
+  readonly left: ReadonlySet<string>;
+}
+interface DocumentPolicyOptions {
+  readonly window: string;
+  readonly bounds: Bounds;
   readonly random: Random;
 }
 interface Draft<K extends Kind = Kind> {
@@ -441,6 +412,12 @@ interface DraftDatabase {
   readonly read: (channel: string | null) => Promise<readonly DraftRecord[]>;
   onGone: () => void;
 }
+interface DraftKeeperParts {
+  readonly window: string;
+  readonly store: Pick<DraftStore, 'write' | 'look' | 'close' | 'onGone'>;
+  readonly timers: Timers;
+  readonly handsOver: boolean;
+}
 interface DraftRecord extends UnstoredDraft {
   readonly channel: string;
   readonly window: string;
@@ -456,7 +433,9 @@ interface DraftStoreParts {
   readonly news: Pick<BroadcastChannel, 'postMessage' | 'onmessage' | 'close'>;
   readonly timers: Pick<Timers, 'now'>;
   readonly onLeft: (left: LeftDrafts) => void;
-  readonly onGone: () => void;
+}
+interface Drafts {
+  readonly pending: readonly PendingDraft[];
 }
 interface DraftsOptions {
   readonly user: string;
@@ -489,7 +468,7 @@ interface Follower {
   };
 }
 interface Following {
-  mostUnderWay(): number;
+  maxInFlight(): number;
   page(after: string): Promise<Page>;
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
     readonly seq: number;
@@ -514,7 +493,7 @@ interface JsonMessage<Data> {
 interface Keeping {
   readonly over: (base: string) => {
     readonly key: Promise<string>;
-    readonly outbox: (options: OutboxOptions, listener: OutboxListener) => LinkOutbox;
+    readonly outbox: (options: OutboxOptions, listener: OutboxListener) => Outbox;
   };
 }
 interface LeftDrafts {
@@ -540,11 +519,11 @@ interface LinkListener extends OutboxListener {
 interface LinkMode extends TransportMode {
   readonly fallback: string | null;
 }
-interface LinkOptions<Drafts extends LinkOutbox = LinkOutbox> {
+interface LinkOptions<All extends Drafts = Drafts> {
   readonly window: string;
   readonly timers: Timers;
   readonly random: Random;
-  readonly outbox: (listener: OutboxListener) => Drafts;
+  readonly outbox: (listener: OutboxListener) => Outbox<All>;
   readonly mode: LinkMode;
   readonly modes: readonly LinkMode[];
   readonly transports: Transports;
@@ -574,7 +553,7 @@ interface MeanError {
 interface Merging {
   readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody;
   readonly pauseMs: number;
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 interface Message<K extends Kind = Kind> extends Draft<K> {
   readonly seq: number;
@@ -603,6 +582,13 @@ interface Opening {
   readonly onFrame: (frame: DownFrame, receivedAt: number) => void;
   readonly onClose: (closing: Closing) => void;
 }
+interface OutboxKeeper {
+  readonly state: Pick<OutboxState, 'kept' | 'isSaved'>;
+  changed(isConnected: boolean): void;
+  connected(): void;
+  flush(): void;
+  close(): void;
+}
 interface OutboxListener {
   onOutbox(outbox: OutboxState): void;
   onStored(draft: Draft, seq: number): void;
@@ -612,11 +598,14 @@ interface OutboxListener {
 }
 interface OutboxOptions {
   readonly window: string;
-  readonly bounds: {
-    readonly messages: number;
-    readonly bytes: number;
-  };
   readonly timers: Timers;
+}
+interface OutboxPolicy<All extends Drafts> {
+  readonly none: All;
+  add(drafts: All, message: Omit<Draft, 'id'>, nextId: () => string, cursor: string | null, isConnected: boolean): (Change<All> & Pick<All, 'pending'>) | null;
+  answer(drafts: All, ended: readonly Draft[], answer: Stored | RefusedError, nextId: () => string, isDenied?: boolean): Change<All>;
+  complete?(pending: All['pending'][number]): Partial<All['pending'][number]>;
+  summary(drafts: All): OutboxState;
 }
 interface OutboxState {
   readonly unstored: number;
@@ -647,6 +636,12 @@ interface PageSettings {
     readonly outboxMessages: number;
     readonly outboxBytes: number;
   };
+}
+interface PendingDraft {
+  readonly draft: Draft;
+  state: 'waiting' | 'inFlight' | 'unanswered';
+  leavesAt: number;
+  readonly bytes: number;
 }
 interface Platform {
   readonly send: Send;
@@ -790,7 +785,7 @@ interface TransportMode {
   readonly windowsPerBrowser: number | null;
   readonly whenFull: string | null;
   readonly isPush: boolean;
-  readonly mostUnderWay: number;
+  readonly maxInFlight: number;
   readonly joinsConnection: boolean;
 }
 interface UnstoredDraft {
@@ -831,6 +826,9 @@ interface WindowMode extends LinkMode {
 type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
 type ByeCode = keyof typeof byeCodes;
 type Cancel = () => void;
+type Change<All extends Drafts = Drafts> = Partial<All> & {
+  readonly tell?: ((listener: OutboxListener) => void) | undefined;
+};
 type Clock = () => number;
 type ClockEstimate = ReturnType<typeof createClockEstimate>;
 type DownFrame = Welcome | {
@@ -851,7 +849,6 @@ type FrameFormat = 'polar' | 'uv' | 'nmea' | 'tunnel';
 type HttpVersion = (typeof httpVersions)[number];
 type Interval = readonly [low: number, high: number];
 type Kind = keyof Bodies;
-type LinkOutbox = Pick<Outbox, keyof Outbox>;
 type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => void;
 type Locks = Pick<LockManager, 'request'>;
 type Off = () => void;

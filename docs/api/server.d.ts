@@ -57,7 +57,8 @@ declare class Connection {
 declare class Connections {
   #private;
   readonly stopWatching: () => void;
-  constructor(servers: readonly PortServer[], settings: ConnectionSettings, timers: Timers);
+  constructor(settings: ConnectionSettings, timers: Timers);
+  acceptFor(server: PortServer): Server$1;
   all(): readonly Connection[];
   of(request: AnyRequest): Connection | undefined;
   at(carrier: object | undefined): Connection | undefined;
@@ -144,8 +145,9 @@ declare class Engine {
   private constructor();
   get current(): Serving;
   get lost(): Promise<string>;
+  get isWorker(): boolean;
   readonly takers: Takers;
-  listen(listening: Listening): Promise<Ports>;
+  listen(listening: Listening, takers?: Takers): Promise<Ports>;
   attach(server: AnyServer, path: string, how: {
     readonly requests?: boolean;
   }): void;
@@ -185,7 +187,6 @@ declare class HeldDeliveries {
 declare class Hub {
   #private;
   readonly snapshot: Log['snapshot'];
-  onJoined: (channels: ReadonlySet<string>) => void;
   constructor(parts: HubParts);
   join(joining: Joining, cursor: Cursor | null): Subscriber;
   leave(stream: Subscriber): void;
@@ -199,8 +200,6 @@ declare class Hub {
   heard(from: Subscriber | string, carries?: Readonly<Record<string, number>>): void;
   show(from: Subscriber | string, report: AwarenessReport, opening?: number): void;
   streamOf(id: string): Subscriber | null;
-  isRead(channel: string): boolean;
-  leads(): boolean;
   windowCount(): number;
   windowsOn(page: string): number;
   windows(): {
@@ -282,6 +281,7 @@ declare class Serving {
   readonly health: Health;
   readonly monitor: Monitor;
   readonly documents: DocumentThreads | null;
+  readonly leads: boolean;
   readonly limits: EngineSettings['limits'];
   readonly lost: Promise<string>;
   static open(parts: ServingParts, signal: AbortSignal): Promise<Serving>;
@@ -493,7 +493,6 @@ declare const tasks$1: {
   recordOf: (messages: readonly Message<'update'>[]) => Plain;
   linesFrom: (type: TextType, text: string) => readonly Line[];
   textOf: (type: TextType, messages: Messages) => string;
-  countsOf: typeof countsOf;
   updateFor: (messages: Messages, rewriting: Rewriting) => string | null;
   htmlFor(messages: Messages, { way, lines }: Rewriting): string | null;
   updateToPage: (messages: Messages, client: number) => string;
@@ -501,11 +500,6 @@ declare const tasks$1: {
 declare const textTypes: readonly ['text/plain', 'text/markdown', 'text/html'];
 declare const transportNames: readonly ['sse', 'websocket', 'long-polling', 'polling', 'streaming'];
 declare const windowHttpVersions: readonly ['3', '2', '1.1'];
-declare function countsOf(messages: Messages): {
-  words: number;
-  characters: number;
-  cpuMs: number;
-};
 declare function createCrosswind(options: CrosswindOptions): Promise<Crosswind>;
 declare function handlersBelow(path: string, takeRequest: TakeRequest): {
   handler: (request: AnyRequest, response: AnyResponse, next?: () => void) => void;
@@ -547,8 +541,8 @@ import { EventEmitter } from "node:events";
 import { Http2SecureServer, Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Middleware } from "koa";
+import { Server as Server$1, Socket } from "node:net";
 import { Server } from "node:https";
-import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { WebSocket } from "ws";
 import { z } from "zod";
@@ -702,7 +696,8 @@ interface Earlier {
   readonly isOldest: boolean;
   readonly head: Cursor;
 }
-interface EngineParts extends Omit<ServingParts, 'connections' | 'countConnections' | 'onCutOff'> {
+interface EngineParts extends Omit<ServingParts, OfEngine> {
+  readonly workers: number;
   readonly drainMs: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -771,7 +766,6 @@ interface HubParts {
   readonly random: Random;
   readonly onFailure: (error: unknown) => void;
   readonly bus?: Bus | undefined;
-  readonly mayLead: boolean;
   readonly meter: Meter;
   readonly refusal?: () => Refusal | null;
   readonly steps?: readonly Step[] | undefined;
@@ -1168,12 +1162,13 @@ interface TransportMode {
   readonly windowsPerBrowser: number | null;
   readonly whenFull: string | null;
   readonly isPush: boolean;
-  readonly mostUnderWay: number;
+  readonly maxInFlight: number;
   readonly joinsConnection: boolean;
 }
 interface Turns {
   readonly waiting: (() => void)[];
   readonly forget: () => void;
+  areLast: boolean;
 }
 interface Update {
   readonly structs: Float64Array;
@@ -1265,9 +1260,10 @@ type ListenerSettings = Pick<EngineSettings, 'heartbeatMs'> & EngineSettings['li
   readonly key: string;
   readonly sharing?: PortSharing | null;
 };
-type Listening = Pick<ListenerSettings, 'host' | 'port' | 'http1Port' | 'cert' | 'key' | 'sharing'>;
+type Listening = Pick<ListenerSettings, 'host' | 'port' | 'http1Port' | 'cert' | 'key'>;
 type LogSettings = Pick<EngineSettings, 'limits' | 'storage' | 'broker'>;
 type Messages = readonly Message[];
+type OfEngine = 'connections' | 'countConnections' | 'onCutOff' | 'siblings' | 'leads' | 'joinLog' | 'hostLog';
 type OnMessage = (message: Message, cursor: string, text?: string) => void;
 type Output<Name extends TaskName> = ReturnType<Tasks[Name]>;
 type OutputCode = keyof typeof outputLevels;

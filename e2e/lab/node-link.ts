@@ -1,14 +1,15 @@
 // The web app's link in Node, over transports without a browser.
 
 import {
-  DocumentOutbox,
-  type DocumentOutboxOptions,
+  type DocumentDrafts,
+  documentPolicy,
   Link,
   LinkClock,
   type LinkListener,
   type LinkOptions,
   type Opening,
   type OpenTransport,
+  Outbox,
   type WebTransport,
 } from '../../client/engine.ts'
 import {
@@ -25,8 +26,8 @@ export type LinkOpening = Omit<Opening, 'base'> & { readonly origin: string }
 
 interface NodeOpening
   extends Partial<LinkListener>,
-    Pick<LinkOptions, 'polling' | 'channels' | 'mode' | 'random'>,
-    Pick<DocumentOutboxOptions, 'bounds'> {
+    Pick<LinkOptions, 'polling' | 'channels' | 'mode' | 'random'> {
+  readonly bounds: Parameters<typeof documentPolicy>[0]['bounds']
   /** The key's fingerprint is appended. */
   readonly name: string
   /** Whether the link may fall back to another mode after repeated cuts. */
@@ -59,13 +60,13 @@ export function openNodeLink({ name, mode, mayFall, originFor, connect, ...parts
       open: (opening) => connect({ ...opening, origin: ownOrigin(opening.mode.http) }),
     },
   ])
-  // A program's drafts end with the program.
-  const drafts = { ...parts, window: nameOf(key, name), timers: processTimers, store: null, merging: null }
-  const options: LinkOptions = {
+  const window = nameOf(key, name)
+  const policy = documentPolicy({ window, bounds: parts.bounds, random: parts.random })
+  const options: LinkOptions<DocumentDrafts> = {
     ...parts,
     baseFor: (http) => `${ownOrigin(http)}/api`,
     transports: Object.fromEntries(transports) as Record<TransportName, WebTransport>,
-    window: drafts.window,
+    window,
     proof: [['key', key]],
     // The link falls back along the modes' `fallback` fields.
     mode: mayFall ? mode : { ...mode, fallback: null },
@@ -73,7 +74,8 @@ export function openNodeLink({ name, mode, mayFall, originFor, connect, ...parts
     renewSession: () => Promise.resolve(),
     timers: processTimers,
     clock: LinkClock,
-    outbox: (listener) => new DocumentOutbox(drafts, listener),
+    // Its drafts end with the program.
+    outbox: (listener) => new Outbox({ window, timers: processTimers }, policy, listener),
   }
   const link = new Link(options, { ...ignored, ...parts })
   link.open()

@@ -39,7 +39,7 @@ export interface TransportMode {
    * Maximum number of a window's drafts in flight: a POST waits for the one before anyway, and
    * queued drafts can be merged.
    */
-  readonly mostUnderWay: number
+  readonly maxInFlight: number
   /** Requires an existing HTTP/2 connection; opens none itself. */
   readonly joinsConnection: boolean
 }
@@ -82,7 +82,7 @@ export function isShared(
 }
 
 /** A long outbox must not flood a server that has just restarted. */
-const mostUnderWay = 32
+const maxInFlight = 32
 
 // Browsers allow six connections to a host (Chromium, Firefox, Safari): five held leave one for the
 // uplink.
@@ -92,7 +92,7 @@ const usual = {
   windowsPerBrowser: null,
   whenFull: null,
   isPush: true,
-  mostUnderWay: 1,
+  maxInFlight: 1,
   joinsConnection: false,
 } as const
 
@@ -117,13 +117,13 @@ export const sseModes = /* @__PURE__ */ modesOf('sse', [
 ])
 
 export const websocketModes = /* @__PURE__ */ modesOf('websocket', [
-  { http: '1.1', mostUnderWay },
-  { http: '2', mostUnderWay, joinsConnection: true },
+  { http: '1.1', maxInFlight },
+  { http: '2', maxInFlight, joinsConnection: true },
 ])
 
 export const streamingModes = /* @__PURE__ */ modesOf('streaming', [
-  { http: '3', mostUnderWay },
-  { http: '2', mostUnderWay },
+  { http: '3', maxInFlight },
+  { http: '2', maxInFlight },
 ])
 
 export const longPollingModes = /* @__PURE__ */ modesOf('long-polling', [

@@ -36,7 +36,8 @@ function createWindow(from = 'a') {
   function mount(): Mirror {
     const mirror = new Mirror({
       channel: 'main',
-      link: { publish, cursor: null, outbox: { adopt: () => undefined, flush: () => undefined } },
+      link: { publish, cursor: null, outbox: { flush: () => undefined } },
+      keeper: { adopt: () => undefined },
       store: { write: async () => true },
       hasUnstored: () => false,
       recorder: null,
@@ -429,13 +430,8 @@ function openLeftEdits({ unstored = false, replaced = true } = {}) {
       restore: (drafts) => void restored.push(...drafts.map(({ id }) => id)),
       replace: (html) => replaced && restored.push(html) > 0,
     },
-    link: {
-      cursor: 'life:8',
-      outbox: {
-        adopt: (drafts) => void sent.push(...drafts.map(({ draft: { id } }) => id)),
-        flush: () => undefined,
-      },
-    },
+    link: { cursor: 'life:8', outbox: { flush: () => undefined } },
+    keeper: { adopt: (drafts) => void sent.push(...drafts.map(({ draft: { id } }) => id)) },
     store: {
       async write(_added, removed) {
         forgotten.push(...removed)

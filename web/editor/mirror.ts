@@ -1,6 +1,6 @@
 // Whole-content mirroring, as in the 2021 paper: each edit carries all content; the newest wins.
 
-import type { DocumentOutbox, DraftStore, LeftDrafts, Link, UnstoredDraft } from '../../client/engine.ts'
+import type { DraftKeeper, DraftStore, LeftDrafts, Link, Outbox, UnstoredDraft } from '../../client/engine.ts'
 import { readHtml } from '../../server/document/html.ts'
 import type { Line } from '../../server/document/rich-text.ts'
 import { commonEnds } from '../../server/document/text-diff.ts'
@@ -244,7 +244,8 @@ interface LeftEdit extends UnstoredDraft {
 
 interface LeftEditsOptions {
   readonly mirror: Pick<Mirror, 'restore' | 'replace'>
-  readonly link: Pick<Link, 'cursor'> & { readonly outbox: Pick<DocumentOutbox, 'adopt' | 'flush'> }
+  readonly link: Pick<Link, 'cursor'> & { readonly outbox: Pick<Outbox, 'flush'> }
+  readonly keeper: Pick<DraftKeeper, 'adopt'>
   readonly store: Pick<DraftStore, 'write'>
   readonly hasUnstored: () => boolean
   readonly onOffer: (offered: View['left']) => void
@@ -311,9 +312,9 @@ export class LeftEdits {
   }
 
   #send(edits: readonly LeftEdit[]): void {
-    const { mirror, link } = this.#options
+    const { mirror, keeper } = this.#options
     mirror.restore(edits.map(({ draft }) => draft))
-    link.outbox.adopt(edits)
+    keeper.adopt(edits)
   }
 
   #forget(ids: readonly string[]): void {

@@ -2,7 +2,7 @@
 
 import { fromBase64, toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
-import type { DocumentOutbox, Link } from '../../client/engine.ts'
+import type { Link, Outbox } from '../../client/engine.ts'
 import { createDocument, documentText, type Line, linesOf } from '../../server/document/rich-text.ts'
 import { type Draft, isKind, type Message, type UpdateBody } from '../../server/wire/messages.ts'
 import type { Random, Timers } from '../../server/wire/time.ts'
@@ -13,7 +13,7 @@ import { EditHistory } from './undo.ts'
 
 interface SharedDocumentOptions {
   readonly channel: string
-  readonly link: Pick<Link, 'publish'> & { readonly outbox: Pick<DocumentOutbox, 'has'> }
+  readonly link: Pick<Link, 'publish'> & { readonly outbox: Pick<Outbox, 'has'> }
   readonly recorder: Recorder | null
   readonly timers: Timers
   readonly random: Random

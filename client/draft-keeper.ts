@@ -1,0 +1,153 @@
+// Keeps an outbox's drafts in this browser until they end.
+
+import type { Cancel, Timers } from '../server/wire/time.ts'
+import { append, type DocumentDraft, type DocumentDrafts, documentDraft } from './document-policy.ts'
+import type { UnstoredDraft } from './draft-database.ts'
+import type { DraftStore } from './draft-store.ts'
+import type { Outbox, OutboxKeeper } from './outbox.ts'
+
+interface DraftKeeperParts {
+  readonly window: string
+  readonly store: Pick<DraftStore, 'write' | 'look' | 'close' | 'onGone'>
+  readonly timers: Timers
+  /** When the outbox closes, saves what is left, for another window; otherwise writes no more. */
+  readonly handsOver: boolean
+}
+
+/** What the browser has of a draft. */
+interface Copy {
+  /** `writing` until a write succeeds; `none` if all have failed. */
+  state: 'writing' | 'written' | 'none'
+  /** Number of edits that are written. */
+  kept: number
+  /** Null if it failed, or what was written may be gone. */
+  newestWrite: { readonly edits: number } | null
+}
+
+/** Edits are usually acknowledged within a few ms; while connected only slower ones are saved. */
+const saveDelayMs = 250
+
+export class DraftKeeper implements OutboxKeeper {
+  readonly #outbox: Outbox<DocumentDrafts>
+  readonly #parts: DraftKeeperParts
+  /** By id; until they are removed, also of drafts that have ended. */
+  readonly #copies = new Map<string, Copy>()
+  #plannedSave: Cancel | null = null
+  #isSaved = true
+  #isClosed = false
+
+  /** From now on, the outbox tells it what happens. */
+  constructor(outbox: Outbox<DocumentDrafts>, parts: DraftKeeperParts) {
+    this.#outbox = outbox
+    this.#parts = parts
+    parts.store.onGone = () => this.#saveAgain()
+    outbox.keepBy(this)
+  }
+
+  get state() {
+    const written = this.#outbox.drafts.pending.map(({ draft: { id } }) => this.#copies.get(id)?.kept ?? 0)
+    return { kept: written.reduce((sum, edits) => sum + edits, 0), isSaved: this.#isSaved }
+  }
+
+  /**
+   * Adds saved drafts of closed windows, each once, regardless of the bounds: at the end, or before what
+   * this window has not sent.
+   */
+  adopt(left: readonly UnstoredDraft[], isFirst = false): void {
+    const outbox = this.#outbox
+    const { window } = this.#parts
+    const { pending } = outbox.drafts
+    const adopted = left.filter(({ draft: { id } }) => !outbox.has(id) && !this.#copies.has(id))
+    for (const { draft, edits } of adopted)
+      this.#copies.set(draft.id, { state: 'written', kept: edits, newestWrite: { edits } })
+    const later = pending.filter(
+      ({ draft, state }) => isFirst && draft.from === window && state !== 'inFlight',
+    )
+    const earlier = pending.filter((one) => !later.includes(one))
+    outbox.change({ pending: append(earlier, [...adopted.map(documentDraft), ...later]) })
+  }
+
+  changed(isConnected: boolean): void {
+    if (this.#outbox.drafts.pending.length === 0 || !isConnected) this.flush()
+    else this.#plannedSave ??= this.#parts.timers.later(() => this.flush(), saveDelayMs)
+  }
+
+  /** Looks for what closed windows left. */
+  connected(): void {
+    void this.#parts.store.look()
+  }
+
+  /** Saves now. */
+  flush(): void {
+    this.#plannedSave?.()
+    this.#plannedSave = null
+    if (this.#isClosed) return
+    const { pending, left } = this.#outbox.drafts
+    const ids = new Set(pending.map(({ draft }) => draft.id))
+    const gone = [...this.#copies].filter(([id]) => !ids.has(id))
+    for (const [id] of gone) this.#copies.delete(id)
+    const ended = gone.filter(([id]) => !left.has(id))
+    const added = pending.filter((one) => !one.isOver && !this.#isCurrent(one))
+    const written = added.map((one) => this.#copyOf(one))
+    const records = added.map((one): UnstoredDraft => {
+      const { cursor, edits } = one
+      return { draft: this.#outbox.complete(one), cursor, edits }
+    })
+    const removed = ended.map(([id]) => id)
+    this.#parts.store.write(records, removed).then((isDone) => {
+      for (const [id, copy, write] of written) this.#wrote(id, copy, write, isDone)
+      // The next call tries again.
+      if (!isDone) for (const [id, copy] of ended) if (copy.state !== 'none') this.#copies.set(id, copy)
+      if (this.#isClosed || (added.length === 0 && isDone === this.#isSaved)) return
+      this.#isSaved = isDone
+      this.#outbox.report()
+    })
+  }
+
+  close(): void {
+    const { handsOver, store } = this.#parts
+    if (handsOver) this.flush()
+    this.#plannedSave?.()
+    this.#isClosed = true
+    if (handsOver) void store.close()
+  }
+
+  /** Its copy has all its edits, or will have them. */
+  #isCurrent({ draft, edits }: DocumentDraft): boolean {
+    return this.#copies.get(draft.id)?.newestWrite?.edits === edits
+  }
+
+  /** The copy that is written next. */
+  #copyOf({
+    draft: { id },
+    edits,
+  }: DocumentDraft): [id: string, copy: Copy, write: { readonly edits: number }] {
+    const copy = this.#copies.get(id) ?? { state: 'writing', kept: 0, newestWrite: null }
+    const write = { edits }
+    copy.newestWrite = write
+    this.#copies.set(id, copy)
+    return [id, copy, write]
+  }
+
+  #wrote(id: string, copy: Copy, write: { readonly edits: number }, isDone: boolean): void {
+    if (isDone) {
+      copy.state = 'written'
+      copy.kept = write.edits
+    } else if (copy.newestWrite === write) {
+      copy.newestWrite = null
+      if (copy.state === 'written') return
+      copy.state = 'none'
+      if (this.#copies.get(id) === copy) this.#copies.delete(id)
+    }
+  }
+
+  /** Of what was written, nothing may be left. */
+  #saveAgain(): void {
+    for (const copy of this.#copies.values()) {
+      copy.kept = 0
+      copy.newestWrite = null
+    }
+    this.flush()
+    this.#outbox.report()
+  }
+}
