@@ -172,6 +172,7 @@ export class Engine {
     this.#workers = await startWorkers({
       count: this.#parts.workers,
       siblings,
+      secret: this.#parts.secret,
       attach: this.#attachWorker ?? undefined,
       timers: processTimers,
     })

@@ -6,9 +6,10 @@ import { processTimers } from '../scripts/process.ts'
 import { Engine } from './engine.ts'
 import { acceptRepeats, Channels } from './library/channels.ts'
 import { Crosswind } from './library/crosswind.ts'
-import { type CrosswindOptions, checkOptions, folderOf, settingsOf } from './library/options.ts'
+import { type CrosswindOptions, checkOptions, folderOf, settingsOf, workersOf } from './library/options.ts'
 import { mountRoutes } from './library/routes.ts'
 import { type OutputCode, output } from './output.ts'
+import { secretOfServer } from './workers/workers.ts'
 
 export type {
   ChannelType,
@@ -45,7 +46,7 @@ const renewalDrainMs = 0
 export async function createCrosswind(options: CrosswindOptions): Promise<Crosswind> {
   checkOptions(options)
   output.trace(process.env.CROSSWIND_DEBUG)
-  const { path, authorize, secret = randomBytes(32).toString('base64url') } = options
+  const { path, authorize, secret = secretOfServer() ?? randomBytes(32).toString('base64url') } = options
   const settings = settingsOf(options)
   const onFailure = failureTaker(options)
   const channels = new Channels(options.channels, settings, processTimers, (error) =>
@@ -72,7 +73,7 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
         })),
     dataFolder: folder,
     roomMaking: 'erase one with crosswind.deleteChannel',
-    workers: 1,
+    workers: workersOf(options),
     authorize,
     secret,
     isOpenPath: () => false,

@@ -11,10 +11,11 @@ import { goOnWithoutOutput, leaveWhenDone, processTimers } from '../scripts/proc
 import { type Config, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 import { configHelp } from './config/schema.ts'
 import { startHttp3Front } from './http3-front.ts'
+import { workersOf } from './library/options.ts'
 import { replaceWarnings } from './node-internals.ts'
 import { output } from './output.ts'
 import { isOpenTo } from './security/access.ts'
-import { type Server, startServer, workersOf } from './server.ts'
+import { type Server, startServer } from './server.ts'
 import { describeLog } from './serving.ts'
 import { isWorker, tellPrimary, workerName } from './workers/workers.ts'
 

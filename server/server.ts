@@ -1,7 +1,6 @@
 // The page's server, or one of its processes: an application of the engine, with the sensor's source.
 
 import { randomBytes } from 'node:crypto'
-import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { processTimers } from '../scripts/process.ts'
 import type { Config } from './config/config.ts'
@@ -10,6 +9,7 @@ import { keepToEditor } from './document/document-writes.ts'
 import { pageSchema, pageTasks } from './document/page-schema.ts'
 import { Engine } from './engine.ts'
 import type { ListenerSettings } from './http/listeners.ts'
+import { workersOf } from './library/options.ts'
 import { type OutputCode, output } from './output.ts'
 import { startPage } from './page-app.ts'
 import { pageAdmission, pageRights, pageTypeOf, pageTypes } from './page-channels.ts'
@@ -141,9 +141,4 @@ class PageServer implements Server {
   close(): Promise<void> {
     return this.#engine.close(this.#parts.config.drainMs)
   }
-}
-
-/** Number of processes that serve windows. */
-export function workersOf({ workers }: Pick<Config, 'workers'>): number {
-  return workers === 'auto' ? availableParallelism() : workers
 }

@@ -6,7 +6,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { limitUpgrades } from '../node-internals.ts'
 import type { AnyRequest } from '../transports/bodies.ts'
-import type { TakeRequest } from './requests.ts'
+import type { Answer, TakeRequest } from './requests.ts'
 import type { TakeConnect, TakeUpgrade } from './websockets.ts'
 
 /** Node's servers: `http`, `https` and `http2`, secure or not. */
@@ -40,11 +40,31 @@ export function attach(
 ): void {
   if (requests) takeFrom(server, 'request', path, takeRequest as Taker)
   const isAlone = server.listenerCount('upgrade') === 0
-  takeFrom(server, 'upgrade', path, takeUpgrade as Taker, (_request, socket: Duplex) => {
-    socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
-  })
+  takeFrom(server, 'upgrade', path, takeUpgrade as Taker, refuseUpgrade)
   if (isAlone) limitUpgrades(server, ({ url = '' }) => url.startsWith(`${path}/`))
   takeFrom(server, 'connect', path, takeConnect as Taker, refuseConnect as Taker)
+}
+
+/** On ports of our own: all else goes to the application, requests within the same limits. */
+export function takersWith(path: string, takers: Takers, answer: Answer = answerNotFound): Takers {
+  return {
+    takeRequest(request, response) {
+      if (takesOver(request, path)) takers.takeRequest(request, response)
+      else takers.takeRequest(request, response, answer)
+    },
+    takeUpgrade(request, socket, head) {
+      if (takesOver(request, path)) takers.takeUpgrade(request, socket, head)
+      else refuseUpgrade(request, socket)
+    },
+    takeConnect(request, response) {
+      if (takesOver(request, path)) takers.takeConnect(request, response)
+      else refuseConnect(request, response)
+    },
+  }
+}
+
+function refuseUpgrade(_request: AnyRequest, socket: Duplex): void {
+  socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each event has its own parameters.
@@ -122,7 +142,7 @@ export function handlersBelow(path: string, takeRequest: TakeRequest) {
   function handler(
     request: AnyRequest,
     response: AnyResponse,
-    next: () => void = () => answerNotFound(response),
+    next: () => void = () => answerNotFound(request, response),
   ): void {
     if (!take(request, response)) next()
   }
@@ -159,7 +179,7 @@ export interface KoaContext {
   respond?: boolean
 }
 
-function answerNotFound(response: AnyResponse): void {
+function answerNotFound(_request: unknown, response: AnyResponse): void {
   response.statusCode = 404
   response.end()
 }

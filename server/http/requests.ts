@@ -35,16 +35,20 @@ const requestsInTurn = 10
 /** Published with the request when its headers have arrived. */
 const arrived = channel('crosswind:arrived')
 
-export type TakeRequest = (request: AnyRequest, response: ServerResponse | Http2ServerResponse) => void
+/** What answers requests: the transports, and on ports of our own also an application. */
+export type Answer = (request: AnyRequest, response: ServerResponse | Http2ServerResponse) => void
+
+/** `answer`: instead of the transports, within the same limits. */
+export type TakeRequest = (...given: [...Parameters<Answer>, answer?: Answer]) => void
 
 /** The listener for requests. */
 export function requestTaker(parts: RequestParts): TakeRequest {
   const { app, connections, settings, origins } = parts
   const { penalties } = app
   const fair = new FairStart(requestsInTurn)
-  const answer = app.koa.callback()
+  const answerAsKoa = app.koa.callback() as unknown as Answer
 
-  return (request, response) => {
+  return (request, response, answer) => {
     const connection = connections.of(request)
     // A destroyed session can still emit requests already read.
     if (!connection || connection.session?.destroyed) return
@@ -58,7 +62,7 @@ export function requestTaker(parts: RequestParts): TakeRequest {
         const bytes = Math.min(connection.socket.bytesRead - bytesBefore, settings.maxMessageBytes)
         if (response.statusCode >= 400) penalties.charge(key, costOfRefusal(bytes))
       })
-      take(connection, request, response)
+      take(connection, request, response, answer)
     }
     const start = () => fair.run(connection, begin)
     const startWhenAllowed = () => {
@@ -74,6 +78,7 @@ export function requestTaker(parts: RequestParts): TakeRequest {
     connection: Connection,
     request: AnyRequest,
     response: ServerResponse | Http2ServerResponse,
+    answer: Answer | undefined,
   ): void {
     if ('stream' in request) endStream(request)
     else endLeftover(request, response as ServerResponse)
@@ -82,8 +87,9 @@ export function requestTaker(parts: RequestParts): TakeRequest {
       refuse(request, response, tooManyConnections(settings.maxConnections), origins)
     } else if ('stream' in request && headerBytes(request) > mostHeaderBytes)
       refuse(request, response, headersTooLarge(), origins, isSmallEnoughToExplain(request))
+    else if (answer) answer(request, response)
     else if (isMessage(request)) takeMessage(request, response)
-    else void answer(request as never, response as never)
+    else answerAsKoa(request, response)
   }
 
   async function takeMessage(

@@ -1,7 +1,7 @@
 // WebSockets over both HTTP versions, with the same checks (RFC 6455; HTTP/2: RFC 8441).
 
 import type { IncomingMessage } from 'node:http'
-import type { Http2ServerRequest } from 'node:http2'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
 import type { App } from '../app.ts'
@@ -66,7 +66,8 @@ export function upgradeTaker(parts: WebSocketParts): TakeUpgrade {
     )
 }
 
-export type TakeConnect = (request: Http2ServerRequest) => void
+/** Over HTTP/1.1 the second is the socket. */
+export type TakeConnect = (request: Http2ServerRequest, response: Http2ServerResponse | Duplex) => void
 
 /** The listener for extended CONNECT: each WebSocket is a stream. */
 export function connectTaker(parts: WebSocketParts): TakeConnect {

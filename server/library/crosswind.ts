@@ -4,7 +4,9 @@ import type { Doc } from 'yjs'
 import { processTimers } from '../../scripts/process.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import type { Engine } from '../engine.ts'
-import { type AnyServer, handlersBelow } from '../http/attach.ts'
+import { type AnyServer, handlersBelow, takersWith } from '../http/attach.ts'
+import type { Ports } from '../http/listeners.ts'
+import type { Answer } from '../http/requests.ts'
 import { applicationName } from '../hub/admission.ts'
 import type { Who } from '../hub/subscriber.ts'
 import { erasureOf } from '../log/expiries.ts'
@@ -44,6 +46,19 @@ export interface ChannelInfo {
   /** How many are kept, and the size of what was published, as JSON. */
   readonly messages: number
   readonly bytes: number
+}
+
+/** Ports of the server's own. */
+export interface Listening {
+  /** Default: `localhost`, which is 127.0.0.1; 0.0.0.0 and :: accept other machines. */
+  readonly host?: string
+  /** Of HTTP/2; 0 selects a free one. */
+  readonly port: number
+  /** Of HTTP/1.1 alone; 0 selects a free one. */
+  readonly http1Port: number
+  /** In PEM. */
+  readonly cert: string
+  readonly key: string
 }
 
 interface CrosswindParts {
@@ -91,6 +106,40 @@ export class Crosswind {
   readonly attach = (server: AnyServer, how: { readonly requests?: boolean } = {}): void => {
     this.#engine.attach(server, this.#path, how)
   }
+
+  /** Whether another process of the server has forked this one; see `workers`. */
+  get isWorker(): boolean {
+    return this.#engine.isWorker
+  }
+
+  /**
+   * Opens two ports with TLS, where connections cost what one client may cost and no more: one with
+   * HTTP/2 (HTTP/1.1 for clients without it), and one with HTTP/1.1 alone. What is below `path` is
+   * served, all else goes to `answer`, such as `app.callback()` of Koa; without one it is 404. With
+   * several workers, the first process opens none, and waits until they serve. Rejects with one
+   * sentence if a port cannot be opened, and closes everything.
+   */
+  readonly listen = (
+    { host = 'localhost', port, http1Port, cert, key }: Listening,
+    answer?: Answer,
+  ): Promise<Ports> =>
+    this.#engine.listen(
+      { host, port, http1Port, cert, key },
+      takersWith(this.#path, this.#engine.takers, answer),
+    )
+
+  /** Whether it may accept clients, as load balancers ask. `reason` is a clause; null while it may. */
+  readonly ready = (): { readonly isReady: boolean; readonly reason: string | null } => {
+    const { hub, health } = this.#engine.current
+    const reason = hub.isDraining() ? 'it is shutting down' : health.whyUnready()
+    return { isReady: reason === null, reason }
+  }
+
+  /**
+   * Figures of this server, of all its workers, in Prometheus' text format; docs/operating.md explains
+   * each. They cover all channels: not for everybody.
+   */
+  readonly metrics = (): Promise<string> => this.#engine.current.monitor.metrics()
 
   /**
    * Resolves once it is stored and sent; rejects if it does not fit the channel. `id`: the same one with the same data is stored once.

@@ -1,5 +1,6 @@
 // What an application says to create its server: checked before anything is opened.
 
+import { availableParallelism } from 'node:os'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import { checkEngine, type EngineSettings } from '../config/engine-settings.ts'
 import type { Durability } from '../log/sqlite-log.ts'
@@ -51,6 +52,12 @@ export interface CrosswindOptions {
   readonly secret?: string
   /** Where messages are stored. Default: in memory. */
   readonly storage?: Storage
+  /**
+   * How many processes serve clients on the ports of `listen`; `auto` is one for each core. With
+   * several, one more has the log: it runs the program first and, in `listen`, forks the others, which
+   * run it again. `isWorker` tells them apart. Default: 1.
+   */
+  readonly workers?: number | 'auto'
   /** As in docs/settings.md, such as `{ messagesPerSecond: 100 }`. */
   readonly limits?: Partial<EngineSettings['limits']>
   /** Interval of heartbeats, ms; a client that misses two has left. */
@@ -68,6 +75,12 @@ export interface CrosswindOptions {
 }
 
 const leastSecret = 32
+const mostWorkers = 64
+
+/** Number of processes that serve clients. */
+export function workersOf({ workers = 1 }: Pick<CrosswindOptions, 'workers'>): number {
+  return workers === 'auto' ? availableParallelism() : workers
+}
 
 const optionNames: readonly (keyof CrosswindOptions)[] = [
   'path',
@@ -75,6 +88,7 @@ const optionNames: readonly (keyof CrosswindOptions)[] = [
   'authorize',
   'secret',
   'storage',
+  'workers',
   'limits',
   'heartbeatMs',
   'allowedOrigins',
@@ -90,13 +104,17 @@ const storageNames: Readonly<Record<string, readonly string[]>> = {
 
 /** Throws an `Error` that names the option, its value and what is allowed. */
 export function checkOptions(options: CrosswindOptions): void {
-  const { path, authorize, secret, storage = 'memory' } = options
+  const { path, authorize, secret, storage = 'memory', workers = 1 } = options
   refuseOthers('createCrosswind', options, optionNames)
   if (storage !== 'memory') checkStorage(storage)
   if (!/^(\/[\w.~-]+)+$/.test(path))
     throw new Error(`createCrosswind: path is "${path}"; it must be like /realtime.`)
   if (authorize !== 'everyone' && typeof authorize !== 'function')
     throw new Error(`createCrosswind: authorize is missing; write authorize: 'everyone' for open access.`)
+  if (workers !== 'auto' && !(Number.isInteger(workers) && workers >= 1 && workers <= mostWorkers))
+    throw new Error(
+      `createCrosswind: workers is ${JSON.stringify(workers)}; it must be a whole number from 1 to ${mostWorkers}, or "auto".`,
+    )
   if (secret !== undefined && secret.length < leastSecret)
     throw new Error(`createCrosswind: secret has ${secret.length} characters; it needs ${leastSecret}.`)
 }

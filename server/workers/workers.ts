@@ -44,12 +44,13 @@ interface Noted {
 }
 
 /**
- * A worker's environment variables: its number, whether it waits to be told the ports, and the
- * ticket keys.
+ * A worker's environment variables: its number, whether it waits to be told the ports, the keys of TLS
+ * tickets, and what signs the server's own.
  */
 const numberVariable = 'WORKER_NUMBER'
 const waitsVariable = 'WORKER_WAITS'
 const ticketKeysVariable = 'WORKER_TICKET_KEYS'
+const secretVariable = 'WORKER_SECRET'
 
 export interface HostedSiblings extends Siblings {
   /** Takes what a worker posted. */
@@ -83,6 +84,9 @@ export const workerName = () => `worker-${process.env[numberVariable]}`
 
 /** Whether this process is one that `startWorkers` of another one forked. */
 export const isWorker = () => cluster.isWorker && process.env[numberVariable] !== undefined
+
+/** In a worker: the secret of the process that forked it. */
+export const secretOfServer = () => (isWorker() ? process.env[secretVariable] : undefined)
 
 /** Call in a worker. */
 export function joinSiblings(count: number): Siblings {
@@ -122,6 +126,8 @@ const graceMs = 3000
 interface WorkersParts {
   readonly count: number
   readonly siblings: HostedSiblings
+  /** See `secretOfServer`. */
+  readonly secret: string
   /** Serves the log over the stream; absent if workers get it from a broker. */
   readonly attach: ((link: Duplex) => void) | undefined
   readonly timers: Timers
@@ -180,7 +186,7 @@ function onTold(take: (told: Told) => void): void {
 export async function startWorkers(
   parts: WorkersParts,
 ): Promise<{ readonly ports: Ports; readonly close: (drainMs: number) => Promise<void> }> {
-  const { count, siblings, attach, timers } = parts
+  const { count, siblings, secret, attach, timers } = parts
   // Without the kernel's help workers accept connections as they have time. A connection that the
   // first process passes on costs both processes, and is lost if the worker is about to end.
   if (process.env.NODE_CLUSTER_SCHED_POLICY === undefined) cluster.schedulingPolicy = cluster.SCHED_NONE
@@ -194,6 +200,7 @@ export async function startWorkers(
     const waits = kernelDeals && !isFirst
     const worker = cluster.fork({
       [numberVariable]: number,
+      [secretVariable]: secret,
       ...(kernelDeals && { [ticketKeysVariable]: ticketKeys }),
       ...(waits && { [waitsVariable]: true }),
     })

@@ -1,0 +1,143 @@
+// A server on ports of its own: beside an application's routes, with figures, in one process or several.
+
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { ensureCertificate } from '../../certs/certificate.ts'
+import { type ConnectOptions, connect } from '../../client/connect.ts'
+import { openPort } from '../../scripts/open-port.ts'
+import { temporaryFolder } from '../../server/folder-testing.ts'
+import { createCrosswind } from '../../server/index.ts'
+import { type HttpVersion, httpVersions, type Mode, modeNamed } from '../../server/wire/modes.ts'
+import { createNodePlatform } from '../clients/client.ts'
+import { connectHttp, textOf } from '../clients/http-client.ts'
+import type { Said } from './testing.ts'
+import { startWithWorkers } from './workers-process.ts'
+
+const certificate = (t: TestContext) => ensureCertificate({ directory: temporaryFolder(t), now: new Date() })
+
+const open = () =>
+  createCrosswind({
+    path: '/realtime',
+    channels: { 'room.*': { kind: 'json' } },
+    authorize: 'everyone',
+  })
+
+/** Of the application. */
+async function ask(t: TestContext, version: '1.1' | '2', port: number, ca: string, path: string) {
+  const http = connectHttp(version, `https://localhost:${port}`, ca)
+  t.after(() => http.close())
+  const { status, body } = await http.ask({ path })
+  return { status, text: await textOf(body) }
+}
+
+/** On a connection of its own. */
+function connectTo(
+  t: TestContext,
+  ports: Readonly<Record<HttpVersion, number>>,
+  ca: string,
+  mode: Mode,
+  options: ConnectOptions = {},
+) {
+  const origin = `https://localhost:${ports[mode.http]}`
+  const http = connectHttp(mode.http, origin, ca)
+  const client = connect(`${origin}/realtime`, {
+    modes: [mode.name],
+    platform: createNodePlatform(http),
+    ...options,
+  })
+  t.after(() => {
+    client.close()
+    http.close()
+  })
+  return client
+}
+
+for (const version of httpVersions)
+  test(`HTTP/${version}: serves what is below its path, and the application all else`, async (t) => {
+    const { cert, key } = await certificate(t)
+    const crosswind = await open()
+    t.after(() => crosswind.close({ drainMs: 0 }))
+    const ports = await crosswind.listen({ port: 0, http1Port: 0, cert, key }, ({ url }, response) =>
+      response.end(`the application’s ${url}`),
+    )
+    const port = ports[version]
+    assert.deepEqual(await ask(t, version, port, cert, '/about'), {
+      status: 200,
+      text: 'the application’s /about',
+    })
+    const mode = modeNamed(`sse/${version}`) as Mode
+    const one = connectTo(t, ports, cert, mode).channel<Said>('room.1')
+    const other = connectTo(t, ports, cert, mode).channel<Said>('room.1')
+    const heard = new Promise<Said>((resolve) => other.on('message', ({ data }) => resolve(data)))
+    await one.publish({ text: 'hello' })
+    // Both have joined.
+    await other.publish({ text: 'too' })
+    assert.match((await heard).text, /hello|too/)
+    assert.deepEqual(crosswind.ready(), { isReady: true, reason: null })
+    assert.match(await crosswind.metrics(), new RegExp(`^crosswind_windows\\{mode="${mode.name}"\\} 2$`, 'm'))
+  })
+
+test('without an application, all else is 404, and a foreign WebSocket too', async (t) => {
+  const { cert, key } = await certificate(t)
+  const crosswind = await open()
+  t.after(() => crosswind.close({ drainMs: 0 }))
+  const { '1.1': port } = await crosswind.listen({ port: 0, http1Port: 0, cert, key })
+  assert.equal((await ask(t, '1.1', port, cert, '/about')).status, 404)
+  const http = connectHttp('1.1', `https://localhost:${port}`, cert)
+  t.after(() => http.close())
+  const socket = http.openSocket('/elsewhere')
+  const error = await new Promise<Error>((resolve) => socket.on('error', resolve))
+  assert.match(error.message, /404/)
+})
+
+test('a server that is closed is not ready, and says why', async () => {
+  const crosswind = await open()
+  await crosswind.close({ drainMs: 0 })
+  assert.deepEqual(crosswind.ready(), { isReady: false, reason: 'it is shutting down' })
+})
+
+test('a port that is in use is named, and everything is closed', async (t) => {
+  const { cert, key } = await certificate(t)
+  const taken = createServer()
+  const port = await openPort(taken, '127.0.0.1', 0)
+  t.after(() => taken.close())
+  const crosswind = await open()
+  await assert.rejects(crosswind.listen({ port, http1Port: 0, cert, key }), {
+    message: new RegExp(`^Port ${port} is in use on localhost`),
+  })
+  assert.equal(crosswind.ready().isReady, false)
+})
+
+test('several processes serve on the same ports: one log, one secret, one set of figures', {
+  skip: process.platform !== 'linux' && 'the system spreads connections over processes only on Linux',
+}, async (t) => {
+  const { cert, certFile, keyFile } = await certificate(t)
+  const { child, ports, ended } = await startWithWorkers(t, { certFile, keyFile })
+  const heard: string[] = []
+  const isComplete = Promise.withResolvers<void>()
+  const reader = connectTo(t, ports, cert, modeNamed('sse/2') as Mode, { token: () => 'ada' })
+  reader.channel<Said>('room.1', { from: 'start' }).on('message', ({ data, user }) => {
+    heard.push(`${user ?? 'server'}: ${data.text}`)
+    if (heard.length === 11) isComplete.resolve()
+  })
+  // At either process.
+  const writers = Array.from({ length: 10 }, (_, place) =>
+    connectTo(t, ports, cert, modeNamed('websocket/1.1') as Mode, { token: () => `user-${place}` }),
+  )
+  for (const [place, writer] of writers.entries())
+    await writer.channel<Said>('room.1').publish({ text: String(place) })
+  await isComplete.promise
+  assert.deepEqual(heard, [
+    'server: from the first process',
+    ...writers.map((_, place) => `user-${place}: ${place}`),
+  ])
+  const { text } = await ask(t, '2', ports['2'], cert, '/metrics')
+  const names = Array.from(
+    text.matchAll(/^process_start_time_seconds\{process="([^"]+)"\}/gm),
+    ([, name]) => name,
+  )
+  assert.deepEqual(names.toSorted(), ['log', 'worker-1', 'worker-2'])
+  child.kill('SIGTERM')
+  assert.deepEqual(await ended, [0, null])
+})
