@@ -8,18 +8,23 @@ import { temporaryFolder } from '../server/folder-testing.ts'
 import { startLab } from './lab/testing.ts'
 
 const names = [
-  ...[
-    'capacity',
-    'conditions',
-    'keystrokes',
-    'outages',
-    'payload',
-    'pubsub',
-    'resilience',
-    'windcomm',
-    'windows',
-  ],
-  ...['fanout', 'message', 'scaling', 'frames', 'transfer', 'stages', 'editor', 'opening'],
+  'capacity',
+  'conditions',
+  'keystrokes',
+  'outages',
+  'payload',
+  'pubsub',
+  'resilience',
+  'windcomm',
+  'windows',
+  'fanout',
+  'message',
+  'scaling',
+  'frames',
+  'transfer',
+  'stages',
+  'editor',
+  'opening',
 ]
 const few = ['--frames', '50', '--rounds', '1']
 

@@ -35,8 +35,13 @@ const startWithinMs = 30_000
 const root = join(import.meta.dirname, '..')
 const elasticMqFolder = join(root, 'node_modules/.elasticmq')
 const elasticMq = [
-  ...['java', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xmx512m'],
-  ...['-cp', join(elasticMqFolder, '*'), join(root, 'scripts/elasticmq/Start.java')],
+  'java',
+  '-XX:+UseSerialGC',
+  '-XX:TieredStopAtLevel=1',
+  '-Xmx512m',
+  '-cp',
+  join(elasticMqFolder, '*'),
+  join(root, 'scripts/elasticmq/Start.java'),
 ]
 
 /** The port is appended. */

@@ -150,7 +150,8 @@ function startJson(
 /** A HEADERS frame must belong to a stream (RFC 9113, 6.2). */
 const headersOfNoStream = Buffer.concat([
   Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1'),
-  Buffer.from([...[0, 0, 0, 4, 0], ...[0, 0, 0, 0], ...[0, 0, 0, 1, 5], ...[0, 0, 0, 0]]),
+  Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
+  Buffer.from([0, 0, 0, 1, 5, 0, 0, 0, 0]),
 ])
 
 test('--log-format json: start, an incident, the end of a worker and the stop are an object each, and nothing else is printed', async () => {
@@ -173,7 +174,12 @@ test('--log-format json: start, an incident, the end of a worker and the stop ar
   assert.equal(await ended, 0)
   const codes = lines.map(({ code }) => code)
   assert.deepEqual(codes, [
-    ...['sensor-trouble', 'started', 'http2-violation', 'worker-ended', 'stopping', 'stopped'],
+    'sensor-trouble',
+    'started',
+    'http2-violation',
+    'worker-ended',
+    'stopping',
+    'stopped',
   ])
   for (const { time, level, message } of lines) {
     assert.equal(new Date(String(time)).toISOString(), time)

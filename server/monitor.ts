@@ -249,7 +249,8 @@ export class Monitor implements Meter {
     this.#tell({ monitor: 'look' })
     const others = await this.#askOthers(siblings.count - 1)
     return joinedMetrics([
-      ...[own, ...others],
+      own,
+      ...others,
       `# HELP crosswind_processes_silent Processes of this server that did not answer for their metrics in time.
 # TYPE crosswind_processes_silent gauge
 crosswind_processes_silent ${siblings.count - 1 - others.length}

@@ -170,9 +170,14 @@ function filesOfLab(): ReadonlySet<string> {
     for (const next of sources.find((source) => source.path === path)?.imports ?? []) look(next)
   }
   for (const path of [
-    ...['e2e/lab-command.ts', 'e2e/reproduce/reproduce.ts', 'e2e/peers/adapter-process.ts'],
-    ...['e2e/peers/relays.ts', 'e2e/peers/pong-servers.ts', 'e2e/network/packet-relay.ts'],
-    ...['e2e/lab/stage-stamps.ts', 'e2e/load/load-process.ts'],
+    'e2e/lab-command.ts',
+    'e2e/reproduce/reproduce.ts',
+    'e2e/peers/adapter-process.ts',
+    'e2e/peers/relays.ts',
+    'e2e/peers/pong-servers.ts',
+    'e2e/network/packet-relay.ts',
+    'e2e/lab/stage-stamps.ts',
+    'e2e/load/load-process.ts',
     ...globSync('e2e/peers/adapters/*.ts', { cwd: root }),
   ])
     look(path)

@@ -15,8 +15,11 @@ test('four windows receive everything that one of them writes', { timeout: 120_0
   const of = (name: string) => summary.figures.filter(({ measure }) => measure === name)
   assert.deepEqual(
     of('cpuMicros').map(({ at, n, lost, duplicated, reordered }) => [
-      ...[at.mode, n],
-      ...[lost, duplicated, reordered],
+      at.mode,
+      n,
+      lost,
+      duplicated,
+      reordered,
     ]),
     ['sse/2 x2', 'websocket/1.1', 'ws', 'socket.io', 'http2 x2'].map((subject) => [subject, 40, 0, 0, 0]),
   )

@@ -62,7 +62,12 @@ export const frames = defineExperiment({
         'Processor time per frame sent, µs',
         ['Format', 'Sent', 'Read', 'µs a frame', 'Least', 'Most'],
         rows.map(({ mode, sent, read, microsPerFrame, microsMin, microsMax }) => [
-          ...[mode, count(sent), count(read), microsPerFrame, microsMin, microsMax],
+          mode,
+          count(sent),
+          count(read),
+          microsPerFrame,
+          microsMin,
+          microsMax,
         ]),
       ),
     ]

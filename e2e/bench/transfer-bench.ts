@@ -133,20 +133,32 @@ export const transfer = defineExperiment({
       'Rate of a long transfer, kB/s',
       ['Session', 'Measured', 'By the formula', 'Ratio'],
       bytesPerSecond.map((rate, session) => [
-        ...[`${session + 1}`, rate / 1000, expectedBytesPerSecond / 1000, rate / expectedBytesPerSecond],
+        `${session + 1}`,
+        rate / 1000,
+        expectedBytesPerSecond / 1000,
+        rate / expectedBytesPerSecond,
       ]),
     )
     const planted = 100 * (network?.packets?.plantedShare ?? 0)
     const arrivals = table(
       'Datagrams, counted by sender and receiver',
       [
-        ...['Direction', 'Sent', 'Received', 'Lost, %', text('95 % interval'), 'Planted, %'],
+        'Direction',
+        'Sent',
+        'Received',
+        'Lost, %',
+        text('95 % interval'),
+        'Planted, %',
         'Dropped, by the relay’s count',
       ],
       [['To the far host', datagrams.up] as const, ['Back', datagrams.down] as const].map(([way, one]) => [
-        ...[way, count(one.sent), count(one.received), 100 * one.lostShare],
+        way,
+        count(one.sent),
+        count(one.received),
+        100 * one.lostShare,
         interval([100 * one.lostShareCi95[0], 100 * one.lostShareCi95[1]]),
-        ...[planted, count(one.droppedByRelay)],
+        planted,
+        count(one.droppedByRelay),
       ]),
     )
     const sections = [

@@ -619,8 +619,16 @@ export class DeviceListener {
 const settingsElement = /(<script type="application\/json" id="settings">)([^<]*)(<\/script>)/
 
 const passedHeaders = [
-  ...['content-type', 'content-encoding', 'content-security-policy', 'cache-control', 'etag', 'location'],
-  ...['cross-origin-opener-policy', 'cross-origin-embedder-policy', 'cross-origin-resource-policy', 'vary'],
+  'content-type',
+  'content-encoding',
+  'content-security-policy',
+  'cache-control',
+  'etag',
+  'location',
+  'cross-origin-opener-policy',
+  'cross-origin-embedder-policy',
+  'cross-origin-resource-policy',
+  'vary',
 ]
 
 /** Isolated, for a clock as fine as the measured page has by itself. */

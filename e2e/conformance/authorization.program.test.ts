@@ -45,10 +45,14 @@ before(async () => {
 })
 after(() => application.close())
 
-const draft = (channel: string, from = window, count = 1) => {
-  const { id, body } = { id: `${from}-${count}`, body: { data: 'x' } }
-  return { id, channel, kind: 'json', from, at: 1, body }
-}
+const draft = (channel: string, from = window, count = 1) => ({
+  id: `${from}-${count}`,
+  channel,
+  kind: 'json',
+  from,
+  at: 1,
+  body: { data: 'x' },
+})
 
 const post = (type: string, body: string) => ({ method: 'POST', headers: { 'content-type': type }, body })
 const postJson = (body: unknown) => post('application/json', JSON.stringify(body))

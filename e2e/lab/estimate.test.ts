@@ -68,8 +68,14 @@ test('times are written in the unit that fits', () => {
     durationWords,
   )
   assert.deepEqual(written, [
-    ...['5 seconds', '45 seconds', '95 seconds', '2 minutes', '7 minutes', '83 minutes'],
-    ...['2.5 hours', '11 hours'],
+    '5 seconds',
+    '45 seconds',
+    '95 seconds',
+    '2 minutes',
+    '7 minutes',
+    '83 minutes',
+    '2.5 hours',
+    '11 hours',
   ])
   assert.deepEqual([0, 4400, 250_000].map(clockWords), ['0:00', '0:04', '4:10'])
 })

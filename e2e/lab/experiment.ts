@@ -149,7 +149,8 @@ export function helpOf({
       .map((one) => paragraph(one))
       .join('\n\n')
   const described = (one: Described) => [
-    ...[paragraphs(one.about), flagsHelp(one.flags)],
+    paragraphs(one.about),
+    flagsHelp(one.flags),
     ...(one.notes === undefined ? [] : [paragraphs(one.notes)]),
   ]
   const parts = [

@@ -103,8 +103,10 @@ export function windowsSections(
           'Median transmission time to each window, and the largest error of its clock, in milliseconds',
           ['Window', ...modes.map(labelOf), 'Clock', 'Received', 'Lost', 'Turns missed'],
           windows.map(({ name, p50Ms, boundMs, n, lost, missed }) => [
-            ...[name, ...modes.map((mode) => p50Ms[mode])],
-            ...[n + lost === 0 ? '–' : `± ${figure(boundMs)}`, ...[n, lost, missed.length].map(count)],
+            name,
+            ...modes.map((mode) => p50Ms[mode]),
+            n + lost === 0 ? '–' : `± ${figure(boundMs)}`,
+            ...[n, lost, missed.length].map(count),
           ]),
         ),
       ],

@@ -519,7 +519,8 @@ test('a channel that may not be read leaves the others of its connection alone',
   ]) {
     const opened = open()
     const rooms = new Map(names.map((name) => [name, opened.channel<Said>(name)]))
-    const [allowed, refused] = [rooms.get('room.1'), rooms.get('room.2')] as [Room<Said>, Room<Said>]
+    const allowed = rooms.get('room.1') as Room<Said>
+    const refused = rooms.get('room.2') as Room<Said>
     const heard = texts(allowed, 1)
     await assert.rejects(new Promise((_resolve, reject) => refused.on('error', reject)), {
       code: 'not-invited-there',

@@ -151,8 +151,23 @@ class Writer {
   async step(): Promise<void> {
     if ((await this.window.run(focus, this.#editor.content)) > longestText) return this.#shorten()
     const action = this.#pick([
-      ...['word', 'word', 'word', 'word', 'keys', 'keys', 'erase', 'erase', 'split', 'walk', 'click'],
-      ...['select', 'format', 'format', 'undo', 'undo', 'redo'],
+      'word',
+      'word',
+      'word',
+      'word',
+      'keys',
+      'keys',
+      'erase',
+      'erase',
+      'split',
+      'walk',
+      'click',
+      'select',
+      'format',
+      'format',
+      'undo',
+      'undo',
+      'redo',
     ] as const)
     if (action === 'word') await this.word()
     else if (action === 'keys') await this.window.type(this.#pick(['ab', 'the ', ' ', '1. ', '- ', '. ']))

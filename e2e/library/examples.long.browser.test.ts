@@ -315,7 +315,8 @@ async function share(address: string, { content, caret }: Editor): Promise<void>
     page.waitForFunction(
       (where, wanted) => document.querySelector(where)?.textContent?.includes(wanted),
       { polling: 50 },
-      ...([selector, text] as const),
+      selector,
+      text,
     )
   const ann = await open()
   const bob = await open()
@@ -395,7 +396,8 @@ async function readAnswer(opened: AsyncDisposableStack, app: string, { name, htt
     const found = await window.page.waitForFunction(
       shownOnce,
       { polling: 'mutation', timeout: 60_000 },
-      ...([wholeAnswer, least] as const),
+      wholeAnswer,
+      least,
     )
     const text = (await found.jsonValue())?.shown ?? ''
     assert.ok(wholeAnswer.startsWith(text), `after ${shown} tokens: …${text.slice(-200)}`)

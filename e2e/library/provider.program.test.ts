@@ -102,10 +102,8 @@ test('connect() and disconnect() may be repeated, and undo each other in one tur
   await Promise.all([synced(provider), shown(other, [{}, {}])])
   provider.disconnect()
   await shown(other, [{}])
-  const [opened, closed] = [
-    ['connecting', 'connected'],
-    ['close', 'disconnected'],
-  ] as const
+  const opened = ['connecting', 'connected']
+  const closed = ['close', 'disconnected']
   assert.deepEqual(told, [...opened, ...closed, 'connecting', ...closed, ...opened, ...closed])
 })
 
@@ -194,7 +192,10 @@ test('observers that throw are reported, and the provider goes on', async (t) =>
   reader.destroy()
   await new Promise(setImmediate)
   assert.deepEqual([...new Set(thrown)].toSorted(), [
-    ...['Error: awareness', 'Error: body a', 'Error: body ba', 'Error: status'],
+    'Error: awareness',
+    'Error: body a',
+    'Error: body ba',
+    'Error: status',
   ])
   assert.deepEqual(statuses, ['connected', 'disconnected'])
 })

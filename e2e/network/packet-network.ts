@@ -106,7 +106,9 @@ export class PacketNetwork {
       'python3',
       [
         join(import.meta.dirname, 'open-tuns.py'),
-        ...[process.execPath, ...process.execArgv, programs.packetRelay],
+        process.execPath,
+        ...process.execArgv,
+        programs.packetRelay,
       ],
       { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] },
     )

@@ -242,16 +242,20 @@ export function comparisonReport(comparison: Comparison): Report {
           `${by === 'median' ? 'Medians' : 'Means'} of both runs, in ${unit}`,
           ['Mode', 'First run', 'Second run', 'Second − first', '95 % interval', text('Verdict')],
           rows.map(({ first, second, difference, differenceCi95, verdict, ...row }) => [
-            ...[labelIn(row), first[value], second[value]],
+            labelIn(row),
+            first[value],
+            second[value],
             difference === null ? nothing : signed(difference),
-            ...[differenceCi95 ? interval(differenceCi95) : nothing, verdictIn(unit, verdict)],
+            differenceCi95 ? interval(differenceCi95) : nothing,
+            verdictIn(unit, verdict),
           ]),
         ),
         table(
           `Quantiles in ${unit}, and samples lost; the first run before the second`,
           ['Mode', 'Medians', 'p95', 'Lost'],
           rows.map(({ first, second, ...row }) => [
-            ...[labelIn(row), `${figure(first.p50)}, ${figure(second.p50)}`],
+            labelIn(row),
+            `${figure(first.p50)}, ${figure(second.p50)}`,
             `${figure(first.p95)}, ${figure(second.p95)}`,
             `${count(first.lost)}, ${count(second.lost)}`,
           ]),

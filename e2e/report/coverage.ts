@@ -141,13 +141,21 @@ export function coverageReport(coverage: Coverage): Report {
   const every = table(
     'Runs in chronological order; times in milliseconds',
     [
-      ...['Run', 'Started', 'Load before', `Mean, ${labelOf(baseline)}`],
+      'Run',
+      'Started',
+      'Load before',
+      `Mean, ${labelOf(baseline)}`,
       ...['Ratio of means', 'Ratio of medians', 'Difference'].flatMap((what) => [
-        ...[what, '95 % interval', text('Holds')],
+        what,
+        '95 % interval',
+        text('Holds'),
       ]),
     ],
     runs.map((run, place) => [
-      ...[String(place + 1), moment(run.startedAt), run.loadBefore, run.baselineMs],
+      String(place + 1),
+      moment(run.startedAt),
+      run.loadBefore,
+      run.baselineMs,
       ...[means, medians, difference].flatMap((of) => {
         const { value = Number.NaN, ci95, holds } = of.runs[place] ?? {}
         const shown = of === difference ? signed(value) : value

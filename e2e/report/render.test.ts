@@ -126,7 +126,14 @@ test('the order is: finding, one figure, one table, what it means; the same in t
     { title: 'Every sample', isLead: true, figure: drawn('Lead'), paragraphs: ['Note.'] },
   ])
   assert.deepEqual(texts, [
-    ...['Finding.', 'Every sample', 'Lead', 'Answer', 'Wide', 'What it means', 'Remark.', 'In detail'],
+    'Finding.',
+    'Every sample',
+    'Lead',
+    'Answer',
+    'Wide',
+    'What it means',
+    'Remark.',
+    'In detail',
   ])
   assert.deepEqual(
     [...document.querySelectorAll('summary')].map(({ textContent }) => textContent),

@@ -174,13 +174,24 @@ export function packetsSection(networks: readonly (Packets & { readonly name: st
       table(
         'IP packets, by the relay’s count',
         [
-          ...['Network', 'Sent', 'Lost', 'Lost, %', text('95 % interval'), 'Planted, %'],
-          ...['Mean burst', 'Queue was full'],
+          'Network',
+          'Sent',
+          'Lost',
+          'Lost, %',
+          text('95 % interval'),
+          'Planted, %',
+          'Mean burst',
+          'Queue was full',
         ],
         ways.map(({ way, sent, lost, overflowed, lostShare, lostShareCi95, plantedShare, burst }) => [
-          ...[way, count(sent), count(lost), lostShare === null ? null : percent(lostShare)],
+          way,
+          count(sent),
+          count(lost),
+          lostShare === null ? null : percent(lostShare),
           lostShareCi95 === null ? nothing : lostShareCi95.map(percent).join(' to '),
-          ...[percent(plantedShare), burst, count(overflowed)],
+          percent(plantedShare),
+          burst,
+          count(overflowed),
         ]),
       ),
     ],
@@ -236,8 +247,11 @@ export function lostSection<Row extends Counts>(
   const columns = ['Expected', 'Lost', 'Lost, %', 'Duplicated', 'Reordered']
   const cells = faulty.map((row) => [
     ...naming.map(([, cell]) => cell(row)),
-    ...[count(row.expected), count(row.lost), figure((100 * row.lost) / row.expected)],
-    ...[count(row.duplicated), count(row.reordered)],
+    count(row.expected),
+    count(row.lost),
+    figure((100 * row.lost) / row.expected),
+    count(row.duplicated),
+    count(row.reordered),
   ])
   return { title, tables: [table(caption, [...naming.map(([name]) => name), ...columns], cells)], paragraphs }
 }

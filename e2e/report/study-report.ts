@@ -359,7 +359,9 @@ function figuresTable(design: Design, found: Found, measure: Measure): Table {
     [
       text(subject.title),
       ...varied.map(({ title }) => text(title)),
-      ...['Mean ± sd', 'Median', areMessages ? 'p95' : 'Range'],
+      'Mean ± sd',
+      'Median',
+      areMessages ? 'p95' : 'Range',
       ...(hasRatios ? ['Ratio'] : []),
       areMessages ? 'Received' : 'Samples',
     ],
@@ -368,7 +370,9 @@ function figuresTable(design: Design, found: Found, measure: Measure): Table {
         ? `${labelAt(subject, row.at)} (baseline)`
         : labelAt(subject, row.at),
       ...varied.map((factor) => inColumn(factor, row.at)),
-      ...[spread(row.mean, row.sd), row.p50, areMessages ? row.p95 : range([row.min ?? 0, row.max ?? 0])],
+      spread(row.mean, row.sd),
+      row.p50,
+      areMessages ? row.p95 : range([row.min ?? 0, row.max ?? 0]),
       ...(hasRatios ? [ratioAt(row) || nothing] : []),
       areMessages ? `${count(row.n)} of ${count(row.expected)}` : count(row.n),
     ]),
@@ -428,14 +432,24 @@ function comparisonSections(design: Design, found: Shown): readonly Section[] {
         [
           text(`${subject.title} / against`),
           ...varied.map(({ title }) => text(title)),
-          ...['Ratio', '95 % interval', 'Difference', text('Verdict'), 'p', 'p corrected', 'Sessions'],
+          'Ratio',
+          '95 % interval',
+          'Difference',
+          text('Verdict'),
+          'p',
+          'p corrected',
+          'Sessions',
         ],
         own.map((one) => [
           `${labelAt(subject, one.at)} / ${(subject.label ?? String)(one.baseline)}`,
           ...varied.map((factor) => inColumn(factor, one.at)),
-          ...[one.ratio, one.ratioCi95 ? interval(one.ratioCi95) : nothing],
+          one.ratio,
+          one.ratioCi95 ? interval(one.ratioCi95) : nothing,
           ratioWords(one.difference, one.differenceCi95),
-          ...[verdictIn(measure, one), p(one.p), p(one.pCorrected), count(one.sessions.length)],
+          verdictIn(measure, one),
+          p(one.p),
+          p(one.pCorrected),
+          count(one.sessions.length),
         ]),
       ),
     ]
@@ -485,7 +499,11 @@ function echoSections(design: Design, found: Found): readonly Section[] {
         .filter((row) => row.measure === measure.name)
         .map((row) => [
           ...naming.map((factor) => inColumn(factor, row.at)),
-          ...[spread(row.mean, row.sd), row.p50, row.p95, count(row.n), count(row.expected)],
+          spread(row.mean, row.sd),
+          row.p50,
+          row.p95,
+          count(row.n),
+          count(row.expected),
         ]),
     ),
   )
@@ -507,8 +525,14 @@ function everySection(design: Design, found: Found): Section {
       `${measure.title} over all sessions, in ${measure.unit}`,
       [...names, 'Mean ± sd', 'Median', 'p95', 'p99', 'Max.', 'Received', 'Expected'],
       own.map((row) => [
-        ...[...labels(row), spread(row.mean, row.sd), row.p50, row.p95, row.p99, row.max],
-        ...[count(row.n), count(row.expected)],
+        ...labels(row),
+        spread(row.mean, row.sd),
+        row.p50,
+        row.p95,
+        row.p99,
+        row.max,
+        count(row.n),
+        count(row.expected),
       ]),
     )
     const by = measure.by === 'median' ? 'Median' : 'Mean'
@@ -553,7 +577,9 @@ function costSections(design: Design, found: Found): readonly Section[] {
           ],
           costs.map((cost) => [
             ...naming.map((factor) => inColumn(factor, cost.at)),
-            ...[cost.serverCpuMs, cost.serverCpuMicrosPerSample, megabytes(cost.serverRssBytes)],
+            cost.serverCpuMs,
+            cost.serverCpuMicrosPerSample,
+            megabytes(cost.serverRssBytes),
             ...(hasFront ? [cost.frontCpuMs ?? null, cost.frontCpuMicrosPerSample ?? null] : []),
             ...(isBusyKnown ? [busy(cost)] : []),
           ]),

@@ -182,9 +182,12 @@ function sectionOf(reproduced: Reproduced, folderOfPage: string): string {
     return `- ${prose(`\`${command.replace(/ --out \S+/, '')}\`, ${when} ([report](${address}))`, '  ')}`
   })
   return [
-    ...[`## ${paper.year}: ${paper.title}`, prose(`${paper.citation}.`), prose(paper.about)],
+    `## ${paper.year}: ${paper.title}`,
+    prose(`${paper.citation}.`),
+    prose(paper.about),
     ...[tableMarkdown(tableOf(reproduced)), reasons.join('\n')].filter(Boolean),
-    ...[prose(`Intervals: ${paper.intervals}. Measured by`), measured.join('\n')],
+    prose(`Intervals: ${paper.intervals}. Measured by`),
+    measured.join('\n'),
   ].join('\n\n')
 }
 
@@ -195,7 +198,8 @@ export function pageOf(all: readonly Reproduced[], path: string): string {
     'The papers',
     ['Paper', 'Figures', 'Agree', 'Differ', 'Undecided', 'Minutes to run again'],
     all.map((one) => [
-      ...[one.paper.year, String(one.results.length)],
+      one.paper.year,
+      String(one.results.length),
       ...verdicts.slice(0, 3).map((verdict) => String(numberOf(one, verdict))),
       String(one.paper.minutes),
     ]),
@@ -207,7 +211,9 @@ export function pageOf(all: readonly Reproduced[], path: string): string {
     prose(
       'Published experiments with real-time connections between browsers and servers, measured again by Crosswind’s lab. Milliseconds of different machines and years cannot be compared; ratios can.',
     ),
-    ...[tableMarkdown(overview), prose(rule), `\`\`\`\n${again}\n\`\`\``],
+    tableMarkdown(overview),
+    prose(rule),
+    `\`\`\`\n${again}\n\`\`\``,
     prose(
       'runs a paper’s experiment again and ends with its table; `--quick` takes a few minutes and decides less. [Measuring](measuring.md) describes the scenarios and what they need.',
     ),

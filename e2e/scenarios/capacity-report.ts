@@ -63,11 +63,18 @@ function answersSection(summary: CapacitySummary): Section {
       table(
         'Windows and pings, over all sessions of the ramp',
         [
-          ...['Ramp', 'Sessions', 'Windows', 'Dropped', 'Pings due', 'Not answered', 'Repeated'],
+          'Ramp',
+          'Sessions',
+          'Windows',
+          'Dropped',
+          'Pings due',
+          'Not answered',
+          'Repeated',
           text('Bottleneck'),
         ],
         summary.ramps.map((ramp) => [
-          ...[ramp.mode, count(ramp.sessions)],
+          ramp.mode,
+          count(ramp.sessions),
           ramp.opened === ramp.planned
             ? count(ramp.opened)
             : `${count(ramp.opened)} of ${count(ramp.planned)}`,

@@ -50,7 +50,10 @@ const known: Readonly<Record<string, Condition>> = {
 
 const usualConditions = [
   ...Object.keys(known),
-  ...['hosts+nagle', 'hosts+no-keep-alive', 'slow-server+no-keep-alive', 'slow-browsers+no-keep-alive'],
+  'hosts+nagle',
+  'hosts+no-keep-alive',
+  'slow-server+no-keep-alive',
+  'slow-browsers+no-keep-alive',
 ]
 
 /** Throws one sentence for an unknown name. */

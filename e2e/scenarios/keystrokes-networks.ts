@@ -223,7 +223,8 @@ export function networksSections(
           comparisons
             .filter(besideItself)
             .map((one) => [
-              ...[labelOf(one.mode), ratioWords(one.ratio, one.ratioCi95)],
+              labelOf(one.mode),
+              ratioWords(one.ratio, one.ratioCi95),
               ratioWords(one.medianRatio, one.medianRatioCi95),
               ratioWords(one.p95Ratio, one.p95RatioCi95),
             ]),
@@ -249,9 +250,13 @@ export function networksSections(
             'By chance',
           ],
           rows.map((row) => [
-            ...[labelOf(row.mode), count(row.messages), percent(row.lateMessages, row.messages)],
-            ...[percent(row.lateAtOne, row.lateMessages), percent(row.lateAtAll, row.lateMessages)],
-            ...[ratioWords(row.lateWindows, row.lateWindowsCi95), row.lateWindowsByChance],
+            labelOf(row.mode),
+            count(row.messages),
+            percent(row.lateMessages, row.messages),
+            percent(row.lateAtOne, row.lateMessages),
+            percent(row.lateAtAll, row.lateMessages),
+            ratioWords(row.lateWindows, row.lateWindowsCi95),
+            row.lateWindowsByChance,
           ]),
         ),
       ],

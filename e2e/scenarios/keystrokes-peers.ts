@@ -121,8 +121,12 @@ function barePeersSection(
         'Ratios of the means and of the 95th percentiles, mode over peer, with their 95 % intervals',
         ['Mode / peer', text('Windows'), 'Means', '95 % interval', '95th percentiles', '95 % interval'],
         ratios.map(({ mode, baseline, windows, ratio, ratioCi95, p95Ratio, p95RatioCi95 }) => [
-          ...[overLabel(mode, baseline), windows],
-          ...[ratio, interval(ratioCi95), p95Ratio, p95RatioCi95 ? interval(p95RatioCi95) : nothing],
+          overLabel(mode, baseline),
+          windows,
+          ratio,
+          interval(ratioCi95),
+          p95Ratio,
+          p95RatioCi95 ? interval(p95RatioCi95) : nothing,
         ]),
       ),
     ],
@@ -165,7 +169,9 @@ function systemsSection(
         'The systems in this run',
         ['System', ...['Version', 'Transport', ...(isElsewhere ? ['Server'] : [])].map(text)],
         systems.map((system) => [
-          ...[system.label, system.version ?? 'unknown', system.transport],
+          system.label,
+          system.version ?? 'unknown',
+          system.transport,
           ...(isElsewhere ? [system.address ?? 'started for the run'] : []),
         ]),
       ),
@@ -186,8 +192,12 @@ export function knownFaultsSections(knownFaults: readonly KnownFault[]): readonl
     'Delays built into a relay, and what the lab found; in milliseconds',
     ['Relay', 'Built in', 'Found', '95 % interval', 'Found, % of built in', text('In the interval')],
     delayed.map(({ mode, builtMs, foundMs, foundCi95Ms, holds }) => [
-      ...[labelOf(mode), builtMs, foundMs, interval(foundCi95Ms)],
-      ...[(100 * foundMs) / (builtMs ?? Number.NaN), holds ? 'yes' : 'no'],
+      labelOf(mode),
+      builtMs,
+      foundMs,
+      interval(foundCi95Ms),
+      (100 * foundMs) / (builtMs ?? Number.NaN),
+      holds ? 'yes' : 'no',
     ]),
   )
   const pair = ({ built, found }: { built: number; found: number }) => `${count(found)} of ${count(built)}`

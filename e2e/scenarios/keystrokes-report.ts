@@ -229,8 +229,11 @@ function paperSections({ figures, levels, parameters }: Summary): readonly Secti
         'Here, and in the paper’s Table 1 (n = 200); means in milliseconds, and their ratios to WebSocket’s',
         ['Mode', 'Here', 'Ratio here', 'Paper', 'Ratio in paper'],
         Object.entries(publishedMeansMs).map(([mode, published]) => [
-          ...[labelOf(mode), meanHere(mode), meanHere(mode) / meanHere(ratioBase)],
-          ...[String(published), published / publishedMeansMs[ratioBase]],
+          labelOf(mode),
+          meanHere(mode),
+          meanHere(mode) / meanHere(ratioBase),
+          String(published),
+          published / publishedMeansMs[ratioBase],
         ]),
       ),
     ],
@@ -329,7 +332,9 @@ function slowestSection(samples: readonly KeyRow[]): Section {
         'The five slowest samples',
         ['Message', 'Time, ms', text('Mode'), 'Session', 'Block', 'Key', 'Window'],
         slowest.map((sample) => [
-          ...[sample.id, transmissionMs(sample), labelOf(sample.mode)],
+          sample.id,
+          transmissionMs(sample),
+          labelOf(sample.mode),
           ...[sample.session, sample.block, sample.key, sample.receiver].map(String),
         ]),
       ),
@@ -411,7 +416,8 @@ function growingSections(rows: ReturnType<typeof summariseGrowing>): readonly Se
     'Transmission',
     'Received → applied',
     'Received → painted',
-    ...['Bytes sent', 'Bytes received'],
+    'Bytes sent',
+    'Bytes received',
   ]
   return [
     {
@@ -421,8 +427,15 @@ function growingSections(rows: ReturnType<typeof summariseGrowing>): readonly Se
           'By the document’s length; medians in milliseconds, means in bytes',
           columns,
           rows.map((row) => [
-            ...[count(row.characters), labelOf(row.mode), count(row.n), count(row.expected - row.n)],
-            ...[row.p50Ms, row.applyMs, row.showMs, row.sentBytes, row.receivedBytes],
+            count(row.characters),
+            labelOf(row.mode),
+            count(row.n),
+            count(row.expected - row.n),
+            row.p50Ms,
+            row.applyMs,
+            row.showMs,
+            row.sentBytes,
+            row.receivedBytes,
           ]),
         ),
       ],

@@ -15,8 +15,15 @@ import { RestartingServer, type ServerUnderTest, startCluster } from './resilien
 export const faultNames = {
   sqlite: ['copy-restored', 'wal-missing', 'wal-damaged', 'database-damaged', 'disk-full'],
   nats: [
-    ...(['stream-deleted', 'stream-purged', 'stream-full', 'stream-recreated'] as const),
-    ...(['node-cut', 'node-frozen', 'broker-frozen', 'all-started-at-once', 'rolling-restart'] as const),
+    'stream-deleted',
+    'stream-purged',
+    'stream-full',
+    'stream-recreated',
+    'node-cut',
+    'node-frozen',
+    'broker-frozen',
+    'all-started-at-once',
+    'rolling-restart',
   ],
 } as const
 

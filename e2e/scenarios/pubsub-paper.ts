@@ -67,10 +67,14 @@ export function paperSections(
       const lost = (100 * latency.lost) / latency.expected
       return [
         [
-          ...[count(paper.users), label.broker(paper.broker)],
-          ...[spread(latency.mean, latency.sd), spread(paper.latencyMs, paper.latencySdMs)],
-          ...[figure(lost), figure(paper.lossPercent)],
-          ...[figure(of('kbps')?.mean), figure(paper.kbps)],
+          count(paper.users),
+          label.broker(paper.broker),
+          spread(latency.mean, latency.sd),
+          spread(paper.latencyMs, paper.latencySdMs),
+          figure(lost),
+          figure(paper.lossPercent),
+          figure(of('kbps')?.mean),
+          figure(paper.kbps),
         ],
       ]
     })

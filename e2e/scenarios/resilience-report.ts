@@ -54,7 +54,12 @@ export function returnsTable({ returns: { modes, browsers, all } }: ResilienceSu
   return table(
     `Required of every row: at most ${median / 1000} s in the median and ${worst / 1000} s at worst`,
     [
-      ...['Mode', text('In time'), 'Median, s', 'Worst, s', 'Returns', 'Excluded: cut or stalled'],
+      'Mode',
+      text('In time'),
+      'Median, s',
+      'Worst, s',
+      'Returns',
+      'Excluded: cut or stalled',
       'Excluded: server away',
     ],
     [
@@ -89,11 +94,20 @@ export function outcomeTables({ modes, browsers }: ResilienceSummary): readonly 
     table(
       'Connections; an outage includes the server’s own time away',
       [
-        ...['Mode', 'Longest outage, s', 'Outages', 'Cuts', 'Stalls', 'Recovered', 'Snapshots'],
-        ...['Repairs', 'Held back', 'Mode changes'],
+        'Mode',
+        'Longest outage, s',
+        'Outages',
+        'Cuts',
+        'Stalls',
+        'Recovered',
+        'Snapshots',
+        'Repairs',
+        'Held back',
+        'Mode changes',
       ],
       modes.map((mode) => [
-        ...[labelOf(mode.mode), inSeconds(mode.longestOutageMs)],
+        labelOf(mode.mode),
+        inSeconds(mode.longestOutageMs),
         ...[mode.outages, mode.cuts, mode.stalls, mode.recovered, mode.snapshots].map(count),
         ...[mode.repairs, mode.heldBack, mode.modeChanges].map(count),
       ]),
@@ -235,7 +249,9 @@ function faultsSection(
     done
       .filter(isSent)
       .map(({ kind, how, atMs, outcome }) => [
-        ...[kind === 'flood' ? `flood over ${how}` : how, inSeconds(atMs), outcome],
+        kind === 'flood' ? `flood over ${how}` : how,
+        inSeconds(atMs),
+        outcome,
       ]),
   )
   return {
@@ -340,31 +356,30 @@ export function dataOf(record: ResilienceRecord): Readonly<Record<string, string
     'windows.csv': csv(
       [
         ['window', ({ name }) => name],
-        ...(['mode'] as const),
+        'mode',
         ['writes', ({ isWriter }) => isWriter],
         ['published', ({ published }) => published.length],
         ['acknowledged', ({ window }) => window.accepted.size],
         ['expected', ({ accepted }) => accepted.size],
-        ...(['n'] as const),
+        'n',
         ['lost', ({ lost }) => lost.length],
         ['duplicated', ({ duplicated }) => duplicated.length],
         ['reordered', ({ reordered }) => reordered.length],
-        ...(['cuts', 'stalls'] as const),
+        'cuts',
+        'stalls',
         ['outages', ({ outages }) => outages.length],
-        ...(['longestOutageMs', 'recovered'] as const),
+        'longestOutageMs',
+        'recovered',
         ['snapshots', ({ snapshots }) => snapshots.length],
-        ...(['repairs', 'modeChanges'] as const),
+        'repairs',
+        'modeChanges',
         ['reasons', ({ reasons }) => [...reasons].map(([why, times]) => `${times} x ${why}`).join(' | ')],
       ],
       accounts,
       0,
     ),
     'faults.csv': csv(
-      [
-        ...(['atMs', 'kind', 'how', 'target', 'lastedMs'] as const),
-        ['done', ({ isDone }) => isDone],
-        'outcome',
-      ],
+      ['atMs', 'kind', 'how', 'target', 'lastedMs', ['done', ({ isDone }) => isDone], 'outcome'],
       faults,
       0,
     ),

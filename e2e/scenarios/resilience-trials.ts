@@ -402,7 +402,14 @@ function trialTable(rows: readonly TrialRow[]): Table {
   return table(
     'Of what was acknowledged: missing without notice, missing and told, twice, out of order; and the longest outage of a window',
     [
-      ...['Trial', text('Held'), 'Ackn.', 'Untold', 'Told', 'Twice', 'Disorder', 'Outage, s'],
+      'Trial',
+      text('Held'),
+      'Ackn.',
+      'Untold',
+      'Told',
+      'Twice',
+      'Disorder',
+      'Outage, s',
       text('The server said'),
     ],
     rows.map((row) => [

@@ -315,18 +315,24 @@ function tablesOf({ samples, readings }: WindRun) {
   return {
     'samples.csv.gz': csv(
       [
-        ...(['site', 'mode'] as const),
+        'site',
+        'mode',
         ['reading', ({ place }) => place],
-        ...(['seq', 'id', 'acceptedAt', 'receivedAt'] as const),
+        'seq',
+        'id',
+        'acceptedAt',
+        'receivedAt',
         ['latency_ms', (sample) => csvTime(hasArrived(sample) ? latencyMs(sample) : null)],
-        ...(['copies', 'reordered'] as const),
+        'copies',
+        'reordered',
       ],
       samples,
     ),
     'readings.csv': csv(
       [
         ['reading', (_, place) => place + 1],
-        ...(['seq', 'id'] as const),
+        'seq',
+        'id',
         ['at', ({ at }) => csvTime(at)],
         'acceptedAt',
         ['serial_ms', ({ at, acceptedAt }) => csvTime(acceptedAt - at)],

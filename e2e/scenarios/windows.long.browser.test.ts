@@ -24,7 +24,9 @@ test('with seven windows of one browser', async (t) => {
   assert.doesNotMatch(run.said(), /Over budget: sse\/1\.1/)
   const { figures, openings } = JSON.parse(await readFile(join(out, 'summary.json'), 'utf8'))
   const cells = openings.map(({ mode, opened, inMode }: Record<string, unknown>) => [
-    ...[mode, opened, inMode],
+    mode,
+    opened,
+    inMode,
     figures.find((row: Record<string, unknown>) => row.mode === mode)?.n,
   ])
   assert.deepEqual(cells, [

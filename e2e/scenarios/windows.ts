@@ -377,16 +377,21 @@ function openedSection(openings: readonly Opening[]): Section {
             table(
               'Windows of each session that did not all open in the mode asked for',
               [
-                ...['Mode', 'Windows', 'Browsers', 'Page shown', 'Opened', 'In the mode'],
+                'Mode',
+                'Windows',
+                'Browsers',
+                'Page shown',
+                'Opened',
+                'In the mode',
                 text('In another mode, and why'),
               ],
               odd.map((one) => [
-                ...[
-                  labelOf(String(one.at.mode)),
-                  count(Number(one.at.windows)),
-                  count(Number(one.at.browsers)),
-                ],
-                ...[count(one.shown), range([one.opened, one.mostOpened], count), count(one.inMode)],
+                labelOf(String(one.at.mode)),
+                count(Number(one.at.windows)),
+                count(Number(one.at.browsers)),
+                count(one.shown),
+                range([one.opened, one.mostOpened], count),
+                count(one.inMode),
                 fallsWords(one).join('; ') || nothing,
               ]),
             ),

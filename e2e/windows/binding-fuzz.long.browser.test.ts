@@ -73,7 +73,16 @@ class Round {
   async step(): Promise<void> {
     const editor = this.#below(editors)
     const action = this.#pick([
-      ...['type', 'type', 'type', 'type', 'select', 'select', 'split', 'delete', 'delete', 'move'],
+      'type',
+      'type',
+      'type',
+      'type',
+      'select',
+      'select',
+      'split',
+      'delete',
+      'delete',
+      'move',
       'mark',
       'block',
       'list',

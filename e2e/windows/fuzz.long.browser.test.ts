@@ -112,8 +112,26 @@ class Game {
     if (this.#random() < 0.25) await this.#disturb(player)
     if (player.composing !== null) return this.#composeOn(player)
     const action = this.#pick([
-      ...['type', 'type', 'type', 'type', 'replace', 'split', 'merge', 'erase', 'erase', 'walk'],
-      ...['mark', 'mark', 'block', 'list', 'paste', 'undo', 'undo', 'redo', 'compose', 'compose'],
+      'type',
+      'type',
+      'type',
+      'type',
+      'replace',
+      'split',
+      'merge',
+      'erase',
+      'erase',
+      'walk',
+      'mark',
+      'mark',
+      'block',
+      'list',
+      'paste',
+      'undo',
+      'undo',
+      'redo',
+      'compose',
+      'compose',
     ] as const)
     const isSelecting = action === 'replace' || action === 'mark'
     let aim: Aim = isSelecting ? 'range' : action === 'merge' ? 'start' : this.#pick(['keep', 'caret'])

@@ -34,16 +34,14 @@ async function openFaultyNetwork(t: TestContext, mode: WindowMode) {
       '--http3',
       ...flags,
       ...tls,
-      ...[
-        '--data-folder',
-        join(folder, 'data'),
-        '--sensor-source',
-        'none',
-        '--allowed-hosts',
-        '*',
-        '--drain-ms',
-        '1000',
-      ],
+      '--data-folder',
+      join(folder, 'data'),
+      '--sensor-source',
+      'none',
+      '--allowed-hosts',
+      '*',
+      '--drain-ms',
+      '1000',
     ])
   let server = await start()
   t.after(() => server.close())

@@ -312,12 +312,17 @@ export function changeLines(lines: readonly Line[], changes: readonly Change[]):
         keep?.(text, current.marks)
         left -= text.length
         offset += text.length
-        if (offset === current.text.length) [run, offset] = [run + 1, 0]
+        if (offset === current.text.length) {
+          run += 1
+          offset = 0
+        }
       } else {
         if (!isEnded(line)) return
         keepEnd?.(line)
         left -= 1
-        ;[at, run, offset] = [at + 1, 0, 0]
+        at += 1
+        run = 0
+        offset = 0
       }
     }
   }
@@ -459,8 +464,14 @@ export function rebase(changes: readonly Change[], others: readonly Change[], is
         rebased.push('retain' in change ? { ...change, retain: count } : { delete: count })
       ownUsed += count
       otherUsed += count
-      if (ownUsed === ownLength) [own, ownUsed] = [own + 1, 0]
-      if (otherUsed === otherLength) [other, otherUsed] = [other + 1, 0]
+      if (ownUsed === ownLength) {
+        own += 1
+        ownUsed = 0
+      }
+      if (otherUsed === otherLength) {
+        other += 1
+        otherUsed = 0
+      }
     }
   }
   return rebased

@@ -137,7 +137,10 @@ function reader(spans: readonly Span[]) {
         found.push({ text, attributes: span.attributes })
         left -= text.length
         used += text.length
-        if (used === span.text.length) [place, used] = [place + 1, 0]
+        if (used === span.text.length) {
+          place += 1
+          used = 0
+        }
       }
       return found
     },

@@ -6,7 +6,9 @@ import { SqsLog, type SqsSettings } from './sqs-log.ts'
 
 /** Node arguments; the first number is added. */
 export const sqsAppenderFor = (settings: SqsSettings, file: string) => [
-  ...[import.meta.filename, JSON.stringify(settings), file],
+  import.meta.filename,
+  JSON.stringify(settings),
+  file,
 ]
 
 if (import.meta.main) {

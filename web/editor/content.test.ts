@@ -6,8 +6,14 @@ import { JSDOM } from 'jsdom'
 
 const { window } = new JSDOM('<div id="root"></div>', { pretendToBeVisual: true })
 const names = [
-  ...['document', 'getSelection', 'requestAnimationFrame'],
-  ...['AbortController', 'HTMLElement', 'MutationObserver', 'Node', 'NodeFilter'],
+  'document',
+  'getSelection',
+  'requestAnimationFrame',
+  'AbortController',
+  'HTMLElement',
+  'MutationObserver',
+  'Node',
+  'NodeFilter',
 ]
 let bindContent: typeof import('./content.ts').bindContent
 before(async () => {

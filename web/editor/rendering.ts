@@ -103,7 +103,10 @@ export class Rendering {
     while (start > 0 && isItem(lines[start - 1])) start -= 1
     let oldEnd = oldTo
     let newEnd = newTo
-    while (newEnd < lines.length && isItem(lines[newEnd])) [oldEnd, newEnd] = [oldEnd + 1, newEnd + 1]
+    while (newEnd < lines.length && isItem(lines[newEnd])) {
+      oldEnd += 1
+      newEnd += 1
+    }
     const kept = new Set(lines.slice(start, newEnd))
     const unused = old
       .slice(start, oldEnd)

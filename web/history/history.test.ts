@@ -53,7 +53,8 @@ test('a person’s updates without a long pause are one sitting, whoever else wr
     updates.push({ seq: updates.length + 1, from, acceptedAt: at, update: toBase64(update) })
   })
   const write = (by: string, when: number) => {
-    ;[from, at] = [by, when]
+    from = by
+    at = when
     documentText(doc).insert(0, 'x')
   }
   for (let letter = 0; letter < 809; letter += 1) write('ada', letter * 200)

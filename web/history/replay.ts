@@ -203,7 +203,10 @@ export class Replay {
       const current = spans[span] ?? { client: 0, length: most }
       const length = Math.min(most, current.length - used)
       used += length
-      if (used === current.length) [span, used] = [span + 1, 0]
+      if (used === current.length) {
+        span += 1
+        used = 0
+      }
       return { client: current.client, length }
     }
     const found = new Map<Line, Segment[]>()

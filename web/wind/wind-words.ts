@@ -5,10 +5,22 @@ import { gapMs } from '../../server/page/wind-statistics.ts'
 import { fromMetresPerSecond, type WindUnit, wholeTurn } from '../../server/page/wind-units.ts'
 
 const points = [
-  ...['north', 'north-north-east', 'north-east', 'east-north-east'],
-  ...['east', 'east-south-east', 'south-east', 'south-south-east'],
-  ...['south', 'south-south-west', 'south-west', 'west-south-west'],
-  ...['west', 'west-north-west', 'north-west', 'north-north-west'],
+  'north',
+  'north-north-east',
+  'north-east',
+  'east-north-east',
+  'east',
+  'east-south-east',
+  'south-east',
+  'south-south-east',
+  'south',
+  'south-south-west',
+  'south-west',
+  'west-south-west',
+  'west',
+  'west-north-west',
+  'north-west',
+  'north-north-west',
 ]
 
 /** The nearest of 16 points, each centred in its 22.5 degrees. */
