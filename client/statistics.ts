@@ -84,7 +84,10 @@ export function twoSidedP(t: number, degreesOfFreedom: number): number {
 export function criticalT(p: number, degreesOfFreedom: number): number {
   let low = 0
   let high = 1
-  while (twoSidedP(high, degreesOfFreedom) > p) [low, high] = [high, 2 * high]
+  while (twoSidedP(high, degreesOfFreedom) > p) {
+    low = high
+    high *= 2
+  }
   for (let middle = (low + high) / 2; middle > low && middle < high; middle = (low + high) / 2) {
     if (twoSidedP(middle, degreesOfFreedom) > p) low = middle
     else high = middle

@@ -74,6 +74,13 @@ declare class Crosswind {
   readonly attach: (server: AnyServer, how?: {
     readonly requests?: boolean;
   }) => void;
+  get isWorker(): boolean;
+  readonly listen: ({ host, port, http1Port, cert, key }: Listening, answer?: Answer$1) => Promise<Ports>;
+  readonly ready: () => {
+    readonly isReady: boolean;
+    readonly reason: string | null;
+  };
+  readonly metrics: () => Promise<string>;
   readonly publish: (channel: string, data: unknown, { id, user, kind }?: {
     readonly id?: string;
     readonly user?: string;
@@ -147,7 +154,7 @@ declare class Engine {
   get lost(): Promise<string>;
   get isWorker(): boolean;
   readonly takers: Takers;
-  listen(listening: Listening, takers?: Takers): Promise<Ports>;
+  listen(listening: Listening$1, takers?: Takers): Promise<Ports>;
   attach(server: AnyServer, path: string, how: {
     readonly requests?: boolean;
   }): void;
@@ -656,6 +663,7 @@ interface CrosswindOptions {
   readonly authorize: 'everyone' | Authorize;
   readonly secret?: string;
   readonly storage?: Storage;
+  readonly workers?: number | 'auto';
   readonly limits?: Partial<EngineSettings['limits']>;
   readonly heartbeatMs?: number;
   readonly allowedOrigins?: readonly string[];
@@ -845,6 +853,13 @@ interface LineFormat {
 }
 interface LinkMode extends TransportMode {
   readonly fallback: string | null;
+}
+interface Listening {
+  readonly host?: string;
+  readonly port: number;
+  readonly http1Port: number;
+  readonly cert: string;
+  readonly key: string;
 }
 interface Log {
   readonly append: (draft: Draft, acceptedAt: number) => number | Promise<number>;
@@ -1210,6 +1225,7 @@ interface YjsRule {
   readonly owners?: boolean;
 }
 type Answer = Permit | null | undefined | false;
+type Answer$1 = (request: AnyRequest, response: ServerResponse | Http2ServerResponse) => void;
 type AnyRequest = IncomingMessage | Http2ServerRequest;
 type AnyResponse = ServerResponse | Http2ServerResponse;
 type AnyServer = EventEmitter;
@@ -1260,7 +1276,7 @@ type ListenerSettings = Pick<EngineSettings, 'heartbeatMs'> & EngineSettings['li
   readonly key: string;
   readonly sharing?: PortSharing | null;
 };
-type Listening = Pick<ListenerSettings, 'host' | 'port' | 'http1Port' | 'cert' | 'key'>;
+type Listening$1 = Pick<ListenerSettings, 'host' | 'port' | 'http1Port' | 'cert' | 'key'>;
 type LogSettings = Pick<EngineSettings, 'limits' | 'storage' | 'broker'>;
 type Messages = readonly Message[];
 type OfEngine = 'connections' | 'countConnections' | 'onCutOff' | 'siblings' | 'leads' | 'joinLog' | 'hostLog';
@@ -1304,8 +1320,8 @@ type Storage = 'memory' | {
   readonly endpoint?: string;
 };
 type Store = (draft: Draft, acceptedAt: number) => number | Promise<number>;
-type TakeConnect = (request: Http2ServerRequest) => void;
-type TakeRequest = (request: AnyRequest, response: ServerResponse | Http2ServerResponse) => void;
+type TakeConnect = (request: Http2ServerRequest, response: Http2ServerResponse | Duplex) => void;
+type TakeRequest = (...given: [...Parameters<Answer$1>, answer?: Answer$1]) => void;
 type TakeUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 type TaskName = keyof Tasks;
 type Tasks = typeof tasks$1;
