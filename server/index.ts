@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { processTimers } from '../scripts/process.ts'
 import { Engine } from './engine.ts'
-import { acceptRepeats, Channels } from './library/channels.ts'
+import { Channels } from './library/channels.ts'
 import { Crosswind } from './library/crosswind.ts'
 import { type CrosswindOptions, checkOptions, folderOf, settingsOf, workersOf } from './library/options.ts'
 import { mountRoutes } from './library/routes.ts'
@@ -49,21 +49,19 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
   const { path, authorize, secret = secretOfServer() ?? randomBytes(32).toString('base64url') } = options
   const settings = settingsOf(options)
   const onFailure = failureTaker(options)
-  const channels = new Channels(options.channels, settings, processTimers, (error) =>
-    onFailure('stream-failed', 'A schema or a type of the application failed', error),
-  )
+  const channels = new Channels({
+    rules: options.channels,
+    settings,
+    timers: processTimers,
+    onFailure: (error) => onFailure('stream-failed', 'A schema or a type of the application failed', error),
+  })
   const folder = folderOf(options)
   if (folder !== '') mkdirSync(folder, { recursive: true, mode: 0o700 })
   const yjs = channels.haveDocuments ? await import('./document/document-threads.ts') : null
 
   const engine = await Engine.start({
     settings,
-    channels: {
-      typeOf: channels.typeOf,
-      typesWith: (documents) => channels.typesWith(documents?.ledger),
-      admission: channels,
-      steps: (log) => [acceptRepeats(log)],
-    },
+    channels,
     openDocuments:
       yjs &&
       (() =>

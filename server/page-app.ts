@@ -6,6 +6,8 @@ import { processTimers, readFigures } from '../scripts/process.ts'
 import type { Config } from './config/config.ts'
 import { Directory } from './document/directory.ts'
 import { healthPath } from './http/requests.ts'
+import type { Channels } from './library/channels.ts'
+import { mountRoutes } from './library/routes.ts'
 import { newEpoch } from './log/log.ts'
 import { mountMonitor } from './monitor.ts'
 import { output } from './output.ts'
@@ -28,6 +30,7 @@ const random = Math.random
 
 interface PageParts {
   readonly serving: Serving
+  readonly channels: Channels
   readonly config: Config
   readonly root: string
   /** As for `pageFiles`. */
@@ -39,7 +42,7 @@ interface PageParts {
 
 /** Throws if the web app is not built. */
 export function startPage(parts: PageParts): Application {
-  const { serving, config, root, webFolder, access, ports, origins } = parts
+  const { serving, channels, config, root, webFolder, access, ports, origins } = parts
   const { log, hub, health, monitor, limits, documents: threads } = serving
   if (!threads) throw new Error('The page needs documents.')
   const { documents, sent } = threads
@@ -78,6 +81,7 @@ export function startPage(parts: PageParts): Application {
       mountDocuments(router, {
         hub,
         log,
+        channels,
         directory,
         documents,
         texts: sent,
@@ -90,6 +94,7 @@ export function startPage(parts: PageParts): Application {
       })
       mountReports(router, { reportsFolder: resolve(root, config.reportsFolder) })
       mountMonitor(router, monitor)
+      mountRoutes(mounting, serving, channels)
       mountPage(router, { hub, documents, timers, budget, origins, settings, files })
     },
     otherwise: files.serve,
@@ -148,7 +153,6 @@ function mountService(
       ctx.body = body(grantOf(ctx))
     })
   answer('/api/settings', settings)
-  answer('/api/clock', () => ({ at: timers.now() }))
   answer('/api/figures', () => readFigures(hub.windowCount()))
   answer('/api/windows', (grant) => ({
     windows: hub.windows().filter(({ channels }) => refuseReading(grant, channels) === null),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countTo } from './hub/hub-testing.ts'
-import { admitChannel, pageAdmission, pageRights } from './page-channels.ts'
+import { admitChannel, pageRights } from './page-channels.ts'
+import { channelsOfPage } from './page-testing.ts'
 import type { Permission } from './security/access.ts'
 import { openGrant, refuseReading, refuseWriting } from './security/grants.ts'
 import { grantWith } from './security/testing.ts'
@@ -41,7 +42,7 @@ const good = {
   body: { html: '<p>a</p>' },
 }
 
-const admit = pageAdmission.draft
+const admit = channelsOfPage.draft
 
 function refusalFrom(act: () => unknown): Refusal {
   try {

@@ -1,21 +1,11 @@
 // The types of the page's channels: documents, wind, probes; who may read and write.
 
-import { type ChannelType, type Fold, type Gate, type TypeOf, typesByName } from './channels/channel-type.ts'
-import {
-  boolean,
-  isBase64,
-  list,
-  matching,
-  number,
-  object,
-  orNull,
-  rule,
-  text,
-  updateBody,
-} from './channels/shapes.ts'
+import type { ChannelType } from './channels/channel-type.ts'
+import { boolean, isBase64, list, matching, number, object, orNull, rule, text } from './channels/shapes.ts'
 import { documentLife } from './document/document-life.ts'
 import type { EditorRules } from './document/document-writes.ts'
-import { admitDraft, admitStates } from './hub/admission.ts'
+import { admitStates } from './hub/admission.ts'
+import { type Bounds, hourMs } from './log/log.ts'
 import {
   isTitle,
   joinVersions,
@@ -30,7 +20,6 @@ import {
 } from './page/page-messages.ts'
 import type { Permission } from './security/access.ts'
 import type { Permit } from './security/permits.ts'
-import type { Admission } from './transports/transport.ts'
 import { cutText } from './wire/graphemes.ts'
 import { isChannelName, mostChannelBytes } from './wire/messages.ts'
 import { Refusal } from './wire/refusal.ts'
@@ -51,12 +40,19 @@ const overview: ChannelType = {
 }
 
 /** Longer than a polling client's pause; few, so that they take no room of documents. */
-const probes: ChannelType = {
+const probesKept = { messages: 4096, bytes: 4_194_304, hours: 1 / 60 }
+
+/** Measurements' messages. */
+const probesType = (most: Bounds): ChannelType => ({
   name: 'probes',
-  keep: { messages: 4096, bytes: 4_194_304, hours: 1 / 60 },
+  keep: {
+    messages: Math.min(probesKept.messages, most.messages),
+    bytes: Math.min(probesKept.bytes, most.bytes),
+    hours: Math.min(probesKept.hours, most.ageMs / hourMs),
+  },
   kinds: { probe: { body: object({ text }) } },
   showsWindows: false,
-}
+})
 
 const title = matching(
   `one line of at most ${mostTitleLength} characters, without spaces at its ends`,
@@ -65,22 +61,13 @@ const title = matching(
 
 const versions = list(mostNamedVersions, object({ at: number, name: title }))
 
-/** Only a log that stores needs them. */
-interface DocumentRules {
-  /** Joins updates. */
-  readonly foldUpdates?: Fold<'update'>
-  readonly gate?: Gate
-  /** See `keepToEditor`. */
-  readonly editing?: EditorRules
-}
-
-/** With the rules that a log needs, for whoever stores the messages. */
-export function pageTypes({ foldUpdates, gate, editing }: DocumentRules = {}): TypeOf {
-  const document: ChannelType = {
+/** See `keepToEditor`. */
+function documentType(editing: EditorRules): ChannelType {
+  return {
     name: 'document',
+    yjs: { owners: true },
     kinds: {
       edit: { body: object({ html: text }) },
-      update: { body: updateBody, ...(foldUpdates && { fold: foldUpdates }) },
       title: { body: object({ title }) },
       versions: {
         body: object({ versions }),
@@ -88,20 +75,22 @@ export function pageTypes({ foldUpdates, gate, editing }: DocumentRules = {}): T
       },
       deletion: { body: object({ deleted: boolean }) },
     },
-    ...documentLife,
-    gate,
-    prepare: editing?.prepare,
-    refuse: (draft, content) => editing?.refuse(draft, content) ?? documentLife.refuse(draft, content),
+    prepare: editing.prepare,
+    refuse: (draft, content) => editing.refuse(draft, content) ?? documentLife.refuse(draft, content),
+    expiry: documentLife.expiry,
   }
-  return typesByName([
-    [windChannel, wind],
-    [probesChannel, probes],
-    ['overview.*', overview],
-    ['*', document],
-  ])
 }
 
-export const pageTypeOf = pageTypes()
+/** By name, or by a prefix and `*`; the first that fits. `most`: what the whole log keeps. */
+export const pageChannels = (editing: EditorRules, most: Bounds): Readonly<Record<string, ChannelType>> => ({
+  [windChannel]: wind,
+  [probesChannel]: probesType(most),
+  'overview.*': overview,
+  '*': documentType(editing),
+})
+
+/** Names of senders that are the server's. */
+export const pageSenders: readonly string[] = [sensorName, overviewName]
 
 /** A client that may only read sends nothing larger. */
 const mostReaderBytes = 4096
@@ -146,10 +135,7 @@ const state = object({
   head: position,
 })
 
-export const pageAdmission: Admission = {
-  draft: (given) => admitDraft(given, pageTypeOf, [sensorName, overviewName]),
-  awareness: admitStates(orNull(state)),
-}
+export const pageStates = admitStates(orNull(state))
 
 /** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */
 export function admitChannel(given: string): string {

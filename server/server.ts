@@ -5,14 +5,17 @@ import { resolve } from 'node:path'
 import { processTimers } from '../scripts/process.ts'
 import type { Config } from './config/config.ts'
 import { DocumentThreads } from './document/document-threads.ts'
+import type { Documents } from './document/document-worker.ts'
 import { keepToEditor } from './document/document-writes.ts'
 import { pageSchema, pageTasks } from './document/page-schema.ts'
 import { Engine } from './engine.ts'
 import type { ListenerSettings } from './http/listeners.ts'
+import { Channels } from './library/channels.ts'
 import { workersOf } from './library/options.ts'
+import { limitsOf } from './log/open-log.ts'
 import { type OutputCode, output } from './output.ts'
 import { startPage } from './page-app.ts'
-import { pageAdmission, pageRights, pageTypeOf, pageTypes } from './page-channels.ts'
+import { pageChannels, pageRights, pageSenders, pageStates } from './page-channels.ts'
 import { isOpenPath } from './routes/session.ts'
 import { Access, isOpenTo, loadKey } from './security/access.ts'
 import type { HttpVersion, WindowHttp } from './wire/modes.ts'
@@ -79,23 +82,29 @@ class PageServer implements Server {
       allowedOrigins: config.allowedOrigins,
       allowedHosts: config.allowedHosts,
     }
+    let threads: DocumentThreads | null = null
+    const documents: Pick<Documents, 'read'> = {
+      read(...given) {
+        if (!threads) throw new Error('A document was read before there was a log.')
+        return threads.documents.read(...given)
+      },
+    }
+    const channels = new Channels({
+      rules: pageChannels(keepToEditor(config.editor, documents, timers.now), limitsOf(config)),
+      settings: config,
+      timers,
+      onFailure: (error) => onFailure('stream-failed', 'A type of the page failed', error),
+      reserved: pageSenders,
+      awareness: pageStates,
+    })
     const engine = await Engine.start({
       settings: config,
       workers: workersOf(config),
-      channels: {
-        typeOf: pageTypeOf,
-        admission: pageAdmission,
-        typesWith: (threads) =>
-          threads
-            ? pageTypes({
-                foldUpdates: threads.ledger.fold,
-                gate: threads.ledger,
-                editing: keepToEditor(config.editor, threads.documents, timers.now),
-              })
-            : pageTypeOf,
+      channels,
+      openDocuments() {
+        threads = new DocumentThreads({ limits: config.limits, schema: pageSchema, tasks: pageTasks })
+        return threads
       },
-      openDocuments: () =>
-        new DocumentThreads({ limits: config.limits, schema: pageSchema, tasks: pageTasks }),
       dataFolder: resolve(root, config.dataFolder),
       roomMaking: 'delete one, which makes room a day later',
       authorize: access.isOpen
@@ -109,7 +118,8 @@ class PageServer implements Server {
       drainMs: config.drainMs,
       signal,
       onFailure,
-      application: (serving) => startPage({ serving, config, root, webFolder, access, ports, origins }),
+      application: (serving) =>
+        startPage({ serving, channels, config, root, webFolder, access, ports, origins }),
     })
     return new PageServer(parts, engine, ports)
   }

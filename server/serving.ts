@@ -4,6 +4,7 @@ import type { Middleware } from 'koa'
 import { endsWithin, processTimers } from '../scripts/process.ts'
 import { type App, createApp } from './app.ts'
 import type { TypeOf } from './channels/channel-type.ts'
+import { withDocuments } from './channels/document-types.ts'
 import type { EngineSettings } from './config/engine-settings.ts'
 import type { DocumentThreads } from './document/document-threads.ts'
 import { Health } from './health.ts'
@@ -12,7 +13,7 @@ import type { Connections } from './http/connections.ts'
 import { requestTaker } from './http/requests.ts'
 import { connectTaker, upgradeTaker } from './http/websockets.ts'
 import { Hub } from './hub/hub.ts'
-import type { Step } from './hub/writer.ts'
+import { acceptRepeats, type Channels } from './library/channels.ts'
 import type { Log, OpenedLog, Outage } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
 import { Monitor } from './monitor.ts'
@@ -22,18 +23,8 @@ import type { OriginRules } from './security/middleware.ts'
 import type { Authorize } from './security/permits.ts'
 import { Revocations, revocationsChannel, revocationsType } from './security/revocations.ts'
 import { TicketGate } from './security/tickets.ts'
-import type { Admission, Mounting } from './transports/transport.ts'
+import type { Mounting } from './transports/transport.ts'
 import type { Siblings } from './workers/workers.ts'
-
-/** An application's channels. */
-export interface ServedChannels {
-  readonly typeOf: TypeOf
-  /** The same types, with what only a log that stores needs. */
-  readonly typesWith: (documents: DocumentThreads | null) => TypeOf
-  readonly admission: Admission
-  /** Steps of each message's way into the log, after the hub's own. */
-  readonly steps?: (log: Log) => readonly Step[]
-}
 
 /** What an application builds on each log. */
 export interface Application {
@@ -47,7 +38,7 @@ export interface Application {
 /** What outlives a log. */
 export interface ServingParts {
   readonly settings: EngineSettings
-  readonly channels: ServedChannels
+  readonly channels: Channels
   /** Null if no channel is a document. */
   readonly openDocuments: (() => DocumentThreads) | null
   readonly dataFolder: string
@@ -168,7 +159,7 @@ export class Serving {
       meter: this.monitor,
       onFailure: (error) => onFailure('stream-failed', 'A window lost its stream', error),
       refusal: () => this.health.refusal(),
-      steps: channels.steps?.(log),
+      steps: [acceptRepeats(log)],
       settings: { ...this.limits, heartbeatMs: settings.heartbeatMs },
     })
   }
@@ -209,7 +200,7 @@ export class Serving {
       heartbeatMs: settings.heartbeatMs,
       holdMs: parts.holdMs,
       limits,
-      admission: channels.admission,
+      admission: channels,
       access: this.#gate ?? { grantFor: async () => openGrant },
       isOpenPath: parts.isOpenPath,
       origins,
@@ -267,7 +258,7 @@ async function openOwnLog(
 ): Promise<OpenedLog> {
   const { settings, channels, dataFolder, roomMaking, onFailure } = parts
   const opened = await openLog(settings, {
-    typeOf: withRevocations(channels.typesWith(documents)),
+    typeOf: withRevocations(withDocuments(channels.typeOf, documents?.ledger ?? null)),
     onOpened: (log) => documents?.ledger.open(log),
     roomMaking,
     dataFolder,

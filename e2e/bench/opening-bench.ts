@@ -8,7 +8,7 @@ import { pageSchema } from '../../server/document/page-schema.ts'
 import { createDocument, documentText, linesOf } from '../../server/document/rich-text.ts'
 import { unlimitedDocuments } from '../../server/document/testing.ts'
 import { openLog } from '../../server/log/open-log.ts'
-import { pageTypes } from '../../server/page-channels.ts'
+import { pageTypes, unchecked } from '../../server/page-testing.ts'
 import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage, type PageMemory } from '../browser/editing.ts'
 import { isLinked } from '../browser/typing.ts'
@@ -250,7 +250,7 @@ async function writeHistory(
   const { log } = await openLog(
     { ...defaultConfig, durability: 'process' },
     {
-      typeOf: pageTypes({ foldUpdates: ledger.fold }),
+      typeOf: pageTypes(unchecked(ledger)),
       dataFolder,
       now: Date.now,
       random: Math.random,

@@ -11,7 +11,7 @@ import type { Config } from '../../server/config/config.ts'
 import { isKnown, type LineFormat, type Marks } from '../../server/document/rich-text.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import type { WindColumns, WindSnapshot } from '../../server/page/wind-history.ts'
-import { pageAdmission } from '../../server/page-channels.ts'
+import { channelsOfPage } from '../../server/page-testing.ts'
 import { startTestServer } from '../../server/testing.ts'
 import { byeCodes, type DownFrame } from '../../server/wire/messages.ts'
 import { windowModes } from '../../server/wire/modes.ts'
@@ -288,7 +288,7 @@ describe('the examples', () => {
 
   test('the draft is valid', () => {
     const [draft = ''] = blocksOf('json')
-    pageAdmission.draft(JSON.parse(draft))
+    channelsOfPage.draft(JSON.parse(draft))
   })
 
   test('SSE delivers a posted message', withCurl, async (t) => {

@@ -105,7 +105,12 @@ test('what joins messages is not taken for the newest of them, whose number it h
 
 test('an application declares a channel of which only the newest message matters', async () => {
   const rules = { price: { kind: 'json', latest: true }, chat: { kind: 'json' } } as const
-  const channels = new Channels(rules, defaultConfig, processTimers, assert.ifError)
+  const channels = new Channels({
+    rules,
+    settings: defaultConfig,
+    timers: processTimers,
+    onFailure: assert.ifError,
+  })
   const { hub, enter } = openHub({ typeOf: channels.typeOf })
   const { connection, window } = enter({ id: 'w2', channels: ['price', 'chat'] })
   await settled()

@@ -70,10 +70,24 @@ export type Prepare = (
   store: Store,
 ) => Promise<void> | null
 
+/** Of a document of Yjs. */
+export interface YjsRules {
+  /**
+   * Whether a Yjs client id belongs to the user who first wrote under it, or without users to the
+   * key. By default a peer may bring another's updates, which must not contradict what is stored.
+   */
+  readonly owners?: boolean
+}
+
 export interface ChannelType {
   /** As sentences name it. */
   readonly name: string
   readonly kinds: { readonly [K in Kind]?: KindRules<K> }
+  /**
+   * Whether each channel is a document of Yjs, beside its kinds: it takes updates (`update`), which the
+   * library checks, joins and reads.
+   */
+  readonly yjs?: YjsRules | undefined
   /** How much each channel keeps, if that is less than the whole log may. */
   readonly keep?: Keep | undefined
   /** What each draft passes first, whoever appends it. */
@@ -90,6 +104,10 @@ export interface ChannelType {
 
 /** Returns the type of a channel, always the same. */
 export type TypeOf = (channel: string) => ChannelType
+
+/** Whether older messages are joined: the channel is read as a whole. */
+export const isWhole = ({ yjs, kinds }: ChannelType): boolean =>
+  yjs !== undefined || Object.values(kinds).some(({ fold }) => fold !== undefined)
 
 /** Rules of a kind that nothing is declared of. */
 const plain: KindRules = {}

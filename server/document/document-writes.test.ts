@@ -6,7 +6,7 @@ import type { Log } from '../log/log.ts'
 import { ampleLimits } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import type { EditorName } from '../page/page-messages.ts'
-import { pageTypes } from '../page-channels.ts'
+import { pageTypes } from '../page-testing.ts'
 import type { Draft } from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import { findDocument, linesIn } from './document-reader.ts'
@@ -35,12 +35,7 @@ function open() {
     now,
     onFailure: fail,
   })
-  const typesOf = (editor: EditorName) =>
-    pageTypes({
-      foldUpdates: ledger.fold,
-      gate: ledger,
-      editing: keepToEditor(editor, unlimitedDocuments, now),
-    })
+  const typesOf = (editor: EditorName) => pageTypes(ledger, keepToEditor(editor, unlimitedDocuments, now))
   const types = { shared: typesOf('shared'), mirror: typesOf('mirror') }
   let current: EditorName = 'shared'
   const typeOf: TypeOf = (channel) => types[current](channel)

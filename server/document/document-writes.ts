@@ -131,7 +131,11 @@ export type EditorRules = Required<Pick<ChannelType, 'refuse'>> & { readonly pre
  * an earlier server with the other setting left newer content in it, the first read of the whole
  * stores the same content in this server's kind.
  */
-export function keepToEditor(editor: EditorName, documents: Documents, now: Clock): EditorRules {
+export function keepToEditor(
+  editor: EditorName,
+  documents: Pick<Documents, 'read'>,
+  now: Clock,
+): EditorRules {
   const other: Kind = editor === 'shared' ? 'edit' : 'update'
 
   async function convert(messages: () => readonly Message[], store: Store): Promise<void> {

@@ -4,15 +4,16 @@ import { isDeepStrictEqual } from 'node:util'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import {
   type ChannelType,
-  type Fold,
   fits,
-  type Gate,
+  isWhole,
   type Keep,
   type KindRules,
   type TypeOf,
   typesByName,
+  type YjsRules,
 } from '../channels/channel-type.ts'
-import { jsonBody, updateBody } from '../channels/shapes.ts'
+import { withDocuments } from '../channels/document-types.ts'
+import { jsonBody } from '../channels/shapes.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { admitDraft, admitOwnDraft, admitStates, applicationName, jsonState } from '../hub/admission.ts'
 import type { Step } from '../hub/writer.ts'
@@ -46,13 +47,8 @@ export interface JsonRule {
 }
 
 /** Each channel is one document of Yjs, of any shape but without subdocuments. Needs `yjs`. */
-export interface YjsRule {
+export interface YjsRule extends YjsRules {
   readonly kind: 'yjs'
-  /**
-   * Whether a Yjs client id belongs to the user who first wrote under it, or without users to the
-   * key. By default a peer may bring another's updates, which must not contradict what is stored.
-   */
-  readonly owners?: boolean
 }
 
 /** The settings that limit what the whole log keeps. */
@@ -64,26 +60,34 @@ const keepLimits = {
 
 type LogSettings = Pick<EngineSettings, 'limits' | 'storage' | 'broker'>
 
+interface ChannelsParts {
+  readonly rules: Readonly<Record<string, ChannelRule>>
+  readonly settings: LogSettings
+  readonly timers: Timers
+  /** Receives errors of the application's schemas and types. */
+  readonly onFailure: (error: unknown) => void
+  /** Names of senders that are the server's, besides those that it always has. */
+  readonly reserved?: readonly string[]
+  /** By default a state is any JSON. */
+  readonly awareness?: Admission['awareness']
+}
+
 /** The rules of an application's channels. */
 export class Channels implements Admission {
   readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
   readonly #validation: Validation
-  readonly #onFailure: (error: unknown) => void
-  /** Without what only a log needs; see `typesWith`. */
+  readonly haveDocuments: boolean
   readonly typeOf: TypeOf
+  /** Names of senders that are the server's, besides those that it always has. */
+  readonly #reserved: readonly string[]
 
-  /** Throws an `Error` that names what does not fit. `onFailure` gets errors of the application's schemas. */
-  constructor(
-    rules: Readonly<Record<string, ChannelRule>>,
-    settings: LogSettings,
-    timers: Timers,
-    onFailure: (error: unknown) => void,
-  ) {
+  /** Throws an `Error` that names what does not fit. */
+  constructor({ rules, settings, timers, onFailure, reserved = [], awareness }: ChannelsParts) {
     const { limits } = settings
     this.#rules = Object.entries(rules)
-    this.#onFailure = onFailure
+    this.#reserved = reserved
     this.#validation = new Validation({ limits, timers, onFailure })
-    this.awareness = admitStates(jsonState(limits.stateBytes))
+    this.awareness = awareness ?? admitStates(jsonState(limits.stateBytes))
     for (const [pattern, rule] of this.#rules) {
       if (!isPattern(pattern))
         throw new Error(`createCrosswind: "${pattern}" in channels cannot name a channel.`)
@@ -91,33 +95,28 @@ export class Channels implements Admission {
       checkRule(what, rule)
       if ('keep' in rule && rule.keep !== undefined) checkKeep(`${what}.keep`, rule.keep, settings)
     }
-    this.typeOf = this.typesWith(undefined)
+    const types = this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule, onFailure)] as const)
+    this.haveDocuments = types.some(([, type]) => type.yjs)
+    this.typeOf = withDocuments(typesByName(types), null)
   }
 
-  typesWith(documents: DocumentRules | undefined): TypeOf {
-    const types = this.#rules.map(
-      ([pattern, rule]) => [pattern, typeFrom(rule, documents, this.#onFailure)] as const,
-    )
-    return typesByName(types)
-  }
-
-  get haveDocuments(): boolean {
-    return this.#rules.some(([, rule]) => isYjs(rule))
+  /** Throws a `Refusal` (400 `bad-channel`) if the application has not declared it. */
+  typeFor(channel: string): ChannelType {
+    this.ruleFor(channel)
+    return this.typeOf(channel)
   }
 
   isDocument(channel: string): boolean {
-    return isYjs(this.ruleFor(channel))
+    return this.typeFor(channel).yjs !== undefined
   }
 
   hasOwners(channel: string): boolean {
-    const rule = this.ruleFor(channel)
-    return isYjs(rule) && rule.owners === true
+    return this.typeFor(channel).yjs?.owners === true
   }
 
   /** Whether older messages are joined: the channel is read as a whole. */
   isWhole(channel: string): boolean {
-    const kinds = Object.values(this.typeOf(channel).kinds)
-    return this.isDocument(channel) || kinds.some(({ fold }) => fold !== undefined)
+    return isWhole(this.typeFor(channel))
   }
 
   /** Backwards. Throws a `Refusal` (400 `bad-query`) if older messages are joined. */
@@ -147,7 +146,7 @@ export class Channels implements Admission {
   readonly awareness: Admission['awareness']
 
   readonly draft = (given: unknown): Draft => {
-    const draft = admitDraft(given, this.typeOf)
+    const draft = admitDraft(given, this.typeOf, this.#reserved)
     this.ruleFor(draft.channel, draft.id)
     return draft
   }
@@ -181,19 +180,9 @@ const isJson = (rule: ChannelRule): rule is JsonRule => 'kind' in rule && rule.k
 const isYjs = (rule: ChannelRule): rule is YjsRule => 'kind' in rule && rule.kind === 'yjs'
 const isOwn = (rule: ChannelRule): rule is ChannelType => 'kinds' in rule
 
-/** Joins updates, and checks them before they are stored. */
-interface DocumentRules extends Gate {
-  readonly fold: Fold<'update'>
-}
-
-function typeFrom(
-  rule: ChannelRule,
-  documents: DocumentRules | undefined,
-  onFailure: (error: unknown) => void,
-): ChannelType {
+function typeFrom(rule: ChannelRule, onFailure: (error: unknown) => void): ChannelType {
   if (isOwn(rule)) return forgiving(rule, onFailure)
-  if (isYjs(rule))
-    return { name: 'yjs', kinds: { update: { body: updateBody, fold: documents?.fold } }, gate: documents }
+  if (isYjs(rule)) return { name: 'yjs', kinds: {}, yjs: { owners: rule.owners === true } }
   const json: KindRules<'json'> = rule.latest ? { body: jsonBody, drop: 'superseded' } : { body: jsonBody }
   return { name: 'json', kinds: { json }, keep: rule.keep }
 }

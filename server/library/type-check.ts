@@ -1,7 +1,7 @@
 // Checks the type of a channel that an application declares.
 
 import { refuseOthers } from '../../scripts/suggestion.ts'
-import type { ChannelType, KindRules } from '../channels/channel-type.ts'
+import type { ChannelType, KindRules, YjsRules } from '../channels/channel-type.ts'
 
 /** The result of `typeof` for each part that may be there. */
 type Parts<Of> = { readonly [Part in keyof Of]-?: string }
@@ -9,6 +9,7 @@ type Parts<Of> = { readonly [Part in keyof Of]-?: string }
 const typeParts: Parts<ChannelType> = {
   name: 'string',
   kinds: 'object',
+  yjs: 'object',
   keep: 'object',
   gate: 'object',
   refuse: 'function',
@@ -34,7 +35,10 @@ export function checkType(what: string, type: ChannelType): void {
   if (name === undefined) throw new Error(`${what}.name is missing: sentences call the type by it.`)
   if (gate && typeof gate.pass !== 'function')
     throw new Error(`${what}.gate.pass is ${typeof gate.pass}; it must be a function.`)
-  if (Object.keys(kinds).length === 0)
+  if (type.yjs) checkYjs(`${what}.yjs`, type.yjs)
+  if (type.yjs && 'update' in kinds)
+    throw new Error(`${what}.kinds has "update", which a document has by yjs.`)
+  if (Object.keys(kinds).length === 0 && !type.yjs && !type.expiry)
     throw new Error(`${what}.kinds is empty; a type has at least one kind.`)
   for (const [kind, rules] of Object.entries(kinds)) {
     if (!isKindName(kind) || reservedKinds.includes(kind))
@@ -48,6 +52,11 @@ export function checkType(what: string, type: ChannelType): void {
     if (drop !== undefined && drop !== 'oldest' && drop !== 'superseded')
       throw new Error(`${what}.kinds['${kind}'].drop is "${drop}"; it must be "oldest" or "superseded".`)
   }
+}
+
+/** Throws an `Error` that names what does not fit. */
+export function checkYjs(what: string, rules: YjsRules): void {
+  checkParts(what, rules, { owners: 'boolean' } satisfies Parts<YjsRules>)
 }
 
 const isKindName = (kind: string) => /^[A-Za-z0-9-]{1,32}$/.test(kind)

@@ -21,7 +21,7 @@ import { RateLimit } from '../hub/rate-limit.ts'
 import { foldAt } from '../log/folding.ts'
 import { ampleLimits, countTo } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
-import { pageTypes } from '../page-channels.ts'
+import { channelsOfPage, pageTypes, unchecked } from '../page-testing.ts'
 import { Access } from '../security/access.ts'
 import { openGrant } from '../security/grants.ts'
 import { requireSession } from '../security/middleware.ts'
@@ -77,7 +77,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     now,
     onFailure,
   })
-  const typeOf = pageTypes({ foldUpdates: ledger.fold })
+  const typeOf = pageTypes(unchecked(ledger))
   const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, typeOf, now, onFailure })
   const log = behind(ledger, stored)
   const access = new Access({
@@ -96,6 +96,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
       publish: async (draft) => ({ type: 'stored', id: draft.id, seq: await log.append(draft, now()) }),
     },
     log,
+    channels: channelsOfPage,
     documents: inTurns(documents),
     texts: inTurns(texts, () => {
       textCount += 1

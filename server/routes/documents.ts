@@ -15,13 +15,13 @@ import { RateLimit } from '../hub/rate-limit.ts'
 import type { Log } from '../log/log.ts'
 import { type DocumentList, documentsPath, type TextType, textTypes } from '../page/document-api.ts'
 import type { PageSettings } from '../page/page-messages.ts'
-import { admitChannel, pageAdmission } from '../page-channels.ts'
+import { admitChannel } from '../page-channels.ts'
 import { type Access, invitationPath, type Permission } from '../security/access.ts'
 import { fingerprintFor, refuseReading, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
 import type { TransportLimits } from '../transports/bodies.ts'
 import { type Bodies, connectionOf } from '../transports/bodies.ts'
-import { queryOf } from '../transports/transport.ts'
+import { type Admission, queryOf } from '../transports/transport.ts'
 import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
 import { type Draft, type Kind, parseCursor } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
@@ -31,6 +31,7 @@ import { credentialsIn } from './session.ts'
 interface DocumentParts {
   readonly hub: Pick<Hub, 'windowsOn' | 'waitMs' | 'publish'>
   readonly log: Pick<Log, 'snapshot' | 'find' | 'oldest' | 'read'>
+  readonly channels: Pick<Admission, 'draft'>
   readonly directory: Directory
   readonly documents: Documents
   /** Reads what programs send, separately so that no text delays the documents. */
@@ -191,7 +192,7 @@ function mountExports(router: Router, { log, directory, documents, timers }: Doc
 
 /** Reads, replaces, extends and deletes a document's text. */
 function mountTexts(router: Router, parts: DocumentParts): void {
-  const { hub, log, documents, bodies, limits, timers, settings } = parts
+  const { hub, log, channels, documents, bodies, limits, timers, settings } = parts
   const { maxMessageBytes } = limits
   const { editor } = settings()
   const textRate = new RateLimit(10, timers.now)
@@ -215,7 +216,7 @@ function mountTexts(router: Router, parts: DocumentParts): void {
   })
 
   router.delete(textPath, async (ctx) => {
-    const draft = draftFor(ctx, 'deletion', { deleted: true })
+    const draft = draftFor(channels, ctx, 'deletion', { deleted: true })
     refuseHaste(hub.waitMs(connectionOf(ctx.req), draft.from), draft.id)
     ctx.body = await hub.publish(draft, holderOf(ctx))
   })
@@ -225,7 +226,7 @@ function mountTexts(router: Router, parts: DocumentParts): void {
     ['post', 'append'],
   ] as const)
     router[verb](textPath, async (ctx) => {
-      const draft = draftFor(ctx, 'update', { update: 'AAA=' })
+      const draft = draftFor(channels, ctx, 'update', { update: 'AAA=' })
       const type = typeSent(ctx.get('Content-Type'))
       refuseHaste(hub.waitMs(connectionOf(ctx.req), draft.from), draft.id)
       mustWait(enoughTexts, textRate.take(connectionOf(ctx.req)))
@@ -241,9 +242,14 @@ function mountTexts(router: Router, parts: DocumentParts): void {
 }
 
 /** The draft of a writing request: `kind` and `body` are a deletion's, or replaced later. */
-function draftFor(ctx: ParameterizedContext, kind: Kind, body: object): Draft {
+function draftFor(
+  channels: DocumentParts['channels'],
+  ctx: ParameterizedContext,
+  kind: Kind,
+  body: object,
+): Draft {
   const query = queryOf(ctx)
-  const draft = pageAdmission.draft({
+  const draft = channels.draft({
     id: query.get('id') ?? undefined,
     from: query.get('from') ?? undefined,
     channel: admitChannel(ctx.params.channel ?? ''),
