@@ -141,6 +141,7 @@ const sent = (body: unknown) => ({ headers: json, body: JSON.stringify(body) })
 
 /** Of both servers. */
 const transports = {
+  'GET /api/channels/:name': { needs: 'to read', path: `/api/channels/${channel}` },
   'GET /api/stream': { needs: 'to read' },
   'GET /api/streaming': { needs: 'to read' },
   'GET /api/poll': { needs: 'to read', path: '/api/poll?first' },
@@ -162,7 +163,6 @@ describe('an application’s server', () => {
     ...transports,
     'POST /api/messages': { needs: 'to write', ...sent(jsonDraft(window)) },
     'POST /api/session': { needs: 'nothing', ...sent({ token: 'everything' }) },
-    'GET /api/channels/:name': { needs: 'to read', path: `/api/channels/${channel}` },
   }
 
   const everything = { read: ['*'], write: ['*'] }
