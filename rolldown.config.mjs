@@ -76,7 +76,11 @@ export default [
   },
   {
     ...common,
-    input: { index: 'server/index.ts', 'yjs-tasks': 'server/document/yjs-tasks.ts' },
+    input: {
+      index: 'server/index.ts',
+      'yjs-tasks': 'server/document/yjs-tasks.ts',
+      'log-copy-task': 'server/library/log-copy-task.ts',
+    },
     platform: 'node',
     // The logs on brokers and the documents are files of their own, loaded if they are used.
     output: { dir: 'server/dist', chunkFileNames: '[name].js' },

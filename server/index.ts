@@ -25,7 +25,14 @@ export type {
 export type { Check, Misfit } from './channels/shapes.ts'
 export { serverOptions } from './http/server-options.ts'
 export type { ChannelRule, JsonRule, YjsRule } from './library/channels.ts'
-export type { ChannelInfo, Crosswind, Received, Stored } from './library/crosswind.ts'
+export type {
+  ChannelInfo,
+  Crosswind,
+  DocumentUpdate,
+  Listening,
+  Received,
+  Stored,
+} from './library/crosswind.ts'
 export type { CrosswindOptions, Storage } from './library/options.ts'
 export type { StandardSchema } from './library/standard-schema.ts'
 export type { Authorize, Permit } from './security/permits.ts'
@@ -91,7 +98,7 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
   })
   const failed = 'The log was replaced, and the new one could not be opened; restart the server.'
   void engine.lost.then(() => options.onFailure?.(new Error(failed)))
-  return new Crosswind({ engine, path, channels, isOpen: authorize === 'everyone' })
+  return new Crosswind({ engine, path, channels, isOpen: authorize === 'everyone', folder })
 }
 
 /** Without a listener of the application's, it is printed. */

@@ -14,10 +14,10 @@ declare class Budget {
 }
 declare class Channels implements Admission {
   #private;
+  readonly haveDocuments: boolean;
   readonly typeOf: TypeOf;
-  constructor(rules: Readonly<Record<string, ChannelRule>>, settings: LogSettings, timers: Timers, onFailure: (error: unknown) => void);
-  typesWith(documents: DocumentRules | undefined): TypeOf;
-  get haveDocuments(): boolean;
+  constructor({ rules, settings, timers, onFailure, reserved, awareness }: ChannelsParts);
+  typeFor(channel: string): ChannelType;
   isDocument(channel: string): boolean;
   hasOwners(channel: string): boolean;
   isWhole(channel: string): boolean;
@@ -70,7 +70,7 @@ declare class Crosswind {
   readonly express: Handlers['express'];
   readonly koa: Handlers['koa'];
   readonly fastify: Handlers['fastify'];
-  constructor({ engine, path, channels, isOpen }: CrosswindParts);
+  constructor({ engine, path, channels, isOpen, folder }: CrosswindParts);
   readonly attach: (server: AnyServer, how?: {
     readonly requests?: boolean;
   }) => void;
@@ -102,6 +102,8 @@ declare class Crosswind {
     readonly limit?: number;
   }) => Promise<readonly ChannelInfo[]>;
   readonly document: (channel: string) => Promise<Doc>;
+  readonly history: (channel: string) => AsyncGenerator<DocumentUpdate>;
+  readonly backup: (file: string) => Promise<number>;
   readonly deleteChannel: (channel: string) => Promise<boolean>;
   readonly revoke: (user: string) => Promise<void>;
   readonly disconnect: (who: Who) => void;
@@ -126,7 +128,7 @@ declare class DocumentThreads {
   readonly documents: DocumentWorker;
   readonly sent: DocumentWorker;
   readonly ledger: Ledger;
-  constructor({ limits, schema, tasks, hasOwners }: DocumentRules$1);
+  constructor({ limits, schema, tasks, hasOwners }: DocumentRules);
   read(log: Pick<Log, 'snapshot'>, channel: string): Promise<Y.Doc>;
   close(): Promise<void>;
 }
@@ -537,7 +539,7 @@ declare function serverOptions(): {
   streamResetRate: 100;
 };
 declare namespace index_d_exports {
-  export { Authorize, Bodies, ChannelInfo, ChannelRule, ChannelType, Check, Content, Crosswind, CrosswindOptions, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Message, Misfit, Permit, Prepare, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, UpdateBody, YjsRule, createCrosswind, serverOptions };
+  export { Authorize, Bodies, ChannelInfo, ChannelRule, ChannelType, Check, Content, Crosswind, CrosswindOptions, DocumentUpdate, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Listening, Message, Misfit, Permit, Prepare, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, UpdateBody, YjsRule, createCrosswind, serverOptions };
 }
 export { index_d_exports as "." };
 import * as Y from "yjs";
@@ -625,12 +627,21 @@ interface ChannelInfo {
 interface ChannelType {
   readonly name: string;
   readonly kinds: { readonly [K in Kind]?: KindRules<K>; };
+  readonly yjs?: YjsRules | undefined;
   readonly keep?: Keep | undefined;
   readonly gate?: Gate | undefined;
   readonly refuse?: (draft: Draft, content: Content) => Refusal | null;
   readonly prepare?: Prepare | undefined;
   readonly expiry?: (content: Content) => Expiry;
   readonly showsWindows?: boolean;
+}
+interface ChannelsParts {
+  readonly rules: Readonly<Record<string, ChannelRule>>;
+  readonly settings: LogSettings;
+  readonly timers: Timers;
+  readonly onFailure: (error: unknown) => void;
+  readonly reserved?: readonly string[];
+  readonly awareness?: Admission['awareness'];
 }
 interface ClientIdentity {
   readonly id: string;
@@ -675,21 +686,25 @@ interface CrosswindParts {
   readonly path: string;
   readonly channels: Channels;
   readonly isOpen: boolean;
+  readonly folder: string;
 }
 interface Cursor {
   readonly epoch: string;
   readonly seq: number;
 }
-interface DocumentRules extends Gate {
-  readonly fold: Fold<'update'>;
-}
-interface DocumentRules$1 {
+interface DocumentRules {
   readonly limits: TaskLimits & {
     readonly documentBytes: number;
   };
   readonly schema?: Schema;
   readonly tasks?: URL;
   readonly hasOwners?: (channel: string) => boolean;
+}
+interface DocumentUpdate {
+  readonly seq: number;
+  readonly from: string;
+  readonly at: number;
+  readonly update: Uint8Array;
 }
 interface Draft<K extends Kind = Kind> {
   readonly id: string;
@@ -1073,15 +1088,9 @@ interface Schema {
   readonly contentOf: (item: Y.Item) => 'shared' | 'own';
   readonly placeOf: (item: Y.Item) => Place;
 }
-interface ServedChannels {
-  readonly typeOf: TypeOf;
-  readonly typesWith: (documents: DocumentThreads | null) => TypeOf;
-  readonly admission: Admission;
-  readonly steps?: (log: Log) => readonly Step[];
-}
 interface ServingParts {
   readonly settings: EngineSettings;
-  readonly channels: ServedChannels;
+  readonly channels: Channels;
   readonly openDocuments: (() => DocumentThreads) | null;
   readonly dataFolder: string;
   readonly roomMaking: string;
@@ -1220,8 +1229,10 @@ interface Writing {
   readonly acceptedAt: number;
   readonly holder: Holder | undefined;
 }
-interface YjsRule {
+interface YjsRule extends YjsRules {
   readonly kind: 'yjs';
+}
+interface YjsRules {
   readonly owners?: boolean;
 }
 type Answer = Permit | null | undefined | false;

@@ -14,6 +14,7 @@ import { parsed, writerOf } from '../log/kept-json.ts'
 import { newEpoch } from '../log/log.ts'
 import { checkUser } from '../security/permits.ts'
 import { revocationsChannel } from '../security/revocations.ts'
+import type { HistoryPortion, HistoryUpdate } from '../wire/document-history.ts'
 import {
   type Cursor,
   type Draft,
@@ -23,10 +24,13 @@ import {
   type JsonMessage,
   type Kind,
   type Message,
+  parseCursor,
 } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { numberIn, pageBefore, pagesAfter } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
+import { readHistory } from './document-history.ts'
+import { copyLog } from './log-copy.ts'
 import { jsonOf } from './validation.ts'
 
 export interface Stored {
@@ -48,6 +52,24 @@ export interface ChannelInfo {
   readonly bytes: number
 }
 
+/** One change of a document. */
+export interface DocumentUpdate {
+  readonly seq: number
+  /** Who sent it. */
+  readonly from: string
+  /** When it was stored, ms since the epoch. */
+  readonly at: number
+  /** Of Yjs. */
+  readonly update: Uint8Array
+}
+
+const documentUpdate = ({ seq, from, acceptedAt, update }: HistoryUpdate): DocumentUpdate => ({
+  seq,
+  from,
+  at: acceptedAt,
+  update: Buffer.from(update, 'base64'),
+})
+
 /** Ports of the server's own. */
 export interface Listening {
   /** Default: `localhost`, which is 127.0.0.1; 0.0.0.0 and :: accept other machines. */
@@ -67,6 +89,8 @@ interface CrosswindParts {
   readonly channels: Channels
   /** Whether everyone is served: then there are no users. */
   readonly isOpen: boolean
+  /** Of the log's file; empty if it has none. */
+  readonly folder: string
 }
 
 type Handlers = ReturnType<typeof handlersBelow>
@@ -83,14 +107,16 @@ export class Crosswind {
   readonly #path: string
   readonly #channels: Channels
   readonly #isOpen: boolean
+  readonly #folder: string
   #ids = 0
 
   /** @internal */
-  constructor({ engine, path, channels, isOpen }: CrosswindParts) {
+  constructor({ engine, path, channels, isOpen, folder }: CrosswindParts) {
     this.#engine = engine
     this.#path = path
     this.#channels = channels
     this.#isOpen = isOpen
+    this.#folder = folder
     const { handler, express, koa, fastify } = handlersBelow(path, engine.takers.takeRequest)
     this.handler = handler
     this.express = express
@@ -227,11 +253,46 @@ export class Crosswind {
    * `too-costly`) if it is no document, or one that takes too much to read.
    */
   readonly document = async (channel: string): Promise<Doc> => {
+    this.#mustBeDocument(channel)
     const { log, documents, health } = this.#engine.current
-    if (!documents || !this.#channels.isDocument(channel))
-      throw new Refusal('bad-channel', `"${channel}" is not of the kind yjs.`)
+    if (!documents) throw new Error('Documents are served without threads.')
     health.mustBeCurrent()
     return documents.read(log, channel)
+  }
+
+  /**
+   * The updates that made a document, in order, from the oldest that is kept. What was joined before
+   * that comes first, as one update. Rejects with a `Refusal`: 400 `bad-channel` if it is no document,
+   * 410 `history-erased` if the log has meanwhile joined what was not read yet.
+   */
+  readonly history = (channel: string): AsyncGenerator<DocumentUpdate> => this.#history(channel)
+
+  async *#history(channel: string): AsyncGenerator<DocumentUpdate> {
+    this.#mustBeDocument(channel)
+    const { log, health } = this.#engine.current
+    for (let after: Cursor | null = null, isFirst = true; isFirst || after; isFirst = false) {
+      health.mustBeCurrent()
+      const portion: HistoryPortion | null = await readHistory(log, channel, after)
+      if (!portion)
+        throw new Refusal(
+          'history-erased',
+          `The log has joined updates of "${channel}" meanwhile; begin again.`,
+        )
+      const { base, updates, next } = portion
+      for (const update of base ? [base, ...updates] : updates) yield documentUpdate(update)
+      after = next === null ? null : parseCursor(next)
+    }
+  }
+
+  /**
+   * Copies the log into a new file while the server runs, in a thread of its own. Resolves to the number
+   * of the newest message in it. Rejects if the log is not in a file, or the file is there. To restore it,
+   * put it as `log.db` into the empty folder of a server that does not run.
+   */
+  readonly backup = (file: string): Promise<number> => {
+    if (this.#folder === '')
+      throw new Error('backup: the log is not in a file; copy it by the means of its broker.')
+    return copyLog(this.#folder, file)
   }
 
   /**
@@ -282,6 +343,11 @@ export class Crosswind {
   #nextId(): string {
     this.#ids += 1
     return `${applicationName}-${newEpoch(Math.random)}.${this.#ids}`
+  }
+
+  #mustBeDocument(channel: string): void {
+    if (!this.#channels.isDocument(channel))
+      throw new Refusal('bad-channel', `"${channel}" is not of the kind yjs.`)
   }
 
   #mustNotBeDocument(channel: string): void {

@@ -122,7 +122,7 @@ function openEmbedded(config: LogConfig, parts: Surroundings): Log {
     : openSqliteLog({ file: join(parts.dataFolder, fileName), limits, durability, ...parts })
 }
 
-const fileName = 'log.db'
+export const fileName = 'log.db'
 
 /** Sizes of the file and those beside it. */
 function sizesIn(folder: string): Record<string, number> {

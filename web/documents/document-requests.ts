@@ -4,11 +4,11 @@ import { asClosing, browserTimers, newName } from '../../client/engine.ts'
 import {
   type DocumentList,
   documentPath,
-  type HistoryPortion,
   type InvitationAnswer,
   type ListedDocument,
 } from '../../server/page/document-api.ts'
 import { pageOfOverview, titleFrom, windChannel } from '../../server/page/page-messages.ts'
+import type { HistoryPortion } from '../../server/wire/document-history.ts'
 import { graphemeBefore } from '../../server/wire/graphemes.ts'
 import { type Bodies, isChannelName, type Kind, nameUnder } from '../../server/wire/messages.ts'
 import { openHttp } from '../axios-http.ts'

@@ -10,7 +10,7 @@ import {
   linesOf,
   type Run,
 } from '../../server/document/rich-text.ts'
-import type { HistoryPortion } from '../../server/page/document-api.ts'
+import type { HistoryPortion } from '../../server/wire/document-history.ts'
 import { fingerprintIn } from '../../server/wire/messages.ts'
 import { cleanName, unchosenName } from '../editor/presence.ts'
 

@@ -1,0 +1,70 @@
+// What whoever operates an application's server has: copies of the log, and the history of documents.
+
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import * as Y from 'yjs'
+import { temporaryFolder } from '../../server/folder-testing.ts'
+import { type CrosswindOptions, createCrosswind } from '../../server/index.ts'
+import { startDocuments } from './yjs-testing.ts'
+
+function open(t: TestContext, options: Partial<CrosswindOptions> = {}) {
+  const opened = createCrosswind({
+    path: '/realtime',
+    channels: { 'room.*': { kind: 'json' }, 'doc.*': { kind: 'yjs' } },
+    authorize: 'everyone',
+    ...options,
+  })
+  t.after(async () => (await opened).close({ drainMs: 0 }))
+  return opened
+}
+
+const textsOn = async (crosswind: Awaited<ReturnType<typeof createCrosswind>>, channel: string) =>
+  (await Array.fromAsync(crosswind.read(channel))).map(({ data }) => data)
+
+test('a copy of the log has what was stored before, and a server begins with it', async (t) => {
+  const folder = temporaryFolder(t)
+  const crosswind = await open(t, { storage: { kind: 'sqlite', folder } })
+  for (const text of ['one', 'two']) await crosswind.publish('room.1', text)
+  const copy = join(folder, 'copies', 'monday.db')
+  const head = await crosswind.backup(copy)
+  await crosswind.publish('room.1', 'three')
+  assert.equal(head, 2)
+  const restored = join(folder, 'restored')
+  mkdirSync(restored)
+  copyFileSync(copy, join(restored, 'log.db'))
+  const other = await open(t, { storage: { kind: 'sqlite', folder: restored } })
+  assert.deepEqual(await textsOn(other, 'room.1'), ['one', 'two'])
+  assert.deepEqual(await textsOn(crosswind, 'room.1'), ['one', 'two', 'three'])
+})
+
+test('a copy does not replace a file, and a log in memory has no copy', async (t) => {
+  const folder = temporaryFolder(t)
+  const crosswind = await open(t, { storage: { kind: 'sqlite', folder } })
+  await crosswind.publish('room.1', 'one')
+  const copy = join(folder, 'copy.db')
+  await crosswind.backup(copy)
+  await assert.rejects(crosswind.backup(copy), { message: /copy\.db exists; name a new file\.$/ })
+  const inMemory = await open(t)
+  assert.throws(() => inMemory.backup(copy), { message: /the log is not in a file/ })
+})
+
+test('a document’s history is its updates, in order, which make it again', async (t) => {
+  const { provide, crosswind } = await startDocuments(t)
+  const provider = provide()
+  const text = provider.doc.getText('text')
+  for (const word of ['one ', 'two ', 'three']) {
+    text.insert(text.length, word)
+    await provider.whenSaved()
+  }
+  const again = new Y.Doc()
+  const seen: string[] = []
+  for await (const { update, seq, at } of crosswind.history('doc.1')) {
+    Y.applyUpdate(again, update)
+    seen.push(`${seq}: ${again.getText('text')}`)
+    assert.ok(at > 0)
+  }
+  assert.deepEqual(seen, ['1: one ', '2: one two ', '3: one two three'])
+  await assert.rejects(crosswind.history('room.1').next(), { code: 'bad-channel' })
+})
