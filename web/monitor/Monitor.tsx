@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'react'
 import { asClosing, browserTimers } from '../../client/engine.ts'
-import { type MonitorProcess, type MonitorReply, secondsKept } from '../../server/page/monitor.ts'
+import { type MonitorProcess, type MonitorReply, secondsKept } from '../../server/wire/monitor.ts'
 import { type Cancel, nothingPlanned } from '../../server/wire/time.ts'
 import { openHttp } from '../axios-http.ts'
 import {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { MonitorProcess, MonitorSecond } from '../../server/page/monitor.ts'
+import type { MonitorProcess, MonitorSecond } from '../../server/wire/monitor.ts'
 import { chartsOf, newestOf, processRows, serverWords, troubleWords, withReply } from './monitor.ts'
 
 const quantiles = { p50: 0.4, p90: 1, p99: 2.5, max: 30 }

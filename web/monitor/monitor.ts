@@ -5,7 +5,7 @@ import {
   type MonitorReply,
   type MonitorSecond,
   secondsKept,
-} from '../../server/page/monitor.ts'
+} from '../../server/wire/monitor.ts'
 import { msWords } from '../page/wording.ts'
 
 export interface MonitorChart {
