@@ -341,9 +341,9 @@ interface ClockAnswer {
   readonly at: number;
 }
 interface ClockEstimateSettings {
-  readonly mostExchanges?: number;
+  readonly maxExchanges?: number;
   readonly keepMs?: number;
-  readonly mostDriftPpm?: number;
+  readonly maxDriftPpm?: number;
   readonly wanderPpm?: number;
   readonly resolutionMs?: number;
 }

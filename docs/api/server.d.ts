@@ -3,7 +3,7 @@
 declare class Bodies$1 {
   #private;
   constructor(parts: BodiesParts);
-  text(request: AnyRequest, grant: Grant, mostBytes?: number): Promise<string>;
+  text(request: AnyRequest, grant: Grant, maxBytes?: number): Promise<string>;
   bytes(request: AnyRequest, grant: Grant): Promise<Buffer>;
 }
 declare class Budget {
@@ -981,7 +981,7 @@ interface OldestContent {
 interface OpenedLog {
   readonly log: Log;
   readonly bus?: Bus | undefined;
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
   readonly outage?: () => Outage | null;
   readonly lost?: Promise<string>;
   readonly losses?: () => number;

@@ -118,10 +118,10 @@ function edit(isApplication: boolean, from: string): string {
   return JSON.stringify({ id: `${from}-${edits}`, channel, from, at: 1, ...content })
 }
 
-const mostText = defaultConfig.limits.maxMessageBytes - 1000
+const maxText = defaultConfig.limits.maxMessageBytes - 1000
 /** Of an application, in memory twenty times as large when parsed. */
-const manyObjects = `[${'{},'.repeat(mostText / 3 - 1)}{}]`
-const longHtml = JSON.stringify('x'.repeat(mostText))
+const manyObjects = `[${'{},'.repeat(maxText / 3 - 1)}{}]`
+const longHtml = JSON.stringify('x'.repeat(maxText))
 
 /** Written as text: to serialize it each time would slow the attacker. */
 function large(isApplication: boolean): string {
