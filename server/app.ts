@@ -64,7 +64,7 @@ export function createApp(parts: AppParts) {
   const penalties = new RateLimit(parts.limits.messagesPerSecond, parts.timers.now)
   const bodies = new Bodies({ ...parts, budget, penalties })
   const mounting = { ...parts, router, onSocket, budget, bodies }
-  const takeMessage = mountUplink(mounting)
+  const handleMessage = mountUplink(mounting)
   for (const transport of transports) transport(mounting)
   mount(mounting)
 
@@ -100,9 +100,9 @@ export function createApp(parts: AppParts) {
      * Same as the route, without Koa's overhead: this is by far the most frequent request. Rejects
      * with a `Refusal`.
      */
-    async takeMessage(request: AnyRequest): Promise<Stored | readonly Answer[]> {
+    async handleMessage(request: AnyRequest): Promise<Stored | readonly Answer[]> {
       mustBeAllowed(request, origins)
-      return takeMessage(request, await access.grantFor(request))
+      return handleMessage(request, await access.grantFor(request))
     },
     /** Rejects with a `Refusal` (401) without a session. */
     async authorizeSocket(request: IncomingMessage): Promise<void> {

@@ -2,7 +2,7 @@
 
 import type { Duplex } from 'node:stream'
 import { openFilesAllowed, processTimers } from '../scripts/process.ts'
-import { type AnyServer, attach, type Takers } from './http/attach.ts'
+import { type AnyServer, attach, type ServerHandlers } from './http/attach.ts'
 import { type Connections, GuestConnections } from './http/connections.ts'
 import { type ListenerSettings, listen, type Ports } from './http/listeners.ts'
 import { fittingConnections, maxSockets } from './http/open-files.ts'
@@ -124,24 +124,24 @@ export class Engine {
   }
 
   /** Of the log in use. */
-  readonly takers: Takers = {
-    takeRequest: (...given) => this.#serving.takers.takeRequest(...given),
-    takeUpgrade: (...given) => this.#serving.takers.takeUpgrade(...given),
-    takeConnect: (...given) => this.#serving.takers.takeConnect(...given),
+  readonly handlers: ServerHandlers = {
+    handleRequest: (...given) => this.#serving.handlers.handleRequest(...given),
+    handleUpgrade: (...given) => this.#serving.handlers.handleUpgrade(...given),
+    handleConnect: (...given) => this.#serving.handlers.handleConnect(...given),
   }
 
   /**
    * Opens both ports; if there are workers, they do. If that fails, closes everything and rejects with
-   * one sentence. `takers`: those of the engine, perhaps with what an application answers itself.
+   * one sentence. `handlers`: those of the engine, perhaps with what an application answers itself.
    */
-  async listen(listening: Listening, takers: Takers = this.takers): Promise<Ports> {
+  async listen(listening: Listening, handlers: ServerHandlers = this.handlers): Promise<Ports> {
     if (this.#isAttached) throw new Error('listen: this server is attached to one of the application.')
     try {
       switch (this.#role.name) {
         case 'alone':
-          return await this.#openPorts(listening, takers)
+          return await this.#openPorts(listening, handlers)
         case 'worker':
-          return await this.#serveAsWorker(listening, takers)
+          return await this.#serveAsWorker(listening, handlers)
         case 'primary':
           return await this.#startWorkers(this.#role.siblings)
       }
@@ -155,15 +155,15 @@ export class Engine {
 
   async #openPorts(
     listening: Listening,
-    takers: Takers,
+    handlers: ServerHandlers,
     sharing: Siblings['sharing'] = null,
   ): Promise<Ports> {
     const { limits, heartbeatMs } = this.#parts.settings
-    const takersFor = (connections: Connections) => {
+    const handlersFor = (connections: Connections) => {
       this.#own = connections
-      return takers
+      return handlers
     }
-    this.#listeners = await listen(takersFor, { ...limits, heartbeatMs, sharing, ...listening })
+    this.#listeners = await listen(handlersFor, { ...limits, heartbeatMs, sharing, ...listening })
     return this.#listeners.ports
   }
 
@@ -180,10 +180,10 @@ export class Engine {
   }
 
   /** On the ports that the first worker opened. */
-  async #serveAsWorker(listening: Listening, takers: Takers): Promise<Ports> {
+  async #serveAsWorker(listening: Listening, handlers: ServerHandlers): Promise<Ports> {
     const opened = await portsOpened()
     const places = opened ? { ...listening, port: opened['2'], http1Port: opened['1.1'] } : listening
-    const ports = await this.#openPorts(places, takers, joinSiblings(this.#parts.workers).sharing)
+    const ports = await this.#openPorts(places, handlers, joinSiblings(this.#parts.workers).sharing)
     tellPrimary({ type: 'ready', ports })
     return ports
   }
@@ -199,7 +199,7 @@ export class Engine {
     if (this.#own) throw new Error('attach: this server listens on ports of its own.')
     this.#isAttached = true
     this.#guests.watch(server)
-    attach(server, path, this.takers, how)
+    attach(server, path, this.handlers, how)
   }
 
   /**

@@ -55,7 +55,7 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
   output.trace(process.env.CROSSWIND_DEBUG)
   const { path, authorize, secret = secretOfServer() ?? randomBytes(32).toString('base64url') } = options
   const settings = settingsOf(options)
-  const onFailure = failureTaker(options)
+  const onFailure = createFailureHandler(options)
   const channels = new Channels({
     rules: options.channels,
     settings,
@@ -102,7 +102,7 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
 }
 
 /** Without a listener of the application's, it is printed. */
-function failureTaker({ onFailure }: Pick<CrosswindOptions, 'onFailure'>) {
+function createFailureHandler({ onFailure }: Pick<CrosswindOptions, 'onFailure'>) {
   return (code: OutputCode, what: string, error?: unknown) =>
     onFailure ? onFailure(error ?? new Error(what)) : output.incident(code, what, error)
 }

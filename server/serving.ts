@@ -8,10 +8,10 @@ import { withDocuments } from './channels/document-types.ts'
 import type { EngineSettings } from './config/engine-settings.ts'
 import type { DocumentThreads } from './document/document-threads.ts'
 import { Health } from './health.ts'
-import type { Takers } from './http/attach.ts'
+import type { ServerHandlers } from './http/attach.ts'
 import type { Connections } from './http/connections.ts'
-import { requestTaker } from './http/requests.ts'
-import { connectTaker, upgradeTaker } from './http/websockets.ts'
+import { createRequestHandler } from './http/requests.ts'
+import { createConnectHandler, createUpgradeHandler } from './http/websockets.ts'
 import { Hub } from './hub/hub.ts'
 import { acceptRepeats, type Channels } from './library/channels.ts'
 import type { Log, OpenedLog, Outage } from './log/log.ts'
@@ -97,7 +97,7 @@ export class Serving {
   #gate: TicketGate | null = null
   #application: Application | null = null
   #app: App | null = null
-  #takers: Takers | null = null
+  #handlers: ServerHandlers | null = null
   #closed: Promise<void> | null = null
 
   /** Rejects as `openLog` does. `signal` ends its waiting. */
@@ -182,9 +182,9 @@ export class Serving {
   }
 
   /** What takes requests and sockets. */
-  get takers(): Takers {
-    if (!this.#takers) throw new Error('The application is not mounted.')
-    return this.#takers
+  get handlers(): ServerHandlers {
+    if (!this.#handlers) throw new Error('The application is not mounted.')
+    return this.#handlers
   }
 
   async #mount(parts: ServingParts): Promise<void> {
@@ -209,10 +209,10 @@ export class Serving {
     })
     this.#app = app
     const taking = { app, connections, settings: limits, origins }
-    this.#takers = {
-      takeRequest: requestTaker(taking),
-      takeUpgrade: upgradeTaker(taking),
-      takeConnect: connectTaker(taking),
+    this.#handlers = {
+      handleRequest: createRequestHandler(taking),
+      handleUpgrade: createUpgradeHandler(taking),
+      handleConnect: createConnectHandler(taking),
     }
   }
 

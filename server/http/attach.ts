@@ -6,16 +6,16 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { limitUpgrades } from '../node-internals.ts'
 import type { AnyRequest } from '../transports/bodies.ts'
-import type { Answer, TakeRequest } from './requests.ts'
-import type { TakeConnect, TakeUpgrade } from './websockets.ts'
+import type { Answer, RequestHandler } from './requests.ts'
+import type { ConnectHandler, UpgradeHandler } from './websockets.ts'
 
 /** Node's servers: `http`, `https` and `http2`, secure or not. */
 export type AnyServer = EventEmitter
 
-export interface Takers {
-  readonly takeRequest: TakeRequest
-  readonly takeUpgrade: TakeUpgrade
-  readonly takeConnect: TakeConnect
+export interface ServerHandlers {
+  readonly handleRequest: RequestHandler
+  readonly handleUpgrade: UpgradeHandler
+  readonly handleConnect: ConnectHandler
 }
 
 /** What the transports' own paths begin with. */
@@ -35,29 +35,33 @@ function takesOver(request: AnyRequest & { originalUrl?: string }, path: string)
 export function attach(
   server: AnyServer,
   path: string,
-  { takeRequest, takeUpgrade, takeConnect }: Takers,
+  { handleRequest, handleUpgrade, handleConnect }: ServerHandlers,
   { requests = true }: { readonly requests?: boolean } = {},
 ): void {
-  if (requests) takeFrom(server, 'request', path, takeRequest as Taker)
+  if (requests) takeFrom(server, 'request', path, handleRequest as Handler)
   const isAlone = server.listenerCount('upgrade') === 0
-  takeFrom(server, 'upgrade', path, takeUpgrade as Taker, refuseUpgrade)
+  takeFrom(server, 'upgrade', path, handleUpgrade as Handler, refuseUpgrade)
   if (isAlone) limitUpgrades(server, ({ url = '' }) => url.startsWith(`${path}/`))
-  takeFrom(server, 'connect', path, takeConnect as Taker, refuseConnect as Taker)
+  takeFrom(server, 'connect', path, handleConnect as Handler, refuseConnect as Handler)
 }
 
 /** On ports of our own: all else goes to the application, requests within the same limits. */
-export function takersWith(path: string, takers: Takers, answer: Answer = answerNotFound): Takers {
+export function handlersBeside(
+  path: string,
+  handlers: ServerHandlers,
+  answer: Answer = answerNotFound,
+): ServerHandlers {
   return {
-    takeRequest(request, response) {
-      if (takesOver(request, path)) takers.takeRequest(request, response)
-      else takers.takeRequest(request, response, answer)
+    handleRequest(request, response) {
+      if (takesOver(request, path)) handlers.handleRequest(request, response)
+      else handlers.handleRequest(request, response, answer)
     },
-    takeUpgrade(request, socket, head) {
-      if (takesOver(request, path)) takers.takeUpgrade(request, socket, head)
+    handleUpgrade(request, socket, head) {
+      if (takesOver(request, path)) handlers.handleUpgrade(request, socket, head)
       else refuseUpgrade(request, socket)
     },
-    takeConnect(request, response) {
-      if (takesOver(request, path)) takers.takeConnect(request, response)
+    handleConnect(request, response) {
+      if (takesOver(request, path)) handlers.handleConnect(request, response)
       else refuseConnect(request, response)
     },
   }
@@ -68,7 +72,7 @@ function refuseUpgrade(_request: AnyRequest, socket: Duplex): void {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each event has its own parameters.
-type Taker = (request: AnyRequest, ...rest: any[]) => void
+type Handler = (request: AnyRequest, ...rest: any[]) => void
 
 /**
  * Puts one listener in the place of those that the server has, and calls them for what is not below
@@ -80,8 +84,8 @@ function takeFrom(
   server: AnyServer,
   event: 'request' | 'upgrade' | 'connect',
   path: string,
-  take: Taker,
-  otherwise?: Taker,
+  take: Handler,
+  otherwise?: Handler,
 ): void {
   const others = server.rawListeners(event)
   server.removeAllListeners(event)
@@ -127,7 +131,7 @@ interface FastifyReplyLike {
  * For the chain of an application's own middleware: each takes what is below the path, and leaves
  * the rest to those after it. Where there is nothing after it, the rest is 404.
  */
-export function handlersBelow(path: string, takeRequest: TakeRequest) {
+export function handlersBelow(path: string, handleRequest: RequestHandler) {
   function take(request: AnyRequest, response: AnyResponse): boolean {
     if (!takesOver(request, path)) return false
     if (hasLeft(response)) return true
@@ -135,7 +139,7 @@ export function handlersBelow(path: string, takeRequest: TakeRequest) {
       throw new Error(
         `The body of a ${request.method} request below ${path} was read before Crosswind could; mount Crosswind before the body parser.`,
       )
-    takeRequest(request, response)
+    handleRequest(request, response)
     return true
   }
 

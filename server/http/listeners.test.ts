@@ -18,8 +18,8 @@ import { Budget } from '../transports/budget.ts'
 import type { Connections } from './connections.ts'
 import { type ListenerSettings, listen } from './listeners.ts'
 import { fittingConnections, reserve } from './open-files.ts'
-import { healthPath, requestTaker } from './requests.ts'
-import { connectTaker, upgradeTaker } from './websockets.ts'
+import { createRequestHandler, healthPath } from './requests.ts'
+import { createConnectHandler, createUpgradeHandler } from './websockets.ts'
 
 const directory = temporaryFolder()
 let settings: ListenerSettings
@@ -41,22 +41,22 @@ async function listenDeaf(more: Partial<ListenerSettings> = {}) {
     koa,
     socketPaths: new Set<string>(),
     authorizeSocket: async () => undefined,
-    takeMessage: () => Promise.reject(new Error('not asked')),
+    handleMessage: () => Promise.reject(new Error('not asked')),
     webSockets: () => 0,
     penalties: new RateLimit(100, Date.now),
     budget: new Budget(testConfig.limits, processTimers),
   }
   const origins = { ports: () => [], allowedOrigins: [], allowedHosts: [] }
   const all = { ...settings, ...more }
-  const takersFor = (connections: Connections) => {
+  const handlersFor = (connections: Connections) => {
     const parts = { app, connections, settings: all, origins }
     return {
-      takeRequest: requestTaker(parts),
-      takeUpgrade: upgradeTaker(parts),
-      takeConnect: connectTaker(parts),
+      handleRequest: createRequestHandler(parts),
+      handleUpgrade: createUpgradeHandler(parts),
+      handleConnect: createConnectHandler(parts),
     }
   }
-  return { listeners: await listen(takersFor, all), asked }
+  return { listeners: await listen(handlersFor, all), asked }
 }
 
 async function connect(port: number, localPort?: number) {

@@ -11,7 +11,7 @@ import type { EngineSettings } from '../config/engine-settings.ts'
 import { output } from '../output.ts'
 import type { ByHttp } from '../wire/modes.ts'
 import type { PortSharing } from '../workers/workers.ts'
-import type { Takers } from './attach.ts'
+import type { ServerHandlers } from './attach.ts'
 import { type Connection, Connections } from './connections.ts'
 import { answerBrokenInput } from './requests.ts'
 import { http1Options, http2Options } from './server-options.ts'
@@ -31,7 +31,10 @@ export type ListenerSettings = Pick<EngineSettings, 'heartbeatMs'> &
 export type Ports = ByHttp<number>
 
 /** If one port cannot be opened, closes both and rejects, naming the port. */
-export async function listen(takersFor: (connections: Connections) => Takers, settings: ListenerSettings) {
+export async function listen(
+  handlersFor: (connections: Connections) => ServerHandlers,
+  settings: ListenerSettings,
+) {
   const { cert, key, host, bodySeconds, sharing = null } = settings
   const options = {
     cert,
@@ -45,10 +48,10 @@ export async function listen(takersFor: (connections: Connections) => Takers, se
   const connections = new Connections({ ...settings, handshakeMs: options.handshakeTimeout }, processTimers)
   const acceptors = { '2': connections.acceptFor(secure), '1.1': connections.acceptFor(plain) }
   const servers = [secure, plain, ...Object.values(acceptors)]
-  const { takeRequest, takeUpgrade, takeConnect } = takersFor(connections)
+  const { handleRequest, handleUpgrade, handleConnect } = handlersFor(connections)
   for (const server of [secure, plain]) {
-    server.on('request', takeRequest as RequestListener)
-    server.on('upgrade', takeUpgrade)
+    server.on('request', handleRequest as RequestListener)
+    server.on('upgrade', handleUpgrade)
     answerBrokenInput(server, connections, bodySeconds)
   }
   // Accept failures; `open` reports errors before listening.
@@ -59,7 +62,7 @@ export async function listen(takersFor: (connections: Connections) => Takers, se
         acceptor.listening && output.incident('connection-failed', 'A connection was not accepted', error),
     )
   secure.on('sessionError', reportBrokenSession)
-  secure.on('connect', takeConnect)
+  secure.on('connect', handleConnect)
   try {
     const ports = {
       '2': await open(acceptors['2'], settings.port, '--port', host, sharing),

@@ -39,10 +39,10 @@ const arrived = channel('crosswind:arrived')
 export type Answer = (request: AnyRequest, response: ServerResponse | Http2ServerResponse) => void
 
 /** `answer`: instead of the transports, within the same limits. */
-export type TakeRequest = (...given: [...Parameters<Answer>, answer?: Answer]) => void
+export type RequestHandler = (...given: [...Parameters<Answer>, answer?: Answer]) => void
 
 /** The listener for requests. */
-export function requestTaker(parts: RequestParts): TakeRequest {
+export function createRequestHandler(parts: RequestParts): RequestHandler {
   const { app, connections, settings, origins } = parts
   const { penalties } = app
   const fair = new FairStart(requestsInTurn)
@@ -88,16 +88,16 @@ export function requestTaker(parts: RequestParts): TakeRequest {
     } else if ('stream' in request && headerBytes(request) > maxHeaderBytes)
       refuse(request, response, headersTooLarge(), origins, isSmallEnoughToExplain(request))
     else if (answer) answer(request, response)
-    else if (isMessage(request)) takeMessage(request, response)
+    else if (isMessage(request)) handleMessage(request, response)
     else answerAsKoa(request, response)
   }
 
-  async function takeMessage(
+  async function handleMessage(
     request: AnyRequest,
     response: ServerResponse | Http2ServerResponse,
   ): Promise<void> {
     try {
-      const json = JSON.stringify(await app.takeMessage(request))
+      const json = JSON.stringify(await app.handleMessage(request))
       const { origin } = request.headers
       respond(response, 200, origin ? originFields(origin) : {}, json)
     } catch (error) {

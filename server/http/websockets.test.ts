@@ -6,7 +6,7 @@ import http2 from 'node:http2'
 import { test } from 'node:test'
 import type { WebSocket } from 'ws'
 import { openPort } from '../../scripts/open-port.ts'
-import { connectTaker } from './websockets.ts'
+import { createConnectHandler } from './websockets.ts'
 
 /** Less than the 5 s after which the server gives up on a peer that does not close its side. */
 const waitMs = 3000
@@ -23,7 +23,7 @@ test('a stream ends with the closing handshake, even if the client leaves its si
   const koa = { ws: { onConnection: (socket: WebSocket) => sockets.push(socket) } }
   server.on(
     'connect',
-    connectTaker({
+    createConnectHandler({
       app: { koa: koa as never, socketPaths: new Set(['/']), authorizeSocket: () => Promise.resolve() },
       connections: { of: () => undefined },
       settings: { maxConnections: 1, maxMessageBytes: 1000 },

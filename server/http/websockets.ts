@@ -35,10 +35,10 @@ function boundsFor({ maxMessageBytes }: WebSocketParts['settings']) {
   }
 }
 
-export type TakeUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 
 /** The listener for upgrades. Call once for an application. */
-export function upgradeTaker(parts: WebSocketParts): TakeUpgrade {
+export function createUpgradeHandler(parts: WebSocketParts): UpgradeHandler {
   const { app, settings } = parts
   app.koa.ws.listen({
     noServer: true,
@@ -67,10 +67,10 @@ export function upgradeTaker(parts: WebSocketParts): TakeUpgrade {
 }
 
 /** Over HTTP/1.1 the second is the socket. */
-export type TakeConnect = (request: Http2ServerRequest, response: Http2ServerResponse | Duplex) => void
+export type ConnectHandler = (request: Http2ServerRequest, response: Http2ServerResponse | Duplex) => void
 
 /** The listener for extended CONNECT: each WebSocket is a stream. */
-export function connectTaker(parts: WebSocketParts): TakeConnect {
+export function createConnectHandler(parts: WebSocketParts): ConnectHandler {
   return (request) => {
     // An HTTP/1.1 CONNECT is for proxies; Node passes its socket here.
     if (!('stream' in request)) return void (request as { socket: Duplex }).socket.destroy()

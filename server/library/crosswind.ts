@@ -4,7 +4,7 @@ import type { Doc } from 'yjs'
 import { processTimers } from '../../scripts/process.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import type { Engine } from '../engine.ts'
-import { type AnyServer, handlersBelow, takersWith } from '../http/attach.ts'
+import { type AnyServer, handlersBelow, handlersBeside } from '../http/attach.ts'
 import type { Ports } from '../http/listeners.ts'
 import type { Answer } from '../http/requests.ts'
 import { applicationName } from '../hub/admission.ts'
@@ -117,7 +117,7 @@ export class Crosswind {
     this.#channels = channels
     this.#isOpen = isOpen
     this.#folder = folder
-    const { handler, express, koa, fastify } = handlersBelow(path, engine.takers.takeRequest)
+    const { handler, express, koa, fastify } = handlersBelow(path, engine.handlers.handleRequest)
     this.handler = handler
     this.express = express
     this.koa = koa
@@ -151,7 +151,7 @@ export class Crosswind {
   ): Promise<Ports> =>
     this.#engine.listen(
       { host, port, http1Port, cert, key },
-      takersWith(this.#path, this.#engine.takers, answer),
+      handlersBeside(this.#path, this.#engine.handlers, answer),
     )
 
   /** Whether it may accept clients, as load balancers ask. `reason` is a clause; null while it may. */

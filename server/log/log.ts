@@ -220,7 +220,7 @@ export interface LogParts {
   readonly signal?: AbortSignal
 }
 
-export const lossTakerOf = ({ onLoss, onFailure }: Pick<LogParts, 'onLoss' | 'onFailure'>) =>
+export const lossHandlerFor = ({ onLoss, onFailure }: Pick<LogParts, 'onLoss' | 'onFailure'>) =>
   onLoss ?? ((sentence: string) => onFailure(new Error(sentence)))
 
 /** Eight letters and digits. */

@@ -2,7 +2,7 @@
 
 import { DatabaseSync } from 'node:sqlite'
 import { History } from './history.ts'
-import { type Log, type LogParts, lossTakerOf } from './log.ts'
+import { type Log, type LogParts, lossHandlerFor } from './log.ts'
 import { Sequencer } from './sequencer.ts'
 import { Tables, tables } from './tables.ts'
 
@@ -30,7 +30,7 @@ export function createMemoryLog(parts: MemoryLogParts): Log {
     maxChannels: limits.maxChannels,
     roomMaking,
     onFailure,
-    onLoss: lossTakerOf(parts),
+    onLoss: lossHandlerFor(parts),
     onClosed() {
       history.close()
       database.close()

@@ -27,7 +27,7 @@ import {
   keyOf,
   type LogParts,
   logUnavailable,
-  lossTakerOf,
+  lossHandlerFor,
   type Memory,
   type Outage,
   refusedForMs,
@@ -167,11 +167,11 @@ export class NatsLog extends HistoryLog<Entry> {
       maxChannels: limits.maxChannels,
       roomMaking,
       onFailure,
-      onLoss: lossTakerOf(parts),
+      onLoss: lossHandlerFor(parts),
     })
     this.#nats = parts
     this.#opened = opened
-    this.#onLoss = lossTakerOf(parts)
+    this.#onLoss = lossHandlerFor(parts)
     this.#setBack = `the stream ${name} lost its newest messages`
     this.#livesSubject = `${name}-lives`
     this.#heardAt = now()

@@ -3,7 +3,7 @@
 import type { Cursor } from '../wire/messages.ts'
 import type { Random } from '../wire/time.ts'
 import { History } from './history.ts'
-import { type Defer, type Log, type LogParts, logFull, lossTakerOf, type Memory, newEpoch } from './log.ts'
+import { type Defer, type Log, type LogParts, logFull, lossHandlerFor, type Memory, newEpoch } from './log.ts'
 import { Sequencer } from './sequencer.ts'
 import { beginEpoch, checkpoint, closeEpoch, explain, type LogFile, openLogFile } from './sqlite-file.ts'
 import { type Entry, isFull, Tables } from './tables.ts'
@@ -67,7 +67,7 @@ export function createSqliteLog(file: LogFile, parts: Omit<SqliteLogParts, 'file
     maxChannels: limits.maxChannels,
     roomMaking,
     onFailure,
-    onLoss: lossTakerOf(parts),
+    onLoss: lossHandlerFor(parts),
     inTurn: defer ?? setImmediate,
     continues: (cursor) => kept.continues(cursor),
     commit: (group) => kept.commit(group),
@@ -98,7 +98,7 @@ class FileHistory {
     this.#defer = defer
     this.#later = parts.later ?? ((run, delayMs) => void setTimeout(run, delayMs).unref())
     this.#onFailure = onFailure
-    this.#onLoss = lossTakerOf(parts)
+    this.#onLoss = lossHandlerFor(parts)
     database.exec(`PRAGMA cache_size = -${cacheKiB}; PRAGMA secure_delete = ON`)
     const tables = new Tables(database)
     const head = tables.head()

@@ -57,7 +57,7 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
   }
 
   /** Rejects with a `Refusal`. */
-  async function takeMessage(request: AnyRequest, grant: Grant): Promise<Stored | readonly Answer[]> {
+  async function handleMessage(request: AnyRequest, grant: Grant): Promise<Stored | readonly Answer[]> {
     const connection = connectionOf(request)
     const fingerprint = fingerprintIn(request.url?.split('?', 2)[1] ?? '', connection)
     const areLines = typeOf(request) === linesType
@@ -123,7 +123,7 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
   }
 
   router.post(messagesPath, async (ctx) => {
-    ctx.body = await takeMessage(ctx.req, grantOf(ctx))
+    ctx.body = await handleMessage(ctx.req, grantOf(ctx))
   })
 
   router.post('/api/heartbeat', async (ctx) => {
@@ -151,7 +151,7 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
     ctx.status = 204
   })
 
-  return takeMessage
+  return handleMessage
 }
 
 /** Throws a `Refusal` (429 `too-fast`) unless `waitMs` is 0. */
