@@ -3,9 +3,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { rolldown } from 'rolldown'
-import { dts } from 'rolldown-plugin-dts'
 import { root, runTool, StepFailure, showFailure, tool } from './child-process.mjs'
+import { joinedTypes } from './declarations.mjs'
 
 const packages = ['client', 'server']
 
@@ -24,15 +23,9 @@ async function reportOf(name, folder) {
     ([door, { types }]) => `export * as "${door}" from "${types.replace('./dist/types', '.')}"\n`,
   )
   writeFileSync(entry, lines.join(''))
-  const bundle = await rolldown({
-    input: entry,
-    external: /^[^./]/,
-    treeshake: { moduleSideEffects: false },
-    // It reads declarations only: the generator is not asked.
-    plugins: dts({ dtsInput: true, emitDtsOnly: true, generator: 'oxc', tsconfig: false }),
-  })
-  const { output } = await bundle.generate()
-  const statements = output[0].code.trim().split(/\n(?=(?:declare|export|import|interface|type) )/)
+  const statements = (await joinedTypes(entry))
+    .trim()
+    .split(/\n(?=(?:declare|export|import|interface|type) )/)
   return `// The types of @crosswind/${name}, written by \`npm run api\`.\n\n${statements.sort().join('\n')}\n`
 }
 

@@ -1,7 +1,7 @@
 // `npm run pack`: builds the library's two packages and the lab's, and makes a tarball of each.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { root, runTool, step, tool } from './child-process.mjs'
 import { ensureInstalled } from './preparation.mjs'
 
@@ -21,6 +21,7 @@ export async function pack(folder = join(root, 'dist')) {
       await runTool(tool('tsc'), ['-p', name], { sentence })
       nameBuiltFiles(join(root, name, 'dist/types'))
     }
+    await joinTypes(join(root, 'server/dist/types'), 'server/index.d.ts')
   })
   mkdirSync(folder, { recursive: true })
   for (const [name, source] of Object.entries(packages))
@@ -30,6 +31,17 @@ export async function pack(folder = join(root, 'dist')) {
       }),
     )
   return folder
+}
+
+/** Leaves one file: what it does not name needs no types of other packages, such as Koa's. */
+async function joinTypes(folder, file) {
+  // Node runs this script before the packages are installed.
+  const { joinedTypes } = await import('./declarations.mjs')
+  const joined = join(folder, file)
+  const text = await joinedTypes(joined)
+  rmSync(folder, { recursive: true })
+  mkdirSync(dirname(joined), { recursive: true })
+  writeFileSync(joined, text)
 }
 
 /** TypeScript keeps the names of the sources in declarations. */

@@ -98,7 +98,7 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
   })
   const failed = 'The log was replaced, and the new one could not be opened; restart the server.'
   void engine.lost.then(() => options.onFailure?.(new Error(failed)))
-  return new Crosswind({ engine, path, channels, isOpen: authorize === 'everyone', folder })
+  return Crosswind.over({ engine, path, channels, isOpen: authorize === 'everyone', folder })
 }
 
 /** Without a listener of the application's, it is printed. */

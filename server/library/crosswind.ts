@@ -111,7 +111,11 @@ export class Crosswind {
   #ids = 0
 
   /** @internal */
-  constructor({ engine, path, channels, isOpen, folder }: CrosswindParts) {
+  static over(parts: CrosswindParts): Crosswind {
+    return new Crosswind(parts)
+  }
+
+  private constructor({ engine, path, channels, isOpen, folder }: CrosswindParts) {
     this.#engine = engine
     this.#path = path
     this.#channels = channels

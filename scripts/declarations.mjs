@@ -1,0 +1,17 @@
+// Joins declarations of types into one file.
+
+import { rolldown } from 'rolldown'
+import { dts } from 'rolldown-plugin-dts'
+
+/** What a declaration file exports, and all that it refers to, each once. */
+export async function joinedTypes(entry) {
+  const bundle = await rolldown({
+    input: entry,
+    external: /^[^./]/,
+    treeshake: { moduleSideEffects: false },
+    // It reads declarations only: the generator is not asked.
+    plugins: dts({ dtsInput: true, emitDtsOnly: true, generator: 'oxc', tsconfig: false }),
+  })
+  const { output } = await bundle.generate()
+  return output[0].code
+}
