@@ -17,7 +17,7 @@ const firstPatience = 2
 /** The same for a mode that has worked in this window: an outage is likelier than a block. */
 const provenPatience = 6
 /** Each fruitless descent doubles the patience, up to this many failures. */
-const mostPatience = 16
+const maxPatience = 16
 
 const shortLifeMs = 20_000
 const shortLivesAllowed = 2
@@ -220,7 +220,7 @@ export class Fallback {
   #failedAtHome(code: string): void {
     this.#failures += 1
     const least = this.#proven.has(this.#home.name) ? provenPatience : firstPatience
-    const patience = Math.min(mostPatience, least * 2 ** this.#fruitless)
+    const patience = Math.min(maxPatience, least * 2 ** this.#fruitless)
     if (code === 'silent' || this.#failures >= patience) this.#descend('blocked')
   }
 

@@ -516,7 +516,7 @@ class AwarenessSender {
   readonly #refused = new Set<string | undefined>()
   #send: ((report: AwarenessReport) => void) | null = null
   /** Known once connected. */
-  #mostBytes = Infinity
+  #maxBytes = Infinity
   #freeAt = 0
   #stopTimer = nothingPlanned
 
@@ -526,9 +526,9 @@ class AwarenessSender {
   }
 
   /** Null while there is no connection. */
-  sendOver(send: ((report: AwarenessReport) => void) | null, mostBytes = this.#mostBytes): void {
+  sendOver(send: ((report: AwarenessReport) => void) | null, maxBytes = this.#maxBytes): void {
     this.#send = send
-    this.#mostBytes = mostBytes
+    this.#maxBytes = maxBytes
     // A new stream shows nothing.
     for (const [channel, { report }] of this.#newest)
       if (report.state === null || !this.#fits(report)) this.#newest.delete(channel)
@@ -550,11 +550,11 @@ class AwarenessSender {
 
   #fits({ channel, state }: AwarenessReport): boolean {
     const bytes = bytesOf(state)
-    const fits = bytes <= this.#mostBytes
+    const fits = bytes <= this.#maxBytes
     if (fits) this.#refused.delete(channel)
     if (fits || this.#refused.has(channel)) return fits
     this.#refused.add(channel)
-    const sentence = `The state has ${bytes} bytes of JSON, and this server takes ${this.#mostBytes} (limits.stateBytes).`
+    const sentence = `The state has ${bytes} bytes of JSON, and this server takes ${this.#maxBytes} (limits.stateBytes).`
     this.#onRefused(channel, new RefusedError('too-large', sentence))
     return false
   }

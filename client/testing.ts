@@ -142,7 +142,7 @@ export function createBrowser() {
   const databases: DraftDatabase[] = []
   const holders = new Map<string, string>()
   const waiting: { readonly name: string; readonly window: string; readonly take: () => void }[] = []
-  let mostRecords = Number.POSITIVE_INFINITY
+  let maxRecords = Number.POSITIVE_INFINITY
 
   const news = new Map<string, News>()
 
@@ -165,7 +165,7 @@ export function createBrowser() {
       const after = new Map(records)
       for (const id of removed) after.delete(id)
       for (const record of added) after.set(record.draft.id, structuredClone(record))
-      if (after.size > mostRecords) throw new Error('QuotaExceededError')
+      if (after.size > maxRecords) throw new Error('QuotaExceededError')
       records.clear()
       for (const [id, record] of after) records.set(id, record)
     },
@@ -203,7 +203,7 @@ export function createBrowser() {
     orderOf: (id: string) => records.get(id)?.order,
     /** Sets the database's quota. */
     limit(most: number): void {
-      mostRecords = most
+      maxRecords = most
     },
     /** As the user can, while windows are open. */
     deleteDatabase(): void {

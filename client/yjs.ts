@@ -47,10 +47,10 @@ type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => vo
 const statuses = { opening: 'connecting', open: 'connected', waiting: 'disconnected' } as const
 
 /** Updates that leave together have at most this size; one alone may be larger. */
-const mostJoinedBytes = 200_000
+const maxJoinedBytes = 200_000
 
 /** The same for those of a page that is ending: all together have room for 64 KiB. */
-const mostLastBytes = 8192
+const maxLastBytes = 8192
 
 /** Before what was refused is sent again, with what was changed since. */
 const refusedPauseMs = 2000
@@ -107,7 +107,7 @@ export class CrosswindProvider {
   /** What a comparison found missing in the log. */
   #difference: Uint8Array | null = null
   #comparing: Following | null = null
-  #mostBytes = mostJoinedBytes
+  #maxBytes = maxJoinedBytes
   #timer: ReturnType<typeof setTimeout> | undefined
   /** By window: that is the sender, which the server knows. */
   readonly #others = new Map<string, Other>()
@@ -400,14 +400,14 @@ export class CrosswindProvider {
     while (channel && !this.#isBehind && this.#waiting.length > 0) {
       if (this.#sent.messages >= channel.maxInFlight()) return
       const isLast = this.#sent.messages + 1 === channel.maxInFlight()
-      this.#send(channel, isLast ? this.#countToJoin(this.#mostBytes) : 1)
+      this.#send(channel, isLast ? this.#countToJoin(this.#maxBytes) : 1)
     }
   }
 
   /** Whatever it builds on: the page may end. */
   #sendRest(): void {
     const channel = this.#channel
-    while (channel && this.#waiting.length > 0) this.#send(channel, this.#countToJoin(mostLastBytes))
+    while (channel && this.#waiting.length > 0) this.#send(channel, this.#countToJoin(maxLastBytes))
   }
 
   #send(channel: Following, count: number): void {
@@ -429,11 +429,11 @@ export class CrosswindProvider {
     )
   }
 
-  #countToJoin(mostBytes: number): number {
+  #countToJoin(maxBytes: number): number {
     let bytes = 0
     const end = this.#waiting.findIndex((update) => {
       bytes += update.length
-      return bytes > mostBytes
+      return bytes > maxBytes
     })
     return end < 0 ? this.#waiting.length : Math.max(1, end)
   }
@@ -451,7 +451,7 @@ export class CrosswindProvider {
     this.#waiting.unshift(...batch)
     const isDifference = batch[0] === this.#difference
     if (error.code === 'too-large' && batch.length > 1) {
-      this.#mostBytes = Math.min(this.#mostBytes, sizeOf(batch)) / 2
+      this.#maxBytes = Math.min(this.#maxBytes, sizeOf(batch)) / 2
       this.#flush()
     } else if (error.code === 'update-gap' && !isDifference) {
       // It builds on one that was refused, or that a former log had.

@@ -5,7 +5,7 @@ import { openFilesAllowed, processTimers } from '../scripts/process.ts'
 import { type AnyServer, attach, type Takers } from './http/attach.ts'
 import { type Connections, GuestConnections } from './http/connections.ts'
 import { type ListenerSettings, listen, type Ports } from './http/listeners.ts'
-import { fittingConnections, mostSockets } from './http/open-files.ts'
+import { fittingConnections, maxSockets } from './http/open-files.ts'
 import type { OpenedLog } from './log/log.ts'
 import { output } from './output.ts'
 import { endPart, type HostedLog, Serving, type ServingParts } from './serving.ts'
@@ -96,7 +96,7 @@ export class Engine {
     this.#parts = { ...parts, settings: { ...settings, limits } }
     this.#role = roleAmong(parts.workers)
     this.#guests = new GuestConnections(
-      { ...limits, heartbeatMs: settings.heartbeatMs, mostSockets: mostSockets(openFiles) },
+      { ...limits, heartbeatMs: settings.heartbeatMs, maxSockets: maxSockets(openFiles) },
       processTimers,
     )
     if (this.isWorker) this.#endWithServer()
@@ -255,9 +255,9 @@ export class Engine {
     }
   }
 
-  #hostLog({ log, bus, mostBytes }: OpenedLog): HostedLog | null {
+  #hostLog({ log, bus, maxBytes }: OpenedLog): HostedLog | null {
     if (bus) return null
-    const host = hostLog(log, mostBytes)
+    const host = hostLog(log, maxBytes)
     this.#attachWorker = host.attach
     return host
   }

@@ -21,10 +21,10 @@ import {
   isOpenTo,
   loadKey,
   makeInvitation,
-  mostChannels,
+  maxChannels,
   type Permission,
 } from './security/access.ts'
-import { isChannelName, mostChannelBytes } from './wire/messages.ts'
+import { isChannelName, maxChannelBytes } from './wire/messages.ts'
 import type { ByHttp } from './wire/modes.ts'
 
 const help = `Prints an invitation link. Until it expires, it admits every browser that opens it.
@@ -48,8 +48,8 @@ const flags = {
       .transform((text) =>
         text === 'all' ? text : [...new Set(text.split(',').map((name) => name.trim().normalize('NFC')))],
       )
-      .refine((names) => names === 'all' || (names.length <= mostChannels && names.every(isPage))),
-    `up to ${mostChannels} names of letters and digits of any script, "-", "_" or ".", each of ${mostChannelBytes} bytes at most, separated by commas (wind is always readable), or the word all alone`,
+      .refine((names) => names === 'all' || (names.length <= maxChannels && names.every(isPage))),
+    `up to ${maxChannels} names of letters and digits of any script, "-", "_" or ".", each of ${maxChannelBytes} bytes at most, separated by commas (wind is always readable), or the word all alone`,
   ),
   may: choice(['read', 'write'], 'write'),
   hours: quantity(0.01, 8760, 24),

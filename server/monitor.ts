@@ -26,8 +26,8 @@ const secondMs = 1000
 const lookedAtMs = 70_000
 
 /** Limit per second; with more messages the quantiles cover only the first ones. */
-const mostLatencies = 5000
-const mostUnobserved = 512
+const maxLatencies = 5000
+const maxUnobserved = 512
 
 /** The event loop's delay is how late a timer of this period fires, ms. */
 const loopTimerMs = 10
@@ -190,8 +190,8 @@ export class Monitor implements Meter {
   stored(ms: number): void {
     this.#counts.stored += 1
     this.#unobserved.push(ms)
-    if (this.#unobserved.length >= mostUnobserved) this.#observe()
-    if (this.#last && this.#latencies.length < mostLatencies) this.#latencies.push(ms)
+    if (this.#unobserved.length >= maxUnobserved) this.#observe()
+    if (this.#last && this.#latencies.length < maxLatencies) this.#latencies.push(ms)
   }
 
   /** In batches: an observation in a batch costs a fifth of a single one. */

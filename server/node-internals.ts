@@ -98,7 +98,7 @@ export function replaceWarnings(print: (warning: Error) => void): void {
 }
 
 /** The lowest priority that Linux knows (setpriority(2)). */
-const leastPriority = 19
+const minPriority = 19
 
 /**
  * Lowers the priority of the calling thread; the process keeps its own. Only on Linux.
@@ -110,5 +110,5 @@ const leastPriority = 19
  * If a new Node changes the whole process, the event loop has no precedence over its threads.
  */
 export function lowerThreadPriority(by: number): void {
-  if (process.platform === 'linux') setPriority(Math.min(leastPriority, getPriority() + by))
+  if (process.platform === 'linux') setPriority(Math.min(minPriority, getPriority() + by))
 }

@@ -62,7 +62,7 @@ interface OutputParts {
 
 const quietMs = 10_000
 /** More than there are reporting sites; beyond it all others are one kind. */
-const mostKinds = 100
+const maxKinds = 100
 
 /** Prints text until `use` selects JSON. */
 export class Output {
@@ -121,7 +121,7 @@ export class Output {
   incident(code: OutputCode, what: string, cause?: unknown): void {
     this.#count(code)
     const known = `${what} ${placeOf(cause)}`
-    const isRoom = this.#repeats.has(known) || this.#repeats.size < mostKinds
+    const isRoom = this.#repeats.has(known) || this.#repeats.size < maxKinds
     const kind = isRoom ? known : 'others'
     const [saidCode, sentence] = isRoom ? [code, what] : ['many-failures' as const, 'Many different failures']
     const repeats = this.#repeats.get(kind)

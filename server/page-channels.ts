@@ -19,9 +19,9 @@ import { admitDraft, admitStates } from './hub/admission.ts'
 import {
   isTitle,
   joinVersions,
-  mostNameCharacters,
-  mostNamedVersions,
-  mostTitleLength,
+  maxNameCharacters,
+  maxNamedVersions,
+  maxTitleLength,
   overviewName,
   pageOfOverview,
   probesChannel,
@@ -32,7 +32,7 @@ import type { Permission } from './security/access.ts'
 import type { Permit } from './security/permits.ts'
 import type { Admission } from './transports/transport.ts'
 import { cutText } from './wire/graphemes.ts'
-import { isChannelName, mostChannelBytes } from './wire/messages.ts'
+import { isChannelName, maxChannelBytes } from './wire/messages.ts'
 import { Refusal } from './wire/refusal.ts'
 
 /** Written by the sensor's source. */
@@ -59,11 +59,11 @@ const probes: ChannelType = {
 }
 
 const title = matching(
-  `one line of at most ${mostTitleLength} characters, without spaces at its ends`,
+  `one line of at most ${maxTitleLength} characters, without spaces at its ends`,
   isTitle,
 )
 
-const versions = list(mostNamedVersions, object({ at: number, name: title }))
+const versions = list(maxNamedVersions, object({ at: number, name: title }))
 
 /** Only a log that stores needs them. */
 interface DocumentRules {
@@ -104,7 +104,7 @@ export function pageTypes({ foldUpdates, gate, editing }: DocumentRules = {}): T
 export const pageTypeOf = pageTypes()
 
 /** A client that may only read sends nothing larger. */
-const mostReaderBytes = 4096
+const maxReaderBytes = 4096
 
 /**
  * What an invitation allows: its pages, the wind for everybody, and everybody may measure. Windows of
@@ -117,16 +117,16 @@ export function pageRights({
   const pages = channels === 'all' ? ['*'] : channels
   const read = [...pages, windChannel, probesChannel, 'overview.*']
   if (may === 'write') return { read, write: [...pages, probesChannel] }
-  return { read, write: [probesChannel], maxMessageBytes: mostReaderBytes }
+  return { read, write: [probesChannel], maxMessageBytes: maxReaderBytes }
 }
 
 /** Maximum length in UTF-16 units of an encoded position in base64; a Yjs one has at most 28. */
-const mostPositionCharacters = 64
+const maxPositionCharacters = 64
 
 const position = orNull(
   matching(
-    `null or 1 to ${mostPositionCharacters} characters of base64`,
-    (given) => given !== '' && given.length <= mostPositionCharacters && isBase64(given),
+    `null or 1 to ${maxPositionCharacters} characters of base64`,
+    (given) => given !== '' && given.length <= maxPositionCharacters && isBase64(given),
   ),
 )
 
@@ -139,8 +139,8 @@ const state = object({
     (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffffffff,
   ),
   name: matching(
-    `at most ${mostNameCharacters} characters without control characters`,
-    (given) => given.length <= mostNameCharacters && !nameExcludes.test(given),
+    `at most ${maxNameCharacters} characters without control characters`,
+    (given) => given.length <= maxNameCharacters && !nameExcludes.test(given),
   ),
   anchor: position,
   head: position,
@@ -161,6 +161,6 @@ export function admitChannel(given: string): string {
     throw new Refusal('bad-channel', sentence)
   }
   if (isChannelName(normalized)) return normalized
-  const sentence = `${shown} cannot name a page: use letters and digits of any script, "-", "_" and ".", ${mostChannelBytes} bytes at most.`
+  const sentence = `${shown} cannot name a page: use letters and digits of any script, "-", "_" and ".", ${maxChannelBytes} bytes at most.`
   throw new Refusal('bad-channel', sentence)
 }

@@ -127,13 +127,13 @@ export class Serving {
   private constructor(parts: ServingParts, opened: OpenedLog, documents: DocumentThreads | null) {
     const { settings, channels, siblings, leads, hostLog, onFailure, onCutOff } = parts
     const { log, lost = endless, outage = () => null, losses, figures } = opened
-    const { mostBytes = Number.POSITIVE_INFINITY } = opened
+    const { maxBytes = Number.POSITIVE_INFINITY } = opened
     const hosted = hostLog?.(opened)
     this.log = log
     this.lost = lost
     this.documents = documents
     this.leads = leads
-    const maxMessageBytes = Math.min(settings.limits.maxMessageBytes, mostBytes)
+    const maxMessageBytes = Math.min(settings.limits.maxMessageBytes, maxBytes)
     this.limits = { ...settings.limits, maxMessageBytes }
     this.health = new Health({
       timers,

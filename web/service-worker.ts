@@ -32,7 +32,7 @@ const cachePrefix = 'crosswind build '
 const cacheName = cachePrefix + build.name
 
 /** A server that takes longer counts as away. */
-const mostWaitMs = 10_000
+const maxWaitMs = 10_000
 
 addEventListener('install', (event) => (event as LifeEvent).waitUntil(install(event as LifeEvent)))
 addEventListener('activate', (event) => (event as LifeEvent).waitUntil(activate()))
@@ -66,7 +66,7 @@ async function openPage(request: Request, path: string): Promise<Response> {
   // Not preloaded: in Firefox a preload that fails ends the navigation.
   const asked = fetch(request)
   if (path !== '/' && !path.startsWith(build.documentsPath)) return asked
-  const late = new Promise<null>((resolve) => setTimeout(resolve, mostWaitMs, null))
+  const late = new Promise<null>((resolve) => setTimeout(resolve, maxWaitMs, null))
   const answered = await Promise.race([asked.catch(() => null), late])
   // The session has ended.
   if (answered?.status === 401) await forgetPages(null)
@@ -75,7 +75,7 @@ async function openPage(request: Request, path: string): Promise<Response> {
 }
 
 /** Those that were kept longest ago are dropped. */
-const mostPages = 20
+const maxPages = 20
 
 /** Keeps a document, and forgets those of other invitations. */
 async function keepPage({ name, address, path, page }: Keeping): Promise<void> {
@@ -85,7 +85,7 @@ async function keepPage({ name, address, path, page }: Keeping): Promise<void> {
   // The start page leads to a document that the server chooses.
   else for (const place of new Set([address, path])) await cache.put(place, new Response(page))
   const keys = await cache.keys()
-  for (const key of keys.slice(0, Math.max(0, keys.length - mostPages))) await cache.delete(key)
+  for (const key of keys.slice(0, Math.max(0, keys.length - maxPages))) await cache.delete(key)
 }
 
 async function forgetPages(but: string | null): Promise<void> {

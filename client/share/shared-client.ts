@@ -1,6 +1,6 @@
 // Transports for a window that shares one connection with the browser's other windows.
 
-import { measureJson, mostJsonDepth } from '../../server/wire/json-depth.ts'
+import { maxJsonDepth, measureJson } from '../../server/wire/json-depth.ts'
 import type { AwarenessReport, Draft } from '../../server/wire/messages.ts'
 import { isShared, type Share } from '../../server/wire/modes.ts'
 import { now } from '../browser-services.ts'
@@ -86,7 +86,7 @@ export class SharedClient {
 /** Levels of a draft around its data. */
 const draftDepth = 2
 
-const tooDeep = (depth: number) => `The data is nested ${depth} levels deep; it may be ${mostJsonDepth}.`
+const tooDeep = (depth: number) => `The data is nested ${depth} levels deep; it may be ${maxJsonDepth}.`
 
 /** One opening at the coordinator. */
 class SharedMember implements OpenTransport {
@@ -113,7 +113,7 @@ class SharedMember implements OpenTransport {
     const answer = this.#answers.expect(draft, 0)
     const text = JSON.stringify(draft)
     const depth = measureJson(text).depth - draftDepth
-    if (depth <= mostJsonDepth) this.#post({ type: 'send', member: this.#number, draft: text })
+    if (depth <= maxJsonDepth) this.#post({ type: 'send', member: this.#number, draft: text })
     // As the server would, if the coordinator's stack had room for it.
     else this.#answers.take({ type: 'refused', id, code: 'bad-shape', message: tooDeep(depth) })
     return answer

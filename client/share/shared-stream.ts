@@ -76,7 +76,7 @@ export class SharedStream {
   readonly #windows: ShownWindows
   /** What members that have left showed, and may show again as they come back. */
   readonly #lingering = new Map<string, Cancel>()
-  #mostChannels = usualChannels
+  #maxChannels = usualChannels
   #plannedReport: Cancel | null = null
 
   constructor(transport: WebTransport, name: string, timers: Timers, ask: AskServer) {
@@ -88,7 +88,7 @@ export class SharedStream {
   }
 
   hasRoomFor(asked: Asked): boolean {
-    return this.#members.size === 0 || this.#channelsWanted(channelsIn(asked)).size <= this.#mostChannels
+    return this.#members.size === 0 || this.#channelsWanted(channelsIn(asked)).size <= this.#maxChannels
   }
 
   join(asked: Asked, listener: MemberListener): Member {
@@ -217,7 +217,7 @@ export class SharedStream {
     if (this.#current) {
       // The server is unreachable or rejects so many channels: only the waiting members fail.
       const { channels } = this.#current
-      if (upstream.channels.size > channels.size) this.#mostChannels = channels.size
+      if (upstream.channels.size > channels.size) this.#maxChannels = channels.size
       this.#dropWhere(({ phase }) => phase === 'waiting', closing)
     } else if (this.#next) {
       // Drafts wait for the successor.
@@ -237,7 +237,7 @@ export class SharedStream {
     this.#welcome = null
     this.#presence = null
     this.#shown.clear()
-    this.#mostChannels = usualChannels
+    this.#maxChannels = usualChannels
     this.#plannedReport?.()
     this.#plannedReport = null
   }

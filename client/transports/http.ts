@@ -127,7 +127,7 @@ export function createPostUplink(
 }
 
 /** Limit of all bodies that may be under way when the page ends, in bytes (Fetch, 4.5). */
-const mostLastBytes = 65_536
+const maxLastBytes = 65_536
 
 /**
  * For a page that is ending: all unanswered drafts in one request, which keeps their order, up to the first for
@@ -144,7 +144,7 @@ export function sendLast(
   for (const draft of drafts) {
     // And the end of its line.
     bytes += bytesOf(draft) + 1
-    if (bytes > mostLastBytes) break
+    if (bytes > maxLastBytes) break
     lines += `${JSON.stringify(draft)}\n`
   }
   const address = `${base}/messages?${pick(proof, 'key')}`

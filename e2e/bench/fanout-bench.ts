@@ -222,7 +222,7 @@ interface Subject {
 }
 
 /** Fewer need less memory than the server’s first messages. */
-const leastForMemory = 100
+const minForMemory = 100
 
 async function measureSession(
   options: FanoutOptions,
@@ -247,7 +247,7 @@ async function measureSession(
     const turn = await takeRound({ ...subject, rate }, loads, options, 'warmup', messages, lab.signal)
     const kilobytes = significant((turn.before.rssBytes - empty.rssBytes) / windows / 1000)
     // A later one inherits what the first used.
-    if (windows >= leastForMemory && !memories.has(server)) memories.set(server, { ...subject, kilobytes })
+    if (windows >= minForMemory && !memories.has(server)) memories.set(server, { ...subject, kilobytes })
   }
   const taken = []
   for (const [round, order] of turnsOf(subjects, rounds).entries())

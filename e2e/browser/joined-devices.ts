@@ -40,9 +40,9 @@ const holdMs = 25_000
 const awayAfterMs = 10_000
 const farewellMs = 2000
 /** The stamps of 10,000 keys. */
-const mostAnswerBytes = 8 * 1024 ** 2
-const mostErrorWords = 200
-const mostPageBytes = 64 * 1024 ** 2
+const maxAnswerBytes = 8 * 1024 ** 2
+const maxErrorWords = 200
+const maxPageBytes = 64 * 1024 ** 2
 
 /** A refused request: a code for programs and a sentence for people. */
 class Refusal extends Error {
@@ -317,7 +317,7 @@ export class JoinedDevice implements RecordingWindow {
     if (this.#order?.number !== number) return
     // Reports contain no addresses.
     if (error !== undefined)
-      this.miss(`failed (${error.slice(0, mostErrorWords).replaceAll(/\b[a-z]+:\/\/\S+/g, '…')})`)
+      this.miss(`failed (${error.slice(0, maxErrorWords).replaceAll(/\b[a-z]+:\/\/\S+/g, '…')})`)
     this.#order.settle(result)
   }
 
@@ -583,7 +583,7 @@ export class DeviceListener {
   async #passOn(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const isPage = path === '/' || path.startsWith('/d/')
     if (request.method !== 'GET' || !(isPage || /^\/(assets\/|favicon\.)/.test(path)))
-      throw new Refusal(404, 'not-found', `There is nothing at ${path.slice(0, mostErrorWords)}.`)
+      throw new Refusal(404, 'not-found', `There is nothing at ${path.slice(0, maxErrorWords)}.`)
     if (this.#measured === null) throw new Refusal(404, 'not-found', 'No measurement is running yet.')
     const accepted = String(request.headers['accept-encoding'] ?? 'identity')
     const { status, headers, body } = await this.#upstream(this.#measured).ask({
@@ -599,7 +599,7 @@ export class DeviceListener {
       policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'"),
     )
     const page = await textOf(body)
-    if (page.length > mostPageBytes) throw new Refusal(413, 'too-large', 'The measured page is too large.')
+    if (page.length > maxPageBytes) throw new Refusal(413, 'too-large', 'The measured page is too large.')
     const changed = page.replace(settingsElement, (_whole, open: string, json: string, close: string) => {
       const settings = JSON.parse(json)
       // A page from any other port assumes a proxy, and would request its streams here.
@@ -658,9 +658,9 @@ async function readJson(request: IncomingMessage, response: ServerResponse): Pro
   let text = ''
   for await (const chunk of request) {
     text += chunk
-    if (text.length <= mostAnswerBytes) continue
+    if (text.length <= maxAnswerBytes) continue
     response.setHeader('Connection', 'close')
-    throw new Refusal(413, 'too-large', `An answer has at most ${mostAnswerBytes} bytes.`)
+    throw new Refusal(413, 'too-large', `An answer has at most ${maxAnswerBytes} bytes.`)
   }
   try {
     return JSON.parse(text)

@@ -28,9 +28,9 @@ const attackMs = isLong ? askedSeconds * 1000 : 800
 const quietMs = isLong ? 5000 : 0
 
 /** Growth of used and of held memory: the allocator keeps memory that it once had. */
-const mostKeptBytes = 50_000_000
-const mostHeldBytes = 250_000_000
-const mostPeakBytes = 600_000_000
+const maxKeptBytes = 50_000_000
+const maxHeldBytes = 250_000_000
+const maxPeakBytes = 600_000_000
 /** Reached only if memory is not released. */
 const settleMs = 120_000
 /** A document thread ends after five seconds without a task. */
@@ -141,7 +141,7 @@ for (const { what, setting, fill, names, limits } of attacked)
         )
         assert.deepEqual(calm.failures, [])
         if (limits) assert.ok(isBack(atEnd, atStart), `${memory[1]} after it, ${memory[0]} before`)
-        assert.ok(atEnd.peak < mostPeakBytes, `${memory[2]} at most`)
+        assert.ok(atEnd.peak < maxPeakBytes, `${memory[2]} at most`)
       })
     }
 
@@ -229,7 +229,7 @@ async function settled({ memory }: FloodedServer, atStart: Memory): Promise<Memo
 }
 
 function isBack({ used, held }: Memory, atStart: Memory): boolean {
-  return used - atStart.used < mostKeptBytes && held - atStart.held < mostHeldBytes
+  return used - atStart.used < maxKeptBytes && held - atStart.held < maxHeldBytes
 }
 
 function median(values: readonly number[]): number {

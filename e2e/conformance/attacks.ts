@@ -118,10 +118,10 @@ function small(isApplication: boolean, from: string): string {
   return JSON.stringify({ id: `${from}-${smallOnes}`, channel, from, at: 1, ...content })
 }
 
-const mostText = defaultConfig.limits.maxMessageBytes - 1000
+const maxText = defaultConfig.limits.maxMessageBytes - 1000
 /** Of an application, in memory twenty times as large when parsed. */
-const manyObjects = `[${'{},'.repeat(mostText / 3 - 1)}{}]`
-const longContent = JSON.stringify(contentOf(false, 'x'.repeat(mostText))).slice(1, -1)
+const manyObjects = `[${'{},'.repeat(maxText / 3 - 1)}{}]`
+const longContent = JSON.stringify(contentOf(false, 'x'.repeat(maxText))).slice(1, -1)
 
 /** Written as text: to serialize it each time would slow the attacker. */
 function large(isApplication: boolean): string {

@@ -21,7 +21,7 @@ export interface ContractClient extends Omit<NodeTransport, 'send'> {
 }
 
 /** Of what the page's documents take as a title; in UTF-16 units. */
-const mostTitleLength = 80
+const maxTitleLength = 80
 
 /**
  * A text as a message: on an application's server JSON, on the page's a title or, if it is longer, an
@@ -29,7 +29,7 @@ const mostTitleLength = 80
  */
 export function contentOf(isApplication: boolean, text: string) {
   if (isApplication) return { kind: 'json', body: { data: text } } as const
-  if (text.length <= mostTitleLength) return { kind: 'title', body: { title: text } } as const
+  if (text.length <= maxTitleLength) return { kind: 'title', body: { title: text } } as const
   return { kind: 'update', body: { update: updateWith(text) } } as const
 }
 

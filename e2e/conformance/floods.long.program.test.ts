@@ -17,8 +17,8 @@ import type { RawEnding } from './raw-http2.ts'
 /** Makes an endless flood fail under its own name. */
 const timeout = 180_000
 /** Growth of used and of held memory, which the allocator returns late. */
-const mostKeptBytes = 40_000_000
-const mostHeldBytes = 200_000_000
+const maxKeptBytes = 40_000_000
+const maxHeldBytes = 200_000_000
 
 const config = {
   heartbeatMs: 1000,
@@ -158,8 +158,8 @@ function testFloods({ isApplication = false, endings, skipped = {} }: Subject): 
     const growth = (part: keyof Memory) => atEnd[part] - atStart[part]
     const megabytes = (part: keyof Memory) => `${part} ${(growth(part) / 1e6).toFixed(1)} MB`
     t.diagnostic(`grown by ${megabytes('used')}, ${megabytes('held')}`)
-    assert.ok(growth('used') < mostKeptBytes)
-    assert.ok(growth('held') < mostHeldBytes)
+    assert.ok(growth('used') < maxKeptBytes)
+    assert.ok(growth('held') < maxHeldBytes)
     const lines = server.written().split('\n').filter(Boolean)
     // One line at the first incident, and one with the count ten seconds later.
     const most = 2 + 2 * ((performance.now() - startedAt) / 10_000)

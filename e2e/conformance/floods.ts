@@ -10,7 +10,7 @@ import {
   connectTls,
   fieldBlock,
   frames,
-  mostWindow,
+  maxWindow,
   openRawHttp2,
   type RawEnding,
   type RawHttp2,
@@ -69,8 +69,8 @@ export const floods = {
   'pages without a window': ({ '2': port }) => zeroWindow(port, 200, () => '/'),
   /** Grants the largest windows, opens streams of a busy channel and stops reading. */
   async 'a reader that stops'({ '2': port, isApplication }) {
-    const raw = await openRawHttp2(port, settings.initialWindowSize(mostWindow))
-    await raw.send(frames.windowUpdate(mostWindow - 65_535))
+    const raw = await openRawHttp2(port, settings.initialWindowSize(maxWindow))
+    await raw.send(frames.windowUpdate(maxWindow - 65_535))
     await raw.send(...requests(20, (stream) => `/api/stream?window=stopped${stream}&channels=loud`))
     raw.stopReading()
     const author = await openRawHttp2(port)

@@ -19,7 +19,7 @@ import { type ContractClient, openClient } from './contract-client.ts'
 import {
   fieldBlock,
   frames,
-  mostWindow,
+  maxWindow,
   openRawHttp2,
   type RawHttp2,
   requestFields,
@@ -355,7 +355,7 @@ describe('the end of an HTTP/2 response', () => {
       await writeFile(join(folder, 'assets', `${bytes}.js`), 'x'.repeat(bytes))
     }
     server = await startTestServer({}, folder)
-    raw = await openRawHttp2(server.ports['2'], settings.initialWindowSize(mostWindow))
+    raw = await openRawHttp2(server.ports['2'], settings.initialWindowSize(maxWindow))
     await raw.send(frames.windowUpdate(2 ** 30))
   })
   after(async () => {
@@ -406,7 +406,7 @@ describe('the end of an HTTP/2 response', () => {
   }
 
   test('a response larger than the connection’s window of 65,535 bytes: END_STREAM at its end, and no RST_STREAM', async () => {
-    const narrow = await openRawHttp2(server.ports['2'], settings.initialWindowSize(mostWindow))
+    const narrow = await openRawHttp2(server.ports['2'], settings.initialWindowSize(maxWindow))
     await narrow.send(frames.request(1, '/assets/100000.js'))
     await narrow.send(frames.request(3, '/assets/0.js'))
     await narrow.endOf(3)
@@ -417,7 +417,7 @@ describe('the end of an HTTP/2 response', () => {
   })
 
   test('several large responses over a used-up connection window: END_STREAM at the end of each, and no RST_STREAM', async () => {
-    const narrow = await openRawHttp2(server.ports['2'], settings.initialWindowSize(mostWindow))
+    const narrow = await openRawHttp2(server.ports['2'], settings.initialWindowSize(maxWindow))
     const large = [1, 3, 5, 7, 9, 11]
     await narrow.send(...large.map((asked) => frames.request(asked, '/assets/100000.js')))
     // A response without DATA shows that the server has read the previous frame.

@@ -17,7 +17,7 @@ import { findFreePorts } from '../lab/server-process.ts'
 export const lacksFront: string | false = spawnSync('caddy', ['version']).status !== 0 && 'needs caddy'
 
 /** Each server has a front of its own, and Chromium is told all their ports when it starts. */
-const mostFronts = 100
+const maxFronts = 100
 
 export type Fronts = Awaited<ReturnType<typeof startFronts>>
 
@@ -25,12 +25,12 @@ export type Fronts = Awaited<ReturnType<typeof startFronts>>
 export async function startFronts() {
   const tls = await ensureCertificate({ directory: temporaryFolder(), now: new Date() })
   const free = new Set<number>()
-  while (free.size < mostFronts) for (const port of Object.values(await findFreePorts())) free.add(port)
+  while (free.size < maxFronts) for (const port of Object.values(await findFreePorts())) free.add(port)
   const browser = await startHttp3Browser([...free], tls.cert)
 
   async function front(upstreamPort: number) {
     const [port] = free
-    assert.ok(port, `more than ${mostFronts} fronts were started`)
+    assert.ok(port, `more than ${maxFronts} fronts were started`)
     free.delete(port)
     const caddy = await startHttp3Front({ host: 'localhost', port, upstreamPort, ...tls }, processTimers)
     const origin = `https://localhost:${port}`

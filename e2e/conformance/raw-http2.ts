@@ -27,10 +27,10 @@ export const settings = {
 }
 
 /** Bytes (RFC 9113, section 6.9.1). */
-export const mostWindow = 2 ** 31 - 1
+export const maxWindow = 2 ** 31 - 1
 
 /** Bytes of a stream's window before the first WINDOW_UPDATE (RFC 9113, section 6.9.2). */
-const leastWindow = 65_535
+const minWindow = 65_535
 
 /** RFC 9113, section 7. */
 const errorNames = [
@@ -212,7 +212,7 @@ export async function openRawHttp2(port: number, ...own: readonly Setting[]) {
       const part = frames.data(stream, 'x'.repeat(partBytes))
       const mayGoOn = () => socket.writable && Object.keys(resets).length === 0
       for (let sent = partBytes; mayGoOn(); sent += partBytes) {
-        while (mayGoOn() && sent > leastWindow + (granted.get(stream) ?? 0)) await nextOf(socket, 'window')
+        while (mayGoOn() && sent > minWindow + (granted.get(stream) ?? 0)) await nextOf(socket, 'window')
         if (mayGoOn()) await send(part)
       }
     },

@@ -83,7 +83,7 @@ async function differenceOf(
   return words
 }
 
-const mostLines = 20
+const maxLines = 20
 
 /** The lines that moved, with their numbers: `-` as frozen, `+` as they are now. */
 function linesOf(former: string, now: string): string {
@@ -96,7 +96,7 @@ function linesOf(former: string, now: string): string {
     const sign = side > 0 ? '-' : '+'
     if (side !== 0) moved.push({ sign, number: numbers[sign], line })
   }
-  const shown = moved.slice(0, mostLines).map(({ sign, number, line }, place) => {
+  const shown = moved.slice(0, maxLines).map(({ sign, number, line }, place) => {
     const beside = moved[sign === '-' ? place + 1 : place - 1]
     return `    ${sign} ${String(number).padStart(4)}  ${around(line, beside?.line ?? '')}`
   })
@@ -104,15 +104,15 @@ function linesOf(former: string, now: string): string {
   return [`has moved:`, ...shown, ...(rest > 0 ? [`      and ${rest} more lines`] : [])].join('\n')
 }
 
-const mostCharacters = 160
+const maxCharacters = 160
 
 /** The part of a long line where it begins to differ. */
 function around(line: string, other: string): string {
-  if (line.length <= mostCharacters) return line
+  if (line.length <= maxCharacters) return line
   let place = 0
   while (place < line.length && line[place] === other[place]) place += 1
-  const start = place < mostCharacters / 2 || place === line.length ? 0 : place - mostCharacters / 2
-  const end = start + mostCharacters
+  const start = place < maxCharacters / 2 || place === line.length ? 0 : place - maxCharacters / 2
+  const end = start + maxCharacters
   return `${start > 0 ? '…' : ''}${line.slice(start, end)}${end < line.length ? '…' : ''}`
 }
 

@@ -219,7 +219,7 @@ function isReady(): boolean {
 /** Once both have stayed the same for a moment: fonts, answers and parts of the page may still come. */
 async function atRest(page: Page): Promise<{ readonly words: string; readonly picture: Buffer }> {
   let last = { words: '', picture: '' }
-  for (let count = 0; count < mostLooks; count += 1) {
+  for (let count = 0; count < maxLooks; count += 1) {
     await page.evaluate(hideChanging, masked, absent, usualHost)
     const words = `${await page.evaluate(wordsShown, masked, absent, usualHost)}\n`
     const picture = await page.screenshot({ encoding: 'base64', captureBeyondViewport: false })
@@ -231,7 +231,7 @@ async function atRest(page: Page): Promise<{ readonly words: string; readonly pi
   throw new Error(`The page at ${page.url()} does not come to rest.`)
 }
 
-const mostLooks = 100
+const maxLooks = 100
 
 /** By a sheet of styles, which the page's policy allows. Also stops what moves and blinks. */
 function hideChanging(masked: string, absent: string, usualHost: string): void {
@@ -453,7 +453,7 @@ async function showOffline({ page, type }: EditingPage, server: StartedServer): 
 }
 
 /** Pixels that may differ, besides those that differ as smoothed edges do. */
-const mostDifferent = 30
+const maxDifferent = 30
 
 /** `words` is null if they are the same; `picture` shows where they differ. */
 export function comparePictures(former: Buffer, now: Buffer) {
@@ -467,6 +467,6 @@ export function comparePictures(former: Buffer, now: Buffer) {
     }
   const difference = new PNG({ width, height })
   const count = pixelmatch(one.data, other.data, difference.data, width, height, { threshold: 0.1 })
-  if (count <= mostDifferent) return { words: null, picture: null }
+  if (count <= maxDifferent) return { words: null, picture: null }
   return { words: `differs in ${count} pixels`, picture: PNG.sync.write(difference) }
 }

@@ -15,7 +15,7 @@ export const paperBoundMs = 2
 
 const keptPerCheck = 4
 
-const wholeRun = { mostExchanges: 256, keepMs: 24 * 3_600_000 }
+const wholeRun = { maxExchanges: 256, keepMs: 24 * 3_600_000 }
 
 export interface FollowedClock {
   readonly name: string

@@ -170,7 +170,7 @@ export const paragraph = (words: string, columns = 100) =>
   `  ${wrapped(words.replaceAll(/\s+/g, ' ').trim(), Math.min(100, columns) - 2).join('\n  ')}`
 
 /** Sessions that are measured again. */
-const mostStandstills = 3
+const maxStandstills = 3
 
 interface Given<Options> {
   readonly options: Options
@@ -352,7 +352,7 @@ export class Lab {
 
   /** Null if the session is to be measured again. */
   #noteStandstill(error: unknown): null {
-    if (!(error instanceof Standstill) || this.#standstills === mostStandstills) throw error
+    if (!(error instanceof Standstill) || this.#standstills === maxStandstills) throw error
     this.#standstills += 1
     this.#standings?.forget(this.#whole + 1)
     this.say(`${error.message} The session is measured again.`)

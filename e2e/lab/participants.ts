@@ -81,7 +81,7 @@ export function summariseWindow(
   return { receiver, name, n, lost: own.length - n, p50Ms, boundMs: rounded(boundMs), missed }
 }
 
-const mostNamed = 5
+const maxNamed = 5
 
 /** Empty if all windows are on this machine. */
 export function windowsSections(
@@ -92,8 +92,8 @@ export function windowsSections(
   const absent = windows
     .filter(({ missed }) => missed.length > 0)
     .map(({ name, missed }) => {
-      const more = missed.length > mostNamed ? `; and ${count(missed.length - mostNamed)} more` : ''
-      return `${name}, missed turns: ${missed.slice(0, mostNamed).join('; ')}${more}. Its samples in these turns are excluded from every figure.`
+      const more = missed.length > maxNamed ? `; and ${count(missed.length - maxNamed)} more` : ''
+      return `${name}, missed turns: ${missed.slice(0, maxNamed).join('; ')}${more}. Its samples in these turns are excluded from every figure.`
     })
   return [
     {

@@ -24,8 +24,8 @@ export type Ports = Readonly<Record<HttpVersion, number>>
 const startWithinMs = 60_000
 const stopWithinMs = 8000
 /** Characters kept of a program's output before it is ready, and of its standard error. */
-const mostWritten = 4000
-const mostErrors = 20_000
+const maxWritten = 4000
+const maxErrors = 20_000
 
 export type StartedServer = Awaited<ReturnType<typeof startServerProcess>>
 export interface MeasuredServer extends Pick<StartedServer, 'figures' | 'stages' | 'close'> {
@@ -72,11 +72,11 @@ export async function startServerProcess(
   let written = ''
   let errors = ''
   child.stdout?.on('data', (chunk) => {
-    written = `${written}${chunk}`.slice(-mostWritten)
+    written = `${written}${chunk}`.slice(-maxWritten)
   })
   child.stderr?.on('data', (chunk) => {
-    written = `${written}${chunk}`.slice(-mostWritten)
-    errors = `${errors}${chunk}`.slice(-mostErrors)
+    written = `${written}${chunk}`.slice(-maxWritten)
+    errors = `${errors}${chunk}`.slice(-maxErrors)
   })
   const tooLate = setTimeout(() => child.kill('SIGKILL'), startWithinMs)
   const ready = await Promise.race([once(child, 'message'), exited])
@@ -219,7 +219,7 @@ export async function makeServerFolder(
  * take.
  */
 const candidatePorts = { first: 20_000, count: 10_000 }
-const mostTries = 100
+const maxTries = 100
 
 /** Two different ports that were free when checked. Rejects after 100 tries. */
 export const findFreePorts = (): Promise<Ports> => freePortsFor(['2', '1.1'])
@@ -240,7 +240,7 @@ export async function freePortsFor<Version extends string>(
 
 async function holdPort() {
   const { first, count } = candidatePorts
-  for (let tries = 0; tries < mostTries; tries += 1) {
+  for (let tries = 0; tries < maxTries; tries += 1) {
     const port = first + Math.floor(Math.random() * count)
     const server = net.createServer().listen(port, '127.0.0.1')
     try {
@@ -250,5 +250,5 @@ async function holdPort() {
       // The port is in use.
     }
   }
-  throw new Error(`None of ${mostTries} ports from ${first} to ${first + count - 1} is free.`)
+  throw new Error(`None of ${maxTries} ports from ${first} to ${first + count - 1} is free.`)
 }

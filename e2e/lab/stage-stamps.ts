@@ -16,7 +16,7 @@ export interface ServerStamps {
 export type StampsById = Readonly<Record<string, ServerStamps>>
 
 /** Older messages are dropped. */
-const mostMessages = 10_000
+const maxMessages = 10_000
 
 const now = () => performance.timeOrigin + performance.now()
 
@@ -28,7 +28,7 @@ function recordStages() {
   subscribe('crosswind:arrived', (source) => void arrivals.set(source as object, now()))
   subscribe('crosswind:admitted', (given) => {
     const { id, source } = given as { readonly id: string; readonly source: object }
-    const [oldest] = stamps.size < mostMessages ? [] : stamps.keys()
+    const [oldest] = stamps.size < maxMessages ? [] : stamps.keys()
     if (oldest !== undefined) stamps.delete(oldest)
     const arrivedAt = arrivals.get(source) ?? null
     stamps.set(id, { arrivedAt, committingAt: null, storedAt: null, writtenAt: null })

@@ -171,7 +171,7 @@ function errorOfMean(values: readonly number[]) {
 /** In standard errors; smaller autocorrelations count as none (Politis and White, 2004, section 3.2). */
 const insignificant = 2
 /** Fewer values show no autocorrelation. */
-const leastValues = 8
+const minValues = 8
 
 /**
  * Effective sample size of the mean: n times variance over long-run variance, with a flat-top lag window of data-driven
@@ -181,7 +181,7 @@ const leastValues = 8
  */
 export function effectiveSize(values: readonly number[]): number {
   const n = values.length
-  if (n < leastValues) return n
+  if (n < minValues) return n
   const covariances = autocovariances(values, Math.min(n - 1, Math.ceil(Math.sqrt(n)) + runLength(n)))
   const [variance = 0] = covariances
   const longRun = longRunVariance(covariances, lagWindow(covariances, n))
@@ -192,10 +192,10 @@ export function effectiveSize(values: readonly number[]): number {
  * From lag 0, each divided by n, which keeps the long-run variance from becoming negative by
  * chance.
  */
-function autocovariances(values: readonly number[], mostLag: number): readonly number[] {
+function autocovariances(values: readonly number[], maxLag: number): readonly number[] {
   const centre = mean(values)
   const deviations = values.map((value) => value - centre)
-  return Array.from({ length: mostLag + 1 }, (_, lag) => {
+  return Array.from({ length: maxLag + 1 }, (_, lag) => {
     const products = deviations.slice(lag).map((deviation, place) => deviation * (deviations[place] ?? 0))
     return products.reduce((sum, product) => sum + product, 0) / values.length
   })

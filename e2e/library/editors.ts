@@ -64,7 +64,7 @@ const marksEach = 0x1800
 /** A longer text is shortened now and then. */
 const longestText = 500
 /** Between and during disturbances; in a short game less. */
-const mostPauseMs = 1500
+const maxPauseMs = 1500
 const killEachSeconds = 20
 /** Before a window that has stopped writing is asked whether it is saved. */
 const savedWithinMs = 200
@@ -388,7 +388,7 @@ async function disturb(
   },
 ): Promise<number> {
   const random = createSeededRandom(seed - 1)
-  const pause = () => delay(random() * Math.min(mostPauseMs, seconds * 200))
+  const pause = () => delay(random() * Math.min(maxPauseMs, seconds * 200))
   const isTimeToKill = () => {
     const left = (endAt - performance.now()) / seconds / 1000
     return left < (kills - server.kills - 0.5) / kills

@@ -6,7 +6,7 @@ import type { Message } from '../../server/wire/messages.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { keptBytes, startBoundedServer } from './bounded-server.ts'
 
-const mostResidentBytes = 600_000_000
+const maxResidentBytes = 600_000_000
 /** Makes an endless flood fail under its own name. */
 const timeout = 1_800_000
 
@@ -97,5 +97,5 @@ for (const storage of ['memory', 'sqlite'] as const)
     )
     const { peak } = await figures()
     t.diagnostic(`${Math.round(peak / 1e6)} MB, ${JSON.stringify([...statuses])}`)
-    assert.ok(peak < mostResidentBytes, `${peak} bytes were resident`)
+    assert.ok(peak < maxResidentBytes, `${peak} bytes were resident`)
   })

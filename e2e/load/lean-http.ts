@@ -294,7 +294,7 @@ export function webSocketFrame(text: string, type: keyof typeof opcodes = 'text'
 }
 
 /** How much of a frame is kept. */
-const mostStart = 128
+const maxStart = 128
 
 /**
  * Reads unmasked frames (RFC 6455, 5.2) without keeping long ones. `start`: a frame's first bytes,
@@ -324,7 +324,7 @@ export function readFrames(
       isInPayload = true
     }
     const part = bytes.subarray(0, left)
-    if (start.length < mostStart) start += part.toString('latin1', 0, mostStart - start.length)
+    if (start.length < maxStart) start += part.toString('latin1', 0, maxStart - start.length)
     left -= part.length
     if (left > 0) return Buffer.alloc(0)
     isInPayload = false

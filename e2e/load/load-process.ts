@@ -232,7 +232,7 @@ export async function openFleet(plan: FleetPlan, listener: FleetListener) {
   }
 }
 
-const mostFailureWords = 3
+const maxFailureWords = 3
 
 /** Messages of a burst between two reads. */
 const sentInTurn = 20
@@ -345,7 +345,7 @@ class Worker {
       loopDelayP99Ms: delay.percentile(99) / 1e6,
       loopDelayMaxMs: delay.max / 1e6,
       failures: this.#failures.length,
-      failureWords: this.#failures.slice(0, mostFailureWords),
+      failureWords: this.#failures.slice(0, maxFailureWords),
     }
   }
 

@@ -45,7 +45,7 @@ export function lateBetween(before: Pick<LinkFigures, Way>, after: Pick<LinkFigu
 /** TCP payload per Ethernet segment with timestamps; under a rate limit each leaves separately. */
 const segmentBytes = 1448
 /** Half of how late `wholeTimers` may be. */
-const mostGraceMs = 0.5
+const maxGraceMs = 0.5
 /** Receive window: reading pauses above this, per direction and connection. Allows 1.7 MB/s at 150 ms. */
 const maxBufferedBytes = 256 * 1024
 
@@ -67,7 +67,7 @@ export class Link {
   readonly #listen: { readonly host: string; readonly port: number }
   readonly #queues: Readonly<Record<Way, DelayQueue>>
   readonly #bytes: Record<Way, number> = { up: 0, down: 0 }
-  readonly #mostBytesAtOnce: number
+  readonly #maxBytesAtOnce: number
   readonly #connections = new Set<readonly [near: Socket, far: Socket]>()
   readonly #tls: TlsConnection[] = []
   readonly #server = createServer({ noDelay: true, pauseOnConnect: true, allowHalfOpen: true }, (near) =>
@@ -78,13 +78,13 @@ export class Link {
   constructor({ targetPort, targetHost = local, listen, profile, random, timers }: LinkSettings) {
     this.#target = { host: targetHost, port: targetPort }
     this.#listen = listen ?? { host: local, port: 0 }
-    this.#mostBytesAtOnce = profile.kilobitsPerSecond === null ? Number.POSITIVE_INFINITY : segmentBytes
+    this.#maxBytesAtOnce = profile.kilobitsPerSecond === null ? Number.POSITIVE_INFINITY : segmentBytes
     const paths = createPaths(profile, random)
     const floorMs = Math.min(profile.up.floorMs, profile.down.floorMs)
     const common = {
       kilobitsPerSecond: profile.kilobitsPerSecond,
       timers: timers ?? (floorMs < 1 ? spinningTimers : wholeTimers),
-      graceMs: Math.min(mostGraceMs, floorMs / 10),
+      graceMs: Math.min(maxGraceMs, floorMs / 10),
     }
     this.#queues = {
       up: new DelayQueue({ ...common, path: paths.up }),
@@ -164,8 +164,8 @@ export class Link {
       tls[way].take(chunk)
       bufferedBytes += chunk.length
       if (bufferedBytes > maxBufferedBytes) from.pause()
-      for (let at = 0; at < chunk.length; at += this.#mostBytesAtOnce) {
-        const segment = chunk.subarray(at, at + this.#mostBytesAtOnce)
+      for (let at = 0; at < chunk.length; at += this.#maxBytesAtOnce) {
+        const segment = chunk.subarray(at, at + this.#maxBytesAtOnce)
         queue.enter(segment.length, () => to.write(segment, () => onWritten(segment.length)))
       }
     })

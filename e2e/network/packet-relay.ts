@@ -16,7 +16,7 @@ export type PathFigures = Readonly<Record<'number', number> & Record<'up' | 'dow
 export type WayFigures = ReturnType<Way['figures']>
 
 /** A router's buffer, in time: packets that would wait longer are dropped. */
-const mostQueuedMs = 200
+const maxQueuedMs = 200
 const mtuBytes = 1500
 /** IPv4: the version is the first four bits; 198.18.NUMBER.1 is the source or the destination. */
 const pathNumberAt = 14
@@ -40,7 +40,7 @@ class Way {
       this.#bytes += packet.length
     }
     if (!isSparing && this.#isLost()) this.#lost += 1
-    else if (this.#queue.backlogMs > mostQueuedMs) this.#overflowed += 1
+    else if (this.#queue.backlogMs > maxQueuedMs) this.#overflowed += 1
     else this.#queue.enter(packet.length, () => writeSync(to, packet))
   }
 

@@ -108,7 +108,7 @@ function alike(
 }
 
 /** Below this share a burst of every length fits. */
-const mostLossPercent = 50
+const maxLossPercent = 50
 
 /** `wan`, `wan+1%`, `wan+1%x4`: a network, its loss, and how many packets are lost in a row. */
 export function readProfile(words: string): Profile | null {
@@ -119,7 +119,7 @@ export function readProfile(words: string): Profile | null {
   const share = Number(percent) / 100
   const byChance = 1 / (1 - share)
   const loss = { share, burst: burst === undefined ? byChance : Number(burst) }
-  if (!(percent && share * 100 <= mostLossPercent && loss.burst >= 1)) return null
+  if (!(percent && share * 100 <= maxLossPercent && loss.burst >= 1)) return null
   const bursts = burst === undefined ? 'each by chance' : `in bursts of ${burst} on average`
   const source = `${profile.source} ${percent} % of the packets are lost, ${bursts}.`
   return {

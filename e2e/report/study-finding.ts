@@ -90,7 +90,7 @@ const faultsOf = ({ lost, expected, duplicated, reordered }: Counts): readonly s
   ].filter((one) => one !== false)
 
 /** More sentences are no finding: then a pair has one for all panels. */
-const mostSentences = 3
+const maxSentences = 3
 
 /**
  * A sentence for each pair and panel. Of several places, the two ends of a number, or where the ratio
@@ -106,7 +106,7 @@ function everywhereWords(
   const { varied, over, panel } = axesOf(design, found)
   const [verb, asMuch] = isTime(measure) ? ['took', 'as long as'] : ['had', 'as much as']
   const pairs = Map.groupBy(compared, ({ at, baseline }) => `${at[subject.name]} ${baseline}`)
-  const isPanelled = panel !== null && pairs.size * (found.levels[panel.name] ?? []).length <= mostSentences
+  const isPanelled = panel !== null && pairs.size * (found.levels[panel.name] ?? []).length <= maxSentences
   const isNumber = over !== null && (panel === null || isPanelled)
   const groups = isPanelled
     ? [...pairs.values()].flatMap((own) => [...Map.groupBy(own, ({ at }) => at[panel.name]).values()])
@@ -262,7 +262,7 @@ function outcomeOf(
 }
 
 /** Of more comparisons some are always open. */
-const mostToDecide = 12
+const maxToDecide = 12
 
 /** What the run could not decide of its first measure, and what would; `sessionMs`: the time of a session. */
 export function nextWords(
@@ -282,22 +282,22 @@ export function nextWords(
   if (sessions < 2)
     return own.length === 0 ? [] : [`To decide, use --sessions 5: about ${durationWords(5 * sessionMs)}.`]
   const open = own.filter(({ verdict }) => verdict === 'undecided')
-  if (open.length === 0 || until === 'decided' || own.length > mostToDecide) return []
+  if (open.length === 0 || until === 'decided' || own.length > maxToDecide) return []
   const seen = open.map(({ ratio }) => Math.max(ratio, 1 / ratio) - 1)
-  const isSmall = until === undefined && seen.some((share) => share < leastShare)
+  const isSmall = until === undefined && seen.some((share) => share < minShare)
   const needed = Math.max(
     ...open.map((one, place) =>
-      sessionsNeeded([one], sessions, until ? null : Math.max(leastShare, seen[place] ?? 0)),
+      sessionsNeeded([one], sessions, until ? null : Math.max(minShare, seen[place] ?? 0)),
     ),
   )
   const wholeMs = needed * sessionMs
   const how = until ? `--limit ${Math.ceil(wholeMs / 60_000)}` : `--sessions ${needed}`
-  const what = isSmall ? `tell differences of ${shareWords(1 + leastShare)}` : 'decide'
+  const what = isSmall ? `tell differences of ${shareWords(1 + minShare)}` : 'decide'
   return [`To ${what}, use ${how}: about ${durationWords(wholeMs)}.`]
 }
 
 /** Smaller differences are not worth more sessions. */
-const leastShare = 0.05
+const minShare = 0.05
 
 /** `30 %`, or `a factor of 2.1`. */
 const shareWords = (ratio: number) =>

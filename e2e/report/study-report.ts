@@ -139,13 +139,13 @@ function figureFor(
   if (rows.every(({ n }) => n === 0)) return {}
   const compared = found.comparisons.filter((one) => one.measure === measure.name && one.ratioCi95)
   // A few values of each cell are no cloud.
-  const hasClouds = rows.length <= mostClouds && (design.areMessages !== false || compared.length === 0)
+  const hasClouds = rows.length <= maxClouds && (design.areMessages !== false || compared.length === 0)
   if (hasClouds) return { figure: clouds(design, measure, rows, samples) }
   return compared.length === 0 ? {} : { figure: ratiosOf(design, measure, compared) }
 }
 
 /** More rows of samples are no figure to look at. */
-const mostClouds = 12
+const maxClouds = 12
 
 /** With a panel for each level of `panel`. */
 function linesOver(
@@ -335,7 +335,7 @@ function grid<Cell extends Pick<FigureRow, 'at'>>(
 }
 
 /** Of more comparisons of one level the table would be too wide; all are in that of the comparisons. */
-const mostRatios = 2
+const maxRatios = 2
 
 /** A row for each cell. */
 function figuresTable(design: Design, found: Found, measure: Measure): Table {
@@ -346,7 +346,7 @@ function figuresTable(design: Design, found: Found, measure: Measure): Table {
   const comparedAt = (row: FigureRow) =>
     compared.filter(({ at }) => factors.every(({ name }) => at[name] === row.at[name]))
   const rows = figuresIn(design, found, measure)
-  const hasRatios = compared.length > 0 && rows.every((row) => comparedAt(row).length <= mostRatios)
+  const hasRatios = compared.length > 0 && rows.every((row) => comparedAt(row).length <= maxRatios)
   const ratioAt = (row: FigureRow) =>
     comparedAt(row)
       .map(({ ratio, ratioCi95, baseline }) => {
@@ -460,7 +460,7 @@ function comparisonSections(design: Design, found: Shown): readonly Section[] {
       : 'Each session starts everything afresh and gives one ratio. Student’s t, two-sided, over the logarithms of the ratios; p is corrected for all comparisons of the run (Holm), each interval is for its comparison alone. Undecided: the corrected p is above 0.05, the interval contains 1, or the difference is within the clocks’ error.'
   const cells = found.figures.filter(({ measure }) => measure === measures[0].name)
   // Else the first measure's own figure shows where ratios differ.
-  const isDrawn = varied.length === 0 && drawn.length > 0 && cells.length <= mostClouds
+  const isDrawn = varied.length === 0 && drawn.length > 0 && cells.length <= maxClouds
   const shown = isDrawn ? { figure: ratiosOf(design, measures[0], drawn) } : {}
   return [{ title, ...shown, tables, paragraphs: [how, ...untilWords(design, found), ...missing] }]
 }

@@ -393,8 +393,8 @@ const figuresOf = ({ figures }: CapacitySummary, mode: string, measure: string) 
 function over(first: Found | null, second: Found | null, unit = ''): Found | null {
   const found = quotient(first?.value, second?.value, unit)
   const [least, most] = first?.interval ?? unknown
-  const [base, mostBase] = second?.interval ?? unknown
-  return found && { ...found, interval: [least / mostBase, most / base] }
+  const [base, maxBase] = second?.interval ?? unknown
+  return found && { ...found, interval: [least / maxBase, most / base] }
 }
 
 /** The second ramp's processor time over the first's. */

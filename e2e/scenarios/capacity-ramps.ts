@@ -137,7 +137,7 @@ const httpOf = (subject: string): HttpVersion => (isPeerSubject(subject) ? '1.1'
 const clusteredPeers: ReadonlySet<string> = new Set(['ws', 'engine.io-websocket'])
 
 /** Its periods relative to the 2.5 s of most of its experiments: 4 s and 3 s. */
-const thesis = { referencePeriod: 1.6, shorterPeriod: 1.2, moreClients: 1.5, mostPeriodMs: 6000 }
+const thesis = { referencePeriod: 1.6, shorterPeriod: 1.2, moreClients: 1.5, maxPeriodMs: 6000 }
 
 /**
  * For `workers`: at the thesis's rates a worker is idle nine tenths of the time, and code
@@ -203,8 +203,8 @@ export function rampsOf(options: RampOptions): RampSetup[] {
   const reference = { ...base, meanPeriodMs: thesis.referencePeriod * period * 1000 }
   const isShared = (subject: string) => connections[httpOf(subject)].isShared
   const filesOf = [mode, ...peers.filter((peer) => peer === 'engine.io' || peer === 'socketcluster')]
-  const mostRate = options['most-rate']
-  const mostHold = options['most-hold']
+  const maxRate = options['most-rate']
+  const maxHold = options['most-hold']
   const experiments: Readonly<Record<ExperimentName, () => readonly Omit<RampSetup, 'experiment'>[]>> = {
     clients: () => [
       { ...base, clients: 1, windows: base.windows / 2, windowsPerSecond: rate / 2 },
@@ -259,9 +259,9 @@ export function rampsOf(options: RampOptions): RampSetup[] {
           subject,
           workers: 2,
           windows: most,
-          windowsPerSecond: mostRate,
-          holdSeconds: mostHold,
-          meanPeriodMs: thesis.mostPeriodMs,
+          windowsPerSecond: maxRate,
+          holdSeconds: maxHold,
+          meanPeriodMs: thesis.maxPeriodMs,
         })),
       ...modes
         .filter((name) => isShared(name) && windows > 0)
@@ -271,8 +271,8 @@ export function rampsOf(options: RampOptions): RampSetup[] {
           subject,
           workers: 2,
           windows,
-          windowsPerSecond: mostRate * 4,
-          holdSeconds: mostHold,
+          windowsPerSecond: maxRate * 4,
+          holdSeconds: maxHold,
           meanPeriodMs: sharedPeriodMs,
           perBrowser: sharedPerBrowser,
         })),

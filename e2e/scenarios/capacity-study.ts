@@ -40,7 +40,7 @@ export const cpuBetween = (process: Pick<RampProcess, 'samples'>, fromMs: number
   cpuAt(process, toMs) - cpuAt(process, fromMs)
 
 const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
-const mostOf = (values: readonly number[]) => values.reduce((most, value) => Math.max(most, value), 0)
+const maxOf = (values: readonly number[]) => values.reduce((most, value) => Math.max(most, value), 0)
 const known = (value: number) => (Number.isFinite(value) ? value : null)
 
 /** Their result is how many windows fail or are dropped. */
@@ -65,7 +65,7 @@ export function rampRow(ramp: RampRecord) {
   const late = server.map((process) => cpuBetween(process, ends / 2, endMs))
   const lateMs = ends / 2 + holdSeconds * 1000
   const shareOf = (process: RampProcess) => (100 * cpuBetween(process, ends / 2, ends)) / (ends / 2)
-  const clientsPercent = mostOf(load.map(shareOf))
+  const clientsPercent = maxOf(load.map(shareOf))
   const latenessP99Ms = Math.max(ramp.openingLatenessMs.p99 ?? 0, ramp.pingLatenessMs.p99 ?? 0)
   const holdCpuMs = sumOf(server.map((process) => cpuBetween(process, ends, endMs)))
   const answeredInHold = sumOf(seconds.slice(Math.round(ends / 1000)).map(({ answered }) => answered))
@@ -99,14 +99,14 @@ export function rampRow(ramp: RampRecord) {
     cpuMsPerWindow: known(serverCpuMs / counts.opened),
     lateCpuMsPerWindow:
       isOfWorkers || experiment === 'comparison' ? known(sumOf(late) / counts.opened) : null,
-    windowsCarried: isOfWorkers ? known((counts.opened * lateMs) / mostOf(late)) : null,
+    windowsCarried: isOfWorkers ? known((counts.opened * lateMs) / maxOf(late)) : null,
     firstCarries: isOfWorkers && workers > 1 ? known((counts.opened * lateMs) / (late[0] ?? 0)) : null,
     serverCpuMs,
     cpuMsPerOpening: known(
       (serverCpuMs - holdCpuMs - pongMs * (counts.answered - answeredInHold)) / counts.opened,
     ),
     cpuMicrosPerPong: known(pongMs * 1000),
-    serverPercent: mostOf(server.map(shareOf)),
+    serverPercent: maxOf(server.map(shareOf)),
     clientsPercent,
     clientCpuMs: sumOf(load.map((process) => cpuBetween(process, 0, endMs))),
     latenessP99Ms,
@@ -115,7 +115,7 @@ export function rampRow(ramp: RampRecord) {
     roundTripMaxMs: ramp.roundTripMs.max,
     openedAfterP50Ms: ramp.openedAfterMs.p50,
     openedAfterP99Ms: ramp.openedAfterMs.p99,
-    megabytes: mostOf((server[0]?.samples ?? []).map((_, place) => rssAt(place))) / 1e6,
+    megabytes: maxOf((server[0]?.samples ?? []).map((_, place) => rssAt(place))) / 1e6,
     kilobytesPerWindow: known((rssAt(-1) - rssAt(0)) / (counts.opened - counts.dropped) / 1000),
     proportionalBytes: server.every(({ pssBytes }) => pssBytes !== null)
       ? sumOf(server.map(({ pssBytes }) => pssBytes ?? 0))
@@ -244,7 +244,7 @@ export function findingOf(found: Found & OwnFigures): readonly string[] {
   const { ramps } = found
   const most = bySubject(ramps, 'most').flatMap((own) => {
     const last = own.at(-1)
-    return own.slice(last && lostIn(last) > 0 ? -2 : -1).map(mostWords)
+    return own.slice(last && lostIn(last) > 0 ? -2 : -1).map(maxWords)
   })
   const ratios = ratiosIn(found, 'comparison', 'cpuMsPerWindow')
   const against = ratios.filter(({ mode }) => mode === ratios[0]?.mode)
@@ -270,7 +270,7 @@ export function findingOf(found: Found & OwnFigures): readonly string[] {
 export const sureWords = (one: StudyComparison) =>
   `${figure(one.ratio)}${one.ratioCi95 ? ` (${interval(one.ratioCi95)}${doubt(one)})` : ''}`
 
-function mostWords({ mode, opened, failed, dropped, due, missing, workers, reasons }: RampSummary): string {
+function maxWords({ mode, opened, failed, dropped, due, missing, workers, reasons }: RampSummary): string {
   const lost =
     failed + dropped === 0
       ? 'none failed or was dropped'

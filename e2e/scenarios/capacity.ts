@@ -33,7 +33,7 @@ import {
 } from './capacity-study.ts'
 
 /** The others, which ratios and speed-ups are computed from, run in every session. */
-const mostTurns: Readonly<Partial<Record<ExperimentName, number>>> = {
+const maxTurns: Readonly<Partial<Record<ExperimentName, number>>> = {
   clients: 2,
   switching: 2,
   period: 2,
@@ -47,7 +47,7 @@ const mostTurns: Readonly<Partial<Record<ExperimentName, number>>> = {
 export function turnsOf(setups: readonly RampSetup[], sessions: number, random: Random): RampSetup[][] {
   return Array.from({ length: sessions }, (_, place) =>
     shuffled(
-      setups.filter(({ experiment }) => place < (mostTurns[experiment] ?? sessions)),
+      setups.filter(({ experiment }) => place < (maxTurns[experiment] ?? sessions)),
       random,
     ),
   )

@@ -20,8 +20,8 @@ import {
   type FaultRecord,
   flatCriterion,
   isInTime,
-  leastForMedian,
   type MemorySample,
+  minForMedian,
   promisedReturnMs,
   type ResilienceRecord,
   type ResilienceSummary,
@@ -75,7 +75,7 @@ function returnsSection(summary: ResilienceSummary): Section {
     title: 'How soon windows are back after the server’s return',
     tables: [returnsTable(summary)],
     paragraphs: [
-      `Counted for each window from the moment at which the server listens again, after a restart or a kill, to the window’s first frame, including the window’s own pauses. Excluded are windows whose own connection was cut or stalled before they were back, and those whose server went away again within their five seconds. A row of fewer than ${leastForMedian} must meet only the worst. Each return is a row in returns.csv.`,
+      `Counted for each window from the moment at which the server listens again, after a restart or a kill, to the window’s first frame, including the window’s own pauses. Excluded are windows whose own connection was cut or stalled before they were back, and those whose server went away again within their five seconds. A row of fewer than ${minForMedian} must meet only the worst. Each return is a row in returns.csv.`,
     ],
   }
 }

@@ -150,7 +150,7 @@ export interface Run extends Circumstances {
   readonly modes: readonly string[]
 }
 
-const mostTraces = 200
+const maxTraces = 200
 
 /** Content of summary.json. `traces`: the first faulty ids, with the fault. */
 export type ResilienceSummary = ReturnType<typeof analyse>
@@ -191,7 +191,7 @@ export function analyse({ record, modes: names, ...known }: Run) {
       ...reordered.map((id) => `${name} got ${id} out of order`),
       ...refused.map((sentence) => `${name} could not send: ${sentence}`),
     ]),
-  ].slice(0, mostTraces)
+  ].slice(0, maxTraces)
   const finding = findingOf(found, failures)
   return { ...found, failures, traces, finding }
 }
@@ -252,10 +252,10 @@ function summariseMode(accounts: readonly WindowAccount[], mode: string) {
 export const promisedReturnMs = { median: 2000, worst: 5000 } as const
 
 /** Medians of fewer are too uncertain. */
-export const leastForMedian = 10
+export const minForMedian = 10
 
 export function isInTime({ n, medianMs, worstMs }: ReturnFigures): boolean {
-  const isMedianKept = n < leastForMedian || (medianMs ?? 0) <= promisedReturnMs.median
+  const isMedianKept = n < minForMedian || (medianMs ?? 0) <= promisedReturnMs.median
   return isMedianKept && (worstMs ?? 0) <= promisedReturnMs.worst
 }
 
@@ -342,7 +342,7 @@ type Returning = Pick<BrowserRecord, 'name' | 'mode' | 'outages'> & {
 const warmupMs = 12_000
 
 /** Needed for a verdict; a third of them at each end. */
-const leastSamples = 6
+const minSamples = 6
 
 /** Allowed growth in bytes, or as a factor: buffers, compiled code and pages that the collector keeps. */
 const allowance = { heapBytes: 16e6, rssBytes: 48e6, share: 1.25 }
@@ -357,7 +357,7 @@ function judgeMemory(samples: readonly MemorySample[]) {
   // A process that was never restarted warms up from the start of the run.
   const warm = ofLast.filter(({ atMs }) => atMs - bornMs >= warmupMs)
   const atFirst = samples[0] ?? null
-  if (warm.length < leastSamples) return { atFirst, last: null }
+  if (warm.length < minSamples) return { atFirst, last: null }
   const third = Math.floor(warm.length / 3)
   const start = typical(warm.slice(0, third))
   const end = typical(warm.slice(-third))

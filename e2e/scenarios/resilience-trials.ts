@@ -206,7 +206,7 @@ const writeMs = 1500
 /** Duration of a fault; longer than a server waits before it sends its windows away. */
 const lasts = { least: 3000, spread: 4000 }
 /** Until the next fault, which then hits windows and servers that are not yet back. */
-const mostGapMs = 2000
+const maxGapMs = 2000
 /** Many reconnect attempts, at most 3 s apart. */
 const settleWithinMs = 45_000
 
@@ -238,7 +238,7 @@ export async function goThrough(
     try {
       await pause(writeMs)
       for (const [place, fault] of trial.faults.entries()) {
-        if (place > 0) await pause(random() * mostGapMs)
+        if (place > 0) await pause(random() * maxGapMs)
         await meet(fault, { ...servers, random, pause })
       }
       await timeUntil(() => windows.every(({ isOpen }) => isOpen), settleWithinMs, pause)
@@ -367,20 +367,20 @@ export function countTrial(faults: readonly FaultName[], { windows, log, lines, 
   ]
   return {
     ...row,
-    traces: traces.slice(0, mostTraces),
+    traces: traces.slice(0, maxTraces),
     failures: wrong.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}.`),
   }
 }
 
-const mostTraces = 40
-const mostSentences = 3
+const maxTraces = 40
+const maxSentences = 3
 
 function saidIn(lines: Outcome['lines']) {
   const byCode = Map.groupBy(lines, ({ code }) => code)
   return [...byCode]
     .filter(([code]) => !usual.has(code))
     .map(([code, own]) => {
-      const sentences = [...new Set(own.map(({ message }) => message))].slice(0, mostSentences)
+      const sentences = [...new Set(own.map(({ message }) => message))].slice(0, maxSentences)
       return { code, times: own.length, sentences }
     })
 }

@@ -291,7 +291,7 @@ function clockBetweenMs({ before, after }: RunClock, site: string): number {
 }
 
 /** Fewer readings cannot separate a trend from autocorrelation. */
-const leastForTrend = 300
+const minForTrend = 300
 
 /**
  * Last third of each cell's readings minus the first. Readings count by their effective number,
@@ -302,7 +302,7 @@ function driftsOf(run: WindRun) {
   const found = run.sites.flatMap(({ name }) =>
     run.modes.flatMap((mode) => {
       const times = cellOf(run, name, mode).filter(hasArrived).map(latencyMs)
-      if (times.length < leastForTrend) return []
+      if (times.length < minForTrend) return []
       const [first, last] = outerThirds(times)
       const middle = times.slice(first.length, times.length - last.length)
       const within = [first, middle, last].flatMap((third) => third.map((ms) => ms - mean(third)))
@@ -521,7 +521,7 @@ export const formulaWithin = 0.1
  * Mean, about the precision of timers: above this a link does not match its profile, since the
  * machine was overloaded.
  */
-const mostLateMs = 1
+const maxLateMs = 1
 
 const slowerMethods: readonly Method[] = ['long-polling', 'polling']
 
@@ -549,7 +549,7 @@ function checksOf(
     ...(simulatedIn(sites).length > 0
       ? [
           bound('Clocks off the server’s, before and after', largestErrorMs(clock), paperBoundMs),
-          bound('Links late on average', Math.max(0, ...links.map(({ lateMs }) => lateMs)), mostLateMs),
+          bound('Links late on average', Math.max(0, ...links.map(({ lateMs }) => lateMs)), maxLateMs),
         ]
       : []),
     ...predictions

@@ -134,16 +134,16 @@ function errorOf({ offsetMs, boundMs }: ClockReading): number {
 /** Throws, naming each clock whose error may exceed the limit. */
 export function refuseWrongClocks(
   clocks: readonly ComparedClock[],
-  mostErrorMs: number | null,
+  maxErrorMs: number | null,
   when: 'before' | 'after',
 ): void {
-  if (mostErrorMs === null) return
-  const wrong = clocks.filter(({ errorMs }) => errorMs > mostErrorMs)
+  if (maxErrorMs === null) return
+  const wrong = clocks.filter(({ errorMs }) => errorMs > maxErrorMs)
   if (wrong.length === 0) return
   const found = wrong.map(({ name, errorMs }) => `${name} may be off by ${errorMs.toFixed(2)} ms`).join('; ')
   const outcome = when === 'before' ? 'Nothing was measured' : 'What was measured does not count'
   throw new Error(
-    `Clocks must agree with the server's within ${mostErrorMs} ms (--clock-error); ${when} the run ${found}. ${outcome}: run it again when the machine is less busy.`,
+    `Clocks must agree with the server's within ${maxErrorMs} ms (--clock-error); ${when} the run ${found}. ${outcome}: run it again when the machine is less busy.`,
   )
 }
 
@@ -163,7 +163,7 @@ export interface LinkUse extends Omit<LinkFigures, 'connections' | 'opened'> {
 interface Plan {
   readonly readings: number
   /** Largest error of a clock; null for any. */
-  readonly mostErrorMs: number | null
+  readonly maxErrorMs: number | null
 }
 
 /** Where a session takes place: windows, the server that they listen to, and their clocks. */
@@ -497,7 +497,7 @@ export const warmUpReadings = 20
  * stops.
  */
 export async function measureWind(
-  { readings: wanted, mostErrorMs }: Plan,
+  { readings: wanted, maxErrorMs }: Plan,
   testbed: Testbed,
   { signal, progress }: Lab,
 ) {
@@ -508,7 +508,7 @@ export async function measureWind(
   )
 
   const before = await testbed.compareClocks('before')
-  refuseWrongClocks(before, mostErrorMs, 'before')
+  refuseWrongClocks(before, maxErrorMs, 'before')
   const errorMs = Math.max(...before.map(({ errorMs }) => errorMs))
   progress.say(`Clocks are off by ${errorMs.toFixed(2)} ms at most; warming up.`)
   const first = await warmUp(windows, reference, signal)
@@ -536,7 +536,7 @@ export async function measureWind(
   const bytes = bytesOf(tlsBefore, testbed.tlsFigures(), reference.sizes.slice(first))
   const usedAfter = await testbed.figures()
   const after = await testbed.compareClocks('after')
-  refuseWrongClocks(after, mostErrorMs, 'after')
+  refuseWrongClocks(after, maxErrorMs, 'after')
   const samples: WindSample[] = []
   // A joined device's windows are asked one after the other.
   for (const window of windows) samples.push(...(await samplesOf(window, readings, testbed)))
@@ -693,7 +693,7 @@ async function lacking(
 
 const ticks = 20
 /** Load widens a bound without biasing it; repeats keep the fastest exchanges. */
-const mostRounds = 20
+const maxRounds = 20
 const closeEnoughMs = 1
 
 /** Of this process against the server, at `origin`. */
@@ -702,7 +702,7 @@ export function followOwnClock(origin: string, ca: string | null) {
 
   return async () => {
     let own = await compareClock(clients)
-    for (let round = 2; round <= mostRounds && errorOf(own) > closeEnoughMs; round += 1)
+    for (let round = 2; round <= maxRounds && errorOf(own) > closeEnoughMs; round += 1)
       own = await compareClock(clients)
     const machine = readTickOffset(ticks)
     return {

@@ -20,7 +20,7 @@ test('without flags it is the paper’s experiment, with the browser at the firs
     newConnections: false,
     machines: null,
     browsersAt: 'edmonton',
-    mostErrorMs: 2,
+    maxErrorMs: 2,
   })
 })
 
@@ -44,7 +44,7 @@ test('of a serial port the lab’s server gets the settings; the rate is the sen
     'sensor-path': '/dev/ttyUSB0',
     'sensor-baud-rate': '19200',
   })
-  assert.deepEqual([own.rateHz, own.holdMs, own.browsersAt, own.mostErrorMs], [null, 300, 'here', null])
+  assert.deepEqual([own.rateHz, own.holdMs, own.browsersAt, own.maxErrorMs], [null, 300, 'here', null])
   const polled = optionsOf(windcomm, ...serial, '--sensor-mode', 'polled', '--rate', '2')
   assert.deepEqual([polled.rateHz, polled.machines?.sensor['sensor-rate-hz']], [2, 2])
 })

@@ -97,7 +97,7 @@ export const windcomm = defineExperiment({
    * Rate and pauses are those after `faster` is applied; null for those of the sensor and of a running server.
    * `browsersAt` is null for no browser on this machine; `machines` is null for simulated sites.
    */
-  options({ 'browsers-at': wished, 'clock-error': mostErrorMs, ...given }) {
+  options({ 'browsers-at': wished, 'clock-error': maxErrorMs, ...given }) {
     const { modes, readings, faster, sessions, seed } = given
     requireModes(modes)
     if (!modes.includes(baseline))
@@ -114,7 +114,7 @@ export const windcomm = defineExperiment({
           `--browsers-at is "${wished}": on real machines it is here, or none for no browser on this one.`,
         )
       const browsersAt = wished === 'none' ? null : 'here'
-      const own = { sites: [], machines, browsersAt, mostErrorMs: mostErrorMs ?? null }
+      const own = { sites: [], machines, browsersAt, maxErrorMs: maxErrorMs ?? null }
       const pauses = { holdMs: polling?.holdMs ?? null, intervalMs: polling?.intervalMs ?? null }
       return { ...common, rateHz, ...pauses, ...own }
     }
@@ -142,7 +142,7 @@ export const windcomm = defineExperiment({
     const browsersAt = wished === 'none' ? null : (wished ?? first)
     if (browsersAt !== null && !sites.includes(browsersAt))
       throw new Error(`--browsers-at is "${browsersAt}", which is not among the sites ${sites.join(', ')}.`)
-    const own = { sites, machines: null, browsersAt, mostErrorMs: mostErrorMs ?? paperBoundMs }
+    const own = { sites, machines: null, browsersAt, maxErrorMs: maxErrorMs ?? paperBoundMs }
     return { ...common, ...pace, ...own }
   },
 
@@ -157,7 +157,7 @@ export const windcomm = defineExperiment({
   reread,
 
   async measure(options, lab): Promise<WindRun> {
-    const { modes, readings, faster, seed, browsersAt, mostErrorMs } = options
+    const { modes, readings, faster, seed, browsersAt, maxErrorMs } = options
     await using opened = new AsyncDisposableStack()
     const { machines } = options
     const where = await (machines ? onMachines({ ...options, machines }, lab, opened) : simulated(options))
@@ -180,7 +180,7 @@ export const windcomm = defineExperiment({
       })
     const found = await lab.sessions(options.sessions, async (session, opened) => {
       const testbed = await where.open(session, opened, lab.signal)
-      const measured = await measureWind({ readings, mostErrorMs }, testbed, lab)
+      const measured = await measureWind({ readings, maxErrorMs }, testbed, lab)
       for (const turn of turnsIn(measured.samples)) lab.took(turn)
       return measured
     })

@@ -17,9 +17,9 @@ import { browserModes, browserName, untilNotOpen, untilOpen, untilStored, webFol
 const lives = Number(process.env.CROSSWIND_ROUNDS || 2)
 const firstSeed = Number(process.env.CROSSWIND_SEED || 1)
 const stepsInLife = 14
-const mostWindows = 3
+const maxWindows = 3
 /** Typing four letters and keeping them takes less. */
-const mostMsBeforeKill = 400
+const maxMsBeforeKill = 400
 
 let server: TestServer
 before(async () => {
@@ -159,7 +159,7 @@ class Life {
   /** By the person's invitation, which replaces another's session. */
   async #open(person: Person): Promise<OpenWindow> {
     await this.#connect(true)
-    if (this.#windows.length >= mostWindows) await this.#close()
+    if (this.#windows.length >= maxWindows) await this.#close()
     const mode = this.#pick(browserModes)
     this.#tell(`opens ${person.channel} in ${mode.name}`)
     const window = await this.#browser.newWindow()
@@ -253,7 +253,7 @@ class Life {
   /** At any moment: also while something is typed, kept, sent or loaded. */
   async #kill(): Promise<void> {
     const meanwhile = this.#pick([() => this.#type(), () => this.#type(), () => this.#reload(), null])
-    const afterMs = this.#random() * mostMsBeforeKill
+    const afterMs = this.#random() * maxMsBeforeKill
     const interrupted = this.#windows.length > 0 && meanwhile ? meanwhile() : null
     const settled = interrupted?.catch(() => undefined)
     if (interrupted) await Promise.race([settled, pause(afterMs)])

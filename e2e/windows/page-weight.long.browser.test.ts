@@ -6,7 +6,7 @@ import { testConfig } from '../../server/testing.ts'
 import { type Browser, type BrowserWindow, until } from '../browser/browser.ts'
 import { openStage, type Stage } from './stage.ts'
 
-const mostBytes = 205_000
+const maxBytes = 205_000
 
 let stage: Stage
 const browsers: Browser[] = []
@@ -68,7 +68,7 @@ function transfers(): Transfer[] {
 const partsLoaded = (all: readonly Transfer[]) =>
   all.flatMap(({ name }) => /\/(Sheet|Versions|WindPanel)-.*js$/.exec(name)?.[1] ?? []).sort()
 
-test(`the first view has at most ${mostBytes / 1000} kB on the wire: the page and every file it requests`, async (t) => {
+test(`the first view has at most ${maxBytes / 1000} kB on the wire: the page and every file it requests`, async (t) => {
   const window = await untouched('')
   const all = await window.run(transfers)
   // API responses vary with their content and with time.
@@ -77,7 +77,7 @@ test(`the first view has at most ${mostBytes / 1000} kB on the wire: the page an
   for (const { name, bytes, plain } of all) t.diagnostic(`${bytes} of ${plain} bytes  ${name}`)
   t.diagnostic(`${sum} bytes without the API`)
   assert.ok(all.length > 4 && all.every(({ bytes }) => bytes > 0), 'the browser was not cold')
-  assert.ok(sum <= mostBytes, `${sum} bytes`)
+  assert.ok(sum <= maxBytes, `${sum} bytes`)
 })
 
 test('scripts, styles and the wind’s history are compressed; the page and other API responses are not', async () => {

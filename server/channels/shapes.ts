@@ -1,6 +1,6 @@
 // Shapes of what clients send: a check names the place that does not fit, and what must be there.
 
-import { isChannelName, mostChannelBytes } from '../wire/messages.ts'
+import { isChannelName, maxChannelBytes } from '../wire/messages.ts'
 
 /**
  * `path` locates the invalid value (`body.versions.0.at`; empty for the value itself); `must` says
@@ -80,7 +80,7 @@ export const nameOf = (most: number) =>
 
 /** The rule of `isChannelName`; follows "must be". */
 export const channelName = matching(
-  `1 to ${mostChannelBytes} bytes of letters and digits of any script, "-", "_" and ".", in Unicode normalization form C`,
+  `1 to ${maxChannelBytes} bytes of letters and digits of any script, "-", "_" and ".", in Unicode normalization form C`,
   isChannelName,
 )
 

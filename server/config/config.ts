@@ -101,7 +101,7 @@ function overrideFrom(key: ConfigKey, text: string, from: string) {
 }
 
 /** A polled WindSonic answers within 130 ms (manual 1405-PS-0019, polled mode). */
-const mostQuestionsHz = 7
+const maxQuestionsHz = 7
 
 /** Yields sentences about settings that conflict. `originOf` names a setting's origin. */
 function* misfitsIn(config: Config, originOf: (key: string) => string): Generator<string> {
@@ -117,8 +117,8 @@ function* misfitsIn(config: Config, originOf: (key: string) => string): Generato
     yield `sensor.source is "serial" ${from('sensor.source')} but sensor.path is not set; name the serial port, such as --sensor-path /dev/ttyUSB0 (npm run sensor -- --list shows the ports).`
   if (sensor.source === 'recorded' && sensor.file === null)
     yield `sensor.source is "recorded" ${from('sensor.source')} but sensor.file is not set; name the raw log, such as --sensor-file wind.log.`
-  if (sensor.mode === 'polled' && sensor.rateHz > mostQuestionsHz)
-    yield `sensor.rateHz is ${sensor.rateHz} ${from('sensor.rateHz')}; a polled sensor ${from('sensor.mode')} takes up to 130 ms to answer, so it can be polled at most ${mostQuestionsHz} times a second.`
+  if (sensor.mode === 'polled' && sensor.rateHz > maxQuestionsHz)
+    yield `sensor.rateHz is ${sensor.rateHz} ${from('sensor.rateHz')}; a polled sensor ${from('sensor.mode')} takes up to 130 ms to answer, so it can be polled at most ${maxQuestionsHz} times a second.`
   yield* misfitsOfLimits(limits, originOf)
 }
 

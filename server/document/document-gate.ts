@@ -45,7 +45,7 @@ export interface GateRules {
 }
 
 /** Longer updates (in base64) are read in a thread. */
-const mostReadHere = 65_536
+const maxReadHere = 65_536
 
 /**
  * A third of a second in ms; the remaining third is headroom for exports, which take longer than
@@ -93,7 +93,7 @@ export class DocumentGate {
         draft,
         owner: ownerOf(draft.from),
         writer: writerOf(draft),
-        update: draft.body.update.length > mostReadHere ? null : readDraft(draft, schema),
+        update: draft.body.update.length > maxReadHere ? null : readDraft(draft, schema),
         addition: null,
         compared: nothingCompared,
         isTried: false,
@@ -124,7 +124,7 @@ export class DocumentGate {
   follow(message: Message<'update'>): void {
     const isOwn = this.#record?.isUnderWay(message.id)
     // A large one is read again later, in the thread.
-    if (message.body.update.length > mostReadHere && !isOwn) this.#record = null
+    if (message.body.update.length > maxReadHere && !isOwn) this.#record = null
     else this.#record?.follow(message)
   }
 
@@ -415,7 +415,7 @@ export async function readRecord(
   messages: readonly Message<'update'>[],
 ): Promise<DocumentRecord> {
   const size = messages.reduce((sum, { body }) => sum + body.update.length, 0)
-  if (size <= mostReadHere) return recordOf(messages, schema)
+  if (size <= maxReadHere) return recordOf(messages, schema)
   return new DocumentRecord(schema, await documents.run('recordOf', messages))
 }
 

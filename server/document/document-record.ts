@@ -121,8 +121,8 @@ export class DocumentRecord {
     return this.#underWay.has(id)
   }
 
-  isFull(mostBytes: number): boolean {
-    return this.#foldedBytes > mostBytes
+  isFull(maxBytes: number): boolean {
+    return this.#foldedBytes > maxBytes
   }
 
   /** The log also folds earlier states, for the history. */
@@ -183,12 +183,12 @@ export class DocumentRecord {
    * Call in the same turn of the event loop as `admit`. `owner` is null if anybody may write under
    * any client. Throws a `Refusal`.
    */
-  check(addition: Addition, owner: string | null, mostBytes: number): void {
+  check(addition: Addition, owner: string | null, maxBytes: number): void {
     if (owner !== null) this.#checkOwners(addition, owner)
     this.#checkOwn(addition)
     this.#checkClients(addition)
-    if (addition.hasContent && this.isFull(mostBytes)) {
-      const size = `${this.#foldedBytes} bytes, more than ${mostBytes} (limits.documentBytes)`
+    if (addition.hasContent && this.isFull(maxBytes)) {
+      const size = `${this.#foldedBytes} bytes, more than ${maxBytes} (limits.documentBytes)`
       const sentence = `The document is full: it has ${size}. Delete something, create another document, or raise the limit.`
       throw new Refusal('document-full', sentence, addition.id, measureMs)
     }
@@ -269,15 +269,15 @@ export class DocumentRecord {
 
   #checkOwn({ own, id }: Addition): void {
     for (const [client, clocks] of own)
-      if (clocks.length + (this.#own.get(client)?.length ?? 0) > mostOwn)
-        throw badUpdate(`client ${client} has more than ${mostOwn} names`, id)
+      if (clocks.length + (this.#own.get(client)?.length ?? 0) > maxOwn)
+        throw badUpdate(`client ${client} has more than ${maxOwn} names`, id)
   }
 
   #checkClients({ clients, id }: Addition): void {
     let added = 0
     for (const client of clients.keys()) if (!this.#next.has(client)) added += 1
-    if (added === 0 || this.#next.size + added <= mostClients) return
-    const sentence = `${this.#next.size} Yjs clients have written in this document, and at most ${mostClients} may: create another document.`
+    if (added === 0 || this.#next.size + added <= maxClients) return
+    const sentence = `${this.#next.size} Yjs clients have written in this document, and at most ${maxClients} may: create another document.`
     throw new Refusal('document-full', sentence, id)
   }
 
@@ -642,7 +642,7 @@ const cutsOfStep = 100
 const structsOfTurn = 5000
 
 /** Per client; only the page's schema has such items, the authors' names. */
-const mostOwn = 1000
+const maxOwn = 1000
 
 /** Loading a record takes time for each client: some 80 ms for 50,000. */
-const mostClients = 50_000
+const maxClients = 50_000

@@ -56,17 +56,17 @@ interface Job extends PromiseWithResolvers<unknown> {
 }
 
 /** Maximum number of queued tasks; each may be as large as a document. */
-const mostWaiting = 100
+const maxWaiting = 100
 
 /** Of one client. */
-const mostOfClient = 20
+const maxOfClient = 20
 
 /** Clients whose last turn is known; another has had none. */
-const mostTurns = 1000
+const maxTurns = 1000
 
 /** A shorter text gets processor time in proportion, but at least half a second. */
 const longText = 1_000_000
-const leastSeconds = 0.5
+const minSeconds = 0.5
 
 /**
  * A thread keeps what it last read, tens of megabytes; starting one takes a fraction of a second.
@@ -157,8 +157,8 @@ export class DocumentWorker {
 
   #run<Name extends TaskName>(client: Client, name: Name, input: Input<Name>): Promise<Output<Name>> {
     const isOfClient = (job: Job) => client !== server && job.client.some((part) => client.includes(part))
-    const isFull = this.#waiting.length >= mostWaiting
-    if (isFull || this.#waiting.filter(isOfClient).length >= mostOfClient) return Promise.reject(tooMany())
+    const isFull = this.#waiting.length >= maxWaiting
+    if (isFull || this.#waiting.filter(isOfClient).length >= maxOfClient) return Promise.reject(tooMany())
     const job: Job = { client, order: { name, input }, startedAt: null, ...Promise.withResolvers<unknown>() }
     this.#waiting.push(job)
     this.#next()
@@ -209,7 +209,7 @@ export class DocumentWorker {
       this.#turns.set(part, this.#turn)
     }
     for (const part of this.#turns.keys()) {
-      if (this.#turns.size <= mostTurns) break
+      if (this.#turns.size <= maxTurns) break
       this.#turns.delete(part)
     }
     return job
@@ -310,7 +310,7 @@ function secondsFor({ order: { name, input } }: Job, { documentSeconds }: TaskLi
   const text: unknown = name === 'linesFrom' ? input[1] : null
   if (typeof text !== 'string') return documentSeconds
   const share = Math.round((documentSeconds * text.length * 10) / longText) / 10
-  return Math.min(documentSeconds, leastSeconds + share)
+  return Math.min(documentSeconds, minSeconds + share)
 }
 
 export const isTooCostly = (error: unknown) => error instanceof Refusal && error.code === 'too-costly'

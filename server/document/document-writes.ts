@@ -121,7 +121,7 @@ async function changeFor(
 }
 
 /** Other servers of the log may convert at the same time. */
-const mostTries = 3
+const maxTries = 3
 
 export type EditorRules = Required<Pick<ChannelType, 'refuse'>> & { readonly prepare: Prepare }
 
@@ -138,7 +138,7 @@ export function keepToEditor(editor: EditorName, documents: Documents, now: Cloc
     for (let tries = 1; ; tries += 1) {
       const found = messages()
       if (contentOf(found)?.kind !== other) return
-      if (tries > mostTries) throw new Error(`The pages of the other editor were not converted.`)
+      if (tries > maxTries) throw new Error(`The pages of the other editor were not converted.`)
       try {
         await convertOnce(found, store)
       } catch (error) {

@@ -76,20 +76,17 @@ const contents: ReadonlyMap<string, readonly (readonly [name: RegExp, type: stri
 /** Null for text that a document can contain, and for what is not recognized. */
 export function kindOfFile(bytes: Uint8Array): FileKind | null {
   const start = startOf(bytes)
-  const types = filetypename(bytes.subarray(start, start + mostSignatureBytes))
+  const types = filetypename(bytes.subarray(start, start + maxSignatureBytes))
   const type = types.find((type) => kinds.has(type))
   if (type !== undefined && (textTypes.has(type) || isBinary(bytes)))
     return kinds.get(typeInside(type, bytes) ?? type) ?? null
-  return kindOfText(
-    latin(bytes.subarray(start, start + mostHeadBytes)),
-    latin(bytes.subarray(-mostTailBytes)),
-  )
+  return kindOfText(latin(bytes.subarray(start, start + maxHeadBytes)), latin(bytes.subarray(-maxTailBytes)))
 }
 
 /** Up to the signature of a tar file. */
-const mostSignatureBytes = 300
-const mostHeadBytes = 50_000
-const mostTailBytes = 1000
+const maxSignatureBytes = 300
+const maxHeadBytes = 50_000
+const maxTailBytes = 1000
 
 const blank: ReadonlySet<number | undefined> = new Set([0x09, 0x0a, 0x0d, 0x20])
 

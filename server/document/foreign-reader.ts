@@ -48,10 +48,10 @@ const wordBlocks = [
 ] as const
 
 /** More pieces in a line are not looked through again, to take linear time. */
-const mostBlankPieces = 20
+const maxBlankPieces = 20
 
 /** UTF-16 units of a code block's heading and buttons. */
-const mostHeading = 100
+const maxHeading = 100
 
 /** Accepts what a tokenizer reads. Elements of a document's own HTML are read as such. */
 export class ForeignReader extends LineReader {
@@ -297,7 +297,7 @@ export class ForeignReader extends LineReader {
   ): void {
     const language = languageIn(attribute)
     if (language !== null) this.kind = { ...this.kind, language }
-    if (!isOwn && this.pieces.length < mostBlankPieces) this.#dropHeading(language ?? kind.language)
+    if (!isOwn && this.pieces.length < maxBlankPieces) this.#dropHeading(language ?? kind.language)
     push(language === null ? {} : { kind: { ...kind, language } })
   }
 
@@ -310,7 +310,7 @@ export class ForeignReader extends LineReader {
     const last = this.lines.at(-1)
     const isBoxed = block >= 0 && this.stack.some(({ isBlock }, place) => place > block && isBlock)
     const isAtStart = textIn(this.pieces.slice(this.pieces.findLastIndex(isBreak) + 1)) === ''
-    const isHeaded = before === '' ? language !== null : before.length <= mostHeading
+    const isHeaded = before === '' ? language !== null : before.length <= maxHeading
     if (isBoxed && isAtStart && isHeaded) {
       this.pieces = []
       for (let place = block; place < this.stack.length; place += 1)
@@ -321,7 +321,7 @@ export class ForeignReader extends LineReader {
 
   /** Whether no text of the line has been read. */
   #isBlank(): boolean {
-    return this.pieces.length < mostBlankPieces && this.pieces.every(({ text }) => text.trim() === '')
+    return this.pieces.length < maxBlankPieces && this.pieces.every(({ text }) => text.trim() === '')
   }
 
   /** Code begins after the line that names its note. */

@@ -6,7 +6,7 @@ import { upsert } from '../wire/upsert.ts'
 type Place = Pick<ID, 'client' | 'clock'>
 
 /** Of a client, the newest are known; to forget one is to overestimate a cost. */
-const mostOfClient = 5000
+const maxOfClient = 5000
 
 /** By client, clocks: the oldest first. */
 export type FreeEnds = Map<number, Set<number>>
@@ -16,7 +16,7 @@ export const isFree = (ends: FreeEnds, { client, clock }: Place) => ends.get(cli
 export function free(ends: FreeEnds, { client, clock }: Place): void {
   const clocks = upsert(ends, client, () => new Set<number>())
   clocks.add(clock)
-  if (clocks.size <= mostOfClient) return
+  if (clocks.size <= maxOfClient) return
   for (const oldest of clocks) {
     clocks.delete(oldest)
     return

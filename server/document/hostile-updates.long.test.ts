@@ -17,7 +17,7 @@ const rounds = Number(process.env.CROSSWIND_ROUNDS ?? 40)
 const seed = Number(process.env.CROSSWIND_SEED ?? 1)
 
 /** Largest update, bytes. */
-const mostBytes = 700_000
+const maxBytes = 700_000
 
 const documentSeconds = 1
 
@@ -48,7 +48,7 @@ class Model {
     const unique = [...new Set(clients)]
     for (const client of unique) {
       const count = Math.max(1, Math.floor(size / unique.length))
-      for (let made = 0; made < count && writer.bytes < mostBytes; made += 1) {
+      for (let made = 0; made < count && writer.bytes < maxBytes; made += 1) {
         const clock = next.get(client) ?? 0
         const any = () => this.#anyId(next)
         const last = clock > 0 ? { client, clock: clock - 1 } : null
@@ -67,7 +67,7 @@ class Model {
       }
     }
     const ranges = this.#random() < 0.3 ? this.below(size) : 0
-    for (let made = 0; made < ranges && writer.bytes < mostBytes; made += 1) {
+    for (let made = 0; made < ranges && writer.bytes < maxBytes; made += 1) {
       const { client, clock } = this.#anyId(next) ?? { client: 1, clock: 0 }
       if (next.has(client)) writer.delete(client, clock, 1)
     }

@@ -96,8 +96,8 @@ const formattingTags = words('a b big code em font i s small strike strong sub s
  * Maximum number of open elements: of deeper ones only the text is read, which bounds the time per
  * tag.
  */
-const mostOpen = 100
-const mostReopened = 8
+const maxOpen = 100
+const maxReopened = 8
 
 interface OpenTag {
   readonly tag: string
@@ -125,7 +125,7 @@ class TagBalancer {
     if (headings.has(tag) && headings.has(this.#open.at(-1)?.tag ?? '')) this.#pop()
     if (voidTags.has(tag)) this.#reader.open(tag, attribute)
     if (voidTags.has(tag)) return
-    if (this.#open.length < mostOpen) {
+    if (this.#open.length < maxOpen) {
       this.#open.push({ tag, attribute })
       this.#reader.open(tag, attribute)
     } else if (blockTags.has(tag)) {
@@ -172,7 +172,7 @@ class TagBalancer {
     const crossed = this.#open.slice(place + 1)
     while (this.#open.length > place) this.#pop()
     const isCell = [...tags].some((tag) => tableTags.has(tag))
-    const reopened = isCell ? [] : crossed.filter(({ tag }) => formattingTags.has(tag)).slice(-mostReopened)
+    const reopened = isCell ? [] : crossed.filter(({ tag }) => formattingTags.has(tag)).slice(-maxReopened)
     for (const open of reopened) {
       this.#open.push(open)
       this.#reader.open(open.tag, open.attribute)

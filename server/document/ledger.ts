@@ -6,7 +6,7 @@ import { type Draft, isKind, type Message, type UpdateBody } from '../wire/messa
 import { DocumentGate, type GateRules, joinUpdates, readRecord } from './document-gate.ts'
 
 /** Number of documents known at a time; the least recently used is read from the log again. */
-const mostDocuments = 256
+const maxDocuments = 256
 
 /**
  * Refuses updates that are invalid for the documents in the log (400 `bad-update`, 409 `update-gap`,
@@ -66,7 +66,7 @@ export class Ledger implements Gate {
     const gate = new DocumentGate(channel, this.#log, this.#rules)
     this.#gates.set(channel, gate)
     for (const [name, { isIdle }] of this.#gates) {
-      if (this.#gates.size <= mostDocuments) break
+      if (this.#gates.size <= maxDocuments) break
       if (isIdle && name !== channel) this.#gates.delete(name)
     }
     return gate

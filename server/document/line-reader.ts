@@ -112,7 +112,7 @@ export const isList = ({ tag }: Kind) => tag === 'ul' || tag === 'ol'
 export const breakPiece: Piece = { text: softBreak, marks: {}, keepsSpace: false }
 export const isBreak = (piece: Piece | undefined) => piece?.text === softBreak
 
-const mostUnkept = 50
+const maxUnkept = 50
 
 /** Accepts elements and text in document order, from a tokenizer or from a DOM tree. */
 export class LineReader {
@@ -271,7 +271,7 @@ export class LineReader {
   }
 
   protected note(words: string): void {
-    if (this.#unkept.size < mostUnkept) this.#unkept.add(words)
+    if (this.#unkept.size < maxUnkept) this.#unkept.add(words)
   }
 
   protected add(
@@ -457,7 +457,7 @@ export class LineReader {
   /** The address that a link keeps; null if none. */
   protected linkIn(href: string, _isOwn: boolean): string | null {
     const link = safeLink(href) ?? safeLink(encodeSpaces(href))
-    if (link === null && href !== '') this.note(`the address ${excerptOf(href, mostName)}`)
+    if (link === null && href !== '') this.note(`the address ${excerptOf(href, maxName)}`)
     return link
   }
 
@@ -635,7 +635,7 @@ const languageNamed = (names: string) =>
 const encodeSpaces = (href: string) =>
   /[\p{Cc}]/u.test(href) ? href : href.replaceAll(/[\s\\]/g, encodeURIComponent)
 
-const mostName = 60
+const maxName = 60
 
 /** The description of an image or another medium, or its file's name. */
 export function nameOf(attribute: Opening['attribute']): string {
@@ -654,7 +654,7 @@ export function nameOf(attribute: Opening['attribute']): string {
 /** A name on one line, of at most 60 UTF-16 units. */
 export function shortened(name: string): string {
   const line = withoutHalves(name).replaceAll(/[\s\p{Cc}]+/gu, ' ')
-  return excerptOf(line.trim(), mostName)
+  return excerptOf(line.trim(), maxName)
 }
 
 /** Replaces a line feed and the spaces around it with one space. */

@@ -122,7 +122,7 @@ function bound(
 type Handle = NonNullable<NonNullable<HtmlExtension['exit']>['paragraph']>
 
 /** Empty cells added to a short row, of which a wide table would have thousands. */
-const mostCells = 20
+const maxCells = 20
 
 /** What GitHub's extension keeps for the table that is being written. */
 interface TableData {
@@ -139,7 +139,7 @@ function htmlExtensions(): HtmlExtension[] {
     tableRow(token) {
       const data = this as unknown as TableData
       const columns = data.getData('tableAlign').length
-      data.setData('tableColumn', Math.max(data.getData('tableColumn'), columns - mostCells))
+      data.setData('tableColumn', Math.max(data.getData('tableColumn'), columns - maxCells))
       tableRow?.call(this, token)
     },
   }

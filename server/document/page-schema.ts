@@ -8,7 +8,7 @@ import { BadUpdate, contentNumbers, type Schema, shorten } from './update-reader
 const { gone, deleted, string, format, any, skip } = contentNumbers
 const knownTypes: ReadonlySet<number> = new Set([gone, deleted, string, format, any, skip])
 
-const mostNameLength = 40
+const maxNameLength = 40
 
 /** The module of the page's document threads. */
 export const pageTasks = new URL(`./document-tasks${extname(import.meta.filename)}`, import.meta.url)
@@ -30,7 +30,7 @@ export const pageSchema: Schema = {
     }
     const names: readonly unknown[] = content instanceof Y.ContentAny ? content.arr : []
     if (names.length === 1 && isAuthor(names[0])) return 'own'
-    const rule = `{ name } of at most ${mostNameLength} characters`
+    const rule = `{ name } of at most ${maxNameLength} characters`
     throw new BadUpdate(`an entry of "authors" by client ${id.client} is not ${rule}`)
   },
   placeOf({ parent, parentSub, id }) {
@@ -49,5 +49,5 @@ export const pageSchema: Schema = {
 function isAuthor(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Object.keys(value).join() !== 'name') return false
   const { name } = value as { readonly name: unknown }
-  return typeof name === 'string' && name.length <= mostNameLength
+  return typeof name === 'string' && name.length <= maxNameLength
 }

@@ -84,7 +84,7 @@ function openLimited(t: TestContext, documentSeconds: number) {
 }
 
 /** Maximum absence in bursts; a few people are away for up to the whole history. */
-const mostAway = 300
+const maxAway = 300
 
 /**
  * Updates of two to ten people who type, delete, format, paste and jump; some are away for a long
@@ -108,7 +108,7 @@ function* honestHistory(
     const person = people[below(people.length)]
     if (!person) continue
     const { doc, made, name } = person
-    if (random() < 0.03) person.awayUntil = burst + below(random() < 0.02 ? bursts : mostAway)
+    if (random() < 0.03) person.awayUntil = burst + below(random() < 0.02 ? bursts : maxAway)
     const isAway = burst < person.awayUntil
     if (!isAway) {
       const unheard = sent.slice(person.heard)

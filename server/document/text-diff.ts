@@ -14,10 +14,10 @@ import {
 } from './rich-text.ts'
 
 /** Limit for comparing changed lines character by character. */
-const mostCompared = 4000
+const maxCompared = 4000
 
 /** Number of distinct lines that can be encoded as one code unit each, without surrogates. */
-const mostLines = 0xd800
+const maxLines = 0xd800
 
 /**
  * The selection before and after a change, as positions in its text: shows which of several equal
@@ -156,7 +156,7 @@ function differences(now: Attributes, then: Attributes): Attributes | null {
 
 /** Compares by lines first: comparing long texts by characters may take seconds. */
 function compareTexts(now: string, then: string, hint: SelectionHint | null): diff.Diff[] {
-  if (now.length + then.length <= mostCompared) return diff(now, then, hint ? cursorIn(hint) : undefined)
+  if (now.length + then.length <= maxCompared) return diff(now, then, hint ? cursorIn(hint) : undefined)
   const units = new Map<string, string>()
   const lines: string[] = []
   const encode = (text: string) =>
@@ -167,7 +167,7 @@ function compareTexts(now: string, then: string, hint: SelectionHint | null): di
     }).join('')
   const before = encode(now)
   const after = encode(then)
-  if (lines.length > mostLines) return replacement(now, then)
+  if (lines.length > maxLines) return replacement(now, then)
   const decode = (text: string) =>
     text
       .split('')
@@ -204,13 +204,13 @@ export function commonEnds<Item>(one: ArrayLike<Item>, other: ArrayLike<Item>) {
 
 /** For long texts, finds only the common start and end. */
 function compareLong(now: string, then: string): diff.Diff[] {
-  if (now.length + then.length <= mostCompared) return diff(now, then)
+  if (now.length + then.length <= maxCompared) return diff(now, then)
   let { start, end } = commonEnds(now, then)
   if (/[\uD800-\uDBFF]/.test(now[start - 1] ?? '')) start -= 1
   if (/[\uDC00-\uDFFF]/.test(now.at(-end) ?? '') && end > 0) end -= 1
   const added = now.slice(start, now.length - end)
   const removed = then.slice(start, then.length - end)
-  const isShort = added.length + removed.length <= mostCompared
+  const isShort = added.length + removed.length <= maxCompared
   const parts: diff.Diff[] = [
     [diff.EQUAL, now.slice(0, start)],
     ...(isShort ? diff(added, removed) : replacement(added, removed)),

@@ -157,7 +157,7 @@ function watchingGuest() {
     destroy: () => void watched.done.push('destroyed'),
   })
   const time = createManualTime()
-  const limits = { heartbeatMs, bodySeconds: 4, streamsPerSession: 10, maxConnections: 1, mostSockets: 1 }
+  const limits = { heartbeatMs, bodySeconds: 4, streamsPerSession: 10, maxConnections: 1, maxSockets: 1 }
   const guests = new GuestConnections(limits, time)
   guests.watch(server)
   server.emit('session', session)

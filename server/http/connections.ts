@@ -19,7 +19,7 @@ import { reserve } from './open-files.ts'
 import { counted } from './refusals.ts'
 
 /** Node's limit for HTTP/1.1; mostly cookies. */
-export const mostHeaderBytes = 16 * 1024
+export const maxHeaderBytes = 16 * 1024
 
 /** A pause in typing must not cost a TLS handshake; Node's default is 5 s. */
 export const keepAliveMs = 75_000
@@ -309,7 +309,7 @@ export class Connections {
 interface GuestSettings extends Limits {
   readonly maxConnections: number
   /** Of all connections to the watched servers; more are reported. */
-  readonly mostSockets: number
+  readonly maxSockets: number
 }
 
 /**
@@ -352,11 +352,11 @@ export class GuestConnections {
     socket.once('close', () => {
       this.#sockets -= 1
     })
-    const { mostSockets } = this.#settings
-    if (this.#sockets > mostSockets && !this.#isOver)
+    const { maxSockets } = this.#settings
+    if (this.#sockets > maxSockets && !this.#isOver)
       output.incident(
         'connection-failed',
-        `More than ${mostSockets} connections are open, so many that the system may soon reset others without a word: raise its limit (ulimit -n, or LimitNOFILE of systemd), or set maxConnections of your servers`,
+        `More than ${maxSockets} connections are open, so many that the system may soon reset others without a word: raise its limit (ulimit -n, or LimitNOFILE of systemd), or set maxConnections of your servers`,
       )
   }
 
@@ -443,7 +443,7 @@ const handshakeRecord = 22
  * incomplete handshakes.
  */
 function createPlainHttp(silenceMs: number): (socket: Socket, beginTls: () => void) => void {
-  const plain = createHttpServer({ maxHeaderSize: mostHeaderBytes }, redirect)
+  const plain = createHttpServer({ maxHeaderSize: maxHeaderBytes }, redirect)
 
   return (socket, beginTls) => {
     const cut = () => void socket.destroy()

@@ -3,7 +3,7 @@
 import { upsert } from '../wire/upsert.ts'
 
 export class FairStart {
-  readonly #mostInTurn: number
+  readonly #maxInTurn: number
   readonly #later: (takeTurn: () => void) => void
   /** By connection, in the order in which they are served next. */
   readonly #waiting = new Map<object, (() => void)[]>()
@@ -11,8 +11,8 @@ export class FairStart {
   #isPlanned = false
 
   /** `later` plans the next turn when one begins; by default the event loop's next. */
-  constructor(mostInTurn: number, later: (takeTurn: () => void) => void = setImmediate) {
-    this.#mostInTurn = mostInTurn
+  constructor(maxInTurn: number, later: (takeTurn: () => void) => void = setImmediate) {
+    this.#maxInTurn = maxInTurn
     this.#later = later
   }
 
@@ -22,7 +22,7 @@ export class FairStart {
    */
   run(connection: object, begin: () => void): void {
     this.#plan()
-    if (this.#waiting.size > 0 || this.#begun >= this.#mostInTurn)
+    if (this.#waiting.size > 0 || this.#begun >= this.#maxInTurn)
       upsert(this.#waiting, connection, () => []).push(begin)
     else {
       this.#begun += 1
@@ -46,7 +46,7 @@ export class FairStart {
       if (others.length > 0) this.#waiting.set(connection, others)
       this.#begun += 1
       begin?.()
-      if (this.#begun >= this.#mostInTurn) break
+      if (this.#begun >= this.#maxInTurn) break
     }
     if (this.#waiting.size > 0) this.#plan()
   }

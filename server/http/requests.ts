@@ -12,10 +12,10 @@ import { costOfRefusal } from '../hub/rate-limit.ts'
 import type { PortServer } from '../node-internals.ts'
 import { type OriginRules, originFields } from '../security/middleware.ts'
 import { type AnyRequest, connectionOf } from '../transports/bodies.ts'
-import { mostUnreadBytes } from '../transports/budget.ts'
+import { maxUnreadBytes } from '../transports/budget.ts'
 import { messagesPath } from '../transports/uplink.ts'
 import { Refusal } from '../wire/refusal.ts'
-import { type Connection, type Connections, mostHeaderBytes } from './connections.ts'
+import { type Connection, type Connections, maxHeaderBytes } from './connections.ts'
 import { FairStart } from './fair-start.ts'
 import { formatBare, refuse, respond } from './refusals.ts'
 
@@ -85,7 +85,7 @@ export function requestTaker(parts: RequestParts): TakeRequest {
     if (connection.isOverfull && request.url !== healthPath) {
       response.once('finish', () => connection.session?.close())
       refuse(request, response, tooManyConnections(settings.maxConnections), origins)
-    } else if ('stream' in request && headerBytes(request) > mostHeaderBytes)
+    } else if ('stream' in request && headerBytes(request) > maxHeaderBytes)
       refuse(request, response, headersTooLarge(), origins, isSmallEnoughToExplain(request))
     else if (answer) answer(request, response)
     else if (isMessage(request)) takeMessage(request, response)
@@ -141,7 +141,7 @@ function delay(
 ): void {
   const connection = connectionOf(request)
   const charge = budget.open(connection, () => {
-    penalties.charge(connection, costOfRefusal(mostUnreadBytes))
+    penalties.charge(connection, costOfRefusal(maxUnreadBytes))
     if ('stream' in request) request.stream.close(constants.NGHTTP2_REFUSED_STREAM)
     else request.destroy()
   })
@@ -155,11 +155,11 @@ function delay(
     charge.end()
   }
   response.once('close', giveUp)
-  if (request.method !== 'GET' && request.method !== 'HEAD') charge.set(mostUnreadBytes)
+  if (request.method !== 'GET' && request.method !== 'HEAD') charge.set(maxUnreadBytes)
 }
 
 /** Maximum number of queued requests. Browsers do not pipeline. */
-const mostWaiting = { ofOne: 100, ofAll: 10_000 }
+const maxWaiting = { ofOne: 100, ofAll: 10_000 }
 let waitingInAll = 0
 
 /**
@@ -197,8 +197,8 @@ function takeInTurn(connection: Connection, response: ServerResponse, start: () 
     run()
     return true
   }
-  if (waitingInAll >= mostWaiting.ofAll) return false
-  if (waiting.length >= mostWaiting.ofOne && !others.areLast) {
+  if (waitingInAll >= maxWaiting.ofAll) return false
+  if (waiting.length >= maxWaiting.ofOne && !others.areLast) {
     others.areLast = true
     stopReading(secure)
   }
@@ -250,14 +250,14 @@ export function tooManyConnections(most: number): Refusal {
 }
 
 function headersTooLarge(): Refusal {
-  const sentence = `Headers may have at most ${mostHeaderBytes} bytes in total, including cookies.`
+  const sentence = `Headers may have at most ${maxHeaderBytes} bytes in total, including cookies.`
   return new Refusal('headers-too-large', sentence)
 }
 
 /**
  * A response body would wait for a client that may never open its window (RFC 9113, section 5.2).
  */
-const isSmallEnoughToExplain = (request: AnyRequest) => headerBytes(request) <= mostHeaderBytes * 2
+const isSmallEnoughToExplain = (request: AnyRequest) => headerBytes(request) <= maxHeaderBytes * 2
 
 /** HTTP/2 adds 32 per field (RFC 9113, section 6.5.2). */
 function headerBytes({ rawHeaders }: { readonly rawHeaders: readonly string[] }): number {

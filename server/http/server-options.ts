@@ -1,8 +1,8 @@
 // Options of Node's servers: limits on what one connection may hold.
 
 import { defaultEngine } from '../config/engine-settings.ts'
-import { mostUnreadBytes } from '../transports/budget.ts'
-import { keepAliveMs, mostHeaderBytes } from './connections.ts'
+import { maxUnreadBytes } from '../transports/budget.ts'
+import { keepAliveMs, maxHeaderBytes } from './connections.ts'
 
 /** For `http2.createSecureServer`, beside `cert` and `key`. */
 export function serverOptions() {
@@ -11,14 +11,14 @@ export function serverOptions() {
 }
 
 /** A handshake takes two round trips; Node's default is two minutes. */
-const mostHandshakeMs = 10_000
+const maxHandshakeMs = 10_000
 
 /** Also for HTTP/1.1 clients on the HTTP/2 port. */
 export function http1Options(bodySeconds: number) {
   const bodyMs = bodySeconds * 1000
   return {
-    handshakeTimeout: Math.min(mostHandshakeMs, bodyMs),
-    maxHeaderSize: mostHeaderBytes,
+    handshakeTimeout: Math.min(maxHandshakeMs, bodyMs),
+    maxHeaderSize: maxHeaderBytes,
     keepAliveTimeout: keepAliveMs,
     // From connection start or the previous response: also cuts silent connections.
     headersTimeout: bodyMs,
@@ -36,11 +36,11 @@ export function http2Options({ streamsPerSession }: { readonly streamsPerSession
       maxConcurrentStreams: streamsPerSession,
       // Limit of unread upload per stream. Node holds this much for each stream, whatever the
       // session's window.
-      initialWindowSize: mostUnreadBytes,
+      initialWindowSize: maxUnreadBytes,
       // Allows a 431 response instead of a reset. Compression may halve headers, and nghttp2 ends a
       // session at the ninth CONTINUATION frame, after 147 kB: beyond either limit there is no
       // response.
-      maxHeaderListSize: 16 * mostHeaderBytes,
+      maxHeaderListSize: 16 * maxHeaderBytes,
       enablePush: false,
       // WebSocket over HTTP/2 (RFC 8441): required in the first SETTINGS.
       enableConnectProtocol: true,

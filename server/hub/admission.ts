@@ -12,7 +12,7 @@ import {
   text,
   within,
 } from '../channels/shapes.ts'
-import { measureJson, mostJsonDepth } from '../wire/json-depth.ts'
+import { maxJsonDepth, measureJson } from '../wire/json-depth.ts'
 import { type AwarenessReport, type Draft, isIdOf, logName } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 
@@ -124,22 +124,21 @@ export function admitStates(state: Check): (given: unknown) => AwarenessReport {
 }
 
 const depthCheck = rule(
-  `nested at most ${mostJsonDepth} levels deep`,
-  (value) => measureJson(JSON.stringify(value)).depth <= mostJsonDepth,
+  `nested at most ${maxJsonDepth} levels deep`,
+  (value) => measureJson(JSON.stringify(value)).depth <= maxJsonDepth,
 )
 
 /** A state that is any JSON. */
-export function jsonState(mostBytes: number): Check {
-  const fits = (state: unknown) =>
-    state !== undefined && Buffer.byteLength(JSON.stringify(state)) <= mostBytes
-  const sizeCheck = rule(`JSON of at most ${mostBytes} bytes (limits.stateBytes)`, fits)
+export function jsonState(maxBytes: number): Check {
+  const fits = (state: unknown) => state !== undefined && Buffer.byteLength(JSON.stringify(state)) <= maxBytes
+  const sizeCheck = rule(`JSON of at most ${maxBytes} bytes (limits.stateBytes)`, fits)
   return (state) => sizeCheck(state) ?? depthCheck(state)
 }
 
 /** The largest `channelsPerWindow` that the settings allow. */
-const mostCounted = 1000
+const maxCounted = 1000
 
-const mostWindows = 100_000
+const maxWindows = 100_000
 
 /**
  * Returns a heartbeat's window counts by first channel; undefined for a plain heartbeat. Throws a
@@ -151,9 +150,9 @@ export function admitBeat(given: unknown): Readonly<Record<string, number>> | un
   if (windows === undefined) return undefined
   const counts = isObject(windows) ? Object.entries(windows as object) : null
   const fits = counts?.every(
-    ([page, count]) => page.length <= 64 && Number.isInteger(count) && count >= 0 && count <= mostWindows,
+    ([page, count]) => page.length <= 64 && Number.isInteger(count) && count >= 0 && count <= maxWindows,
   )
-  if (fits && counts && counts.length <= mostCounted) return windows as Record<string, number>
+  if (fits && counts && counts.length <= maxCounted) return windows as Record<string, number>
   throw new Refusal(
     'bad-shape',
     'A heartbeat\'s optional "windows" maps each first channel to a number of windows.',

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AwarenessFrame, type DownFrame, mostShownWindows, nameUnder } from '../wire/messages.ts'
+import { type AwarenessFrame, type DownFrame, maxShownWindows, nameUnder } from '../wire/messages.ts'
 import { hiddenAfterMs } from './awareness.ts'
 import {
   type FakeConnection,
@@ -359,14 +359,14 @@ test('invented windows of one stream are limited, and displace no window of anot
   const late = await join({ id: 'late' })
   const [frame] = late.connection.frames.filter(({ type }) => type === 'awareness')
   assert.ok(frame?.type === 'awareness')
-  assert.equal(frame.windows.length, mostShownWindows)
+  assert.equal(frame.windows.length, maxShownWindows)
   assert.ok(frame.windows.some(({ state }) => (state as ShownState).name === 'Ada'))
 })
 
 test('when there are too many windows, those that moved last are shown', async () => {
   const { join } = openPage()
   const windows = []
-  for (let index = 0; index < mostShownWindows + 2; index += 1) {
+  for (let index = 0; index < maxShownWindows + 2; index += 1) {
     windows.push(await join({ id: `w${index}`, owner: `o${index}` }))
   }
   for (const { show } of windows) show(at('AA'))
@@ -374,7 +374,7 @@ test('when there are too many windows, those that moved last are shown', async (
   const late = await join({ id: 'late', owner: 'late' })
   const [frame] = late.connection.frames.flatMap((each) => (each.type === 'awareness' ? [each] : []))
   const names = frame?.windows.map(({ window }) => window) ?? []
-  assert.equal(names.length, mostShownWindows)
+  assert.equal(names.length, maxShownWindows)
   assert.deepEqual([names.at(-1), names.includes('w1'), names.includes('w2')], ['w0', false, false])
 })
 

@@ -5,7 +5,7 @@ import {
   type AwarenessFrame,
   type AwarenessReport,
   fingerprintIn,
-  mostShownWindows,
+  maxShownWindows,
 } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
@@ -90,12 +90,12 @@ const retryMs = 500
 export const hiddenAfterMs = 4000
 
 /** Maximum number of windows shown by one stream. */
-const mostPerHolder = 100
+const maxPerHolder = 100
 
-const mostEmptyRooms = 1000
+const maxEmptyRooms = 1000
 
-/** Of the states of a channel, as many bytes as `mostShownWindows` of 4 kB. */
-const mostRoomBytes = mostShownWindows * 4096
+/** Of the states of a channel, as many bytes as `maxShownWindows` of 4 kB. */
+const maxRoomBytes = maxShownWindows * 4096
 
 interface AwarenessParts {
   readonly typeOf: TypeOf
@@ -190,13 +190,13 @@ export class Awareness {
     if (known) known.leftAt = null
     holder.waiting.delete(place)
     if (state === null) return void this.#remove(holder, place)
-    if (!known && holder.entries.size >= mostPerHolder) return
+    if (!known && holder.entries.size >= maxPerHolder) return
     const text = JSON.stringify(state)
     if (known && this.#isShown(known) && !known.hasWritten && known.text === text) return
     const shown = { channel, window, state, text, bytes: Buffer.byteLength(text) }
     const moved = this.#shownByAnother(holder, shown)
     if (moved) return void this.#enter(holder, shown, moved.version)
-    if (holder.waiting.size >= mostPerHolder) return
+    if (holder.waiting.size >= maxPerHolder) return
     holder.waiting.set(place, shown)
     this.#waiting.add(holder)
     this.#showWaitingIn(this.#budget.waitMs(holder, this.#roomOf(channel)))
@@ -385,7 +385,7 @@ export class Awareness {
   forgetBefore(at: number): void {
     for (const channel of this.#empty) {
       const since = this.#rooms.get(channel)?.emptySince ?? null
-      if (since !== null && since >= at && this.#empty.size <= mostEmptyRooms) return
+      if (since !== null && since >= at && this.#empty.size <= maxEmptyRooms) return
       this.#empty.delete(channel)
       if (since !== null) this.#rooms.delete(channel)
     }
@@ -465,7 +465,7 @@ export class Awareness {
       return
     }
     room.entries.delete(window)
-    while (room.entries.size > 0 && (room.entries.size >= mostShownWindows || room.bytes > mostRoomBytes))
+    while (room.entries.size > 0 && (room.entries.size >= maxShownWindows || room.bytes > maxRoomBytes))
       this.#takeOut(excessOf(room, entry))
     room.entries.set(window, entry)
     room.gone.delete(window)
@@ -489,7 +489,7 @@ export class Awareness {
     if (room.entries.size === 0) {
       room.emptySince = this.#timers.now()
       this.#empty.add(channel)
-      if (this.#empty.size > mostEmptyRooms) this.forgetBefore(Number.NEGATIVE_INFINITY)
+      if (this.#empty.size > maxEmptyRooms) this.forgetBefore(Number.NEGATIVE_INFINITY)
     }
     this.#plan(channel, 0)
   }
@@ -535,7 +535,7 @@ export class Awareness {
       const before = told.get(channel)
       if (before === room.changedAt) continue
       const isCurrent = before !== undefined && before >= room.flushedAt
-      const isDelta = isCurrent && gone.length + changed.length <= mostShownWindows
+      const isDelta = isCurrent && gone.length + changed.length <= maxShownWindows
       if (isDelta)
         delta ??= new Delivery({ type: 'awareness', channel, windows: [...gone, ...changed.map(shown)] })
       else whole ??= new Delivery(wholeOf(room, channel))

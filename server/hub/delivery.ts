@@ -74,7 +74,7 @@ export const bytesHeldBy = (deliveries: readonly Delivery[]) =>
   deliveries.reduce((sum, delivery) => sum + lengthOf(delivery), 0)
 
 /** Characters; smaller deliveries are charged to each client. */
-const leastShared = 65_536
+const minShared = 65_536
 
 /**
  * Deliveries that one client has not read yet. A large one held by several clients is charged to
@@ -97,7 +97,7 @@ export class HeldDeliveries {
     }
     this.#held = [...deliveries]
     for (const delivery of this.#held) {
-      if (lengthOf(delivery) <= leastShared) continue
+      if (lengthOf(delivery) <= minShared) continue
       delivery.holders ??= new Set()
       delivery.holders.add(this)
     }
@@ -114,9 +114,9 @@ export class HeldDeliveries {
   }
 }
 
-const mostKept = 500
-const mostCharacters = 4_000_000
-const mostShared = 100
+const maxKept = 500
+const maxCharacters = 4_000_000
+const maxShared = 100
 
 /** Cache for clients that resume or poll. */
 export class RecentDeliveries {
@@ -137,18 +137,18 @@ export class RecentDeliveries {
     const rules = rulesFor(this.#typeOf, message.channel, message.kind)
     const delivery = new Delivery({ type: 'message', message }, cursor, text, rules)
     const characters = text?.length ?? estimateLength(message.body)
-    if (characters > mostCharacters) {
+    if (characters > maxCharacters) {
       this.#share(delivery, message.seq)
       return delivery
     }
     this.#characters += characters - (this.#kept.get(message.seq)?.characters ?? 0)
     this.#kept.set(message.seq, { delivery, characters })
-    if (this.#kept.size <= mostKept && this.#characters <= mostCharacters) return delivery
+    if (this.#kept.size <= maxKept && this.#characters <= maxCharacters) return delivery
     for (const [seq, oldest] of this.#kept) {
-      if (this.#kept.size <= mostKept && this.#characters <= mostCharacters) break
+      if (this.#kept.size <= maxKept && this.#characters <= maxCharacters) break
       this.#kept.delete(seq)
       this.#characters -= oldest.characters
-      if (oldest.characters > leastShared) this.#share(oldest.delivery, seq)
+      if (oldest.characters > minShared) this.#share(oldest.delivery, seq)
     }
     return delivery
   }
@@ -157,7 +157,7 @@ export class RecentDeliveries {
     this.#shared.delete(seq)
     this.#shared.set(seq, new WeakRef(delivery))
     const [oldest = seq] = this.#shared.keys()
-    if (this.#shared.size > mostShared) this.#shared.delete(oldest)
+    if (this.#shared.size > maxShared) this.#shared.delete(oldest)
   }
 
   deliveriesOf({ messages, head: { epoch } }: Pick<CatchUp, 'messages' | 'head'>): Delivery[] {

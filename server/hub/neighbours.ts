@@ -74,8 +74,8 @@ const countsPerHeartbeat = 2
 const countsMissed = 2.5
 
 /** Brokers limit the size of a note. */
-const mostCountsInNote = 2000
-const mostNoteBytes = 200_000
+const maxCountsInNote = 2000
+const maxNoteBytes = 200_000
 
 export class Neighbours implements Elsewhere {
   readonly #parts: NeighboursParts
@@ -156,8 +156,8 @@ export class Neighbours implements Elsewhere {
     const counts = this.#parts.registry.counts()
     const changes = changesOf(isWhole ? noCounts : this.#posted, counts)
     this.#posted = counts
-    for (let first = 0; first === 0 || first < changes.length; first += mostCountsInNote) {
-      const some = changes.slice(first, first + mostCountsInNote)
+    for (let first = 0; first === 0 || first < changes.length; first += maxCountsInNote) {
+      const some = changes.slice(first, first + maxCountsInNote)
       const plain = (wanted: CountsName) =>
         Object.fromEntries(some.filter(([name]) => name === wanted).map(([, key, count]) => [key, count]))
       this.#post({
@@ -196,7 +196,7 @@ export class Neighbours implements Elsewhere {
     let bytes = 0
     for (const change of changes) {
       const size = Buffer.byteLength(JSON.stringify(change))
-      if (shown.length > 0 && bytes + size > mostNoteBytes) {
+      if (shown.length > 0 && bytes + size > maxNoteBytes) {
         this.#post({ type: 'shown', shown })
         shown = []
         bytes = 0

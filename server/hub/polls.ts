@@ -184,11 +184,11 @@ export class Polls {
 }
 
 /** Returns at least one message, however large. */
-function asManyAsFit(messages: readonly Message[], mostBytes: number): readonly Message[] {
+function asManyAsFit(messages: readonly Message[], maxBytes: number): readonly Message[] {
   let bytes = 0
   const end = messages.findIndex(({ body }, index) => {
     bytes += estimateLength(body)
-    return index > 0 && bytes > mostBytes
+    return index > 0 && bytes > maxBytes
   })
   return end < 0 ? messages : messages.slice(0, end)
 }

@@ -13,9 +13,9 @@ import {
 import { Registry } from './registry.ts'
 import { Subscriber } from './subscriber.ts'
 
-function gather(mostDepartures = 10) {
+function gather(maxDepartures = 10) {
   const time = createManualTime()
-  const registry = new Registry(time, mostDepartures)
+  const registry = new Registry(time, maxDepartures)
   let visits = 0
 
   function enter(place: FakePlace) {

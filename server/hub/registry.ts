@@ -61,7 +61,7 @@ const shortestPauseMs = 50
 const pausePerClientMs = 1
 
 /** Clients counted per stream: more than a person opens, too few to fake a large audience. */
-const mostCarried = 100
+const maxCarried = 100
 
 const noStreams: ReadonlySet<Subscriber> = new Set()
 
@@ -273,7 +273,7 @@ export class Registry {
       const sentence = `"${identity.id}" is a free name and speaks for itself alone; a stream that carries several windows has a key.`
       throw new Refusal('not-your-name', sentence)
     }
-    let room = Math.max(1, Math.min(mostCarried, this.#maxWindows - this.#windowsBeside(client)))
+    let room = Math.max(1, Math.min(maxCarried, this.#maxWindows - this.#windowsBeside(client)))
     const counted = new Map<string, number>()
     for (const [channel, windows] of Object.entries(carries)) {
       if (!identity.channels.has(channel)) continue

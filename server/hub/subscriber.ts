@@ -87,7 +87,7 @@ export const drawReconnectDelayMs = (random: Random) =>
   Math.round(reconnectDelay.leastMs + random() * reconnectDelay.spreadMs)
 
 /** About a hundred acknowledgements, in addition to the connection's buffer. */
-const mostAnswerBytes = 16_384
+const maxAnswerBytes = 16_384
 
 /**
  * Starts with `open`: welcome, the messages since the client's cursor or a snapshot, then live
@@ -241,7 +241,7 @@ export class Subscriber {
 
   /** Responses are unread: stop reading from the client. */
   get isBehind(): boolean {
-    return !this.#isFlowing() && this.#queue.answerBytes > mostAnswerBytes
+    return !this.#isFlowing() && this.#queue.answerBytes > maxAnswerBytes
   }
 
   get backlogBytes(): number {

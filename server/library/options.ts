@@ -74,8 +74,8 @@ export interface CrosswindOptions {
   readonly onFailure?: (error: unknown) => void
 }
 
-const leastSecret = 32
-const mostWorkers = 64
+const minSecret = 32
+const maxWorkers = 64
 
 /** Number of processes that serve clients. */
 export function workersOf({ workers = 1 }: Pick<CrosswindOptions, 'workers'>): number {
@@ -111,12 +111,12 @@ export function checkOptions(options: CrosswindOptions): void {
     throw new Error(`createCrosswind: path is "${path}"; it must be like /realtime.`)
   if (authorize !== 'everyone' && typeof authorize !== 'function')
     throw new Error(`createCrosswind: authorize is missing; write authorize: 'everyone' for open access.`)
-  if (workers !== 'auto' && !(Number.isInteger(workers) && workers >= 1 && workers <= mostWorkers))
+  if (workers !== 'auto' && !(Number.isInteger(workers) && workers >= 1 && workers <= maxWorkers))
     throw new Error(
-      `createCrosswind: workers is ${JSON.stringify(workers)}; it must be a whole number from 1 to ${mostWorkers}, or "auto".`,
+      `createCrosswind: workers is ${JSON.stringify(workers)}; it must be a whole number from 1 to ${maxWorkers}, or "auto".`,
     )
-  if (secret !== undefined && secret.length < leastSecret)
-    throw new Error(`createCrosswind: secret has ${secret.length} characters; it needs ${leastSecret}.`)
+  if (secret !== undefined && secret.length < minSecret)
+    throw new Error(`createCrosswind: secret has ${secret.length} characters; it needs ${minSecret}.`)
 }
 
 function checkStorage(storage: Exclude<Storage, 'memory'>): void {

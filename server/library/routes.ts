@@ -1,6 +1,6 @@
 // The endpoints beside the transports: tickets, the clock, and a channel's past.
 
-import { mostHeaderBytes } from '../http/connections.ts'
+import { maxHeaderBytes } from '../http/connections.ts'
 import { messageText } from '../log/kept-json.ts'
 import { fingerprintFor, refuseReading } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
@@ -14,7 +14,7 @@ import { pageAfter, pageBefore, wholeOf } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
 
 /** As much as the headers of a request may have, which can carry a token, too. */
-const mostSessionBytes = mostHeaderBytes
+const maxSessionBytes = maxHeaderBytes
 
 export function mountRoutes(
   { router, bodies, timers }: Mounting,
@@ -22,7 +22,7 @@ export function mountRoutes(
   channels: Channels,
 ): void {
   router.post(sessionPath, async (ctx) => {
-    const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx), mostSessionBytes))
+    const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx), maxSessionBytes))
     ctx.set('Cache-Control', 'no-store')
     ctx.body = gate
       ? await gate.ticketFor(ctx.req.headers, token, fingerprintFor(queryOf(ctx)))

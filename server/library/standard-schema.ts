@@ -23,11 +23,11 @@ export function isSchema(given: unknown): given is StandardSchema {
 }
 
 /** Of a client's words. */
-const mostCharacters = 200
+const maxCharacters = 200
 
 /** `items.0.name: Expected a text.` */
 export function inWords({ message, path = [] }: Issue): string {
   const steps = path.map((step) => String(typeof step === 'object' ? step.key : step))
-  const words = cutText(message, mostCharacters).replace(/\.$/, '')
-  return `${steps.length > 0 ? `${cutText(steps.join('.'), mostCharacters)}: ` : ''}${words}.`
+  const words = cutText(message, maxCharacters).replace(/\.$/, '')
+  return `${steps.length > 0 ? `${cutText(steps.join('.'), maxCharacters)}: ` : ''}${words}.`
 }

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { keptBody } from '../log/kept-json.ts'
-import { measureJson, mostJsonDepth } from '../wire/json-depth.ts'
+import { maxJsonDepth, measureJson } from '../wire/json-depth.ts'
 import type { Draft } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
@@ -21,7 +21,7 @@ type Checked = Awaited<ReturnType<StandardSchema['~standard']['validate']>>
 const againAfterMs = 1000
 
 /** By a user, or by a connection; the rest of the budget is for those that have nothing waiting. */
-const mostOfBudget = 0.75
+const maxOfBudget = 0.75
 
 export class Validation {
   readonly #parts: ValidationParts
@@ -92,7 +92,7 @@ export class Validation {
     const { connectionBytes, unfinishedBytes } = this.#parts.limits
     const own = this.#waiting.get(account) ?? 0
     if (own === 0) return this.#bytes === 0 || this.#bytes + bytes <= unfinishedBytes
-    return own + bytes <= connectionBytes && this.#bytes + bytes <= unfinishedBytes * mostOfBudget
+    return own + bytes <= connectionBytes && this.#bytes + bytes <= unfinishedBytes * maxOfBudget
   }
 
   #change(account: unknown, bytes: number): void {
@@ -147,14 +147,14 @@ export function jsonOf(data: unknown, source: string): string {
     text = JSON.stringify(data)
   } catch (error) {
     // The stack overflows.
-    if (error instanceof RangeError) throw tooDeep(source, `over ${mostJsonDepth}`)
+    if (error instanceof RangeError) throw tooDeep(source, `over ${maxJsonDepth}`)
     throw error
   }
   if (text === undefined) throw new TypeError(`${source}: the data is ${typeof data}; it must be JSON.`)
   const { depth } = measureJson(text)
-  if (depth > mostJsonDepth) throw tooDeep(source, String(depth))
+  if (depth > maxJsonDepth) throw tooDeep(source, String(depth))
   return text
 }
 
 const tooDeep = (source: string, depth: string) =>
-  new RangeError(`${source}: the data is nested ${depth} levels deep; it may be ${mostJsonDepth}.`)
+  new RangeError(`${source}: the data is nested ${depth} levels deep; it may be ${maxJsonDepth}.`)

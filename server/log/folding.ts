@@ -7,7 +7,7 @@ import type { Defer, OnFailure } from './log.ts'
 import type { BaseStore } from './tables.ts'
 
 /** Maximum number of past bases per channel and kind; each may be as large as the whole. */
-const mostPast = 8
+const maxPast = 8
 
 /**
  * A pile is folded when it exceeds one of these and a fraction of its base, or when all piles
@@ -16,7 +16,7 @@ const mostPast = 8
 export const foldAt = { messages: 500, bytes: 262_144, ofBase: 1 / 8, totalBytes: 33_554_432 }
 
 /** Messages in no base that are kept parsed for the next snapshot, bytes as JSON. */
-const mostCachedBytes = 8_388_608
+const maxCachedBytes = 8_388_608
 
 interface FoldingParts {
   readonly bases: BaseStore
@@ -110,7 +110,7 @@ export class Folding {
 
   #evict(used: Pile): void {
     for (const pile of this.#cache.keys()) {
-      if (this.#cachedBytes <= mostCachedBytes) return
+      if (this.#cachedBytes <= maxCachedBytes) return
       if (pile !== used) this.#forget(pile)
     }
   }
@@ -197,7 +197,7 @@ export class Folding {
     const lowest = floor(channel)
     const useful = past.filter((seq) => seq >= lowest)
     // Forgets every second one, so that the history is lost in larger steps.
-    const kept = new Set(useful.length > mostPast ? useful.filter((_seq, place) => place % 2 === 0) : useful)
+    const kept = new Set(useful.length > maxPast ? useful.filter((_seq, place) => place % 2 === 0) : useful)
     for (const seq of past) if (!kept.has(seq)) bases.forgetPast(channel, kind, seq)
   }
 

@@ -19,10 +19,10 @@ interface Change extends ToyTypes {
 const ample = { messages: 1000, bytes: 100_000_000, ageMs: 1000 }
 
 /** `{"data":""}` */
-const leastBytes = 11
+const minBytes = 11
 
 function jsonOf(bytes: number, writer: string | null): KeptJson {
-  return new KeptJson(`{"data":"${'x'.repeat(bytes - leastBytes)}"}`, writer)
+  return new KeptJson(`{"data":"${'x'.repeat(bytes - minBytes)}"}`, writer)
 }
 
 /** `take` adds messages, of 20 bytes by default; `kept` returns the numbers that a channel holds. */
@@ -123,7 +123,7 @@ test('a channel keeps what the largest one has at least half of, however many th
   const names = countTo(50).map((n) => `room.${n}`)
   for (let n = 0; n < 10_000; n += 1) {
     const name = names[Math.floor(random() ** 2 * names.length)] ?? ''
-    take(name, 1, leastBytes + Math.ceil(random() * 350))
+    take(name, 1, minBytes + Math.ceil(random() * 350))
   }
   const counts = names.map((name) => kept(name).length)
   // An equal part is 40 messages, or 8000 bytes.
@@ -197,7 +197,7 @@ test('several channels are read in order, in portions limited by messages and by
   assert.deepEqual(read(0, 'never'), [[], 1101])
 
   const half = portion.bytes / 2
-  for (const bytes of [half, half, leastBytes, portion.bytes + 1, leastBytes]) take('main', 1, bytes)
+  for (const bytes of [half, half, minBytes, portion.bytes + 1, minBytes]) take('main', 1, bytes)
   const ends = [1101]
   for (let end = 1101; end < 1106; ends.push(end)) [, end] = read(end, 'main')
   assert.deepEqual(ends, [1101, 1103, 1104, 1105, 1106])

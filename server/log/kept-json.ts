@@ -5,7 +5,7 @@ import type { Bodies, Draft, Kind, Message } from '../wire/messages.ts'
 type JsonBody = Bodies['json']
 
 /** Node cuts smaller buffers out of a shared one, and each would keep all of that in memory. */
-const leastBuffer = Buffer.poolSize / 2
+const minBuffer = Buffer.poolSize / 2
 
 /** Its fields parse the body anew at each use: take all that is needed from one `parse()`. */
 export class KeptJson implements JsonBody {
@@ -14,7 +14,7 @@ export class KeptJson implements JsonBody {
   readonly writer: string | null
 
   constructor(json: string, writer: string | null) {
-    this.#json = json.length < leastBuffer ? json : Buffer.from(json)
+    this.#json = json.length < minBuffer ? json : Buffer.from(json)
     this.writer = writer
   }
 

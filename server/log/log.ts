@@ -172,7 +172,7 @@ export interface OpenedLog {
   /** Absent if the log has only one server. */
   readonly bus?: Bus | undefined
   /** The largest message that the broker accepts, bytes as JSON; absent if unlimited. */
-  readonly mostBytes?: number
+  readonly maxBytes?: number
   /** Returns null while the log accepts messages; absent if it cannot know. */
   readonly outage?: () => Outage | null
   /**

@@ -59,7 +59,7 @@ interface KeptParts {
 }
 
 /** To write an object that other servers write at the same time. */
-const mostAttempts = 10
+const maxAttempts = 10
 
 /**
  * Messages that outlive the stream's limits, as objects of a bucket: bases, past bases, and the
@@ -81,7 +81,7 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
   }
 
   /** Servers that drop the same messages write the same object: whoever comes second looks again. */
-  async function put(name: string, message: Message, attempts = mostAttempts): Promise<void> {
+  async function put(name: string, message: Message, attempts = maxAttempts): Promise<void> {
     try {
       await putOnce(name, message)
     } catch (error) {

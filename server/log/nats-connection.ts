@@ -67,7 +67,7 @@ export async function connectToNats(
     connection,
     bus: createBus(connection, `${stream}-notes`),
     /** The largest message that these servers accept, bytes as JSON. */
-    mostBytes: (connection.info?.max_payload ?? 0) - envelopeBytes,
+    maxBytes: (connection.info?.max_payload ?? 0) - envelopeBytes,
     async figures(): Promise<LogFigures> {
       const found = await asking.streams.info(stream).catch(() => null)
       return {

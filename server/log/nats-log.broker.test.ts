@@ -451,9 +451,9 @@ test("reports NATS' storage, and how often the connection was restored", async (
 
 test('reports the largest message that NATS accepts', async () => {
   const settings = { stream: 'sizes', replicas: 0, credentialsFile: null, servers: [nats.address()] }
-  const { mostBytes, close } = await connectToNats(settings, { now: () => startMs })
+  const { maxBytes, close } = await connectToNats(settings, { now: () => startMs })
   await close()
-  assert.equal(mostBytes, 8 * 1024 * 1024 - 1024)
+  assert.equal(maxBytes, 8 * 1024 * 1024 - 1024)
 })
 
 test('a server that starts before its broker waits, and prints every ten seconds what it waits for', async (context) => {

@@ -60,7 +60,7 @@ export async function openLog(config: LogConfig, parts: Surroundings): Promise<O
   try {
     const sqs = await SqsLog.open(config.sqs, { log, ...parts })
     const figures = async () => ({ ...bytes(), queued: await sqs.queued() })
-    return { log: sqs, mostBytes: sqs.mostBytes, figures, outage: () => sqs.outage() ?? outage() }
+    return { log: sqs, maxBytes: sqs.maxBytes, figures, outage: () => sqs.outage() ?? outage() }
   } catch (error) {
     await log.close()
     throw error
@@ -96,7 +96,7 @@ async function openOnNats(config: LogConfig, parts: Surroundings): Promise<Opene
     import('./nats-connection.ts'),
     import('./nats-log.ts'),
   ])
-  const { connection, bus, mostBytes, figures, close } = await connectToNats(nats, parts)
+  const { connection, bus, maxBytes, figures, close } = await connectToNats(nats, parts)
   try {
     const log = await NatsLog.open({
       ...parts,
@@ -107,7 +107,7 @@ async function openOnNats(config: LogConfig, parts: Surroundings): Promise<Opene
       onClosed: close,
     })
     const { outage, lost } = log
-    return { log, bus, mostBytes, outage, lost, figures }
+    return { log, bus, maxBytes, outage, lost, figures }
   } catch (error) {
     await close()
     throw error

@@ -290,9 +290,9 @@ function prepareFile(database: DatabaseSync, file: string, mayBeEmpty: boolean):
  * A larger file would take longer than half a second: its messages have checksums, and each names the
  * one before it, so that readers notice what is missing.
  */
-const mostCheckedBytes = 67_108_864
+const maxCheckedBytes = 67_108_864
 
-const isCheckedWhole = (file: string) => statSync(file).size <= mostCheckedBytes
+const isCheckedWhole = (file: string) => statSync(file).size <= maxCheckedBytes
 
 const savedName = (file: string, version: number) => `${file}.version${version}`
 
@@ -422,7 +422,7 @@ export function explain(file: string, error: unknown): LogFileError {
 }
 
 /** Maximum number of epochs whose cursors are accepted. */
-const mostEpochs = 1000
+const maxEpochs = 1000
 
 /**
  * Begins an epoch that continues the log after `head`, durably. Returns, by name, up to which
@@ -432,7 +432,7 @@ export function beginEpoch(database: DatabaseSync, name: string, head: number): 
   inTransaction(database, () => {
     database.prepare('INSERT INTO epoch (name, after, is_closed) VALUES (?, ?, 0)').run(name, head)
     const oldest = 'SELECT number FROM epoch ORDER BY number DESC LIMIT 1 OFFSET ?'
-    database.prepare(`DELETE FROM epoch WHERE number <= (${oldest})`).run(mostEpochs)
+    database.prepare(`DELETE FROM epoch WHERE number <= (${oldest})`).run(maxEpochs)
   })
   // From now on a missing write-ahead log is noticed.
   checkpoint(database, 'TRUNCATE')

@@ -151,8 +151,8 @@ export class SqsLog implements Log {
   }
 
   /** See `OpenedLog`. */
-  get mostBytes(): number {
-    return this.#queue.mostBytes - envelopeBytes
+  get maxBytes(): number {
+    return this.#queue.maxBytes - envelopeBytes
   }
 
   readonly outage = (): Outage | null => this.#outage
@@ -183,7 +183,7 @@ export class SqsLog implements Log {
   }
 
   async #sendNext(sender: string, line: Line): Promise<void> {
-    const count = countWithin(line.waiting, this.#queue.mostBytes)
+    const count = countWithin(line.waiting, this.#queue.maxBytes)
     const sent = line.waiting.splice(0, count)
     const at = this.#parts.now()
     line.sent = sent
@@ -193,7 +193,7 @@ export class SqsLog implements Log {
       this.#outage = null
       // It may have been received already.
       if (line.sent === sent) line.sentAt = at
-      if (this.#receiving.size * mostInBatch < this.#lines.size) this.#receive()
+      if (this.#receiving.size * maxInBatch < this.#lines.size) this.#receive()
     } catch (cause) {
       this.#fail(cause)
       if (cause instanceof QueueDoesNotExist) await this.#restore(cause)
@@ -263,7 +263,7 @@ export class SqsLog implements Log {
         const received = await this.#queue.receive(this.#stopping.signal)
         this.#outage = null
         failures = 0
-        if (received.length === mostInBatch) {
+        if (received.length === maxInBatch) {
           this.#fullAt = this.#parts.now()
           this.#receive()
         } else if (received.length === 0 && this.#receiving.size > receivers.least) return
@@ -325,11 +325,11 @@ const envelopeBytes = 1024
 const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16)}`
 
 /** Returns at least one. */
-function countWithin(entries: readonly Entry[], mostBytes: number): number {
+function countWithin(entries: readonly Entry[], maxBytes: number): number {
   let bytes = 2
   for (const [place, { text }] of entries.entries()) {
     bytes += Buffer.byteLength(text) + 1
-    if (bytes > mostBytes && place > 0) return place
+    if (bytes > maxBytes && place > 0) return place
   }
   return entries.length
 }
@@ -363,7 +363,7 @@ interface Received {
 }
 
 /** SQS accepts and returns up to this many in one request. */
-const mostInBatch = 10
+const maxInBatch = 10
 const receiveSeconds = 20
 const deadDays = 14
 /** Deadline for an answer, beyond the time that a receive waits. */
@@ -435,8 +435,8 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
     client.destroy()
     throw new Error(explain(cause, settings), { cause })
   })
-  const mostBytes = Number(has.MaximumMessageSize ?? usualMostBytes)
-  const sends = new Batches(mostBytes, (bodies) => {
+  const maxBytes = Number(has.MaximumMessageSize ?? usualMostBytes)
+  const sends = new Batches(maxBytes, (bodies) => {
     const Entries = bodies.map((MessageBody, place) => ({ Id: String(place), MessageBody }))
     return client.send(new SendMessageBatchCommand({ QueueUrl, Entries }), soon())
   })
@@ -447,7 +447,7 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
   })
 
   return {
-    mostBytes,
+    maxBytes,
     /** Resolves when the queue has it. */
     send: (body: string) => sends.add(body),
     /** Resolves as soon as there are messages, or to an empty list after a while. */
@@ -459,7 +459,7 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
       const { Messages = [] } = await client.send(
         new ReceiveMessageCommand({
           QueueUrl,
-          MaxNumberOfMessages: mostInBatch,
+          MaxNumberOfMessages: maxInBatch,
           WaitTimeSeconds: receiveSeconds,
         }),
         { abortSignal },
@@ -495,22 +495,22 @@ type SendBatch = (
   entries: readonly string[],
 ) => Promise<{ readonly Failed?: BatchResultErrorEntry[] | undefined }>
 
-const mostRequests = 8
+const maxRequests = 8
 
 /**
  * Gathers entries during one turn of the event loop, or for as long as enough requests are in
  * progress.
  */
 class Batches {
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   readonly #send: SendBatch
   #waiting: (PromiseWithResolvers<void> & { readonly entry: string })[] = []
   readonly #requests = new Set<Promise<void>>()
   #isPlanned = false
 
-  /** `mostBytes` limits the entries of one request. */
-  constructor(mostBytes: number, send: SendBatch) {
-    this.#mostBytes = mostBytes
+  /** `maxBytes` limits the entries of one request. */
+  constructor(maxBytes: number, send: SendBatch) {
+    this.#maxBytes = maxBytes
     this.#send = send
   }
 
@@ -535,7 +535,7 @@ class Batches {
   }
 
   #fill(): void {
-    while (this.#waiting.length > 0 && this.#requests.size < mostRequests) {
+    while (this.#waiting.length > 0 && this.#requests.size < maxRequests) {
       const request: Promise<void> = this.#request().finally(() => {
         this.#requests.delete(request)
         this.#fill()
@@ -547,9 +547,9 @@ class Batches {
   async #request(): Promise<void> {
     let count = 0
     let bytes = 0
-    for (const { entry } of this.#waiting.slice(0, mostInBatch)) {
+    for (const { entry } of this.#waiting.slice(0, maxInBatch)) {
       bytes += Buffer.byteLength(entry)
-      if (count > 0 && bytes > this.#mostBytes) break
+      if (count > 0 && bytes > this.#maxBytes) break
       count += 1
     }
     const batch = this.#waiting.splice(0, count)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { joinVersions, mostNamedVersions, pageOfOverview } from './page-messages.ts'
+import { joinVersions, maxNamedVersions, pageOfOverview } from './page-messages.ts'
 
 test('an overview’s channel names its page', () => {
   assert.equal(pageOfOverview('overview.main'), 'main')
@@ -19,7 +19,7 @@ test('the newest name of each version counts, even if repeated, and the newest n
   assert.deepEqual(joinVersions([first, second]), joined)
   assert.deepEqual(joinVersions([joinVersions([first, second]), second]), joined)
   assert.deepEqual(joinVersions([]), { versions: [] })
-  const many = Array.from({ length: mostNamedVersions + 1 }, (_, at) => named([at, 'x']))
+  const many = Array.from({ length: maxNamedVersions + 1 }, (_, at) => named([at, 'x']))
   assert.deepEqual(
     joinVersions(many).versions.map(({ at }) => at),
     many.slice(1).map((_, place) => place + 1),

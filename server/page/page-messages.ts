@@ -34,14 +34,14 @@ interface TitleBody {
 }
 
 /** In UTF-16 units. */
-export const mostTitleLength = 80
+export const maxTitleLength = 80
 
 /**
  * A title is one line without spaces at its ends, control characters, or marks that reverse its
  * direction.
  */
 export function isTitle(text: string): boolean {
-  return text.length <= mostTitleLength && text === text.trim() && !titleExcludes.test(text)
+  return text.length <= maxTitleLength && text === text.trim() && !titleExcludes.test(text)
 }
 
 const titleExcludes = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u
@@ -49,7 +49,7 @@ const titleExcludes = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u
 /** Turns any text into a title. */
 export function titleFrom(text: string): string {
   const line = text.replaceAll(new RegExp(titleExcludes, 'gu'), ' ').trim()
-  return cutText(line, mostTitleLength).trim()
+  return cutText(line, maxTitleLength).trim()
 }
 
 /**
@@ -67,7 +67,7 @@ export interface NamedVersion {
 }
 
 /** Limit per document; above it the names set first are forgotten. */
-export const mostNamedVersions = 500
+export const maxNamedVersions = 500
 
 /** In the log's order. The newest name of a version counts; repeats change nothing. */
 export function joinVersions(bodies: readonly VersionsBody[]): VersionsBody {
@@ -76,7 +76,7 @@ export function joinVersions(bodies: readonly VersionsBody[]): VersionsBody {
     names.delete(at)
     names.set(at, name)
   }
-  return { versions: Array.from(names, ([at, name]) => ({ at, name })).slice(-mostNamedVersions) }
+  return { versions: Array.from(names, ([at, name]) => ({ at, name })).slice(-maxNamedVersions) }
 }
 
 /** The newest one counts. */
@@ -175,7 +175,7 @@ export function pageOfOverview(channel: string): string | null {
 export interface AwarenessState {
   /** Yjs client id; 0 for none. */
   readonly client: number
-  /** Chosen by the user, at most `mostNameCharacters`; may be empty. */
+  /** Chosen by the user, at most `maxNameCharacters`; may be empty. */
   readonly name: string
   /** Ends of the selection: encoded Yjs relative positions in base64; null for none. */
   readonly anchor: string | null
@@ -183,7 +183,7 @@ export interface AwarenessState {
 }
 
 /** UTF-16 units. */
-export const mostNameCharacters = 40
+export const maxNameCharacters = 40
 
 // Settings embedded in the page (`<script type="application/json">`)
 

@@ -269,20 +269,20 @@ function entriesIn(columns: WindColumns, unitMs: number, spanMs: number): readon
 }
 
 /** More than an hour in seconds (3600) or a minute in full (1200), or the readings of one entry. */
-const mostEntries = 10_000
+const maxEntries = 10_000
 
-const mostCentimetresPerSecond = 100_000
+const maxCentimetresPerSecond = 100_000
 
 function mustBeSound({ after, count, speed, lowest, highest, direction, gaps }: WindColumns): void {
   const { length } = after
   const isColumn = (column: readonly unknown[], fits: (value: unknown) => boolean) =>
     Array.isArray(column) && column.length === length && column.every(fits)
   const isNumberOrNull = (value: unknown) => value === null || Number.isFinite(value)
-  const isSpeed = (value: unknown) => isCount(value) && value <= mostCentimetresPerSecond
+  const isSpeed = (value: unknown) => isCount(value) && value <= maxCentimetresPerSecond
   const isSound =
-    length <= mostEntries &&
+    length <= maxEntries &&
     isColumn(after, isCount) &&
-    isColumn(count, (value) => isCount(value) && value > 0 && value <= mostEntries) &&
+    isColumn(count, (value) => isCount(value) && value > 0 && value <= maxEntries) &&
     [speed, lowest, highest].every((column) => isColumn(column, isSpeed)) &&
     isColumn(direction, isNumberOrNull) &&
     Array.isArray(gaps)

@@ -54,7 +54,7 @@ export const gapMs = 5000
 /** Peak gusts are means over 3 s (WMO-No. 8, I, 5.1.1; WMO-No. 306, FM 15, 15.5.5). */
 const gustMs = 3000
 /** Less coverage is a spike after an outage, or a backlog that arrived at once. */
-export const leastGustCoverMs = 2500
+export const minGustCoverMs = 2500
 /**
  * A pause of several usual intervals adds no coverage: otherwise two readings would pass for a 3 s
  * mean.
@@ -64,7 +64,7 @@ const longestPauseInPaces = 3
 const paceReadings = 8
 
 /** WindSonic resolution (1405-PS-0019): a shorter mean vector has no direction. */
-const leastVectorMetresPerSecond = 0.01
+const minVectorMetresPerSecond = 0.01
 
 interface WindSums {
   readonly count: number
@@ -171,13 +171,13 @@ export class WindAggregator {
   #threeSecondMean(now: number): number | null {
     const last = this.#threeSeconds.before(now)
     // Readings slower than one in 2.5 s yield none: a single reading is not a mean.
-    return last && last.count >= 2 && last.coversMs >= leastGustCoverMs ? last.speed / last.count : null
+    return last && last.count >= 2 && last.coversMs >= minGustCoverMs ? last.speed / last.count : null
   }
 }
 
 /** Scalar mean of speed, vector mean of direction: EPA-454/R-99-005, 6.2.1 and 6.2.2. */
 export function meanOf({ count, speed, east, north, coversMs }: WindSums): WindMean {
-  const hasDirection = Math.hypot(east / count, north / count) >= leastVectorMetresPerSecond
+  const hasDirection = Math.hypot(east / count, north / count) >= minVectorMetresPerSecond
   return {
     speedMetresPerSecond: speed / count,
     directionDegrees: hasDirection ? directionOf({ east, north }) : null,

@@ -122,9 +122,9 @@ export function mustWait(sentence: string, tokenMs: number): void {
 const enoughTexts = 'Reading or writing is limited to ten texts a second'
 
 /** The newest documents are listed. */
-const mostListed = 1000
+const maxListed = 1000
 
-const mostInvitationBytes = 1024
+const maxInvitationBytes = 1024
 const invitationSchema = z.strictObject({
   channel: z.string(),
   may: z.literal('read', 'must be "read"'),
@@ -154,7 +154,7 @@ function mountList(router: Router, { hub, directory, documents }: DocumentParts)
       .filter(([channel]) => refuseReading(grant, [channel]) === null)
       .sort(([, one], [, other]) => (other.at ?? Infinity) - (one.at ?? Infinity))
     const list: DocumentList = {
-      documents: readable.slice(0, mostListed).map(([channel, { title, at, deletedAt }]) => ({
+      documents: readable.slice(0, maxListed).map(([channel, { title, at, deletedAt }]) => ({
         channel,
         title,
         at,
@@ -163,7 +163,7 @@ function mountList(router: Router, { hub, directory, documents }: DocumentParts)
         mayWrite: refuseWriting(grant, channel) === null,
         isTooCostly: documents.isQuarantined(channel),
       })),
-      omitted: Math.max(0, readable.length - mostListed),
+      omitted: Math.max(0, readable.length - maxListed),
       mayCreate: grant.mayWriteAll,
     }
     ctx.set('Cache-Control', 'no-store')
@@ -292,7 +292,7 @@ function mountInvitations(router: Router, { access, bodies, timers }: DocumentPa
   const invitationRate = new RateLimit(1, timers.now)
   router.post('/api/invitations', async (ctx) => {
     mustBeOfType(ctx.req, 'Invitations', 'application/json')
-    const asked = parseJson(await bodies.text(ctx.req, grantOf(ctx), mostInvitationBytes))
+    const asked = parseJson(await bodies.text(ctx.req, grantOf(ctx), maxInvitationBytes))
     const { data, error } = invitationSchema.safeParse(asked)
     if (error) {
       const [issue] = error.issues

@@ -52,8 +52,8 @@ type Run = Awaited<ReturnType<typeof readSummary>>
  * a large directory.
  */
 const most = { runs: 200, files: 20, names: 10_000 }
-const mostSummaryBytes = 8 * 1024 * 1024
-const mostFindingLength = 1000
+const maxSummaryBytes = 8 * 1024 * 1024
+const maxFindingLength = 1000
 
 const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -74,7 +74,7 @@ const time = z.iso.datetime()
 /** The summary of a run or of a comparison of two; `startedAt` is the later run's. */
 const summarySchema = z.object({
   scenario: z.string().min(1).max(100),
-  finding: z.string().transform((words) => cutText(words, mostFindingLength)),
+  finding: z.string().transform((words) => cutText(words, maxFindingLength)),
   startedAt: time.optional(),
   environment: z.object({ commit: z.string().max(100) }).optional(),
   after: z.object({ startedAt: time, commit: z.string().max(100) }).optional(),
@@ -163,7 +163,7 @@ class Reports {
 }
 
 async function readSummary(name: string, folder: string, size: number) {
-  if (size > mostSummaryBytes) return { name, fault: `summary.json has ${size} bytes, which is too large` }
+  if (size > maxSummaryBytes) return { name, fault: `summary.json has ${size} bytes, which is too large` }
   const text = await readFile(join(folder, 'summary.json'), 'utf8')
   const files = (await readdir(folder)).filter((file) => fileName.test(file)).slice(0, most.files)
   const { success, data } = summarySchema.safeParse(parsed(text))

@@ -8,7 +8,7 @@ import {
   invitationLink,
   isOpenTo,
   makeInvitation,
-  mostChannels,
+  maxChannels,
   type Permission,
   type Session,
 } from './access.ts'
@@ -255,7 +255,7 @@ test('an invitation or a truncated token is not accepted as a session', async ()
 })
 
 test('the largest cookie stays within browsers’ limit', async () => {
-  const channels = Array.from({ length: mostChannels }, (_, index) => `${index}`.padStart(64, 'x'))
+  const channels = Array.from({ length: maxChannels }, (_, index) => `${index}`.padStart(64, 'x'))
   const token = await makeInvitation({ channels, may: 'write', expiresAt: noon + hourMs }, key)
   const { setCookies } = await accessAt(noon).access.redeem(token)
   const bytes = setCookies[0]?.length ?? Number.POSITIVE_INFINITY
@@ -359,7 +359,7 @@ test('a string that is not a token is invalid', async () => {
 })
 
 test('makeInvitation rejects a permission that could not be redeemed', async () => {
-  const names = Array.from({ length: mostChannels + 1 }, (_, index) => `page-${index}`)
+  const names = Array.from({ length: maxChannels + 1 }, (_, index) => `page-${index}`)
   for (const channels of [[], ['a b'], names]) {
     await assert.rejects(async () => makeInvitation({ channels, may: 'read', expiresAt }, key))
   }

@@ -14,12 +14,12 @@ import type { Clock } from '../wire/time.ts'
 import type { Permit } from './permits.ts'
 
 /** Browsers drop cookies of over 4,096 bytes (RFC 6265, 6.1). */
-export const mostChannels = 32
+export const maxChannels = 32
 
 const channelName = z.string().refine(isChannelName)
 
 const permissionSchema = z.object({
-  channels: z.union([z.literal('all'), z.array(channelName).min(1).max(mostChannels).readonly()]),
+  channels: z.union([z.literal('all'), z.array(channelName).min(1).max(maxChannels).readonly()]),
   may: z.enum(['read', 'write']),
 })
 
@@ -284,7 +284,7 @@ async function verify<Of extends Kind>(
 }
 
 /** HS256 requires a secret at least as long as its hash (RFC 7518, 3.2). */
-const leastKeyBytes = 32
+const minKeyBytes = 32
 
 const keyAdvice = '`openssl rand -base64 32` makes a good one'
 
@@ -316,9 +316,9 @@ export async function loadKey(
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(text))
     throw new Error(`The key file ${file} contains something other than one line of base64; ${keyAdvice}.`)
   const bytes = Buffer.from(text, 'base64')
-  if (bytes.length >= leastKeyBytes) return createSecretKey(bytes)
+  if (bytes.length >= minKeyBytes) return createSecretKey(bytes)
   throw new Error(
-    `The key file ${file} holds ${bytes.length} bytes and needs at least ${leastKeyBytes}; ${keyAdvice}.`,
+    `The key file ${file} holds ${bytes.length} bytes and needs at least ${minKeyBytes}; ${keyAdvice}.`,
   )
 }
 
@@ -340,7 +340,7 @@ async function makeKey(file: string): Promise<void> {
   const draft = join(dirname(file), `.${randomUUID()}.access.key`)
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-    const text = `${randomBytes(leastKeyBytes).toString('base64url')}\n`
+    const text = `${randomBytes(minKeyBytes).toString('base64url')}\n`
     await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true })
     // Not a rename, which would replace another process's key.
     await link(draft, file)

@@ -48,7 +48,7 @@ export interface CheckedPermit extends Rights {
 
 const usualLifeMs = 3_600_000
 export const longestLifeMs = 86_400_000
-const mostUserBytes = 256
+const maxUserBytes = 256
 
 const permitNames: readonly (keyof Permit)[] = [
   'read',
@@ -121,9 +121,9 @@ export function checkUser(what: string, given: unknown): string {
     typeof given === 'string' &&
     given !== '' &&
     given.isWellFormed() &&
-    Buffer.byteLength(given) <= mostUserBytes
+    Buffer.byteLength(given) <= maxUserBytes
   if (isUser) return given
-  throw new Error(`${what} is ${shown(given)}; it must be a text of 1 to ${mostUserBytes} bytes.`)
+  throw new Error(`${what} is ${shown(given)}; it must be a text of 1 to ${maxUserBytes} bytes.`)
 }
 
 const shown = (value: unknown) =>

@@ -27,7 +27,7 @@ interface Claims extends DatedPermit {
  * Proxies accept a request line of 8 kB (nginx, `large_client_header_buffers`), in which the
  * channels of a stream must fit, too.
  */
-const mostTicketLength = 4096
+const maxTicketLength = 4096
 
 /** By how much the clocks of the servers that share a secret may differ. */
 const clocksDifferMs = 5000
@@ -59,9 +59,9 @@ export class Tickets {
     }
     const text = Buffer.from(JSON.stringify(claims)).toString('base64url')
     const ticket = `${text}.${this.#sign(text).toString('base64url')}`
-    if (ticket.length <= mostTicketLength) return ticket
+    if (ticket.length <= maxTicketLength) return ticket
     throw new Error(
-      `authorize allows ${read.length} channels to be read and ${write.length} to be written, which make a ticket of ${ticket.length} characters; the limit is ${mostTicketLength}. Name them by a prefix and *, such as 'room.*'.`,
+      `authorize allows ${read.length} channels to be read and ${write.length} to be written, which make a ticket of ${ticket.length} characters; the limit is ${maxTicketLength}. Name them by a prefix and *, such as 'room.*'.`,
     )
   }
 

@@ -141,9 +141,9 @@ const longestGapMs = 3_600_000
 const fastestHz = 4
 /** Shift of daylight-saving time. */
 const daylightSavingMs = 3_600_000
-/** The next gap beside such a shift, as a multiple of the last, or `leastUsualMs`. */
+/** The next gap beside such a shift, as a multiple of the last, or `minUsualMs`. */
 const usualGaps = 2
-const leastUsualMs = 2000
+const minUsualMs = 2000
 
 /**
  * Maps a line's time, ms, to the gap before it, ms: 0 if the clock went back, at most an hour. A
@@ -152,7 +152,7 @@ const leastUsualMs = 2000
  * play at `rateHz` and shorten the next gap.
  */
 function createPacing(rateHz: number): (at: number, isLocal: boolean) => number {
-  const mostAtOnce = Math.max(fastestHz, rateHz)
+  const maxAtOnce = Math.max(fastestHz, rateHz)
   let lastAt: number | null = null
   let alike = 0
   let aheadMs = 0
@@ -160,13 +160,13 @@ function createPacing(rateHz: number): (at: number, isLocal: boolean) => number 
 
   function withoutDaylightSaving(stepMs: number): number {
     const restMs = stepMs - Math.sign(stepMs) * daylightSavingMs
-    const isDaylightSaving = restMs >= 0 && restMs <= Math.max(usualGaps * usualMs, leastUsualMs)
+    const isDaylightSaving = restMs >= 0 && restMs <= Math.max(usualGaps * usualMs, minUsualMs)
     return isDaylightSaving && usualMs < daylightSavingMs / 4 ? restMs : stepMs
   }
 
   function spread(): number {
     alike += 1
-    if (alike <= mostAtOnce) return 0
+    if (alike <= maxAtOnce) return 0
     aheadMs += 1000 / rateHz
     return 1000 / rateHz
   }

@@ -182,7 +182,7 @@ const silentVerdicts: ReadonlySet<Verdict['kind']> = new Set(['nothing', 'config
 /** The shortest frame has 15. */
 const fewestBytes = 8
 /** Number of newest bytes that are judged. */
-const mostBytes = 512
+const maxBytes = 512
 /** Number of newest bytes, of which the longest line is quoted. */
 const excerptBytes = 96
 /** A wrong rate yields far more bytes that no instrument sends than a bad cable does. */
@@ -203,7 +203,7 @@ export class Evidence {
 
   push(bytes: Uint8Array, at: number): Split[] {
     const text = Buffer.from(bytes).toString('latin1')
-    this.#text = (this.#text + text).slice(-mostBytes)
+    this.#text = (this.#text + text).slice(-maxBytes)
     this.#isNew ||= /[^\r\n]/.test(text)
     const announcement = this.#text.match(announcements)?.at(-1)
     if (announcement) this.#announced = announcement.startsWith('C') ? 'configuration' : 'started'
@@ -246,12 +246,12 @@ export class Evidence {
     return this.#announced ? { kind: this.#announced } : { kind: 'text', excerpt: this.#longestLine(24) }
   }
 
-  #longestLine(mostLetters: number): string {
+  #longestLine(maxLetters: number): string {
     const lines = this.#text
       .slice(-excerptBytes)
       .split(/[\r\n]+/)
       .map((line) => line.replace(/\p{Cc}/gu, ''))
-    return (lines.toSorted((a, b) => b.length - a.length)[0] ?? '').slice(0, mostLetters)
+    return (lines.toSorted((a, b) => b.length - a.length)[0] ?? '').slice(0, maxLetters)
   }
 }
 

@@ -3,17 +3,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { grantWith } from '../security/testing.ts'
-import { mostBytesFor, tooLargeFor } from './bodies.ts'
+import { maxBytesFor, tooLargeFor } from './bodies.ts'
 
 const limits = { maxMessageBytes: 65_536, bodySeconds: 10 }
 
 test('a writer sends messages up to the limit of the server, or of its permit, whichever is smaller', () => {
-  const mostOf = (maxMessageBytes: number | null) => mostBytesFor(grantWith({ maxMessageBytes }), limits)
-  assert.deepEqual([mostOf(null), mostOf(5000), mostOf(1e9)], [65_536, 5000, 65_536])
+  const maxOf = (maxMessageBytes: number | null) => maxBytesFor(grantWith({ maxMessageBytes }), limits)
+  assert.deepEqual([maxOf(null), maxOf(5000), maxOf(1e9)], [65_536, 5000, 65_536])
 })
 
 test('a client that may write nothing sends at most 4 KiB', () => {
-  assert.equal(mostBytesFor(grantWith({ write: [] }), limits), 4096)
+  assert.equal(maxBytesFor(grantWith({ write: [] }), limits), 4096)
 })
 
 test('the refusal says whose limit it is', () => {

@@ -8,7 +8,7 @@ import type { Grant } from '../security/grants.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
-import { type Budget, chunkBytes, mostUnreadBytes } from './budget.ts'
+import { type Budget, chunkBytes, maxUnreadBytes } from './budget.ts'
 
 export type TransportLimits = Pick<
   EngineSettings['limits'],
@@ -23,10 +23,10 @@ interface BodiesParts {
 }
 
 /** A client that may only read sends nothing large. */
-const mostReadOnlyBytes = 4096
+const maxReadOnlyBytes = 4096
 
-export function mostBytesFor(grant: Grant, { maxMessageBytes }: BodiesParts['limits']): number {
-  const usual = isReader(grant) ? mostReadOnlyBytes : maxMessageBytes
+export function maxBytesFor(grant: Grant, { maxMessageBytes }: BodiesParts['limits']): number {
+  const usual = isReader(grant) ? maxReadOnlyBytes : maxMessageBytes
   return Math.min(grant.maxMessageBytes ?? usual, maxMessageBytes)
 }
 
@@ -41,7 +41,7 @@ export const bodyOf = (request: AnyRequest) => ('stream' in request ? request.st
  * Large bodies read at once per connection; more wait in their flow-control windows (RFC 9113,
  * section 5.2).
  */
-const mostAtOnce = 4
+const maxAtOnce = 4
 
 interface Reading {
   count: number
@@ -58,11 +58,11 @@ export class Bodies {
 
   /**
    * Rejects with a `Refusal` as soon as the body is too large (413), too slow (408) or outlasts the
-   * session (401), and discards the rest up to a limit. `mostBytes` is for a body that is not a
+   * session (401), and discards the rest up to a limit. `maxBytes` is for a body that is not a
    * message.
    */
-  async text(request: AnyRequest, grant: Grant, mostBytes?: number): Promise<string> {
-    return (await this.#read(request, grant, mostBytes)).toString('utf8')
+  async text(request: AnyRequest, grant: Grant, maxBytes?: number): Promise<string> {
+    return (await this.#read(request, grant, maxBytes)).toString('utf8')
   }
 
   /** Like `text`, for a body that may be in any encoding. */
@@ -72,18 +72,18 @@ export class Bodies {
 
   async #read(request: AnyRequest, grant: Grant, most?: number): Promise<Buffer> {
     const { timers, limits } = this.#parts
-    const mostBytes = most ?? mostBytesFor(grant, limits)
+    const maxBytes = most ?? maxBytesFor(grant, limits)
     const larger = () => (most === undefined ? tooLargeFor(grant, limits) : bodyTooLarge(most))
-    if (Number(request.headers['content-length'] ?? 0) > mostBytes) {
-      discard(request, mostBytes)
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
+      discard(request, maxBytes)
       throw larger()
     }
-    const bytes = await this.#collect(request, mostBytes, larger)
+    const bytes = await this.#collect(request, maxBytes, larger)
     grant.mustLast(timers.now())
     return bytes
   }
 
-  #collect(request: AnyRequest, mostBytes: number, larger: () => Refusal): Promise<Buffer> {
+  #collect(request: AnyRequest, maxBytes: number, larger: () => Refusal): Promise<Buffer> {
     const {
       timers,
       budget,
@@ -103,7 +103,7 @@ export class Bodies {
         body.on('data', take)
       }
       // A small body fits into the flow-control window.
-      const isSmall = Number(request.headers['content-length'] ?? Infinity) <= mostUnreadBytes
+      const isSmall = Number(request.headers['content-length'] ?? Infinity) <= maxUnreadBytes
       const leave = isSmall ? () => undefined : this.#takePlace(connection, begin)
       if (isSmall) begin()
       const stopTimer = timers.later(() => {
@@ -116,9 +116,9 @@ export class Bodies {
         stopTimer()
         charge.end()
         if (refusal) {
-          penalties.charge(connection, costOfRefusal(hasBegun ? size : mostUnreadBytes))
+          penalties.charge(connection, costOfRefusal(hasBegun ? size : maxUnreadBytes))
           body.off('data', take)
-          discard(request, mostBytes)
+          discard(request, maxBytes)
           reject(refusal)
         } else resolve(Buffer.concat(chunks))
         leave()
@@ -127,7 +127,7 @@ export class Bodies {
 
       function take(chunk: Buffer): void {
         size += chunk.length
-        if (size > mostBytes) end(larger())
+        if (size > maxBytes) end(larger())
         else {
           chunks.push(chunk)
           charge.set(size + chunks.length * chunkBytes)
@@ -139,7 +139,7 @@ export class Bodies {
       else body.once('end', () => budget.handle(connection, size, end))
       body.once('error', end)
       body.once('aborted', () => end(aborted()))
-      if (!hasBegun && !body.readableEnded) charge.set(mostUnreadBytes)
+      if (!hasBegun && !body.readableEnded) charge.set(maxUnreadBytes)
     })
   }
 
@@ -165,7 +165,7 @@ export class Bodies {
       }
     }
     let isHeld = false
-    if (reading.count < mostAtOnce) {
+    if (reading.count < maxAtOnce) {
       reading.count += 1
       start()
     } else waiting.add(start)
@@ -178,12 +178,12 @@ export class Bodies {
 }
 
 /** On HTTP/2 the client gets the response without the rest being read. */
-const mostDiscardedBytes = 65_536
+const maxDiscardedBytes = 65_536
 
 /** Reads a little more, so that the sender of a slightly larger body sees the response. */
-function discard(request: AnyRequest, mostBytes: number): void {
+function discard(request: AnyRequest, maxBytes: number): void {
   const body = bodyOf(request)
-  let left = body === request ? mostBytes : Math.min(mostBytes, mostDiscardedBytes)
+  let left = body === request ? maxBytes : Math.min(maxBytes, maxDiscardedBytes)
   body.on('data', (chunk: Buffer) => {
     left -= chunk.length
     if (left < 0) body.pause()
@@ -201,7 +201,7 @@ function bodyTooLarge(maxBytes: number): Refusal {
 
 /** The refusal of a message that is too large for its sender's grant. */
 export function tooLargeFor(grant: Grant, limits: BodiesParts['limits'], id: string | null = null): Refusal {
-  const most = mostBytesFor(grant, limits)
+  const most = maxBytesFor(grant, limits)
   if (isReader(grant)) {
     const sentence = `This session lets you only read, and its requests may have at most ${most} bytes; ask for one that lets you write.`
     return new Refusal('read-only-invitation', sentence, id)

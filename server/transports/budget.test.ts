@@ -116,7 +116,7 @@ test('an incomplete frame has a time limit; complete frames have none', () => {
     timers: time,
     connection: {},
     source: new PassThrough(),
-    mostSeconds: 30,
+    maxSeconds: 30,
     onRefused: ({ code }) => refused.push(code),
   })
   frame.add(100, true)

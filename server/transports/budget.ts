@@ -18,7 +18,7 @@ const againAfterMs = 1000
 const burstMs = 1000
 
 /** Maximum that Node holds of a body that is not being read: its stream's flow-control window. */
-export const mostUnreadBytes = 65_536
+export const maxUnreadBytes = 65_536
 
 /** Overhead of a kept chunk. */
 export const chunkBytes = 256
@@ -173,7 +173,7 @@ interface FrameParts {
   readonly timers: Pick<Timers, 'later'>
   readonly connection: object
   readonly source: Source
-  readonly mostSeconds: number
+  readonly maxSeconds: number
   readonly onRefused: (refusal: Refusal) => void
 }
 
@@ -193,13 +193,13 @@ export class UnfinishedFrame {
    * the frame's size so far.
    */
   add(bytes: number, isNew: boolean): number {
-    const { timers, mostSeconds } = this.#parts
+    const { timers, maxSeconds } = this.#parts
     if (isNew) this.#stop()
     else
       this.#stopTimer ??= timers.later(() => {
-        const sentence = `A frame must be complete within ${mostSeconds} s (limits.bodySeconds); send it again.`
+        const sentence = `A frame must be complete within ${maxSeconds} s (limits.bodySeconds); send it again.`
         this.#charge.refuse(new Refusal('too-slow', sentence))
-      }, mostSeconds * 1000)
+      }, maxSeconds * 1000)
     const total = bytes + (isNew ? 0 : this.#charge.bytes + chunkBytes)
     this.#charge.set(total)
     return total

@@ -11,7 +11,7 @@ import type { DownFrame, Draft, UpFrame } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
 import { trace } from '../wire/trace.ts'
-import { mostBytesFor, type TransportLimits, tooLargeFor } from './bodies.ts'
+import { maxBytesFor, type TransportLimits, tooLargeFor } from './bodies.ts'
 import type { Budget, Source } from './budget.ts'
 import type { Mounting } from './transport.ts'
 import { diagnostics, levelsAround, mayPublish, parseJson } from './uplink.ts'
@@ -177,7 +177,7 @@ export class InboundFrames {
 
   #publish(message: unknown, bytes: number): void {
     const { hub, timers, limits, grant, window, fingerprint, source, admission } = this.#parts
-    if (bytes > mostBytesFor(grant, limits)) throw tooLargeFor(grant, limits, idOf(message))
+    if (bytes > maxBytesFor(grant, limits)) throw tooLargeFor(grant, limits, idOf(message))
     const draft = admission.draft(message)
     trace.uplink?.(
       `${draft.id} received: ${bytes} bytes by ${window.identity.mode.name} of ${window.identity.id}, from ${draft.from}`,

@@ -3,7 +3,7 @@
 import { beatsMissed } from '../hub/heartbeats.ts'
 import { grantOf } from '../security/middleware.ts'
 import { Refusal } from '../wire/refusal.ts'
-import { type AnyRequest, aborted, bodyOf, connectionOf, mostBytesFor, tooLarge } from './bodies.ts'
+import { type AnyRequest, aborted, bodyOf, connectionOf, maxBytesFor, tooLarge } from './bodies.ts'
 import { type Source, UnfinishedFrame, Valve } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
 import { mountStream } from './sse.ts'
@@ -44,7 +44,7 @@ export const streaming: ServerTransport = (mounting) => {
     try {
       await readLines(ctx.req, {
         ...mounting,
-        mostBytes: mostBytesFor(grant, limits) * 2,
+        maxBytes: maxBytesFor(grant, limits) * 2,
         silenceMs: heartbeatMs * longestSilence,
         source,
         signal: excess.signal,
@@ -62,7 +62,7 @@ export const streaming: ServerTransport = (mounting) => {
 }
 
 interface Lines extends Pick<Mounting, 'timers' | 'budget' | 'limits'> {
-  readonly mostBytes: number
+  readonly maxBytes: number
   readonly silenceMs: number
   readonly source: Source
   readonly signal: AbortSignal
@@ -75,7 +75,7 @@ interface Lines extends Pick<Mounting, 'timers' | 'budget' | 'limits'> {
  */
 function readLines(
   request: AnyRequest,
-  { timers, budget, limits, mostBytes, silenceMs, source, signal, onLine }: Lines,
+  { timers, budget, limits, maxBytes, silenceMs, source, signal, onLine }: Lines,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     /** Pieces of the incomplete line. */
@@ -88,7 +88,7 @@ function readLines(
       timers,
       connection: connectionOf(request),
       source,
-      mostSeconds: limits.bodySeconds,
+      maxSeconds: limits.bodySeconds,
       onRefused: fail,
     })
 
@@ -129,7 +129,7 @@ function readLines(
         }
         const isNew = others.length > 0
         const added = isNew ? (others.at(-1)?.length ?? 0) : first.length
-        if (line.add(added, isNew) > mostBytes) throw tooLarge(mostBytes / 2)
+        if (line.add(added, isNew) > maxBytes) throw tooLarge(maxBytes / 2)
       } catch (error) {
         fail(error)
       }

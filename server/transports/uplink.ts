@@ -6,7 +6,7 @@ import { counted } from '../http/refusals.ts'
 import { admitBeat, idOf } from '../hub/admission.ts'
 import { fingerprintFor, type Grant, refuseName, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import { measureJson, mostJsonDepth } from '../wire/json-depth.ts'
+import { maxJsonDepth, measureJson } from '../wire/json-depth.ts'
 import type { Draft, Refused, Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { trace } from '../wire/trace.ts'
@@ -19,9 +19,9 @@ import { admitOwner, type Mounting, queryOf } from './transport.ts'
  */
 export const diagnostics = { arrived: channel('crosswind:arrived'), admitted: channel('crosswind:admitted') }
 
-const mostBeatBytes = 16_384
+const maxBeatBytes = 16_384
 /** Of a report beside its state. */
-const mostReportBytes = 1024
+const maxReportBytes = 1024
 
 type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies' | 'admission' | 'timers' | 'limits'>
 
@@ -128,7 +128,7 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
 
   router.post('/api/heartbeat', async (ctx) => {
     const { window } = admitOwner(queryOf(ctx))
-    const text = await bodies.text(ctx.req, grantOf(ctx), mostBeatBytes)
+    const text = await bodies.text(ctx.req, grantOf(ctx), maxBeatBytes)
     hub.heard(window, text === '' ? undefined : admitBeat(parseJson(text)))
     ctx.status = 204
   })
@@ -136,7 +136,7 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
   router.post('/api/awareness', async (ctx) => {
     const { window, opening } = admitOwner(queryOf(ctx))
     mustBeOfType(ctx.req, 'States', 'application/json')
-    const text = await bodies.text(ctx.req, grantOf(ctx), limits.stateBytes + mostReportBytes)
+    const text = await bodies.text(ctx.req, grantOf(ctx), limits.stateBytes + maxReportBytes)
     const waitMs = hub.stateWaitMs(connectionOf(ctx.req), window)
     refuseHaste(waitMs, null, 'showing itself too fast (limits.statesPerSecond)')
     const report = admission.awareness(parseJson(text))
@@ -202,7 +202,7 @@ export function parseJson(text: string, levels = 1, idIn: (given: unknown) => st
     throw new Refusal('not-json', `The message is not JSON: ${why}.`)
   }
   const depth = measureJson(text).depth - levels
-  if (depth <= mostJsonDepth) return value
-  const sentence = `The data is nested ${depth} levels deep; it may be ${mostJsonDepth}. Send it in a flatter form.`
+  if (depth <= maxJsonDepth) return value
+  const sentence = `The data is nested ${depth} levels deep; it may be ${maxJsonDepth}. Send it in a flatter form.`
   throw new Refusal('bad-shape', sentence, idIn(value))
 }

@@ -6,7 +6,7 @@ import { bytesHeldBy, type Framing } from '../hub/delivery.ts'
 import { output } from '../output.ts'
 import { byeCodes } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
-import { mostBytesFor } from './bodies.ts'
+import { maxBytesFor } from './bodies.ts'
 import { largestFrame, UnfinishedFrame, Valve } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
 import {
@@ -113,14 +113,14 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
     onRefused: () => socket.terminate(),
   }
   const inbound = new InboundFrames({ ...mounting, ...flow, grant, window, fingerprint, stream })
-  const frame = new UnfinishedFrame({ ...flow, mostSeconds: limits.bodySeconds })
+  const frame = new UnfinishedFrame({ ...flow, maxSeconds: limits.bodySeconds })
   let hasEnded = false
   // Runs after `ws`, which reports whole frames while it reads.
   source.on('data', (chunk: Buffer) => {
     // `ws` keeps nothing more, and the peer should see why it was closed.
     if (socket.readyState !== socket.OPEN) return frame.end()
     const bytes = frame.add(chunk.length, hasEnded)
-    if (!hasEnded && bytes > largestFrame(mostBytesFor(grant, limits))) socket.terminate()
+    if (!hasEnded && bytes > largestFrame(maxBytesFor(grant, limits))) socket.terminate()
     hasEnded = false
   })
   socket.once('close', () => {

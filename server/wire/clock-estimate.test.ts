@@ -221,7 +221,7 @@ test('the past is bounded too: an earlier timestamp is corrected as well as a cu
 })
 
 test('drops the slowest exchange beyond the maximum, and old ones in any case', () => {
-  const { estimate, exchange, pass, now } = live({ settings: { mostExchanges: 4, keepMs: 30_000 } })
+  const { estimate, exchange, pass, now } = live({ settings: { maxExchanges: 4, keepMs: 30_000 } })
   exchange({ there: fixed(1), back: fixed(1) })
   for (let count = 0; count < 9; count += 1) exchange({ there: fixed(30), back: fixed(30) })
   assert.equal(now().exchanges, 4)
@@ -276,7 +276,7 @@ test('two moments say more the further apart they are; wander widens the range',
 })
 
 test('no drift exceeds its maximum, whatever the moments allow', () => {
-  near(estimateOf(apart, { mostDriftPpm: 100 }).at(0).driftPpm, 50)
+  near(estimateOf(apart, { maxDriftPpm: 100 }).at(0).driftPpm, 50)
 })
 
 test('a floor above a ceiling, at one moment or further apart than any drift explains, is a jump', () => {

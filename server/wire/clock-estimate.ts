@@ -50,10 +50,10 @@ export function combine(before: ClockReading, after: ClockReading): ClockReading
 
 interface ClockEstimateSettings {
   /** Above this number the slowest exchange is dropped. */
-  readonly mostExchanges?: number
+  readonly maxExchanges?: number
   readonly keepMs?: number
   /** Largest drift, ppm. 500 is the most that NTP corrects (RFC 5905, appendix A: MAXFREQ). */
-  readonly mostDriftPpm?: number
+  readonly maxDriftPpm?: number
   /**
    * Largest change of the drift while exchanges are kept, ppm. 15 is NTP's TOLERANCE (RFC 5905,
    * 7.2).
@@ -75,9 +75,9 @@ const million = 1e6
  * jump smaller than the round trip looks like a slower path.
  */
 export function createClockEstimate(settings: ClockEstimateSettings = {}) {
-  const { mostExchanges = 64, keepMs = 600_000, resolutionMs = 0.02 } = settings
-  const { mostDriftPpm = 500, wanderPpm = 15 } = settings
-  const mostDrift = mostDriftPpm / million
+  const { maxExchanges = 64, keepMs = 600_000, resolutionMs = 0.02 } = settings
+  const { maxDriftPpm = 500, wanderPpm = 15 } = settings
+  const maxDrift = maxDriftPpm / million
   const wander = wanderPpm / 2 / million
   let kept: readonly Exchange[] = []
   let marks: readonly Marks[] = []
@@ -88,9 +88,9 @@ export function createClockEstimate(settings: ClockEstimateSettings = {}) {
   function keep(exchanges: readonly Exchange[]): boolean {
     kept = exchanges
     marks = kept.map((exchange) => marksOf(exchange, resolutionMs))
-    drift = driftBetween(marks, mostDrift, wander)
+    drift = driftBetween(marks, maxDrift, wander)
     // Best fit without wander, if there is one.
-    if (drift) usualDrift = middleOf(driftBetween(marks, mostDrift, 0) ?? drift)
+    if (drift) usualDrift = middleOf(driftBetween(marks, maxDrift, 0) ?? drift)
     return drift !== null
   }
 
@@ -98,7 +98,7 @@ export function createClockEstimate(settings: ClockEstimateSettings = {}) {
     /** False after a jump or sleep of a clock: the estimate then restarts from this exchange. */
     take(exchange: Exchange): boolean {
       const young = kept.filter(({ returnedAt }) => exchange.returnedAt - returnedAt <= keepMs)
-      if (keep(withoutSlowest([...young, exchange], mostExchanges))) return true
+      if (keep(withoutSlowest([...young, exchange], maxExchanges))) return true
       // An exchange that contains a jump contradicts itself.
       if (!keep([exchange])) keep([])
       return false
@@ -151,9 +151,9 @@ const middleOf = ({ least, most }: Range) => (least + most) / 2
  * The drifts consistent with all marks, ms per ms; null after a jump. `wander` is the largest
  * deviation from a constant.
  */
-function driftBetween(marks: readonly Marks[], mostDrift: number, wander: number): Range | null {
-  let least = -mostDrift
-  let most = mostDrift
+function driftBetween(marks: readonly Marks[], maxDrift: number, wander: number): Range | null {
+  let least = -maxDrift
+  let most = maxDrift
   for (const { ceiling } of marks) {
     for (const { floor } of marks) {
       const spanMs = ceiling.at - floor.at

@@ -1,7 +1,7 @@
 // How deep a JSON text is nested, and what it holds, before anything recurses into it.
 
 /** Levels of lists and objects in what a client sends. Deeper values break readers that recurse. */
-export const mostJsonDepth = 100
+export const maxJsonDepth = 100
 
 const codes = {
   quote: 0x22,

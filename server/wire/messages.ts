@@ -22,10 +22,10 @@ export function estimateLength(body: Bodies[Kind]): number {
 
 function lengthOf(value: unknown): number {
   if (typeof value === 'string') return value.length
-  return typeof value === 'object' && value !== null ? JSON.stringify(value).length : mostNumberCharacters
+  return typeof value === 'object' && value !== null ? JSON.stringify(value).length : maxNumberCharacters
 }
 
-const mostNumberCharacters = 24
+const maxNumberCharacters = 24
 
 /** A message of kind `json` as an application gets it. */
 export interface JsonMessage<Data> {
@@ -48,7 +48,7 @@ export interface JsonMessage<Data> {
 // Channels
 
 /** Largest channel name, in bytes of UTF-8. */
-export const mostChannelBytes = 64
+export const maxChannelBytes = 64
 
 /** Requires NFC (UAX #15), so that names that look alike are equal. */
 export function isChannelName(text: string): boolean {
@@ -57,14 +57,14 @@ export function isChannelName(text: string): boolean {
 }
 
 /** Matches most names at a tenth of the cost. */
-const plainChannelName = /* @__PURE__ */ new RegExp(`^[A-Za-z0-9_.-]{1,${mostChannelBytes}}$`)
+const plainChannelName = /* @__PURE__ */ new RegExp(`^[A-Za-z0-9_.-]{1,${maxChannelBytes}}$`)
 
 const channelLetters = /^[\p{L}\p{M}\p{N}_.-]+$/u
 
 function fitsChannel(name: string): boolean {
   // A UTF-16 unit has at most three bytes in UTF-8.
-  if (name.length * 3 <= mostChannelBytes) return true
-  return new TextEncoder().encode(name).length <= mostChannelBytes
+  if (name.length * 3 <= maxChannelBytes) return true
+  return new TextEncoder().encode(name).length <= maxChannelBytes
 }
 
 // Senders: a proven name begins with the fingerprint of a secret key; a free name is only a label.
@@ -189,7 +189,7 @@ export interface AwarenessFrame<State = unknown> {
 }
 
 /** Maximum number of windows shown on a channel; the newest are shown. */
-export const mostShownWindows = 200
+export const maxShownWindows = 200
 
 /** A null state leaves. `window` and `channel` default to the stream's name and first channel. */
 export interface AwarenessReport {

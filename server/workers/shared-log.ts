@@ -33,7 +33,7 @@ type Asked =
 interface Greeting {
   readonly heads: Readonly<Record<string, number>>
   /** See `OpenedLog`. */
-  readonly mostBytes?: number | undefined
+  readonly maxBytes?: number | undefined
   readonly outage: Outage | null
 }
 
@@ -46,10 +46,10 @@ type Told =
   | { readonly outage: Outage | null }
 
 /** Unread data of one process, 64 MiB, above which it is cut off. */
-const mostWaitingBytes = 67_108_864
+const maxWaitingBytes = 67_108_864
 
 /** Notes received on `bus` come from the joined processes; those posted to it go to all of them. */
-export function hostLog(log: Log, mostBytes?: number) {
+export function hostLog(log: Log, maxBytes?: number) {
   const links = new Map<Duplex, { will: object | null }>()
   const notes = new Set<(note: unknown) => void>()
   let outage: Outage | null = null
@@ -72,7 +72,7 @@ export function hostLog(log: Log, mostBytes?: number) {
   function tell(link: Duplex, line: string): void {
     if (!link.writable) return
     link.write(line)
-    if (link.writableLength > mostWaitingBytes) link.destroy()
+    if (link.writableLength > maxWaitingBytes) link.destroy()
   }
 
   function tellAll(told: Told, except?: Duplex): void {
@@ -101,7 +101,7 @@ export function hostLog(log: Log, mostBytes?: number) {
     attach(link: Duplex): void {
       const known = { will: null as object | null }
       links.set(link, known)
-      tell(link, lineOf({ heads: Object.fromEntries(log.heads()), mostBytes, outage }))
+      tell(link, lineOf({ heads: Object.fromEntries(log.heads()), maxBytes, outage }))
       readLines(link, (asked: Asked) => {
         if ('call' in asked) void answer(link, asked)
         else if ('note' in asked) spread(asked.note, link)
@@ -197,7 +197,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
     for (const { reject } of waiting.values()) reject(ended)
     waiting.clear()
   })
-  const { mostBytes } = await greeted.promise
+  const { maxBytes } = await greeted.promise
 
   const log: Log = {
     append: (draft, acceptedAt) => ask('append', [draft, acceptedAt]),
@@ -220,7 +220,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
     follow: (onNote) => void notes.add(onNote),
     bequeath: (will) => write({ will }),
   }
-  return { log, bus, outage: () => outage, ...(mostBytes !== undefined && { mostBytes }) }
+  return { log, bus, outage: () => outage, ...(maxBytes !== undefined && { maxBytes }) }
 }
 
 const lineOf = (told: Told | Asked) => `${JSON.stringify(told)}\n`

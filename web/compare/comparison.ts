@@ -7,14 +7,14 @@ import type { Random } from '../../server/wire/time.ts'
 import { msWords } from '../page/wording.ts'
 
 export interface Plan {
-  /** If null, continues for `budgetMs`, within `leastRounds` and `mostRounds`. */
+  /** If null, continues for `budgetMs`, within `minRounds` and `maxRounds`. */
   readonly rounds: number | null
   readonly budgetMs: number
-  readonly leastRounds: number
-  readonly mostRounds: number
-  /** Probes in a turn, after the warm-up; `leastProbes` once they have taken `turnMs`. */
+  readonly minRounds: number
+  readonly maxRounds: number
+  /** Probes in a turn, after the warm-up; `minProbes` once they have taken `turnMs`. */
   readonly probes: number
-  readonly leastProbes: number
+  readonly minProbes: number
   readonly turnMs: number
   readonly warmUp: number
   /**
@@ -31,10 +31,10 @@ export interface Plan {
 export const usualPlan: Plan = {
   rounds: null,
   budgetMs: 30_000,
-  leastRounds: 4,
-  mostRounds: 16,
+  minRounds: 4,
+  maxRounds: 16,
   probes: 8,
-  leastProbes: 3,
+  minProbes: 3,
   turnMs: 600,
   warmUp: 1,
   pauseMs: 30,
@@ -42,23 +42,23 @@ export const usualPlan: Plan = {
   arriveWithinMs: 3000,
 }
 
-export const mostRoundsAsked = 60
+export const maxRoundsAsked = 60
 
 /** The usual plan, or one with the number of rounds in the address's query. */
 export function planAsked(search: string): Plan {
   const asked = Number(new URLSearchParams(search).get('rounds') ?? Number.NaN)
-  const isRight = Number.isInteger(asked) && asked >= 1 && asked <= mostRoundsAsked
+  const isRight = Number.isInteger(asked) && asked >= 1 && asked <= maxRoundsAsked
   return isRight ? { ...usualPlan, rounds: asked } : usualPlan
 }
 
 export function isLastRound(
-  { rounds, budgetMs, leastRounds, mostRounds }: Plan,
+  { rounds, budgetMs, minRounds, maxRounds }: Plan,
   done: number,
   tookMs: number,
 ): boolean {
   if (rounds !== null) return done >= rounds
   // Half a round later than the budget is as near as half a round earlier.
-  return done >= mostRounds || (done >= leastRounds && tookMs + tookMs / done / 2 >= budgetMs)
+  return done >= maxRounds || (done >= minRounds && tookMs + tookMs / done / 2 >= budgetMs)
 }
 
 export const pauseBefore = ({ pauseMs }: Plan, random: Random) => pauseMs * (0.5 + random())
@@ -180,7 +180,7 @@ interface Estimate {
 }
 
 /** With fewer, Student's t interval is too wide to be useful. */
-const leastForInterval = 3
+const minForInterval = 3
 
 /** Below the resolution of a browser's clock. */
 const leastMs = 0.005
@@ -196,7 +196,7 @@ export function estimateOf(row: Row): Estimate | null {
   const logs = logsOf(row).filter((log) => log !== null)
   if (logs.length === 0) return null
   const medianMs = Math.exp(mean(logs))
-  if (logs.length < leastForInterval) return { medianMs, interval: null }
+  if (logs.length < minForInterval) return { medianMs, interval: null }
   const [low, high] = meanOfClusters(logs).interval
   return { medianMs, interval: [Math.exp(low), Math.exp(high)] }
 }
@@ -208,7 +208,7 @@ function pairedP(one: Row, other: Row): number {
     const beside = others[round] ?? null
     return log === null || beside === null ? [] : [log - beside]
   })
-  if (differences.length < leastForInterval) return 1
+  if (differences.length < minForInterval) return 1
   return meanOfClusters(differences).p
 }
 

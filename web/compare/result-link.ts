@@ -1,13 +1,13 @@
 // Encodes a result compactly in an address's fragment, and validates it on reading.
 
 import { windowHttpVersions, windowModeNamed } from '../../server/wire/modes.ts'
-import { failures, mostRoundsAsked, type Result, type Row } from './comparison.ts'
+import { failures, maxRoundsAsked, type Result, type Row } from './comparison.ts'
 
 const prefix = '#compared='
 const version = '1'
 
 /** Length limit of a shared address: no result is longer. */
-const mostCharacters = 20_000
+const maxCharacters = 20_000
 
 /** Seconds since the epoch, browser, and for each mode its counts, and its medians in µs; numbers in base 36. */
 export function fragmentOf({ at, browser, rows }: Result): string {
@@ -37,7 +37,7 @@ export function asLinked(result: Result): Result {
 export function resultIn(fragment: string): Result | string | null {
   if (!fragment.startsWith(prefix)) return null
   const [given, at = '', browser = '', ...parts] = fragment.slice(prefix.length).split('~')
-  if (given !== version || fragment.length > mostCharacters) return unreadable
+  if (given !== version || fragment.length > maxCharacters) return unreadable
   const seconds = numberIn(at, 8_640_000_000_000)
   const named = textIn(browser)
   const rows = parts.map(rowIn)
@@ -64,7 +64,7 @@ function rowIn(text: string): Row | null {
     more.length === 0 &&
     (serverHttp !== null || http === '') &&
     (failure !== null || why === '') &&
-    list.length <= mostRoundsAsked &&
+    list.length <= maxRoundsAsked &&
     !list.some(Number.isNaN)
   if (!mode || !isRight || sentCount === null || receivedCount === null || receivedCount > sentCount)
     return null

@@ -127,7 +127,7 @@ export async function measureTurn(
     const ids: string[] = []
     const firstAt = timers.now()
     while (isOpen() && !closing && ids.length < plan.warmUp + plan.probes) {
-      const hasEnough = ids.length >= plan.warmUp + plan.leastProbes
+      const hasEnough = ids.length >= plan.warmUp + plan.minProbes
       if (hasEnough && timers.now() - firstAt >= plan.turnMs) break
       await changes.until(() => closing !== null, pauseBefore(plan, random))
       ids.push(`${sender.name}-${ids.length + 1}`)

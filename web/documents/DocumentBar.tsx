@@ -2,7 +2,7 @@
 
 import { type ComponentType, type FormEvent, useEffect, useRef, useState } from 'react'
 import { documentPath } from '../../server/page/document-api.ts'
-import { mostTitleLength, titleFrom } from '../../server/page/page-messages.ts'
+import { maxTitleLength, titleFrom } from '../../server/page/page-messages.ts'
 import { LateCode } from '../late-code.ts'
 import { Menu } from '../page/Controls.tsx'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
@@ -165,7 +165,7 @@ function Title({ store, actions, start, isRenaming, onRenaming }: TitleProps) {
         className="title-field"
         aria-label="Title of this document"
         defaultValue={title}
-        maxLength={mostTitleLength}
+        maxLength={maxTitleLength}
         // biome-ignore lint/a11y/noAutofocus: it replaces the button that was pressed.
         autoFocus
         onBlur={(event) => finish(titleFrom(event.currentTarget.value))}

@@ -3,7 +3,7 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { browserTimers } from '../../client/engine.ts'
 import { type DocumentList, documentPath, type ListedDocument } from '../../server/page/document-api.ts'
-import { deletedForMs, mostTitleLength } from '../../server/page/page-messages.ts'
+import { deletedForMs, maxTitleLength } from '../../server/page/page-messages.ts'
 import { Segments } from '../page/Controls.tsx'
 import { type PageProps, useAttempt } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'
@@ -266,7 +266,7 @@ function NewDocument({ documents, onCreate }: NewDocumentProps) {
           className="field"
           placeholder="Its name"
           value={name}
-          maxLength={mostTitleLength}
+          maxLength={maxTitleLength}
           aria-describedby={note}
           onChange={(event) => setName(event.target.value)}
         />

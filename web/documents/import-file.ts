@@ -7,7 +7,7 @@ import type { Reading } from '../../server/document/line-reader.ts'
 import { readMarkdown } from '../../server/document/markdown.ts'
 
 /** Bytes. A longer text would not fit into a document. */
-const mostBytes = 5_000_000
+const maxBytes = 5_000_000
 
 interface Import extends Reading {
   /** The encoding assumed because the file is not in UTF-8 and declares none; null otherwise. */
@@ -18,7 +18,7 @@ interface Import extends Reading {
 export async function readImport(file: File): Promise<Import> {
   const { name, size, type } = file
   const read = await file
-    .slice(0, mostBytes)
+    .slice(0, maxBytes)
     .arrayBuffer()
     .catch((cause: unknown) => {
       throw new Error(`${name} could not be read: it was moved, or it is a folder.`, { cause })
@@ -27,7 +27,7 @@ export async function readImport(file: File): Promise<Import> {
   const bytes = new Uint8Array(read)
   const kind = kindOfFile(bytes)
   if (kind) throw new Error(`${name} is ${kind.name}, which cannot be imported: ${kind.advice}.`)
-  if (size > mostBytes) throw new Error(`${name} is too large to import; the limit is 5 MB.`)
+  if (size > maxBytes) throw new Error(`${name} is too large to import; the limit is 5 MB.`)
   const isMarkdown = /\.(md|markdown)$/i.test(name) || type === 'text/markdown'
   const isHtml = /\.x?html?$/i.test(name) || type === 'text/html' || (!isMarkdown && isPage(bytes))
   const { text, assumed } = decode(name, bytes, isHtml)

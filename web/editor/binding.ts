@@ -75,7 +75,7 @@ export interface BindingParts {
 }
 
 /** Limit of one transaction in UTF-16 units, so that its update fits into a message. */
-const mostInserted = 16_000
+const maxInserted = 16_000
 
 /**
  * The model leads: input events become changes of the text, and the text's events are drawn. The
@@ -340,7 +340,7 @@ export class Binding {
   }
 
   #apply(changes: readonly Change[]): void {
-    const batches = inBatches(changes, mostInserted)
+    const batches = inBatches(changes, maxInserted)
     if (batches.length === 1) {
       this.#transact(changes)
       return

@@ -20,7 +20,7 @@ const flagMs = 3000
 const nearPx = 8
 
 /** Rectangles per selection; a longer one is drawn in part. */
-const mostRects = 200
+const maxRects = 200
 
 type Rect = Pick<DOMRect, 'left' | 'top' | 'width' | 'height'>
 
@@ -98,8 +98,8 @@ export class Carets {
       ranges:
         anchor === head
           ? []
-          : rectsOf(Math.min(anchor, head), Math.max(anchor, head), mostRects)
-              .slice(0, mostRects)
+          : rectsOf(Math.min(anchor, head), Math.max(anchor, head), maxRects)
+              .slice(0, maxRects)
               .filter(({ width }) => width > 0)
               .map(relative),
     }))

@@ -181,7 +181,7 @@ function readClipboard(reader: Html, markup: string, text: string, isCode: boole
 }
 
 /** Base64 takes four characters for three bytes. */
-const mostImageBytes = 75_000
+const maxImageBytes = 75_000
 
 /** Keeps small images, names larger ones, and reads every other file as an import does. */
 async function readFiles(files: readonly File[]) {
@@ -192,7 +192,7 @@ async function readFiles(files: readonly File[]) {
   const unkept: string[] = []
   for (const file of images) {
     const name = shortened(file.name) || 'unnamed'
-    const image = file.size < mostImageBytes ? safeImage({ src: await dataUrlOf(file), alt: name }) : null
+    const image = file.size < maxImageBytes ? safeImage({ src: await dataUrlOf(file), alt: name }) : null
     if (image?.src) runs.push({ text: imageCharacter, marks: { image } })
     else {
       unkept.push(name)

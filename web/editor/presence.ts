@@ -3,7 +3,7 @@
 import { fromBase64, toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
 import { documentText } from '../../server/document/rich-text.ts'
-import { type AwarenessState, mostNameCharacters } from '../../server/page/page-messages.ts'
+import { type AwarenessState, maxNameCharacters } from '../../server/page/page-messages.ts'
 import { cutText, graphemeAfter } from '../../server/wire/graphemes.ts'
 import { type AwarenessFrame, fingerprintIn, type Message } from '../../server/wire/messages.ts'
 import { nothingPlanned, type Timers } from '../../server/wire/time.ts'
@@ -66,10 +66,10 @@ const graceMs = 1000
 const pauseMs = 60
 
 /** Limit on carets computed and drawn: those that moved last. */
-const mostCarets = 50
+const maxCarets = 50
 
 /** Length of an update in base64: a larger one is not typing but a whole document. */
-const mostCharacters = 100_000
+const maxCharacters = 100_000
 
 /** The number of colours in the style sheet. */
 const colours = 10
@@ -184,7 +184,7 @@ export class Presence {
   /** A message of another window, after it was applied. */
   received({ from, body }: Pick<Message, 'from' | 'body'>): void {
     if (from === this.#options.window || !this.#others.has(from)) return
-    const place = 'update' in body && body.update.length <= mostCharacters ? placeAfter(body.update) : null
+    const place = 'update' in body && body.update.length <= maxCharacters ? placeAfter(body.update) : null
     const typedAt = this.#options.timers.now()
     this.#change(from, place ? { typedAt, place, movedAt: typedAt } : { typedAt })
     this.#refresh()
@@ -195,7 +195,7 @@ export class Presence {
     return [...this.#others]
       .filter(([, { place }]) => place !== null)
       .sort(([, one], [, other]) => other.movedAt - one.movedAt)
-      .slice(0, mostCarets)
+      .slice(0, maxCarets)
       .flatMap(([other, { name, place, movedAt }]) => {
         const indices = this.#indicesOf(place)
         const colour = this.#colourOf.get(other) ?? 0
@@ -386,11 +386,11 @@ const animals =
 
 /**
  * Without control and bidirectional formatting characters, in one line, at most
- * `mostNameCharacters`.
+ * `maxNameCharacters`.
  */
 export function cleanName(name: string): string {
   const words = name.replace(/[\p{Cc}\p{Zs}\p{Zl}\p{Zp}]+/gu, ' ').replace(/[\p{Bidi_Control}\p{Cs}]/gu, '')
-  return cutText(words.trim(), mostNameCharacters).trim()
+  return cutText(words.trim(), maxNameCharacters).trim()
 }
 
 /** One or two capitals for a small badge. */

@@ -8,7 +8,7 @@ import {
   type ListPart,
   partsOf,
 } from '../../server/document/rich-text.ts'
-import { mostTitleLength, titleFrom } from '../../server/page/page-messages.ts'
+import { maxTitleLength, titleFrom } from '../../server/page/page-messages.ts'
 import { askHistory } from '../documents/document-requests.ts'
 import { colourFor } from '../editor/presence.ts'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
@@ -270,7 +270,7 @@ function VersionName({ name, onChoose }: VersionNameProps) {
         className="field"
         aria-label="Name of this version"
         placeholder="Name this version"
-        maxLength={mostTitleLength}
+        maxLength={maxTitleLength}
         value={draft}
         onChange={({ target }) => setDraft(target.value)}
       />

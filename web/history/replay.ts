@@ -54,7 +54,7 @@ const longPauseMs = 5 * 60_000
 /** Updates between two checkpoints: the maximum that a jump applies. */
 const checkpointEvery = 1000
 /** Total size of checkpoints in bytes; beyond it every second one is dropped. */
-const mostCheckpointBytes = 64_000_000
+const maxCheckpointBytes = 64_000_000
 
 /** Version 0 is the base; each update makes the next version. */
 export class Replay {
@@ -162,7 +162,7 @@ export class Replay {
     const state = Y.encodeStateAsUpdate(this.#newest)
     this.#checkpoints.set(version, state)
     this.#checkpointBytes += state.length
-    if (this.#checkpointBytes <= mostCheckpointBytes) return
+    if (this.#checkpointBytes <= maxCheckpointBytes) return
     this.#spacing *= 2
     for (const [kept, { length }] of this.#checkpoints) {
       if (kept % this.#spacing === 0) continue

@@ -32,7 +32,7 @@ interface Measure {
   readonly name: string
   readonly inWords: (value: number) => string
   /** The axis reaches at least this far. */
-  readonly leastTop: number
+  readonly minTop: number
   readonly read: Read
   readonly readOther?: Read
   readonly beside: (moment: Moment, all: readonly Moment[]) => string
@@ -62,7 +62,7 @@ const measures: readonly Measure[] = [
   {
     name: 'Windows',
     inWords: (value) => count.format(value),
-    leastTop: 5,
+    minTop: 5,
     read: sumOf(windowsOf),
     beside: (moment) => {
       const sums = new Map<string, number>()
@@ -77,21 +77,21 @@ const measures: readonly Measure[] = [
   {
     name: 'Messages in',
     inWords: perSecond,
-    leastTop: 10,
+    minTop: 10,
     read: sumOf(({ stored }) => stored),
     beside: () => 'accepted by the log',
   },
   {
     name: 'Messages out',
     inWords: perSecond,
-    leastTop: 10,
+    minTop: 10,
     read: sumOf(({ sent }) => sent),
     beside: () => 'written to windows',
   },
   {
     name: 'Latency in the server',
     inWords: msWords,
-    leastTop: 2,
+    minTop: 2,
     read: worstOf(({ latencyMs }) => latencyMs?.p50),
     readOther: latencyP99,
     beside: (moment) => {
@@ -103,14 +103,14 @@ const measures: readonly Measure[] = [
   {
     name: 'Processor',
     inWords: percent,
-    leastTop: 1,
+    minTop: 1,
     read: sumOf(({ cpu }) => cpu),
     beside: (moment) => (moment.length > 1 ? 'of one core, all processes together' : 'of one core'),
   },
   {
     name: 'Memory',
     inWords: (value) => bytesWords(value),
-    leastTop: 100_000_000,
+    minTop: 100_000_000,
     read: sumOf(({ rssBytes }) => rssBytes),
     readOther: heap,
     beside: (moment) => `${bytesWords(heap(moment))} of it JavaScript’s heap`,
@@ -118,7 +118,7 @@ const measures: readonly Measure[] = [
   {
     name: 'Event loop',
     inWords: (value) => `${msWords(value)} late`,
-    leastTop: 5,
+    minTop: 5,
     read: worstOf(({ loopDelayMs }) => loopDelayMs?.p50),
     readOther: loopMax,
     beside: (moment) => {
@@ -130,14 +130,14 @@ const measures: readonly Measure[] = [
   {
     name: 'Waiting',
     inWords: (value) => bytesWords(value),
-    leastTop: 10_000,
+    minTop: 10_000,
     read: sumOf(({ backlogBytes }) => backlogBytes),
     beside: () => 'for windows that read slowly',
   },
   {
     name: 'Left out',
     inWords: perSecond,
-    leastTop: 5,
+    minTop: 5,
     read: omitted,
     beside: (_moment, all) => {
       const sum = all.reduce((total, moment) => total + omitted(moment), 0)
@@ -151,11 +151,11 @@ export function chartsOf(processes: readonly MonitorProcess[]): MonitorChart[] {
   const moments = momentsOf(processes)
   const newest = moments.at(-1)
   if (!newest || newest.length === 0) return []
-  return measures.map(({ name, inWords, leastTop, read, readOther, beside }) => {
+  return measures.map(({ name, inWords, minTop, read, readOther, beside }) => {
     const lineOf = (readOne: Read) => moments.map((moment) => (moment.length === 0 ? null : readOne(moment)))
     const line = lineOf(read)
     const other = readOther ? lineOf(readOther) : null
-    const top = niceTop(Math.max(leastTop, ...[...line, ...(other ?? [])].map((value) => value ?? 0)))
+    const top = niceTop(Math.max(minTop, ...[...line, ...(other ?? [])].map((value) => value ?? 0)))
     const value = read(newest)
     const figure = value === null ? '–' : inWords(value)
     return { name, figure, beside: beside(newest, moments), line, other, top, topWords: inWords(top) }

@@ -1,13 +1,13 @@
 // Who is here: badges in the header, and a list with this window's own name.
 
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { mostNameCharacters } from '../../server/page/page-messages.ts'
+import { maxNameCharacters } from '../../server/page/page-messages.ts'
 import { initialsOf, type Person } from '../editor/presence.ts'
 import { usePopup } from './Controls.tsx'
 import { type CommonProps, useView } from './hooks.ts'
 
 /** Number of badges in the header; the rest are a count. */
-const mostBadges = 3
+const maxBadges = 3
 
 export function People({ store, actions }: CommonProps) {
   const people = useView(store, (view) => view.people)
@@ -15,7 +15,7 @@ export function People({ store, actions }: CommonProps) {
   const count = useView(store, (view) => (view.link.state === 'open' ? view.windows : null))
   const { isOpen, close, button, popup } = usePopup()
   const others = people.filter(({ isSelf }) => !isSelf)
-  const badges = [...others, ...people.filter(({ isSelf }) => isSelf)].slice(0, mostBadges)
+  const badges = [...others, ...people.filter(({ isSelf }) => isSelf)].slice(0, maxBadges)
   const typing = others.filter(({ isTyping }) => isTyping)
   /** Windows that do not say who they are. */
   const unnamed = Math.max(0, (count ?? 0) - people.length)
@@ -112,7 +112,7 @@ function OwnName({ name, onChoose, onDone }: OwnNameProps) {
         className="field"
         aria-label="Your name"
         autoComplete="nickname"
-        maxLength={mostNameCharacters}
+        maxLength={maxNameCharacters}
         value={draft}
         onChange={({ target }) => setDraft(target.value)}
         onBlur={() => draft !== name && onChoose(draft)}

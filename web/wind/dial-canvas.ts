@@ -106,10 +106,10 @@ const roomyFrom = 320
 const roomForNumber = 108
 
 /** CSS pixels. */
-const leastType = 11
+const minType = 11
 
 /** In the dial's units. */
-const typeSize = (usual: number, side: number) => Math.max(usual, (leastType * dialSide) / side)
+const typeSize = (usual: number, side: number) => Math.max(usual, (minType * dialSide) / side)
 
 /** The static part. `side`: the dial's, CSS pixels. */
 export function drawDialCard(context: CanvasRenderingContext2D, side: number, look: DialLook): void {
@@ -261,7 +261,7 @@ function writeNumber(
 const turnMs = 200
 
 /** A smaller turn is invisible and not worth five frames. */
-const leastTurnDegrees = 1.5
+const minTurnDegrees = 1.5
 
 export class Pointer {
   #target: number | null = null
@@ -275,7 +275,7 @@ export class Pointer {
     // Not limited to 0 to 359: 1 after 359 becomes 361.
     const next = hasWay ? angle + wholeTurn(directionDegrees - angle + 180) - 180 : directionDegrees
     if (next !== null && this.#target !== null && Math.abs(next - this.#target) < 1e-6) return
-    const isTurn = hasWay && !isStill && next !== null && Math.abs(next - angle) >= leastTurnDegrees
+    const isTurn = hasWay && !isStill && next !== null && Math.abs(next - angle) >= minTurnDegrees
     if (isTurn) this.#fromDegrees = angle
     this.#target = next
     this.#startedAt = isTurn ? now : Number.NEGATIVE_INFINITY

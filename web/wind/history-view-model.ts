@@ -1,7 +1,7 @@
 // View model of the wind's history: columns, axes, summary.
 
 import { joinStretches, type WindHistory } from '../../server/page/wind-history.ts'
-import { gapMs, leastGustCoverMs, meanOf, type Stretch } from '../../server/page/wind-statistics.ts'
+import { gapMs, meanOf, minGustCoverMs, type Stretch } from '../../server/page/wind-statistics.ts'
 import { fromMetresPerSecond, type WindUnit } from '../../server/page/wind-units.ts'
 import type { HistoryMinutes } from '../store.ts'
 import { speedDigits, speedIn, timeWords, units, wholeDegrees } from './wind-words.ts'
@@ -149,16 +149,16 @@ export function columnAt(
  */
 function gustBeside(mean: number, gust: number | null, coversMs: number): number | null {
   if (gust === null || mean <= gust) return gust
-  return coversMs < leastGustCoverMs ? null : mean
+  return coversMs < minGustCoverMs ? null : mean
 }
 
 /** Minimum of the axis, so that noise in light air does not look like wind. */
-const leastTopMetresPerSecond = 2
+const minTopMetresPerSecond = 2
 
 /** From 0 to a round number above all values. */
 function speedAxisFor(columns: readonly Column[], unit: WindUnit) {
   const highest = Math.max(0, ...columns.flatMap(({ speed, gust }) => [speed ?? 0, gust ?? 0]))
-  const needed = Math.max(highest * 1.05, fromMetresPerSecond(leastTopMetresPerSecond, unit))
+  const needed = Math.max(highest * 1.05, fromMetresPerSecond(minTopMetresPerSecond, unit))
   const step = roundUp(needed / 4)
   const count = Math.ceil(needed / step - 1e-9)
   return { top: count * step, ticks: Array.from({ length: count + 1 }, (_, index) => index * step) }

@@ -94,7 +94,7 @@ export interface FigureModel extends Quantity {
 }
 
 const spreadMs = 60_000
-const leastCoveredMs = 10_000
+const minCoveredMs = 10_000
 
 /** `ageMs`: the newest reading's age; hides figures whose whole span is older. */
 export function figureModels(figures: WindFigures, unit: WindUnit, ageMs: number): readonly FigureModel[] {
@@ -103,7 +103,7 @@ export function figureModels(figures: WindFigures, unit: WindUnit, ageMs: number
   const spread = ageMs < spreadMs ? figures.spread : null
   const meanModel = (figure: WindMean | null, spanMs: number) => {
     // Too few readings for a mean.
-    const mean = figure && ageMs < spanMs && figure.coversMs >= leastCoveredMs ? figure : null
+    const mean = figure && ageMs < spanMs && figure.coversMs >= minCoveredMs ? figure : null
     return {
       label: `Mean, ${timeWords(spanMs)}`,
       soFar: soFarWords(mean, spanMs),
@@ -145,7 +145,7 @@ function directionBeside(directionDegrees: number | null, preposition: string) {
 
 function soFarWords(mean: WindMean | null, spanMs: number): string {
   if (!mean || mean.coversMs > 0.95 * spanMs) return ''
-  if (mean.coversMs < leastCoveredMs) return '(just begun)'
+  if (mean.coversMs < minCoveredMs) return '(just begun)'
   // Tens of seconds stay readable.
   return `(so far ${timeWords(Math.floor(mean.coversMs / 10_000) * 10_000)})`
 }
