@@ -89,7 +89,11 @@ export default [
   {
     external: /^[^./]/,
     // File by file, because the lab starts programs and reads pages by their place.
-    input: ['e2e/crosswind-lab.mjs', ...Object.values(ownPrograms), ...globSync('e2e/peers/adapters/*.ts')],
+    input: [
+      'e2e/crosswind-lab.mjs',
+      ...Object.values(ownPrograms),
+      ...globSync('e2e/peers/adapters/*.ts', { exclude: ['**/mirror.ts'] }),
+    ],
     platform: 'node',
     output: { dir: lab, preserveModules: true, preserveModulesRoot: '.' },
     plugins: [

@@ -282,7 +282,7 @@ export class Feed<Data> implements Room<Data>, Follower {
 
   /** Each once. */
   #show(message: Message, cursor: string): void {
-    const { id, channel, kind, seq, from, body } = message
+    const { id, channel, kind, seq, at, acceptedAt, from, body } = message
     if (kind !== this.#kind || seq <= this.#newest) return
     this.#newest = seq
     const { user, data } = body as Bodies['json']
@@ -290,6 +290,8 @@ export class Feed<Data> implements Room<Data>, Follower {
       id,
       channel,
       seq,
+      at,
+      acceptedAt,
       cursor,
       from,
       user,

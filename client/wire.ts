@@ -17,9 +17,11 @@ export {
   roundTripMs,
 } from '../server/wire/clock-estimate.ts'
 export {
+  type Bodies,
   type DownFrame,
   type Draft,
   isKind,
+  type Kind,
   type Message,
   type PollAnswer,
   type Polling,

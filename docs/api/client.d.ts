@@ -269,7 +269,7 @@ declare namespace drafts_d_exports {
   export { DraftsOptions, LeftMessage, keptDrafts };
 }
 declare namespace engine_d_exports {
-  export { BusyError, Closing, Connection, DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Fall, Http, HttpError, LeftDrafts, Link, LinkClock, LinkListener, LinkOptions, LinkState, OpenTransport, Opening, Outbox, OutboxState, Platform, RefusedError, Send, Transports, UnstoredDraft, WebTransport, asClosing, askClock, browser, browserTimers, documentPolicy, fingerprintOf, lackingTransports, limitToSlots, mergingPolicy, newKey, newName, now, openDraftDatabase, openEventsBy, shareHere, shareTransports, transportsByName, transportsOver, watchWakeUps, whenDue };
+  export { BusyError, Closing, Connection, DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Drafts, Fall, Http, HttpError, LeftDrafts, Link, LinkClock, LinkListener, LinkOptions, LinkState, OpenTransport, Opening, Outbox, OutboxState, Platform, RefusedError, Send, Transports, UnstoredDraft, WebTransport, asClosing, askClock, browser, browserTimers, documentPolicy, fingerprintOf, lackingTransports, limitToSlots, mergingPolicy, newKey, newName, now, openDraftDatabase, openEventsBy, shareHere, shareTransports, transportsByName, transportsOver, watchWakeUps, whenDue };
 }
 declare namespace share_d_exports {
   export { SharingOptions, sharedConnection };
@@ -278,7 +278,7 @@ declare namespace statistics_d_exports {
   export { Interval, criticalT, differenceOfMeans, holm, intervalAround, mean, meanOfClusters, meanOfRatios, standardDeviation, twoSidedP };
 }
 declare namespace wire_d_exports {
-  export { AwarenessState, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, EditorName, Exchange, FrameFormat, HttpVersion, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, editorNames, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
+  export { AwarenessState, Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, EditorName, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, editorNames, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
   export { CrosswindProvider, ProviderOptions };
@@ -485,6 +485,8 @@ interface JsonMessage<Data> {
   readonly id: string;
   readonly channel: string;
   readonly seq: number;
+  readonly at: number;
+  readonly acceptedAt: number;
   readonly cursor: string;
   readonly from: string;
   readonly user: string | undefined;

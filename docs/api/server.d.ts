@@ -296,6 +296,8 @@ interface JsonMessage<Data> {
   readonly id: string;
   readonly channel: string;
   readonly seq: number;
+  readonly at: number;
+  readonly acceptedAt: number;
   readonly cursor: string;
   readonly from: string;
   readonly user: string | undefined;

@@ -2,18 +2,20 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { mean } from '../../client/statistics.ts'
-import { documentPath, type EditorName, editorNames } from '../../client/wire.ts'
+import { type EditorName, editorNames } from '../../client/wire.ts'
 import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage } from '../browser/editing.ts'
 import { editorShows, fillEditor, isLinked, placeCaretIn } from '../browser/typing.ts'
 import { turnsOf } from '../lab/experiment.ts'
 import { flag, names, whole } from '../lab/flags.ts'
+import { requireMode } from '../lab/mode-names.ts'
 import { programs } from '../lab/programs.ts'
 import { makeServerFolder, type StartedServer, startServerProcess } from '../lab/server-process.ts'
 import { significant } from '../lab/statistics.ts'
 import type { Design, Found } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { hasLost } from '../lab/study-parts.ts'
+import { recordingAddress } from '../lab/testbed.ts'
 import { figure } from '../report/section.ts'
 
 const documents = [
@@ -113,8 +115,13 @@ interface Subject {
   readonly server: StartedServer
 }
 
-/** Its log is in memory, since the bench measures windows. */
+/** The shared editor's log is in memory, since the bench measures windows. */
 async function startEditorServer(editor: EditorName, opened: AsyncDisposableStack): Promise<StartedServer> {
+  if (editor === 'mirror') {
+    const mirror = await startServerProcess(programs.adapter, [JSON.stringify({ file: programs.mirror })])
+    opened.defer(mirror.close)
+    return mirror
+  }
   const folder = await makeServerFolder('bench-editor')
   opened.defer(folder.remove)
   const settings = {
@@ -125,7 +132,6 @@ async function startEditorServer(editor: EditorName, opened: AsyncDisposableStac
     storage: 'memory',
     'sensor-source': 'none',
     'drain-ms': 0,
-    editor,
     'merge-ms': 0,
   }
   const server = await startServerProcess(programs.server, folder.flags(settings))
@@ -141,8 +147,7 @@ async function takeTurn(
   { sender, receiver }: Readonly<Record<'sender' | 'receiver', MeasuredPage>>,
   { keys, interval }: { readonly keys: number; readonly interval: number },
 ) {
-  const query = new URLSearchParams({ transport: 'websocket', http: '1.1', record: '' })
-  const address = `${server.origin['1.1']}${documentPath(document.channel)}?${query}`
+  const address = recordingAddress({ server, mode: requireMode('websocket/1.1') }, document.channel)
   const length = document.paragraphs * document.characters
   for (const window of [sender, receiver]) {
     await window.open(address)

@@ -269,7 +269,7 @@ function installProbe(): void {
       if (/^\{"type":"(awareness|presence)"/.test(message.data)) probe.presenceBytes += bytes
       if (
         typeof message.data === 'string' &&
-        /^\{"type":"message".{0,200}"kind":"(edit|update)"/.test(message.data)
+        /^\{"type":"message".{0,200}"kind":"(json|update)"/.test(message.data)
       )
         probe.applyMs.push(endAt - (parsedAt ?? endAt))
     })

@@ -359,7 +359,7 @@ function putText(text: string): void {
   document.querySelector('#document')?.replaceChildren(paragraph)
 }
 
-/** Pastes in the shared editor; in the mirror changes the DOM, which is much faster there. */
+/** Pastes in the shared editor; in the mirror changes the DOM, of which it learns by an event. */
 export function fillEditor(paragraphs: readonly string[], isShared: boolean): void {
   const editor = document.querySelector<HTMLElement>('#document')
   if (!editor) return
@@ -378,6 +378,7 @@ export function fillEditor(paragraphs: readonly string[], isShared: boolean): vo
     return paragraph
   })
   editor.replaceChildren(...blocks)
+  editor.dispatchEvent(new InputEvent('input', { bubbles: true }))
 }
 
 /** Whether the editor shows at least this many characters. */

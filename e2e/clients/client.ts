@@ -75,14 +75,15 @@ export function nameOf(key: string, suffix: string): string {
   return `${createHash('sha256').update(key).digest('base64url').slice(0, 22)}.${suffix}`
 }
 
-export function draftOf(window: string, count: number, html: string, channel = 'main'): Draft<'edit'> {
+/** A title, which every document takes. */
+export function draftOf(window: string, count: number, title: string, channel = 'main'): Draft<'title'> {
   return {
     id: `${window}-${count}`,
     channel,
-    kind: 'edit',
+    kind: 'title',
     from: window,
     at: 1_700_000_000_000.5,
-    body: { html },
+    body: { title },
   }
 }
 

@@ -421,7 +421,7 @@ describe('the page’s server, by invitation', () => {
   let routes: ReadonlySet<string>
   before(async () => {
     const recorded = recordRoutes()
-    server = await startTestServer({ editor: 'mirror', access: 'invited' })
+    server = await startTestServer({ access: 'invited' })
     recorded.stop()
     routes = recorded.declared
     other = await startTestServer({ access: 'invited' })

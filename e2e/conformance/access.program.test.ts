@@ -17,7 +17,7 @@ let server: TestServer
 let reader: string
 let writer: string
 before(async () => {
-  server = await startTestServer({ editor: 'mirror', access: 'invited' })
+  server = await startTestServer({ access: 'invited' })
   reader = await cookieFor(server, 'read')
   writer = await cookieFor(server, 'write')
 })
@@ -152,7 +152,7 @@ test('an expiring session closes its streams with a code; a renewed one resumes 
   const clock = stopClock(t)
   // A stream is silent for 150 s before it counts as dead.
   const minutes = { sessionMinutes: 1, heartbeatMs: 60_000 }
-  const own = await startTestServer({ editor: 'mirror', access: 'invited', ...minutes })
+  const own = await startTestServer({ access: 'invited', ...minutes })
   t.after(() => own.close())
   const first = await cookieFor(own, 'write')
   const [mode] = modes
@@ -174,7 +174,7 @@ test('after its session has ended, a client stores nothing, even over open conne
   timeout: 120_000,
 }, async (t) => {
   const clock = stopClock(t)
-  const own = await startTestServer({ editor: 'mirror', access: 'invited', sessionMinutes: 1 })
+  const own = await startTestServer({ access: 'invited', sessionMinutes: 1 })
   t.after(() => own.close())
   const cookie = await cookieFor(own, 'write')
   const http = connectHttp('2', own.origin['2'], own.ca, cookie)
@@ -253,7 +253,7 @@ async function renew({ origin, ca }: TestServer, cookie: string): Promise<string
 }
 
 test('figures, settings and window lists need a session; a guest sees no window of another channel', async (t) => {
-  const own = await startTestServer({ editor: 'mirror', access: 'invited' })
+  const own = await startTestServer({ access: 'invited' })
   t.after(() => own.close())
   const everywhere = await redeem(
     own.origin['2'],

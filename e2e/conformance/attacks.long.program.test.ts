@@ -53,7 +53,7 @@ const onMemory = names.filter((name) => !onShares.has(name))
 interface Attacked {
   readonly what: string
   /** Of our own server; null is an application's. */
-  readonly setting: { readonly editor: string; readonly storage?: string } | null
+  readonly setting: { readonly storage?: string } | null
   readonly fill: (server: FloodedServer) => Promise<void>
   readonly names: readonly AttackName[]
   /** All by default: then the log keeps what the attack sends. */
@@ -63,7 +63,7 @@ interface Attacked {
 const attacked: readonly Attacked[] = [
   {
     what: 'a page of the maximum size',
-    setting: { editor: 'mirror' },
+    setting: {},
     fill: fillPage,
     names: onMemory,
     limits,
@@ -77,7 +77,7 @@ const attacked: readonly Attacked[] = [
   },
   {
     what: 'a long document',
-    setting: { editor: 'shared', storage: 'sqlite' },
+    setting: { storage: 'sqlite' },
     fill: fillDocument,
     names: onMemory.filter((name) => onDocuments.has(name)),
     limits,
@@ -85,7 +85,7 @@ const attacked: readonly Attacked[] = [
   ...[...onShares].flatMap((name) => [
     {
       what: `pages, by ${name}`,
-      setting: { editor: 'mirror', storage: 'sqlite' },
+      setting: { storage: 'sqlite' },
       fill: fillPage,
       names: [name],
     },
@@ -155,8 +155,7 @@ for (const { what, setting, fill, names, limits } of attacked)
   })
 
 async function fillPage(server: FloodedServer): Promise<void> {
-  const html = 'x'.repeat(defaultConfig.limits.maxMessageBytes - 1000)
-  const content = contentOf(server.isApplication, 'edit', html)
+  const content = contentOf(server.isApplication, 'x'.repeat(defaultConfig.limits.maxMessageBytes - 1000))
   await write(server, [{ ...draftOf('filler', 1, '', 'attacked'), ...content }])
 }
 
@@ -182,7 +181,7 @@ async function fillDocument(server: FloodedServer): Promise<void> {
 async function writeHistory(server: FloodedServer) {
   const drafts = Array.from({ length: 200 }, (_nothing, place) => ({
     ...draftOf('ann', place + 1, '', 'earlier'),
-    ...contentOf(server.isApplication, 'title', `text ${place + 1}`),
+    ...contentOf(server.isApplication, `text ${place + 1}`),
   }))
   const cursor = await write(server, drafts)
   return {

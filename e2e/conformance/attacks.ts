@@ -110,25 +110,23 @@ function post(path: string, body: string, type = 'application/json'): string {
   return `${head}\r\n\r\n${body}`
 }
 
-let edits = 0
+let smallOnes = 0
 
-function edit(isApplication: boolean, from: string): string {
-  edits += 1
-  const content = contentOf(isApplication, 'edit', '')
-  return JSON.stringify({ id: `${from}-${edits}`, channel, from, at: 1, ...content })
+function small(isApplication: boolean, from: string): string {
+  smallOnes += 1
+  const content = contentOf(isApplication, '')
+  return JSON.stringify({ id: `${from}-${smallOnes}`, channel, from, at: 1, ...content })
 }
 
 const maxText = defaultConfig.limits.maxMessageBytes - 1000
 /** Of an application, in memory twenty times as large when parsed. */
 const manyObjects = `[${'{},'.repeat(maxText / 3 - 1)}{}]`
-const longHtml = JSON.stringify('x'.repeat(maxText))
+const longContent = JSON.stringify(contentOf(false, 'x'.repeat(maxText))).slice(1, -1)
 
 /** Written as text: to serialize it each time would slow the attacker. */
 function large(isApplication: boolean): string {
   const from = random(8)
-  const content = isApplication
-    ? `"kind":"json","body":{"data":${manyObjects}}`
-    : `"kind":"edit","body":{"html":${longHtml}}`
+  const content = isApplication ? `"kind":"json","body":{"data":${manyObjects}}` : longContent
   return `{"id":"${from}-1","channel":"${channel}","from":"${from}","at":1,${content}}`
 }
 
@@ -137,7 +135,7 @@ function smallOnManyChannels(isApplication: boolean): string {
   const lines = Array.from({ length: 10 }, () => {
     const from = random(8)
     const channel = `flooded${Math.floor(Math.random() * 150)}`
-    return JSON.stringify({ id: `${from}-1`, channel, from, at: 1, ...contentOf(isApplication, 'edit', 'x') })
+    return JSON.stringify({ id: `${from}-1`, channel, from, at: 1, ...contentOf(isApplication, 'x') })
   })
   return lines.join('\n')
 }
@@ -178,7 +176,7 @@ function put(path: string, body: string): string {
 }
 
 const title = (isApplication: boolean, channel: string, from: string) =>
-  JSON.stringify({ id: `${from}-1`, channel, from, at: 1, ...contentOf(isApplication, 'title', 'x') })
+  JSON.stringify({ id: `${from}-1`, channel, from, at: 1, ...contentOf(isApplication, 'x') })
 
 const random = (length: number) =>
   Array.from({ length }, () => Math.floor(Math.random() * 36).toString(36)).join('')
@@ -359,7 +357,7 @@ export const attacks = {
   'a streamed body, answers unread': [8, streamedBody],
   'POSTs sent ahead, answers unread': [
     8,
-    pipelined((isApplication) => post('/api/messages', edit(isApplication, 'attacker'))),
+    pipelined((isApplication) => post('/api/messages', small(isApplication, 'attacker'))),
   ],
   'polls sent ahead, answers unread': [8, pipelined(() => get(`/api/poll?window=p&${onPage}&first`))],
   'long polls sent ahead, answers unread': [8, pipelined(() => get(`/api/long-poll?window=p&${onPage}`))],
@@ -416,7 +414,7 @@ export const attacks = {
   ],
   'messages of invented senders, sent ahead': [
     4,
-    pipelined((isApplication) => post('/api/messages', edit(isApplication, random(40)))),
+    pipelined((isApplication) => post('/api/messages', small(isApplication, random(40)))),
   ],
   'heartbeats in another window’s name': [
     4,

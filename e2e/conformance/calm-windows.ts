@@ -81,7 +81,7 @@ export class CalmWindows {
       await delay(Math.max(0, due - performance.now()))
       const window = this.#windows[count % this.#windows.length]
       if (!window) continue
-      const content = contentOf(this.#isApplication, 'title', `text ${count}`)
+      const content = contentOf(this.#isApplication, `text ${count}`)
       const draft = { ...draftOf(window.name, count, '', 'calm'), ...content }
       this.#dueAt.set(draft.id, due)
       this.#sent.push(draft.id)

@@ -41,7 +41,7 @@ async function startServer(
 ): Promise<TestServer> {
   const settings = { servers: addresses, stream: `cluster${streams}` }
   const nats = { ...testConfig.nats, ...settings }
-  const server = await startTestServer({ broker: 'nats', nats, limits, drainMs: 200, editor: 'mirror' })
+  const server = await startTestServer({ broker: 'nats', nats, limits, drainMs: 200 })
   context.after(() => server.close())
   return server
 }
@@ -72,7 +72,7 @@ async function take(client: ContractClient, count: number): Promise<Message[]> {
 }
 
 const texts = (messages: readonly Message[]) =>
-  messages.map((message) => (isKind(message, 'edit') ? message.body.html : message.kind))
+  messages.map((message) => (isKind(message, 'title') ? message.body.title : message.kind))
 
 for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'long-polling/2'].includes(name))) {
   test(`${mode.name}: windows of two servers receive each other's messages, and are counted together`, async (context) => {

@@ -2,6 +2,7 @@
 
 import { EventEmitter, once } from 'node:events'
 import type { TestContext } from 'node:test'
+import { Doc, encodeStateAsUpdate } from 'yjs'
 import { type Closing, RefusedError } from '../../client/engine.ts'
 import type { DownFrame, Draft, HttpVersion, Mode, Refused, Stored } from '../../client/wire.ts'
 import { type NodeOpening, type NodeTransport, nameOf, newKey, openTransport } from '../clients/client.ts'
@@ -19,11 +20,26 @@ export interface ContractClient extends Omit<NodeTransport, 'send'> {
   readonly ended: Promise<Closing>
 }
 
-/** A text as a message: on an application's server JSON, on the page's of the given kind. */
-export function contentOf(isApplication: boolean, kind: 'edit' | 'title', text: string) {
+/** Of what the page's documents take as a title; in UTF-16 units. */
+const maxTitleLength = 80
+
+/**
+ * A text as a message: on an application's server JSON, on the page's a title or, if it is longer, an
+ * update of about as many bytes.
+ */
+export function contentOf(isApplication: boolean, text: string) {
   if (isApplication) return { kind: 'json', body: { data: text } } as const
-  if (kind === 'edit') return { kind, body: { html: text } } as const
-  return { kind, body: { title: text } } as const
+  if (text.length <= maxTitleLength) return { kind: 'title', body: { title: text } } as const
+  return { kind: 'update', body: { update: updateWith(text) } } as const
+}
+
+/** The same one for the same text: sent again, it adds nothing to the document. */
+function updateWith(text: string): string {
+  const doc = new Doc()
+  doc.clientID = text.length
+  // In base64, three bytes are four.
+  doc.getText('text').insert(0, text.slice(0, (text.length * 3) / 4))
+  return Buffer.from(encodeStateAsUpdate(doc)).toString('base64')
 }
 
 /** How the clients of one mode reach a server. */

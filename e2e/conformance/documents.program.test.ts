@@ -21,12 +21,6 @@ const post = (path: string, content: unknown): HttpRequest => ({
 /** Two clocks of one machine. */
 const clockErrorMs = 1000
 
-const titleOf = (from: string, count: number, title: string, channel: string) => ({
-  ...draftOf(from, count, '', channel),
-  kind: 'title',
-  body: { title },
-})
-
 /** `id` begins with the sender's name. */
 function writing(
   method: 'PUT' | 'POST',
@@ -103,12 +97,12 @@ describe('on an open server', () => {
   test('documents are listed by last change, with title and windows; the newest title counts', async (t) => {
     const startedAt = Date.now()
     const http = connect(t)
-    assert.equal((await ask(http, post('/api/messages', titleOf('w', 1, '', 'first')))).status, 200)
+    assert.equal((await ask(http, post('/api/messages', draftOf('w', 1, '', 'first')))).status, 200)
     assert.ok((await list(http)).documents.some(({ channel, title }) => channel === 'first' && title === ''))
     for (const message of [
-      titleOf('w', 1, 'Second thoughts', 'second'),
-      titleOf('w', 2, 'Minutes', 'first'),
-      titleOf('v', 1, 'Minutes of 3 May', 'first'),
+      draftOf('w', 1, 'Second thoughts', 'second'),
+      draftOf('w', 2, 'Minutes', 'first'),
+      draftOf('v', 1, 'Minutes of 3 May', 'first'),
     ])
       assert.equal((await ask(http, post('/api/messages', message))).status, 200)
     const stream = await http.ask({ path: '/api/stream?window=w1&channels=second,wind' })
@@ -150,7 +144,7 @@ describe('on an open server', () => {
     for (const asking of [
       writing('PUT', 'wasted', 'd-4', 'one'),
       writing('POST', 'wasted', 'd-4', 'two'),
-      post('/api/messages', titleOf('d', 4, 'Waste', 'wasted')),
+      post('/api/messages', draftOf('d', 4, 'Waste', 'wasted')),
     ])
       assert.deepEqual(await refused(asking), [410, 'document-deleted', '5'])
     assert.equal((await ask(http, path)).text, 'one\n')
@@ -172,8 +166,8 @@ describe('on an open server', () => {
     text.insert(8, '[image: x]\n', { bold: null })
     const update = Buffer.from(Y.encodeStateAsUpdate(doc)).toString('base64')
     for (const message of [
-      titleOf('w', 1, 'Für “Mai”/Juni', 'written'),
-      titleOf('w', 1, 'Für “Mai”/Juni', 'shared'),
+      draftOf('w', 1, 'Für “Mai”/Juni', 'written'),
+      draftOf('w', 1, 'Für “Mai”/Juni', 'shared'),
       { ...draftOf('w', 2, '', 'shared'), kind: 'update', body: { update } },
     ])
       assert.equal((await ask(http, post('/api/messages', message))).status, 200)
@@ -335,7 +329,7 @@ describe('on a server with invitations', () => {
   test('a guest sees only the documents of the invitation', async (t) => {
     const everywhere = await enter(t, await server.invite({ channels: 'all', may: 'write' }))
     for (const channel of ['notes', 'secret'])
-      await ask(everywhere, post('/api/messages', titleOf('w', 1, `On ${channel}`, channel)))
+      await ask(everywhere, post('/api/messages', draftOf('w', 1, `On ${channel}`, channel)))
     const guest = await enter(t, await server.invite({ channels: ['notes'], may: 'write' }))
     for (const path of [
       '/d/secret/export.md',
@@ -449,7 +443,7 @@ test('a mirroring server shows a written text as an edit, and refuses updates', 
     http.close()
     await server.close()
   })
-  await ask(http, post('/api/messages', draftOf('w', 1, '<p>a</p>')))
+  await ask(http, post('/api/messages', { ...draftOf('w', 1, ''), kind: 'edit', body: { html: '<p>a</p>' } }))
   const { text } = await ask(http, writing('POST', 'main', 'p-1', 'b'))
   assert.deepEqual(JSON.parse(text), { type: 'stored', id: 'p-1', seq: 2 })
   assert.equal((await ask(http, '/api/documents/main')).text, 'a\nb\n')

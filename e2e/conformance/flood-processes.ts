@@ -114,7 +114,7 @@ async function start(isApplication: boolean, config: Partial<Config>) {
   if (isApplication) return (await import('./application.ts')).startApplication(config as object)
   const { startTestServer, testConfig } = await import('../../server/testing.ts')
   const limits = { ...testConfig.limits, ...config.limits }
-  return startTestServer({ editor: 'mirror', ...config, limits })
+  return startTestServer({ ...config, limits })
 }
 
 async function serve(isApplication: boolean, config: Partial<Config>): Promise<void> {

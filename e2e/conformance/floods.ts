@@ -74,7 +74,7 @@ export const floods = {
     await raw.send(...requests(20, (stream) => `/api/stream?window=stopped${stream}&channels=loud`))
     raw.stopReading()
     const author = await openRawHttp2(port)
-    const content = contentOf(isApplication, 'edit', 'x'.repeat(12_000))
+    const content = contentOf(isApplication, 'x'.repeat(12_000))
     for (let index = 0; await raw.send(frames.ping()); index += 1) {
       const stream = streamAt(index)
       const draft = { id: `loud-${index}`, channel: 'loud', from: 'loud', at: 1, ...content }

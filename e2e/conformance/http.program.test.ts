@@ -37,7 +37,7 @@ function testVersion(version: HttpVersion): void {
   let window: ContractClient
 
   before(async () => {
-    server = await startTestServer({ editor: 'mirror' })
+    server = await startTestServer()
     http = connectHttp(version, server.origin[version], server.ca)
     const query = new URLSearchParams({ window: 'w1', channels: 'main' })
     const mode = modeFor('sse', version)
@@ -280,7 +280,7 @@ function testVersion(version: HttpVersion): void {
 describe('WebSocket handshake', () => {
   let server: TestServer
   before(async () => {
-    server = await startTestServer({ editor: 'mirror' })
+    server = await startTestServer()
   })
   after(() => server.close())
 

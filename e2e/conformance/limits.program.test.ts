@@ -50,11 +50,11 @@ function subject(isApplication: boolean): Subject {
     start(given, heartbeatMs = 15_000) {
       const limits = { ...testConfig.limits, ...given }
       if (isApplication) return startApplication({ heartbeatMs, limits })
-      return startTestServer({ editor: 'mirror', heartbeatMs, limits })
+      return startTestServer({ heartbeatMs, limits })
     },
     draftOf: (from, count, text, channel) => ({
       ...editOf(from, count, '', channel),
-      ...contentOf(isApplication, 'edit', text),
+      ...contentOf(isApplication, text),
     }),
   }
 }
@@ -373,7 +373,7 @@ describeBoth('one connection that uses everything it can', ({ isApplication, sta
       headers: json,
       body: JSON.stringify({
         ...editOf(name, n, '', `${name}${n}`),
-        ...contentOf(isApplication, 'title', name),
+        ...contentOf(isApplication, name),
       }),
     }))
 

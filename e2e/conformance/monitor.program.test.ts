@@ -11,7 +11,7 @@ import { nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, type HttpClient, redeem, textOf } from '../clients/http-client.ts'
 
 async function start(context: TestContext, change: Parameters<typeof startTestServer>[0]) {
-  const server = await startTestServer({ editor: 'mirror', ...change })
+  const server = await startTestServer(change)
   context.after(() => server.close())
   return server
 }
@@ -31,8 +31,8 @@ test('counts what windows write', async (context) => {
       channel: 'main',
       from: 'w',
       at: 1,
-      kind: 'edit',
-      body: { html: 'x' },
+      kind: 'title',
+      body: { title: 'x' },
     })
     const { status } = await http.ask({ method: 'POST', path: '/api/messages', headers, body })
     assert.equal(status, 200)
@@ -51,9 +51,9 @@ const metricsOf = async (http: HttpClient) => textOf((await http.ask({ path: '/m
 
 test('counts refused, closed and unrecovered streams, and reports connections, log head and files', async (context) => {
   const http = connect(context, await start(context, { storage: 'sqlite' }))
-  const edit = { id: 'w-1', channel: 'main', from: 'w', at: 1, kind: 'edit', body: { html: 'x' } }
+  const title = { id: 'w-1', channel: 'main', from: 'w', at: 1, kind: 'title', body: { title: 'x' } }
   const headers = { 'content-type': 'application/json' }
-  await http.ask({ method: 'POST', path: '/api/messages', headers, body: JSON.stringify(edit) })
+  await http.ask({ method: 'POST', path: '/api/messages', headers, body: JSON.stringify(title) })
   const before = await metricsOf(http)
   const countOf = (code: string) =>
     Number(new RegExp(`^crosswind_refusals_total\\{code="${code}"\\} (\\d+)$`, 'm').exec(before)?.[1] ?? 0)

@@ -45,7 +45,7 @@ async function startServers(
   const servers: TestServer[] = []
   for (const address of addresses) {
     const own = { ...testConfig.nats, servers: [address], stream }
-    const config = { broker: 'nats', nats: own, drainMs: 200, editor: 'mirror', ...change } as const
+    const config = { broker: 'nats', nats: own, drainMs: 200, ...change } as const
     const server = await startTestServer(config, undefined, context.signal)
     context.after(() => server.close())
     servers.push(server)
@@ -75,7 +75,7 @@ async function take(client: Client, count: number): Promise<Message[]> {
 }
 
 const texts = (messages: readonly Message[]) =>
-  messages.map((message) => (isKind(message, 'edit') ? message.body.html : message.kind))
+  messages.map((message) => (isKind(message, 'title') ? message.body.title : message.kind))
 
 async function ask({ origin, ca }: TestServer, path: string) {
   const http = connectHttp('1.1', origin['1.1'], ca)

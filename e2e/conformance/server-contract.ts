@@ -36,8 +36,7 @@ export function testServerContract(mode: WindowMode, reach: Reach, isApplication
   const onlyOnPages = { skip: isApplication && 'an application’s server has no wind and windows' }
 
   function startServer({ storage, dataFolder: folder = '', ...change }: Partial<Config>): Promise<Server> {
-    if (!isApplication)
-      return startTestServer({ editor: 'mirror', ...change, ...(storage && { storage, dataFolder: folder }) })
+    if (!isApplication) return startTestServer({ ...change, ...(storage && { storage, dataFolder: folder }) })
     const { limits, heartbeatMs } = change
     const given = { ...(limits && { limits }), ...(heartbeatMs && { heartbeatMs }) }
     return startApplication({ ...given, ...(storage && { storage: { kind: 'sqlite', folder } }) })
@@ -62,7 +61,7 @@ export function testServerContract(mode: WindowMode, reach: Reach, isApplication
   }
 
   function draftOf(window: string, count: number, text: string): Draft {
-    return { ...editOf(window, count, ''), ...contentOf(isApplication, 'edit', text) }
+    return { ...editOf(window, count, ''), ...contentOf(isApplication, text) }
   }
 
   function open(t: TestContext, { origin, connect }: Started, asked: Record<string, string>): ContractClient {

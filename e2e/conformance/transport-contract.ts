@@ -535,7 +535,7 @@ function testNames(stage: Stage): void {
 
 /** The page's servers of either editor take titles. */
 function textOn(isApplication: boolean, from: string, count: number, text: string, channel: string): Draft {
-  const content = contentOf(isApplication, 'title', text)
+  const content = contentOf(isApplication, text)
   return { id: `${from}-${count}`, channel, from, at: 1_700_000_000_000.5, ...content }
 }
 

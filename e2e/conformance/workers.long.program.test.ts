@@ -5,7 +5,6 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
-import type { EditorName } from '../../server/page/page-messages.ts'
 import { isKind, type Message } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
@@ -18,7 +17,7 @@ import { testTransportContract } from './transport-contract.ts'
 
 const maxMessageBytes = 64 * 1024
 
-async function startWorkers(editor: EditorName = 'shared') {
+async function startWorkers() {
   const folder = await makeServerFolder('workers')
   const settings = {
     workers: 2,
@@ -31,7 +30,6 @@ async function startWorkers(editor: EditorName = 'shared') {
     'limits-messages-per-second': 100_000,
     'polling-interval-ms': 20,
     'polling-hold-ms': 300,
-    editor,
   }
   const { pid, origin, close } = await startServerProcess(programs.server, folder.flags(settings))
   return {
@@ -142,7 +140,7 @@ async function openWelcomed(
 async function take(client: ContractClient, count: number): Promise<string[]> {
   const messages: Message[] = []
   while (messages.length < count) messages.push((await client.next('message')).message)
-  return messages.map((message) => (isKind(message, 'edit') ? message.body.html : message.kind))
+  return messages.map((message) => (isKind(message, 'title') ? message.body.title : message.kind))
 }
 
 /**
@@ -169,7 +167,7 @@ for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'stream
     `${mode.name}: when a worker is killed, its windows continue at another, from their cursors`,
     needsProc,
     async (context) => {
-      const server = await startWorkers('mirror')
+      const server = await startWorkers()
       context.after(server.stop)
       const channels = 'killed'
       const readers = new Map<string, ContractClient>()

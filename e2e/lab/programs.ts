@@ -36,6 +36,10 @@ export const programs = {
   get server() {
     return programOfClone('server/main')
   },
+  /** The adapter of the mirror editor, an application with a server of its own. */
+  get mirror() {
+    return programOfClone('e2e/peers/adapters/mirror')
+  },
   get backup() {
     return programOfClone('server/backup')
   },

@@ -49,7 +49,7 @@ export interface System {
   }
   /** Between the windows and the server, if there is one. */
   readonly front?: MeasuredFront | undefined
-  /** It stores nothing, so the lab fills each page with the content so far. */
+  /** Its pages, an adapter's, open without content: the lab fills each with the content so far. */
   readonly forgets: boolean
   /** Only for a peer. */
   readonly peer?: StartedPeer
@@ -254,25 +254,17 @@ export class Testbed {
     modes: readonly string[],
   ): Promise<{ readonly systems: readonly System[]; readonly facts: PeerFacts }> {
     const { file, address, fault } = peer
-    const far = await this.#farHost()
-    const starting: Starting = { file, address, fault, ...(far && { host: everywhere }) }
-    const started = await startServerProcess(programs.adapter, [JSON.stringify(starting)], {
-      stages: true,
-      ...(far && startingOn(far)),
-    })
-    this.#opened.defer(started.close)
-    const ready = started.more as Ready
+    const { started, ready, origins } = await this.#startAdapter({ file, address, fault })
     const own = imitatedModes(ready.modes, modes)
     if (own.length === 0) throw new Error(`none of its modes is measured: ${ready.modes.join(', ')}`)
     if (ready.address !== null && this.#profiles.length > 0)
       throw new Error(`--profile simulates a network only for systems that use the page’s servers`)
-    const { origin, figures } = started
-    const portOf = (http: keyof Ports) => Number(new URL(origin[http]).port)
-    const [reached = origin] = await this.#reach({ '2': portOf('2'), '1.1': portOf('1.1') })
+    const { origin: here, figures } = started
+    const [origin = here] = origins
     const { pid } = ready
     const use = pid === started.pid ? figures : async () => (pid === null ? unknownUse : readUse(pid))
     const server: System['server'] = {
-      origin: reached,
+      origin,
       figures: () => inTime(use()),
       stages: () => inTime(started.stages()),
     }
@@ -292,6 +284,30 @@ export class Testbed {
       })),
       facts: { name, label, transport, version: ready.version, address: ready.address },
     }
+  }
+
+  /** The mirror editor: the same one over each network, or over none. */
+  async startMirror(how: How = {}): Promise<readonly [ReachedServer, ...ReachedServer[]]> {
+    const { started, origins } = await this.#startAdapter({ file: programs.mirror }, how)
+    const [first = started.origin, ...others] = origins
+    return [{ ...started, origin: first }, ...others.map((origin) => ({ ...started, origin }))]
+  }
+
+  /** `origins`: over each network. */
+  async #startAdapter(starting: Starting, { imports = [], through = [] }: How = {}) {
+    const far = await this.#farHost()
+    const given: Starting = { ...starting, ...(far && { host: everywhere }) }
+    const where = far ? startingOn(far) : { through: [] }
+    const started = await startServerProcess(programs.adapter, [JSON.stringify(given)], {
+      stages: true,
+      imports,
+      ...where,
+      through: [...where.through, ...through],
+    })
+    this.#opened.defer(started.close)
+    const portOf = (http: keyof Ports) => Number(new URL(started.origin[http]).port)
+    const origins = await this.#reach({ '2': portOf('2'), '1.1': portOf('1.1') })
+    return { started, ready: started.more as Ready, origins }
   }
 
   /** Null unless packets are lost, or datagrams carried. */
@@ -543,9 +559,10 @@ export async function timeTurn(
 /** A link may have fallen back, and a browser speak another version of HTTP than it was asked for. */
 async function requireInUse(
   windows: readonly RecordingWindow[],
-  { name, mode, peer }: System,
+  { name, mode, forgets }: System,
 ): Promise<void> {
-  if (peer) return
+  // An adapter's page does not report it.
+  if (forgets) return
   for (const [place, window] of windows.entries()) {
     const { mode: used = mode.name, spokenHttp } = await window.run(readLink)
     if (used === mode.name && (spokenHttp ?? mode.http) === mode.http) continue

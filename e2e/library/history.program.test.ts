@@ -43,6 +43,17 @@ test('a channel is read backwards by HTTP and on the server, from the newest mes
   assert.deepEqual([rest.messages.map(({ data }) => data), rest.hasEarlier], [[1, 2, 3, 4], false])
 })
 
+test('a message says when it was published and accepted, alike to clients and to the application', async (t) => {
+  const { crosswind, open } = await start(t, { channels })
+  await crosswind.publish('room.1', 1)
+  const [own] = (await crosswind.readBack('room.1')).messages
+  for await (const { at, acceptedAt } of open().channel('room.1', { from: 'start' })) {
+    assert.deepEqual([at, acceptedAt], [own?.at, own?.acceptedAt])
+    assert.ok(acceptedAt > 0)
+    break
+  }
+})
+
 test('what cannot be read is refused with its name, its value and what it must be', async (t) => {
   const { crosswind } = await start(t, { channels })
   const any = (given: unknown) => given as never

@@ -11,13 +11,13 @@ import { openBrowser } from './lean-http.ts'
 import { openClient, openOwnClient, type Target } from './load-client.ts'
 import { startHttps } from './testing.ts'
 
-const draft = (html: string): Draft<'edit'> => ({
+const draft = (title: string): Draft<'title'> => ({
   id: 'w-1',
   channel: 'c',
-  kind: 'edit',
+  kind: 'title',
   from: 'w',
   at: 1,
-  body: { html },
+  body: { title },
 })
 
 async function stage(t: TestContext, client: Target['client'], onRequest: RequestListener = () => undefined) {
@@ -45,10 +45,10 @@ test('a text is masked in one final frame, of any length', async (t) => {
   const connected = once(sockets, 'connection')
   const client = await open()
   const [socket] = await connected
-  for (const html of ['Böe', 'x'.repeat(126), 'x'.repeat(60_000), 'x'.repeat(65_536)]) {
+  for (const title of ['Böe', 'x'.repeat(126), 'x'.repeat(60_000), 'x'.repeat(65_536)]) {
     const message = once(socket, 'message')
-    client.publish(draft(html))
-    assert.deepEqual(JSON.parse(String((await message)[0])), draft(html))
+    client.publish(draft(title))
+    assert.deepEqual(JSON.parse(String((await message)[0])), draft(title))
   }
   client.close()
   await once(socket, 'close')
@@ -64,7 +64,7 @@ test('a WebSocket closed by the server is a failure', async (t) => {
 })
 
 test('a transport without a lean client is measured with the window’s own', async (t) => {
-  const server = await startTestServer({ editor: 'mirror' })
+  const server = await startTestServer()
   t.after(() => server.close())
   const received = Promise.withResolvers<string>()
   const refused = Promise.withResolvers<string>()

@@ -59,7 +59,7 @@ interface ClientSettings {
 }
 
 export interface LoadClient {
-  readonly publish: (draft: Draft<'edit'>) => void
+  readonly publish: (draft: Draft<'title'>) => void
   readonly ping: () => void
   readonly close: () => void
 }
@@ -118,13 +118,13 @@ export function openOwnClient(
         onEnd(sentence)
       },
     })
-    const publish = (draft: Draft<'edit'>) =>
+    const publish = (draft: Draft<'title'>) =>
       void send(draft).catch((error) => onEnd(`a message was refused: ${error}`))
   })
 }
 
 const question = () => JSON.stringify({ type: 'clock', at: performance.timeOrigin + performance.now() })
-const publishing = (message: Draft<'edit'>) => JSON.stringify({ type: 'publish', message })
+const publishing = (message: Draft<'title'>) => JSON.stringify({ type: 'publish', message })
 
 /** Uses a separate request. */
 function asking(
@@ -142,7 +142,7 @@ function asking(
   }
 }
 
-function posting({ browser, query, onEnd }: ClientSettings): (draft: Draft<'edit'>) => void {
+function posting({ browser, query, onEnd }: ClientSettings): (draft: Draft<'title'>) => void {
   return (draft) => {
     browser.post(`/api/messages?key=${query.get('key')}`, 'application/json', JSON.stringify(draft)).then(
       ({ status, body }) => status !== 200 && onEnd(`a message was refused: ${status} ${body}`),
@@ -267,7 +267,7 @@ interface Dialogue {
   /** Null if the server sends the greeting unprompted, or none. */
   readonly opening: string | null
   readonly question: () => string
-  readonly textOf: (draft: Draft<'edit'>) => string
+  readonly textOf: (draft: Draft<'title'>) => string
   /**
    * `start`: the frame's first bytes. Returns `opened` at the greeting, `pong` at an answer; sends
    * required replies itself.

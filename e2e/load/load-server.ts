@@ -113,8 +113,6 @@ export async function startMode(
     share: 'none',
     'sensor-source': 'none',
     'drain-ms': 0,
-    // The load clients send edits.
-    editor: 'mirror',
     'limits-max-windows': Math.max(limits.maxWindows, windows * 2),
     'limits-max-connections': Math.max(limits.maxConnections, windows * 2 + 100),
     'limits-streams-per-session': Math.max(limits.streamsPerSession, perBrowser * 2 + 10),

@@ -6,7 +6,7 @@ import { createMarkReader, createTallying, startAuthor } from './marked-messages
 
 interface Sent {
   readonly id: string
-  readonly html: string
+  readonly title: string
 }
 
 /** An author on manual time. */
@@ -14,8 +14,8 @@ function stageAuthor(interval: { first: number; count: number; startAt: number; 
   mock.timers.enable({ apis: ['setTimeout'] })
   let now = 1000
   const sent: Sent[] = []
-  const publish = ({ id, body }: { id: string; body: { html: string } }) =>
-    void sent.push({ id, html: body.html })
+  const publish = ({ id, body }: { id: string; body: { title: string } }) =>
+    void sent.push({ id, title: body.title })
   startAuthor({ name: 'w', channel: 'c', publish }, interval, () => now)
   return {
     sent,
@@ -45,11 +45,11 @@ test('a late timer sends everything that is due, and nothing early', (t) => {
   assert.equal(ids().length, 4)
 })
 
-function markedHtml(mark: number): string {
+function markedTitle(mark: number): string {
   const { sent, pass } = stageAuthor({ first: mark, count: 1, startAt: 1000, intervalMs: 1 })
   pass(0)
   mock.timers.reset()
-  return sent[0]?.html ?? ''
+  return sent[0]?.title ?? ''
 }
 
 function marksIn(chunks: readonly Buffer[]): number[] {
@@ -60,12 +60,12 @@ function marksIn(chunks: readonly Buffer[]): number[] {
 }
 
 const messages = [0, 7, 10, 12345].map((mark) =>
-  JSON.stringify({ id: `w-${mark}`, body: { html: markedHtml(mark) } }),
+  JSON.stringify({ id: `w-${mark}`, body: { title: markedTitle(mark) } }),
 )
 const whole = Buffer.from(`42${JSON.stringify(messages[0])}data: ${messages.slice(1).join('\n\ndata: ')}`)
 
 test('the content has about 60 bytes', () => {
-  assert.ok(Math.abs(markedHtml(123).length - 60) <= 3)
+  assert.ok(Math.abs(markedTitle(123).length - 60) <= 3)
 })
 
 test('marks are found in JSON, and in JSON within JSON', () => {

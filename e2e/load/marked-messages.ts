@@ -14,7 +14,7 @@ export interface Interval {
 export interface Author {
   readonly name: string
   readonly channel: string
-  readonly publish: (draft: Draft<'edit'>) => void
+  readonly publish: (draft: Draft<'title'>) => void
 }
 
 const opening = '<p>#'
@@ -41,11 +41,11 @@ export function startAuthor(author: Author, interval: Interval, clock: () => num
   return () => clearTimeout(timer)
 }
 
-/** An edit of about 60 bytes. The mark survives nested JSON. */
-export function markedDraft({ name, channel }: Author, mark: number): Draft<'edit'> {
-  const html = `${opening}${mark}# The wind turns north-west, five metres a second.</p>`
+/** A title of about 60 bytes, which every document takes. The mark survives nested JSON. */
+export function markedDraft({ name, channel }: Author, mark: number): Draft<'title'> {
+  const title = `${opening}${mark}# The wind turns north-west, five metres a second.</p>`
   const at = performance.timeOrigin + performance.now()
-  return { id: `${name}-${mark}`, channel, kind: 'edit', from: name, at, body: { html } }
+  return { id: `${name}-${mark}`, channel, kind: 'title', from: name, at, body: { title } }
 }
 
 const openingBytes = Buffer.from(opening)

@@ -14,7 +14,7 @@ import { build, type Plugin } from 'esbuild'
 import { z } from 'zod'
 import { connections, modeNamed, modes } from '../../client/wire.ts'
 import { findFreePorts } from '../lab/server-process.ts'
-import type { Adapter, Host, Started } from './adapter.ts'
+import type { Adapter, Host, PageAnswer, Started } from './adapter.ts'
 import { answerFigures, cert, certificates, httpsServer, key, open, pathOf, sayReady } from './serving.ts'
 
 export interface Starting {
@@ -38,7 +38,13 @@ export interface Ready {
 }
 
 const starting = JSON.parse(process.argv[2] ?? '{}') as Starting
-const { address, fault = '', host, withinMs = 20_000, answersWithinMs = withinMs / 2 } = starting
+const {
+  address,
+  fault = '',
+  host = '127.0.0.1',
+  withinMs = 20_000,
+  answersWithinMs = withinMs / 2,
+} = starting
 const file = realpathSync(starting.file)
 
 /** Ends the process with words for the lab. */
@@ -55,24 +61,28 @@ const tooLate = setTimeout(() => fail(`it did not start within ${withinMs / 1000
 async function run(): Promise<void> {
   const adapter = await load()
   const files = pageFiles(await bundlePage())
-  let answer: Started['answer']
-  const servers = bothServers((request, response) => {
+  let otherwise: Started['answer']
+  // The compatibility API of `http2` has the same form as HTTP/1.1's.
+  const answer = ((request: IncomingMessage, response: ServerResponse) => {
     const found = files.get(pathOf(request))
     if (found) send(response, found)
-    else if (answer === undefined || request.url === '/api/figures') answerFigures(request, response, 0)
-    else answer(request, response)
-  })
+    else if (otherwise === undefined || request.url === '/api/figures') answerFigures(request, response, 0)
+    else otherwise(request, response)
+  }) as PageAnswer
+  const servers = bothServers(answer)
   const started = readStarted(await startedBy(adapter, servers))
-  answer = started.answer
+  otherwise = started.answer
   const { mode: names, address = null, version = null } = started
   files.set('/peer.json', json({ ...started.page, address }))
   if (address !== null) await requireAnswer(new URL(address), started)
-  const first = await open(servers['2'], host)
-  const second = await open(servers['1.1'], host)
+  const ports = (await started.listen?.(answer)) ?? {
+    '2': await open(servers['2'], host),
+    '1.1': await open(servers['1.1'], host),
+  }
   clearTimeout(tooLate)
   const pid = started.pid ?? (address === null ? process.pid : null)
   const ready: Ready = { modes: names, address, pid, version }
-  sayReady(first, second, ready)
+  sayReady(ports['2'], ports['1.1'], ready)
 }
 
 async function load(): Promise<Adapter> {
@@ -85,10 +95,11 @@ async function load(): Promise<Adapter> {
 }
 
 async function startedBy(adapter: Adapter, servers: Host['servers']): Promise<unknown> {
-  const host: Host = {
+  const given: Host = {
     address,
     fault,
     servers,
+    host,
     cert,
     key,
     versionOf,
@@ -97,7 +108,7 @@ async function startedBy(adapter: Adapter, servers: Host['servers']): Promise<un
     keyFile: join(certificates, 'server.key'),
   }
   try {
-    return await adapter.start(host)
+    return await adapter.start(given)
   } catch (cause) {
     throw new Error(`start() failed: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
@@ -120,6 +131,7 @@ const startedSchema = z.strictObject({
   version: z.string().optional(),
   page: z.record(z.string(), z.json()).optional(),
   answer: z.custom<NonNullable<Started['answer']>>((value) => typeof value === 'function').optional(),
+  listen: z.custom<NonNullable<Started['listen']>>((value) => typeof value === 'function').optional(),
 })
 
 function readStarted(given: unknown) {
@@ -196,14 +208,9 @@ function send(response: ServerResponse, { type, body }: PageFile): void {
   response.end(body)
 }
 
-function bothServers(answer: (request: IncomingMessage, response: ServerResponse) => void): Host['servers'] {
-  // The compatibility API of `http2` mirrors HTTP/1.1's.
-  const compatible = answer as unknown as (
-    request: http2.Http2ServerRequest,
-    response: http2.Http2ServerResponse,
-  ) => void
+function bothServers(answer: PageAnswer): Host['servers'] {
   return {
-    '2': http2.createSecureServer({ cert, key, allowHTTP1: true }, compatible),
+    '2': http2.createSecureServer({ cert, key, allowHTTP1: true }, answer),
     '1.1': httpsServer(answer),
   }
 }

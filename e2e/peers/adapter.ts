@@ -1,14 +1,18 @@
 // What an adapter is: how the lab starts a system, and how a page uses it (docs/adapters.md).
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Http2SecureServer } from 'node:http2'
+import type { Http2SecureServer, Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Server } from 'node:https'
+import type { Ports } from '../lab/server-process.ts'
 
 /** A module with these exports. */
 export interface Adapter {
   /** Runs in a process of its own, once per session. */
   readonly start: (lab: Host) => Started | Promise<Started>
-  /** Runs in each window: opens a connection, and resolves to a function that sends a message. */
+  /**
+   * Runs in each window: opens a connection, and resolves to a function that sends a message. The
+   * page measures what that has made of the message when it returns.
+   */
   readonly open: (page: Page) => Promise<(message: PageMessage) => unknown>
 }
 
@@ -20,6 +24,8 @@ export interface Host {
   readonly servers: { readonly '2': Http2SecureServer; readonly '1.1': Server }
   /** A free port, for a system that has one of its own. */
   readonly port: number
+  /** Where a system listens that is to be reached by simulated networks. */
+  readonly host: string
   /** For `localhost`; the lab's browser accepts it. PEM, and the names of the files. */
   readonly cert: string
   readonly key: string
@@ -44,7 +50,17 @@ export interface Started {
   readonly page?: object | undefined
   /** Answers requests to the page's servers that are not for the page. */
   readonly answer?: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined
+  /**
+   * Opens ports of its own in place of the page's servers: `answer` has the page, for requests that
+   * are not the system's.
+   */
+  readonly listen?: ((answer: PageAnswer) => Promise<Ports>) | undefined
 }
+
+export type PageAnswer = (
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+) => void
 
 export interface Page {
   /** The system's, else the page's own origin. */
@@ -55,11 +71,17 @@ export interface Page {
   readonly channel: string
   /**
    * Takes what another window, or this one, has sent: an object, or its JSON. `show`: of messages
-   * that have no HTML.
+   * that have no HTML, or are not shown at once.
    */
-  readonly receive: (message: unknown, show?: (message: never) => void) => void
+  readonly receive: (message: unknown, show?: (message: never, shown: Shown) => void) => void
   /** What `start` returned as `page`. */
   readonly [more: string]: unknown
+}
+
+/** Called once a message is in the document, and once it is painted, if the adapter knows. */
+export interface Shown {
+  readonly applied: () => void
+  readonly painted: () => void
 }
 
 /** Crosswind's envelope, so that payloads are equal. An adapter passes it on as it is. */

@@ -11,11 +11,12 @@ let count = 0
 
 const now = () => performance.timeOrigin + performance.now()
 
-function showHtml({ from, body }) {
+function showHtml({ from, body }, { applied }) {
   if (from !== name) editor.innerHTML = body.html
+  applied()
 }
 
-/** As JSON, or decoded by the system's client. `show`: for an adapter whose messages are no HTML. */
+/** As JSON, or decoded by the system's client. `show`: the adapter's own. */
 function receive(data, show = showHtml) {
   const receivedAt = now()
   const message = typeof data === 'string' ? JSON.parse(data) : data
@@ -38,8 +39,14 @@ function receive(data, show = showHtml) {
   }
   received.push(stamp)
   unmeasured.push({ stamp, message })
-  show(message)
-  stamp.appliedAt = now()
+  show(message, {
+    applied() {
+      stamp.appliedAt = now()
+    },
+    painted() {
+      stamp.paintedAt = now()
+    },
+  })
 }
 
 function takeStamps() {
@@ -106,4 +113,6 @@ editor.addEventListener('input', (event) => {
   sent.push(stamp)
   unmeasured.push({ stamp, message })
   send(message)
+  stamp.id = message.id
+  stamp.sentAt = message.at
 })

@@ -506,19 +506,14 @@ async function startSubject(setup: RampSetup, opened: AsyncDisposableStack) {
   return { target, pid: server.pid, errors: server.errors }
 }
 
-/** One message of that size: what a newly opened page would read. */
+/** A document of that size, as one message: what a newly opened page would read. */
 async function storeFile(origin: string, bytes: number): Promise<void> {
   const browser = await openBrowser(origin, '2')
   try {
-    const draft = {
-      id: 'lab-1',
-      channel: fileChannel,
-      kind: 'edit',
-      from: 'lab',
-      at: 0,
-      body: { html: 'x'.repeat(bytes) },
-    }
-    const { status, body } = await browser.post('/api/messages', 'application/json', JSON.stringify(draft))
+    const path = `/api/documents/${fileChannel}?id=lab-1&from=lab`
+    // In base64, three bytes are four.
+    const content = 'x'.repeat((bytes * 3) / 4)
+    const { status, body } = await browser.post(path, 'text/plain; charset=utf-8', content)
     if (status !== 200) throw new Error(`The file of ${bytes} bytes was not stored: ${status} ${body}`)
   } finally {
     browser.close()

@@ -105,7 +105,7 @@ const design: Design = {
     ),
   ],
   notes: (found) => [
-    'The mirroring editor, which sends the whole content at each key as the paper’s does, between windows of one browser. Each condition starts its server, browser and windows afresh; everything else is the same.',
+    'The mirror editor, an application of the library that sends the whole content at each key as the paper’s does, between windows of one browser. Each condition starts its server, browser and windows afresh; everything else is the same.',
     `Another host: a network namespace behind a switched network of 0.6 ms there and back (IP packets, Linux’s TCP); all windows are on the first host, where the paper had two on the server’s. Nagle: RFC 896 on HTTP/1.1’s connections, which Node turned off only in version 18, while HTTP/2 and WebSockets always had it off. Without keep-alive: each answer to a POST over HTTP/1.1 ends its connection. Slow: ${rivals} busy processes on the core of the server, or of the browser, which have one each.`,
     ...paperWords(found),
   ],
@@ -135,7 +135,7 @@ function paperWords({ comparisons }: Found): readonly string[] {
 
 export const conditions = defineStudy({
   name: 'conditions',
-  about: `Types in the mirroring editor, mode by mode, under one condition after another, to find which of them changes the order of\n    the modes. Needs two cores, taskset, and for a second host Linux and root.`,
+  about: `Types in the mirror editor, mode by mode, under one condition after another, to find which of them changes the order of\n    the modes. Needs two cores, taskset, and for a second host Linux and root.`,
   flags: {
     conditions: flag(
       wordsOnce.default(usualConditions),
@@ -224,7 +224,7 @@ export const conditions = defineStudy({
       await using opened = new AsyncDisposableStack()
       const network = { profile: profile === undefined ? [] : [profile], seed: options.seed }
       const testbed = new Testbed('conditions', network, session, opened)
-      const [server] = await testbed.startServer({ share: 'none', editor: 'mirror' }, null, {
+      const [server] = await testbed.startMirror({
         imports: connections === undefined ? [] : [serverConditions(connections)],
         through: slow ? ['taskset', '-c', cores.server] : [],
       })
@@ -239,11 +239,11 @@ export const conditions = defineStudy({
           mode: requireMode(mode),
           server,
           editor: 'mirror',
-          forgets: false,
+          forgets: true,
         } as const
         const channel = `${name.replaceAll('+', '-')}-${randomUUID().slice(0, 8)}`
         await testbed.withoutLoss(() =>
-          showPages(shown, recordingAddress(system, channel), { text: '', forgets: false }),
+          showPages(shown, recordingAddress(system, channel), { text: '', ...system }),
         )
         // Loading a page is not measured.
         await using _busy = slow ? keepBusy(cores[slow]) : null

@@ -194,8 +194,9 @@ export const keystrokes = defineStudy({
     )
     refuse(given.editor.length === 0, '--editor names no editor')
     refuse(
-      given.editor.length > 1 && server !== undefined,
-      'a server has one editor: leave out --server or name one --editor',
+      given.editor.includes('mirror') &&
+        (isElsewhere || server !== undefined || given.front || given.sensor !== 'none'),
+      'the mirror editor is an application of its own, on this machine and without wind: leave it out of --editor, or leave out --server, --remote, --join, --host, --front and --sensor',
     )
     refuse(
       profile.length > 0 && (isElsewhere || server !== undefined),
@@ -330,7 +331,7 @@ export const keystrokes = defineStudy({
       await lab.sessions(1, async (_, opened) => {
         const alone = { ...options, peers: [] }
         const { systems, browsers } = await openRig(alone, machines, opened, 1, new RunPeers([], lab))
-        const both = systems.filter(({ mode, forgets }) => mode.name === options.baseline && !forgets)
+        const both = systems.filter(({ mode }) => mode.name === options.baseline)
         const windows = await participants.open(browsers)
         grown.push(...(await measureGrowing(both, windows, { machines, participants }, options.warmup, lab)))
         for (const window of windows) await window.close()
@@ -448,7 +449,7 @@ async function openRig(
           mode,
           server,
           front: server.front,
-          forgets: false,
+          forgets: editor === 'mirror',
         })
     }
   }
@@ -472,8 +473,9 @@ async function openServer(
   editor: EditorName,
   place: number,
 ): Promise<readonly ReachedServer[]> {
+  if (editor === 'mirror') return testbed.startMirror()
   if (server === undefined) {
-    const settings = { 'sensor-source': sensor, share: 'none', editor, 'merge-ms': ownMergeMs }
+    const settings = { 'sensor-source': sensor, share: 'none', 'merge-ms': ownMergeMs }
     return testbed.startServer(settings, await machines.placeOf(place))
   }
   const joined = await joinServer(server)
@@ -683,10 +685,10 @@ async function measureGrowing(
     for (let turn = 1; turn <= turns; turn += 1)
       for (const system of turn % 2 === 0 ? systems.toReversed() : systems) {
         lab.signal.throwIfAborted()
-        const { name, editor } = system
+        const { name, editor, forgets } = system
         machines.say(`Measuring a document of ${characters} characters`)
         const channel = `grow-${run}-${editor}-${characters}-${turn}`
-        await showPages(windows, recordingAddress(system, channel), { text: '', forgets: false })
+        await showPages(windows, recordingAddress(system, channel), { text: '', forgets })
         await fillPages(windows, paragraphs, editor)
         await warmUp(windows, warmupKeys, intervalMs)
         const { isPresent } = participants

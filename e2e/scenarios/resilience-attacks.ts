@@ -69,7 +69,7 @@ function post(http: HttpVersion, body: string): Send {
   return request(http, { method: 'POST', path: '/api/messages', headers, body })
 }
 
-function edit(change: object): string {
+function title(change: object): string {
   return JSON.stringify({ ...draftOf('broken', 1, '', 'broken'), ...change })
 }
 
@@ -98,7 +98,7 @@ function socketSays(frame: string | Buffer): Send {
 
 const page = 'window=broken&channels=broken'
 /** The run's server accepts 64 KiB. */
-const tooLarge = { html: 'x'.repeat(65_537) }
+const tooLarge = { title: 'x'.repeat(65_537) }
 
 /** On its own channel, so that accepted input does not affect the counts. */
 export const brokenInputs: Readonly<Record<string, readonly [wanted: string, send: Send]>> = {
@@ -107,10 +107,10 @@ export const brokenInputs: Readonly<Record<string, readonly [wanted: string, sen
   'half a request, HTTP/1.1': ['left', halfRequest('1.1', 'POST /api/messages HTTP/1.1\r\nHost: loc')],
   'half a preface, HTTP/2': ['left', halfRequest('2', 'PRI * HTTP/2.0\r\n\r\nS')],
   'no JSON, HTTP/2': ['400 not-json', post('2', '{"id":')],
-  'no JSON, HTTP/1.1': ['400 not-json', post('1.1', 'edit!')],
-  'another shape': ['400 bad-shape', post('2', edit({ body: { html: 7 } }))],
-  'the sensor’s channel': ['403 read-only-channel', post('1.1', edit({ channel: 'wind' }))],
-  'a message too large': ['413 too-large', post('2', edit({ body: tooLarge }))],
+  'no JSON, HTTP/1.1': ['400 not-json', post('1.1', 'title!')],
+  'another shape': ['400 bad-shape', post('2', title({ body: { title: 7 } }))],
+  'the sensor’s channel': ['403 read-only-channel', post('1.1', title({ channel: 'wind' }))],
+  'a message too large': ['413 too-large', post('2', title({ body: tooLarge }))],
   'a cursor that is none': ['200 recovered false', poll('2', 'nonsense')],
   'a cursor of another log': ['200 recovered false', poll('1.1', 'another:1')],
   'a cursor far ahead': ['200 recovered false', poll('2', 'ahead:999999999999999')],
@@ -180,7 +180,7 @@ async function sendAll({ mode: name, origin, ca, lastsMs, window }: FloodOrder):
     while (!isOver && performance.now() < until) {
       sent += 1
       try {
-        await transport.send(draftOf(window, sent, 'x'.repeat(200), 'flood'))
+        await transport.send(draftOf(window, sent, 'x'.repeat(80), 'flood'))
         stored += 1
       } catch (error) {
         if (error instanceof BusyError) heldBack += 1

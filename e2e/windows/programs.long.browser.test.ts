@@ -63,7 +63,8 @@ test('a page of the mirror editor opens as a shared document, also for reading, 
   const dataFolder = temporaryFolder(t)
   const change = { storage: 'sqlite', dataFolder, share: 'none' } as const
   const mirror = await startTestServer({ ...change, editor: 'mirror' })
-  const edit = JSON.stringify(draftOf('w', 1, '<h2>Old</h2><p>page</p>'))
+  const content = { kind: 'edit', body: { html: '<h2>Old</h2><p>page</p>' } }
+  const edit = JSON.stringify({ ...draftOf('w', 1, ''), ...content })
   const headers = { 'content-type': 'application/json' }
   await ask(mirror, { method: 'POST', path: '/api/messages', headers, body: edit })
   await mirror.close()

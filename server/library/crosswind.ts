@@ -363,12 +363,13 @@ export class Crosswind {
 /** As an application gets them, without the log's own. */
 function received(messages: readonly Message[], head: Cursor): Received[] {
   return messages.flatMap((message) => {
-    const { id, channel, kind, seq, from } = message
+    const { id, channel, kind, seq, at, acceptedAt, from } = message
     if (kind === 'erasure') return []
     // A copy: the application may change it.
     const body = isKind(message, 'json') ? parsed(message.body) : { data: structuredClone(message.body) }
     const user = writerOf(message) ?? undefined
-    return [{ id, channel, kind, seq, cursor: formatCursor({ ...head, seq }), from, user, data: body.data }]
+    const cursor = formatCursor({ ...head, seq })
+    return [{ id, channel, kind, seq, at, acceptedAt, cursor, from, user, data: body.data }]
   })
 }
 

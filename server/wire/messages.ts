@@ -32,6 +32,10 @@ export interface JsonMessage<Data> {
   readonly id: string
   readonly channel: string
   readonly seq: number
+  /** When it was published, by the sender's clock: ms since the epoch, with fractions. */
+  readonly at: number
+  /** When the server accepted it, by its own. */
+  readonly acceptedAt: number
   /** Keep it to continue after this message, with another connection too (`from`). */
   readonly cursor: string
   /** The sender's name. */

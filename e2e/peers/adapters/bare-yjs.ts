@@ -1,7 +1,7 @@
 // The bare page with the least that a shared document needs: Yjs merges, and one caret is drawn.
 
 import { applyUpdate, Doc, encodeStateAsUpdate, encodeStateVector } from 'yjs'
-import type { Page, PageMessage } from '../adapter.ts'
+import type { Page, PageMessage, Shown } from '../adapter.ts'
 import * as bare from './bare.ts'
 
 export const start = bare.start
@@ -20,11 +20,12 @@ export async function open(page: Page) {
   const own = new Set<string>()
   const send = await bare.open({ ...page, receive: (data) => page.receive(data, show) })
 
-  function show({ id, body }: Change): void {
+  function show({ id, body }: Change, { applied }: Shown): void {
     if (own.delete(id)) return
     applyUpdate(doc, Uint8Array.from(body.update))
     editor.textContent = text.toString()
     drawCaret(body.caret)
+    applied()
   }
 
   function drawCaret(place: number): void {
