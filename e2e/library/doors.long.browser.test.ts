@@ -207,7 +207,7 @@ test('a refusal reaches the window that published', async (t) => {
   const server = await serve(t)
   const window = await server.open('user=ada&room=room.2&share')
   const code = await window.run(codeOf, 'no')
-  assert.equal(code, 'not-invited-there')
+  assert.equal(code, 'read-only-invitation')
 })
 
 test('what was published offline is stored by the next page: once, in order, under its user', async (t) => {
@@ -289,7 +289,7 @@ test('a draft that is refused after a reload is reported, and not sent again', a
   server.isOnline(true)
   const refused = () => window.run(refusedBy)
   await until(async () => (await refused())?.length === 1, 'nothing was refused')
-  assert.deepEqual(await refused(), [['no', 'not-invited-there']])
+  assert.deepEqual(await refused(), [['no', 'read-only-invitation']])
   await window.reload()
   await until(() => window.run(isOpen), 'the window is not open')
   assert.deepEqual([await refused(), await window.run(pending)], [[], 0])
