@@ -74,7 +74,8 @@ const publishWithinMs = 5000
 const lookEachMs = 500
 /** Looks until the stream is asked which messages it still has. */
 const looksPerCheck = 4
-const settleMs = 1000
+/** Until all that add one stream at the same time are told the same. */
+const settleMs = { cluster: 1000, alone: 100 }
 /** From the first answer that a cluster has too few servers: others may be about to join. */
 const joinWithinMs = 10_000
 
@@ -493,16 +494,15 @@ async function addStream(
   mayJoin: () => boolean,
 ): Promise<StreamInfo> {
   const add = async (num_replicas: number) => {
-    const added = await manager.streams.add({
+    await manager.streams.add({
       name,
       subjects: [`${name}.>`],
       num_replicas,
       storage: StorageType.File,
       duplicate_window: nanos(duplicatesMs),
     })
-    if (info?.cluster === undefined) return added
-    // If several servers add the stream at once, a cluster accepts one of them but answers all.
-    await pause(settleMs)
+    // If several servers add the stream at once, NATS accepts one of them but answers all.
+    await pause(info?.cluster ? settleMs.cluster : settleMs.alone)
     return manager.streams.info(name)
   }
   const found = await manager.streams.info(name).catch(() => null)
