@@ -182,7 +182,8 @@ function afterRefusal(
 export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy<DocumentDrafts> {
   const documents = documentPolicy(options)
   return {
-    ...documents,
+    none: documents.none,
+    summary: documents.summary,
     add(drafts, message, nextId, cursor, isConnected) {
       // As it is now: the application may change what it gave, and IndexedDB takes less than JSON does.
       const body = JSON.parse(JSON.stringify(message.body))
@@ -232,7 +233,9 @@ export function mergingPolicy(
   }
 
   return {
-    ...policy,
+    none: policy.none,
+    summary: policy.summary,
+    answer: policy.answer,
     add(drafts, message, nextId, cursor, isConnected) {
       const joined = join(drafts.pending, message)
       if (joined) return { pending: [...drafts.pending.slice(0, -1), joined] }

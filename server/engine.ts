@@ -197,6 +197,8 @@ export class Engine {
   /** Takes what is below the path from an application's server. */
   attach(server: AnyServer, path: string, how: { readonly requests?: boolean }): void {
     if (this.#own) throw new Error('attach: this server listens on ports of its own.')
+    if (this.#role.name !== 'alone')
+      throw new Error('attach: several workers share ports of their own; use listen, or one process.')
     this.#isAttached = true
     this.#guests.watch(server)
     attach(server, path, this.handlers, how)

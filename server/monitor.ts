@@ -38,7 +38,7 @@ interface MonitorParts {
   /** `SQLite`, `memory`, `NATS JetStream`, `SQS, SQLite` */
   readonly log: string
   readonly health: Pick<Health, 'outage' | 'outages' | 'whyUnready'>
-  /** See `OpenedLog`. */
+  /** How often stored messages were found missing or damaged; absent if another process counts it. */
   readonly losses?: (() => number) | undefined
   /** Their figures are added up. */
   readonly threads: readonly Pick<DocumentWorker, 'quarantined' | 'failed' | 'durations'>[]

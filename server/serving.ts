@@ -117,7 +117,7 @@ export class Serving {
 
   private constructor(parts: ServingParts, opened: OpenedLog, documents: DocumentThreads | null) {
     const { settings, channels, siblings, leads, hostLog, onFailure, onCutOff } = parts
-    const { log, lost = endless, outage = () => null, losses, figures } = opened
+    const { log, lost = endless, outage = () => null, figures } = opened
     const { maxBytes = Number.POSITIVE_INFINITY } = opened
     const hosted = hostLog?.(opened)
     this.log = log
@@ -142,7 +142,7 @@ export class Serving {
       timers,
       siblings,
       health: this.health,
-      losses,
+      losses: parts.joinLog ? undefined : countLosses,
       log: describeLog(settings),
       heads: log.heads,
       threads: documents ? [documents.documents, documents.sent] : [],
@@ -251,13 +251,13 @@ export async function endPart(part: string, work: Promise<void>, withinMs: numbe
   output.say('part-not-closed', `The server stopped without its ${part}, which did not end in time.`)
 }
 
-async function openOwnLog(
+function openOwnLog(
   parts: ServingParts,
   documents: DocumentThreads | null,
   signal: AbortSignal,
 ): Promise<OpenedLog> {
   const { settings, channels, dataFolder, roomMaking, onFailure } = parts
-  const opened = await openLog(settings, {
+  return openLog(settings, {
     typeOf: withRevocations(withDocuments(channels.typeOf, documents?.ledger ?? null)),
     onOpened: (log) => documents?.ledger.open(log),
     roomMaking,
@@ -269,9 +269,10 @@ async function openOwnLog(
     onLoss: (sentence) => onFailure('log-lost-messages', sentence),
     print: (sentence) => output.say('log-awaited', sentence),
   })
-  // The count continues when another log replaces this one.
-  return { ...opened, losses: () => output.incidents()['log-lost-messages'] ?? 0 }
 }
+
+/** The count continues when another log replaces the one in use. */
+const countLosses = () => output.incidents()['log-lost-messages'] ?? 0
 
 /** Such as `SQLite`, `memory`, `NATS JetStream` or `SQS, SQLite`. */
 export function describeLog({ broker, storage }: Pick<EngineSettings, 'broker' | 'storage'>): string {

@@ -179,6 +179,9 @@ test('a server does not start with a type that does not fit, and says which part
     [{ name: undefined }, /channels\['guests\.\*'\]\.name is missing/],
     [{ refuse: true }, /refuse is true; it must be of the type function/],
     [{ gate: {} }, /gate\.pass is undefined; it must be a function/],
+    [{ yjs: {}, gate: { pass: () => 1 } }, /gate stands beside yjs/],
+    [{ yjs: { owner: true } }, /yjs has no owner; did you mean owners/],
+    [{ yjs: {}, kinds: { update: {} } }, /kinds has "update", which a document has by yjs/],
     [{ keep: { hours: -1 } }, /keep\.hours is -1; it must be a number above 0/],
     [{ validate: 1 }, /channels\['guests\.\*'\] has no validate/],
   ] as const)

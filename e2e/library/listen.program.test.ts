@@ -1,6 +1,7 @@
 // A server on ports of its own: beside an application's routes, with figures, in one process or several.
 
 import assert from 'node:assert/strict'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { ensureCertificate } from '../../certs/certificate.ts'
@@ -16,11 +17,12 @@ import { startWithWorkers } from './workers-process.ts'
 
 const certificate = (t: TestContext) => ensureCertificate({ directory: temporaryFolder(t), now: new Date() })
 
-const open = () =>
+const open = (workers = 1) =>
   createCrosswind({
     path: '/realtime',
     channels: { 'room.*': { kind: 'json' } },
     authorize: 'everyone',
+    workers,
   })
 
 /** Of the application. */
@@ -107,6 +109,18 @@ test('a port that is in use is named, and everything is closed', async (t) => {
     message: new RegExp(`^Port ${port} is in use on localhost`),
   })
   assert.equal(crosswind.ready().isReady, false)
+})
+
+test('a server is on ports of its own or on the application’s, and workers only on its own', async (t) => {
+  const { cert, key } = await certificate(t)
+  const [attached, listening, several] = await Promise.all([open(), open(), open(2)])
+  t.after(() => Promise.all([attached, listening, several].map((one) => one.close({ drainMs: 0 }))))
+  const place = { port: 0, http1Port: 0, cert, key }
+  attached.attach(createHttpServer())
+  await assert.rejects(attached.listen(place), { message: /^listen: this server is attached/ })
+  await listening.listen(place)
+  assert.throws(() => listening.attach(createHttpServer()), { message: /^attach: this server listens/ })
+  assert.throws(() => several.attach(createHttpServer()), { message: /^attach: several workers/ })
 })
 
 test('several processes serve on the same ports: one log, one secret, one set of figures', {

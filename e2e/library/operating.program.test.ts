@@ -47,7 +47,7 @@ test('a copy does not replace a file, and a log in memory has no copy', async (t
   await crosswind.backup(copy)
   await assert.rejects(crosswind.backup(copy), { message: /copy\.db exists; name a new file\.$/ })
   const inMemory = await open(t)
-  assert.throws(() => inMemory.backup(copy), { message: /the log is not in a file/ })
+  await assert.rejects(inMemory.backup(copy), { message: /the log is not in a file/ })
 })
 
 test('a document’s history is its updates, in order, which make it again', async (t) => {

@@ -293,7 +293,7 @@ export class Crosswind {
    * of the newest message in it. Rejects if the log is not in a file, or the file is there. To restore it,
    * put it as `log.db` into the empty folder of a server that does not run.
    */
-  readonly backup = (file: string): Promise<number> => {
+  readonly backup = async (file: string): Promise<number> => {
     if (this.#folder === '')
       throw new Error('backup: the log is not in a file; copy it by the means of its broker.')
     return copyLog(this.#folder, file)

@@ -36,6 +36,8 @@ export function checkType(what: string, type: ChannelType): void {
   if (gate && typeof gate.pass !== 'function')
     throw new Error(`${what}.gate.pass is ${typeof gate.pass}; it must be a function.`)
   if (type.yjs) checkYjs(`${what}.yjs`, type.yjs)
+  if (type.yjs && gate)
+    throw new Error(`${what}.gate stands beside yjs: the library's own checks the updates of a document.`)
   if (type.yjs && 'update' in kinds)
     throw new Error(`${what}.kinds has "update", which a document has by yjs.`)
   if (Object.keys(kinds).length === 0 && !type.yjs && !type.expiry)

@@ -180,10 +180,6 @@ export interface OpenedLog {
    * Absent if impossible.
    */
   readonly lost?: Promise<string>
-  /**
-   * How often stored messages were found missing or damaged; absent if another process counts it.
-   */
-  readonly losses?: () => number
   readonly figures?: () => Promise<LogFigures>
 }
 

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../folder-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
 import { isOpenPath, mountSession } from '../routes/session.ts'
 import { type Access, makeInvitation, type Permission } from './access.ts'
-import { type Gate, Grant } from './grants.ts'
+import { type Gate, Grant, openGrant } from './grants.ts'
 import { crossOrigin, requireSession, securityHeaders } from './middleware.ts'
 import { TicketGate } from './tickets.ts'
 
@@ -25,15 +25,7 @@ export const toWrite: Permission = { channels: ['main', 'notes'], may: 'write' }
 
 /** Allows everything, but for `change`. */
 export function grantWith(change: Partial<ConstructorParameters<typeof Grant>[0]>): Grant {
-  return new Grant({
-    read: ['*'],
-    write: ['*'],
-    maxMessageBytes: null,
-    user: null,
-    account: null,
-    expiresAt: null,
-    ...change,
-  })
+  return new Grant({ ...openGrant, ...change })
 }
 
 /** As the page's server has it; nobody is revoked. */
