@@ -1,4 +1,4 @@
-// The Koa application: middleware, service endpoints, the built web app, and every transport.
+// The Koa application: middleware, every transport, and the routes of whoever uses them.
 
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'

@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs'
 import { processTimers } from '../scripts/process.ts'
 import { Engine } from './engine.ts'
 import { Channels } from './library/channels.ts'
-import { Crosswind } from './library/crosswind.ts'
+import { Crosswind, usualDrainMs } from './library/crosswind.ts'
 import { type CrosswindOptions, checkOptions, folderOf, settingsOf, workersOf } from './library/options.ts'
 import { mountRoutes } from './library/routes.ts'
 import { type OutputCode, output } from './output.ts'
@@ -42,9 +42,6 @@ export { Refusal } from './wire/refusal.ts'
 
 /** Of a long poll: its client asks for less if it wants less. Many proxies cut an answer after 30 s. */
 const longestHoldMs = 25_000
-
-/** Of clients, before another log replaces the one in use. */
-const renewalDrainMs = 0
 
 /**
  * Rejects with an `Error` that names the option that does not fit, the file that cannot be used, or
@@ -88,7 +85,7 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
       allowedHosts: settings.allowedHosts,
     },
     holdMs: longestHoldMs,
-    drainMs: renewalDrainMs,
+    drainMs: usualDrainMs,
 
     application: (serving) => ({
       mount: (mounting) => mountRoutes(mounting, serving, channels),

@@ -71,7 +71,7 @@ interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
   readonly store: Store
   readonly windFeed: ReturnType<typeof createWindFeed>
   readonly recorder: Recorder | null
-  /** For the lab: the link carries only probes, whose log has its own cursors. */
+  /** For the lab: the link carries only probes, of which a minute is kept. */
   readonly isProbing: boolean
   /** Null unless whole contents are mirrored. */
   readonly mirror: typeof Mirror | null

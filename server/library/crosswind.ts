@@ -93,6 +93,9 @@ interface CrosswindParts {
   readonly folder: string
 }
 
+/** Time to ask clients to leave, ms. */
+export const usualDrainMs = 5000
+
 type Handlers = ReturnType<typeof handlersBelow>
 
 /** Its functions may be taken out of it. */
@@ -339,7 +342,7 @@ export class Crosswind {
     this.#engine.current.hub.end(checkWho(who), true)
   }
 
-  readonly close = async ({ drainMs = 5000 }: { readonly drainMs?: number } = {}): Promise<void> => {
+  readonly close = async ({ drainMs = usualDrainMs }: { readonly drainMs?: number } = {}): Promise<void> => {
     await this.#engine.close(drainMs)
   }
 

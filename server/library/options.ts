@@ -47,7 +47,7 @@ export interface CrosswindOptions {
   readonly authorize: 'everyone' | Authorize
   /**
    * Signs tickets, at least 32 characters. Servers behind one address need the same; by default each
-   * process makes its own.
+   * makes its own, which its workers share.
    */
   readonly secret?: string
   /** Where messages are stored. Default: in memory. */

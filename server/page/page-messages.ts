@@ -147,10 +147,7 @@ export const mainChannel = 'main'
 /** Written only by the sensor's source. */
 export const windChannel = 'wind'
 
-/**
- * Accepts only probes, from readers too. Has its own cursors, so a stream cannot combine it with
- * other channels.
- */
+/** Accepts only probes, from readers too, and keeps a minute of them. */
 export const probesChannel = 'probes'
 
 /** The wind's sender. */

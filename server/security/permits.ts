@@ -17,16 +17,15 @@ export interface Permit {
    */
   readonly expiresAt?: number
   /**
-   * Who it is, at most 256 bytes: others see it with each message. The clients of one user hold at
-   * most half of all windows.
+   * Who it is, at most 256 bytes: others see it with each message.
    */
   readonly user?: string
   /**
-   * Whose quotas its messages and windows count against, at most 256 bytes; others do not see it.
-   * Default: the user.
+   * Whose share of the windows (half at most) and of new channels it takes from, at most 256 bytes;
+   * others do not see it. Default: the user.
    */
   readonly account?: string
-  /** The largest message that it may send, bytes. Default: `limits.maxMessageBytes`. */
+  /** The largest message that it may send, bytes. Default: `limits.maxMessageBytes`, 4096 if `write` is empty. */
   readonly maxMessageBytes?: number
 }
 
