@@ -20,6 +20,7 @@ import {
 } from './page/page-messages.ts'
 import type { Permission } from './security/access.ts'
 import type { Permit } from './security/permits.ts'
+import { maxReadOnlyBytes } from './transports/bodies.ts'
 import { cutText } from './wire/graphemes.ts'
 import { isChannelName, maxChannelBytes } from './wire/messages.ts'
 import { Refusal } from './wire/refusal.ts'
@@ -92,9 +93,6 @@ export const pageChannels = (editing: EditorRules, most: Bounds): Readonly<Recor
 /** Names of senders that are the server's. */
 export const pageSenders: readonly string[] = [sensorName, overviewName]
 
-/** A client that may only read sends nothing larger. */
-const maxReaderBytes = 4096
-
 /**
  * What an invitation allows: its pages, the wind for everybody, and everybody may measure. Windows of
  * earlier versions also follow overviews, which nobody writes any more.
@@ -104,9 +102,10 @@ export function pageRights({
   may,
 }: Permission): Pick<Permit, 'read' | 'write' | 'maxMessageBytes'> {
   const pages = channels === 'all' ? ['*'] : channels
-  const read = [...pages, windChannel, probesChannel, 'overview.*']
+  const overviews = pages.map((page) => `${overviewName}.${page}`).filter(isChannelName)
+  const read = [...pages, windChannel, probesChannel, ...overviews]
   if (may === 'write') return { read, write: [...pages, probesChannel] }
-  return { read, write: [probesChannel], maxMessageBytes: maxReaderBytes }
+  return { read, write: [probesChannel], maxMessageBytes: maxReadOnlyBytes }
 }
 
 /** Maximum length in UTF-16 units of an encoded position in base64; a Yjs one has at most 28. */

@@ -1,7 +1,7 @@
 // The page's channels for tests: their types and what clients may send there.
 
 import { type TypeOf, typesByName } from './channels/channel-type.ts'
-import { type DocumentRules, withDocuments } from './channels/document-types.ts'
+import { type DocumentRules, withUpdates } from './channels/document-types.ts'
 import { defaultEngine } from './config/engine-settings.ts'
 import type { EditorRules } from './document/document-writes.ts'
 import { Channels } from './library/channels.ts'
@@ -22,7 +22,12 @@ export const unchecked = ({ fold }: Pick<DocumentRules, 'fold'>): DocumentRules 
 
 /** `documents`: null where nothing is stored. */
 export const pageTypes = (documents: DocumentRules | null, editing = anyEditor): TypeOf =>
-  withDocuments(typesByName(Object.entries(pageChannels(editing, ampleLimits))), documents)
+  typesByName(
+    Object.entries(pageChannels(editing, ampleLimits)).map(([pattern, type]) => [
+      pattern,
+      withUpdates(type, documents),
+    ]),
+  )
 
 export const pageTypeOf = pageTypes(null)
 

@@ -1,6 +1,6 @@
 // The page's server, or one of its processes: an application of the engine, with the sensor's source.
 
-import { randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { resolve } from 'node:path'
 import { processTimers } from '../scripts/process.ts'
 import type { Config } from './config/config.ts'
@@ -69,9 +69,10 @@ class PageServer implements Server {
     const { config, root, webFolder, frontPort = null, signal } = parts
     const ports: Ports = { '2': config.port, '1.1': config.http1Port }
     if (frontPort !== null) ports['3'] = frontPort
+    const key = await loadKey(config, root)
     const access = new Access({
       isOpen: isOpenTo(config),
-      key: await loadKey(config, root),
+      key,
       rightsOf: pageRights,
       sessionMs: config.sessionMinutes * 60_000,
       now: timers.now,
@@ -110,8 +111,7 @@ class PageServer implements Server {
       authorize: access.isOpen
         ? 'everyone'
         : ({ headers, token }) => access.permitFor({ cookie: headers.cookie, token }),
-      // Sessions are the page's own.
-      secret: randomBytes(32).toString('base64url'),
+      secret: createHmac('sha256', key).update('tickets').digest('base64url'),
       isOpenPath,
       origins,
       holdMs: config.polling.holdMs,

@@ -4,7 +4,6 @@ import type { Middleware } from 'koa'
 import { endsWithin, processTimers } from '../scripts/process.ts'
 import { type App, createApp } from './app.ts'
 import type { TypeOf } from './channels/channel-type.ts'
-import { withDocuments } from './channels/document-types.ts'
 import type { EngineSettings } from './config/engine-settings.ts'
 import type { DocumentThreads } from './document/document-threads.ts'
 import { Health } from './health.ts'
@@ -258,7 +257,7 @@ function openOwnLog(
 ): Promise<OpenedLog> {
   const { settings, channels, dataFolder, roomMaking, onFailure } = parts
   return openLog(settings, {
-    typeOf: withRevocations(withDocuments(channels.typeOf, documents?.ledger ?? null)),
+    typeOf: withRevocations(channels.typesWith(documents?.ledger ?? null)),
     onOpened: (log) => documents?.ledger.open(log),
     roomMaking,
     dataFolder,

@@ -68,3 +68,26 @@ test('a document’s history is its updates, in order, which make it again', asy
   assert.deepEqual(seen, ['1: one ', '2: one two ', '3: one two three'])
   await assert.rejects(crosswind.history('room.1').next(), { code: 'bad-channel' })
 })
+
+test('documents whose channels are not declared for a while keep their text, whatever else is stored meanwhile', async (t) => {
+  const storage = { kind: 'sqlite', folder: temporaryFolder(t) } as const
+  const limits = { logMessages: 100, messagesPerSecond: 100_000 }
+  const before = await startDocuments(t, { storage, limits })
+  const provider = before.provide()
+  const text = provider.doc.getText('text')
+  for (let count = 0; count < 50; count += 1) {
+    text.insert(text.length, `${count} `)
+    await provider.whenSaved()
+  }
+  provider.destroy()
+  await before.stop()
+  const without = await open(t, {
+    storage,
+    limits,
+    channels: { 'room.*': { kind: 'json' }, 'others.*': { kind: 'yjs' } },
+  })
+  for (let count = 0; count < 500; count += 1) await without.publish('room.1', count)
+  await without.close({ drainMs: 0 })
+  const after = await open(t, { storage, limits })
+  assert.equal(String((await after.document('doc.1')).getText('text')), String(text))
+})

@@ -3,17 +3,18 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
-import { connect } from '../../client/connect.ts'
+import { type ConnectOptions, connect } from '../../client/connect.ts'
 import { CrosswindProvider } from '../../client/yjs.ts'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { createNodePlatform } from '../clients/client.ts'
-import { connectHttp, textOf } from '../clients/http-client.ts'
+import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
 
-function open(t: TestContext, server: TestServer) {
+function open(t: TestContext, server: TestServer, options: ConnectOptions = {}) {
   const http = connectHttp('2', server.origin['2'], server.ca)
   const connection = connect(`${server.origin['2']}/api`, {
     modes: ['sse/2'],
     platform: createNodePlatform(http),
+    ...options,
   })
   t.after(() => {
     connection.close()
@@ -59,4 +60,52 @@ test('a room has the past of a kind, and what comes', async (t) => {
   await titles.publish({ title: 'Two' })
   await two
   assert.deepEqual(heard, ['One', 'Two'])
+})
+
+async function statusOf(http: ReturnType<typeof connectHttp>, path: string): Promise<number> {
+  const { status, body } = await http.ask({ path })
+  await textOf(body)
+  return status
+}
+
+test('an invitation to as many pages as there may be, with the longest names, opens them', async (t) => {
+  const server = await startTestServer({ access: 'invited' })
+  t.after(() => server.close())
+  const channels = Array.from({ length: 32 }, (_, place) => String(place).padStart(64, 'x'))
+  const link = await server.invite({ channels, may: 'write' })
+  const cookie = await redeem(server.origin['2'], server.ca, link)
+  const http = connectHttp('2', server.origin['2'], server.ca, cookie)
+  t.after(() => http.close())
+  assert.equal(await statusOf(http, `/d/${channels[31]}`), 200)
+  assert.equal(await statusOf(http, '/d/other'), 403)
+})
+
+test('an invitation is a token of the library: it gets a ticket, and no more than it allows', async (t) => {
+  const server = await startTestServer({ access: 'invited' })
+  t.after(() => server.close())
+  const link = await server.invite({ channels: ['main'], may: 'write' })
+  const token = new URL(link).searchParams.get('invitation') ?? ''
+  const { connection } = open(t, server, { token: () => token })
+  const titles = connection.channel<{ readonly title: string }>('main', { kind: 'title' })
+  await titles.publish({ title: 'By ticket' })
+  for (const channel of ['other', 'overview.other']) {
+    const http = connectHttp('2', server.origin['2'], server.ca)
+    t.after(() => http.close())
+    const headers = { authorization: `Bearer ${token}` }
+    const { status, body } = await http.ask({ path: `/api/channels/${channel}`, headers })
+    assert.deepEqual([status, JSON.parse(await textOf(body)).code], [403, 'not-invited-there'])
+  }
+})
+
+test('a session lasts as long as the settings say, also longer than a ticket', async (t) => {
+  const server = await startTestServer({ access: 'invited', sessionMinutes: 30 * 24 * 60 })
+  t.after(() => server.close())
+  const days = 86_400_000
+  const link = await server.invite({ channels: ['main'], may: 'read' }, 60 * days)
+  const cookie = await redeem(server.origin['2'], server.ca, link)
+  const http = connectHttp('2', server.origin['2'], server.ca, cookie)
+  t.after(() => http.close())
+  const page = await textOf((await http.ask({ path: '/d/main' })).body)
+  const endsAt = Number(/"sessionEndsAt":(\d+)[,}]/.exec(page)?.[1])
+  assert.ok(Math.abs(endsAt - Date.now() - 30 * days) < 60_000, String(endsAt))
 })

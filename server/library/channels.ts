@@ -12,7 +12,7 @@ import {
   typesByName,
   type YjsRules,
 } from '../channels/channel-type.ts'
-import { withDocuments } from '../channels/document-types.ts'
+import { type DocumentRules, withUpdates } from '../channels/document-types.ts'
 import { jsonBody } from '../channels/shapes.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { admitDraft, admitOwnDraft, admitStates, applicationName, jsonState } from '../hub/admission.ts'
@@ -75,6 +75,7 @@ interface ChannelsParts {
 /** The rules of an application's channels. */
 export class Channels implements Admission {
   readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
+  readonly #types: readonly (readonly [pattern: string, type: ChannelType])[]
   readonly #validation: Validation
   readonly haveDocuments: boolean
   readonly typeOf: TypeOf
@@ -95,9 +96,14 @@ export class Channels implements Admission {
       checkRule(what, rule)
       if ('keep' in rule && rule.keep !== undefined) checkKeep(`${what}.keep`, rule.keep, settings)
     }
-    const types = this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule, onFailure)] as const)
-    this.haveDocuments = types.some(([, type]) => type.yjs)
-    this.typeOf = withDocuments(typesByName(types), null)
+    this.#types = this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule, onFailure)])
+    this.haveDocuments = this.#types.some(([, type]) => type.yjs)
+    this.typeOf = this.typesWith(null)
+  }
+
+  /** The types as a log needs them, which has these documents; null where nothing is stored. */
+  typesWith(documents: DocumentRules | null): TypeOf {
+    return typesByName(this.#types.map(([pattern, type]) => [pattern, withUpdates(type, documents)]))
   }
 
   /** Throws a `Refusal` (400 `bad-channel`) if the application has not declared it. */

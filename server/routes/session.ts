@@ -7,7 +7,7 @@ import { documentPath } from '../page/document-api.ts'
 import { mainChannel } from '../page/page-messages.ts'
 import { offlinePath, serviceWorkerPath } from '../page/page-paths.ts'
 import { type Access, type Entry, includes, joinPath, type Session } from '../security/access.ts'
-import { bearerIn } from '../security/tickets.ts'
+import { bearerIn, sessionPath } from '../security/tickets.ts'
 import type { AnyRequest } from '../transports/bodies.ts'
 import { Refusal } from '../wire/refusal.ts'
 
@@ -31,7 +31,7 @@ export const credentialsIn = ({ headers }: Pick<AnyRequest, 'headers'>) => ({
 })
 
 /**
- * Redeems an invitation; shows and renews a session. Requires `requireSession` before it, and
+ * Redeems an invitation; shows and renews a session, by a request without a body. Requires `requireSession` before it, and
  * `crossOrigin` against foreign renewals.
  */
 export function mountSession(router: Router, access: Access): void {
@@ -49,10 +49,10 @@ export function mountSession(router: Router, access: Access): void {
   router.get(joinPath, (ctx) => join(ctx, false))
   // Only from a page of this server: others are refused because of their Origin.
   router.post(joinPath, (ctx) => join(ctx, true))
-  router.get('/api/session', async (ctx) =>
-    answerSession(ctx, await access.sessionFor(credentialsIn(ctx.req))),
-  )
-  router.post('/api/session', async (ctx) => {
+  router.get(sessionPath, async (ctx) => answerSession(ctx, await access.sessionFor(credentialsIn(ctx.req))))
+  router.post(sessionPath, async (ctx, next) => {
+    // A token asks for a ticket, as on every server.
+    if (ctx.get('Content-Type').startsWith('application/json')) return next()
     answerSession(ctx, enter(ctx, await access.renew(ctx.req.headers.cookie)))
   })
 }

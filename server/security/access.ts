@@ -54,7 +54,8 @@ export const invitationPath = (token: string) => `${joinPath}?invitation=${token
  * it.
  */
 const cookieName = '__Host-crosswind'
-const invitationNameLength = 22
+/** Of a hash that names an invitation. */
+const accountLength = 22
 const cookiePattern = new RegExp(`(?:^|;\\s*)${cookieName}=([^;]*)`)
 
 /** Encoded in its token: the server stores none. */
@@ -175,7 +176,8 @@ export class Access {
   #sessionFrom({ channels, may }: Permission, endsAt: number, until = endsAt): Session {
     const { now, clock } = this.#parts
     const expiresAt = Math.round(now() + (endsAt - clock()))
-    return { channels, may, expiresAt, until, account: `${may} ${until} ${channels}` }
+    const account = hash('sha256', `${may} ${until} ${channels}`, 'base64url').slice(0, accountLength)
+    return { channels, may, expiresAt, until, account }
   }
 
   async #openSession({ channels, may }: Permission, until: number): Promise<Entry> {
@@ -185,10 +187,9 @@ export class Access {
     const token = await sign('session', { channels, may, until }, expiresAt, this.#parts.key)
     const seconds = Math.max(0, Math.floor((expiresAt - now) / 1000))
     const session = this.#sessionFrom({ channels, may }, expiresAt, until)
-    const name = hash('sha256', session.account ?? '', 'base64url').slice(0, invitationNameLength)
     // RFC 6265bis. Strict would drop the cookie on the redirect after a link from a mail.
     const own = `${cookieName}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`
-    const page = `${invitationCookie}=${name}; Path=/; Max-Age=${seconds}; Secure; SameSite=Strict`
+    const page = `${invitationCookie}=${session.account}; Path=/; Max-Age=${seconds}; Secure; SameSite=Strict`
     return { session, setCookies: [own, page] }
   }
 

@@ -22,12 +22,17 @@ test('quotas may be of others than a user, and messages smaller', () => {
   assert.deepEqual([user, account, maxMessageBytes], [null, 'team 7', 4096])
 })
 
-test('it lasts an hour unless the application says otherwise, and a day at most', () => {
+test('a user’s lasts an hour unless the application says otherwise, and a day at most', () => {
   const endOf = (expiresAt?: number) =>
-    checkPermit({ ...permit, ...(expiresAt !== undefined && { expiresAt }) }, now)?.expiresAt
+    checkPermit({ ...permit, user: 'ada', ...(expiresAt !== undefined && { expiresAt }) }, now)?.expiresAt
   assert.equal(endOf(), now + hourMs)
   assert.equal(endOf(now + 1), now + 1)
   for (const far of [now + 25 * hourMs, Number.MAX_VALUE]) assert.equal(endOf(far), now + 24 * hourMs)
+})
+
+test('of nobody in particular it lasts as long as the application says: nobody can revoke it', () => {
+  const expiresAt = now + 720 * hourMs
+  assert.equal(checkPermit({ ...permit, expiresAt }, now)?.expiresAt, expiresAt)
 })
 
 test('null, undefined and false are a no', () => {

@@ -13,7 +13,7 @@ export interface Permit {
   readonly write: readonly string[]
   /**
    * Ms since the epoch, as `Date.now()` has it; then the application is asked again. Default: in an
-   * hour. At the latest it is asked again after a day.
+   * hour. A ticket, and a permit with a `user`, ends after a day at the latest.
    */
   readonly expiresAt?: number
   /**
@@ -70,11 +70,12 @@ export function checkPermit(answer: unknown, now: number): CheckedPermit | null 
   const given: Partial<Record<keyof Permit, unknown>> = answer
   const { read, write, expiresAt, maxMessageBytes } = given
   const user = given.user === undefined ? null : checkUser('authorize: user', given.user)
+  // Those of users can be revoked, and revocations are forgotten.
+  const latest = user === null ? Number.POSITIVE_INFINITY : now + longestLifeMs
   return {
     read: patternsIn('read', read),
     write: patternsIn('write', write),
-    expiresAt:
-      expiresAt === undefined ? now + usualLifeMs : Math.min(endIn(expiresAt, now), now + longestLifeMs),
+    expiresAt: expiresAt === undefined ? now + usualLifeMs : Math.min(endIn(expiresAt, now), latest),
     user,
     account: given.account === undefined ? user : checkUser('authorize: account', given.account),
     maxMessageBytes: maxMessageBytes === undefined ? null : bytesIn(maxMessageBytes),

@@ -273,3 +273,22 @@ test('a ticket carries the account and the size of messages', async () => {
   const { account, maxMessageBytes } = await server.enter((await server.ticket()) ?? '')
   assert.deepEqual([account, maxMessageBytes], ['team 7', 4096])
 })
+
+test('a ticket ends after a day, even if the permit lasts longer', async () => {
+  const lasting = { read: ['room.1'], write: [], expiresAt: 1_000_000 + 30 * 86_400_000 }
+  const server = open({ authorize: () => lasting })
+  const grant = await server.enter((await server.ticket()) ?? '')
+  assert.equal(grant.expiresAt, 5000 + 86_400_000)
+  assert.equal((await server.enterByCookie()).expiresAt, 5000 + 30 * 86_400_000)
+})
+
+test('a permit that ends while the application answers is one that has ended, not one that cannot be used', async () => {
+  const server = open({
+    authorize() {
+      server.clock.passed += 1000
+      return { ...permit, expiresAt: 1_000_500 }
+    },
+  })
+  assert.equal(server.isEnded(await server.enterByCookie()), true)
+  assert.deepEqual(server.failures, [])
+})

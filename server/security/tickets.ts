@@ -6,7 +6,7 @@ import { formatCursor, parseCursor } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
 import { type Asking, fingerprintFor, type Gate, Grant, sessionEnded } from './grants.ts'
-import { type Authorize, type CheckedPermit, checkPermit } from './permits.ts'
+import { type Authorize, type CheckedPermit, checkPermit, longestLifeMs } from './permits.ts'
 import type { Revocations } from './revocations.ts'
 
 /** What an application allowed, and when. */
@@ -130,14 +130,16 @@ export class TicketGate implements Gate {
   /** Rejects with a `Refusal`: 401 `no-session` if the application says no. */
   async ticketFor(headers: IncomingHttpHeaders, token: string | null, fingerprint: string | null) {
     const permit = await this.#permitFor(headers, token)
-    const ticket = this.#usable(() => this.#tickets.issue(permit, fingerprint))
-    return { ticket, expiresAt: permit.expiresAt }
+    const expiresAt = Math.min(permit.expiresAt, permit.issuedAt + longestLifeMs)
+    const ticket = this.#usable(() => this.#tickets.issue({ ...permit, expiresAt }, fingerprint))
+    return { ticket, expiresAt }
   }
 
   async #permitFor(headers: IncomingHttpHeaders, token: string | null): Promise<DatedPermit> {
     const { authorize, clock, revocations, onFailure } = this.#parts
     // Before it is asked: what it answers may be older than a revocation that arrives meanwhile.
     const position = formatCursor(revocations.position)
+    const issuedAt = clock()
     let answer: unknown
     try {
       answer = await authorize({ headers, token })
@@ -147,7 +149,6 @@ export class TicketGate implements Gate {
       const sentence = 'The application failed to say what this client may do (authorize); try again.'
       throw new Refusal('internal', sentence, null, authorizeAgainMs)
     }
-    const issuedAt = clock()
     const permit = this.#usable(() => checkPermit(answer, issuedAt))
     if (permit !== null) return { ...permit, issuedAt, position }
     throw new Refusal('no-session', 'The application does not allow this; sign in to it.')
@@ -173,7 +174,7 @@ export class TicketGate implements Gate {
       throw new Refusal('session-expired', sessionEnded)
     const isRevoked = () => revocations.isRevoked(permit.user, since)
     if (isRevoked()) throw new Refusal('session-expired', sessionEnded)
-    return new Grant({ ...permit, expiresAt: now() + permit.expiresAt - clock(), isRevoked })
+    return new Grant({ ...permit, expiresAt: Math.round(now() + permit.expiresAt - clock()), isRevoked })
   }
 }
 

@@ -23,7 +23,7 @@ interface BodiesParts {
 }
 
 /** A client that may only read sends nothing large. */
-const maxReadOnlyBytes = 4096
+export const maxReadOnlyBytes = 4096
 
 export function maxBytesFor(grant: Grant, { maxMessageBytes }: BodiesParts['limits']): number {
   const usual = isReader(grant) ? maxReadOnlyBytes : maxMessageBytes
