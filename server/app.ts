@@ -16,7 +16,7 @@ import {
   requireSession,
   securityHeaders,
 } from './security/middleware.ts'
-import { chargeAnswers } from './transports/answers.ts'
+import { chargeAnswers, ReadingRate } from './transports/answers.ts'
 import { type AnyRequest, Bodies, connectionOf } from './transports/bodies.ts'
 import { Budget, type BudgetLimits } from './transports/budget.ts'
 import { longPolling, polling } from './transports/polling.ts'
@@ -63,7 +63,8 @@ export function createApp(parts: AppParts) {
   /** Charges connections for refused requests, to protect others. */
   const penalties = new RateLimit(parts.limits.messagesPerSecond, parts.timers.now)
   const bodies = new Bodies({ ...parts, budget, penalties })
-  const mounting = { ...parts, router, onSocket, budget, bodies }
+  const readingRate = new ReadingRate(parts.timers.now)
+  const mounting = { ...parts, router, onSocket, budget, bodies, readingRate }
   const handleMessage = mountUplink(mounting)
   for (const transport of transports) transport(mounting)
   mount(mounting)

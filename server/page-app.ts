@@ -74,7 +74,7 @@ export function startPage(parts: PageParts): Application {
 
   return {
     mount(mounting) {
-      const { router, budget, bodies } = mounting
+      const { router, budget, bodies, readingRate } = mounting
       mountService(router, serving, settings)
       mountWindHistory(router, windRecorder)
       mountSession(router, access)
@@ -95,7 +95,7 @@ export function startPage(parts: PageParts): Application {
       mountReports(router, { reportsFolder: resolve(root, config.reportsFolder) })
       mountMonitor(router, monitor)
       mountRoutes(mounting, serving, channels)
-      mountPage(router, { hub, documents, timers, budget, origins, settings, files })
+      mountPage(router, { hub, documents, budget, readingRate, origins, settings, files })
     },
     otherwise: files.serve,
     async stop() {

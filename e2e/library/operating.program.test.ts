@@ -7,6 +7,8 @@ import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { type CrosswindOptions, createCrosswind } from '../../server/index.ts'
+import { connectHttp, type HttpClient, textOf } from '../clients/http-client.ts'
+import { start } from './testing.ts'
 import { startDocuments } from './yjs-testing.ts'
 
 function open(t: TestContext, options: Partial<CrosswindOptions> = {}) {
@@ -90,4 +92,25 @@ test('documents whose channels are not declared for a while keep their text, wha
   await without.close({ drainMs: 0 })
   const after = await open(t, { storage, limits })
   assert.equal(String((await after.document('doc.1')).getText('text')), String(text))
+})
+
+test('who reads large channels over and over is slowed down, and others are not', async (t) => {
+  const { crosswind, origin } = await start(t)
+  const large = 'x'.repeat(900_000)
+  for (let count = 0; count < 3; count += 1) await crosswind.publish('room.1', large)
+  const ask = async (http: HttpClient) => {
+    const { status, body } = await http.ask({ path: '/realtime/channels/room.1?after=start' })
+    const text = await textOf(body)
+    return status === 200 ? JSON.parse(text).messages[0].body.data.length : JSON.parse(text).code
+  }
+  const open = () => {
+    const http = connectHttp('1.1', origin, null)
+    t.after(() => http.close())
+    return http
+  }
+  const greedy = open()
+  const answers = new Set()
+  for (let count = 0; count < 100; count += 1) answers.add(await ask(greedy))
+  assert.deepEqual(answers, new Set([900_000, 'too-fast']))
+  assert.equal(await ask(open()), 900_000)
 })

@@ -91,6 +91,13 @@ export async function pageAfter(log: Log, channel: string, after: string, isWhol
 /** Limits of one answer, and how many it has if nothing is asked for. */
 const pageSize = { usual: 50, most: 500 }
 
+export interface EarlierPage {
+  readonly messages: readonly Message[]
+  /** The log's end. */
+  readonly cursor: Cursor
+  readonly hasEarlier: boolean
+}
+
 /**
  * The newest before a number; `before` is a number, in a query as text, or `newest`, and so is `limit`.
  * Rejects with a `Refusal` (400 `bad-query`).
@@ -99,7 +106,7 @@ export async function pageBefore(
   log: Log,
   channel: string,
   { before = 'newest', limit = pageSize.usual }: Earlier,
-) {
+): Promise<EarlierPage> {
   const end = before === 'newest' ? Number.MAX_SAFE_INTEGER : numberIn('before', before, 0)
   const count = numberIn('limit', limit, 1, pageSize.most)
   const { messages, isOldest, head } = await log.readBefore(channel, end, count)

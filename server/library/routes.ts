@@ -6,18 +6,20 @@ import { fingerprintFor, refuseReading } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
 import { sessionPath } from '../security/tickets.ts'
 import type { Serving } from '../serving.ts'
+import { answerParts } from '../transports/answers.ts'
+import { connectionOf } from '../transports/bodies.ts'
 import { type Mounting, queryOf } from '../transports/transport.ts'
 import { parseJson } from '../transports/uplink.ts'
-import { formatCursor } from '../wire/messages.ts'
+import { estimateLength, formatCursor } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
-import { pageAfter, pageBefore, wholeOf } from './channel-pages.ts'
+import { type EarlierPage, type Page, pageAfter, pageBefore, wholeOf } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
 
 /** As much as the headers of a request may have, which can carry a token, too. */
 const maxSessionBytes = maxHeaderBytes
 
 export function mountRoutes(
-  { router, bodies, timers }: Mounting,
+  { router, bodies, budget, readingRate, timers }: Mounting,
   { log, health, gate }: Serving,
   channels: Channels,
 ): void {
@@ -43,6 +45,8 @@ export function mountRoutes(
     if (refusal) throw refusal
     const isDocument = channels.isDocument(name)
     health.mustBeCurrent()
+    const connection = connectionOf(ctx.req)
+    readingRate.mustWait(connection, 'Messages were asked for faster than the server reads them')
     const { before } = ctx.query
     if (before !== undefined) channels.mustHaveMessages(name)
     const page =
@@ -51,13 +55,22 @@ export function mountRoutes(
         : await (isDocument && after !== 'newest'
             ? wholeOf(log, name)
             : pageAfter(log, name, after, channels.isWhole(name)))
-    const messages = page.messages.map((message) => messageText(message)).join()
-    const rest = 'hasEarlier' in page ? `"hasEarlier":${page.hasEarlier}` : `"recovered":${page.recovered}`
+    const characters = page.messages.reduce((sum, { body }) => sum + estimateLength(body), 0)
+    readingRate.charge(connection, characters)
     grantOf(ctx).mustLast(timers.now())
     ctx.set('Cache-Control', 'no-store')
     ctx.type = 'json'
-    ctx.body = `{"messages":[${messages}],"cursor":"${formatCursor(page.cursor)}",${rest}}`
+    answerParts(ctx, budget, characters, () => textOf(page))
   })
+}
+
+/** As JSON, in pieces. */
+function* textOf(page: Page | EarlierPage): Generator<string> {
+  yield '{"messages":['
+  for (const [place, message] of page.messages.entries())
+    yield (place === 0 ? '' : ',') + messageText(message)
+  const rest = 'hasEarlier' in page ? `"hasEarlier":${page.hasEarlier}` : `"recovered":${page.recovered}`
+  yield `],"cursor":"${formatCursor(page.cursor)}",${rest}}`
 }
 
 /** Throws a `Refusal`: 400 `not-json` or `bad-shape`. */

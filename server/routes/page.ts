@@ -4,20 +4,17 @@ import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
 import type { Documents } from '../document/document-worker.ts'
 import type { Hub } from '../hub/hub.ts'
-import { bytesPerToken, RateLimit } from '../hub/rate-limit.ts'
 import { documentPath, documentsPath } from '../page/document-api.ts'
 import { mainChannel, type PageSettings, type PageStart, windChannel } from '../page/page-messages.ts'
 import { offlinePath } from '../page/page-paths.ts'
 import { admitChannel } from '../page-channels.ts'
 import { type Grant, refuseReading, refuseWriting } from '../security/grants.ts'
 import { grantOf, type OriginRules, pageHeaders } from '../security/middleware.ts'
-import { answerParts, jsonPieces } from '../transports/answers.ts'
+import { answerParts, jsonPieces, type ReadingRate } from '../transports/answers.ts'
 import { connectionOf } from '../transports/bodies.ts'
 import type { Budget } from '../transports/budget.ts'
 import { queryOf } from '../transports/transport.ts'
 import { estimateLength, formatCursor } from '../wire/messages.ts'
-import type { Timers } from '../wire/time.ts'
-import { mustWait } from './documents.ts'
 import type { PageFiles } from './page-files.ts'
 
 const placeholder = /(<script type="application\/json" id="settings">)null(<\/script>)/
@@ -28,16 +25,15 @@ const preload = /<link rel="(?:module)?preload"[^>]* data-views="([^"]*)">\s*/g
 interface PageParts {
   readonly hub: Hub
   readonly documents: Documents
-  readonly timers: Timers
   readonly budget: Budget
+  readonly readingRate: ReadingRate
   readonly origins: OriginRules
   readonly settings: () => PageSettings
   readonly files: Pick<PageFiles, 'page'>
 }
 
 export function mountPage(router: Router, parts: PageParts): void {
-  const { files, settings, origins, hub, documents, timers, budget } = parts
-  const limit = new RateLimit(pageTokensPerSecond, timers.now)
+  const { files, settings, origins, hub, documents, budget, readingRate } = parts
 
   /** One snapshot: the stream resumes exactly after the content. */
   async function startFor(channel: string, grant: Grant): Promise<PageStart> {
@@ -79,10 +75,10 @@ export function mountPage(router: Router, parts: PageParts): void {
     // A browser would take even longer.
     if (!queryOf(ctx).has('open')) documents.mustBeReadable(channel)
     const connection = connectionOf(ctx.req)
-    mustWait('Pages were requested faster than the server creates them', limit.take(connection))
+    readingRate.mustWait(connection, 'Pages were requested faster than the server creates them')
     const [start, { html, sources }] = await Promise.all([startFor(channel, grant), files.page()])
     const characters = start.messages.reduce((sum, { body }) => sum + estimateLength(body), html.length)
-    limit.charge(connection, characters / bytesPerToken)
+    readingRate.charge(connection, characters)
     ctx.type = 'html'
     ctx.set({ ...pageHeaders(ctx.hostname, origins.ports(), sources), 'Cache-Control': 'no-store' })
     const view = queryOf(ctx).get('view') ?? ''
@@ -94,12 +90,6 @@ export function mountPage(router: Router, parts: PageParts): void {
 }
 
 const firstPage = ({ read, mayReadAll }: Grant) => (mayReadAll ? mainChannel : (read[0] ?? mainChannel))
-
-/**
- * Per connection, by the size of its pages: 16 MB a second and as much in a burst, or one larger
- * page.
- */
-const pageTokensPerSecond = 1000
 
 function* partsOf(page: string, start: PageStart): Generator<string> {
   const [whole = '', open = '', close = ''] = placeholder.exec(page) ?? []

@@ -6,7 +6,9 @@ import { Readable } from 'node:stream'
 import type { Middleware, ParameterizedContext } from 'koa'
 import { processTimers } from '../../scripts/process.ts'
 import { bytesHeldBy, type Delivery, HeldDeliveries } from '../hub/delivery.ts'
-import type { Refusal } from '../wire/refusal.ts'
+import { bytesPerToken, RateLimit } from '../hub/rate-limit.ts'
+import { Refusal } from '../wire/refusal.ts'
+import type { Clock } from '../wire/time.ts'
 import { connectionOf } from './bodies.ts'
 import type { Budget } from './budget.ts'
 
@@ -38,6 +40,31 @@ export function answerParts(
       : Buffer.concat(Array.from(parts(), (part) => Buffer.from(part)))
   charged.add(body)
   ctx.body = body
+}
+
+/** 16 MB a second. */
+const readingTokensPerSecond = 1000
+
+/**
+ * Per connection, by the size of what it asks for: 16 MB a second and as much in a burst, or one larger
+ * answer.
+ */
+export class ReadingRate {
+  readonly #limit: RateLimit
+
+  constructor(now: Clock) {
+    this.#limit = new RateLimit(readingTokensPerSecond, now)
+  }
+
+  /** Throws a `Refusal` (429 `too-fast`). `what` was asked for too fast: the beginning of a sentence. */
+  mustWait(connection: object, what: string): void {
+    const waitMs = Math.ceil(this.#limit.take(connection))
+    if (waitMs > 0) throw new Refusal('too-fast', `${what}; try again in a moment.`, null, waitMs)
+  }
+
+  charge(connection: object, characters: number): void {
+    this.#limit.charge(connection, characters / bytesPerToken)
+  }
 }
 
 function charge(ctx: ParameterizedContext, budget: Budget, given: number | readonly Delivery[]): void {

@@ -25,6 +25,7 @@ import {
   windowHttpVersions,
 } from '../wire/modes.ts'
 import type { Timers } from '../wire/time.ts'
+import type { ReadingRate } from './answers.ts'
 import { type Bodies, connectionOf, type TransportLimits } from './bodies.ts'
 import type { Budget } from './budget.ts'
 
@@ -45,6 +46,8 @@ export interface Mounting {
   readonly timers: Timers
   readonly bodies: Bodies
   readonly budget: Budget
+  /** Of large answers, which are charged by their size. */
+  readonly readingRate: ReadingRate
   readonly admission: Admission
   readonly limits: TransportLimits
   /** Longest hold of a long poll, ms. */
