@@ -1,5 +1,6 @@
 // A server of channels: serves on ports of its own or on an application's server, and begins anew with a new log.
 
+import cluster from 'node:cluster'
 import type { Duplex } from 'node:stream'
 import { openFilesAllowed, processTimers } from '../scripts/process.ts'
 import { type AnyServer, attach, type ServerHandlers } from './http/attach.ts'
@@ -45,9 +46,12 @@ type Role =
 
 function roleAmong(workers: number): Role {
   if (workers === 1) return { name: 'alone' }
-  return isWorker()
-    ? { name: 'worker', siblings: joinSiblings(workers) }
-    : { name: 'primary', siblings: hostSiblings(workers) }
+  if (isWorker()) return { name: 'worker', siblings: joinSiblings(workers) }
+  if (cluster.isWorker)
+    throw new Error(
+      'workers: this process is a worker of the application; let one process serve, or fork none.',
+    )
+  return { name: 'primary', siblings: hostSiblings(workers) }
 }
 
 /**
@@ -57,6 +61,15 @@ const renewAfterMs = 1000
 
 /** Extra time, ms, for connections to end. */
 const graceMs = 800
+
+/** Rejects when the server is closed. */
+function closing(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = () => reject(new Error('The server was closed before it served.'))
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+}
 
 export class Engine {
   readonly #parts: EngineParts
@@ -68,10 +81,13 @@ export class Engine {
   /** Those of the ports; null before they are open. */
   #own: Connections | null = null
   #isAttached = false
+  #listening: Promise<Ports> | null = null
   /** Serves the log to a worker; null if workers have it from a broker, or there are none. */
   #attachWorker: ((link: Duplex) => void) | null = null
   #workers: Awaited<ReturnType<typeof startWorkers>> | null = null
-  #serving!: Serving
+  /** The newest attempt to open a log. */
+  #opening: Promise<Serving> | null = null
+  #serving: Serving | null = null
   #closed: Promise<void> | null = null
 
   /** Rejects as the log does that cannot be opened. */
@@ -110,6 +126,7 @@ export class Engine {
 
   /** With the log in use, which may be replaced. */
   get current(): Serving {
+    if (!this.#serving) throw new Error('The engine has not started.')
     return this.#serving
   }
 
@@ -125,9 +142,9 @@ export class Engine {
 
   /** Of the log in use. */
   readonly handlers: ServerHandlers = {
-    handleRequest: (...given) => this.#serving.handlers.handleRequest(...given),
-    handleUpgrade: (...given) => this.#serving.handlers.handleUpgrade(...given),
-    handleConnect: (...given) => this.#serving.handlers.handleConnect(...given),
+    handleRequest: (...given) => this.current.handlers.handleRequest(...given),
+    handleUpgrade: (...given) => this.current.handlers.handleUpgrade(...given),
+    handleConnect: (...given) => this.current.handlers.handleConnect(...given),
   }
 
   /**
@@ -136,20 +153,27 @@ export class Engine {
    */
   async listen(listening: Listening, handlers: ServerHandlers = this.handlers): Promise<Ports> {
     if (this.#isAttached) throw new Error('listen: this server is attached to one of the application.')
+    if (this.#listening) throw new Error('listen: this server listens already.')
+    if (this.#closed) throw new Error('listen: this server is closed.')
+    this.#listening = this.#begin(listening, handlers)
     try {
-      switch (this.#role.name) {
-        case 'alone':
-          return await this.#openPorts(listening, handlers)
-        case 'worker':
-          return await this.#serveAsWorker(listening, handlers)
-        case 'primary':
-          return await this.#startWorkers(this.#role.siblings)
-      }
+      return await this.#listening
     } catch (error) {
       this.#tellFailure(error)
       // Otherwise the parts would keep the process alive or the log's file open.
       await this.close(0)
       throw error
+    }
+  }
+
+  #begin(listening: Listening, handlers: ServerHandlers): Promise<Ports> {
+    switch (this.#role.name) {
+      case 'alone':
+        return this.#openPorts(listening, handlers)
+      case 'worker':
+        return this.#serveAsWorker(listening, handlers, this.#role.siblings)
+      case 'primary':
+        return this.#startWorkers(this.#role.siblings)
     }
   }
 
@@ -175,15 +199,20 @@ export class Engine {
       secret: this.#parts.secret,
       attach: this.#attachWorker ?? undefined,
       timers: processTimers,
+      signal: this.#ending.signal,
     })
     return this.#workers.ports
   }
 
   /** On the ports that the first worker opened. */
-  async #serveAsWorker(listening: Listening, handlers: ServerHandlers): Promise<Ports> {
-    const opened = await portsOpened()
+  async #serveAsWorker(
+    listening: Listening,
+    handlers: ServerHandlers,
+    { sharing }: Siblings,
+  ): Promise<Ports> {
+    const opened = await Promise.race([portsOpened(), closing(this.#ending.signal)])
     const places = opened ? { ...listening, port: opened['2'], http1Port: opened['1.1'] } : listening
-    const ports = await this.#openPorts(places, handlers, joinSiblings(this.#parts.workers).sharing)
+    const ports = await this.#openPorts(places, handlers, sharing)
     tellPrimary({ type: 'ready', ports })
     return ports
   }
@@ -196,7 +225,7 @@ export class Engine {
 
   /** Takes what is below the path from an application's server. */
   attach(server: AnyServer, path: string, how: { readonly requests?: boolean }): void {
-    if (this.#own) throw new Error('attach: this server listens on ports of its own.')
+    if (this.#listening) throw new Error('attach: this server listens on ports of its own.')
     if (this.#role.name !== 'alone')
       throw new Error('attach: several workers share ports of their own; use listen, or one process.')
     this.#isAttached = true
@@ -205,7 +234,8 @@ export class Engine {
   }
 
   /**
-   * Drains, lets requests end, cuts the rest after `drainMs`. Resolves at most 2 s later. Idempotent.
+   * Drains, lets requests end, cuts the rest after `drainMs`. Resolves at most 2 s later; with workers,
+   * which have as long before, at most 5 s. Idempotent.
    */
   close(drainMs: number): Promise<void> {
     this.#closed ??= this.#close(drainMs)
@@ -214,6 +244,8 @@ export class Engine {
 
   async #close(drainMs: number): Promise<void> {
     this.#ending.abort()
+    // A renewal, or ports and workers, that are about to open are closed too.
+    await Promise.allSettled([this.#opening, this.#listening])
     await this.#workers?.close(drainMs)
     const endsAt = processTimers.now() + drainMs
     const listeners = this.#listeners
@@ -229,7 +261,7 @@ export class Engine {
   #open(): Promise<Serving> {
     const { signal } = this.#parts
     const role = this.#role
-    return Serving.open(
+    this.#opening = Serving.open(
       {
         ...this.#parts,
         connections: { of: (request) => (this.#own ?? this.#guests).of(request) },
@@ -242,6 +274,7 @@ export class Engine {
       },
       AbortSignal.any(signal ? [this.#ending.signal, signal] : [this.#ending.signal]),
     )
+    return this.#opening
   }
 
   /** Undefined if the log is on a broker. */
@@ -271,14 +304,13 @@ export class Engine {
       for (;;) {
         output.say(
           'log-replaced',
-          `The log is lost: ${await this.#serving.lost}. The server restarts, and its windows reconnect.`,
+          `The log is lost: ${await this.current.lost}. The server restarts, and its windows reconnect.`,
         )
-        await this.#serving.close(this.#parts.drainMs / 2)
+        await this.current.close(this.#parts.drainMs / 2)
         await new Promise<void>((resolve) => processTimers.later(resolve, renewAfterMs))
         if (signal.aborted) return
-        const serving = await this.#open()
-        if (signal.aborted) return void (await serving.close(0))
-        this.#serving = serving
+        this.#serving = await this.#open()
+        if (signal.aborted) return
       }
     } catch (error) {
       if (signal.aborted) return

@@ -100,6 +100,10 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
 
 /** Without a listener of the application's, it is printed. */
 function createFailureHandler({ onFailure }: Pick<CrosswindOptions, 'onFailure'>) {
-  return (code: OutputCode, what: string, error?: unknown) =>
-    onFailure ? onFailure(error ?? new Error(what)) : output.incident(code, what, error)
+  return (code: OutputCode, what: string, error?: unknown): void => {
+    if (onFailure) {
+      output.count(code)
+      onFailure(error ?? new Error(what))
+    } else output.incident(code, what, error)
+  }
 }

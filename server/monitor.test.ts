@@ -130,7 +130,10 @@ function createServer(names: readonly string[], deaf: readonly string[] = []) {
         for (const [other, take] of followers)
           if (other !== name && !deaf.includes(other)) take(JSON.parse(words))
       },
-      follow: (onNote) => void followers.set(name, onNote),
+      follow(onNote) {
+        followers.set(name, onNote)
+        return () => void followers.delete(name)
+      },
     }
     return createMonitor(time, siblings).monitor
   })

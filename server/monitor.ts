@@ -169,6 +169,7 @@ export class Monitor implements Meter {
   #asks = 0
   #cancel: Cancel = nothingPlanned
   #isClosed = false
+  readonly #unfollow: () => void = nothingPlanned
 
   constructor(parts: MonitorParts) {
     this.#parts = parts
@@ -184,7 +185,7 @@ export class Monitor implements Meter {
     const { siblings } = parts
     if (!siblings) return
     this.#registry.setDefaultLabels({ process: siblings.name })
-    siblings.follow((note) => void this.#take(note as Told))
+    this.#unfollow = siblings.follow((note) => void this.#take(note as Told))
   }
 
   stored(ms: number): void {
@@ -316,6 +317,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
 
   close(): void {
     this.#isClosed = true
+    this.#unfollow()
     this.stop()
   }
 

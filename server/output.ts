@@ -98,11 +98,12 @@ export class Output {
 
   /** `text` replaces the message for people. */
   say(code: OutputCode, message: string, fields: Fields = {}, text?: string): void {
-    this.#count(code)
+    this.count(code)
     this.#print(code, message, fields, text)
   }
 
-  #count(code: OutputCode): void {
+  /** Of what somebody else is told instead. */
+  count(code: OutputCode): void {
     if (outputLevels[code] !== 'info') this.#incidents[code] = (this.#incidents[code] ?? 0) + 1
   }
 
@@ -119,7 +120,7 @@ export class Output {
    * seconds.
    */
   incident(code: OutputCode, what: string, cause?: unknown): void {
-    this.#count(code)
+    this.count(code)
     const known = `${what} ${placeOf(cause)}`
     const isRoom = this.#repeats.has(known) || this.#repeats.size < maxKinds
     const kind = isRoom ? known : 'others'

@@ -102,14 +102,17 @@ export class Serving {
   /** Rejects as `openLog` does. `signal` ends its waiting. */
   static async open(parts: ServingParts, signal: AbortSignal): Promise<Serving> {
     const documents = parts.openDocuments?.() ?? null
+    let opened: OpenedLog | null = null
     let serving: Serving | null = null
     try {
-      const opened = await (parts.joinLog?.() ?? openOwnLog(parts, documents, signal))
+      opened = await (parts.joinLog?.() ?? openOwnLog(parts, documents, signal))
       serving = new Serving(parts, opened, documents)
       await serving.#mount(parts)
       return serving
     } catch (error) {
-      await (serving ? serving.close(0) : documents?.close())
+      await serving?.close(0)
+      await opened?.log.close()
+      await documents?.close()
       throw error
     }
   }
@@ -225,12 +228,13 @@ export class Serving {
   }
 
   async #close(drainMs: number, closeConnections: () => Promise<void>): Promise<void> {
-    const application = this.#application?.stop()
+    const application =
+      this.#application && endPart('application', this.#application.stop(), drainMs * 2 + graceMs)
     this.monitor.close()
     this.health.stop()
     await endPart('hub', this.hub.drain(drainMs), drainMs + graceMs)
     await closeConnections()
-    if (application) await endPart('application', application, graceMs)
+    await application
     await endPart('log', this.log.close(), graceMs)
     await this.documents?.close()
   }

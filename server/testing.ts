@@ -87,7 +87,8 @@ export async function startTestServer(
   })
   const ca = tls.cert
   return {
-    ...server,
+    ports: server.ports,
+    lost: server.lost,
     origin: {
       '2': `https://localhost:${server.ports['2']}`,
       '1.1': `https://localhost:${server.ports['1.1']}`,

@@ -12,7 +12,7 @@ import { createCrosswind } from '../../server/index.ts'
 import { type HttpVersion, httpVersions, type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { createNodePlatform } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import type { Said } from './testing.ts'
+import { type Said, start } from './testing.ts'
 import { startWithWorkers } from './workers-process.ts'
 
 const certificate = (t: TestContext) => ensureCertificate({ directory: temporaryFolder(t), now: new Date() })
@@ -31,6 +31,14 @@ async function ask(t: TestContext, version: '1.1' | '2', port: number, ca: strin
   t.after(() => http.close())
   const { status, body } = await http.ask({ path })
   return { status, text: await textOf(body) }
+}
+
+async function post(t: TestContext, port: number, ca: string, path: string, content: object) {
+  const http = connectHttp('2', `https://localhost:${port}`, ca)
+  t.after(() => http.close())
+  const headers = { 'content-type': 'application/json' }
+  const { body } = await http.ask({ method: 'POST', path, headers, body: JSON.stringify(content) })
+  return textOf(body)
 }
 
 /** On a connection of its own. */
@@ -123,6 +131,39 @@ test('a server is on ports of its own or on the application’s, and workers onl
   assert.throws(() => several.attach(createHttpServer()), { message: /^attach: several workers/ })
 })
 
+test('a server listens once, and not after it was closed; what was about to open is closed with it', async (t) => {
+  const { cert, key } = await certificate(t)
+  const place = { port: 0, http1Port: 0, cert, key }
+  const crosswind = await open()
+  const ports = await crosswind.listen(place)
+  await assert.rejects(crosswind.listen(place), { message: /^listen: this server listens already/ })
+  assert.equal((await ask(t, '2', ports['2'], cert, '/about')).status, 404)
+  await crosswind.close({ drainMs: 0 })
+  await assert.rejects(crosswind.listen(place), { message: /^listen: this server/ })
+  const hasty = await open()
+  const opening = hasty.listen(place)
+  await hasty.close({ drainMs: 0 })
+  const closed = await opening
+  await assert.rejects(ask(t, '2', closed['2'], cert, '/about'))
+})
+
+test('what an application is told counts in its figures, too', async (t) => {
+  const told: unknown[] = []
+  const { crosswind, origin } = await start(t, {
+    onFailure: (error) => told.push(error),
+    authorize() {
+      throw new Error('The database is away.')
+    },
+  })
+  const count = async () =>
+    Number(/^crosswind_incidents_total\{code="stream-failed"\} (\d+)/m.exec(await crosswind.metrics())?.[1])
+  const before = await count()
+  const http = connectHttp('1.1', origin, null)
+  t.after(() => http.close())
+  const { status } = await http.ask({ path: '/realtime/channels/room.1' })
+  assert.deepEqual([status, told.length, await count()], [500, 1, before + 1])
+})
+
 test('several processes serve on the same ports: one log, one secret, one set of figures', {
   skip: process.platform !== 'linux' && 'the system spreads connections over processes only on Linux',
 }, async (t) => {
@@ -135,6 +176,21 @@ test('several processes serve on the same ports: one log, one secret, one set of
     heard.push(`${user ?? 'server'}: ${data.text}`)
     if (heard.length === 11) isComplete.resolve()
   })
+  // One ticket, on connections to either process.
+  const asked = await post(t, ports['2'], cert, '/realtime/session', { token: 'bob' })
+  const { ticket } = JSON.parse(asked)
+  const pids = new Set<string>()
+  for (let count = 0; count < 40 && pids.size < 2; count += 1) {
+    const http = connectHttp('2', `https://localhost:${ports['2']}`, cert)
+    const { body } = await http.ask({ path: '/own' })
+    pids.add(await textOf(body))
+    const query = new URLSearchParams({ after: 'newest', ticket })
+    const { status, body: rest } = await http.ask({ path: `/realtime/channels/room.1?${query}` })
+    await textOf(rest)
+    http.close()
+    assert.equal(status, 200)
+  }
+  assert.equal(pids.size, 2)
   // At either process.
   const writers = Array.from({ length: 10 }, (_, place) =>
     connectTo(t, ports, cert, modeNamed('websocket/1.1') as Mode, { token: () => `user-${place}` }),

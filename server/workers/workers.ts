@@ -32,7 +32,8 @@ export interface Siblings {
   readonly count: number
   /** Plain data. */
   readonly post: (note: object) => void
-  readonly follow: (onNote: (note: unknown) => void) => void
+  /** Returns the unsubscribe function. */
+  readonly follow: (onNote: (note: unknown) => void) => () => void
   /** Null if `node:cluster` opens the ports, or if there are none. */
   readonly sharing: PortSharing | null
 }
@@ -69,7 +70,10 @@ export function hostSiblings(count: number): HostedSiblings {
     name: 'log',
     count: count + 1,
     post: (note: object) => spread(note),
-    follow: (onNote) => void followers.add(onNote),
+    follow(onNote) {
+      followers.add(onNote)
+      return () => void followers.delete(onNote)
+    },
     sharing: null,
     take(said: unknown, from: Worker): void {
       if (!isNoted(said)) return
@@ -85,21 +89,30 @@ export const workerName = () => `worker-${process.env[numberVariable]}`
 /** Whether this process is one that `startWorkers` of another one forked. */
 export const isWorker = () => cluster.isWorker && process.env[numberVariable] !== undefined
 
+// A worker's own children must not have them.
+const { [secretVariable]: inheritedSecret, [ticketKeysVariable]: inheritedKeys } = process.env
+delete process.env[secretVariable]
+delete process.env[ticketKeysVariable]
+
 /** In a worker: the secret of the process that forked it. */
-export const secretOfServer = () => (isWorker() ? process.env[secretVariable] : undefined)
+export const secretOfServer = () => (isWorker() ? inheritedSecret : undefined)
 
 /** Call in a worker. */
 export function joinSiblings(count: number): Siblings {
-  const { [waitsVariable]: waits, [ticketKeysVariable]: ticketKeys } = process.env
+  const { [waitsVariable]: waits } = process.env
   return {
     sharing:
-      ticketKeys === undefined
+      inheritedKeys === undefined
         ? null
-        : { isFirst: waits === undefined, ticketKeys: Buffer.from(ticketKeys, 'hex') },
+        : { isFirst: waits === undefined, ticketKeys: Buffer.from(inheritedKeys, 'hex') },
     name: workerName(),
     count: count + 1,
     post: (note) => void (process.connected && process.send?.({ type: 'note', note } satisfies Noted)),
-    follow: (onNote) => void process.on('message', (said) => isNoted(said) && onNote(said.note)),
+    follow(onNote) {
+      const onMessage = (said: unknown) => isNoted(said) && onNote(said.note)
+      process.on('message', onMessage)
+      return () => void process.off('message', onMessage)
+    },
   }
 }
 
@@ -131,6 +144,8 @@ interface WorkersParts {
   /** Serves the log over the stream; absent if workers get it from a broker. */
   readonly attach: ((link: Duplex) => void) | undefined
   readonly timers: Timers
+  /** Ends the start. */
+  readonly signal: AbortSignal
 }
 
 type Ports = ByHttp<number>
@@ -164,10 +179,23 @@ export function portsOpened(): Promise<Ports | null> {
   })
 }
 
-/** In a worker: calls `stop` when the first process says so, or a terminal signals all its processes. */
+/**
+ * In a worker: calls `stop` when the first process says so, or a terminal signals all its processes. An
+ * application that listens for SIGTERM or SIGINT itself stops in its own way, and is told by SIGTERM.
+ */
 export function whenStopped(stop: (drainMs: number) => void, usualDrainMs: number): void {
-  onTold((told) => told.type === 'stop' && stop(told.drainMs))
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(usualDrainMs))
+  let isTold = false
+  const onSignal = (signal: NodeJS.Signals) => {
+    const isOwn = process.listenerCount(signal) > 1
+    isTold = true
+    if (!isOwn) stop(usualDrainMs)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal)
+  onTold((told) => {
+    if (told.type !== 'stop' || isTold) return
+    if (process.listenerCount('SIGTERM') > 1) process.emit('SIGTERM', 'SIGTERM')
+    else stop(told.drainMs)
+  })
 }
 
 /** In a worker. Calls `onSent` also if the first process is gone. */
@@ -186,7 +214,7 @@ function onTold(take: (told: Told) => void): void {
 export async function startWorkers(
   parts: WorkersParts,
 ): Promise<{ readonly ports: Ports; readonly close: (drainMs: number) => Promise<void> }> {
-  const { count, siblings, secret, attach, timers } = parts
+  const { count, siblings, secret, attach, timers, signal } = parts
   // Without the kernel's help workers accept connections as they have time. A connection that the
   // first process passes on costs both processes, and is lost if the worker is about to end.
   if (process.env.NODE_CLUSTER_SCHED_POLICY === undefined) cluster.schedulingPolicy = cluster.SCHED_NONE
@@ -266,6 +294,8 @@ export async function startWorkers(
     await ended
   }
 
+  const stopEarly = () => void close(0)
+  signal.addEventListener('abort', stopEarly)
   try {
     // The first one finds out whether the ports are free; meanwhile the others load.
     await Promise.all(Array.from({ length: count }, (_, place) => begin(place + 1, place === 0)))
@@ -273,6 +303,8 @@ export async function startWorkers(
   } catch (error) {
     await close(0)
     throw error
+  } finally {
+    signal.removeEventListener('abort', stopEarly)
   }
 }
 

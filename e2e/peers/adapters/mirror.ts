@@ -44,17 +44,15 @@ export async function open({ address, mode, channel, receive }: Page) {
   const { default: MediumEditor } = await import('medium-editor')
   new MediumEditor(editor, { toolbar: false, keyboardCommands: false, placeholder: false, autoLink: false })
   const mirror = new Mirror(editor)
-  let newest: Draft | null = null
-  const observed = observing((draft) => {
-    newest = draft
-  })
+  const drafts: Draft[] = []
+  const observed = observing((draft) => drafts.push(draft))
   const connection = connect(`${address}${path}`, { modes: [mode], debug: observed })
   const room = connection.channel<Content>(channel)
   room.on('message', (message) => receive(asSent(message), mirror.received))
   await new Promise<void>((resolve) => connection.on('state', ({ status }) => status === 'open' && resolve()))
   return (message: Edit) => {
     const stored = room.publish({ html: message.body.html })
-    mirror.sent(Object.assign(message, newest).id, stored)
+    mirror.sent(Object.assign(message, drafts.pop()).id, stored)
   }
 }
 
@@ -100,11 +98,16 @@ class Mirror {
 
   sent(id: string, stored: Promise<{ readonly seq: number }>): void {
     this.#unanswered.add(id)
-    void stored.then(({ seq }) => {
+    const end = (seq: number) => {
       this.#unanswered.delete(id)
       this.#ownSeq = Math.max(this.#ownSeq, seq)
       if (this.#newest) inNextFrame(this.#show)
-    })
+    }
+    stored.then(
+      ({ seq }) => end(seq),
+      // What is refused counts as lost.
+      () => end(0),
+    )
   }
 
   readonly received = (message: Message<'json'>, shown: Shown): void => {
