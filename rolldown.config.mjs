@@ -32,7 +32,10 @@ export default [
     ...common,
     // Together, so that a class is the same in all of them.
     input: Object.fromEntries(
-      ['connect', 'node', 'share', 'drafts', 'debug', 'engine'].map((door) => [door, `client/${door}.ts`]),
+      ['connect', 'node', 'share', 'drafts', 'debug', 'clock', 'transports', 'engine'].map((door) => [
+        door,
+        `client/${door}.ts`,
+      ]),
     ),
     platform: 'browser',
     output: {

@@ -1,14 +1,15 @@
 // The library's door: channels of one server, over one stream.
 
-import { type Bodies, type Kind, nameUnder } from '../server/wire/messages.ts'
+import { type Bodies, type Kind, nameUnder, type Polling } from '../server/wire/messages.ts'
 import { type LinkMode, needsTls, type TransportMode, type WindowHttp } from '../server/wire/modes.ts'
 import { nothingPlanned } from '../server/wire/time.ts'
 import { browserTimers, now, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
 import { isRefusal, Link, type LinkState } from './link.ts'
+import type { LinkClock } from './link-clock.ts'
 import { listen, type Off, report, tell } from './listeners.ts'
 import { fingerprintOf, newKey } from './names.ts'
-import { Outbox, type OutboxListener, type OutboxOptions, plainPolicy } from './outbox.ts'
+import { Outbox, type OutboxListener, type OutboxOptions, type OutboxState, plainPolicy } from './outbox.ts'
 import { Feed, type Follower, type Following, type Page, type Room } from './room.ts'
 import { asClosing, Http, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
@@ -36,10 +37,26 @@ export interface ConnectOptions {
    * modes of HTTP/1.1. Those of HTTP/3, such as `sse/3`, are used where they are named.
    */
   readonly modes?: readonly string[]
+  /** The mode that each falls back to, if not to the next of `modes`; null for none. */
+  readonly fallbacks?: Readonly<Record<string, string | null>>
+  /**
+   * Of what the page has already, because the server put it there: the first stream brings what follows it,
+   * and no channel is asked for anything before. With `token`, a ticket is asked for first.
+   */
+  readonly cursor?: string
+  /** Of long polling and polling; see PROTOCOL.md. Default: the server's. */
+  readonly polling?: Polling
+  /** `LinkClock` of `@crosswind/client/clock`: compares this clock with the server's. */
+  readonly clock?: typeof LinkClock
   /** Where an HTTP version has an address of its own; otherwise the browser chooses the version. */
   readonly origins?: Readonly<Partial<Record<WindowHttp, string>>>
   /** Asked for a token whenever a ticket is needed; without it the server sees the application's cookies. */
   readonly token?: () => string | Promise<string>
+  /**
+   * Called instead of `token` when the server knows this client's session no more, such as to renew a
+   * cookie. If it rejects with a `RefusedError`, the application says no.
+   */
+  readonly renewSession?: () => Promise<unknown>
   /** Default: the browser's; in Node `programs`, which service workers need, too. */
   readonly platform?: Platform
   /** `sharedConnection` of `@crosswind/client/share`. */
@@ -63,17 +80,26 @@ export interface Keeping {
   /** `base`: the server's address. */
   readonly over: (base: string) => {
     readonly key: Promise<string>
+    /** The sender's name, which begins with the key's fingerprint. Default: a random one. */
+    readonly name?: string
     readonly outbox: (options: OutboxOptions, listener: OutboxListener) => Outbox
   }
 }
 
-export interface ConnectionState {
+/** Beside these, what is known of an attempt to connect: see `LinkState`. */
+export interface ConnectionState extends Partial<Omit<LinkState, 'state'>> {
   readonly mode: string
   readonly status: LinkState['state']
   /** Messages that are not stored yet. */
   readonly pending: number
+  /** More of these messages, once there was one. */
+  readonly outbox?: OutboxState
   /** Why it is not open; null if it is. */
   readonly reason: string | null
+  /** How many windows are on these channels, if the server counts them. */
+  readonly windows?: number
+  /** How many windows of this browser have a stream over HTTP/1.1, of which browsers open only six. */
+  readonly browserHttp1Streams?: number
 }
 
 interface ConnectionEvents {
@@ -90,7 +116,7 @@ const usualModes = ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1']
 type Chain = readonly [LinkMode, ...LinkMode[]]
 
 /** Each falls back to the next. Throws if a mode is unknown, or none is left. */
-function chainOf({ modes: names, transports }: OverOptions, base: string): Chain {
+function chainOf({ modes: names, fallbacks, transports }: OverOptions, base: string): Chain {
   const known = transports.flatMap((transport) => transport.modes)
   const chosen = names?.map((name) => modeNamed(name, known)) ?? known.filter(({ isOverUdp }) => !isOverUdp)
   const isSecure = base.startsWith('https:')
@@ -98,7 +124,7 @@ function chainOf({ modes: names, transports }: OverOptions, base: string): Chain
   if (possible.length === 0) throw new Error(`Only over https: ${namesOf(chosen)}.`)
   return possible.map((mode, place) => ({
     ...mode,
-    fallback: possible[place + 1]?.name ?? null,
+    fallback: fallbacks ? (fallbacks[mode.name] ?? null) : (possible[place + 1]?.name ?? null),
   })) as unknown as Chain
 }
 
@@ -135,7 +161,7 @@ function asRefused(error: unknown): RefusedError {
 }
 
 export class Crosswind {
-  readonly #token: ConnectOptions['token']
+  readonly #options: OverOptions
   readonly #modes: Chain
   readonly #http: Http
   readonly #retry = new Retry(now, Math.random)
@@ -161,9 +187,11 @@ export class Crosswind {
   #session: Promise<void> | null = null
 
   constructor(base: string, options: OverOptions) {
-    this.#token = options.token
+    this.#options = options
     this.#modes = chainOf(options, base)
     this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
+    // Cookies need no request first.
+    if (!options.token) this.#session = Promise.resolve()
     this.#state = { mode: this.#modes[0].name, status: 'opening', pending: 0, reason: null }
     this.#link = this.#make(base, options)
     // Reported where it is used.
@@ -207,9 +235,12 @@ export class Crosswind {
         return this.#page(name, after)
       },
       publish: (kind, body) => this.#publish(name, follower, kind, body),
-      show: (state) =>
+      show: (state, isKnown) =>
         reading.then(
-          () => this.#then((link) => this.#read.has(name) && link.setAwareness({ state, channel: name })),
+          () =>
+            this.#then(
+              (link) => this.#read.has(name) && link.setAwareness({ state, channel: name }, isKnown),
+            ),
           nothingPlanned,
         ),
       leave: () => this.#forget(name, follower),
@@ -306,14 +337,18 @@ export class Crosswind {
   /** Resolves to the channel's newest cursor, and to the one from which on the stream has the channel. */
   async #join(name: string, follower: Follower): Promise<readonly [newest: string, from: string]> {
     const link = await this.#link
+    const start = link.cursor === null ? this.#options.cursor : undefined
     // A refusal in the stream would end it for all channels.
-    const { cursor } = await this.#page(name, 'newest')
+    const cursor = start !== undefined && this.#session ? start : (await this.#page(name, 'newest')).cursor
     if (this.#rooms.get(name) !== follower) return [cursor, cursor]
     this.#ending.signal.throwIfAborted()
     this.#read.add(name)
-    link.read([...this.#read])
-    if (link.cursor !== null) link.wake('resumed')
-    else link.open(cursor)
+    // Those that are joined in one turn share the opening.
+    queueMicrotask(() => {
+      link.read([...this.#read])
+      if (link.cursor !== null) link.wake('resumed')
+      else link.open(cursor)
+    })
     return [cursor, link.cursor ?? cursor]
   }
 
@@ -354,7 +389,8 @@ export class Crosswind {
   }
 
   async #askForTicket(): Promise<void> {
-    const tokenNow = this.#token
+    const { token: tokenNow, renewSession } = this.#options
+    if (renewSession) await renewSession()
     if (!tokenNow) return
     const given = { token: await tokenNow() }
     const answer = await this.#http.post<{ readonly ticket: string | null }>(`/session?${this.#proof}`, given)
@@ -374,15 +410,13 @@ export class Crosswind {
       }
   }
 
-  async #make(
-    base: string,
-    { platform, transports, origins, share, drafts, debug: LinkClass = Link }: OverOptions,
-  ): Promise<Link> {
+  async #make(base: string, options: OverOptions): Promise<Link> {
+    const { platform, transports, origins, share, drafts, polling, clock, debug: LinkClass = Link } = options
     const own = transportsOver(platform, transports)
     const keeping = drafts?.over(base)
     const key = (await (keeping?.key ?? share?.key(base))) ?? newKey()
     this.#proof.set('key', key)
-    const name = nameUnder(await fingerprintOf(key), newKey().slice(0, 8))
+    const name = keeping?.name ?? nameUnder(await fingerprintOf(key), newKey().slice(0, 8))
     const kept = { window: name, timers: browserTimers }
     const link: Link = new LinkClass(
       {
@@ -393,6 +427,8 @@ export class Crosswind {
         timers: browserTimers,
         random: Math.random,
         channels: [],
+        polling,
+        clock,
         transports: share?.over(own) ?? own,
         baseFor(http) {
           const origin = origins?.[http]
@@ -403,8 +439,10 @@ export class Crosswind {
         renewSession: (closing) => this.#review(closing),
       },
       {
-        onState: ({ state, mode, reason }) => this.#changed({ status: state, mode, reason }),
-        onMessage: (message) => this.#rooms.get(message.channel)?.take(message, link.cursor ?? ''),
+        onState: ({ state: status, ...state }) => this.#changed({ status, ...state }),
+        onPresence: ({ windows, browserHttp1Streams }) => this.#changed({ windows, browserHttp1Streams }),
+        onMessage: (message, receivedAt, dueAt) =>
+          this.#rooms.get(message.channel)?.take(message, link.cursor ?? '', receivedAt, dueAt),
         onDenied: (error) => this.#deny(error),
         onNewLog: () => this.#rooms.forEach((follower) => void follower.newLog?.()),
         onMissed: (from, to) =>
@@ -414,7 +452,7 @@ export class Crosswind {
         onHide: () => this.#rooms.forEach((follower) => void follower.hide?.()),
         onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, name),
         onStateRefused: (channel = '', error) => this.#rooms.get(channel)?.presence.refused(error),
-        onOutbox: ({ unstored }) => this.#changed({ pending: unstored }),
+        onOutbox: (outbox) => this.#changed({ pending: outbox.unstored, outbox }),
         onStored: ({ id }, seq) => this.#take(id)?.resolve({ seq }),
         onRefused: ({ id }, sentence, code) => this.#take(id)?.reject(new RefusedError(code, sentence)),
       },

@@ -61,13 +61,13 @@ export interface LinkOptions<All extends Drafts = Drafts> {
   readonly transports: Transports
   /** See `Opening`. */
   readonly baseFor: (http: WindowHttp) => string
-  readonly polling?: Polling
+  readonly polling?: Polling | undefined
   /** What each connection carries: the name's `key`, perhaps a `ticket`. See `renewSession`. */
   readonly proof: Iterable<[name: string, value: string]>
   /** The page's own channel first. */
   readonly channels: readonly string[]
   /** Compares this window's clock with the server's; without it, readings are null. */
-  readonly clock?: typeof LinkClock
+  readonly clock?: typeof LinkClock | undefined
   /** For what leaves when the page ends. Default: the browser's. */
   readonly platform?: Pick<Platform, 'fetch'> | undefined
   /**

@@ -55,7 +55,8 @@ interface PresenceEvents {
 
 /** What takes a channel's messages as they come. */
 export interface Follower {
-  take(message: Message, cursor: string): void
+  /** `receivedAt`, `dueAt`: see `LinkListener#onMessage`. */
+  take(message: Message, cursor: string, receivedAt: number, dueAt: number): void
   /** The client reads the channel from `from` on; what follows `to`, the stream brings. */
   joined?(from: string, to: string): Promise<void>
   /** Messages between these cursors were missed. */
@@ -92,7 +93,8 @@ export interface Following {
   page(after: string): Promise<Page>
   /** See `Room#publish`. */
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{ readonly seq: number }>
-  show(state: unknown): void
+  /** `isKnown`: the others can derive it, so only a new connection sends it. */
+  show(state: unknown, isKnown?: boolean): void
   leave(): void
 }
 

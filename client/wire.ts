@@ -47,3 +47,5 @@ export {
   windowModes,
 } from '../server/wire/modes.ts'
 export { createSeededRandom, drawNormal, type Random, shuffled, type Timers } from '../server/wire/time.ts'
+export { browserTimers, newName, now } from './browser-services.ts'
+export { fingerprintOf, newKey } from './names.ts'

@@ -1,15 +1,9 @@
 // The page's requests, by axios: its own, and those of its transports.
 
 import axios from 'axios'
-import {
-  browser,
-  Http,
-  limitToSlots,
-  now,
-  type Send,
-  transportsByName,
-  transportsOver,
-} from '../client/engine.ts'
+import { limitToSlots } from '../client/engine.ts'
+import { browser, Http, type Send, transportsByName, transportsOver } from '../client/transports.ts'
+import { now } from '../client/wire.ts'
 
 const sendByAxios: Send = async (method, url, body, { signal, timeoutMs }) => {
   let receivedAt = 0

@@ -1,7 +1,7 @@
 // One page's editing session: its document, its link with the outbox, and its presence.
 
+import { LinkClock, whenDue } from '../client/clock.ts'
 import {
-  browserTimers,
   type DocumentDrafts,
   type DraftDatabase,
   DraftKeeper,
@@ -9,7 +9,6 @@ import {
   documentPolicy,
   type LeftDrafts,
   type Link,
-  LinkClock,
   type LinkListener,
   type LinkOptions,
   type LinkState,
@@ -17,8 +16,8 @@ import {
   Outbox,
   type OutboxState,
   watchWakeUps,
-  whenDue,
 } from '../client/engine.ts'
+import { browserTimers } from '../client/wire.ts'
 import type { Line } from '../server/document/rich-text.ts'
 import {
   type AwarenessState,

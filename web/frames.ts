@@ -1,6 +1,6 @@
 // Animation frames: one request for all work that waits for the next one.
 
-import { browserTimers } from '../client/engine.ts'
+import { browserTimers } from '../client/wire.ts'
 import type { Cancel, Timers } from '../server/wire/time.ts'
 
 /** Hidden and occluded windows get no animation frames. */

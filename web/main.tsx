@@ -2,14 +2,8 @@
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import {
-  browserTimers,
-  Link,
-  newName,
-  openDraftDatabase,
-  shareHere,
-  shareTransports,
-} from '../client/engine.ts'
+import { Link, openDraftDatabase, shareHere, shareTransports } from '../client/engine.ts'
+import { browserTimers, newName } from '../client/wire.ts'
 import { documentPath } from '../server/page/document-api.ts'
 import type { PageStart } from '../server/page/page-messages.ts'
 import { serviceWorkerPath } from '../server/page/page-paths.ts'

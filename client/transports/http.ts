@@ -233,6 +233,7 @@ export function askClock(
 }
 
 export function asClosing(error: unknown): Closing {
+  if (error instanceof RefusedError) return { code: 'uninvited', sentence: error.message, retryAfterMs: null }
   if (!(error instanceof HttpError)) return lost
   const { status, code, message: sentence, retryAfterMs } = error
   const closing = (code: Closing['code']) => ({ code, sentence, retryAfterMs })

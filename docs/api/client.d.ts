@@ -259,6 +259,9 @@ declare module '../wire/bodies.ts' {
     probe: ProbeBody;
   }
 }
+declare namespace clock_d_exports {
+  export { LinkClock, whenDue };
+}
 declare namespace connect_d_exports {
   export { ConnectOptions, ConnectionState, Crosswind, Follower, Following, Keeping, OverOptions, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
 }
@@ -269,7 +272,7 @@ declare namespace drafts_d_exports {
   export { DraftsOptions, LeftMessage, keptDrafts };
 }
 declare namespace engine_d_exports {
-  export { BusyError, Closing, Connection, DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Drafts, Fall, Http, HttpError, LeftDrafts, Link, LinkClock, LinkListener, LinkOptions, LinkState, OpenTransport, Opening, Outbox, OutboxState, Platform, RefusedError, Send, Transports, UnstoredDraft, WebTransport, asClosing, askClock, browser, browserTimers, documentPolicy, fingerprintOf, lackingTransports, limitToSlots, mergingPolicy, newKey, newName, now, openDraftDatabase, openEventsBy, shareHere, shareTransports, transportsByName, transportsOver, watchWakeUps, whenDue };
+  export { DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Drafts, Fall, LeftDrafts, Link, LinkListener, LinkOptions, LinkState, Outbox, OutboxState, UnstoredDraft, documentPolicy, limitToSlots, mergingPolicy, openDraftDatabase, shareHere, shareTransports, watchWakeUps };
 }
 declare namespace share_d_exports {
   export { SharingOptions, sharedConnection };
@@ -277,13 +280,16 @@ declare namespace share_d_exports {
 declare namespace statistics_d_exports {
   export { Interval, criticalT, differenceOfMeans, holm, intervalAround, mean, meanOfClusters, meanOfRatios, standardDeviation, twoSidedP };
 }
+declare namespace transports_d_exports {
+  export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, lackingTransports, now, openEventsBy, transportsByName, transportsOver };
+}
 declare namespace wire_d_exports {
-  export { AwarenessState, Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, EditorName, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, editorNames, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
+  export { AwarenessState, Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, EditorName, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, browserTimers, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, editorNames, fingerprintOf, isKind, modeFor, modeNamed, modes, newKey, newName, now, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
   export { CrosswindProvider, ProviderOptions };
 }
-export { connect_d_exports as ".", connect_d_exports as "./browser", debug_d_exports as "./debug", drafts_d_exports as "./drafts", engine_d_exports as "./engine", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
+export { connect_d_exports as ".", connect_d_exports as "./browser", clock_d_exports as "./clock", debug_d_exports as "./debug", drafts_d_exports as "./drafts", engine_d_exports as "./engine", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", transports_d_exports as "./transports", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
 import * as Y from "yjs";
 import { Awareness } from "y-protocols/awareness";
 interface AwarenessFrame<State = unknown> {
@@ -358,8 +364,13 @@ interface Closing {
 }
 interface ConnectOptions {
   readonly modes?: readonly string[];
+  readonly fallbacks?: Readonly<Record<string, string | null>>;
+  readonly cursor?: string;
+  readonly polling?: Polling;
+  readonly clock?: typeof LinkClock;
   readonly origins?: Readonly<Partial<Record<WindowHttp, string>>>;
   readonly token?: () => string | Promise<string>;
+  readonly renewSession?: () => Promise<unknown>;
   readonly platform?: Platform;
   readonly share?: Sharing;
   readonly drafts?: Keeping;
@@ -369,11 +380,14 @@ interface ConnectionEvents {
   readonly state: (state: ConnectionState) => void;
   readonly error: (error: RefusedError) => void;
 }
-interface ConnectionState {
+interface ConnectionState extends Partial<Omit<LinkState, 'state'>> {
   readonly mode: string;
   readonly status: LinkState['state'];
   readonly pending: number;
+  readonly outbox?: OutboxState;
   readonly reason: string | null;
+  readonly windows?: number;
+  readonly browserHttp1Streams?: number;
 }
 interface Cursor {
   readonly epoch: string;
@@ -455,7 +469,7 @@ interface Exchange {
   readonly returnedAt: number;
 }
 interface Follower {
-  take(message: Message, cursor: string): void;
+  take(message: Message, cursor: string, receivedAt: number, dueAt: number): void;
   joined?(from: string, to: string): Promise<void>;
   missed?(from: string, to: string): Promise<void>;
   newLog?(): void;
@@ -473,7 +487,7 @@ interface Following {
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
     readonly seq: number;
   }>;
-  show(state: unknown): void;
+  show(state: unknown, isKnown?: boolean): void;
   leave(): void;
 }
 interface JsonBody {
@@ -495,6 +509,7 @@ interface JsonMessage<Data> {
 interface Keeping {
   readonly over: (base: string) => {
     readonly key: Promise<string>;
+    readonly name?: string;
     readonly outbox: (options: OutboxOptions, listener: OutboxListener) => Outbox;
   };
 }
@@ -530,10 +545,10 @@ interface LinkOptions<All extends Drafts = Drafts> {
   readonly modes: readonly LinkMode[];
   readonly transports: Transports;
   readonly baseFor: (http: WindowHttp) => string;
-  readonly polling?: Polling;
+  readonly polling?: Polling | undefined;
   readonly proof: Iterable<[name: string, value: string]>;
   readonly channels: readonly string[];
-  readonly clock?: typeof LinkClock;
+  readonly clock?: typeof LinkClock | undefined;
   readonly platform?: Pick<Platform, 'fetch'> | undefined;
   readonly renewSession: (closing: Closing) => Promise<unknown>;
 }

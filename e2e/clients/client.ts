@@ -8,15 +8,14 @@ import type { WebSocket } from 'ws'
 import {
   askClock,
   HttpError,
-  now,
   type Opening,
   type OpenTransport,
   openEventsBy,
   type Platform,
   type Send,
   transportsByName,
-} from '../../client/engine.ts'
-import type { Draft, HttpVersion } from '../../client/wire.ts'
+} from '../../client/transports.ts'
+import { type Draft, type HttpVersion, now } from '../../client/wire.ts'
 import { connectHttp, type HttpClient } from './http-client.ts'
 
 export interface NodeOpening extends Omit<Opening, 'base'> {

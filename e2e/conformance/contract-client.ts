@@ -3,7 +3,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { TestContext } from 'node:test'
 import { Doc, encodeStateAsUpdate } from 'yjs'
-import { type Closing, RefusedError } from '../../client/engine.ts'
+import { type Closing, RefusedError } from '../../client/transports.ts'
 import type { DownFrame, Draft, HttpVersion, Mode, Refused, Stored } from '../../client/wire.ts'
 import { type NodeOpening, type NodeTransport, nameOf, newKey, openTransport } from '../clients/client.ts'
 import { connectHttp, type HttpClient } from '../clients/http-client.ts'

@@ -7,13 +7,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import tls from 'node:tls'
 import { urlToHttpOptions } from 'node:url'
 import { z } from 'zod'
-import { type Closing, now } from '../../client/engine.ts'
+import type { Closing } from '../../client/transports.ts'
 import {
   type ClockReading,
   connections,
   createClockEstimate,
   type Mode,
   modes,
+  now,
   roundTripMs,
   type Timers,
   type WindowHttp,

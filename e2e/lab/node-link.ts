@@ -1,17 +1,15 @@
 // The web app's link in Node, over transports without a browser.
 
+import { LinkClock } from '../../client/clock.ts'
 import {
   type DocumentDrafts,
   documentPolicy,
   Link,
-  LinkClock,
   type LinkListener,
   type LinkOptions,
-  type Opening,
-  type OpenTransport,
   Outbox,
-  type WebTransport,
 } from '../../client/engine.ts'
+import type { Opening, OpenTransport, WebTransport } from '../../client/transports.ts'
 import {
   type HttpVersion,
   modes,

@@ -7,7 +7,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { connect, connectOver, longPolling, type Room, sse } from '../../client/node.ts'
+import { LinkClock } from '../../client/clock.ts'
+import { connect, connectOver, longPolling, RefusedError, type Room, sse } from '../../client/node.ts'
 import { processTimers } from '../../scripts/process.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind } from '../../server/index.ts'
@@ -423,6 +424,106 @@ test('the mode may be switched before the first channel', async (t) => {
   opened.switch('websocket/1.1')
   await opened.channel<Said>('room.1').publish({ text: 'hello' })
   assert.equal(opened.state.mode, 'websocket/1.1')
+})
+
+test('a mode falls back to the one that is named for it, not to the next', async (t) => {
+  const { open } = await start(t, { cuts: (url) => url.includes('/realtime/stream') })
+  const opened = open({
+    modes: ['sse/1.1', 'websocket/1.1', 'long-polling/1.1'],
+    fallbacks: { 'sse/1.1': 'long-polling/1.1' },
+  })
+  opened.channel<Said>('room.1')
+  const { mode, wished, fall } = await untilState(opened, ({ status }) => status === 'open')
+  assert.deepEqual([mode, wished, fall], ['long-polling/1.1', 'sse/1.1', 'blocked'])
+})
+
+test('a page begins where the server’s part of it ends: one stream for its channels, and no question before', async (t) => {
+  const asked: string[] = []
+  const { crosswind, open } = await start(t, { elsewhere: ({ url = '' }) => void asked.push(url) })
+  await crosswind.publish('room.1', { text: 'in the page' })
+  const reader = open()
+  const cursor = await new Promise<string>((resolve) => {
+    reader.channel<Said>('room.1', { from: 'start' }).on('message', (message) => resolve(message.cursor))
+  })
+  reader.close()
+  await crosswind.publish('room.1', { text: 'first' })
+  asked.length = 0
+  const opened = open({ cursor, modes: ['sse/1.1'] })
+  const heard = Promise.all([
+    texts(opened.channel<Said>('room.1'), 1),
+    texts(opened.channel<Said>('room.2'), 1),
+  ])
+  await untilState(opened, ({ status }) => status === 'open')
+  await crosswind.publish('room.2', { text: 'second' })
+  assert.deepEqual(await heard, [['first'], ['second']])
+  const paths = asked
+    .map((url) => new URL(url, 'http://localhost'))
+    .filter(({ pathname }) => pathname !== '/realtime/leave')
+  assert.deepEqual(
+    paths.map(({ pathname, searchParams }) => [pathname, searchParams.get('channels')]),
+    [['/realtime/stream', 'room.1,room.2']],
+  )
+})
+
+test('the state says what is known of the connection: its clock, its version, its windows, its outbox', async (t) => {
+  const { open } = await start(t)
+  const reading = { offsetMs: 3, boundMs: 1 }
+  class ComparedClock extends LinkClock {
+    override get reading() {
+      return reading
+    }
+  }
+  const opened = open({ clock: ComparedClock, modes: ['sse/1.1'] })
+  assert.deepEqual(opened.state, { mode: 'sse/1.1', status: 'opening', pending: 0, reason: null })
+  await opened.channel<Said>('room.1').publish({ text: 'hello' })
+  const { outbox, ...state } = await untilState(
+    opened,
+    ({ windows, pending }) => windows === 1 && pending === 0,
+  )
+  assert.equal(outbox?.unstored, 0)
+  assert.deepEqual(state, {
+    mode: 'sse/1.1',
+    wished: 'sse/1.1',
+    status: 'open',
+    pending: 0,
+    fall: null,
+    spokenHttp: '1.1',
+    reason: null,
+    retryAt: null,
+    repairs: 0,
+    clock: reading,
+    windows: 1,
+    browserHttp1Streams: 1,
+  })
+})
+
+test('an application renews its own session when the server knows it no more, or says no', async (t) => {
+  const clock = stopClock(t)
+  let isSignedIn = true
+  const { crosswind, open } = await start(t, {
+    authorize: () => (isSignedIn ? { read: ['*'], write: ['*'], expiresAt: clock.now() + 60_000 } : null),
+  })
+  const renewals = [
+    async () => {
+      isSignedIn = true
+    },
+    async () => {
+      throw new RefusedError('signed-out', 'Sign in again.')
+    },
+  ]
+  const opened = open({ renewSession: () => renewals.shift()?.() ?? Promise.resolve() })
+  const heard = texts(opened.channel<Said>('room.1'), 1)
+  await untilState(opened, ({ status }) => status === 'open')
+  isSignedIn = false
+  clock.pass(61_000)
+  await untilState(opened, ({ status }) => status !== 'open')
+  await untilState(opened, ({ status }) => status === 'open')
+  await crosswind.publish('room.1', { text: 'hello' })
+  assert.deepEqual(await heard, ['hello'])
+  isSignedIn = false
+  const error = new Promise((resolve) => opened.on('error', resolve))
+  clock.pass(61_000)
+  assert.deepEqual(await error, new RefusedError('signed-out', 'Sign in again.'))
 })
 
 const people = {

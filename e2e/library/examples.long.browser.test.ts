@@ -159,7 +159,7 @@ test('the client is small, and smaller over one transport', async (t) => {
 })
 
 test('an error is of one class, whichever door it comes through', async () => {
-  const classes = ['connect', 'node', 'engine'].map(async (door) => {
+  const classes = ['connect', 'node', 'transports'].map(async (door) => {
     return (await import(join(root, 'client/dist', `${door}.js`))).RefusedError
   })
   assert.equal(new Set(await Promise.all(classes)).size, 1)

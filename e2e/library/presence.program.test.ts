@@ -91,7 +91,9 @@ for (const name of ['sse/2', 'websocket/1.1', 'streaming/2', 'long-polling/1.1',
     const enough = new Promise<void>((resolve) => {
       asked.enough = resolve
     })
-    const [ann, bob] = ['ann', 'bob'].map((user) => open({ modes: [name], token: () => user }))
+    // A held poll learns of the end of its permit when it is answered.
+    const polling = { intervalMs: 200, holdMs: 500 }
+    const [ann, bob] = ['ann', 'bob'].map((user) => open({ modes: [name], polling, token: () => user }))
     assert.ok(ann && bob)
     const annSees = ann.channel('room.1').presence
     const bobSees = bob.channel('room.1').presence

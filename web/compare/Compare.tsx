@@ -1,7 +1,7 @@
 // The view that compares the modes from this browser, and diagnoses the network.
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { browserTimers, newName } from '../../client/engine.ts'
+import { browserTimers, newName } from '../../client/wire.ts'
 import type { PageStart } from '../../server/page/page-messages.ts'
 import { nameUnder } from '../../server/wire/messages.ts'
 import { connections, modes, type WindowMode, windowModes } from '../../server/wire/modes.ts'

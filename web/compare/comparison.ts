@@ -1,7 +1,7 @@
 // A comparison of the modes: its plan, the rows of its result, their intervals, and the verdict.
 
-import type { Closing } from '../../client/engine.ts'
 import { holm, mean, meanOfClusters } from '../../client/statistics.ts'
+import type { Closing } from '../../client/transports.ts'
 import type { WindowHttp, WindowMode } from '../../server/wire/modes.ts'
 import type { Random } from '../../server/wire/time.ts'
 import { msWords } from '../page/wording.ts'

@@ -1,6 +1,6 @@
 // What stands between a client and a server, from trials of the modes: one sentence per question.
 
-import type { Closing } from '../../client/engine.ts'
+import type { Closing } from '../../client/transports.ts'
 import type { ClockReading } from '../../server/wire/clock-estimate.ts'
 import { connections, type WindowHttp, type WindowMode } from '../../server/wire/modes.ts'
 

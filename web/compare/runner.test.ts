@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Opening, Transports, WebTransport } from '../../client/engine.ts'
+import type { Opening, Transports, WebTransport } from '../../client/transports.ts'
 import type { Draft } from '../../server/wire/messages.ts'
 import { type Mode, modes } from '../../server/wire/modes.ts'
 import { createManualTime } from '../../server/wire/testing.ts'

@@ -1,6 +1,6 @@
 // Measures each mode in turns, with its own sender and receiver in this page and one clock.
 
-import { type Closing, Connection, type Opening, type Transports } from '../../client/engine.ts'
+import { type Closing, Connection, type Opening, type Transports } from '../../client/transports.ts'
 import { probesChannel } from '../../server/page/page-messages.ts'
 import type { DownFrame } from '../../server/wire/messages.ts'
 import type { WindowHttp, WindowMode } from '../../server/wire/modes.ts'

@@ -1,7 +1,7 @@
 // Dialogs of the document: the list of documents, and its links.
 
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
-import { browserTimers } from '../../client/engine.ts'
+import { browserTimers } from '../../client/wire.ts'
 import { type DocumentList, documentPath, type ListedDocument } from '../../server/page/document-api.ts'
 import { deletedForMs, maxTitleLength } from '../../server/page/page-messages.ts'
 import { Segments } from '../page/Controls.tsx'

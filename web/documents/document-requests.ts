@@ -1,6 +1,7 @@
 // Documents as a window sees them: addresses, names, and the server's list and invitations.
 
-import { asClosing, browserTimers, newName } from '../../client/engine.ts'
+import { asClosing } from '../../client/transports.ts'
+import { browserTimers, newName } from '../../client/wire.ts'
 import {
   type DocumentList,
   documentPath,

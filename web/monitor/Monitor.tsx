@@ -1,7 +1,8 @@
 // The live view of the server's load: figures of the last two minutes.
 
 import { useEffect, useState } from 'react'
-import { asClosing, browserTimers } from '../../client/engine.ts'
+import { asClosing } from '../../client/transports.ts'
+import { browserTimers } from '../../client/wire.ts'
 import { type MonitorProcess, type MonitorReply, secondsKept } from '../../server/wire/monitor.ts'
 import { type Cancel, nothingPlanned } from '../../server/wire/time.ts'
 import { openHttp } from '../axios-http.ts'

@@ -1,7 +1,7 @@
 // The history of speed and direction: its length, a summary and two plots.
 
 import { type KeyboardEvent, memo, useEffect, useId, useRef, useState } from 'react'
-import { browserTimers } from '../../client/engine.ts'
+import { browserTimers } from '../../client/wire.ts'
 import type { WindHistory } from '../../server/page/wind-history.ts'
 import { Segments } from '../page/Controls.tsx'
 import { type CommonProps, useView } from '../page/hooks.ts'
