@@ -46,18 +46,23 @@ async function golden(
   const folder = mkdtempSync(join(tmpdir(), 'crosswind-golden-'))
   const data = join(folder, 'data')
   try {
-    mkdirSync(data)
-    for (const file of readdirSync(join(frozen, 'logs', log)))
-      writeFileSync(
-        join(data, file.replace(/\.gz$/, '')),
-        gunzipSync(readFileSync(join(frozen, 'logs', log, file))),
-      )
+    unpackLog(log, data)
     const lines = await read(data).catch((error) => [`FAILED: ${error.message.replaceAll(folder, '')}`])
     const text = [...lines, '', '== the files that are left', ...filesIn(data)].join('\n')
     return { path: `logs/${name.replace(', ', '-')}.txt`, content: `${text.trim()}\n` }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Into a folder that does not exist. */
+export function unpackLog(log: string, folder: string): void {
+  mkdirSync(folder)
+  for (const file of readdirSync(join(frozen, 'logs', log)))
+    writeFileSync(
+      join(folder, file.replace(/\.gz$/, '')),
+      gunzipSync(readFileSync(join(frozen, 'logs', log, file))),
+    )
 }
 
 async function readPage(folder: string, { editor }: Reading): Promise<readonly string[]> {
