@@ -164,7 +164,6 @@ declare const connections: {
     readonly isShared: false;
   };
 };
-declare const editorNames: readonly ['shared', 'mirror'];
 declare const httpVersions: readonly ['2', '1.1'];
 declare const longPolling: ChosenTransport;
 declare const modes: readonly Mode[];
@@ -278,7 +277,7 @@ declare namespace statistics_d_exports {
   export { Interval, criticalT, differenceOfMeans, holm, intervalAround, mean, meanOfClusters, meanOfRatios, standardDeviation, twoSidedP };
 }
 declare namespace wire_d_exports {
-  export { AwarenessState, Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, EditorName, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, editorNames, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
+  export { AwarenessState, Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
   export { CrosswindProvider, ProviderOptions };
@@ -442,7 +441,6 @@ interface DraftsOptions {
   readonly onRefused?: (message: LeftMessage, error: RefusedError) => void;
 }
 interface EditBody {
-  readonly digest?: string;
   readonly html: string;
 }
 interface ErasureBody {
@@ -629,7 +627,6 @@ interface PageSettings {
   readonly http: WindowHttp;
   readonly ports: ByHttp<number>;
   readonly polling: Polling;
-  readonly editor: EditorName;
   readonly mergeMs: number;
   readonly share: Share;
   readonly hasSensor: boolean;
@@ -843,7 +840,6 @@ type DownFrame = Welcome | {
   readonly type: 'heartbeat';
   readonly newest: number;
 } | ClockAnswer;
-type EditorName = (typeof editorNames)[number];
 type EventName = keyof ProviderEvents;
 type Fall = 'blocked' | 'unsupported' | 'flapping' | 'full';
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;
