@@ -1,7 +1,7 @@
 // Keeps an outbox's drafts in this browser until they end.
 
 import type { Cancel, Timers } from '../server/wire/time.ts'
-import { append, type DocumentDraft, type DocumentDrafts, documentDraft } from './document-policy.ts'
+import { type DocumentDraft, type DocumentDrafts, documentDraft } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import type { DraftStore } from './draft-store.ts'
 import type { Outbox, OutboxKeeper } from './outbox.ts'
@@ -64,7 +64,7 @@ export class DraftKeeper implements OutboxKeeper {
       ({ draft, state }) => isFirst && draft.from === window && state !== 'inFlight',
     )
     const earlier = pending.filter((one) => !later.includes(one))
-    outbox.change({ pending: append(earlier, [...adopted.map(documentDraft), ...later]) })
+    outbox.change({ pending: [...earlier, ...adopted.map(documentDraft), ...later] })
   }
 
   changed(isConnected: boolean): void {

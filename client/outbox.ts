@@ -9,22 +9,18 @@ export interface OutboxState {
   readonly unstored: number
   /** Of these, how many the browser keeps beyond this window's life: written, not just being written. */
   readonly kept: number
-  /** Edits dropped for newer ones since the outbox was last empty. */
-  readonly superseded: number
   /** Over the bounds: the newest edits are kept in this window only. */
   readonly isFull: boolean
   /** False if the browser cannot keep unstored drafts beyond this window's life. */
   readonly isSaved: boolean
 }
 
-/** Each draft ends in exactly one of stored, refused, superseded and renamed. */
+/** Each draft ends in exactly one of stored, refused and renamed. */
 export interface OutboxListener {
   onOutbox(outbox: OutboxState): void
   onStored(draft: Draft, seq: number): void
   /** `code` is listed in PROTOCOL.md. */
   onRefused(draft: Draft, sentence: string, code: string): void
-  /** A newer draft contains this one. */
-  onSuperseded?(draft: Draft): void
   /** Resent under a new id: the log holds another message under the old one. */
   onRenamed?(id: string, draft: Draft): void
 }
@@ -146,7 +142,6 @@ export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy<Dra
   summary: ({ pending: { length } }) => ({
     unstored: length,
     kept: 0,
-    superseded: 0,
     isFull: false,
     isSaved: true,
   }),

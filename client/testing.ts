@@ -275,7 +275,6 @@ export function openLink(change: Circumstances = {}) {
     stored: [] as string[],
     refused: [] as string[],
     statesRefused: [] as string[],
-    superseded: [] as string[],
     renamed: [] as string[],
   }
   const window = change.window ?? 'w1'
@@ -335,7 +334,6 @@ export function openLink(change: Circumstances = {}) {
     },
     onStored: ({ id }, seq) => void heard.stored.push(`${id} as ${seq}`),
     onRefused: ({ id }, sentence) => void heard.refused.push(`${id}: ${sentence}`),
-    onSuperseded: ({ id }) => void heard.superseded.push(id),
     onRenamed: (id, draft) => void heard.renamed.push(`${id} to ${draft.id}`),
     ...change,
   }
@@ -345,6 +343,6 @@ export function openLink(change: Circumstances = {}) {
   const keeper = store && new DraftKeeper(link.outbox, { window, store, timers: time, handsOver: false })
   if (opens) link.open(change.cursor)
   const newest = (): FakeStream => streams.at(-1) ?? assert.fail('nothing was opened')
-  const publish = (html = '') => link.publish('main', 'edit', { html })
+  const publish = (update = '') => link.publish('main', 'update', { update })
   return { link, keeper, time, streams, newest, heard, publish }
 }

@@ -147,7 +147,7 @@ export function firstView(
     people: [],
     browserHttp1Streams: 0,
     share: 'none',
-    outbox: { unstored: 0, kept: 0, superseded: 0, isFull: false, isSaved: true },
+    outbox: { unstored: 0, kept: 0, isFull: false, isSaved: true },
     isUnshared: false,
     refusal: null,
     deletion: null,

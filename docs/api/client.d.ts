@@ -384,11 +384,10 @@ interface DeletionBody {
 interface DocumentDraft extends PendingDraft, UnstoredDraft {
   readonly joined: readonly UpdateBody[];
   readonly isOver: boolean;
-  readonly ifIdRefused: 'rename' | 'supersede' | 'refuse';
+  readonly isRenamed: boolean;
 }
 interface DocumentDrafts extends Drafts {
   readonly pending: readonly DocumentDraft[];
-  readonly superseded: number;
   readonly leavesAt: number;
   readonly left: ReadonlySet<string>;
 }
@@ -593,7 +592,6 @@ interface OutboxListener {
   onOutbox(outbox: OutboxState): void;
   onStored(draft: Draft, seq: number): void;
   onRefused(draft: Draft, sentence: string, code: string): void;
-  onSuperseded?(draft: Draft): void;
   onRenamed?(id: string, draft: Draft): void;
 }
 interface OutboxOptions {
@@ -610,7 +608,6 @@ interface OutboxPolicy<All extends Drafts> {
 interface OutboxState {
   readonly unstored: number;
   readonly kept: number;
-  readonly superseded: number;
   readonly isFull: boolean;
   readonly isSaved: boolean;
 }

@@ -40,7 +40,7 @@ export function createWindowRecord(name: string, mode: string, isWriter: boolean
     published: [] as string[],
     /** Sequence numbers by acknowledged id. */
     accepted: new Map<string, number>(),
-    /** Refused or superseded messages, with the reason. */
+    /** Refused messages, with the reason. */
     refused: [] as string[],
     seen: [] as Seen[],
     /** After its first opening. */
@@ -128,7 +128,6 @@ export class CuttableWindow {
       },
       onStored: ({ id }, seq) => void record.accepted.set(id, seq),
       onRefused: ({ id }, sentence) => void record.refused.push(`${id}: ${sentence}`),
-      onSuperseded: ({ id }) => void record.refused.push(`${id}: dropped for a newer one`),
       onRenamed: (id) => void record.refused.push(`${id}: its id was taken`),
     })
   }
