@@ -483,7 +483,7 @@ test("a closed window's drafts are kept until stored, and removed at once then",
   const body = { update: 'left' }
   const left = unstored({ id: 'w1-7', channel: 'main', kind: 'update', from: 'w1', at: 1, body })
   await browser.open('w1').store.write([left], [])
-  const { store } = browser.open('w2', { onLeft: ({ drafts }) => keeper?.adopt(drafts) })
+  const { store } = browser.open('w2', { onLeft: (drafts) => keeper?.adopt(drafts) })
   const { keeper, newest } = openLink({ window: 'w2', store })
   newest().welcome()
   await store.look()
@@ -553,7 +553,7 @@ test('what was kept under a name that this window cannot prove is sent once more
     const browser = createBrowser()
     const left = unstored({ id: 'w1-7', channel: 'main', from: 'w1', at: 1, ...content })
     await browser.open('w1').store.write([left], [])
-    const { store } = browser.open('w2', { onLeft: ({ drafts }) => keeper?.adopt(drafts) })
+    const { store } = browser.open('w2', { onLeft: (drafts) => keeper?.adopt(drafts) })
     const { link, keeper, newest, heard } = openLink({ window: 'w2', store })
     newest().welcome()
     await store.look()
@@ -588,7 +588,7 @@ test('what was kept stays kept while nobody is let in who may write it, and then
       ['w2', 'w1', code],
       ['w3', 'w2', null],
     ] as const) {
-      const { store } = browser.open(window, { onLeft: ({ drafts }) => keeper?.adopt(drafts) })
+      const { store } = browser.open(window, { onLeft: (drafts) => keeper?.adopt(drafts) })
       const { link, keeper, newest, heard } = openLink({ window, store })
       newest().welcome()
       await store.look()

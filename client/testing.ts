@@ -14,9 +14,9 @@ import { type Mode, modeNamed, modes, type TransportName, transportNames } from 
 import { createManualTime } from '../server/wire/testing.ts'
 import type { Locks } from './browser-services.ts'
 import { type DocumentDrafts, documentPolicy } from './document-policy.ts'
-import type { DraftDatabase, DraftRecord } from './draft-database.ts'
+import type { DraftDatabase, DraftRecord, UnstoredDraft } from './draft-database.ts'
 import { DraftKeeper } from './draft-keeper.ts'
-import { DraftStore, type LeftDrafts } from './draft-store.ts'
+import { DraftStore } from './draft-store.ts'
 import { Link, type LinkListener, type LinkOptions, type LinkState } from './link.ts'
 import { LinkClock } from './link-clock.ts'
 import { Outbox, type OutboxState } from './outbox.ts'
@@ -211,7 +211,7 @@ export function createBrowser() {
       for (const { onGone } of databases) onGone()
     },
     open(window: string, change: Partial<ConstructorParameters<typeof DraftStore>[0]> = {}) {
-      const left: LeftDrafts[] = []
+      const left: (readonly UnstoredDraft[])[] = []
       const own: DraftDatabase = { ...database, onGone: () => undefined }
       databases.push(own)
       const store = new DraftStore({

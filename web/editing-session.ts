@@ -7,7 +7,6 @@ import {
   DraftKeeper,
   DraftStore,
   documentPolicy,
-  type LeftDrafts,
   type Link,
   LinkClock,
   type LinkListener,
@@ -16,6 +15,7 @@ import {
   mergingPolicy,
   Outbox,
   type OutboxState,
+  type UnstoredDraft,
   watchWakeUps,
   whenDue,
 } from '../client/engine.ts'
@@ -115,7 +115,7 @@ export class EditingSession implements LinkListener {
       mayTake: start.mayWrite,
       channel,
       timers,
-      onLeft: (left) => this.#takeLeft(left),
+      onLeft: (drafts) => this.#takeLeft(drafts),
     })
     this.link = new options.LinkClass(
       {
@@ -410,7 +410,7 @@ export class EditingSession implements LinkListener {
 
   // Content that could be lost
 
-  #takeLeft({ drafts }: LeftDrafts): void {
+  #takeLeft(drafts: readonly UnstoredDraft[]): void {
     // An edit is of an earlier version: the log takes no more of them.
     const sent = drafts.filter(({ draft }) => draft.kind !== 'edit')
     if (sent.length > 0) this.#draftKeeper.adopt(sent)

@@ -268,7 +268,7 @@ declare namespace drafts_d_exports {
   export { DraftsOptions, LeftMessage, keptDrafts };
 }
 declare namespace engine_d_exports {
-  export { BusyError, Closing, Connection, DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Drafts, Fall, Http, HttpError, LeftDrafts, Link, LinkClock, LinkListener, LinkOptions, LinkState, OpenTransport, Opening, Outbox, OutboxState, Platform, RefusedError, Send, Transports, UnstoredDraft, WebTransport, asClosing, askClock, browser, browserTimers, documentPolicy, fingerprintOf, lackingTransports, limitToSlots, mergingPolicy, newKey, newName, now, openDraftDatabase, openEventsBy, shareHere, shareTransports, transportsByName, transportsOver, watchWakeUps, whenDue };
+  export { BusyError, Closing, Connection, DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Drafts, Fall, Http, HttpError, Link, LinkClock, LinkListener, LinkOptions, LinkState, OpenTransport, Opening, Outbox, OutboxState, Platform, RefusedError, Send, Transports, UnstoredDraft, WebTransport, asClosing, askClock, browser, browserTimers, documentPolicy, fingerprintOf, lackingTransports, limitToSlots, mergingPolicy, newKey, newName, now, openDraftDatabase, openEventsBy, shareHere, shareTransports, transportsByName, transportsOver, watchWakeUps, whenDue };
 }
 declare namespace share_d_exports {
   export { SharingOptions, sharedConnection };
@@ -430,7 +430,7 @@ interface DraftStoreParts {
   readonly mayTake: boolean;
   readonly news: Pick<BroadcastChannel, 'postMessage' | 'onmessage' | 'close'>;
   readonly timers: Pick<Timers, 'now'>;
-  readonly onLeft: (left: LeftDrafts) => void;
+  readonly onLeft: (left: readonly UnstoredDraft[]) => void;
 }
 interface Drafts {
   readonly pending: readonly PendingDraft[];
@@ -494,10 +494,6 @@ interface Keeping {
     readonly key: Promise<string>;
     readonly outbox: (options: OutboxOptions, listener: OutboxListener) => Outbox;
   };
-}
-interface LeftDrafts {
-  readonly drafts: readonly UnstoredDraft[];
-  readonly isReload: boolean;
 }
 interface LeftMessage {
   readonly id: string;
