@@ -53,8 +53,8 @@ export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<Doc
   const plain = plainPolicy(bounds)
   return {
     none: { pending: [], leavesAt: Number.NEGATIVE_INFINITY, left: new Set() },
-    add({ pending }, message, nextId, cursor) {
-      const added = documentDraft({ draft: { id: nextId(), ...message }, cursor, edits: 1 })
+    add({ pending }, message, nextId) {
+      const added = documentDraft({ draft: { id: nextId(), ...message }, edits: 1 })
       const bytes = pending.reduce((sum, one) => sum + one.bytes, added.bytes)
       const isOver = pending.length >= bounds.messages || bytes > bounds.bytes
       if (isOver && message.kind !== 'update') return null
@@ -79,9 +79,8 @@ export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<Doc
   }
 }
 
-export const documentDraft = ({ draft, cursor, edits }: UnstoredDraft): DocumentDraft => ({
+export const documentDraft = ({ draft, edits }: UnstoredDraft): DocumentDraft => ({
   ...pendingDraft(draft),
-  cursor,
   edits,
   joined: [],
   isOver: false,
@@ -130,10 +129,10 @@ export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy<Documen
   return {
     none: documents.none,
     summary: documents.summary,
-    add(drafts, message, nextId, cursor, isConnected) {
+    add(drafts, message, nextId, isConnected) {
       // As it is now: the application may change what it gave, and IndexedDB takes less than JSON does.
       const body = JSON.parse(JSON.stringify(message.body))
-      return documents.add(drafts, { ...message, body }, nextId, cursor, isConnected)
+      return documents.add(drafts, { ...message, body }, nextId, isConnected)
     },
     answer(drafts, ended, answer, nextId, isDenied) {
       if (!isDenied) return documents.answer(drafts, ended, answer, nextId)
@@ -182,10 +181,10 @@ export function mergingPolicy(
     none: policy.none,
     summary: policy.summary,
     answer: policy.answer,
-    add(drafts, message, nextId, cursor, isConnected) {
+    add(drafts, message, nextId, isConnected) {
       const joined = join(drafts.pending, message)
       if (joined) return { pending: [...drafts.pending.slice(0, -1), joined] }
-      const change = policy.add(drafts, message, nextId, cursor, isConnected)
+      const change = policy.add(drafts, message, nextId, isConnected)
       const added = change?.pending.at(-1)
       if (!change || !added || message.kind !== 'update' || !isConnected) return change
       // The first update after a pause leaves at once.

@@ -89,10 +89,9 @@ export class DraftKeeper implements OutboxKeeper {
     const ended = gone.filter(([id]) => !left.has(id))
     const added = pending.filter((one) => !one.isOver && !this.#isCurrent(one))
     const written = added.map((one) => this.#copyOf(one))
-    const records = added.map((one): UnstoredDraft => {
-      const { cursor, edits } = one
-      return { draft: this.#outbox.complete(one), cursor, edits }
-    })
+    const records = added.map(
+      (one): UnstoredDraft => ({ draft: this.#outbox.complete(one), edits: one.edits }),
+    )
     const removed = ended.map(([id]) => id)
     this.#parts.store.write(records, removed).then((isDone) => {
       for (const [id, copy, write] of written) this.#wrote(id, copy, write, isDone)

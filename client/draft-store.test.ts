@@ -9,7 +9,6 @@ function unstored(id: string, { channel = 'main', at = 0 } = {}): UnstoredDraft 
   const from = id.split('-')[0] ?? ''
   return {
     draft: { id, channel, kind: 'update', from, at, body: { update: id } },
-    cursor: 'life:3',
     edits: 2,
   }
 }

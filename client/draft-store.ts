@@ -137,4 +137,4 @@ export class DraftStore {
   }
 }
 
-const unstored = ({ draft, cursor, edits }: DraftRecord): UnstoredDraft => ({ draft, cursor, edits })
+const unstored = ({ draft, edits }: DraftRecord): UnstoredDraft => ({ draft, edits })

@@ -190,7 +190,7 @@ class Life {
     const kind = this.#pick(['update', 'update', 'update', 'title', 'json'] as const)
     const channel = this.#pick(['one', 'one', 'other'])
     const text = this.#newText() + (this.#random() < 0.08 ? 'x'.repeat(900) : '')
-    const draft = this.#outbox.publish(channel, kind, bodyOf(kind, text), 'life:1')
+    const draft = this.#outbox.publish(channel, kind, bodyOf(kind, text))
     this.story.push(`publishes ${kind} ${text.slice(0, 8)} on ${channel}: ${draft?.id ?? 'no room'}`)
     if (draft === null) {
       assert.ok(kind === 'title' || kind === 'json', 'content was rejected')
@@ -416,7 +416,7 @@ class Life {
         at: 0,
         body: bodyOf(kind, this.#newText()),
       }
-      return { draft, cursor: null, edits: 1 + n }
+      return { draft, edits: 1 + n }
     })
     this.story.push(`adopts ${left.map(({ draft: { id, kind } }) => `${id} ${kind}`)}`)
     const sent = new Set(this.#outbox.sent())

@@ -16,7 +16,7 @@ function draft(n: number, change: Partial<Draft> = {}): Draft {
   return { id: `w1-${n}`, channel: 'main', kind: 'title', from: 'w1', at: n, body: { title: '' }, ...change }
 }
 
-const unstored = (one: Draft): UnstoredDraft => ({ draft: one, cursor: null, edits: 1 })
+const unstored = (one: Draft): UnstoredDraft => ({ draft: one, edits: 1 })
 
 /** A browser's store that does nothing but write. */
 const storeOf = (write: DraftStore['write']) => ({
@@ -66,9 +66,8 @@ function openOutbox(bounds: Partial<Bounds> = {}, pauseMs = 15) {
     return settled()
   }
 
-  const add = ({ channel = 'main', title = '' } = {}) =>
-    outbox.publish(channel, 'title', { title }, null) !== null
-  const update = (text: string) => outbox.publish('main', 'update', { update: text }, null)
+  const add = ({ channel = 'main', title = '' } = {}) => outbox.publish(channel, 'title', { title }) !== null
+  const update = (text: string) => outbox.publish('main', 'update', { update: text })
 
   function kept(): readonly UnstoredDraft[] {
     outbox.flush()
@@ -145,7 +144,7 @@ test('a renamed draft moves to the end, and its size counts', async () => {
 
 test('a message of an application whose id is taken is refused: somebody waits for the answer', async () => {
   const { outbox, refused, held, connect } = openOutbox()
-  outbox.publish('room', 'json', { data: 'hello' }, null)
+  outbox.publish('room', 'json', { data: 'hello' })
   await connect(() => Promise.reject(taken))
   assert.deepEqual([refused, held()], [['w1-1'], []])
 })
@@ -265,7 +264,7 @@ test('an update is not merged into a sent draft, one of another window or channe
   update('3')
   adopt(unstored({ ...draft(1), id: 'w0-1', from: 'w0', kind: 'update', body: { update: 'left' } }))
   update('4')
-  outbox.publish('other', 'update', { update: '5' }, null)
+  outbox.publish('other', 'update', { update: '5' })
   update('6')
   add()
   update('7')
@@ -494,22 +493,6 @@ test("a closed window's drafts are kept until stored, and removed at once then",
   assert.deepEqual(browser.ids(), [])
 })
 
-test("saves each draft with the window's cursor at the time it was made", () => {
-  const cursors: (string | null)[] = []
-  const store = storeOf(async (added) => {
-    cursors.push(...added.map(({ cursor }) => cursor))
-    return true
-  })
-  const { link, newest, publish } = openLink({ store })
-  publish()
-  newest().welcome({ cursor: 'life1:4' })
-  newest().message(5)
-  publish()
-  newest().message(6)
-  link.outbox.flush()
-  assert.deepEqual(cursors, [null, 'life1:5'])
-})
-
 const taken = new RefusedError('id-taken', 'Sender "w1" has already used that id.')
 
 test('an edit whose id is taken is resent under a new id, and kept until stored', async () => {
@@ -713,7 +696,7 @@ test('the plain outbox sends messages as they are, and takes no more than its bo
       onRenamed: () => assert.fail('nothing is renamed'),
     },
   )
-  const say = (data: unknown) => outbox.publish('room', 'json', { data }, null)?.id ?? null
+  const say = (data: unknown) => outbox.publish('room', 'json', { data })?.id ?? null
   assert.equal(say('x'.repeat(1000)), null)
   assert.deepEqual([say(1), say(2), say(3)], ['w1-2', 'w1-3', null])
   outbox.connect(
@@ -745,7 +728,7 @@ test('what the server does not let in ends, and is not sent later; what comes af
     onStored: ({ id }) => assert.fail(`${id} was answered twice`),
     onRefused: ({ id }, sentence, code) => void refused.push(`${id} ${code}: ${sentence}`),
   })
-  const publish = (channel: string) => outbox.publish(channel, 'json', { data: 1 }, null)
+  const publish = (channel: string) => outbox.publish(channel, 'json', { data: 1 })
   const answers: (() => void)[] = []
   const send = ({ id }: Draft) =>
     new Promise<Stored>((resolve) => answers.push(() => resolve({ type: 'stored', id, seq: 1 })))

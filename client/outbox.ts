@@ -59,15 +59,11 @@ export interface Bounds {
 export interface OutboxPolicy<All extends Drafts> {
   /** Before the first message. */
   readonly none: All
-  /**
-   * Adds a message as the last draft, or merges it into that one. Null if the bounds reject it. `cursor`:
-   * the window's position in the log.
-   */
+  /** Adds a message as the last draft, or merges it into that one. Null if the bounds reject it. */
   add(
     drafts: All,
     message: Omit<Draft, 'id'>,
     nextId: () => string,
-    cursor: string | null,
     isConnected: boolean,
   ): (Change<All> & Pick<All, 'pending'>) | null
   /**
@@ -183,14 +179,11 @@ export class Outbox<All extends Drafts = Drafts> {
     return this.#drafts.pending.some(({ draft }) => draft.id === id)
   }
 
-  /**
-   * Numbers, stamps and queues a message; `cursor` is the window's log position. Returns the draft that has
-   * it, null if the bounds reject it.
-   */
-  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null {
+  /** Numbers, stamps and queues a message. Returns the draft that has it, null if the bounds reject it. */
+  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null {
     const { window, timers } = this.#options
     const message = { channel, kind, from: window, at: timers.now(), body }
-    const change = this.#policy.add(this.#drafts, message, this.#nextId, cursor, this.#round !== null)
+    const change = this.#policy.add(this.#drafts, message, this.#nextId, this.#round !== null)
     if (!change) return null
     this.change(change)
     return change.pending.at(-1)?.draft as Draft<K>

@@ -122,7 +122,7 @@ declare class Outbox<All extends Drafts = Drafts> {
   get state(): OutboxState;
   get drafts(): All;
   has(id: string): boolean;
-  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null;
+  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null;
   append(this: Outbox, draft: Draft): void;
   change({ tell, ...drafts }: Change<All>): void;
   connect(send: OpenTransport['send'], maxInFlight: number, onBroken: () => void): void;
@@ -596,7 +596,7 @@ interface OutboxOptions {
 }
 interface OutboxPolicy<All extends Drafts> {
   readonly none: All;
-  add(drafts: All, message: Omit<Draft, 'id'>, nextId: () => string, cursor: string | null, isConnected: boolean): (Change<All> & Pick<All, 'pending'>) | null;
+  add(drafts: All, message: Omit<Draft, 'id'>, nextId: () => string, isConnected: boolean): (Change<All> & Pick<All, 'pending'>) | null;
   answer(drafts: All, ended: readonly Draft[], answer: Stored | RefusedError, nextId: () => string, isDenied?: boolean): Change<All>;
   complete?(pending: All['pending'][number]): Partial<All['pending'][number]>;
   summary(drafts: All): OutboxState;
@@ -782,7 +782,6 @@ interface TransportMode {
 }
 interface UnstoredDraft {
   readonly draft: Draft;
-  readonly cursor: string | null;
   readonly edits: number;
 }
 interface UpdateBody {
