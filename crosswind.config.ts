@@ -43,7 +43,6 @@ export default defineConfig({
     maxReceives: 5, // receives without deletion, after which a message is a dead letter
   },
 
-  editor: 'shared', // merges what several people type at once; 'mirror': the last one wins, as in the paper
   mergeMs: 15, // a window collects its updates for this long
   share: 'auto', // windows of one browser share a connection over HTTP/1.1; 'browser': always; 'none': never
   polling: {

@@ -28,7 +28,7 @@ test('a message’s life in the window that sends it: drafted, sent, stored, rec
   await newest().store('w1-1', 1)
   newest().frame({ type: 'message', message: { ...messageOf(1), id: 'w1-1' } })
   assert.deepEqual(lines, [
-    'outbox w1-1 drafted: edit on main',
+    'outbox w1-1 drafted: update on main',
     'outbox w1-1 sent over sse/2, attempt 1',
     'outbox w1-1 answered: stored as 1',
     'link w1-1 received by w1 over sse/2: stored as 1',
@@ -48,7 +48,7 @@ test('a message is sent again after a loss, and when the server was busy; a refu
   time.advance(500)
   await newest().fail('w1-1', new RefusedError('too-large', 'No.'))
   assert.deepEqual(lines, [
-    'outbox w1-1 drafted: edit on main',
+    'outbox w1-1 drafted: update on main',
     'outbox w1-1 sent over sse/2, attempt 1',
     'outbox w1-1 sent over sse/2, attempt 2',
     'outbox w1-1 to be sent again in 500 ms: the server is busy',
@@ -57,23 +57,20 @@ test('a message is sent again after a loss, and when the server was busy; a refu
   ])
 })
 
-test('a draft may be superseded, renamed, or find no room', async () => {
+test('a draft may be renamed, or find no room', async () => {
   using opened = openTraced('outbox', { bounds: { messages: 1, bytes: 1000 } })
   const { link, newest, publish, lines } = opened
   publish()
-  publish()
   link.publish('main', 'title', { title: 'no room' })
   newest().welcome()
-  await newest().fail('w1-2', new RefusedError('id-taken', 'No.'))
+  await newest().fail('w1-1', new RefusedError('id-taken', 'No.'))
   assert.deepEqual(lines, [
-    'outbox w1-1 drafted: edit on main',
-    'outbox w1-1 superseded: a newer draft contains it',
-    'outbox w1-2 drafted: edit on main',
+    'outbox w1-1 drafted: update on main',
     'outbox w1 has no room for another draft on main',
-    'outbox w1-2 sent over sse/2, attempt 1',
-    'outbox w1-2 renamed w1-4r100000000: the log has another message of its id',
-    'outbox w1-4r100000000 drafted: edit on main',
-    'outbox w1-4r100000000 sent over sse/2, attempt 1',
+    'outbox w1-1 sent over sse/2, attempt 1',
+    'outbox w1-1 renamed w1-3r100000000: the log has another message of its id',
+    'outbox w1-3r100000000 drafted: update on main',
+    'outbox w1-3r100000000 sent over sse/2, attempt 1',
   ])
 })
 

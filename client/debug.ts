@@ -165,10 +165,6 @@ class Teller {
         settled(draft, `refused: ${code}`)
         listener.onRefused(draft, sentence, code)
       },
-      onSuperseded: (draft) => {
-        settled(draft, 'superseded: a newer draft contains it')
-        listener.onSuperseded?.(draft)
-      },
       onRenamed: (id, draft) => {
         this.#attempts.delete(id)
         trace.outbox?.(`${id} renamed ${draft.id}: the log has another message of its id`)

@@ -1,4 +1,4 @@
-// Policies for documents: which drafts supersede others, outlive their refusal, or take further updates.
+// Policies for documents: which drafts exceed the bounds, outlive their refusal, or take further updates.
 
 import type { Draft, UpdateBody } from '../server/wire/messages.ts'
 import type { Random } from '../server/wire/time.ts'
@@ -20,14 +20,12 @@ export interface DocumentDraft extends PendingDraft, UnstoredDraft {
   readonly joined: readonly UpdateBody[]
   /** Exceeds the bounds: kept in this window only. */
   readonly isOver: boolean
-  /** What happens if its id is refused: it gets another, a newer draft contains it, or it is refused. */
-  readonly ifIdRefused: 'rename' | 'supersede' | 'refuse'
+  /** Its first id was refused: if this one is, too, so is the draft. */
+  readonly isRenamed: boolean
 }
 
 export interface DocumentDrafts extends Drafts {
   readonly pending: readonly DocumentDraft[]
-  /** Number of edits dropped for newer ones since none was pending. */
-  readonly superseded: number
   /** Departure of the newest update that had to wait, ms since the epoch. */
   readonly leavesAt: number
   /** Ids of drafts that this window may not send: what is saved of them stays, for one that may. */
@@ -48,28 +46,19 @@ const nameRefusals: readonly string[] = ['id-taken', 'not-your-name']
 const accessRefusals: readonly string[] = ['not-invited-there', 'read-only-invitation']
 
 /**
- * At the bounds, drops the channel's oldest unsent edits: an edit carries the whole content. Content that
- * still exceeds the bounds is kept in this window only; anything else is rejected.
+ * At the bounds, an update is kept in this window only: later ones build on it. Anything else is rejected.
  */
 export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<DocumentDrafts> {
   const { bounds } = options
   const plain = plainPolicy(bounds)
   return {
-    none: { pending: [], superseded: 0, leavesAt: Number.NEGATIVE_INFINITY, left: new Set() },
-    add({ pending, superseded }, message, nextId, cursor) {
-      const added = documentDraft({ draft: { id: nextId(), ...message }, cursor, edits: 1 })
-      const { outdated, isOver } = fit(added, pending, bounds)
-      if (isOver && !['update', 'edit'].includes(message.kind)) return null
-      return {
-        pending: append(
-          pending.filter((one) => !outdated.includes(one)),
-          [{ ...added, isOver }],
-        ),
-        superseded: superseded + outdated.length,
-        tell(listener) {
-          for (const { draft } of outdated) listener.onSuperseded?.(draft)
-        },
-      }
+    none: { pending: [], leavesAt: Number.NEGATIVE_INFINITY, left: new Set() },
+    add({ pending }, message, nextId) {
+      const added = documentDraft({ draft: { id: nextId(), ...message }, edits: 1 })
+      const bytes = pending.reduce((sum, one) => sum + one.bytes, added.bytes)
+      const isOver = pending.length >= bounds.messages || bytes > bounds.bytes
+      if (isOver && message.kind !== 'update') return null
+      return { pending: [...pending, { ...added, isOver }] }
     },
     answer(drafts, ended, answer, nextId, isDenied) {
       const usual = plain.answer(drafts, ended, answer, nextId) as Change<DocumentDrafts>
@@ -78,66 +67,25 @@ export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<Doc
         draft && !isDenied && answer instanceof RefusedError
           ? afterRefusal(drafts, draft, answer.code, nextId, options)
           : null
-      const { pending = [], superseded = drafts.superseded, ...rest } = { ...usual, ...other }
-      return {
-        ...rest,
-        pending: withinBounds(pending, bounds),
-        superseded: pending.length > 0 ? superseded : 0,
-      }
+      const { pending = [], ...rest } = { ...usual, ...other }
+      return { ...rest, pending: withinBounds(pending, bounds) }
     },
-    summary: ({ pending, superseded }) => ({
+    summary: ({ pending }) => ({
       unstored: pending.reduce((sum, { edits }) => sum + edits, 0),
       kept: 0,
-      superseded,
       isFull: pending.some(({ isOver }) => isOver),
       isSaved: true,
     }),
   }
 }
 
-export const documentDraft = ({ draft, cursor, edits }: UnstoredDraft): DocumentDraft => ({
+export const documentDraft = ({ draft, edits }: UnstoredDraft): DocumentDraft => ({
   ...pendingDraft(draft),
-  cursor,
   edits,
   joined: [],
   isOver: false,
-  ifIdRefused: 'rename',
+  isRenamed: false,
 })
-
-/** Each edit contains the older ones of its channel. */
-export function append(
-  pending: readonly DocumentDraft[],
-  added: readonly DocumentDraft[],
-): readonly DocumentDraft[] {
-  return added.reduce((all, one) => [...all.map((old) => afterNewer(old, one.draft)), one], pending)
-}
-
-function afterNewer(old: DocumentDraft, newer: Draft): DocumentDraft {
-  const isOutdated = old.ifIdRefused === 'rename' && contains(newer, old.draft)
-  return isOutdated ? { ...old, ifIdRefused: 'supersede' } : old
-}
-
-const contains = (newer: Draft, older: Draft) =>
-  newer.kind === 'edit' && older.kind === 'edit' && newer.channel === older.channel
-
-/**
- * Whether a draft that is added exceeds the bounds, and the edits that it supersedes: enough to stay within
- * them, else only those already beyond them.
- */
-function fit(added: DocumentDraft, pending: readonly DocumentDraft[], bounds: Bounds) {
-  let messagesOver = pending.length + 1 - bounds.messages
-  let bytesOver = pending.reduce((sum, { bytes }) => sum + bytes, added.bytes) - bounds.bytes
-  const outdated: DocumentDraft[] = []
-  for (const old of pending) {
-    if (messagesOver <= 0 && bytesOver <= 0) break
-    if (old.state === 'inFlight' || !contains(added.draft, old.draft)) continue
-    outdated.push(old)
-    messagesOver -= 1
-    bytesOver -= old.bytes
-  }
-  const isOver = messagesOver > 0 || bytesOver > 0
-  return { isOver, outdated: isOver ? outdated.filter((one) => one.isOver) : outdated }
-}
 
 /** Accepts drafts that exceeded the bounds, in order, as room becomes available. */
 function withinBounds(pending: readonly DocumentDraft[], { messages, bytes }: Bounds) {
@@ -152,7 +100,7 @@ function withinBounds(pending: readonly DocumentDraft[], { messages, bytes }: Bo
 
 /** What a refusal means other than the end of the draft; null if it means just that. */
 function afterRefusal(
-  { pending, superseded, left }: DocumentDrafts,
+  { pending, left }: DocumentDrafts,
   draft: Draft,
   code: string,
   nextId: () => string,
@@ -162,18 +110,15 @@ function afterRefusal(
   // A message of an application has an answer under its id.
   if (!ended || draft.kind === 'json') return null
   if (accessRefusals.includes(code)) return { left: new Set([...left, draft.id]) }
-  if (!nameRefusals.includes(code) || ended.ifIdRefused === 'refuse') return null
-  // Resending would put it after newer messages, which contain it.
-  if (ended.ifIdRefused === 'supersede')
-    return { superseded: superseded + 1, tell: (listener) => listener.onSuperseded?.(draft) }
+  if (!nameRefusals.includes(code) || ended.isRenamed) return null
   const id = `${nextId()}r${Math.floor(random() * 36 ** 8).toString(36)}`
   const again: DocumentDraft = {
     ...documentDraft({ ...ended, draft: { ...draft, id, from: window } }),
-    ifIdRefused: 'refuse',
+    isRenamed: true,
   }
   const rest = pending.filter((one) => one !== ended)
   return {
-    pending: append(rest, [again]),
+    pending: [...rest, again],
     tell: (listener) => listener.onRenamed?.(draft.id, again.draft),
   }
 }
@@ -184,10 +129,10 @@ export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy<Documen
   return {
     none: documents.none,
     summary: documents.summary,
-    add(drafts, message, nextId, cursor, isConnected) {
+    add(drafts, message, nextId, isConnected) {
       // As it is now: the application may change what it gave, and IndexedDB takes less than JSON does.
       const body = JSON.parse(JSON.stringify(message.body))
-      return documents.add(drafts, { ...message, body }, nextId, cursor, isConnected)
+      return documents.add(drafts, { ...message, body }, nextId, isConnected)
     },
     answer(drafts, ended, answer, nextId, isDenied) {
       if (!isDenied) return documents.answer(drafts, ended, answer, nextId)
@@ -236,10 +181,10 @@ export function mergingPolicy(
     none: policy.none,
     summary: policy.summary,
     answer: policy.answer,
-    add(drafts, message, nextId, cursor, isConnected) {
+    add(drafts, message, nextId, isConnected) {
       const joined = join(drafts.pending, message)
       if (joined) return { pending: [...drafts.pending.slice(0, -1), joined] }
-      const change = policy.add(drafts, message, nextId, cursor, isConnected)
+      const change = policy.add(drafts, message, nextId, isConnected)
       const added = change?.pending.at(-1)
       if (!change || !added || message.kind !== 'update' || !isConnected) return change
       // The first update after a pause leaves at once.

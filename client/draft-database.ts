@@ -6,8 +6,6 @@ import { nothingPlanned } from '../server/wire/time.ts'
 /** A draft that the server has not stored. */
 export interface UnstoredDraft {
   readonly draft: Draft
-  /** The window's position in the log when it published the draft; null before the first connection. */
-  readonly cursor: string | null
   /** Number of edits it contains; more than one after updates were merged. */
   readonly edits: number
 }
@@ -169,12 +167,9 @@ function answerTo<Result>(asked: IDBRequest<Result>): Promise<Result> {
 
 /** A later version of the page may have written records of another shape. */
 function isRecord(content: unknown): content is DraftRecord {
-  const { draft, cursor, edits, window, order } = (content ?? {}) as Partial<
-    Record<keyof DraftRecord, unknown>
-  >
+  const { draft, edits, window, order } = (content ?? {}) as Partial<Record<keyof DraftRecord, unknown>>
   const { id, channel, kind, from, at, body } = (draft ?? {}) as Partial<Record<keyof Draft, unknown>>
   const areTexts = [id, channel, kind, from, window].every((text) => typeof text === 'string')
   const areNumbers = [at, edits, order].every((number) => typeof number === 'number')
-  const isCursor = cursor === null || typeof cursor === 'string'
-  return areTexts && areNumbers && isCursor && typeof body === 'object' && body !== null
+  return areTexts && areNumbers && typeof body === 'object' && body !== null
 }

@@ -1,7 +1,7 @@
 // Keeps an outbox's drafts in this browser until they end.
 
 import type { Cancel, Timers } from '../server/wire/time.ts'
-import { append, type DocumentDraft, type DocumentDrafts, documentDraft } from './document-policy.ts'
+import { type DocumentDraft, type DocumentDrafts, documentDraft } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import type { DraftStore } from './draft-store.ts'
 import type { Outbox, OutboxKeeper } from './outbox.ts'
@@ -64,7 +64,7 @@ export class DraftKeeper implements OutboxKeeper {
       ({ draft, state }) => isFirst && draft.from === window && state !== 'inFlight',
     )
     const earlier = pending.filter((one) => !later.includes(one))
-    outbox.change({ pending: append(earlier, [...adopted.map(documentDraft), ...later]) })
+    outbox.change({ pending: [...earlier, ...adopted.map(documentDraft), ...later] })
   }
 
   changed(isConnected: boolean): void {
@@ -89,10 +89,9 @@ export class DraftKeeper implements OutboxKeeper {
     const ended = gone.filter(([id]) => !left.has(id))
     const added = pending.filter((one) => !one.isOver && !this.#isCurrent(one))
     const written = added.map((one) => this.#copyOf(one))
-    const records = added.map((one): UnstoredDraft => {
-      const { cursor, edits } = one
-      return { draft: this.#outbox.complete(one), cursor, edits }
-    })
+    const records = added.map(
+      (one): UnstoredDraft => ({ draft: this.#outbox.complete(one), edits: one.edits }),
+    )
     const removed = ended.map(([id]) => id)
     this.#parts.store.write(records, removed).then((isDone) => {
       for (const [id, copy, write] of written) this.#wrote(id, copy, write, isDone)

@@ -4,13 +4,6 @@ import { nothingPlanned, type Timers } from '../server/wire/time.ts'
 import { holdForLife, type Locks } from './browser-services.ts'
 import type { DraftDatabase, DraftRecord, UnstoredDraft } from './draft-database.ts'
 
-/** The drafts that one closed window left, in order. */
-export interface LeftDrafts {
-  readonly drafts: readonly UnstoredDraft[]
-  /** True if they are from this tab before a reload. */
-  readonly isReload: boolean
-}
-
 interface DraftStoreParts {
   readonly database: DraftDatabase
   /** Without Web Locks nothing is kept, since a closed window cannot be told from an open one. */
@@ -25,12 +18,9 @@ interface DraftStoreParts {
   /** Tells the other windows of the database who has written, so that they wait for its end. */
   readonly news: Pick<BroadcastChannel, 'postMessage' | 'onmessage' | 'close'>
   readonly timers: Pick<Timers, 'now'>
-  /** Each closed window's drafts go to one other window, as if it had written them. */
-  readonly onLeft: (left: LeftDrafts) => void
+  /** Each closed window's drafts go to one other window, in order, as if it had written them. */
+  readonly onLeft: (left: readonly UnstoredDraft[]) => void
 }
-
-/** Longer than a reload, shorter than a browser restart that restores tabs after days. */
-const reloadMs = 5 * 60_000
 
 /** A window holds this lock for life, which tells the others that the window is open. */
 const lockOf = (window: string) => `crosswind-drafts:${window}`
@@ -128,7 +118,7 @@ export class DraftStore {
   }
 
   async #take(window: string): Promise<void> {
-    const { database, channel, window: own, predecessor, news, timers, onLeft } = this.#parts
+    const { database, channel, window: own, news, onLeft } = this.#parts
     await this.#held
     const records = (await database.read(channel)).filter((record) => record.window === window)
     const newest = records.at(-1)
@@ -143,11 +133,8 @@ export class DraftStore {
     news.postMessage(own)
     await moved
     if (this.#isClosed) return
-    onLeft({
-      drafts: records.map(unstored),
-      isReload: window === predecessor && timers.now() - newest.draft.at <= reloadMs,
-    })
+    onLeft(records.map(unstored))
   }
 }
 
-const unstored = ({ draft, cursor, edits }: DraftRecord): UnstoredDraft => ({ draft, cursor, edits })
+const unstored = ({ draft, edits }: DraftRecord): UnstoredDraft => ({ draft, edits })

@@ -69,7 +69,7 @@ function keptOutbox(options: OutboxOptions, listener: OutboxListener, { name, da
     news: new BroadcastChannel(name),
     locks: navigator.locks ?? null,
     // Before what this window published meanwhile.
-    onLeft: ({ drafts }) => keeper.adopt(drafts, true),
+    onLeft: (drafts) => keeper.adopt(drafts, true),
   })
   const keeper = new DraftKeeper(outbox, { window, timers, store, handsOver: true })
   void store.look()

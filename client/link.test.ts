@@ -98,10 +98,10 @@ test('numbers and stamps what it sends, and tracks what is not yet stored', asyn
   assert.deepEqual(publish('a'), {
     id: 'w1-1',
     channel: 'main',
-    kind: 'edit',
+    kind: 'update',
     from: 'w1',
     at: time.now(),
-    body: { html: 'a' },
+    body: { update: 'a' },
   })
   publish('b')
   assert.deepEqual(newest().sent, ['w1-1', 'w1-2'])

@@ -169,7 +169,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
 
   /** Sends a message, now or once connected. Null if the outbox has no room for it. */
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null {
-    return this.outbox.publish(channel, kind, body, this.cursor)
+    return this.outbox.publish(channel, kind, body)
   }
 
   /** Replaces the channels; a new one delivers messages from now on only. */

@@ -23,9 +23,9 @@ const pauseMs = 15
 const busyMs = 50
 
 type Door = 'page' | 'drafts'
-type ContentKind = 'update' | 'edit' | 'title' | 'json'
+type ContentKind = 'update' | 'title' | 'json'
 
-const fieldOf = { update: 'update', edit: 'html', title: 'title', json: 'data' } as const
+const fieldOf = { update: 'update', title: 'title', json: 'data' } as const
 const bodyOf = (kind: ContentKind, text: string) => ({ [fieldOf[kind]]: text }) as unknown as Bodies['json']
 const mergeUpdates = (updates: readonly UpdateBody[]) => ({
   update: updates.map(({ update }) => update).join('+'),
@@ -73,7 +73,7 @@ class Life {
   }
   /** In the order of sending. */
   readonly #live = new Map<string, Live>()
-  readonly #endings = new Map<string, 'stored' | 'refused' | 'superseded' | 'renamed'>()
+  readonly #endings = new Map<string, 'stored' | 'refused' | 'renamed'>()
   /** How often each text that the outbox took has ended. */
   readonly #ends = new Map<string, number>()
   /** Refused, but kept for a window that may send it. */
@@ -110,7 +110,6 @@ class Life {
       onOutbox: () => undefined,
       onStored: ({ id }) => this.#hear(() => this.#ended(id, 'stored')),
       onRefused: ({ id }) => this.#hear(() => this.#refused(id)),
-      onSuperseded: ({ id }) => this.#hear(() => this.#superseded(id)),
       onRenamed: (id, draft) => this.#hear(() => this.#renamed(id, draft)),
     })
     this.#keeper = new DraftKeeper(this.#outbox, { ...own, store: this.#store, handsOver: door === 'drafts' })
@@ -154,7 +153,7 @@ class Life {
     this.#outbox.flush()
     await this.#endWrites()
     this.#check()
-    const nothing = { unstored: 0, kept: 0, superseded: 0, isFull: false, isSaved: true }
+    const nothing = { unstored: 0, kept: 0, isFull: false, isSaved: true }
     assert.deepEqual(this.#outbox.state, nothing)
     for (const id of this.#kept.keys()) assert.ok(this.#left.has(id), `${id} is still kept`)
     for (const [text, ends] of this.#ends) assert.equal(ends, 1, `${text} ended ${ends} times`)
@@ -188,10 +187,10 @@ class Life {
   }
 
   #publish(): void {
-    const kind = this.#pick(['update', 'update', 'update', 'edit', 'edit', 'title', 'json'] as const)
+    const kind = this.#pick(['update', 'update', 'update', 'title', 'json'] as const)
     const channel = this.#pick(['one', 'one', 'other'])
     const text = this.#newText() + (this.#random() < 0.08 ? 'x'.repeat(900) : '')
-    const draft = this.#outbox.publish(channel, kind, bodyOf(kind, text), 'life:1')
+    const draft = this.#outbox.publish(channel, kind, bodyOf(kind, text))
     this.story.push(`publishes ${kind} ${text.slice(0, 8)} on ${channel}: ${draft?.id ?? 'no room'}`)
     if (draft === null) {
       assert.ok(kind === 'title' || kind === 'json', 'content was rejected')
@@ -224,7 +223,7 @@ class Life {
     }
   }
 
-  #ended(id: string, how: 'stored' | 'refused' | 'superseded' | 'renamed'): Live {
+  #ended(id: string, how: 'stored' | 'refused' | 'renamed'): Live {
     const live = this.#live.get(id)
     if (!live) assert.fail(`${id} is ${how}, and was ${this.#endings.get(id)}`)
     this.story.push(`${id} is ${how}`)
@@ -240,19 +239,9 @@ class Life {
     else this.#ended(id, 'refused')
   }
 
-  #superseded(id: string): void {
-    assert.equal(this.#ended(id, 'superseded').kind, 'edit')
-  }
-
   #renamed(id: string, draft: Draft): void {
-    const later = [...this.#live].slice([...this.#live.keys()].indexOf(id) + 1)
     const { kind, channel, texts, edits, isRenamed } = this.#ended(id, 'renamed')
     assert.ok(!isRenamed && kind !== 'json')
-    if (kind === 'edit')
-      assert.ok(
-        !later.some(([, one]) => one.kind === 'edit' && one.channel === channel),
-        'sent after newer ones',
-      )
     assert.deepEqual([draft.from, draft.kind, draft.channel, textsIn(draft)], [window, kind, channel, texts])
     this.#add(draft, texts, edits, true)
   }
@@ -418,7 +407,7 @@ class Life {
     this.#windows += 1
     const from = `w${this.#windows}`
     const left = Array.from({ length: 1 + Math.floor(this.#random() * 2) }, (_, n): UnstoredDraft => {
-      const kind = this.#pick(['update', 'edit', 'json'] as const)
+      const kind = this.#pick(['update', 'title', 'json'] as const)
       const draft = {
         id: `${from}-${n}`,
         channel: 'one',
@@ -427,7 +416,7 @@ class Life {
         at: 0,
         body: bodyOf(kind, this.#newText()),
       }
-      return { draft, cursor: null, edits: 1 + n }
+      return { draft, edits: 1 + n }
     })
     this.story.push(`adopts ${left.map(({ draft: { id, kind } }) => `${id} ${kind}`)}`)
     const sent = new Set(this.#outbox.sent())

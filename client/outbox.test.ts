@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Bodies, Draft, Kind, Stored } from '../server/wire/messages.ts'
+import type { Bodies, Draft, Stored } from '../server/wire/messages.ts'
 import { createManualTime } from '../server/wire/testing.ts'
 import { documentPolicy, mergingPolicy } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
@@ -13,10 +13,10 @@ import { createBrowser, mode, openLink, settled } from './testing.ts'
 import { BusyError, RefusedError } from './transports/transport.ts'
 
 function draft(n: number, change: Partial<Draft> = {}): Draft {
-  return { id: `w1-${n}`, channel: 'main', kind: 'edit', from: 'w1', at: n, body: { html: '' }, ...change }
+  return { id: `w1-${n}`, channel: 'main', kind: 'title', from: 'w1', at: n, body: { title: '' }, ...change }
 }
 
-const unstored = (one: Draft): UnstoredDraft => ({ draft: one, cursor: null, edits: 1 })
+const unstored = (one: Draft): UnstoredDraft => ({ draft: one, edits: 1 })
 
 /** A browser's store that does nothing but write. */
 const storeOf = (write: DraftStore['write']) => ({
@@ -32,7 +32,6 @@ const storeOf = (write: DraftStore['write']) => ({
  */
 function openOutbox(bounds: Partial<Bounds> = {}, pauseMs = 15) {
   const saved = new Map<string, UnstoredDraft>()
-  const superseded: string[] = []
   const refused: string[] = []
   const time = createManualTime(0)
   const store = storeOf(async (added, removed) => {
@@ -54,7 +53,6 @@ function openOutbox(bounds: Partial<Bounds> = {}, pauseMs = 15) {
     onOutbox: () => undefined,
     onStored: () => undefined,
     onRefused: ({ id }) => void refused.push(id),
-    onSuperseded: ({ id }) => void superseded.push(id),
     onRenamed: () => undefined,
   })
   const keeper = new DraftKeeper(outbox, { window: 'w1', store, timers: time, handsOver: false })
@@ -68,9 +66,8 @@ function openOutbox(bounds: Partial<Bounds> = {}, pauseMs = 15) {
     return settled()
   }
 
-  const add = ({ channel = 'main', kind = 'edit' as Kind, html = '' } = {}) =>
-    outbox.publish(channel, kind, { html }, null) !== null
-  const update = (text: string) => outbox.publish('main', 'update', { update: text }, null)
+  const add = ({ channel = 'main', title = '' } = {}) => outbox.publish(channel, 'title', { title }) !== null
+  const update = (text: string) => outbox.publish('main', 'update', { update: text })
 
   function kept(): readonly UnstoredDraft[] {
     outbox.flush()
@@ -86,7 +83,6 @@ function openOutbox(bounds: Partial<Bounds> = {}, pauseMs = 15) {
   return {
     outbox,
     time,
-    superseded,
     refused,
     add,
     update,
@@ -131,21 +127,24 @@ test('keeps drafts in order, whichever of them is stored', async () => {
 
 test('a renamed draft moves to the end, and its size counts', async () => {
   const again = 'w1-3r100000000'
-  const size = (one: Draft) => JSON.stringify(one).length
-  const bytes = size(draft(0, { channel: 'other', id: again })) + size(draft(2))
-  const { outbox, superseded, add, held, connect } = openOutbox({ bytes })
-  add({ channel: 'other' })
-  add()
-  await connect(({ id }) => (id === 'w1-1' ? Promise.reject(taken) : null))
-  assert.deepEqual(held(), ['w1-2', again])
-  outbox.disconnect()
-  assert.equal(add(), true)
-  assert.deepEqual([superseded, held()], [['w1-2'], [again, 'w1-4']])
+  const drafts = [draft(0, { channel: 'other', id: again }), draft(2), draft(4)]
+  const bytes = drafts.reduce((sum, one) => sum + JSON.stringify(one).length, 0)
+  for (const [room, isTaken] of [
+    [bytes, true],
+    [bytes - 1, false],
+  ] as const) {
+    const { add, held, connect } = openOutbox({ bytes: room })
+    add({ channel: 'other' })
+    add()
+    await connect(({ id }) => (id === 'w1-1' ? Promise.reject(taken) : null))
+    assert.deepEqual(held(), ['w1-2', again])
+    assert.equal(add(), isTaken)
+  }
 })
 
 test('a message of an application whose id is taken is refused: somebody waits for the answer', async () => {
   const { outbox, refused, held, connect } = openOutbox()
-  outbox.publish('room', 'json', { data: 'hello' }, null)
+  outbox.publish('room', 'json', { data: 'hello' })
   await connect(() => Promise.reject(taken))
   assert.deepEqual([refused, held()], [['w1-1'], []])
 })
@@ -163,32 +162,19 @@ test("adopts closed windows' drafts regardless of the bounds, each draft once", 
   assert.deepEqual([sent, outbox.state.unstored], [['w1-1', 'w1-2'], 4])
 })
 
-test('keeps drafts that are in flight, of another channel, or not edits', async () => {
-  const { superseded, add, held, connect } = openOutbox({ messages: 4 })
-  add()
-  // Nothing else is sent while the server is busy.
-  await connect(() => Promise.reject(busy(1000)))
-  for (const one of [{ channel: 'other' }, { kind: 'reading' as const }, {}, {}]) assert.equal(add(one), true)
-  assert.deepEqual([superseded, held()], [['w1-4'], ['w1-1', 'w1-2', 'w1-3', 'w1-5']])
-})
-
-test('content over the bounds is kept in this window only and displaces nothing; other kinds are rejected', async () => {
-  const few = openOutbox({ messages: 2 })
-  for (const channel of ['main', 'other']) few.add({ channel })
-  assert.equal(few.add({ kind: 'title' }), false)
+test('an update over the bounds is kept in this window only; other kinds are rejected', async () => {
+  const few = openOutbox({ messages: 2 }, 0)
+  for (const text of ['a', 'b']) few.update(text)
+  assert.equal(few.add(), false)
   assert.deepEqual([few.outbox.state.isFull, few.outbox.state.unstored], [false, 2])
-  assert.equal(few.add({ channel: 'third' }), true)
-  assert.deepEqual([few.superseded, few.held(), few.outbox.state.isFull], [[], ['w1-1', 'w1-2'], true])
+  assert.ok(few.update('c'))
+  assert.deepEqual([few.held(), few.outbox.state.isFull], [['w1-1', 'w1-2'], true])
   await few.connect(stored('w1-1'))
   assert.deepEqual([few.held(), few.outbox.state.isFull], [['w1-2', 'w1-4'], false])
-  const size = JSON.stringify(draft(5)).length
-  const small = openOutbox({ bytes: size * 2.5 })
-  for (let n = 0; n < 2; n += 1) small.add()
-  small.add({ html: 'x'.repeat(size * 3) })
-  assert.deepEqual([small.superseded, small.held()], [[], ['w1-1', 'w1-2']])
-  // The newest edit over the bounds contains the others.
-  small.add({ html: 'y'.repeat(size * 3) })
-  assert.deepEqual([small.superseded, small.held()], [['w1-3'], ['w1-1', 'w1-2']])
+  const size = JSON.stringify(few.outbox.drafts.pending[0]?.draft).length
+  const small = openOutbox({ bytes: size * 2.5 }, 0)
+  for (const text of ['a', 'b', 'x'.repeat(size * 3)]) assert.ok(small.update(text))
+  assert.deepEqual([small.held(), small.outbox.state.isFull], [['w1-1', 'w1-2'], true])
 })
 
 test('an update that builds on one over the bounds is also over them, and all are sent in order', async () => {
@@ -202,19 +188,20 @@ test('an update that builds on one over the bounds is also over them, and all ar
 })
 
 test('counts bytes as UTF-8, and frees them when a draft is stored', async () => {
-  const html = '風'.repeat(100)
-  const wide = draft(1, { body: { html } })
-  const { superseded, add, connect } = openOutbox({ bytes: Buffer.byteLength(JSON.stringify(wide)) * 2 })
-  for (let n = 0; n < 3; n += 1) add({ html })
-  assert.deepEqual(superseded, ['w1-1'])
+  const title = '風'.repeat(100)
+  const wide = draft(1, { body: { title } })
+  const { add, connect } = openOutbox({ bytes: Buffer.byteLength(JSON.stringify(wide)) * 2 })
+  assert.deepEqual(
+    [1, 2, 3].map(() => add({ title })),
+    [true, true, false],
+  )
   await connect(stored('w1-2'))
-  assert.equal(add({ html }), true)
-  assert.deepEqual(superseded, ['w1-1'])
+  assert.equal(add({ title }), true)
 })
 
 test('waiting updates are merged: no bound is reached, nothing is dropped, and each edit still counts', () => {
   for (const pauseMs of [15, 0]) {
-    const { outbox, superseded, update, kept } = openOutbox({ messages: 65 }, pauseMs)
+    const { outbox, update, kept } = openOutbox({ messages: 65 }, pauseMs)
     const texts = Array.from({ length: 200 }, (_, n) => `${n}`)
     for (const text of texts) assert.ok(update(text))
     const together = kept()
@@ -222,7 +209,7 @@ test('waiting updates are merged: no bound is reached, nothing is dropped, and e
     const said = together.map(({ draft: { body } }) => (body as { update: string }).update)
     assert.equal(said.join('+'), texts.join('+'))
     const { unstored, isFull } = outbox.state
-    assert.deepEqual([unstored, isFull, superseded], [200, false, []])
+    assert.deepEqual([unstored, isFull], [200, false])
     assert.equal(
       together.reduce((sum, { edits }) => sum + edits, 0),
       200,
@@ -277,9 +264,9 @@ test('an update is not merged into a sent draft, one of another window or channe
   update('3')
   adopt(unstored({ ...draft(1), id: 'w0-1', from: 'w0', kind: 'update', body: { update: 'left' } }))
   update('4')
-  outbox.publish('other', 'update', { update: '5' }, null)
+  outbox.publish('other', 'update', { update: '5' })
   update('6')
-  add({ kind: 'title' })
+  add()
   update('7')
   assert.deepEqual(held(), ['w1-1', 'w1-2', 'w0-1', 'w1-3', 'w1-4', 'w1-5', 'w1-6', 'w1-7'])
 })
@@ -324,22 +311,11 @@ test('limits the size of a merged update: one message while pasting, less where 
 
 const bounds = { messages: 3, bytes: 100_000 }
 
-test('at the bound newer edits replace older ones, and the number replaced is reported until all is stored', async () => {
-  const { newest, heard, publish } = openLink({ bounds })
-  for (let n = 1; n <= 5; n += 1) assert.ok(publish(`${n}`))
-  assert.deepEqual(heard.superseded, ['w1-1', 'w1-2'])
-  assert.deepEqual([heard.outbox?.unstored, heard.outbox?.superseded, heard.outbox?.isFull], [3, 2, false])
-  newest().welcome()
-  assert.deepEqual(newest().sent, ['w1-3', 'w1-4', 'w1-5'])
-  for (const n of [3, 4, 5]) await newest().store(`w1-${n}`, n)
-  assert.deepEqual([heard.outbox?.unstored, heard.outbox?.superseded], [0, 0])
-})
-
 test('if all drafts are in flight, the newest stays in this window only, nothing is lost, and free room is reported', async () => {
   const { newest, heard, publish } = openLink({ bounds })
   newest().welcome()
   for (let n = 1; n <= 4; n += 1) publish(`${n}`)
-  assert.deepEqual([heard.superseded, heard.outbox?.isFull], [[], true])
+  assert.equal(heard.outbox?.isFull, true)
   await newest().store('w1-1', 1)
   assert.deepEqual([heard.outbox?.isFull, newest().sent], [false, ['w1-1', 'w1-2', 'w1-3', 'w1-4']])
 })
@@ -492,8 +468,8 @@ test('after close, writes nothing', async () => {
 
 test("a closed window's drafts are sent under their own ids, and count as unstored until stored", async () => {
   const { keeper, newest, heard } = openLink({ window: 'w2', store: storeOf(async () => true) })
-  const body = { html: 'left' }
-  keeper?.adopt([unstored({ id: 'w1-7', channel: 'main', kind: 'edit', from: 'w1', at: 1, body })])
+  const body = { update: 'left' }
+  keeper?.adopt([unstored({ id: 'w1-7', channel: 'main', kind: 'update', from: 'w1', at: 1, body })])
   assert.equal(heard.outbox?.unstored, 1)
   newest().welcome()
   assert.deepEqual(newest().sent, ['w1-7'])
@@ -506,7 +482,7 @@ test("a closed window's drafts are kept until stored, and removed at once then",
   const body = { update: 'left' }
   const left = unstored({ id: 'w1-7', channel: 'main', kind: 'update', from: 'w1', at: 1, body })
   await browser.open('w1').store.write([left], [])
-  const { store } = browser.open('w2', { onLeft: ({ drafts }) => keeper?.adopt(drafts) })
+  const { store } = browser.open('w2', { onLeft: (drafts) => keeper?.adopt(drafts) })
   const { keeper, newest } = openLink({ window: 'w2', store })
   newest().welcome()
   await store.look()
@@ -515,22 +491,6 @@ test("a closed window's drafts are kept until stored, and removed at once then",
   await newest().store('w1-7', 9)
   await settled()
   assert.deepEqual(browser.ids(), [])
-})
-
-test("saves each draft with the window's cursor at the time it was made", () => {
-  const cursors: (string | null)[] = []
-  const store = storeOf(async (added) => {
-    cursors.push(...added.map(({ cursor }) => cursor))
-    return true
-  })
-  const { link, newest, publish } = openLink({ store })
-  publish()
-  newest().welcome({ cursor: 'life1:4' })
-  newest().message(5)
-  publish()
-  newest().message(6)
-  link.outbox.flush()
-  assert.deepEqual(cursors, [null, 'life1:5'])
 })
 
 const taken = new RefusedError('id-taken', 'Sender "w1" has already used that id.')
@@ -551,18 +511,16 @@ test('an edit whose id is taken is resent under a new id, and kept until stored'
   assert.deepEqual([heard.stored, heard.outbox?.unstored], [[`${again} as 7`], 0])
 })
 
-test("if many ids are taken, only each channel's newest edit is resent: it contains those before it", async () => {
-  const { newest, heard, link, publish } = openLink()
+test('if many ids are taken, all drafts are resent, in order', async () => {
+  const { newest, heard, publish } = openLink()
   newest().welcome()
-  for (const html of ['a', 'b', 'c']) publish(html)
-  link.publish('other', 'edit', { html: 'd' })
-  for (const n of [1, 2, 3, 4]) await newest().fail(`w1-${n}`, taken)
-  assert.deepEqual(heard.superseded, ['w1-1', 'w1-2'])
+  for (const text of ['a', 'b', 'c']) publish(text)
+  for (const n of [1, 2, 3]) await newest().fail(`w1-${n}`, taken)
   assert.deepEqual(
     heard.renamed.map((words) => words.split(' ')[0]),
-    ['w1-3', 'w1-4'],
+    ['w1-1', 'w1-2', 'w1-3'],
   )
-  assert.deepEqual([newest().sent.length, heard.outbox?.unstored, heard.refused], [6, 2, []])
+  assert.deepEqual([newest().sent.length, heard.outbox?.unstored, heard.refused], [6, 3, []])
 })
 
 const notYours = new RefusedError(
@@ -573,13 +531,12 @@ const notYours = new RefusedError(
 test('what was kept under a name that this window cannot prove is sent once more, under its own, and kept until stored', async () => {
   for (const content of [
     { kind: 'update', body: { update: 'left' } },
-    { kind: 'edit', body: { html: 'left' } },
     { kind: 'title', body: { title: 'left' } },
   ] as const) {
     const browser = createBrowser()
     const left = unstored({ id: 'w1-7', channel: 'main', from: 'w1', at: 1, ...content })
     await browser.open('w1').store.write([left], [])
-    const { store } = browser.open('w2', { onLeft: ({ drafts }) => keeper?.adopt(drafts) })
+    const { store } = browser.open('w2', { onLeft: (drafts) => keeper?.adopt(drafts) })
     const { link, keeper, newest, heard } = openLink({ window: 'w2', store })
     newest().welcome()
     await store.look()
@@ -614,7 +571,7 @@ test('what was kept stays kept while nobody is let in who may write it, and then
       ['w2', 'w1', code],
       ['w3', 'w2', null],
     ] as const) {
-      const { store } = browser.open(window, { onLeft: ({ drafts }) => keeper?.adopt(drafts) })
+      const { store } = browser.open(window, { onLeft: (drafts) => keeper?.adopt(drafts) })
       const { link, keeper, newest, heard } = openLink({ window, store })
       newest().welcome()
       await store.look()
@@ -643,16 +600,6 @@ test('if the user deletes the database, what is still unstored is kept again, an
   assert.equal(heard.outbox?.kept, 0)
   await settled()
   assert.deepEqual([browser.ids(), heard.outbox?.kept], [['w1-2'], 1])
-})
-
-test('an edit is not resent after a newer one was stored', async () => {
-  const { newest, heard, publish } = openLink()
-  newest().welcome()
-  publish('a')
-  publish('b')
-  await newest().store('w1-2', 5)
-  await newest().fail('w1-1', taken)
-  assert.deepEqual([heard.superseded, newest().sent.length, heard.outbox?.unstored], [['w1-1'], 2, 0])
 })
 
 test('a server that rejects every id is not retried forever', async () => {
@@ -746,11 +693,10 @@ test('the plain outbox sends messages as they are, and takes no more than its bo
       onOutbox: ({ unstored }) => void heard.push(`${unstored} unstored`),
       onStored: ({ id }, seq) => void heard.push(`${id} as ${seq}`),
       onRefused: ({ id }, _sentence, code) => void heard.push(`${id}: ${code}`),
-      onSuperseded: () => assert.fail('nothing is superseded'),
       onRenamed: () => assert.fail('nothing is renamed'),
     },
   )
-  const say = (data: unknown) => outbox.publish('room', 'json', { data }, null)?.id ?? null
+  const say = (data: unknown) => outbox.publish('room', 'json', { data })?.id ?? null
   assert.equal(say('x'.repeat(1000)), null)
   assert.deepEqual([say(1), say(2), say(3)], ['w1-2', 'w1-3', null])
   outbox.connect(
@@ -782,7 +728,7 @@ test('what the server does not let in ends, and is not sent later; what comes af
     onStored: ({ id }) => assert.fail(`${id} was answered twice`),
     onRefused: ({ id }, sentence, code) => void refused.push(`${id} ${code}: ${sentence}`),
   })
-  const publish = (channel: string) => outbox.publish(channel, 'json', { data: 1 }, null)
+  const publish = (channel: string) => outbox.publish(channel, 'json', { data: 1 })
   const answers: (() => void)[] = []
   const send = ({ id }: Draft) =>
     new Promise<Stored>((resolve) => answers.push(() => resolve({ type: 'stored', id, seq: 1 })))

@@ -9,22 +9,18 @@ export interface OutboxState {
   readonly unstored: number
   /** Of these, how many the browser keeps beyond this window's life: written, not just being written. */
   readonly kept: number
-  /** Edits dropped for newer ones since the outbox was last empty. */
-  readonly superseded: number
   /** Over the bounds: the newest edits are kept in this window only. */
   readonly isFull: boolean
   /** False if the browser cannot keep unstored drafts beyond this window's life. */
   readonly isSaved: boolean
 }
 
-/** Each draft ends in exactly one of stored, refused, superseded and renamed. */
+/** Each draft ends in exactly one of stored, refused and renamed. */
 export interface OutboxListener {
   onOutbox(outbox: OutboxState): void
   onStored(draft: Draft, seq: number): void
   /** `code` is listed in PROTOCOL.md. */
   onRefused(draft: Draft, sentence: string, code: string): void
-  /** A newer draft contains this one. */
-  onSuperseded?(draft: Draft): void
   /** Resent under a new id: the log holds another message under the old one. */
   onRenamed?(id: string, draft: Draft): void
 }
@@ -63,15 +59,11 @@ export interface Bounds {
 export interface OutboxPolicy<All extends Drafts> {
   /** Before the first message. */
   readonly none: All
-  /**
-   * Adds a message as the last draft, or merges it into that one. Null if the bounds reject it. `cursor`:
-   * the window's position in the log.
-   */
+  /** Adds a message as the last draft, or merges it into that one. Null if the bounds reject it. */
   add(
     drafts: All,
     message: Omit<Draft, 'id'>,
     nextId: () => string,
-    cursor: string | null,
     isConnected: boolean,
   ): (Change<All> & Pick<All, 'pending'>) | null
   /**
@@ -146,7 +138,6 @@ export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy<Dra
   summary: ({ pending: { length } }) => ({
     unstored: length,
     kept: 0,
-    superseded: 0,
     isFull: false,
     isSaved: true,
   }),
@@ -188,14 +179,11 @@ export class Outbox<All extends Drafts = Drafts> {
     return this.#drafts.pending.some(({ draft }) => draft.id === id)
   }
 
-  /**
-   * Numbers, stamps and queues a message; `cursor` is the window's log position. Returns the draft that has
-   * it, null if the bounds reject it.
-   */
-  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null {
+  /** Numbers, stamps and queues a message. Returns the draft that has it, null if the bounds reject it. */
+  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null {
     const { window, timers } = this.#options
     const message = { channel, kind, from: window, at: timers.now(), body }
-    const change = this.#policy.add(this.#drafts, message, this.#nextId, cursor, this.#round !== null)
+    const change = this.#policy.add(this.#drafts, message, this.#nextId, this.#round !== null)
     if (!change) return null
     this.change(change)
     return change.pending.at(-1)?.draft as Draft<K>

@@ -14,9 +14,9 @@ import { type Mode, modeNamed, modes, type TransportName, transportNames } from 
 import { createManualTime } from '../server/wire/testing.ts'
 import type { Locks } from './browser-services.ts'
 import { type DocumentDrafts, documentPolicy } from './document-policy.ts'
-import type { DraftDatabase, DraftRecord } from './draft-database.ts'
+import type { DraftDatabase, DraftRecord, UnstoredDraft } from './draft-database.ts'
 import { DraftKeeper } from './draft-keeper.ts'
-import { DraftStore, type LeftDrafts } from './draft-store.ts'
+import { DraftStore } from './draft-store.ts'
 import { Link, type LinkListener, type LinkOptions, type LinkState } from './link.ts'
 import { LinkClock } from './link-clock.ts'
 import { Outbox, type OutboxState } from './outbox.ts'
@@ -211,7 +211,7 @@ export function createBrowser() {
       for (const { onGone } of databases) onGone()
     },
     open(window: string, change: Partial<ConstructorParameters<typeof DraftStore>[0]> = {}) {
-      const left: LeftDrafts[] = []
+      const left: (readonly UnstoredDraft[])[] = []
       const own: DraftDatabase = { ...database, onGone: () => undefined }
       databases.push(own)
       const store = new DraftStore({
@@ -275,7 +275,6 @@ export function openLink(change: Circumstances = {}) {
     stored: [] as string[],
     refused: [] as string[],
     statesRefused: [] as string[],
-    superseded: [] as string[],
     renamed: [] as string[],
   }
   const window = change.window ?? 'w1'
@@ -335,7 +334,6 @@ export function openLink(change: Circumstances = {}) {
     },
     onStored: ({ id }, seq) => void heard.stored.push(`${id} as ${seq}`),
     onRefused: ({ id }, sentence) => void heard.refused.push(`${id}: ${sentence}`),
-    onSuperseded: ({ id }) => void heard.superseded.push(id),
     onRenamed: (id, draft) => void heard.renamed.push(`${id} to ${draft.id}`),
     ...change,
   }
@@ -345,6 +343,6 @@ export function openLink(change: Circumstances = {}) {
   const keeper = store && new DraftKeeper(link.outbox, { window, store, timers: time, handsOver: false })
   if (opens) link.open(change.cursor)
   const newest = (): FakeStream => streams.at(-1) ?? assert.fail('nothing was opened')
-  const publish = (html = '') => link.publish('main', 'edit', { html })
+  const publish = (update = '') => link.publish('main', 'update', { update })
   return { link, keeper, time, streams, newest, heard, publish }
 }

@@ -1,12 +1,10 @@
 // The wire's types, modes and clocks, for programs that speak it without a link, such as the lab's.
 
 export { documentPath } from '../server/page/document-api.ts'
-export {
-  type AwarenessState,
-  type EditorName,
-  editorNames,
-  type FrameFormat,
-  type PageSettings,
+export type {
+  AwarenessState,
+  FrameFormat,
+  PageSettings,
 } from '../server/page/page-messages.ts'
 export {
   type ClockEstimate,

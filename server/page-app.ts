@@ -57,14 +57,13 @@ export function startPage(parts: PageParts): Application {
   const stopLeading = serving.leads ? lead(parts) : async () => undefined
 
   function settings(): PageSettings {
-    const { transport, http, polling, editor, mergeMs, share, sensor } = config
+    const { transport, http, polling, mergeMs, share, sensor } = config
     const { maxMessageBytes, outboxMessages, outboxBytes } = limits
     return {
       transport,
       http,
       ports,
       polling,
-      editor,
       mergeMs,
       share,
       hasSensor: sensor.source !== 'none',
@@ -89,7 +88,6 @@ export function startPage(parts: PageParts): Application {
         bodies,
         limits,
         timers,
-        settings,
         mustBeCurrent: health.mustBeCurrent,
       })
       mountReports(router, { reportsFolder: resolve(root, config.reportsFolder) })

@@ -3,7 +3,7 @@
 import type { ChannelType } from './channels/channel-type.ts'
 import { boolean, isBase64, list, matching, number, object, orNull, rule, text } from './channels/shapes.ts'
 import { documentLife } from './document/document-life.ts'
-import type { EditorRules } from './document/document-writes.ts'
+import type { EditRules } from './document/document-writes.ts'
 import { admitStates } from './hub/admission.ts'
 import { type Bounds, hourMs } from './log/log.ts'
 import {
@@ -62,8 +62,7 @@ const title = matching(
 
 const versions = list(maxNamedVersions, object({ at: number, name: title }))
 
-/** See `keepToEditor`. */
-function documentType(editing: EditorRules): ChannelType {
+function documentType(editing: EditRules): ChannelType {
   return {
     name: 'document',
     yjs: { owners: true },
@@ -83,7 +82,7 @@ function documentType(editing: EditorRules): ChannelType {
 }
 
 /** By name, or by a prefix and `*`; the first that fits. `most`: what the whole log keeps. */
-export const pageChannels = (editing: EditorRules, most: Bounds): Readonly<Record<string, ChannelType>> => ({
+export const pageChannels = (editing: EditRules, most: Bounds): Readonly<Record<string, ChannelType>> => ({
   [windChannel]: wind,
   [probesChannel]: probesType(most),
   'overview.*': overview,

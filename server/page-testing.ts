@@ -3,13 +3,13 @@
 import { type TypeOf, typesByName } from './channels/channel-type.ts'
 import { type DocumentRules, withUpdates } from './channels/document-types.ts'
 import { defaultEngine } from './config/engine-settings.ts'
-import type { EditorRules } from './document/document-writes.ts'
+import type { EditRules } from './document/document-writes.ts'
 import { Channels } from './library/channels.ts'
 import { ampleLimits } from './log/log-testing.ts'
 import { pageChannels, pageSenders, pageStates } from './page-channels.ts'
 import { createManualTime } from './wire/testing.ts'
 
-const anyEditor: EditorRules = {
+const anyContent: EditRules = {
   refuse: () => null,
   prepare: () => null,
 }
@@ -21,7 +21,7 @@ export const unchecked = ({ fold }: Pick<DocumentRules, 'fold'>): DocumentRules 
 })
 
 /** `documents`: null where nothing is stored. */
-export const pageTypes = (documents: DocumentRules | null, editing = anyEditor): TypeOf =>
+export const pageTypes = (documents: DocumentRules | null, editing = anyContent): TypeOf =>
   typesByName(
     Object.entries(pageChannels(editing, ampleLimits)).map(([pattern, type]) => [
       pattern,
@@ -32,7 +32,7 @@ export const pageTypes = (documents: DocumentRules | null, editing = anyEditor):
 export const pageTypeOf = pageTypes(null)
 
 export const channelsOfPage = new Channels({
-  rules: pageChannels(anyEditor, ampleLimits),
+  rules: pageChannels(anyContent, ampleLimits),
   settings: defaultEngine,
   timers: createManualTime(),
   onFailure(error) {

@@ -6,7 +6,7 @@ import { processTimers } from '../scripts/process.ts'
 import type { Config } from './config/config.ts'
 import { DocumentThreads } from './document/document-threads.ts'
 import type { Documents } from './document/document-worker.ts'
-import { keepToEditor } from './document/document-writes.ts'
+import { convertEdits } from './document/document-writes.ts'
 import { pageSchema, pageTasks } from './document/page-schema.ts'
 import { Engine } from './engine.ts'
 import type { ListenerSettings } from './http/listeners.ts'
@@ -91,7 +91,7 @@ class PageServer implements Server {
       },
     }
     const channels = new Channels({
-      rules: pageChannels(keepToEditor(config.editor, documents, timers.now), limitsOf(config)),
+      rules: pageChannels(convertEdits(documents, timers.now), limitsOf(config)),
       settings: config,
       timers,
       onFailure: (error) => onFailure('stream-failed', 'A type of the page failed', error),

@@ -7,7 +7,6 @@ import {
   DraftKeeper,
   DraftStore,
   documentPolicy,
-  type LeftDrafts,
   type Link,
   type LinkListener,
   type LinkOptions,
@@ -15,6 +14,7 @@ import {
   mergingPolicy,
   Outbox,
   type OutboxState,
+  type UnstoredDraft,
   watchWakeUps,
 } from '../client/engine.ts'
 import { browserTimers } from '../client/wire.ts'
@@ -42,12 +42,11 @@ import { Binding } from './editor/binding.ts'
 import { Carets } from './editor/carets.ts'
 import { takeCopies } from './editor/clipboard.ts'
 import type { MountedEditor } from './editor/commands.ts'
-import type { LeftEdits, Mirror } from './editor/mirror.ts'
 import { Presence } from './editor/presence.ts'
 import { mergeUpdates, SharedDocument } from './editor/shared-document.ts'
 import type { PageKeeper, PageKeeperParts } from './kept-pages.ts'
 import type { Recorder } from './lab.ts'
-import { refusalAfter, refusedUpdateWords } from './page/wording.ts'
+import { refusedUpdateWords } from './page/wording.ts'
 import {
   type BrowserKey,
   baseFor,
@@ -58,7 +57,7 @@ import {
   renewSession,
   succeed,
 } from './page-session.ts'
-import { nameKey, outageAfter, readItem, type ShownLink, type Store, type Unshared } from './store.ts'
+import { nameKey, outageAfter, readItem, type ShownLink, type Store } from './store.ts'
 import type { createWindFeed } from './wind/wind-feed.ts'
 
 interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
@@ -72,8 +71,6 @@ interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
   readonly recorder: Recorder | null
   /** For the lab: the link carries only probes, of which a minute is kept. */
   readonly isProbing: boolean
-  /** Null unless whole contents are mirrored. */
-  readonly mirror: typeof Mirror | null
   /** One that tells what happens, if it was asked to. */
   readonly LinkClass: typeof Link
 }
@@ -90,16 +87,11 @@ export class EditingSession implements LinkListener {
   readonly #isProbing: boolean
   readonly #drafts: DraftStore
   readonly #draftKeeper: DraftKeeper
-  /** Exactly one of these two is not null. */
-  readonly #document: SharedDocument | null
-  readonly #mirror: Mirror | null
-  readonly #content: SharedDocument | Mirror
+  readonly #document: SharedDocument
   readonly #browserHttp = new BrowserHttp()
   #lastState: LinkState | null = null
   /** Null while this browser cannot show the page without the server. */
   #keeper: PageKeeper | null = null
-  /** The newest of a mirrored page. */
-  #edit: Message<'edit'> | null = null
   #refusal: string | null = null
   /** Null while no editor is attached. */
   #carets: Carets | null = null
@@ -122,7 +114,7 @@ export class EditingSession implements LinkListener {
       mayTake: start.mayWrite,
       channel,
       timers,
-      onLeft: (left) => this.#takeLeft(left),
+      onLeft: (drafts) => this.#takeLeft(drafts),
     })
     this.link = new options.LinkClass(
       {
@@ -160,32 +152,19 @@ export class EditingSession implements LinkListener {
       timers,
       handsOver: false,
     })
-    const content = {
+    this.#document = new SharedDocument({
       channel,
       link: this.link,
       recorder,
-      onUnshared: (unshared: Unshared | null) =>
-        store.change({ unshared, refusal: refusalAfter(unshared, store.view()) }),
-    }
-    this.#mirror =
-      options.mirror &&
-      new options.mirror({
-        ...content,
-        maxBytes: limits.maxMessageBytes,
-        keeper: this.#draftKeeper,
-        store: this.#drafts,
-        hasUnstored: () => store.view().outbox.unstored > 0 || store.view().unshared !== null,
-        onOffer: (left) => store.change({ left }),
-      })
-    const author = () => this.presence.name
-    this.#document = this.#mirror
-      ? null
-      : new SharedDocument({ ...content, timers, random: Math.random, author })
-    this.#content = this.#mirror ?? (this.#document as SharedDocument)
+      timers,
+      random: Math.random,
+      author: () => this.presence.name,
+      onUnshared: () => store.change({ isUnshared: true }),
+    })
     this.presence = new Presence({
       window,
       timers,
-      doc: this.#document?.doc ?? null,
+      doc: this.#document.doc,
       name: readItem(() => localStorage, nameKey),
       send: (state, isKnown) => {
         if (!isProbing) this.link.setAwareness({ state }, isKnown)
@@ -229,9 +208,9 @@ export class EditingSession implements LinkListener {
 
   /** What the server would open the page with. Null while a reload would lose some of it. */
   #snapshot(given: PageStart): PageStart | 'erased' | null {
-    const { title, versions, deletion, outbox, unshared } = this.#store.view()
+    const { title, versions, deletion, outbox, isUnshared } = this.#store.view()
     if (deletion?.isErased) return 'erased'
-    if (!outbox.isSaved || outbox.isFull || unshared !== null) return null
+    if (!outbox.isSaved || outbox.isFull || isUnshared) return null
     const cursor = this.link.cursor ?? given.cursor
     const now = browserTimers.now()
     const from = this.#window
@@ -245,10 +224,8 @@ export class EditingSession implements LinkListener {
     const messages: Message[] = [
       { ...common, id: `${from}-title`, kind: 'title', body: { title } },
       { ...common, id: `${from}-versions`, kind: 'versions', body: { versions } },
+      { ...common, id: `${from}-update`, kind: 'update', body: this.#document.state },
     ]
-    if (this.#document)
-      messages.push({ ...common, id: `${from}-update`, kind: 'update', body: this.#document.state })
-    if (this.#edit) messages.push(this.#edit)
     if (deletion) {
       const { seq, until } = deletion
       const acceptedAt = until - deletedForMs
@@ -264,11 +241,6 @@ export class EditingSession implements LinkListener {
     return { ...given, cursor, messages }
   }
 
-  /** Edits of a mirrored page that are not shown; null for a shared document. */
-  get left(): LeftEdits | null {
-    return this.#mirror?.left ?? null
-  }
-
   /** False for readers, and while the document is deleted. */
   get mayWrite(): boolean {
     return this.#start.mayWrite && this.#store.view().deletion === null
@@ -277,7 +249,6 @@ export class EditingSession implements LinkListener {
   /** Binds the document to the editor in this element. */
   attach(element: HTMLElement): MountedEditor {
     const { mayWrite } = this
-    if (!this.#document) return (this.#mirror as Mirror).mount(element)
     const detach = this.#document.attach(element, (parts) => new Binding(parts), {
       mayWrite,
       onSelection: this.presence.showSoon,
@@ -307,12 +278,12 @@ export class EditingSession implements LinkListener {
 
   /** What the document has now. */
   get lines(): readonly Line[] {
-    return this.#content.lines
+    return this.#document.lines
   }
 
   /** Replaces the document's lines, as an edit that can be undone. */
   replace(lines: readonly Line[]): void {
-    this.#document?.binding?.replace(lines)
+    this.#document.binding?.replace(lines)
   }
 
   /** False if there is no room for it. */
@@ -373,7 +344,7 @@ export class EditingSession implements LinkListener {
     const { deletion } = this.#store.view()
     // After the log is lost, a deleted document cannot be restored.
     if (deletion) this.#store.change({ deletion: { ...deletion, isErased: true } })
-    else this.#content.newLog()
+    else this.#document.newLog()
     this.#windFeed.newLog()
   }
 
@@ -382,32 +353,24 @@ export class EditingSession implements LinkListener {
     this.presence.settled(outbox.unstored === 0)
   }
 
-  onStored(draft: Draft, seq: number): void {
+  onStored(draft: Draft): void {
     this.#keeper?.changed()
-    this.#mirror?.stored(draft, seq)
     if (isUpdate(draft) && draft.from === this.#window) this.presence.stored(draft.body.update)
-    // A stored edit contains the whole document, including refused content.
-    const { refusal, unshared } = this.#store.view()
-    if (refusal !== null && refusal === this.#refusal && unshared === null)
-      this.#store.change({ refusal: null })
+    const { refusal, isUnshared } = this.#store.view()
+    if (refusal !== null && refusal === this.#refusal && !isUnshared) this.#store.change({ refusal: null })
   }
 
   onRefused(draft: Draft, sentence: string): void {
-    const wasRefused = this.#store.view().unshared?.reason === 'refused'
-    if (!this.#content.refused(draft)) return
+    const wasUnshared = this.#store.view().isUnshared
+    if (!this.#document.refused(draft)) return
     // Updates that build on a refused one are refused too, which needs no second report.
-    if (wasRefused && this.#document) return
-    this.#refusal = this.#document ? refusedUpdateWords(sentence) : sentence
+    if (wasUnshared) return
+    this.#refusal = refusedUpdateWords(sentence)
     this.#store.change({ refusal: this.#refusal })
-  }
-
-  onSuperseded(draft: Draft): void {
-    this.#mirror?.superseded(draft)
   }
 
   onRenamed(id: string, draft: Draft): void {
     this.#recorder?.renamed(id, draft)
-    this.#mirror?.renamed(id, draft)
   }
 
   // Displayed content
@@ -415,23 +378,14 @@ export class EditingSession implements LinkListener {
   #show(message: Message, dueAt: number): void {
     const { channel } = this.#start
     // An erased document may have been started again, without this window's content.
-    if (!this.#store.view().deletion?.isErased) this.#showContent(message)
+    if (!this.#store.view().deletion?.isErased && this.#document.received(message))
+      this.presence.received(message)
     this.#windFeed.take(message, dueAt)
     if (message.channel !== channel) return
     this.#keeper?.changed()
     if (isKind(message, 'title')) this.#showTitle(message.body.title)
     else if (isKind(message, 'versions')) this.#showVersions(message.body)
     else this.#showDeletion(message)
-  }
-
-  #showContent(message: Message): void {
-    if (this.#document?.received(message)) this.presence.received(message)
-    if (!this.#mirror) return
-    if (isKind(message, 'edit')) {
-      this.#edit = message
-      this.presence.received(message)
-    }
-    this.#mirror.received(message)
   }
 
   #showDeletion(message: Message): void {
@@ -455,12 +409,11 @@ export class EditingSession implements LinkListener {
 
   // Content that could be lost
 
-  /** Whole contents are offered; what commutes, or is a name, is sent without asking. */
-  #takeLeft(left: LeftDrafts): void {
-    const sent = left.drafts.filter(({ draft }) => draft.kind !== 'edit')
+  #takeLeft(drafts: readonly UnstoredDraft[]): void {
+    // An edit is of an earlier version: the log takes no more of them.
+    const sent = drafts.filter(({ draft }) => draft.kind !== 'edit')
     if (sent.length > 0) this.#draftKeeper.adopt(sent)
-    if (this.#mirror) this.#mirror.left.take(left)
-    else this.#document?.restore(sent.map(({ draft }) => draft))
+    this.#document.restore(sent.map(({ draft }) => draft))
   }
 
   /**
@@ -468,15 +421,15 @@ export class EditingSession implements LinkListener {
    * back-forward cache.
    */
   #watchLoss(): void {
-    const { outbox, unshared } = this.#store.view()
-    if (outbox.unstored > 0 || unshared !== null) addEventListener('beforeunload', this.#askBeforeLoss)
+    const { outbox, isUnshared } = this.#store.view()
+    if (outbox.unstored > 0 || isUnshared) addEventListener('beforeunload', this.#askBeforeLoss)
     else removeEventListener('beforeunload', this.#askBeforeLoss)
   }
 
   readonly #askBeforeLoss = (event: Event): void => {
     this.link.outbox.flush()
-    const { outbox, unshared } = this.#store.view()
-    if (outbox.kept < outbox.unstored || unshared !== null) event.preventDefault()
+    const { outbox, isUnshared } = this.#store.view()
+    if (outbox.kept < outbox.unstored || isUnshared) event.preventDefault()
   }
 }
 

@@ -44,7 +44,6 @@ async function openDocument(): Promise<void> {
   if (opened === null) return
   const parts = await Promise.all([
     browserKey(database),
-    opened.start.editor === 'mirror' ? import('./editor/mirror.ts') : null,
     query.has('record') ? import('./lab.ts') : null,
     traced ? import('../client/debug.ts') : null,
   ])
@@ -66,7 +65,6 @@ async function readKept(): Promise<KeptPage | null> {
 function openPage(
   opened: Opened,
   browser: BrowserKey,
-  mirrorModule: typeof import('./editor/mirror.ts') | null,
   lab: typeof import('./lab.ts') | null,
   debugging: typeof import('../client/debug.ts') | null,
 ): void {
@@ -109,7 +107,6 @@ function openPage(
     transports: shareTransports(transports, share, openWorker),
     window: nameUnder(browser.fingerprint, newName('w')),
     isProbing: lab !== null && query.has('probes'),
-    mirror: mirrorModule?.Mirror ?? null,
     LinkClass: debugging?.debug(traced ?? '') ?? Link,
   })
   const actions = new PageActions({ start, browser, mode, store, session, loadView })

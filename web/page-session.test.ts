@@ -82,7 +82,6 @@ const settings: PageSettings = {
   http: '2',
   ports: { '2': 8443, '1.1': 8444 },
   polling: { intervalMs: 1000, holdMs: 20_000 },
-  editor: 'mirror',
   mergeMs: 15,
   share: 'none',
   hasSensor: true,

@@ -36,10 +36,6 @@ export interface WindView {
   readonly sensor: SensorBody | null
 }
 
-export type Unshared =
-  | { readonly reason: 'too large'; readonly bytes: number; readonly maxBytes: number }
-  | { readonly reason: 'refused' }
-
 /** `information` reports both what succeeded and what did not. */
 export type Tone = 'success' | 'information' | 'warning'
 
@@ -81,14 +77,8 @@ export interface View {
   /** The effective sharing in this browser; never changes. */
   readonly share: Share
   readonly outbox: OutboxState
-  readonly unshared: Unshared | null
-  /** Contents of a mirrored page that can be restored, oldest first; `at`: ms since the epoch. */
-  readonly left: readonly {
-    readonly id: string
-    readonly at: number
-    /** Replaced by another's edit; otherwise left by a closed window, on a page changed since. */
-    readonly isReplaced: boolean
-  }[]
+  /** The log refused an update, and takes none that builds on it. */
+  readonly isUnshared: boolean
   readonly refusal: string | null
   /** The document's deletion, while it is deleted. */
   readonly deletion: DeletionView | null
@@ -157,9 +147,8 @@ export function firstView(
     people: [],
     browserHttp1Streams: 0,
     share: 'none',
-    outbox: { unstored: 0, kept: 0, superseded: 0, isFull: false, isSaved: true },
-    unshared: null,
-    left: [],
+    outbox: { unstored: 0, kept: 0, isFull: false, isSaved: true },
+    isUnshared: false,
     refusal: null,
     deletion: null,
     shown,

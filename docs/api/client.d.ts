@@ -122,7 +122,7 @@ declare class Outbox<All extends Drafts = Drafts> {
   get state(): OutboxState;
   get drafts(): All;
   has(id: string): boolean;
-  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null;
+  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null;
   append(this: Outbox, draft: Draft): void;
   change({ tell, ...drafts }: Change<All>): void;
   connect(send: OpenTransport['send'], maxInFlight: number, onBroken: () => void): void;
@@ -164,7 +164,6 @@ declare const connections: {
     readonly isShared: false;
   };
 };
-declare const editorNames: readonly ['shared', 'mirror'];
 declare const httpVersions: readonly ['2', '1.1'];
 declare const longPolling: ChosenTransport;
 declare const modes: readonly Mode[];
@@ -272,7 +271,7 @@ declare namespace drafts_d_exports {
   export { DraftsOptions, LeftMessage, keptDrafts };
 }
 declare namespace engine_d_exports {
-  export { DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Drafts, Fall, LeftDrafts, Link, LinkListener, LinkOptions, LinkState, Outbox, OutboxState, UnstoredDraft, documentPolicy, limitToSlots, mergingPolicy, openDraftDatabase, shareHere, shareTransports, watchWakeUps };
+  export { DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Drafts, Fall, Link, LinkListener, LinkOptions, LinkState, Outbox, OutboxState, UnstoredDraft, documentPolicy, limitToSlots, mergingPolicy, openDraftDatabase, shareHere, shareTransports, watchWakeUps };
 }
 declare namespace share_d_exports {
   export { SharingOptions, sharedConnection };
@@ -284,7 +283,7 @@ declare namespace transports_d_exports {
   export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, lackingTransports, now, openEventsBy, transportsByName, transportsOver };
 }
 declare namespace wire_d_exports {
-  export { AwarenessState, Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, EditorName, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, browserTimers, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, editorNames, fingerprintOf, isKind, modeFor, modeNamed, modes, newKey, newName, now, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
+  export { AwarenessState, Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, browserTimers, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, fingerprintOf, isKind, modeFor, modeNamed, modes, newKey, newName, now, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
   export { CrosswindProvider, ProviderOptions };
@@ -399,11 +398,10 @@ interface DeletionBody {
 interface DocumentDraft extends PendingDraft, UnstoredDraft {
   readonly joined: readonly UpdateBody[];
   readonly isOver: boolean;
-  readonly ifIdRefused: 'rename' | 'supersede' | 'refuse';
+  readonly isRenamed: boolean;
 }
 interface DocumentDrafts extends Drafts {
   readonly pending: readonly DocumentDraft[];
-  readonly superseded: number;
   readonly leavesAt: number;
   readonly left: ReadonlySet<string>;
 }
@@ -446,7 +444,7 @@ interface DraftStoreParts {
   readonly mayTake: boolean;
   readonly news: Pick<BroadcastChannel, 'postMessage' | 'onmessage' | 'close'>;
   readonly timers: Pick<Timers, 'now'>;
-  readonly onLeft: (left: LeftDrafts) => void;
+  readonly onLeft: (left: readonly UnstoredDraft[]) => void;
 }
 interface Drafts {
   readonly pending: readonly PendingDraft[];
@@ -456,7 +454,6 @@ interface DraftsOptions {
   readonly onRefused?: (message: LeftMessage, error: RefusedError) => void;
 }
 interface EditBody {
-  readonly digest?: string;
   readonly html: string;
 }
 interface ErasureBody {
@@ -512,10 +509,6 @@ interface Keeping {
     readonly name?: string;
     readonly outbox: (options: OutboxOptions, listener: OutboxListener) => Outbox;
   };
-}
-interface LeftDrafts {
-  readonly drafts: readonly UnstoredDraft[];
-  readonly isReload: boolean;
 }
 interface LeftMessage {
   readonly id: string;
@@ -610,7 +603,6 @@ interface OutboxListener {
   onOutbox(outbox: OutboxState): void;
   onStored(draft: Draft, seq: number): void;
   onRefused(draft: Draft, sentence: string, code: string): void;
-  onSuperseded?(draft: Draft): void;
   onRenamed?(id: string, draft: Draft): void;
 }
 interface OutboxOptions {
@@ -619,7 +611,7 @@ interface OutboxOptions {
 }
 interface OutboxPolicy<All extends Drafts> {
   readonly none: All;
-  add(drafts: All, message: Omit<Draft, 'id'>, nextId: () => string, cursor: string | null, isConnected: boolean): (Change<All> & Pick<All, 'pending'>) | null;
+  add(drafts: All, message: Omit<Draft, 'id'>, nextId: () => string, isConnected: boolean): (Change<All> & Pick<All, 'pending'>) | null;
   answer(drafts: All, ended: readonly Draft[], answer: Stored | RefusedError, nextId: () => string, isDenied?: boolean): Change<All>;
   complete?(pending: All['pending'][number]): Partial<All['pending'][number]>;
   summary(drafts: All): OutboxState;
@@ -627,7 +619,6 @@ interface OutboxPolicy<All extends Drafts> {
 interface OutboxState {
   readonly unstored: number;
   readonly kept: number;
-  readonly superseded: number;
   readonly isFull: boolean;
   readonly isSaved: boolean;
 }
@@ -644,7 +635,6 @@ interface PageSettings {
   readonly http: WindowHttp;
   readonly ports: ByHttp<number>;
   readonly polling: Polling;
-  readonly editor: EditorName;
   readonly mergeMs: number;
   readonly share: Share;
   readonly hasSensor: boolean;
@@ -807,7 +797,6 @@ interface TransportMode {
 }
 interface UnstoredDraft {
   readonly draft: Draft;
-  readonly cursor: string | null;
   readonly edits: number;
 }
 interface UpdateBody {
@@ -858,7 +847,6 @@ type DownFrame = Welcome | {
   readonly type: 'heartbeat';
   readonly newest: number;
 } | ClockAnswer;
-type EditorName = (typeof editorNames)[number];
 type EventName = keyof ProviderEvents;
 type Fall = 'blocked' | 'unsupported' | 'flapping' | 'full';
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;

@@ -58,7 +58,7 @@ declare class Refusal extends Error {
   toJSON(): {
     readonly type: 'refused';
     readonly id: string | null;
-    readonly code: "aborted" | "bad-channel" | "bad-frame" | "bad-query" | "bad-request" | "bad-shape" | "bad-update" | "document-changed" | "document-deleted" | "document-full" | "draining" | "foreign-host" | "foreign-origin" | "headers-too-large" | "history-erased" | "id-taken" | "internal" | "invitation-expired" | "invitation-invalid" | "log-full" | "log-unavailable" | "mirrored-page" | "no-session" | "no-stream" | "not-acceptable" | "not-found" | "not-invited-there" | "not-json" | "not-your-client" | "not-your-name" | "open-access" | "other-session" | "read-only-channel" | "read-only-invitation" | "reserved-name" | "session-expired" | "shared-document" | "silent" | "too-costly" | "too-fast" | "too-large" | "too-many-channels" | "too-many-connections" | "too-many-windows" | "too-much-begun" | "too-slow" | "update-gap" | "upgrade-required" | "wrong-method" | "wrong-type";
+    readonly code: "aborted" | "bad-channel" | "bad-frame" | "bad-query" | "bad-request" | "bad-shape" | "bad-update" | "document-changed" | "document-deleted" | "document-full" | "draining" | "foreign-host" | "foreign-origin" | "headers-too-large" | "history-erased" | "id-taken" | "internal" | "invitation-expired" | "invitation-invalid" | "log-full" | "log-unavailable" | "no-session" | "no-stream" | "not-acceptable" | "not-found" | "not-invited-there" | "not-json" | "not-your-client" | "not-your-name" | "open-access" | "other-session" | "read-only-channel" | "read-only-invitation" | "reserved-name" | "session-expired" | "shared-document" | "silent" | "too-costly" | "too-fast" | "too-large" | "too-many-channels" | "too-many-connections" | "too-many-windows" | "too-much-begun" | "too-slow" | "update-gap" | "upgrade-required" | "wrong-method" | "wrong-type";
     readonly message: string;
     readonly retryAfterMs?: number;
   };
@@ -144,7 +144,6 @@ declare const statuses: {
   readonly 'no-stream': 409;
   readonly 'id-taken': 409;
   readonly 'shared-document': 409;
-  readonly 'mirrored-page': 409;
   readonly 'update-gap': 409;
   readonly 'history-erased': 410;
   readonly 'document-deleted': 410;

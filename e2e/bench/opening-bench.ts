@@ -95,7 +95,6 @@ export const opening = defineStudy({
       share: 'none',
       'sensor-source': 'none',
       'drain-ms': 0,
-      editor: 'shared',
     }
     const flags = folder.flags(settings)
     const dataFolder = flags[flags.indexOf('--data-folder') + 1] ?? ''

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Fall } from '../../client/engine.ts'
-import type { EditorName, Exchange } from '../../client/wire.ts'
+import type { Exchange } from '../../client/wire.ts'
 import type { LabDoor, ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import {
   type CheckedClock,
@@ -11,6 +11,7 @@ import {
   type FollowedClock,
   followClock,
 } from '../lab/clock.ts'
+import type { EditorName } from '../lab/mode-names.ts'
 import { watchForStandstill } from '../lab/standstill.ts'
 import { type Browser, type BrowserWindow, until } from './browser.ts'
 

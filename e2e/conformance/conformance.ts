@@ -2,7 +2,7 @@
 
 import { describe } from 'node:test'
 import { z } from 'zod'
-import { editorNames, type Mode, modes } from '../../client/wire.ts'
+import { type Mode, modes } from '../../client/wire.ts'
 import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
 import { readFlags } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
@@ -28,7 +28,6 @@ const flagsSchema = z.object({
 const settingsSchema = z.object({
   ports: z.object({ '2': z.int(), '1.1': z.int() }),
   limits: z.object({ maxMessageBytes: z.int() }),
-  editor: z.enum(editorNames),
 })
 
 /** Resolves to the exit status once the tests are defined; one that fails changes it later. */
@@ -54,10 +53,10 @@ async function inspectServer(address: string, invitation?: string): Promise<(mod
   const cookie = invitation === undefined ? undefined : await redeem(origin, null, invitation)
   const settings = settingsSchema.safeParse(await getJson(origin, '/api/settings', cookie))
   if (!settings.success) throw new Error(`${origin}/api/settings does not name the ports.`)
-  const { ports, limits, editor } = settings.data
+  const { ports, limits } = settings.data
   const originAt = (port: number) => `https://${hostname}:${port}`
   const reachable = { origin: { '2': originAt(ports['2']), '1.1': originAt(ports['1.1']) }, ca: null, cookie }
-  return (mode) => ({ ...reachDirectly(reachable, mode), editor, ...limits })
+  return (mode) => ({ ...reachDirectly(reachable, mode), ...limits, isApplication: false })
 }
 
 async function getJson(origin: string, path: string, cookie?: string): Promise<unknown> {

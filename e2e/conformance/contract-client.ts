@@ -2,10 +2,10 @@
 
 import { EventEmitter, once } from 'node:events'
 import type { TestContext } from 'node:test'
-import { Doc, encodeStateAsUpdate } from 'yjs'
 import { type Closing, RefusedError } from '../../client/transports.ts'
 import type { DownFrame, Draft, HttpVersion, Mode, Refused, Stored } from '../../client/wire.ts'
 import { type NodeOpening, type NodeTransport, nameOf, newKey, openTransport } from '../clients/client.ts'
+import { documentContent } from '../clients/document-content.ts'
 import { connectHttp, type HttpClient } from '../clients/http-client.ts'
 
 export interface ContractClient extends Omit<NodeTransport, 'send'> {
@@ -20,26 +20,10 @@ export interface ContractClient extends Omit<NodeTransport, 'send'> {
   readonly ended: Promise<Closing>
 }
 
-/** Of what the page's documents take as a title; in UTF-16 units. */
-const maxTitleLength = 80
-
-/**
- * A text as a message: on an application's server JSON, on the page's a title or, if it is longer, an
- * update of about as many bytes.
- */
+/** A text as a message: on an application's server JSON, on the page's what a document takes. */
 export function contentOf(isApplication: boolean, text: string) {
   if (isApplication) return { kind: 'json', body: { data: text } } as const
-  if (text.length <= maxTitleLength) return { kind: 'title', body: { title: text } } as const
-  return { kind: 'update', body: { update: updateWith(text) } } as const
-}
-
-/** The same one for the same text: sent again, it adds nothing to the document. */
-function updateWith(text: string): string {
-  const doc = new Doc()
-  doc.clientID = text.length
-  // In base64, three bytes are four.
-  doc.getText('text').insert(0, text.slice(0, (text.length * 3) / 4))
-  return Buffer.from(encodeStateAsUpdate(doc)).toString('base64')
+  return documentContent(text)
 }
 
 /** How the clients of one mode reach a server. */

@@ -435,19 +435,3 @@ test('after a restart, a repeated text gets its first number, even if the page h
   }
   assert.deepEqual(answers[1], answers[0])
 })
-
-test('a mirroring server shows a written text as an edit, and refuses updates', async (t) => {
-  const server = await startTestServer({ editor: 'mirror' })
-  const http = connectHttp('2', server.origin['2'], server.ca)
-  t.after(async () => {
-    http.close()
-    await server.close()
-  })
-  await ask(http, post('/api/messages', { ...draftOf('w', 1, ''), kind: 'edit', body: { html: '<p>a</p>' } }))
-  const { text } = await ask(http, writing('POST', 'main', 'p-1', 'b'))
-  assert.deepEqual(JSON.parse(text), { type: 'stored', id: 'p-1', seq: 2 })
-  assert.equal((await ask(http, '/api/documents/main')).text, 'a\nb\n')
-  const update = { ...draftOf('w', 2, ''), kind: 'update', body: { update: 'AAA=' } }
-  const refused = await ask(http, post('/api/messages', update))
-  assert.deepEqual([refused.status, JSON.parse(refused.text).code], [409, 'mirrored-page'])
-})

@@ -31,7 +31,7 @@ describe('each mode over HTTP/3', { skip: lacksFront }, () => {
     describe(mode.name, { skip }, () => {
       testTransportContract(mode, () => {
         const { origin, connect } = fronted
-        return { origin, connect, maxMessageBytes, editor: 'shared' }
+        return { origin, connect, maxMessageBytes, isApplication: false }
       })
       testServerContract(mode, ({ ports }) => front(ports['1.1']))
     })

@@ -25,7 +25,7 @@ describe('on an application’s servers', () => {
       testTransportContract(mode, () => ({
         ...reachDirectly(application, mode),
         maxMessageBytes,
-        editor: null,
+        isApplication: true,
       })),
     )
 

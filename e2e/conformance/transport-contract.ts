@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import * as Y from 'yjs'
-import type { AwarenessState, Draft, EditorName, Message, WindowMode } from '../../client/wire.ts'
+import type { AwarenessState, Draft, Message, WindowMode } from '../../client/wire.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { type HttpClient, textOf } from '../clients/http-client.ts'
 import { type ContractClient, contentOf, openClient, type Reached } from './contract-client.ts'
 
 export interface Subject extends Reached {
   readonly maxMessageBytes: number
-  /** Null on an application's server, where every channel is of the kind json. */
-  readonly editor: EditorName | null
+  /** Of an application's server every channel is of the kind json. */
+  readonly isApplication: boolean
 }
 
 /** Texts that careless framing would split, join or misread. */
@@ -82,7 +82,7 @@ function createStage(mode: WindowMode, subject: () => Subject) {
     return nameOf(key, `w${windows}`)
   }
 
-  const isApplication = () => subject().editor === null
+  const isApplication = () => subject().isApplication
 
   function draftOf(from: string, count: number, text: string, channel: string): Draft {
     return textOn(isApplication(), from, count, text, channel)
@@ -320,7 +320,6 @@ function testContents(stage: Stage): void {
   })
 
   test('updates of a shared document are delivered, or refused if they are not for it', async (t) => {
-    if (subject().editor === 'mirror') return t.skip('the server mirrors pages')
     if (isApplication()) return t.skip('channels of the kind yjs have tests of their own')
     const channel = newChannel()
     const client = await joined(channel)
@@ -377,10 +376,9 @@ function testContents(stage: Stage): void {
     const stored = { type: 'stored', id: message.id, seq: message.seq }
     assert.deepEqual(answers, [stored, stored])
     assert.equal(await textOf((await http.ask({ path })).body), 'Ŝtormo 💨\n')
-    const [kind, code] = message.kind === 'update' ? ['edit', 'shared-document'] : ['update', 'mirrored-page']
-    const body = kind === 'edit' ? { html: '' } : { update: 'AAA=' }
-    const refused = await client.send({ ...draftOf(from, 2, '', channel), kind, body })
-    assert.equal(refused.type === 'refused' && refused.code, code)
+    const edit = { ...draftOf(from, 2, '', channel), kind: 'edit', body: { html: '' } }
+    const refused = await client.send(edit)
+    assert.equal(refused.type === 'refused' && refused.code, 'shared-document')
   })
 }
 
@@ -533,7 +531,6 @@ function testNames(stage: Stage): void {
   })
 }
 
-/** The page's servers of either editor take titles. */
 function textOn(isApplication: boolean, from: string, count: number, text: string, channel: string): Draft {
   const content = contentOf(isApplication, text)
   return { id: `${from}-${count}`, channel, from, at: 1_700_000_000_000.5, ...content }

@@ -20,7 +20,7 @@ describe('each mode', { concurrency: 3 }, () => {
     describe(mode.name, { concurrency: 1 }, () => {
       testTransportContract(mode, () => {
         if (!server) throw new Error('The server has not started.')
-        return { ...reachDirectly(server, mode), maxMessageBytes: 64 * 1024, editor: 'shared' }
+        return { ...reachDirectly(server, mode), maxMessageBytes: 64 * 1024, isApplication: false }
       })
       testServerContract(mode, (started) => reachDirectly(started, mode))
     })

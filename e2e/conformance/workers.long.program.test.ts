@@ -56,7 +56,7 @@ for (const mode of modes) {
     testTransportContract(mode, () => ({
       ...reachDirectly(shared, mode),
       maxMessageBytes,
-      editor: 'shared',
+      isApplication: false,
     }))
   })
 }

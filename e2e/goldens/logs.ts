@@ -12,59 +12,45 @@ import { connectHttp, type HttpClient, textOf } from '../clients/http-client.ts'
 import { startApplication } from '../conformance/application.ts'
 import { frozen, type Golden } from './golden.ts'
 
-/** By folder in frozen/logs, which make-log.ts made. Logs of whole pages are read by both editors. */
-const readings = [
-  { log: '0.1', editor: 'shared' },
-  { log: '0.1', editor: 'mirror' },
-  { log: '0.1-later-killed', editor: 'shared' },
-  { log: '0.2', editor: 'shared' },
-  { log: '0.2-killed', editor: 'shared' },
-  { log: '0.2-mirror', editor: 'shared' },
-  { log: '0.2-mirror', editor: 'mirror' },
-  { log: '0.2-overviews', editor: 'shared' },
-  { log: 'today', editor: 'shared' },
-] as const
-
-type Reading = (typeof readings)[number]
+/** Folders in frozen/logs, which make-log.ts made. */
+const ofPages = ['0.1', '0.1-later-killed', '0.2', '0.2-killed', '0.2-mirror', '0.2-overviews', 'today']
 
 export async function logGoldens(): Promise<readonly Golden[]> {
   const goldens: Golden[] = []
-  for (const reading of readings) {
-    const name = reading.editor === 'shared' ? reading.log : `${reading.log}, mirrored`
-    goldens.push(await golden(name, reading.log, (folder) => readPage(folder, reading)))
-  }
-  goldens.push(await golden('today-application', 'today-application', readApplication))
+  for (const log of ofPages) goldens.push(await golden(log, readPage))
+  goldens.push(await golden('today-application', readApplication))
   return goldens
 }
 
 /** A log that does not open is what the server says of it. */
-async function golden(
-  name: string,
-  log: string,
-  read: (folder: string) => Promise<readonly string[]>,
-): Promise<Golden> {
+async function golden(log: string, read: (folder: string) => Promise<readonly string[]>): Promise<Golden> {
   const folder = mkdtempSync(join(tmpdir(), 'crosswind-golden-'))
   const data = join(folder, 'data')
   try {
-    mkdirSync(data)
-    for (const file of readdirSync(join(frozen, 'logs', log)))
-      writeFileSync(
-        join(data, file.replace(/\.gz$/, '')),
-        gunzipSync(readFileSync(join(frozen, 'logs', log, file))),
-      )
+    unpackLog(log, data)
     const lines = await read(data).catch((error) => [`FAILED: ${error.message.replaceAll(folder, '')}`])
     const text = [...lines, '', '== the files that are left', ...filesIn(data)].join('\n')
-    return { path: `logs/${name.replace(', ', '-')}.txt`, content: `${text.trim()}\n` }
+    return { path: `logs/${log}.txt`, content: `${text.trim()}\n` }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function readPage(folder: string, { editor }: Reading): Promise<readonly string[]> {
+/** Into a folder that does not exist. */
+export function unpackLog(log: string, folder: string): void {
+  mkdirSync(folder)
+  for (const file of readdirSync(join(frozen, 'logs', log)))
+    writeFileSync(
+      join(folder, file.replace(/\.gz$/, '')),
+      gunzipSync(readFileSync(join(frozen, 'logs', log, file))),
+    )
+}
+
+async function readPage(folder: string): Promise<readonly string[]> {
   const { epoch, head, latest } = whatIsIn(folder)
   // Nothing of the log may be too old or too much.
   const limits = { ...testConfig.limits, logMessages: 100_000 }
-  const server = await startTestServer({ storage: 'sqlite', dataFolder: folder, editor, limits, drainMs: 0 })
+  const server = await startTestServer({ storage: 'sqlite', dataFolder: folder, limits, drainMs: 0 })
   const http = connectHttp('2', server.origin['2'], server.ca)
   try {
     const { documents } = JSON.parse(await get(http, '/api/documents'))

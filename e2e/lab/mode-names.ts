@@ -11,6 +11,10 @@ import {
 import { isBare, peerLabel } from '../peers/peers.ts'
 import { lowered } from '../report/section.ts'
 
+/** `shared`: the page’s own. `mirror`: the whole content at each key, as in the 2021 paper. */
+export const editorNames = ['shared', 'mirror'] as const
+export type EditorName = (typeof editorNames)[number]
+
 export const requireMode = (name: string): Mode => modeNamed(name) ?? refuseMode(name, modes)
 
 export const requireModes = (names: readonly string[]): readonly Mode[] =>

@@ -43,7 +43,6 @@ const ignored: LinkListener = {
   onOutbox: () => undefined,
   onStored: () => undefined,
   onRefused: () => undefined,
-  onSuperseded: () => undefined,
   onRenamed: () => undefined,
 }
 

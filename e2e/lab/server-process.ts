@@ -128,16 +128,15 @@ function originOf(host: string, ports: Ports): Readonly<Record<HttpVersion, stri
   return { '2': `${host}:${ports['2']}`, '1.1': `${host}:${ports['1.1']}` }
 }
 
-type JoinedServer = MeasuredServer & Pick<PageSettings, 'editor' | 'mergeMs' | 'polling' | 'hasSensor'>
+type JoinedServer = MeasuredServer & Pick<PageSettings, 'mergeMs' | 'polling' | 'hasSensor'>
 
 /** By the address of its HTTP/2 port. Rejects if no Crosswind server answers. */
 export async function joinServer(address: string): Promise<JoinedServer> {
   const { protocol, hostname, origin: given } = new URL(address)
-  const { ports, editor, mergeMs, polling, hasSensor } = await getJson<PageSettings>(`${given}/api/settings`)
+  const { ports, mergeMs, polling, hasSensor } = await getJson<PageSettings>(`${given}/api/settings`)
   const origin = originOf(`${protocol}//${hostname}`, ports)
   return {
     origin,
-    editor,
     mergeMs,
     polling,
     hasSensor,

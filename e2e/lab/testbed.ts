@@ -1,13 +1,7 @@
 // The systems of a session, Crosswind's modes and peers in one form, and timed turns with them.
 
 import { z } from 'zod'
-import {
-  type ByHttp,
-  createSeededRandom,
-  type EditorName,
-  type WindowMode,
-  windowHttpVersions,
-} from '../../client/wire.ts'
+import { type ByHttp, createSeededRandom, type WindowMode, windowHttpVersions } from '../../client/wire.ts'
 import type { Figures } from '../../scripts/process.ts'
 import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import type { Http3Opening } from '../browser/browser.ts'
@@ -21,7 +15,7 @@ import { imitatedModes, nameOfPeer, type Peer, type PeerFacts, peerLabel } from 
 import { boundBetween, combine } from './clock.ts'
 import { flag, wordsOnce } from './flags.ts'
 import { type FrontPorts, startFront } from './front.ts'
-import { labelOf, requireMode } from './mode-names.ts'
+import { type EditorName, labelOf, requireMode } from './mode-names.ts'
 import { readUse } from './process-recorder.ts'
 import { programs } from './programs.ts'
 import type { Network, PacketCounts, Packets } from './run-environment.ts'

@@ -10,6 +10,7 @@ import {
   type Random,
 } from '../../client/wire.ts'
 import { type NodeTransport, openTransport } from '../clients/client.ts'
+import { documentContent } from '../clients/document-content.ts'
 import { type LinkOpening, openNodeLink } from '../lab/node-link.ts'
 
 export type Seen = Pick<Message, 'id' | 'seq'>
@@ -39,7 +40,7 @@ export function createWindowRecord(name: string, mode: string, isWriter: boolean
     published: [] as string[],
     /** Sequence numbers by acknowledged id. */
     accepted: new Map<string, number>(),
-    /** Refused or superseded messages, with the reason. */
+    /** Refused messages, with the reason. */
     refused: [] as string[],
     seen: [] as Seen[],
     /** After its first opening. */
@@ -93,6 +94,7 @@ export class CuttableWindow {
   /** Messages that the server has not stored yet. */
   unstored = 0
   readonly #channel: string
+  readonly #yjsClient: number
   readonly #link: Link
   readonly #elapsed: () => number
   readonly #connections = new Set<NodeTransport>()
@@ -107,6 +109,7 @@ export class CuttableWindow {
     this.record = record
     this.mode = mode
     this.#channel = channel
+    this.#yjsClient = Math.floor(random() * 2 ** 32)
     this.#elapsed = elapsed
     this.#link = openNodeLink({
       name,
@@ -125,7 +128,6 @@ export class CuttableWindow {
       },
       onStored: ({ id }, seq) => void record.accepted.set(id, seq),
       onRefused: ({ id }, sentence) => void record.refused.push(`${id}: ${sentence}`),
-      onSuperseded: ({ id }) => void record.refused.push(`${id}: dropped for a newer one`),
       onRenamed: (id) => void record.refused.push(`${id}: its id was taken`),
     })
   }
@@ -142,8 +144,10 @@ export class CuttableWindow {
     return this.#stall !== null
   }
 
-  publish(html: string): void {
-    const draft = this.#link.publish(this.#channel, 'edit', { html })
+  /** Sends a text as a title or, if it is longer, as an update. */
+  publish(text: string): void {
+    const { kind, body } = documentContent(text, this.#yjsClient)
+    const draft = this.#link.publish(this.#channel, kind, body)
     if (draft) this.record.published.push(draft.id)
     else this.record.refused.push('The outbox was full.')
   }

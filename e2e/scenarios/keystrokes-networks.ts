@@ -1,8 +1,7 @@
 // Keystrokes over several networks: each mode beside itself over the first, and who waits for a lost packet.
 
 import { mean } from '../../client/statistics.ts'
-import { editorNames } from '../../client/wire.ts'
-import { labelOf, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
+import { editorNames, labelOf, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
 import { bySession, hasArrived, type Sample } from '../lab/samples.ts'
 import { median, rounded, sessionRatio, significant } from '../lab/statistics.ts'
 import type { StudyComparison } from '../lab/study.ts'

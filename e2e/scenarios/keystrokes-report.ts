@@ -1,8 +1,15 @@
 // What only `keystrokes` says of its samples: pairs, peers, networks, stages, sizes, and their sections.
 
 import { mean } from '../../client/statistics.ts'
-import type { EditorName } from '../../client/wire.ts'
-import { imitatedBy, isPeer, labelOf, soundPeer, variantOf, withoutVariant } from '../lab/mode-names.ts'
+import {
+  type EditorName,
+  imitatedBy,
+  isPeer,
+  labelOf,
+  soundPeer,
+  variantOf,
+  withoutVariant,
+} from '../lab/mode-names.ts'
 import { type RunWindow, summariseWindow, windowsSections } from '../lab/participants.ts'
 import type { EndedPeer } from '../lab/run-peers.ts'
 import { atOthers, echoesIn, hasArrived, medianMs, type Sample, transmissionMs } from '../lab/samples.ts'

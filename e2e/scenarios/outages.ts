@@ -282,7 +282,7 @@ function linkedUser(name: string, origin: string, ca: string): OutageUser {
     get isOpen() {
       return window.isOpen
     },
-    send: () => window.publish(`<p>${record.published.length + 1}</p>`),
+    send: () => window.publish(`${record.published.length + 1}`),
     sent: () => record.published.length,
     missing: () => {
       const there = returned()

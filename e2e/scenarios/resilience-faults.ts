@@ -152,7 +152,7 @@ const byKind: Readonly<Record<FaultKind, (fault: PlannedFault, parts: FaultParts
     const window = await pickTarget(fault, parts, (one) => !isAuthor || one.record.isWriter)
     if (!window) return null
     if (isAuthor) {
-      window.publish('<p>sent just before the cut</p>')
+      window.publish('sent just before the cut')
       // Up to a few ms: the cut comes before the answer, or in the event-loop turn of the sending.
       if (fault.lastsMs > 1) await parts.pause(fault.lastsMs)
     }
@@ -241,9 +241,9 @@ async function burst(
   lastsMs: number,
   pause: FaultParts['pause'],
 ): Promise<void> {
-  const html = 'x'.repeat(burstOf.characters)
+  const text = 'x'.repeat(burstOf.characters)
   for (let count = 0; count < burstOf.messages; count += 1) {
-    author?.publish(html)
+    author?.publish(text)
     await pause(lastsMs / burstOf.messages)
   }
 }

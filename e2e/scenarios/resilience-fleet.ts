@@ -49,7 +49,7 @@ export function startWriting(windows: readonly CuttableWindow[], perSecond: numb
   const everyMs = 1000 / perSecond
   const running = new Set<NodeJS.Timeout>()
   for (const [place, window] of writers.entries()) {
-    const write = () => window.publish(`<p>${window.record.name} ${window.record.published.length + 1}</p>`)
+    const write = () => window.publish(`${window.record.name} ${window.record.published.length + 1}`)
     // Staggers the writers over one interval.
     const begin = () => void running.add(setInterval(write, everyMs))
     running.add(setTimeout(begin, (everyMs * place) / writers.length))

@@ -22,8 +22,6 @@ const settings = {
   host: 'localhost',
   share: 'none',
   storage: 'sqlite',
-  // The fleet sends edits, of any size and content.
-  editor: 'mirror',
   'sensor-source': 'none',
   // Silence is noticed within five seconds, so that short runs include it.
   'heartbeat-ms': 2000,

@@ -257,7 +257,7 @@ function follow(
 
 const browserModes = ['sse/2', 'websocket/1.1'].map(requireMode)
 
-/** The fleet's content is not valid text for an editor. */
+/** Apart from the fleet's: its whole text is typed in these windows. */
 const browserChannel = 'resilience-browsers'
 
 const openWithinMs = 30_000
@@ -321,7 +321,7 @@ class BrowserWindows {
     const accepted = new Map(log.map(({ id, seq }) => [id, seq]))
     const shown = this.#shown.entries().map(async ([place, { mode, window }]) => {
       const text = await window.run(textShown)
-      const { n, lost, duplicated, reordered } = accountFor(await window.run(editsSeen), accepted)
+      const { n, lost, duplicated, reordered } = accountFor(await window.run(updatesSeen), accepted)
       const outages = (await window.run(outagesSeen)).map(({ fromMs, toMs }) => ({
         fromMs: fromMs - beganAt,
         toMs: toMs === null ? null : toMs - beganAt,
@@ -369,7 +369,7 @@ function outagesSeen(): Outage[] {
   return (globalThis as Page).outages ?? []
 }
 
-function editsSeen(): { id: string; seq: number }[] {
+function updatesSeen(): { id: string; seq: number }[] {
   const received = (globalThis as Page).crosswind?.take().received ?? []
-  return received.filter(({ kind }) => kind === 'edit').map(({ id, seq }) => ({ id, seq }))
+  return received.filter(({ kind }) => kind === 'update').map(({ id, seq }) => ({ id, seq }))
 }

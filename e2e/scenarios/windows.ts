@@ -177,7 +177,7 @@ export const windows = defineStudy({
       const testbed = new Testbed('windows', options, session, opened)
       const systems: System[] = []
       for (const one of share) {
-        const [server] = await testbed.startServer({ share: one, editor: 'shared', 'merge-ms': 0 })
+        const [server] = await testbed.startServer({ share: one, 'merge-ms': 0 })
         for (const mode of requireModes(modes))
           systems.push({
             name: nameWith(options, mode.name, one),

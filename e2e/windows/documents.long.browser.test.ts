@@ -15,7 +15,7 @@ const mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
 let stage: Stage
 before(async () => {
-  stage = await openStage({ editor: 'shared' })
+  stage = await openStage()
 })
 after(() => stage.close())
 

@@ -345,7 +345,7 @@ let stage: Stage
 let players: Player[] = []
 before(async () => {
   if (browserName !== 'chromium') return
-  stage = await openStage({ editor: 'shared', share: 'none' })
+  stage = await openStage({ share: 'none' })
   for (const name of ['sse/2', 'polling/2', 'websocket/1.1']) {
     const mode = modes.find((each) => each.name === name) ?? assert.fail(`there is no mode ${name}`)
     const writer = await openWriter(stage.browser, stage.server.ports, mode, channel)

@@ -89,14 +89,13 @@ const links: readonly View['link'][] = [
 ]
 const outboxes: readonly View['outbox'][] = [
   outbox,
-  { ...outbox, unstored: 1999, superseded: 12 },
+  { ...outbox, unstored: 1999 },
   { ...outbox, unstored: 12, isSaved: false },
   { ...outbox, unstored: 2000, isFull: true },
 ]
 const others: readonly Partial<View>[] = [
-  { windows: 1, unshared: null },
-  { windows: 1234, unshared: { reason: 'too large', bytes: 73_500_000, maxBytes: 67_108_864 } },
-  { windows: 12, unshared: { reason: 'refused' } },
+  { windows: 1234, isUnshared: false },
+  { windows: 12, isUnshared: true },
 ]
 
 test('a countdown starts at its pause, not when the page was opened', async () => {

@@ -67,7 +67,7 @@ export async function windowsAtServer(): Promise<ServerWindow[]> {
 /** Ids in order of arrival. */
 export function editsReceived(): string[] {
   const received = (globalThis as Page).crosswind?.take?.().received ?? []
-  return received.filter(({ kind }) => kind === 'edit' || kind === 'update').map(({ id }) => id)
+  return received.filter(({ kind }) => kind === 'update').map(({ id }) => id)
 }
 
 /** Everything typed that the server has not stored: at least one edit. */
@@ -78,10 +78,10 @@ export function isKept(): boolean {
 
 /** What the page does not call stored or kept; `isUnshared`: and never will. */
 export function unpromised(): { unstored: number; unkept: number; isUnshared: boolean; text: string } {
-  const { outbox, unshared } = (globalThis as Page).crosswind?.view?.() ?? {}
+  const { outbox, isUnshared = false } = (globalThis as Page).crosswind?.view?.() ?? {}
   const { unstored = -1, kept = 0 } = outbox ?? {}
   const text = document.querySelector('#document')?.textContent ?? ''
-  return { unstored, unkept: unstored - kept, isUnshared: Boolean(unshared), text }
+  return { unstored, unkept: unstored - kept, isUnshared, text }
 }
 
 /** Drafts that this browser stores, of all windows at this address; `name`: of a database of the library's. */
@@ -130,10 +130,6 @@ export function readings(): { seqs: number[]; newest: string | undefined } {
   const { take, view } = (globalThis as Page).crosswind ?? {}
   const received = take?.().received.filter(({ kind }) => kind === 'reading') ?? []
   return { seqs: received.map(({ seq }) => seq), newest: view?.().wind.reading?.raw }
-}
-
-export function markRan(): boolean {
-  return (globalThis as typeof globalThis & { ran?: boolean }).ran === true
 }
 
 export function bannerText(): string {

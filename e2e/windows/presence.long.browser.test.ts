@@ -25,7 +25,7 @@ const typingMs = 3000
 let stage: Stage
 before(async () => {
   // A silent window is missed after two minutes at the earliest.
-  stage = await openStage({ editor: 'shared', heartbeatMs: 60_000 })
+  stage = await openStage({ heartbeatMs: 60_000 })
 })
 after(() => stage.close())
 

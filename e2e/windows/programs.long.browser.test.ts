@@ -1,12 +1,13 @@
 // Text that programs write, in real windows.
 
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { modeNamed } from '../../server/wire/modes.ts'
-import { draftOf } from '../clients/client.ts'
 import { connectHttp, type HttpRequest, textOf } from '../clients/http-client.ts'
+import { unpackLog } from '../goldens/logs.ts'
 import { caretShown, htmlShown, placeCaret } from './page.ts'
 import { openStage, type Stage, untilShows, webFolder } from './stage.ts'
 
@@ -59,26 +60,20 @@ test('text written by a program is shown, and leaves typed text and its caret in
   assert.equal(await ask(server, { path }), 'a first line\nsecond, my line\na third\na fourth\n')
 })
 
-test('a page of the mirror editor opens as a shared document, also for reading, and can be continued', async (t) => {
-  const dataFolder = temporaryFolder(t)
-  const change = { storage: 'sqlite', dataFolder, share: 'none' } as const
-  const mirror = await startTestServer({ ...change, editor: 'mirror' })
-  const content = { kind: 'edit', body: { html: '<h2>Old</h2><p>page</p>' } }
-  const edit = JSON.stringify({ ...draftOf('w', 1, ''), ...content })
-  const headers = { 'content-type': 'application/json' }
-  await ask(mirror, { method: 'POST', path: '/api/messages', headers, body: edit })
-  await mirror.close()
-  const server = await startTestServer(change, webFolder)
+test('a page of whole contents, of an earlier version, opens as a shared document, also for reading, and can be continued', async (t) => {
+  const dataFolder = join(temporaryFolder(t), 'data')
+  unpackLog('0.2-mirror', dataFolder)
+  const server = await startTestServer({ storage: 'sqlite', dataFolder, share: 'none' }, webFolder)
   t.after(() => server.close())
   const reader = await stage.browser.newWindow()
   t.after(() => reader.close())
   await reader.open(`${server.origin['2']}/d/main?read&record&transport=sse&http=2`)
-  await untilShows(reader, 'Oldpage')
+  await untilShows(reader, 'MinutesŜtormo bold 💨onetwo')
   const [typist] = await stage.open(mode, 1, 'main', { server })
   assert.ok(typist)
-  await untilShows(typist, 'Oldpage')
-  await typist.run(placeCaret, 1, 4)
-  await typist.type(' goes on')
-  for (const window of [reader, typist]) await untilShows(window, 'Oldpage goes on')
-  assert.match(await reader.run(htmlShown), /<h2[^>]*>Old<\/h2>/)
+  await untilShows(typist, 'MinutesŜtormo bold 💨onetwo')
+  await typist.run(placeCaret, 0, 7)
+  await typist.type(' of May')
+  for (const window of [reader, typist]) await untilShows(window, 'Minutes of MayŜtormo bold 💨onetwo')
+  assert.match(await reader.run(htmlShown), /<h1[^>]*>Minutes of May<\/h1>/)
 })

@@ -30,7 +30,7 @@ let stage: Stage
 const relayed = new Map<string, Writer>()
 let others: BrowserWindow[] = []
 before(async () => {
-  stage = await openStage({ editor: 'shared', share: 'none' })
+  stage = await openStage({ share: 'none' })
   for (const name of ['sse/2', 'websocket/1.1']) {
     const mode = modeNamed(name) ?? assert.fail(`there is no mode ${name}`)
     relayed.set(mode.http, await openWriter(stage.browser, stage.server.ports, mode, channel))

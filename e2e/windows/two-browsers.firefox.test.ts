@@ -14,7 +14,7 @@ let stage: Stage
 let chromium: Browser
 let windows: [BrowserWindow, BrowserWindow]
 before(async () => {
-  stage = await openStage({ editor: 'shared', share: 'none' }, 'firefox')
+  stage = await openStage({ share: 'none' }, 'firefox')
   chromium = await startBrowser({ name: 'chromium' })
   const [mode] = both as readonly [Mode]
   const [inFirefox] = await stage.open(mode, 1, 'both')

@@ -2,12 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, before, type TestContext, test } from 'node:test'
-import type { EditorName } from '../../server/page/page-messages.ts'
-import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
+import { startTestServer, testConfig } from '../../server/testing.ts'
 import { type Mode, modeNamed } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
-import { draftsKept, editsReceived, forgetCookies, isThere, placeCaret, shown, writeHtml } from './page.ts'
+import { draftsKept, editsReceived, forgetCookies, isThere, placeCaret, shown } from './page.ts'
 import {
   openStage,
   type Stage,
@@ -22,21 +21,15 @@ import {
 const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
 let stage: Stage
-let mirror: TestServer
 let shared: CuttingProxy
-let mirrored: CuttingProxy
 before(async () => {
   stage = await openStage()
-  mirror = await startTestServer({ editor: 'mirror' }, webFolder)
-  // Browsers store unsent edits per origin: all windows of an editor use one.
+  // Browsers store unsent edits per origin: all windows use one.
   shared = await startProxy(stage.server.ports['2'])
-  mirrored = await startProxy(mirror.ports['2'])
 })
 after(async () => {
   await stage.close()
-  await mirror.close()
   await shared.close()
-  await mirrored.close()
 })
 afterEach(() => stage.closeWindows())
 
@@ -85,13 +78,6 @@ function denyDatabase(isDenied: boolean): void {
     : store.realPut
 }
 
-function pressNoticeButton(words: string): void {
-  const buttons = [...document.querySelectorAll<HTMLButtonElement>('.notice button')]
-  const button = buttons.find(({ textContent }) => textContent === words)
-  if (!button) throw new Error(`There is no button “${words}”.`)
-  button.click()
-}
-
 const noticeText = (window: BrowserWindow) => window.run(shown, '.notices')
 
 test('if others have written since, the document has both texts, and no one is asked', async () => {
@@ -105,7 +91,7 @@ test('if others have written since, the document has both texts, and no one is a
   await untilStored(reader)
   const next = await openThrough(shared, 'both')
   for (const window of [next, reader]) await untilShows(window, 'since stored unsent')
-  assert.doesNotMatch(await noticeText(next), /Restore/)
+  assert.equal(await noticeText(next), '')
 })
 
 test('what was kept is sent once although the browser has lost its cookies, and what is typed next, too', async () => {
@@ -150,37 +136,6 @@ test('a title that was kept is sent, too', async () => {
     await until(async () => (await window.run(shown, '.document-title')) === 'Wind plans', 'no title')
 })
 
-test('mirror: if others have written since, the edit is offered; discarding removes it, restoring replaces the page for all', async () => {
-  for (const choice of ['Discard', 'Restore'] as const) {
-    const channel = `offered-${choice.toLowerCase()}`
-    // At another address, where the closed window's drafts are not visible.
-    const [reader] = await stage.open(mode, 1, channel, { server: mirror })
-    assert.ok(reader)
-    await closeWithUnsent(mirrored, channel)
-    await untilOpen(reader, mode)
-    await reader.run(writeHtml, '<p>written since</p>')
-    await untilStored(reader)
-    // The first window closes without an answer, so the next one asks.
-    const first = await openThrough(mirrored, channel)
-    await until(async () => /Restore/.test(await noticeText(first)), 'the edit is not offered')
-    await untilShows(first, 'written since')
-    await first.close()
-    const next = await openThrough(mirrored, channel)
-    await until(
-      async () => /\d\d:\d\d.*Restore/.test(await noticeText(next)),
-      'the edit is not offered again',
-    )
-    await next.run(pressNoticeButton, choice)
-    await until(async () => !/Restore/.test(await noticeText(next)), 'the offer stays')
-    for (const window of [reader, next])
-      await untilShows(window, choice === 'Restore' ? 'stored unsent' : 'written since')
-    await untilStored(next)
-    const last = await openThrough(mirrored, channel)
-    assert.doesNotMatch(await noticeText(last), /Restore/)
-    for (const window of [reader, next, last]) await window.close()
-  }
-})
-
 test('a window asks before closing only if edits would be lost', async () => {
   const window = await openThrough(shared, 'full')
   assert.equal(await window.run(asksBeforeClosing), false)
@@ -199,37 +154,10 @@ test('a window asks before closing only if edits would be lost', async () => {
   assert.equal(await window.run(asksBeforeClosing), false)
 })
 
-test('mirror: a page too large to share is not called stored, and the notice goes once it is small again', async () => {
-  const window = await openThrough(mirrored, 'large')
-  const reader = await openThrough(mirrored, 'large')
-  await window.click('#document')
-  await window.type('small')
-  await untilShows(reader, 'small')
-  await untilStored(window)
-  const before = await window.run(() => document.querySelector('#document')?.innerHTML ?? '')
-  await window.run((html: string) => {
-    const editor = document.querySelector('#document')
-    if (editor) editor.innerHTML = `${html}<p>${'x'.repeat(90 * 1024)}</p>`
-  }, before)
-  const header = () => window.run(shown, '.header')
-  await until(async () => /Too large to share \(90\.\d of 64 kB\)/.test(await header()), 'no notice about it')
-  assert.doesNotMatch(await header(), /All changes stored/)
-  assert.match(await noticeText(window), /too large to share/)
-  assert.equal(await window.run(asksBeforeClosing), true)
-  // Others' edits wait: applying them would silently discard unshared text.
-  await reader.run(writeHtml, '<p>small</p><p>meanwhile</p>')
-  await untilStored(reader)
-  assert.equal((await window.run(shown, '#document')).length, 'small'.length + 90 * 1024)
-  await window.run(writeHtml, before)
-  await untilShows(window, 'smallmeanwhile')
-  await until(async () => /All changes stored/.test(await header()), 'the header stays')
-  assert.doesNotMatch(await noticeText(window), /too large/)
-})
-
 /** On a server that has room for the first one's document alone. */
-async function openOnSmall(t: TestContext, editor: EditorName) {
+async function openOnSmall(t: TestContext) {
   const limits = { ...testConfig.limits, maxChannels: 1 }
-  const server = await startTestServer({ editor, limits }, webFolder)
+  const server = await startTestServer({ limits }, webFolder)
   t.after(server.close)
   const [first] = await stage.open(mode, 1, 'first', { server })
   const [second] = await stage.open(mode, 1, 'second', { server })
@@ -237,39 +165,8 @@ async function openOnSmall(t: TestContext, editor: EditorName) {
   return [first, second] as const
 }
 
-test('mirror: a page whose newest edit was refused is not called stored, until a newer edit replaces it', async (t) => {
-  const [first, second] = await openOnSmall(t, 'mirror')
-  await first.run(writeHtml, '<p>stored</p>')
-  await untilStored(first)
-  await second.run(writeHtml, '<p>one page too many</p>')
-  const header = () => second.run(shown, '.header')
-  await until(async () => /Not stored: edit refused/.test(await header()), 'the header does not say so')
-  assert.match(await noticeText(second), /limits\.maxChannels/)
-  assert.equal(await second.run(asksBeforeClosing), true)
-})
-
-test('mirror: a stored edit that was replaced is not called stored, and can be restored', async () => {
-  const windows = await stage.open(mode, 2, 'replaced', { server: mirror })
-  const [window, reader] = windows
-  assert.ok(window && reader)
-  await window.click('#document')
-  await window.type('mine')
-  await untilStored(window)
-  await untilShows(reader, 'mine')
-  await reader.run(writeHtml, '<p>theirs</p>')
-  await untilShows(window, 'theirs')
-  const header = () => window.run(shown, '.header')
-  await until(async () => /Replaced by another edit/.test(await header()), 'the header does not say so')
-  assert.doesNotMatch(await header(), /All changes stored/)
-  assert.match(await noticeText(window), /Someone else's edit replaced yours/)
-  assert.doesNotMatch(await noticeText(reader), /replaced yours/)
-  await window.run(pressNoticeButton, 'Restore')
-  for (const one of windows) await untilShows(one, 'mine')
-  await until(async () => /All changes stored/.test(await header()), 'the header stays')
-})
-
 test('a refused update of the shared document is shown with its reason and a way out, and never called stored', async (t) => {
-  const [first, second] = await openOnSmall(t, 'shared')
+  const [first, second] = await openOnSmall(t)
   await first.click('#document')
   await first.type('stored')
   await untilStored(first)

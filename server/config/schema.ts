@@ -2,7 +2,6 @@
 // docs/settings.md.
 
 import { z } from 'zod'
-import { editorNames } from '../page/page-messages.ts'
 import { shareNames, transportNames, windowHttpVersions } from '../wire/modes.ts'
 import { engineShape as engine } from './engine-settings.ts'
 import {
@@ -61,9 +60,6 @@ export const configSchema = z.strictObject({
   dataFolder: text('paths', 'data').describe('Folder of the log and of the invitation key'),
   reportsFolder: text('paths', 'reports').describe("Folder of the lab's reports, which /lab lists"),
   durability: engine.durability,
-  editor: choice(editorNames, 'shared').describe(
-    'Editor: shared merges concurrent edits; mirror sends the whole content at each key, and the last edit wins, as in the 2021 paper',
-  ),
   mergeMs: whole(0, 1000, 15).describe(
     'Time for which a window collects its updates of the shared document, ms; 0 sends each one',
   ),

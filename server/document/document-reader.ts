@@ -1,7 +1,9 @@
-// Reads documents from the log: the lines of a shared document or mirrored page.
+// Reads documents from the log: the lines of a shared document, or of an earlier version's edit.
 
 import * as Y from 'yjs'
 import type { Log } from '../log/log.ts'
+// Declares the page's kinds of messages.
+import type {} from '../page/page-messages.ts'
 import { formatCursor, isKind, type Message } from '../wire/messages.ts'
 import { readHtml } from './html.ts'
 import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'
@@ -25,10 +27,7 @@ export function contentOf(messages: readonly Message[]) {
 export const isDeleted = (messages: readonly Message[]) =>
   messages.some((message) => isKind(message, 'deletion') && message.body.deleted)
 
-/**
- * `messages` are one channel's; the newest change decides whether it is a shared document or a
- * mirrored page. Empty if there is none.
- */
+/** `messages` are one channel's. An edit that is the newest change is the whole. Empty if there is none. */
 export function linesIn(messages: readonly Message[]): Line[] {
   const newest = contentOf(messages)
   if (!newest) return []

@@ -18,7 +18,7 @@ type Messages = readonly Message[]
 export interface Rewriting {
   readonly way: 'replace' | 'append'
   readonly lines: readonly Line[]
-  /** Whether the lines are plain text: in a shared document, retained text keeps its formatting. */
+  /** Whether the lines are plain text: retained text keeps its formatting. */
   readonly isPlain: boolean
 }
 
@@ -39,21 +39,10 @@ const tasks = {
   /** Lines of a text sent by a program. */
   linesFrom: (type: TextType, text: string) => readers[type](text),
   textOf: (type: TextType, messages: Messages) => writers[type](linesIn(messages)),
-  /**
-   * `updateFor` returns the update in base64, `htmlFor` the HTML, that changes the document
-   * accordingly; null if nothing changes.
-   */
+  /** The update in base64 that changes the document accordingly; null if nothing changes. */
   updateFor: (messages: Messages, rewriting: Rewriting) =>
     updateFrom(messages, (text) => changesFor(rewriting, text)),
-  htmlFor(messages: Messages, { way, lines }: Rewriting): string | null {
-    const now = linesIn(messages)
-    const html = writeHtml(way === 'replace' ? lines : [...now, ...lines])
-    return html === writeHtml(now) ? null : html
-  },
-  /**
-   * The update from the document to the newest page of the mirror editor, written by this Yjs
-   * client.
-   */
+  /** The update from the document to the newest edit of an earlier version, written by this Yjs client. */
   updateToPage: (messages: Messages, client: number) =>
     updateFrom(messages, (text) => changesBetween(linesOf(text), linesIn(messages)), client) ??
     encoded(Y.encodeStateAsUpdate(new Y.Doc())),

@@ -5,12 +5,11 @@ import type { TypeOf } from '../channels/channel-type.ts'
 import type { Log } from '../log/log.ts'
 import { ampleLimits } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
-import type { EditorName } from '../page/page-messages.ts'
 import { pageTypes } from '../page-testing.ts'
 import type { Draft } from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import { findDocument, linesIn } from './document-reader.ts'
-import { keepToEditor, writeDocument } from './document-writes.ts'
+import { convertEdits, writeDocument } from './document-writes.ts'
 import { readHtml, writeHtml } from './html.ts'
 import { Ledger } from './ledger.ts'
 import { pageSchema } from './page-schema.ts'
@@ -23,7 +22,7 @@ const maxMessageBytes = 4096
 const linesOf = (...texts: string[]): Line[] =>
   texts.map((text) => ({ ...plainFormat, runs: text === '' ? [] : [{ text, marks: {} }] }))
 
-/** One log, as servers with either editor use it one after the other. */
+/** One log, as a server of an earlier version, which stored edits, and today's use it one after the other. */
 function open() {
   const now = () => 1
   const ledger = new Ledger({
@@ -35,16 +34,16 @@ function open() {
     now,
     onFailure: fail,
   })
-  const typesOf = (editor: EditorName) => pageTypes(ledger, keepToEditor(editor, unlimitedDocuments, now))
-  const types = { shared: typesOf('shared'), mirror: typesOf('mirror') }
-  let current: EditorName = 'shared'
-  const typeOf: TypeOf = (channel) => types[current](channel)
+  const earlierTypes = pageTypes(ledger)
+  const types = pageTypes(ledger, convertEdits(unlimitedDocuments, now))
+  let current = types
+  const typeOf: TypeOf = (channel) => current(channel)
   const stored = createMemoryLog({ epoch: 'life1', limits: ampleLimits, typeOf, now, onFailure: fail })
   ledger.open(stored)
   /** The server that is asked is the one that runs. */
-  const logOf = (editor: EditorName): Log => {
+  const logWith = (own: TypeOf): Log => {
     const run = () => {
-      current = editor
+      current = own
       return stored
     }
     return {
@@ -54,7 +53,7 @@ function open() {
       snapshot: (channels) => run().snapshot(channels),
     }
   }
-  return { stored, shared: logOf('shared'), mirror: logOf('mirror') }
+  return { stored, shared: logWith(types), earlier: logWith(earlierTypes) }
 }
 
 function edit(id: string, html: string, from = 'ann'): Draft<'edit'> {
@@ -66,7 +65,7 @@ function update(id: string, bytes: Uint8Array, from = 'ann'): Draft<'update'> {
   return { id, channel: 'main', kind: 'update', from, at: 1, body }
 }
 
-/** A shared-editor window in which someone has typed. */
+/** A window in which someone has typed. */
 async function typed(log: Log, text: string, attributes = {}, id = 'ann-1'): Promise<Y.Doc> {
   const doc = new Y.Doc()
   doc.getText('text').insert(0, text, attributes)
@@ -76,7 +75,7 @@ async function typed(log: Log, text: string, attributes = {}, id = 'ann-1'): Pro
 
 type Write = Partial<Parameters<typeof writeDocument>[1]> & { readonly id?: string; readonly at?: number }
 
-function write(log: Log, { id = 'bob-1', at = 1, ...writing }: Write, editor: EditorName = 'shared') {
+function write(log: Log, { id = 'bob-1', at = 1, ...writing }: Write) {
   const publish = async (draft: Draft) => {
     try {
       return { type: 'stored' as const, id: draft.id, seq: await log.append(draft, 1) }
@@ -86,7 +85,7 @@ function write(log: Log, { id = 'bob-1', at = 1, ...writing }: Write, editor: Ed
   }
   const draft = { id, channel: 'main', from: 'bob', at }
   const given = { draft, way: 'replace' as const, lines: [], isPlain: true, ifMatch: null, ...writing }
-  return writeDocument({ documents: unlimitedDocuments, log, publish, editor, maxMessageBytes }, given).then(
+  return writeDocument({ documents: unlimitedDocuments, log, publish, maxMessageBytes }, given).then(
     ({ seq }) => seq,
     (error: Refusal) => `${error.status} ${error.code}`,
   )
@@ -112,24 +111,17 @@ test('a shared document refuses an edit and names the alternative, even before i
   assert.equal(await shown(shared), 'kept')
 })
 
-test('a mirroring server refuses an update, which its windows would not show', async () => {
-  const { mirror } = open()
-  await mirror.append(edit('ann-1', '<p>shown</p>'), 1)
-  const refused = await refusalOf(mirror.append(update('bob-1', new Uint8Array([0, 0])), 1))
-  assert.equal(refused, '409 mirrored-page /api/documents/main')
-})
-
-test('an edit from before the server had the shared editor is acknowledged again, not refused', async () => {
-  const { mirror, shared } = open()
-  const seq = await mirror.append(edit('ann-1', 'x'), 1)
+test('an edit that an earlier version stored is acknowledged again, not refused', async () => {
+  const { earlier, shared } = open()
+  const seq = await earlier.append(edit('ann-1', 'x'), 1)
   assert.equal(await shared.append(edit('ann-1', 'x'), 2), seq)
   assert.match(String(await refusalOf(shared.append(edit('ann-1', 'y'), 2))), /^409 shared-document/)
 })
 
-test('a mirrored page becomes the start of the shared document once, whoever opens it first', async () => {
+test('an edit becomes the start of the shared document once, whoever opens it first', async () => {
   for (const first of ['reader', 'update', 'program', 'stream'] as const) {
-    const { mirror, shared, stored } = open()
-    await mirror.append(edit('ann-1', '<h2>Plan</h2><p>a <b>b</b></p>'), 1)
+    const { earlier, shared, stored } = open()
+    await earlier.append(edit('ann-1', '<h2>Plan</h2><p>a <b>b</b></p>'), 1)
     const ways = {
       reader: () => Promise.all([shared.snapshot(new Set(['main'])), shared.snapshot(new Set(['main']))]),
       update: () => typed(shared, '', {}, 'bob-1'),
@@ -148,14 +140,11 @@ test('a mirrored page becomes the start of the shared document once, whoever ope
   }
 })
 
-test('a page converted to the other editor and back keeps its content', async () => {
-  const { mirror, shared } = open()
+test('an edit that is newer than updates changes the document to its content', async () => {
+  const { earlier, shared } = open()
   await typed(shared, 'typed\n')
-  assert.equal(await shown(mirror), 'typed')
-  const page = (await mirror.snapshot(new Set(['main']))).messages.findLast(({ kind }) => kind === 'edit')
-  assert.deepEqual(page?.body, { html: '<p>typed</p>' })
-  await mirror.append(edit('bob-1', '<p>typed</p><p>mirrored</p>', 'bob'), 1)
-  assert.equal(await shown(shared), 'typed\nmirrored')
+  await earlier.append(edit('bob-1', '<p>typed</p><p>whole</p>', 'bob'), 1)
+  assert.equal(await shown(shared), 'typed\nwhole')
   const { messages } = await shared.snapshot(new Set(['main']))
   assert.equal(messages.at(-1)?.kind, 'update')
 })
@@ -198,16 +187,14 @@ test('a repeat gets its first number, even if the document has changed since or 
 })
 
 test('a write that changes nothing stores nothing, and returns the newest change’s number', async () => {
-  for (const editor of ['shared', 'mirror'] as const) {
-    const log = open()[editor]
-    assert.equal(await write(log, { way: 'append' }, editor), 0)
-    assert.equal(await write(log, { lines: linesOf('a') }, editor), 1)
-    assert.equal(await write(log, { id: 'bob-2', lines: linesOf('a') }, editor), 1)
-    assert.equal(await write(log, { id: 'bob-3', way: 'append' }, editor), 1)
-    assert.equal((await log.snapshot(new Set())).head.seq, 1)
-    // Its id is free.
-    assert.equal(await write(log, { id: 'bob-3', lines: linesOf('b') }, editor), 2)
-  }
+  const { shared } = open()
+  assert.equal(await write(shared, { way: 'append' }), 0)
+  assert.equal(await write(shared, { lines: linesOf('a') }), 1)
+  assert.equal(await write(shared, { id: 'bob-2', lines: linesOf('a') }), 1)
+  assert.equal(await write(shared, { id: 'bob-3', way: 'append' }), 1)
+  assert.equal((await shared.snapshot(new Set())).head.seq, 1)
+  // Its id is free.
+  assert.equal(await write(shared, { id: 'bob-3', lines: linesOf('b') }), 2)
 })
 
 test('If-Match writes only if the document is still the version that was read', async () => {
@@ -223,13 +210,4 @@ test('a text too large for one message is refused, and none of it is stored', as
   const { shared } = open()
   assert.equal(await write(shared, { lines: linesOf('x'.repeat(maxMessageBytes)) }), '413 too-large')
   assert.equal(await shown(shared), '')
-})
-
-test('a text written to a mirrored page becomes an edit', async () => {
-  const { mirror } = open()
-  await mirror.append(edit('ann-1', '<p>a</p>'), 1)
-  assert.equal(await write(mirror, { way: 'append', lines: linesOf('b & c') }, 'mirror'), 2)
-  const { messages } = await mirror.snapshot(new Set(['main']))
-  assert.partialDeepStrictEqual(messages.at(-1)?.body, { html: '<p>a</p>\n<p>b &amp; c</p>' })
-  assert.equal(await write(mirror, { id: 'bob-2', lines: linesOf('a', 'b & c') }, 'mirror'), 2)
 })

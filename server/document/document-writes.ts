@@ -1,10 +1,9 @@
-// Writes a program's text as one message, and converts content that the other editor mode left.
+// Writes a program's text as one message, and converts whole contents of earlier versions.
 
 import { hash } from 'node:crypto'
 import type { ChannelType, Prepare, Store } from '../channels/channel-type.ts'
 import { idTaken, type Log } from '../log/log.ts'
-import type { EditorName } from '../page/page-messages.ts'
-import { type Draft, isKind, type Kind, type Message, type Stored } from '../wire/messages.ts'
+import { type Draft, isKind, type Message, type Stored } from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
 import { documentDeleted } from './document-life.ts'
@@ -23,15 +22,13 @@ interface WriterParts {
   readonly documents: Documents
   readonly log: Pick<Log, 'snapshot' | 'find'>
   readonly publish: (draft: Draft) => Stored | Promise<Stored>
-  readonly editor: EditorName
   /** Limit of a message as JSON. */
   readonly maxMessageBytes: number
 }
 
 /**
- * Writes one message: an update with the difference or, with the mirror editor, an edit. Concurrent
- * changes by others stay. If nothing changes, nothing is stored, and the answer has the number of
- * the newest change (0 for none). Rejects with a `Refusal`: 409 `id-taken`, 410 `document-deleted`,
+ * Writes one message, an update with the difference. Concurrent changes by others stay. If nothing
+ * changes, nothing is stored, and the answer has the number of the newest change (0 for none). Rejects with a `Refusal`: 409 `id-taken`, 410 `document-deleted`,
  * 412 `document-changed`, 413 `too-large`, 422 `too-costly`, and as `publish` does.
  */
 export async function writeDocument(parts: WriterParts, writing: DocumentWriting): Promise<Stored> {
@@ -48,12 +45,9 @@ export async function writeDocument(parts: WriterParts, writing: DocumentWriting
     const sentence = `The document has changed since: its ETag is ${found.tag}. Read it again, and send that ETag in If-Match.`
     throw new Refusal('document-changed', sentence, id)
   }
-  const change = await changeFor(parts, writing, found.messages)
-  if (change === null) return { type: 'stored', id, seq: found.seq }
-  const draft: Draft =
-    'update' in change
-      ? { ...envelope, kind: 'update', body: { ...change, digest } }
-      : { ...envelope, kind: 'edit', body: { ...change, digest } }
+  const update = await updateFor(parts, writing, found.messages)
+  if (update === null) return { type: 'stored', id, seq: found.seq }
+  const draft: Draft = { ...envelope, kind: 'update', body: { update, digest } }
   const bytes = Buffer.byteLength(JSON.stringify(draft))
   if (bytes > maxMessageBytes) {
     const sentence = `As one message the text has ${bytes} bytes, more than ${maxMessageBytes} (limits.maxMessageBytes): write it in parts, the later ones by POST.`
@@ -87,8 +81,7 @@ async function findRepeat(
   const { id, channel, from, at } = draft
   const known = await log.find({ id, channel, from })
   if (known === null) return null
-  const isWritten = isKind(known, 'update') || isKind(known, 'edit')
-  if (isWritten && known.at === at && known.body.digest === digest)
+  if (isKind(known, 'update') && known.at === at && known.body.digest === digest)
     return { type: 'stored', id, seq: known.seq }
   throw idTaken(draft)
 }
@@ -98,19 +91,16 @@ function isMatch(ifMatch: string, { tag, seq }: { readonly tag: string; readonly
 }
 
 /** Rejects with a `Refusal` (422 `too-costly`). */
-async function changeFor(
-  { documents, editor }: Pick<WriterParts, 'documents' | 'editor'>,
+async function updateFor(
+  { documents }: Pick<WriterParts, 'documents'>,
   { draft, way, lines, isPlain }: DocumentWriting,
   messages: readonly Message[],
-): Promise<{ readonly update: string } | { readonly html: string } | null> {
+): Promise<string | null> {
   const { id, channel } = draft
   const rewriting = { way, lines, isPlain }
-  const isShared = editor === 'shared'
   documents.mustBeReadable(channel)
   try {
-    const made = await documents.run(isShared ? 'updateFor' : 'htmlFor', messages, rewriting)
-    if (made === null) return null
-    return isShared ? { update: made } : { html: made }
+    return await documents.run('updateFor', messages, rewriting)
   } catch (error) {
     if (!(error instanceof TooCostly)) throw error
     // Finds out whether the document or the text is too costly.
@@ -123,28 +113,22 @@ async function changeFor(
 /** Other servers of the log may convert at the same time. */
 const maxTries = 3
 
-export type EditorRules = Required<Pick<ChannelType, 'refuse'>> & { readonly prepare: Prepare }
+export type EditRules = Required<Pick<ChannelType, 'refuse'>> & { readonly prepare: Prepare }
 
 /**
- * What a document's type declares on a server whose windows show one kind of content: `shared`
- * updates or `mirror` edits. The other kind is refused (409 `shared-document` or `mirrored-page`). If
- * an earlier server with the other setting left newer content in it, the first read of the whole
- * stores the same content in this server's kind.
+ * What a document's type declares of edits, the whole contents that windows of earlier versions sent:
+ * they are refused (409 `shared-document`), and if one is the newest content of a document, the first
+ * read of the whole stores the same content as an update.
  */
-export function keepToEditor(
-  editor: EditorName,
-  documents: Pick<Documents, 'read'>,
-  now: Clock,
-): EditorRules {
-  const other: Kind = editor === 'shared' ? 'edit' : 'update'
-
+export function convertEdits(documents: Pick<Documents, 'read'>, now: Clock): EditRules {
   async function convert(messages: () => readonly Message[], store: Store): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       const found = messages()
-      if (contentOf(found)?.kind !== other) return
-      if (tries > maxTries) throw new Error(`The pages of the other editor were not converted.`)
+      const content = contentOf(found)
+      if (!content || !isKind(content, 'edit')) return
+      if (tries > maxTries) throw new Error('An edit of an earlier version was not converted.')
       try {
-        await convertOnce(found, store)
+        await convertOnce(content, found, store)
       } catch (error) {
         // Read unconverted.
         if (isTooCostly(error) || isRefusal(error, 'document-deleted')) return
@@ -154,28 +138,20 @@ export function keepToEditor(
   }
 
   /** Creates the same message on every server of the log. */
-  async function convertOnce(messages: readonly Message[], store: Store): Promise<void> {
-    const content = contentOf(messages)
-    if (!content) return
-    const { seq, channel, from, at } = content
-    const draft: Draft =
-      editor === 'shared'
-        ? {
-            id: `${from}-update${seq}`,
-            channel,
-            kind: 'update',
-            from,
-            at,
-            body: { update: await documents.read(channel, 'updateToPage', messages, seq) },
-          }
-        : {
-            id: `${from}-edit${seq}`,
-            channel,
-            kind: 'edit',
-            from,
-            at,
-            body: { html: await documents.read(channel, 'textOf', 'text/html', messages) },
-          }
+  async function convertOnce(
+    { seq, channel, from, at }: Message,
+    messages: readonly Message[],
+    store: Store,
+  ): Promise<void> {
+    const update = await documents.read(channel, 'updateToPage', messages, seq)
+    const draft: Draft<'update'> = {
+      id: `${from}-update${seq}`,
+      channel,
+      kind: 'update',
+      from,
+      at,
+      body: { update },
+    }
     try {
       await store(draft, now())
     } catch (error) {
@@ -185,20 +161,12 @@ export function keepToEditor(
   }
 
   return {
-    refuse(draft) {
-      if (draft.kind !== other) return null
-      return editor === 'shared' ? sharedDocument(draft) : mirroredPage(draft)
-    },
-    prepare: ({ kinds }, messages, store) => (kinds.includes(other) ? convert(messages, store) : null),
+    refuse: (draft) => (draft.kind === 'edit' ? sharedDocument(draft) : null),
+    prepare: ({ kinds }, messages, store) => (kinds.includes('edit') ? convert(messages, store) : null),
   }
 }
 
 function sharedDocument({ id, channel }: Draft): Refusal {
   const sentence = `"${channel}" is a shared document, which does not accept edits: programs write text to /api/documents/${encodeURIComponent(channel)}; an older window must be reloaded.`
   return new Refusal('shared-document', sentence, id)
-}
-
-function mirroredPage({ id, channel }: Draft): Refusal {
-  const sentence = `This server mirrors whole pages (editor: mirror) and does not accept updates: programs write text to /api/documents/${encodeURIComponent(channel)}; an older window must be reloaded.`
-  return new Refusal('mirrored-page', sentence, id)
 }

@@ -19,10 +19,8 @@ declare module '../wire/bodies.ts' {
   }
 }
 
-/** The whole content, as in the 2021 paper ("mirroring"). */
+/** The whole content, as windows of earlier versions sent it: no more of them are stored. */
 interface EditBody {
-  /** Only in a message that the server created from a text: identifies a repeat. */
-  readonly digest?: string
   /** Untrusted: clients sanitize it. */
   readonly html: string
 }
@@ -189,7 +187,6 @@ export interface PageSettings {
   readonly http: WindowHttp
   readonly ports: ByHttp<number>
   readonly polling: Polling
-  readonly editor: EditorName
   /** Time for which a window collects its updates of the shared document, ms; 0 sends each. */
   readonly mergeMs: number
   /** Whether a browser's tabs share a connection. */
@@ -202,10 +199,6 @@ export interface PageSettings {
     readonly outboxBytes: number
   }
 }
-
-/** `shared`: concurrent edits converge. `mirror`: the last one wins, as in the 2021 paper. */
-export const editorNames = ['shared', 'mirror'] as const
-export type EditorName = (typeof editorNames)[number]
 
 export interface PageStart extends PageSettings {
   readonly channel: string

@@ -112,7 +112,6 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
       penalties: new RateLimit(100, now),
     }),
     limits: { maxMessageBytes: 1e6 },
-    settings: () => ({ editor: 'shared' }),
     mustBeCurrent() {
       if (isStale) throw new Refusal('draining', 'This server is cut off from its log.')
     },

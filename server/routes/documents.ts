@@ -15,7 +15,6 @@ import { RateLimit } from '../hub/rate-limit.ts'
 import { readHistory } from '../library/document-history.ts'
 import type { Log } from '../log/log.ts'
 import { type DocumentList, documentsPath, type TextType, textTypes } from '../page/document-api.ts'
-import type { PageSettings } from '../page/page-messages.ts'
 import { admitChannel } from '../page-channels.ts'
 import { type Access, invitationPath, type Permission } from '../security/access.ts'
 import { fingerprintFor, refuseReading, refuseWriting } from '../security/grants.ts'
@@ -41,7 +40,6 @@ interface DocumentParts {
   readonly bodies: Bodies
   readonly limits: Pick<TransportLimits, 'maxMessageBytes'>
   readonly timers: Timers
-  readonly settings: () => Pick<PageSettings, 'editor'>
   /** Throws a `Refusal` (503) while the log is stale. */
   readonly mustBeCurrent: () => void
 }
@@ -193,9 +191,8 @@ function mountExports(router: Router, { log, directory, documents, timers }: Doc
 
 /** Reads, replaces, extends and deletes a document's text. */
 function mountTexts(router: Router, parts: DocumentParts): void {
-  const { hub, log, channels, documents, bodies, limits, timers, settings } = parts
+  const { hub, log, channels, documents, bodies, limits, timers } = parts
   const { maxMessageBytes } = limits
-  const { editor } = settings()
   const textRate = new RateLimit(10, timers.now)
 
   router.get(textPath, async (ctx) => {
@@ -237,7 +234,7 @@ function mountTexts(router: Router, parts: DocumentParts): void {
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
       const publish = (one: Draft) => hub.publish(one, holderOf(ctx))
-      const own = { documents: documents.for(...client), log, publish, editor, maxMessageBytes }
+      const own = { documents: documents.for(...client), log, publish, maxMessageBytes }
       ctx.body = await writeDocument(own, writing)
     })
 }

@@ -34,7 +34,6 @@ export const statuses = {
   'no-stream': 409,
   'id-taken': 409,
   'shared-document': 409,
-  'mirrored-page': 409,
   'update-gap': 409,
   'history-erased': 410,
   'document-deleted': 410,

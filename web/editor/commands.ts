@@ -1,21 +1,9 @@
-// What toolbar, keys and paste do to the document: the contract of both editors.
+// What toolbar, keys and paste do to the document.
 
 import type { Line } from '../../server/document/rich-text.ts'
 
 export const marks = ['bold', 'italic', 'underline', 'strike', 'code', 'sub', 'super'] as const
 export type Mark = (typeof marks)[number]
-
-/**
- * `execCommand` names, which are also the input types after `format` (Input Events Level 2, 4.1.2).
- */
-export const browserCommands: Readonly<Record<Exclude<Mark, 'code'>, string>> = {
-  bold: 'bold',
-  italic: 'italic',
-  underline: 'underline',
-  strike: 'strikeThrough',
-  sub: 'subscript',
-  super: 'superscript',
-}
 
 export type Block = 'p' | 'h1' | 'h2' | 'h3' | 'blockquote' | 'pre'
 export type ListKind = 'ul' | 'ol'
@@ -50,7 +38,6 @@ export interface EditorCommands {
   onState(listener: () => void): () => void
 }
 
-/** A mounted editor, of either kind. */
 export interface MountedEditor {
   readonly commands: EditorCommands
   /** Releases the element. */

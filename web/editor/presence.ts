@@ -30,8 +30,7 @@ export interface Caret {
 
 interface PresenceOptions {
   readonly window: string
-  /** Null while windows mirror each other: then there are no carets. */
-  readonly doc: Y.Doc | null
+  readonly doc: Y.Doc
   readonly timers: Timers
   /** The saved name; null for none. */
   readonly name: string | null
@@ -80,7 +79,7 @@ const colours = 10
  */
 export class Presence {
   readonly #options: PresenceOptions
-  readonly #text: Y.Text | null
+  readonly #text: Y.Text
   readonly #others = new Map<string, Other>()
   #name: string
   #binding: Pick<Binding, 'selection'> | null = null
@@ -99,7 +98,7 @@ export class Presence {
   constructor(options: PresenceOptions) {
     const { doc, name } = options
     this.#options = options
-    this.#text = doc && documentText(doc)
+    this.#text = documentText(doc)
     this.#name = cleanName(name ?? '')
     this.#say()
     this.#refresh()
@@ -166,7 +165,7 @@ export class Presence {
     this.#isStale = isKnown
     const anchor = this.#believed && encode(this.#believed.anchor)
     const head = this.#believed && encode(this.#believed.head)
-    send({ client: doc?.clientID ?? 0, name: this.#name, anchor, head }, isKnown)
+    send({ client: doc.clientID, name: this.#name, anchor, head }, isKnown)
   }
 
   // The others
@@ -281,9 +280,7 @@ export class Presence {
   }
 
   #indexOf(position: Y.RelativePosition): number | null {
-    const { doc } = this.#options
-    if (!doc) return null
-    const found = Y.createAbsolutePositionFromRelativePosition(position, doc)
+    const found = Y.createAbsolutePositionFromRelativePosition(position, this.#options.doc)
     return found?.type === this.#text ? found.index : null
   }
 

@@ -7,7 +7,6 @@ import { createDocument, documentText, type Line, linesOf } from '../../server/d
 import { type Draft, isKind, type Message, type UpdateBody } from '../../server/wire/messages.ts'
 import type { Random, Timers } from '../../server/wire/time.ts'
 import type { Recorder } from '../lab.ts'
-import type { Unshared } from '../store.ts'
 import type { Binding, BindingParts } from './binding.ts'
 import { EditHistory } from './undo.ts'
 
@@ -20,7 +19,7 @@ interface SharedDocumentOptions {
   /** The user's chosen name, at most 40 characters; empty for none. */
   readonly author: () => string
   /** Called on change only. */
-  readonly onUnshared: (unshared: Unshared) => void
+  readonly onUnshared: () => void
 }
 
 /**
@@ -111,7 +110,7 @@ export class SharedDocument {
     // It may build on what the new log lacks, and is sent with the rest of the document.
     if (this.#newLog !== null) return false
     // The log cannot accept later updates either: they build on this one.
-    if (!this.#isRefused) this.#options.onUnshared({ reason: 'refused' })
+    if (!this.#isRefused) this.#options.onUnshared()
     this.#isRefused = true
     return true
   }

@@ -317,7 +317,7 @@ function reachWords(replay: Replay, isLoading: boolean): string {
   if (replay.newest === 0)
     return replay.hasBase
       ? 'The log no longer has any changes of this document, only its text.'
-      : 'There are no changes yet. The history is kept for documents of the shared editor.'
+      : 'There are no changes yet.'
   const at = replay.timeOf(0)
   return replay.hasBase && at !== null
     ? `The log reaches back to ${momentFormat.format(at)}; of what was written before then it has the text, but not the steps or authors.`

@@ -238,18 +238,17 @@ function ModeItem({ mode, isInUse, isDefault, lacking, reason, medians, share, o
 function Counts({ store, start }: Omit<PageProps, 'actions'>) {
   const state = useView(store, (view) => view.link.state)
   const count = useView(store, (view) => view.windows)
-  const unshared = useView(store, (view) => view.unshared)
-  const isReplaced = useView(store, ({ left }) => left.some((one) => one.isReplaced))
+  const isUnshared = useView(store, (view) => view.isUnshared)
   const isDeleted = useView(store, ({ deletion }) => deletion !== null)
   const outbox = useOutbox(store)
   const windows = windowsWords(count, state)
-  const isStored = outbox.unstored === 0 && !outbox.isFull && unshared === null && !isReplaced && !isDeleted
+  const isStored = outbox.unstored === 0 && !outbox.isFull && !isUnshared && !isDeleted
   return (
     <p className="counts">
       {windows && <span className="windows">{windows}</span>}
       {start.mayWrite ? (
-        <span className="stored" data-stored={isStored} data-refused={unshared !== null || isReplaced}>
-          {storedWords(outbox, state, unshared, isReplaced, isDeleted)}
+        <span className="stored" data-stored={isStored} data-refused={isUnshared}>
+          {storedWords(outbox, state, isUnshared, isDeleted)}
         </span>
       ) : (
         <span>Read-only</span>

@@ -1,4 +1,4 @@
-// Notices over the page: view, fallback, connection limit, outbox, outage, left and refused edits.
+// Notices over the page: view, fallback, connection limit, outbox, outage and refused edits.
 
 import { type ReactNode, useState } from 'react'
 import type { DeletionView, Tone } from '../store.ts'
@@ -12,7 +12,7 @@ import {
   useView,
 } from './hooks.ts'
 import { NoticeIcon } from './Icons.tsx'
-import { deletionWords, fallWords, leftWords, outageWords, outboxWords } from './wording.ts'
+import { deletionWords, fallWords, outageWords, outboxWords } from './wording.ts'
 
 /** Overlaid, so that notices do not move the page. */
 export function Notices({ store, actions, start }: PageProps) {
@@ -27,9 +27,7 @@ export function Notices({ store, actions, start }: PageProps) {
   const outage = useView(store, (view) => view.outage)
   const keptAt = useView(store, (view) => view.keptAt)
   const canReopen = useView(store, (view) => view.canReopen)
-  // Oldest first, one at a time.
-  const [left] = useView(store, (view) => view.left)
-  const now = useNow(60_000, left !== undefined || keptAt !== null)
+  const now = useNow(60_000, keptAt !== null)
   const refusal = useView(store, (view) => view.refusal)
   const moveWindow = wayOut && {
     words: `Switch this window to HTTP/${wayOut.http}`,
@@ -58,15 +56,6 @@ export function Notices({ store, actions, start }: PageProps) {
           // The key shows a dismissed notice again if things get worse.
           <Notice key={`${outbox.isFull} ${outbox.isSaved}`} kind="warning">
             {kept}
-          </Notice>
-        )}
-        {left && (
-          <Notice
-            kind="warning"
-            action={{ words: 'Restore', onClick: () => actions.restoreLeft(left.id) }}
-            dismiss={{ words: 'Discard', onClick: () => actions.discardLeft(left.id) }}
-          >
-            {leftWords(left, now)}
           </Notice>
         )}
       </div>

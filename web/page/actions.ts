@@ -180,15 +180,6 @@ export class PageActions {
     this.notify('The earlier version is restored. Undo brings the later one back.', 'success')
   }
 
-  /** Replaces the page's content for everyone with a closed window's unsent edit. */
-  restoreLeft(id: string): void {
-    this.#options.session.left?.restore(id)
-  }
-
-  discardLeft(id: string): void {
-    this.#options.session.left?.discard(id)
-  }
-
   /** Deletes a document, or restores it. Rejects with an Error whose message can be displayed. */
   deleteDocument(channel: string, deleted: boolean): Promise<void> {
     return deleteDocument(this.#options.browser, channel, deleted)

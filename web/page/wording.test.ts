@@ -12,14 +12,12 @@ import {
   fallWords,
   http1Warning,
   insteadWords,
-  leftWords,
   lengthWords,
   linkAnnouncement,
   linkWords,
   modeWords,
   outageWords,
   outboxWords,
-  refusalAfter,
   refusedUpdateWords,
   storedWords,
   unkeptWords,
@@ -181,7 +179,7 @@ test('says whether all that waits for the link is kept, without counting keystro
   assert.equal(storedWords(holding(1), 'waiting'), 'Offline: changes kept')
   assert.equal(storedWords(holding(17), 'opening'), 'Offline: changes kept')
   assert.equal(storedWords(holding(17, { kept: 16 }), 'opening'), 'Offline: changes unsent')
-  assert.equal(storedWords(holding(17), 'waiting', null, false, true), 'Deleted: changes kept')
+  assert.equal(storedWords(holding(17), 'waiting', false, true), 'Deleted: changes kept')
 })
 
 test('says what a reload or closing the window would lose', () => {
@@ -190,25 +188,21 @@ test('says what a reload or closing the window would lose', () => {
   assert.equal(storedWords(holding(9, { isFull: true }), 'open'), 'Kept in this window only')
 })
 
-test('does not call a refused or too large edit stored', () => {
-  const tooLarge = (bytes: number, maxBytes: number) =>
-    storedWords(empty, 'open', { reason: 'too large', bytes, maxBytes })
-  assert.equal(tooLarge(1_300_000, 1_048_576), 'Too large to share (1.3 of 1 MB)')
-  assert.equal(tooLarge(1_048_577, 1_048_576), 'Too large to share (1.1 of 1 MB)')
-  assert.equal(tooLarge(70_000, 65_536), 'Too large to share (68.4 of 64 kB)')
-  assert.equal(storedWords(empty, 'open', { reason: 'refused' }), 'Not stored: edit refused')
-  assert.equal(storedWords(holding(1), 'open', { reason: 'refused' }), 'Not stored: edit refused')
+test('does not call a refused edit stored', () => {
+  assert.equal(storedWords(empty, 'open', true), 'Not stored: edit refused')
+  assert.equal(storedWords(holding(1), 'open', true), 'Not stored: edit refused')
 })
 
 test('says that the server is away, what is shown meanwhile, and whether the window may be reloaded', () => {
   const at = new Date(2026, 10, 22, 10, 32).getTime()
   const outage = 'The server does not answer.'
-  const words = (change: object) =>
-    outageWords({ outage, keptAt: null, canReopen: true, mayWrite: true, ...change }, at + 60_000)
+  const words = (change: object, now = at + 60_000) =>
+    outageWords({ outage, keptAt: null, canReopen: true, mayWrite: true, ...change }, now)
   assert.equal(
     words({ keptAt: at }),
     'The server does not answer. This is the document as this browser had it at 10:32. You can keep writing: your edits will be sent once the connection is back.',
   )
+  assert.match(words({ keptAt: at }, at + 86_400_000), / had it at 10:32 on 22 November\. /)
   assert.equal(words({ mayWrite: false }), outage)
   assert.match(words({ canReopen: false }), / Until then, do not reload this window: /)
   assert.doesNotMatch(words({ canReopen: null }), /reload/)
@@ -219,41 +213,9 @@ test('no outbox notice while all is well', () => {
   assert.equal(outboxWords(holding(0, { isSaved: false })), null)
 })
 
-test('says that edits were dropped, without counting keystrokes', () => {
-  for (const superseded of [1, 7])
-    assert.match(outboxWords(holding(3, { superseded })) ?? '', /^Older unsent edits were dropped/)
-})
-
 test('says which edits would be lost', () => {
   assert.match(outboxWords(holding(3, { isSaved: false })) ?? '', /cannot keep .*, so keep the window open/)
   assert.match(outboxWords(holding(3, { isFull: true })) ?? '', /in this window only/)
-  const both = outboxWords(holding(3, { superseded: 2, isSaved: false })) ?? ''
-  assert.match(both, /^Older .* keep the window open until they are stored\.$/)
-})
-
-test('says what a closed window left, and from when', () => {
-  const at = new Date(2026, 10, 22, 10, 32).getTime()
-  assert.match(
-    leftWords({ id: '', at, isReplaced: false }, at + 60_000),
-    /^Your edit from 10:32 was still unsent when its window closed/,
-  )
-  assert.match(
-    leftWords({ id: '', at, isReplaced: false }, at + 86_400_000),
-    /^Your edit from 10:32 on 22 November was /,
-  )
-})
-
-test('does not call a replaced edit stored, and says how to restore it', () => {
-  assert.equal(storedWords(empty, 'open', null, true), 'Replaced by another edit')
-  assert.equal(storedWords(empty, 'waiting', null, true), 'Replaced by another edit')
-  assert.equal(storedWords(holding(1), 'open', null, true), 'Storing…')
-  assert.equal(storedWords(holding(1), 'waiting', null, true), 'Offline: changes kept')
-  assert.equal(storedWords(empty, 'open', { reason: 'refused' }, true), 'Not stored: edit refused')
-  const at = new Date(2026, 10, 22, 10, 32).getTime()
-  assert.match(
-    leftWords({ id: '', at, isReplaced: true }, at),
-    /^Someone else's edit replaced yours from 10:32.* Restoring yours replaces the whole page\.$/,
-  )
 })
 
 test('a refused update has its reason and a way out', () => {
@@ -261,17 +223,6 @@ test('a refused update has its reason and a way out', () => {
     refusedUpdateWords('The document is full.'),
     'The document is full. What you type from now on is in this window only: copy what you need, then reload the page.',
   )
-})
-
-test('says how large is too large, until dismissed or the page fits again', () => {
-  const unshared = { reason: 'too large', bytes: 1_200_000, maxBytes: 1_048_576 } as const
-  assert.match(
-    refusalAfter(unshared, { unshared: null, refusal: null }) ?? '',
-    /^This page is too large to share: 1\.2 MB, and the server accepts at most 1 MB\./,
-  )
-  assert.equal(refusalAfter(unshared, { unshared, refusal: null }), null)
-  assert.equal(refusalAfter(null, { unshared, refusal: 'Too large.' }), null)
-  assert.equal(refusalAfter(null, { unshared: null, refusal: 'Another.' }), 'Another.')
 })
 
 test('a clock ahead of the server’s has a plus, one behind it a minus, and bounds are rounded up', () => {

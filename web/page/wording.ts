@@ -2,7 +2,7 @@
 
 import type { OutboxState } from '../../client/engine.ts'
 import { isShared, nameInUse, type Share, type WindowMode, windowModeNamed } from '../../server/wire/modes.ts'
-import type { DeletionView, ShownLink, Unshared, View } from '../store.ts'
+import type { DeletionView, ShownLink, View } from '../store.ts'
 
 /** `now`: ms since the epoch. */
 export function linkWords(link: ShownLink, now: number, outage: string | null = null): string {
@@ -125,21 +125,14 @@ export function windowsWords(windows: number | null, state: ShownLink['state']):
   return windows === 1 ? '1 window open' : `${windows} windows open`
 }
 
-/**
- * "Stored" only if the server has stored everything in the page, and no other edit has replaced it.
- */
+/** "Stored" only if the server has stored everything in the page. */
 export function storedWords(
   { unstored, kept, isFull, isSaved }: OutboxState,
   state: ShownLink['state'],
-  unshared: Unshared | null = null,
-  isReplaced = false,
+  isUnshared = false,
   isDeleted = false,
 ): string {
-  if (unshared?.reason === 'too large') {
-    const { amount, unit } = sizeIn(unshared.maxBytes)
-    return `Too large to share (${amount(unshared.bytes)} of ${amount(unshared.maxBytes)} ${unit})`
-  }
-  if (unshared) return 'Not stored: edit refused'
+  if (isUnshared) return 'Not stored: edit refused'
   if (isFull) return 'Kept in this window only'
   // No number: what the outbox counts are keystrokes, which mean nothing to their author.
   const held = kept === unstored ? 'changes kept' : 'changes unsent'
@@ -147,7 +140,7 @@ export function storedWords(
   if (unstored > 0 && state === 'open') return 'Storing…'
   if (unstored > 0 && !isSaved) return 'Kept in this window only'
   if (unstored > 0) return `Offline: ${held}`
-  return isReplaced ? 'Replaced by another edit' : 'All changes stored'
+  return 'All changes stored'
 }
 
 interface Outage extends Pick<View, 'keptAt' | 'canReopen'> {
@@ -167,19 +160,12 @@ export function outageWords({ outage, keptAt, canReopen, mayWrite }: Outage, now
     .join(' ')
 }
 
-/** Null while every unsent edit is saved and none was dropped. */
-export function outboxWords({ unstored, superseded, isFull, isSaved }: OutboxState): string | null {
+/** Null while every unsent edit is saved. */
+export function outboxWords({ unstored, isFull, isSaved }: OutboxState): string | null {
   if (isFull)
     return 'There is no room for more unsent edits. The newest one is in this window only and will be sent once earlier ones are stored, so keep this window open.'
-  if (unstored === 0) return null
-  const sentences: string[] = []
-  if (superseded > 0)
-    sentences.push('Older unsent edits were dropped to make room; the newer ones contain the whole document.')
-  if (!isSaved)
-    sentences.push(
-      'This browser cannot keep the unsent edits beyond this window, so keep the window open until they are stored.',
-    )
-  return sentences.join(' ') || null
+  if (unstored === 0 || isSaved) return null
+  return 'This browser cannot keep the unsent edits beyond this window, so keep the window open until they are stored.'
 }
 
 /** What pasted text or an imported file lost; null if nothing. */
@@ -208,37 +194,9 @@ export function deletionWords({ until, isErased }: DeletionView, now: number): s
   return `This document was deleted. Until ${timeOfDay(until, now)} anyone who may write here can bring it back.`
 }
 
-/**
- * A mirrored page's content that is not shown: unsent when its window closed, or replaced; times in
- * ms since the epoch.
- */
-export function leftWords({ at, isReplaced }: View['left'][number], now: number): string {
-  if (isReplaced)
-    return `Someone else's edit replaced yours from ${timeOfDay(at, now)}: it was made before yours arrived. Restoring yours replaces the whole page.`
-  return `Your edit from ${timeOfDay(at, now)} was still unsent when its window closed, and the page has changed since. Restoring it replaces the whole page.`
-}
-
 /** A refused update of the shared document: the log also refuses every update that builds on it. */
 export function refusedUpdateWords(sentence: string): string {
   return `${sentence} What you type from now on is in this window only: copy what you need, then reload the page.`
-}
-
-/** The refusal after a change of `unshared`: one about size ends with its cause and stays dismissed. */
-export function refusalAfter(
-  unshared: Unshared | null,
-  before: { readonly unshared: Unshared | null; readonly refusal: string | null },
-): string | null {
-  const wasTooLarge = before.unshared?.reason === 'too large'
-  if (unshared?.reason !== 'too large') return wasTooLarge ? null : before.refusal
-  if (wasTooLarge && before.refusal === null) return null
-  const { amount, unit } = sizeIn(unshared.maxBytes)
-  return `This page is too large to share: ${amount(unshared.bytes)} ${unit}, and the server accepts at most ${amount(unshared.maxBytes)} ${unit}. The other windows keep the last version that was stored.`
-}
-
-/** `amount` rounds up to tenths. */
-function sizeIn(bytes: number): { amount: (bytes: number) => string; unit: string } {
-  const [divisor, unit] = bytes >= 1_048_576 ? [1_048_576, 'MB'] : [1024, 'kB']
-  return { amount: (some) => String(Math.ceil((some / divisor) * 10) / 10), unit }
 }
 
 /** Positive when this window's clock is ahead of the server's. */
