@@ -208,7 +208,7 @@ class Teller {
     try {
       return await send(draft)
     } catch (error) {
-      // What the error says may contain the address, with its key.
+      // The error's message may contain the address, and with it the key.
       if (error instanceof BusyError)
         trace.outbox?.(`${id} to be sent again in ${error.retryAfterMs} ms: the server is busy`)
       throw error

@@ -1,4 +1,4 @@
-// Which addresses only this machine reaches.
+// Addresses that only this machine reaches are told from others.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -74,7 +74,7 @@ export class SharedStream {
   /** The windows shown, by channel and name. */
   readonly #shown = new Map<string, Map<string, AwarenessFrame['windows'][number]>>()
   readonly #windows: ShownWindows
-  /** What members that have left showed, and may show again as they come back. */
+  /** States of members that have left; a member that returns may show its own again. */
   readonly #lingering = new Map<string, Cancel>()
   #maxChannels = usualChannels
   #plannedReport: Cancel | null = null
@@ -389,7 +389,7 @@ export class Member {
   /** Waits for the stream, then catches up (`behind`), then follows it (`live`). */
   phase: 'waiting' | 'behind' | 'live' = 'waiting'
   cursor: Cursor | null
-  /** What the window shows of itself, by channel. */
+  /** The window's own state, by channel. */
   readonly shown = new Map<string, AwarenessReport>()
   readonly #window: string
 

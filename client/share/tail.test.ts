@@ -1,4 +1,4 @@
-// What the tail holds, and what it knows to be missing.
+// The tail: its messages, and the gaps that it reports.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -7,7 +7,7 @@ import { createFakeTransports, type FakeStream, mode as modeCalled, settled } fr
 import type { Closing } from '../transports/transport.ts'
 import { Coordinator, type ToCoordinator, type ToWindow } from './coordinator.ts'
 
-/** What a window of the tests shows of itself. */
+/** The state that the tests' windows show. */
 export interface ShownState {
   readonly client: number
   readonly name: string

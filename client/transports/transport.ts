@@ -62,7 +62,7 @@ export interface Platform {
 
 const openEvents: Platform['openEvents'] = (address) => new EventSource(address, { withCredentials: true })
 
-/** What every transport uses of the browser. */
+/** The browser functions that every transport needs. */
 export const requests = { send: sendByXhr, openEvents }
 
 export const browser: Platform = {
@@ -199,7 +199,7 @@ export function createAnswers() {
   }
 }
 
-/** What is sent over the open connection itself. `write` returns the text's length. */
+/** Sends frames over the open connection itself. `write` returns the text's length. */
 export function framesUp({ expect }: Pick<Answers, 'expect'>, write: (frame: UpFrame) => number) {
   return {
     send: (draft: Draft) => expect(draft, write({ type: 'publish', message: draft })),

@@ -1,4 +1,4 @@
-// What `stages` says of made-up turns.
+// The figures of `stages`, from made-up turns.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -106,11 +106,11 @@ export class OriginPage {
     }
   }
 
-  /** Of all answers that have ended, ALPN names (RFC 7301). */
+  /** ALPN names (RFC 7301) of all responses that have ended. */
   protocols(): Promise<string[]> {
     return this.#page.evaluate(() => {
       const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
-      // Of a request that was cut before its answer nothing is known.
+      // A request that was cut before its response has no protocol.
       const answered = entries.filter(({ responseStatus }) => responseStatus > 0)
       return [...new Set(answered.map(({ nextHopProtocol }) => nextHopProtocol))]
     })

@@ -74,7 +74,7 @@ type Order = (
   | { readonly what: 'open'; readonly path: string }
   | { readonly what: 'run'; readonly name: string; readonly args: readonly unknown[] }
 ) & {
-  /** Of the frames on its page, from 0. */
+  /** Index of the frame on its page, from 0. */
   readonly frame: number
 }
 

@@ -21,7 +21,7 @@ const clockExchanges = 30
 const openWithinMs = 20_000
 const receiveWithinMs = 5000
 
-/** What a measurement needs of a window: a browser's, over WebDriver, or a joined device's. */
+/** A window that a measurement can drive: a browser's, over WebDriver, or a joined device's. */
 export interface RecordingWindow extends Pick<BrowserWindow, 'open' | 'run' | 'close'> {
   /**
    * For windows that a measurement can do without: excludes this one until its next page, and says

@@ -87,7 +87,7 @@ function headersOf(stream: http2.ClientHttp2Stream): Promise<http2.IncomingHttpH
 /** Untyped parts of `ws`: a WebSocket without an address, over any stream. */
 interface StreamSocket extends WebSocket {
   _isServer: boolean
-  /** What `terminate` breaks before the socket opens. */
+  /** The socket that `terminate` destroys before it opens. */
   _req: Duplex
   setSocket(stream: Duplex, head: Buffer, options: { maxPayload: number; skipUTF8Validation: boolean }): void
   emitClose(): void

@@ -52,7 +52,7 @@ const onMemory = names.filter((name) => !onShares.has(name))
 
 interface Attacked {
   readonly what: string
-  /** Of our own server; null is an application's. */
+  /** Settings of our own server; null for an application's. */
   readonly setting: { readonly storage?: string } | null
   readonly fill: (server: FloodedServer) => Promise<void>
   readonly names: readonly AttackName[]

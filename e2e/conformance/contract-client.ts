@@ -20,7 +20,7 @@ export interface ContractClient extends Omit<NodeTransport, 'send'> {
   readonly ended: Promise<Closing>
 }
 
-/** Of what the page's documents take as a title; in UTF-16 units. */
+/** Longest title of the page's documents, in UTF-16 units. */
 const maxTitleLength = 80
 
 /**

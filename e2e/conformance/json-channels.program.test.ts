@@ -1,4 +1,4 @@
-// What PROTOCOL.md says of an application's server, on the wire, in every mode.
+// An application's server keeps to PROTOCOL.md on the wire, in every mode.
 
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'

@@ -64,7 +64,7 @@ const subjects: Readonly<Record<string, Subject>> = {
   'an application’s servers': subject(true),
 }
 
-/** What an application's servers do not promise, and why. */
+/** Limits that an application's servers do not have, and why. */
 const differences = {
   'past the reserve, the oldest that have no place are closed without an answer':
     'how many connections it accepts is the application’s to say',
@@ -456,7 +456,7 @@ testBoth(
 
 for (const version of httpVersions) {
   testBoth(`HTTP/${version}: refused requests slow down only their own connection`, async (t, { start }) => {
-    // Of the refused requests one a second is answered, of the others all at once.
+    // Refused requests are answered at one a second, all others at once.
     const server = await start({ messagesPerSecond: 1 })
     t.after(() => server.close())
     const [refused, honest] = [1, 2].map(() => connectHttp(version, server.origin[version], server.ca))

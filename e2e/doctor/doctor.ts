@@ -163,7 +163,7 @@ interface Trial extends ModeTrial {
 
 export interface Examination {
   readonly origin: string
-  /** What TLS negotiated when both versions were offered (RFC 7301). */
+  /** The protocol that TLS negotiated when both versions were offered (RFC 7301). */
   readonly alpn: string | null
   /** Why this machine does not trust the certificate; null if it does. */
   readonly distrust: string | null

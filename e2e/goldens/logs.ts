@@ -1,4 +1,4 @@
-// What today's server reads from the logs that released versions left, and what it leaves of them.
+// Reads logs of released versions with today's server, and records what it answers and keeps.
 
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -159,7 +159,10 @@ async function resumed(http: HttpClient, channels: readonly string[], cursor: st
   return `${cursor}: recovered: ${recovered}, ${seqs.length} messages, from ${seqs[0]} to ${seqs.at(-1)}`
 }
 
-/** Of the newest number, and the newest whole content. In a copy: SQLite would take in its write-ahead log. */
+/**
+ * Reads the newest number and the newest whole content, from a copy: SQLite would merge the write-ahead
+ * log.
+ */
 function whatIsIn(data: string) {
   const copy = mkdtempSync(join(tmpdir(), 'crosswind-golden-'))
   try {

@@ -327,7 +327,7 @@ async function playMode(
 
 interface Opened {
   readonly send: Send
-  /** Of the same channel, until one of that type has come. */
+  /** Reads frames of the same channel until one of that type arrives. */
   readonly until: (type: string) => Promise<void>
   /** A window shows itself. */
   readonly show: (state: unknown) => Promise<void>
@@ -523,7 +523,7 @@ async function openPoll(transcript: Transcript, http: HttpClient, subject: Subje
   const until = async (type: string, more = '') => {
     const request = poll(`${more}&cursor=${cursor}`)
     for (const late = AbortSignal.timeout(patienceMs); !late.aborted; ) {
-      // Of the polls, only the one that brought it: how many come before it is a matter of time.
+      // Records only the poll that brought it: how many came before depends on timing.
       const { status, headers, body } = await http.ask(request)
       const text = await textOf(body)
       if (!text.includes(`"type":"${type}"`)) continue
@@ -603,7 +603,7 @@ async function playHeartbeat(transcript: Transcript, { mode, origin, ca }: Subje
   http.close()
 }
 
-/** What a page, a program and a monitor ask for, and what is refused. */
+/** Requests of a page, a program and a monitor, and some that are refused. */
 async function playRequests(transcript: Transcript): Promise<void> {
   await using opened = new AsyncDisposableStack()
   const server = await startTestServer()
@@ -687,7 +687,7 @@ function documentRequests(): readonly HttpRequest[] {
   ]
 }
 
-/** Of the document that they make, in two messages, and one that fits nothing. */
+/** Two updates that make a document, and one that fits nothing. */
 function updates(): readonly string[] {
   const doc = new Y.Doc()
   doc.clientID = 4711

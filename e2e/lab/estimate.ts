@@ -3,7 +3,7 @@
 import { several } from '../report/section.ts'
 
 export interface Plan {
-  /** Of a session, or of each; unknown until the first is done if absent. */
+  /** Time of a session, or of each; if absent, unknown until the first is done. */
   readonly sessionMs?: number | readonly number[]
   /** After these sessions. */
   readonly thenMs?: number

@@ -35,7 +35,7 @@ import { Progress } from './terminal-output.ts'
 export interface Summary extends Circumstances {
   /** The verdict. */
   readonly finding: string
-  /** What it means, and what to do next: sentences that follow it. */
+  /** Sentences that follow the finding: its meaning, and what to do next. */
   readonly remarks?: readonly string[]
   readonly network?: Network | null
   /** If there are several. */
@@ -52,7 +52,7 @@ export interface Content {
   readonly subtitle?: string
   /** The first has the table that answers the question. */
   readonly sections: readonly Section[]
-  /** What docs/measuring.md cannot say: this run's versions, clocks and numbers. */
+  /** Details that docs/measuring.md cannot give: this run's versions, clocks and numbers. */
   readonly method?: readonly string[]
   readonly runAgain?: readonly string[]
   /** Further files by name. */
@@ -215,7 +215,7 @@ export class Lab {
   #estimate: Estimate | null = null
   #step = ''
   #standings: Standings | null = null
-  /** Of this call of `sessions`: the current one, and how many are planned. */
+  /** The current session of this call of `sessions`, and how many are planned. */
   #session = { number: 0, of: 0 }
   /** Sessions over all calls of `sessions`. */
   #planned = 0
@@ -229,7 +229,7 @@ export class Lab {
     this.#plan = plan
     this.folder = folder
     this.signal = signal
-    // What is written next, by whomever, is below the table.
+    // Moves the cursor below the table, for whatever is written next.
     signal.addEventListener('abort', () => this.progress.leave(), { once: true })
   }
 

@@ -14,7 +14,7 @@ export interface EndedPeer {
 
 interface Place {
   readonly session: number
-  /** Of the run. */
+  /** All modes of the run. */
   readonly modes: readonly string[]
   readonly windows: number
   readonly perBrowser: number
@@ -31,7 +31,7 @@ export class RunPeers {
     this.#lab = lab
   }
 
-  /** Of those that have started at least once. */
+  /** Facts about the peers that have started at least once. */
   get facts(): readonly PeerFacts[] {
     return this.#peers.flatMap((peer) => this.#started.get(nameOfPeer(peer))?.facts ?? [])
   }

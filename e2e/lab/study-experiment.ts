@@ -28,7 +28,7 @@ export interface StudyRun extends Circumstances, Measured {
   readonly observations?: readonly string[]
 }
 
-/** What a run has that its summary has not, or in another form. */
+/** Fields of a run that its summary lacks or has in another form. */
 type Apart = 'samples' | 'costs' | 'files' | 'boundMs' | Exclude<keyof Found, 'levels' | 'baseline'>
 
 export type StudySummary<Run extends StudyRun = StudyRun, Own extends object = object> = Summary &
@@ -57,7 +57,7 @@ interface Study<Shape extends z.ZodRawShape, Options, Own extends object, Run ex
   readonly design: Design<NoInfer<Own>>
   /** How the bytes on the wire were counted, if they were. */
   readonly wireWords?: string | ((summary: StudySummary<Run, Own>) => string)
-  /** What only this scenario finds in its samples: further parts of summary.json, computed again by --from. */
+  /** This scenario's own results: further parts of summary.json, computed again by --from. */
   readonly own?: (run: Run, found: Found) => Own
   /** In place of the general finding, which is `usual`. */
   readonly finding?: (run: Run, found: Found & Own, usual: string) => string
@@ -160,7 +160,7 @@ function methodWords({ sessions, boundMs }: Pick<StudySummary, 'sessions' | 'bou
 /** Every column that a row has. */
 const rowsCsv = (all: readonly Row[]) => csv<Row>(Object.keys(all[0] ?? {}), all)
 
-/** Of every study; a summary has null, or nothing, where its run has no such field. */
+/** Fields that every study's summary keeps; null or absent where the run has none. */
 const kept = [
   ...circumstances,
   'network',
@@ -199,7 +199,7 @@ async function rereadStudy(
     baseline: summary.baseline,
     samples: readRows(await textOf(samplesFile)),
     ...(summary.boundMs !== null && { boundMs: summary.boundMs }),
-    // Of all sessions together, as the summary has them.
+    // The summary has the costs of all sessions together.
     costs: summary.costs.map(({ at, serverCpuMs, serverRssBytes, machineBusy, frontCpuMs }) => ({
       ...at,
       session: 1,

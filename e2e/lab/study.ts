@@ -16,7 +16,7 @@ import {
 
 export type Level = string | number
 
-/** What differs between samples, such as the mode or the size of a message. */
+/** A property that differs between samples, such as the mode or the size of a message. */
 export interface Factor {
   /** The column of the samples. */
   readonly name: string
@@ -39,8 +39,8 @@ export interface Measure {
   readonly unit: string
   readonly better: 'less' | 'more'
   /**
-   * What sessions are compared by; default: the mean. A table of several measures has means if each
-   * says so, else medians.
+   * The figure that sessions are compared by; default: the mean. A table of several measures has means
+   * if each says so, else medians.
    */
   readonly by?: 'mean' | 'median'
   /** Where something did not arrive there is no figure: such sessions are not compared. */
@@ -53,7 +53,7 @@ export const isTime = ({ unit }: Measure) => unit === 'ms' || unit === 'µs'
 
 export const comparedOf = ({ measures }: Design) => measures.filter(({ isCompared = true }) => isCompared)
 
-/** What a scenario declares. */
+/** A scenario's declaration. */
 export interface Design<Own extends object = object> {
   /** Ends with a question mark. */
   readonly question: string
@@ -65,13 +65,13 @@ export interface Design<Own extends object = object> {
   readonly areMessages?: boolean
   /** Levels of the first factor that the finding ranks, default all; others are only compared with. */
   readonly isSubject?: (level: Level) => boolean
-  /** What is compared with what; default: every level of the first factor with the baseline. */
+  /** The comparisons; default: every level of the first factor with the baseline. */
   readonly pairs?: (
     levels: readonly Level[],
     baseline: Level | null,
     samples: readonly Row[],
   ) => readonly Pair[]
-  /** What a sample is, and what only this scenario can say of its figures. */
+  /** Notes: what a sample is, and what only this scenario can say about its figures. */
   readonly notes: (found: Found) => readonly string[]
   /** Sentences that follow the finding. `Own`: what only this scenario finds. */
   remarks?(found: Found & Own): readonly string[]
@@ -100,10 +100,10 @@ export type Row = {
 export interface Measured {
   /** In order; by the factor's name. */
   readonly levels: Readonly<Record<string, readonly Level[]>>
-  /** Of the first factor; null: nothing is compared, unless the design has pairs. */
+  /** A level of the first factor; null: nothing is compared, unless the design has pairs. */
   readonly baseline: Level | null
   readonly samples: readonly Row[]
-  /** What the server needed in a session, by all factors or the first ones. */
+  /** The server's use of processor and memory in a session, by all factors or the first ones. */
   readonly costs?: readonly Cost[]
   /** The error between two clocks, ms; a difference of times within it is undecided. */
   readonly boundMs?: number
@@ -130,7 +130,7 @@ export type Cost = {
   readonly rssBytes: number
   /** Use of all the machine's processors meanwhile, 0 to 1. */
   readonly machineBusy?: number
-  /** Of a front between windows and server. */
+  /** Processor time of a front between windows and server. */
   readonly frontCpuMs?: number
 } & { readonly [column: string]: Level | undefined }
 
@@ -338,7 +338,7 @@ function figuresOf(
         p99: of('p99'),
         min: of('min'),
         max: of('max'),
-        /** Of each session of the run, in order; null if nothing arrived in one. */
+        /** Value of each session of the run, in order; null if nothing arrived in one. */
         sessions: sessions.map((session) => {
           const own = rows.filter((row) => row.session === session)
           return significant(sessionValue(own, measure) ?? Number.NaN)
@@ -374,7 +374,7 @@ interface Contrasted {
   readonly measured: Measured
   readonly samples: readonly Row[]
   readonly measure: Measure
-  /** Of the other factors. */
+  /** Levels of the other factors. */
   readonly place: Place
   readonly pair: Pair
 }
@@ -461,7 +461,7 @@ export function contrast({
   }
 }
 
-/** Of two levels, by the first measure; `place`: the levels of the other factors. */
+/** Compares two levels by the first measure; `place`: the levels of the other factors. */
 export function contrastOf(design: Design, measured: Measured, pair: Pair, place: Place) {
   const samples = atOthers(measured.samples as readonly (Row & { readonly receiver: number })[])
   return contrast({ design, measured, samples, measure: design.measures[0], place, pair })

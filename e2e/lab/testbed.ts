@@ -162,12 +162,12 @@ export class Testbed {
     this.#opened = opened
   }
 
-  /** Of a browser that is to reach the servers that have started. */
+  /** HTTP/3 settings for a browser that is to reach the servers that have started. */
   get http3(): Http3Opening | null {
     return this.#overUdp.origins.length === 0 ? null : this.#overUdp
   }
 
-  /** What the simulated networks did so far. */
+  /** Counts of the simulated networks so far. */
   async networkUses(): Promise<readonly NetworkUse[]> {
     const far = this.#far
     if (!far)

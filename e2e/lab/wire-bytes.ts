@@ -28,7 +28,7 @@ export interface Layers {
   readonly records: number
 }
 
-/** Of a message in this mode. */
+/** Bytes of one message in this mode. */
 export type WireBytes = {
   readonly mode: string
   /** From the window that sends; null if messages come from elsewhere. */
@@ -89,7 +89,7 @@ export function wireSections<Row extends WireBytes>(
 }
 
 export interface Counting {
-  /** Of the page, at the system's own origin. */
+  /** Address of the page, at the system's own origin. */
   readonly address: string
   /** Each is counted by itself. They send from the first window, and resolve when all have received. */
   readonly sends: readonly Send[]

@@ -39,7 +39,7 @@ const runSchema = z.object({
         name: z.string(),
         title: z.string(),
         unit: z.string(),
-        /** Of what the sessions' figures are; default: the mean. */
+        /** The statistic of each session; default: the mean. */
         by: z.enum(['mean', 'median']).optional(),
       }),
     )
@@ -140,7 +140,7 @@ export function compareRuns(before: ComparedRun, after: ComparedRun) {
   }
 }
 
-/** What identifies a machine in `environment`. */
+/** Fields of `environment` that identify a machine. */
 const ofMachine = ['machine', 'cpu', 'cores', 'memoryBytes', 'os'] as const
 
 /** Empty for the same machine. */
@@ -184,7 +184,7 @@ type Measures = ComparedRun['measures']
 const verdictIn = (unit: string, verdict: ComparedRow['verdict']) =>
   unit !== 'ms' ? verdict : verdict === 'higher' ? 'slower' : verdict === 'lower' ? 'faster' : verdict
 
-/** Of the first measure. */
+/** Describes the differences of the first measure. */
 function differencesWords([measure]: Measures, figures: readonly ComparedRow[]): string {
   const rows = figures.filter((row) => row.measure === measure?.name)
   const unit = measure?.unit ?? ''

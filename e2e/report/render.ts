@@ -55,7 +55,7 @@ export async function requireFree(folder: string): Promise<void> {
 export async function requireWritable(path: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true })
-    // What it contains is kept until the run has ended.
+    // Keeps the file's content until the run has ended.
     const file = await open(path, 'a')
     const { size } = await file.stat()
     await file.close()

@@ -157,7 +157,7 @@ export function networkWords(networks: readonly Network[]): readonly string[] {
   })
 }
 
-/** What each network did, before what anything did over it. */
+/** Describes each network as planted and as it behaved. */
 export function packetsSection(networks: readonly (Packets & { readonly name: string })[]): Section {
   const ways = networks.flatMap(({ name, up, down, ...planted }) => [
     { ...planted, ...up, way: `${name}, to the server` },

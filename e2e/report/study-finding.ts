@@ -18,7 +18,7 @@ import {
 } from '../lab/study.ts'
 import { capital, count, figure, interval, listed, lowered } from './section.ts'
 
-/** What is wrong first, then the verdict; without comparisons, the means. */
+/** Faults first, then the verdict; without comparisons, the means. */
 export function findingOfStudy(design: Design, measured: Measured, found: Found): string {
   const [measure] = design.measures
   const compared = found.comparisons.filter((one) => one.measure === measure.name)
@@ -128,7 +128,7 @@ function everywhereWords(
   })
 }
 
-/** Of several places, without comparisons; of a number its two ends. */
+/** Describes the averages of a study without comparisons; for a numeric factor, at its two ends. */
 function averagesWords(design: Design, found: Found): readonly string[] {
   const {
     factors: [subject],
@@ -236,10 +236,10 @@ function verdictWords(design: Design, measured: Measured, found: Found): readonl
 }
 
 /**
- * Of the best level against another. Between two that are not the baseline, the interval decides: a
- * level is called the best only if it is better than each other, so no correction for their number
- * is needed (R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling",
- * Technometrics 24, 1982).
+ * Compares the best level with another. Between two that are not the baseline, the interval decides: a
+ * level is called the best only if it is better than each other, so no correction for their number is
+ * needed (R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling", Technometrics 24,
+ * 1982).
  */
 function outcomeOf(
   { name }: Factor,
@@ -261,10 +261,13 @@ function outcomeOf(
   return !isWithin && (low > 1 || high < 1) ? 'apart' : 'undecided'
 }
 
-/** Of more comparisons some are always open. */
+/** Among more comparisons than this, some are always undecided. */
 const maxToDecide = 12
 
-/** What the run could not decide of its first measure, and what would; `sessionMs`: the time of a session. */
+/**
+ * Says what the run could not decide of its first measure, and how long a run would. `sessionMs`: time
+ * of a session.
+ */
 export function nextWords(
   { until, quick }: Pick<Measured, 'until' | 'quick'>,
   { comparisons, sessions }: Found,

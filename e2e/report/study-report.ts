@@ -87,7 +87,7 @@ export function studySections(design: Design, found: Shown, all: readonly Row[])
 const inFull = (design: Design, found: Found) =>
   comparedOf(design).filter((measure, place) => place === 0 || figuresIn(design, found, measure).length > 0)
 
-/** Of what is no message only what was measured. */
+/** The rows of a measure; for a measure that is no message's, only rows with values. */
 const figuresIn = ({ areMessages = true }: Design, { figures }: Found, { name }: Measure) =>
   figures.filter(({ measure, n }) => measure === name && (areMessages || n > 0))
 
@@ -334,7 +334,7 @@ function grid<Cell extends Pick<FigureRow, 'at'>>(
   )
 }
 
-/** Of more comparisons of one level the table would be too wide; all are in that of the comparisons. */
+/** Maximum number of ratio columns; with more, ratios are only in the table of comparisons. */
 const maxRatios = 2
 
 /** A row for each cell. */
@@ -399,7 +399,7 @@ function measuresTable(design: Design, found: Found, measures: readonly Measure[
   )
 }
 
-/** Those that are not compared. */
+/** Sections of the measures that are not compared. */
 function describedSections(design: Design, found: Found): readonly Section[] {
   const described = design.measures.filter(
     (measure) =>

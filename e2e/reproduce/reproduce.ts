@@ -54,7 +54,7 @@ const verdicts = ['agrees', 'differs', 'undecided', 'not measured'] as const
 
 type Verdict = (typeof verdicts)[number]
 
-/** What a run says about a claim of the paper. */
+/** Judges a claim of the paper by a run. */
 export function judge(claim: Claim, summary: Circumstances) {
   const { what, place, paper, because, differs = () => null } = claim
   const found = 'tested' in claim ? tested(claim, summary) : measured(claim, summary)

@@ -141,8 +141,8 @@ class Sequence {
   }
 
   /**
-   * What the second window writes at the same time, before it knows of the change, is kept, and is
-   * the only difference.
+   * A change by the second window at the same time, before it knows of the first, is kept and is the
+   * only difference.
    */
   #beside(change: UnaskedChange): Promise<unknown> {
     const text = String.fromCharCode(this.#next++, this.#next++)

@@ -33,7 +33,7 @@ before(async () => {
 })
 after(() => server?.close())
 
-/** Who writes in a document of their own. */
+/** A user with a document of their own. */
 interface Person {
   readonly channel: string
   readonly invitation: string
@@ -53,7 +53,7 @@ interface Letter {
 
 const firstLetter = 0x4e00
 
-/** What a browser can lose: its cookies, its drafts, or both. */
+/** Data that a browser can lose: its cookies, its drafts, or both. */
 const losses: readonly (readonly [words: string, ...(() => void)[]])[] = [
   ['its cookies', forgetCookies],
   ['its drafts', deleteDrafts],
@@ -86,7 +86,7 @@ class Life {
   #browser: Browser
   #windows: OpenWindow[] = []
   #isOnline = true
-  /** What has happened, for a life that fails. */
+  /** The steps so far, to print if a life fails. */
   readonly story: string[] = []
 
   constructor(random: Random, { profile, proxy, people, browser }: Setting) {

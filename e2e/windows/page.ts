@@ -76,7 +76,7 @@ export function isKept(): boolean {
   return unstored > 0 && kept === unstored
 }
 
-/** What the page does not call stored or kept; `isUnshared`: and never will. */
+/** Changes that the page does not call stored or kept; `isUnshared`: they never will be. */
 export function unpromised(): { unstored: number; unkept: number; isUnshared: boolean; text: string } {
   const { outbox, unshared } = (globalThis as Page).crosswind?.view?.() ?? {}
   const { unstored = -1, kept = 0 } = outbox ?? {}

@@ -1,4 +1,4 @@
-// What a channel's document contains, without its text, and what an update adds to it.
+// Records what a channel's document contains, without its text, and what an update adds to it.
 
 import { scheduler } from 'node:timers/promises'
 import type * as Y from 'yjs'
@@ -23,7 +23,7 @@ import {
 /** A person's windows share a fingerprint. */
 export const ownerOf = (sender: string) => fingerprintIn(sender) ?? sender
 
-/** Whose update it is: the user, if the application names one. Names of senders contain no colon. */
+/** The update's writer: the user, if the application names one. Names of senders contain no colon. */
 export const writerOf = ({ from, body }: Pick<Draft<'update'>, 'from' | 'body'>) =>
   body.user === undefined ? ownerOf(from) : `:${body.user}`
 
@@ -47,7 +47,7 @@ export function recordOf(messages: readonly Message<'update'>[], schema: Schema)
   return document
 }
 
-/** What an update changed in a record, and the values before, by client. */
+/** The changes of an update to a record, and the previous values, by client. */
 export type Admission = ReturnType<DocumentRecord['admit']>
 
 /** Interval between two measurements of a full document, which are costly. */
@@ -339,7 +339,7 @@ export class DocumentRecord {
   }
 }
 
-/** What a record knows, as another thread may have it. */
+/** A record's data, in a form that another thread can receive. */
 export interface Plain {
   readonly next: Map<number, number>
   readonly owners: Map<number, string>
@@ -397,7 +397,7 @@ function hasBetween(ascending: readonly number[], first: number, end: number): b
   return (ascending[from] ?? end) < end
 }
 
-/** What an addition is checked against. */
+/** The state that an addition is checked against. */
 interface Known {
   readonly next: ReadonlyMap<number, number>
   readonly own: ReadonlyMap<number, readonly number[]>
@@ -523,7 +523,7 @@ export class Addition {
     return this.clients.get(client) ?? this.#known.next.get(client) ?? 0
   }
 
-  /** What must come before the struct but has not yet. */
+  /** Returns the position that the struct depends on and the document lacks. */
   #needOf(client: number, { clock, left, right, parent, content }: Struct): Need | null {
     if (content === 'skip') return null
     if (clock > this.#next(client)) this.#refuseGap(client, clock - 1)

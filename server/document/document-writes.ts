@@ -126,10 +126,9 @@ const maxTries = 3
 export type EditorRules = Required<Pick<ChannelType, 'refuse'>> & { readonly prepare: Prepare }
 
 /**
- * What a document's type declares on a server whose windows show one kind of content: `shared`
- * updates or `mirror` edits. The other kind is refused (409 `shared-document` or `mirrored-page`). If
- * an earlier server with the other setting left newer content in it, the first read of the whole
- * stores the same content in this server's kind.
+ * Refuses one kind of content, for a server whose windows show the other: `shared` updates or `mirror`
+ * edits (409 `shared-document` or `mirrored-page`). If an earlier server with the other setting left
+ * newer content, the first read of the whole document stores it in this server's kind.
  */
 export function keepToEditor(
   editor: EditorName,

@@ -5,7 +5,7 @@ import { upsert } from '../wire/upsert.ts'
 
 type Place = Pick<ID, 'client' | 'clock'>
 
-/** Of a client, the newest are known; to forget one is to overestimate a cost. */
+/** Maximum number of ends known per client, the newest. Forgetting one overestimates a cost. */
 const maxOfClient = 5000
 
 /** By client, clocks: the oldest first. */

@@ -71,7 +71,7 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
     }
   }
 
-  /** What a new client receives. */
+  /** The messages that a new client receives. */
   async function read(channel = 'main') {
     const { messages } = await log.snapshot(new Set([channel]))
     const updates = messages.filter((message) => isKind(message, 'update'))

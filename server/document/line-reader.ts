@@ -18,10 +18,7 @@ import {
 
 export interface Reading {
   readonly lines: Line[]
-  /**
-   * What was kept only as words, or not at all: names of images and files, "the columns of a
-   * table".
-   */
+  /** Content kept only as words, or not at all: names of images and files, "the columns of a table". */
   readonly unkept: readonly string[]
 }
 
@@ -428,7 +425,7 @@ export class LineReader {
     return align === outer.align && language === null ? outer : { ...outer, align, language }
   }
 
-  // What only other programs' HTML contains
+  // Content that only other programs' HTML has
 
   /** The lines that a browser shows of white space and text. */
   protected linesShown(_kind: Kind, pieces: readonly Piece[]): readonly (readonly Piece[])[] {

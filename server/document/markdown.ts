@@ -124,7 +124,7 @@ type Handle = NonNullable<NonNullable<HtmlExtension['exit']>['paragraph']>
 /** Empty cells added to a short row, of which a wide table would have thousands. */
 const maxCells = 20
 
-/** What GitHub's extension keeps for the table that is being written. */
+/** State that GitHub's extension keeps for the table it is writing. */
 interface TableData {
   getData(name: 'tableAlign'): readonly unknown[]
   getData(name: 'tableColumn'): number

@@ -1,4 +1,4 @@
-// What the page's document may contain: the text, and its authors' names (PROTOCOL.md).
+// The schema of the page's document: the text, and its authors' names (PROTOCOL.md).
 
 import { extname } from 'node:path'
 import * as Y from 'yjs'

@@ -6,7 +6,7 @@
  */
 const stepNs = 400
 
-/** What a read that starts now will cover. */
+/** The extent of a read that starts now. */
 export interface Mark {
   readonly steps: number
   readonly added: number

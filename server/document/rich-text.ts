@@ -459,7 +459,7 @@ export function rebase(changes: readonly Change[], others: readonly Change[], is
       const ownLength = sizeOf(change)
       const otherLength = there ? sizeOf(there) : Number.POSITIVE_INFINITY
       const count = Math.min(ownLength - ownUsed, otherLength - otherUsed)
-      // What others deleted can be neither deleted again nor formatted.
+      // Text that others deleted can be neither deleted again nor formatted.
       if (!there || !('delete' in there))
         rebased.push('retain' in change ? { ...change, retain: count } : { delete: count })
       ownUsed += count

@@ -71,18 +71,18 @@ export interface Struct extends Range {
   readonly right: Y.ID | null
   /** The item in which it is the first; null if it has neighbours, or is in a root. */
   readonly parent: Y.ID | null
-  /** Of `shared` or of `own` items; null if it has neighbours, which determine it. */
+  /** Whether it stands among `shared` or `own` items; null if it has neighbours, which determine it. */
   readonly place: Place | null
 }
 
 export type Place = (typeof places)[number]
 
-/** What a document may contain. All throw a `BadUpdate`. */
+/** The content that a document may have. All throw a `BadUpdate`. */
 export interface Schema {
   /** The content types (Yjs, version 1) that an update may have. */
   readonly checkType: (number: number) => void
   readonly contentOf: (item: Y.Item) => 'shared' | 'own'
-  /** Of an item without neighbours. In a decoded item, `parent` is a root's name or an ID. */
+  /** Place of an item without neighbours. In a decoded item, `parent` is a root's name or an ID. */
   readonly placeOf: (item: Y.Item) => Place
 }
 

@@ -1,4 +1,4 @@
-// What every document thread does with updates, and how a thread answers.
+// Tasks that every document thread does with updates, and how a thread answers.
 
 import { isMainThread, parentPort } from 'node:worker_threads'
 import * as Y from 'yjs'
@@ -29,7 +29,7 @@ export const updateTasks = (schema: Schema) => ({
   recordOf: (messages: readonly Message<'update'>[]) => recordOf(messages, schema).toPlain(),
 })
 
-/** None of an update that Yjs cannot read. */
+/** Returns nothing for an update that Yjs cannot read. */
 function structsIn(update: string) {
   try {
     return Y.decodeUpdate(bytesOf(update)).structs.filter((struct) => !(struct instanceof Y.Skip))

@@ -18,7 +18,7 @@ export interface ServerHandlers {
   readonly handleConnect: ConnectHandler
 }
 
-/** What the transports' own paths begin with. */
+/** Prefix of the transports' own paths. */
 const ownPath = '/api/'
 
 /** Whether a request is below the path; if so, gives it the address that the transports know. */
@@ -111,7 +111,7 @@ function hasLeft(response: AnyResponse): boolean {
   return 'stream' in response ? response.stream.destroyed : response.destroyed
 }
 
-/** What is used of Fastify. */
+/** The part of Fastify's interface that is used. */
 export interface FastifyLike {
   all(
     path: string,

@@ -1,4 +1,4 @@
-// Which connections are ended, when and how, on a manual clock.
+// Connections are ended in time and in the right way, on a manual clock.
 
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
@@ -20,7 +20,7 @@ const requestMs = 4000
  */
 function watching(answers = true) {
   const time = createManualTime()
-  /** What was done to it, in order. */
+  /** Events on the connection, in order. */
   const done: string[] = []
   const socket = { bytesRead: 0, bytesWritten: 0, destroy: () => void done.push('cut') }
   const stream = { bufferSize: 0, close: () => void done.push('stream closed') }

@@ -85,7 +85,7 @@ function bodyCheckFor({ id, channel, kind }: Pick<Draft, 'id' | 'channel' | 'kin
 interface Place {
   readonly id: string
   readonly channel: string
-  /** Of its type. */
+  /** Name of the channel's type. */
   readonly name: string
 }
 

@@ -37,7 +37,7 @@ interface Shown {
 interface Holder extends Spender {
   readonly key: ClientKey
   readonly owner: string | null
-  /** Who it is, as the application says. */
+  /** The user, as the application names it. */
   readonly user: string | null
   /** Keyed by channel and window. */
   readonly entries: Map<string, Entry>
@@ -67,7 +67,7 @@ export interface OwnChange {
 interface Room {
   /** By window, the latest change last. */
   readonly entries: Map<string, Entry>
-  /** Of all states. */
+  /** Size of all states. */
   bytes: number
   /** Windows gone since the last flush. */
   readonly gone: Set<string>
@@ -94,7 +94,7 @@ const maxPerHolder = 100
 
 const maxEmptyRooms = 1000
 
-/** Of the states of a channel, as many bytes as `maxShownWindows` of 4 kB. */
+/** Maximum size of a channel's states: `maxShownWindows` of 4 kB each. */
 const maxRoomBytes = maxShownWindows * 4096
 
 interface AwarenessParts {
@@ -105,7 +105,7 @@ interface AwarenessParts {
   readonly readersOn: (channel: string) => number
   /** Wakes the held polls of a channel. */
   readonly onChange: (channel: string) => void
-  /** Of states to readers. */
+  /** Rate at which states are sent to readers. */
   readonly bytesPerSecond: number
 }
 
@@ -114,9 +114,9 @@ export class Awareness {
   readonly #timers: Timers
   readonly #budget: PresenceBudget
   readonly #holders = new Map<ClientKey, Holder>()
-  /** Those with entries whose client has left. */
+  /** Holders with entries whose client has left. */
   readonly #leaving = new Set<Holder>()
-  /** Those with states that wait. */
+  /** Holders with states that wait. */
   readonly #waiting = new Set<Holder>()
   readonly #rooms = new Map<string, Room>()
   /** Channels with changes, or with streams that are behind. */

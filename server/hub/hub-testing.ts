@@ -37,8 +37,8 @@ interface SampleBody {
 }
 
 /**
- * Of all that a type can declare to the hub: a slow reader may miss samples, and of figures all but
- * the newest.
+ * Two types with everything that a type declares to the hub: a slow reader may miss samples, and all
+ * figures but the newest.
  */
 export const hubTypeOf = typesByName([
   ['wind', { name: 'samples', kinds: { sample: { drop: 'oldest' } }, showsWindows: false }],
@@ -52,7 +52,7 @@ export const hubTypeOf = typesByName([
   ],
 ])
 
-/** What a window of the tests shows of itself. */
+/** The state that the tests' windows show. */
 export interface ShownState {
   readonly client: number
   readonly name: string

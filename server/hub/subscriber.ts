@@ -8,7 +8,7 @@ import type { Random } from '../wire/time.ts'
 import { trace } from '../wire/trace.ts'
 import { Delivery, type Framing, type RecentDeliveries } from './delivery.ts'
 
-/** Whose quotas a client counts against. */
+/** The party whose quotas a client counts against. */
 export interface Holder {
   /** The HTTP/2 session or the socket. */
   readonly connection: object
@@ -20,7 +20,7 @@ export interface ClientIdentity {
   readonly id: string
   /** Fingerprint of the proven name's key, shared by a browser's clients; null for a free name. */
   readonly owner: string | null
-  /** Who it is, as the application says; absent if it does not. */
+  /** The user, as the application names it; absent if it names none. */
   readonly user?: string
   readonly channels: ReadonlySet<string>
   readonly mode: WindowMode

@@ -1,4 +1,4 @@
-// What a log knows of each of its channels.
+// A log's knowledge of one of its channels.
 
 import type { ChannelType, Expiry } from '../channels/channel-type.ts'
 import type { Kind, Message } from '../wire/messages.ts'

@@ -33,7 +33,7 @@ interface FoldingParts {
 
 export class Folding {
   readonly #parts: FoldingParts
-  /** Those with messages in no base. */
+  /** Piles with messages in no base. */
   readonly #piles = new Set<Pile>()
   #looseBytes = 0
   /** Least recently used first. */

@@ -1,4 +1,4 @@
-// What every log with a history does: decides which drafts go in, answers reads, notifies followers.
+// A log with a history: decides which drafts to store, answers reads, notifies followers.
 
 import type { Content, Store, TypeOf } from '../channels/channel-type.ts'
 import { type Cursor, type Draft, formatCursor, isChannelName, type Message } from '../wire/messages.ts'

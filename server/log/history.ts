@@ -1,4 +1,4 @@
-// What a log holds: its tables, the newest messages in memory, and which of them go when room is needed.
+// Holds a log's messages: its tables, the newest in memory, and the choice of which to drop for room.
 
 import type { Content, TypeOf } from '../channels/channel-type.ts'
 import { type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
@@ -21,7 +21,7 @@ import { type Portion, portion, RecentMessages } from './recent-messages.ts'
 import { Shares } from './retention.ts'
 import { type BaseStore, Entry, type Held, missing, type Placed, type Tables } from './tables.ts'
 
-/** Of a channel's oldest messages, as many are looked at together. */
+/** Number of a channel's oldest messages that are examined together. */
 const aheadCount = 64
 
 /** Messages whose age is looked at together. */
@@ -73,9 +73,8 @@ interface HistoryParts {
 }
 
 /**
- * Of each channel, the newest messages are held. Dropped messages count as gone at once and are
- * erased later, in portions; the newest of each kind and those that no base contains stay, for
- * snapshots.
+ * Holds the newest messages of each channel. Dropped messages count as gone at once and are erased
+ * later, in portions; the newest of each kind and those that no base contains stay, for snapshots.
  */
 export class History {
   readonly #parts: HistoryParts
@@ -105,7 +104,7 @@ export class History {
   #agedTo = 0
   #sweptAt = Number.NEGATIVE_INFINITY
   readonly #expiries: Expiries
-  /** What the tables say of these is old. */
+  /** Channels whose rows in the tables are out of date. */
   readonly #changed = new Set<Channel>()
   #isPruning = false
   #isClosed = false
@@ -622,7 +621,7 @@ export class History {
       done: () => {
         for (const [channel, seq] of erasable) channel.erasedTo = seq
         const bytes = this.#dropped.erased(count)
-        // What is in no base yet comes later.
+        // Messages that are in no base yet are erased later.
         for (const [place, [channel, seq]] of present.entries())
           if (!isFolded[place]) this.#dropped.add({ channel, seq, bytes: 0 })
         return bytes

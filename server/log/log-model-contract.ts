@@ -169,7 +169,7 @@ class Run {
   #time = startMs
   /** Newest last. */
   readonly #epochs: Epoch[] = []
-  /** What a follower or the log itself found wrong. */
+  /** Errors that a follower or the log itself reported. */
   readonly #errors: unknown[] = []
   /** Drafts of this step that no follower was told of, in order. */
   #underWay: Sent[] = []
@@ -234,7 +234,7 @@ class Run {
         return this.#time
       },
       onFailure: takeError,
-      // Of cursors that the log cannot know.
+      // Reports of cursors that the log cannot know are expected.
       onLoss: (sentence) => {
         if (!sentence.startsWith('A client has messages')) takeError(new Error(sentence))
       },
@@ -576,7 +576,7 @@ class Run {
   async #snapshot(channels: ReadonlySet<string>, again: number): Promise<void> {
     const snapshot = await this.#log.snapshot(channels)
     this.#checkSnapshot(snapshot, channels)
-    // Those after a base are in no base, so the log knows their ids.
+    // Messages after a base are in no base, so the log knows their ids.
     const loose = [...channels].flatMap((channel) =>
       snapshot.messages.filter((one) => one.channel === channel && one.kind === cumulative).slice(1),
     )

@@ -181,7 +181,7 @@ export class Door {
     if (await Promise.race([open, isLate])) throw new TimeoutError()
   }
 
-  /** Nobody waits until it opens any longer. What was asked still has its own deadline. */
+  /** Stops waiting for the connection to open. Pending requests keep their own deadlines. */
   close(): void {
     this.#isClosed = true
     this.#open?.resolve()

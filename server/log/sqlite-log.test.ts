@@ -208,7 +208,7 @@ test('messages of a cumulative kind are erased only once they are in a base', as
   for (const n of countTo(200)) append(`w1-${n}`)
   const rows = () => [countRows(database, 'message'), countRows(database, 'base')]
   endTurn()
-  // What cannot be erased schedules the fold.
+  // Messages that cannot be erased schedule the fold.
   endTurn()
   assert.deepEqual(rows(), [400, 0])
   endTurn()

@@ -25,7 +25,7 @@ export class Entry {
 export interface Held {
   readonly seq: number
   readonly kind: Kind
-  /** Of the body as JSON. */
+  /** Size of the body as JSON. */
   readonly bytes: number
   /** Ms since the epoch. */
   readonly acceptedAt: number
@@ -33,7 +33,7 @@ export interface Held {
   readonly writer: string | null
 }
 
-/** What a table says of a channel; its erased messages do not count. */
+/** The stored row of a channel; its erased messages do not count. */
 export interface ChannelRow {
   readonly number: number
   readonly name: string
@@ -55,7 +55,7 @@ export interface PileRow {
   readonly channel: number
   readonly kind: Kind
   readonly newest: number
-  /** Of a cumulative kind: the number of its base, and the messages after it. */
+  /** In a cumulative kind, the number of its base; below, the messages after it. */
   readonly base: number
   readonly loose: number
   readonly looseBytes: number
@@ -66,7 +66,7 @@ export interface Placed {
   readonly seq: number
   /** The number of the channel's message before it. */
   readonly previous: number
-  /** Of the body as JSON. */
+  /** Size of the body as JSON. */
   readonly bytes: number
 }
 
@@ -361,7 +361,7 @@ export class Tables {
     else this.#sql.eraseShare.run(channel, writer)
   }
 
-  /** Of the current base of each channel and cumulative kind: its number and size. */
+  /** Number and size of the current base of each channel and cumulative kind. */
   bases(): readonly {
     readonly channel: number
     readonly kind: Kind
@@ -608,7 +608,7 @@ function pileIn({ channel, kind, newest, base, loose, loose_bytes }: Row): PileR
 const pileFields = ({ channel, kind, newest, base, loose, looseBytes }: PileRow) =>
   [channel, kind, newest, base, loose, looseBytes] as const
 
-/** Of a message with the name of its channel, not its number in the table. */
+/** Computed with the name of the channel, not its number in the table. */
 const checksumOf = (
   seq: number,
   { id, channel, kind, from, at }: Omit<Draft, 'body'>,

@@ -1,4 +1,4 @@
-// What bodies of each format mean, which are refused, and that frames are written byte for byte.
+// Bodies of each format are read or refused, and frames are written byte for byte.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -15,7 +15,7 @@ import type { Budget } from './budget.ts'
 /** Larger responses are generated in pieces of this size. */
 const pieceLength = 65_536
 
-/** What a stream of unknown size, such as a file, is assumed to hold. */
+/** The assumed size of a stream of unknown size, such as a file. */
 const streamBytes = 2 * pieceLength
 
 /** Responses that have a charge. */

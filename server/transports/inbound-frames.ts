@@ -52,7 +52,7 @@ export class InboundFrames {
   readonly #parts: InboundParts
   /** Frames that had been read before the pause: at most one read's worth. */
   #held: Received[] = []
-  /** Of those, and of a large one that waits for its turn. */
+  /** Charge for the held frames, and for a large one that waits for its turn. */
   readonly #charge: ReturnType<Budget['open']>
   #stopTimer: (() => void) | null = null
   #isPaused = false

@@ -124,7 +124,7 @@ test('while a message is being completed, later frames wait and no more are read
   assert.deepEqual(flow, ['pause', 'resume'])
 })
 
-/** Of large frames, one in a turn. */
+/** Gives large frames their turns, one at a time. */
 async function takeTurns(time: ReturnType<typeof createManualTime>, count = 4): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) {
     await settled()
@@ -153,7 +153,7 @@ test('frames that wait count in the budget: over its limit the stream ends, and 
     maxMessageBytes: 100_000,
     unfinishedBytes: 100_000,
   })
-  // What is alone may exceed it.
+  // A single item may exceed the limit.
   budget.open({}, () => undefined).set(1)
   for (const n of [1, 2]) inbound.take(large(n))
   assert.deepEqual(flow, [])
@@ -318,7 +318,7 @@ test('delays a sender that is too fast, and loses, refuses or reorders no messag
   time.advance(1000)
   await settled()
   assert.deepEqual([numbers(), flow], [countTo(20), ['pause']])
-  // What had arrived before the pause is still handled, in its order.
+  // Messages that arrived before the pause are still handled, in order.
   inbound.take(publish(31))
   time.advance(1100)
   await settled()

@@ -143,7 +143,7 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
     if (socket.readyState === socket.OPEN && socket.bufferedAmount <= fullBytes) socket.pong(ping)
     ping = null
   }
-  // Of several pending PINGs the newest is answered (RFC 6455, 5.5.3); all count.
+  // Answers only the newest of several pending PINGs (RFC 6455, 5.5.3); all count.
   socket.on('ping', (data) => {
     hasEnded = true
     const isFirst = ping === null

@@ -1,4 +1,4 @@
-// Which mode suits everyone on a network, and the reason in words.
+// Finds the mode that suits everyone on a network, and says why.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

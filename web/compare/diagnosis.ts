@@ -1,4 +1,4 @@
-// What stands between a client and a server, from trials of the modes: one sentence per question.
+// Diagnoses the path from a client to a server by trials of the modes: one sentence per question.
 
 import type { Closing } from '../../client/engine.ts'
 import type { ClockReading } from '../../server/wire/clock-estimate.ts'

@@ -28,7 +28,7 @@ export interface Author {
   readonly name: string
 }
 
-/** What the author is called; null is that of the base. */
+/** The author's name; null is the author of the base. */
 export function authorWords(author: Author | null): string {
   if (author === null) return 'Earlier'
   return author.name || unchosenName(author.window ?? '')
@@ -80,7 +80,7 @@ export class Replay {
     return this.#updates[version - 1]?.at ?? this.#baseAt
   }
 
-  /** Who made the version; null for the base. */
+  /** Returns the author of a version; null for the base. */
   authorOf(version: number): Author | null {
     const update = this.#updates[version - 1]
     if (!update) return null

@@ -178,7 +178,7 @@ export class HistoryPlots {
     this.#tellWords()
   }
 
-  /** What was measured at the cursor. */
+  /** The measurement at the cursor. */
   #pointedAt(): Column | null {
     return this.#cursorAt === null ? null : columnAt(this.#model.columns, this.#cursorAt).column
   }
@@ -205,7 +205,7 @@ export const plotProperties = {
 
 export interface Picture extends Omit<HistoryModel, 'summary'> {
   readonly look: Look<typeof plotProperties>
-  /** What was measured at the cursor; null without one. */
+  /** The measurement at the cursor; null without one. */
   readonly cursor: Column | null
 }
 

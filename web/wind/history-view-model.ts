@@ -118,8 +118,9 @@ function columnsOf(stretches: readonly Stretch[], nowAt: number, unit: WindUnit)
 const nothing = { speed: null, gust: null, direction: null }
 
 /**
- * What was measured at a moment, in seconds before now, and its place in the columns: -1 before the first, their number
- * after the last. The column's `seconds` are when: its own, or the moment if nothing was measured then.
+ * Returns the measurement at a moment, in seconds before now, and its index in the columns: -1 before
+ * the first, their number after the last. The column's `seconds` are its own, or the moment if nothing
+ * was measured then.
  */
 export function columnAt(
   columns: readonly Column[],

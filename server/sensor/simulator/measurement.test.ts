@@ -32,7 +32,7 @@ function sent(configuration: string) {
   }
 }
 
-/** What a frame of this format says about the wind; -0 is 0. */
+/** The wind that a frame of this format reports; -0 is 0. */
 function said({ axes, speed, directionDegrees }: Said, format: FrameReading['format'], isCalm: boolean) {
   if (format === 'uv') return JSON.stringify([axes?.u, axes?.v])
   if (format === 'tunnel') return JSON.stringify(axes?.u)
