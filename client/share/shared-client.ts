@@ -114,7 +114,7 @@ class SharedMember implements OpenTransport {
     const text = JSON.stringify(draft)
     const depth = measureJson(text).depth - draftDepth
     if (depth <= maxJsonDepth) this.#post({ type: 'send', member: this.#number, draft: text })
-    // As the server would, if the coordinator's stack had room for it.
+    // As the server would, if the coordinator's stack were deep enough for the draft.
     else this.#answers.take({ type: 'refused', id, code: 'bad-shape', message: tooDeep(depth) })
     return answer
   }

@@ -264,7 +264,7 @@ export class SharedStream {
     return [...this.#members].filter((member) => member.phase === phase)
   }
 
-  /** Resends awareness: the server knows nothing of a new stream. Its answer follows. */
+  /** Resends awareness: a new stream starts without any. The server's answer follows. */
   #showAnew(connection: Connection): void {
     for (const member of this.#members)
       for (const report of member.shown.values()) connection.uplink.sendAwareness(report)

@@ -156,7 +156,7 @@ function timeStages(): number[] {
   const names = ['arrived', 'admitted', 'committing', 'stored', 'told']
   const [arrived, admitted, committing, stored, told] = names.map((name) => channel(`crosswind:${name}`))
 
-  /** As the server does for messages of its log, one in each group. */
+  /** As the server does for messages of its log, each in a group of its own. */
   function publish(first: number, count: number): void {
     for (let place = first; place < first + count; place += 1) {
       const source = {}

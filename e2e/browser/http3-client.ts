@@ -140,7 +140,7 @@ export class OriginPage {
     await this.#run('finish', id)
   }
 
-  /** Each piece is asked for, so that a reader that stops also stops the server. */
+  /** Requests each piece, so that a reader that stops also stops the server. */
   #bodyOf(id: number, ending: AbortSignal): Readable {
     const run = this.#run.bind(this)
     const body = new Readable({

@@ -359,7 +359,7 @@ function putText(text: string): void {
   document.querySelector('#document')?.replaceChildren(paragraph)
 }
 
-/** Pastes in the shared editor; in the mirror changes the DOM, of which it learns by an event. */
+/** Pastes in the shared editor; in the mirror, changes the DOM, which its editor learns by an event. */
 export function fillEditor(paragraphs: readonly string[], isShared: boolean): void {
   const editor = document.querySelector<HTMLElement>('#document')
   if (!editor) return

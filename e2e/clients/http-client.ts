@@ -136,7 +136,7 @@ function connectHttp1(origin: string, trust: Trust, cookieHeader: Headers): Http
     async ask({ method = 'GET', path, headers, body, signal }) {
       // A destroyed agent still opens connections: a queued message would overtake a lost one.
       if (isClosed) throw new Error('The connection was closed.')
-      // As an option the path is sent unchanged; a URL would resolve its dots.
+      // Passed as an option, the path is sent unchanged; a URL would resolve its dots.
       const options = { path, method, headers: { ...cookieHeader, ...headers }, agent }
       const request = begin(origin, { ...options, ...(signal && { signal }) })
       sendBody(request, body)

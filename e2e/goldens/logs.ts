@@ -116,7 +116,10 @@ async function get(http: HttpClient, path: string, headers = {}): Promise<string
   return status === 200 ? text.trimEnd() : `${status} ${text}`
 }
 
-/** Long bodies by their hash. What the server adds itself, when it converts a page, has today's time: TIME. */
+/**
+ * Long bodies are shown by their hash. A message that the server adds itself, when it converts a page,
+ * has today's time: TIME.
+ */
 function lineOf({ body, acceptedAt, ...envelope }: Message): string {
   const isOfLog = acceptedAt >= Date.UTC(2100)
   const text = JSON.stringify(body)

@@ -1,4 +1,4 @@
-// The page in its states, in Chromium: pictures, and the words and roles of what is shown.
+// The page in its states, in Chromium: pictures, and the words and roles that it shows.
 
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -27,12 +27,12 @@ interface State {
   readonly name: string
   /** Path of the address; `read` and others are parts of the query. */
   readonly path: string
-  /** Also in the dark, and on a narrow screen. */
+  /** Whether it is also recorded in the dark, and on a narrow screen. */
   readonly isMain?: boolean
   readonly isNarrow?: boolean
   /** Whether the server has a sensor, which always reads the same. */
   readonly hasSensor?: boolean
-  /** Resolves to what ends it, if anything has to be ended. */
+  /** Resolves to a function that ends the preparation, if that is needed. */
   readonly prepare?: (scene: Scene) => Promise<(() => void) | undefined>
 }
 
@@ -233,7 +233,7 @@ async function atRest(page: Page): Promise<{ readonly words: string; readonly pi
 
 const maxLooks = 100
 
-/** By a sheet of styles, which the page's policy allows. Also stops what moves and blinks. */
+/** Adds a style sheet, which the page's policy allows. Also stops animations and blinking. */
 function hideChanging(masked: string, absent: string, usualHost: string): void {
   const [known] = document.adoptedStyleSheets
   const sheet = known ?? new CSSStyleSheet()

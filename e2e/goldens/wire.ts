@@ -34,7 +34,7 @@ interface Subject {
   readonly isApplication: boolean
 }
 
-/** One for each mode, two of an application's server, and one of the other requests. */
+/** A golden for each mode, two of an application's server, and one of the other requests. */
 export async function wireGoldens(): Promise<readonly Golden[]> {
   await using opened = new AsyncDisposableStack()
   const page = await startTestServer({ heartbeatMs: 1000 })
@@ -74,7 +74,7 @@ export async function wireGoldens(): Promise<readonly Golden[]> {
     () => golden('requests', playRequests),
   ]
   const goldens: Golden[] = []
-  // Each server adds listeners to the process, of which Node takes many for a leak.
+  // Each server adds listeners to the process; Node warns of a leak if there are many.
   while (plays.length > 0) goldens.push(...(await Promise.all(plays.splice(0, 4).map((play) => play()))))
   return goldens
 }

@@ -174,7 +174,7 @@ export function atAllWindows<Row extends Named>(others: readonly Row[], echoes: 
 
 export const isFaulty = ({ lost, duplicated, reordered }: Counts) => lost + duplicated + reordered > 0
 
-/** Counts of samples, and figures of the times of those that arrived, ms; null without any. */
+/** Counts samples, and summarizes the times of those that arrived, ms; null without any. */
 export function summariseSamples<One extends Delivery>(
   samples: readonly One[],
   timeOf: (sample: Arrived<One>) => number,

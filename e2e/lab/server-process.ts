@@ -38,7 +38,7 @@ interface Starting {
   readonly stages?: boolean
   /** The name in its addresses. */
   readonly host?: string | undefined
-  /** The name or address by which the lab asks for its figures; default: `host`. */
+  /** The name or address at which the lab reads its figures; default: `host`. */
   readonly askedAt?: string | undefined
   /** Modules that it loads first, by URL. */
   readonly imports?: readonly string[]

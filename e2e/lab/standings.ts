@@ -18,10 +18,10 @@ export interface Compared {
   readonly baselineOf: (subject: string) => string | undefined
 }
 
-/** One turn of a subject. */
+/** A subject's results from one of its turns. */
 export interface Turn {
   readonly subject: string
-  /** Such as a size: only the group of the last turn is shown, and compared within. */
+  /** Such as a size: only the group of the last turn is shown, and compared within itself. */
   readonly group?: string
   /** Values of the messages that arrived, in the caption's unit. */
   readonly values: readonly number[]

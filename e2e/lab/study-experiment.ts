@@ -59,9 +59,9 @@ interface Study<Shape extends z.ZodRawShape, Options, Own extends object, Run ex
   readonly wireWords?: string | ((summary: StudySummary<Run, Own>) => string)
   /** This scenario's own results: further parts of summary.json, computed again by --from. */
   readonly own?: (run: Run, found: Found) => Own
-  /** In place of the general finding, which is `usual`. */
+  /** Replaces the general finding, which is `usual`. */
   readonly finding?: (run: Run, found: Found & Own, usual: string) => string
-  /** Besides a broken sample. */
+  /** Further reasons to fail, besides a broken sample. */
   readonly isFailure?: (summary: StudySummary<Run, Own>) => boolean
   /** This run's clocks, versions and numbers, for the report's last section. */
   readonly method?: (summary: StudySummary<Run, Own>) => readonly string[]

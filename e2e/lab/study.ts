@@ -80,10 +80,10 @@ export interface Design<Own extends object = object> {
 type Pair = readonly [level: Level, against: Level]
 
 /**
- * One row for each factor's level, session and measured value. `id`: samples of one message count
- * as one. `receiver` 1: the window that sent it, whose samples are summarised apart if there are
- * others. `broken`: a sentence that says why the row is in no figure. `expected`: a row that stands
- * for this many samples, with figures of all that arrived.
+ * A row for each factor's level, session and measured value. `id`: samples of one message count as one.
+ * `receiver` 1: the window that sent it, whose samples are summarised apart if there are others.
+ * `broken`: a sentence that says why the row is in no figure. `expected`: a row that stands for this
+ * many samples, with figures of all that arrived.
  */
 export type Row = {
   readonly session: number
@@ -117,7 +117,7 @@ export interface Measured {
   readonly quick?: { readonly fullMs: number }
 }
 
-/** In the measure's unit, or in percent of what is compared with. */
+/** In the measure's unit, or in percent of the base of the comparison. */
 export interface Matters {
   readonly amount: number
   readonly isPercent: boolean
@@ -209,8 +209,8 @@ export const isDecided = ({
   notCompared.length === 0 && comparisons.every((one) => one.ratioCi95 !== null && widthInMatters(one) <= 1)
 
 /**
- * The total number of sessions after which every interval would be at most as wide as this share of
- * what is compared with, default what matters, if they differ as these do.
+ * The total number of sessions after which every interval would be at most as wide as this share of the
+ * comparison's base, if they differ as these do. Default: the smallest difference that matters.
  */
 export function sessionsNeeded(
   comparisons: readonly StudyComparison[],
@@ -272,8 +272,8 @@ function placesOf(factors: readonly Factor[], levels: Measured['levels']): reado
 }
 
 /**
- * The factors besides the first of which there are several levels. `over`: the one whose levels are
- * numbers, to draw lines over; `panel`: the only other one. Null if there is none, or too many.
+ * The factors after the first that have several levels. `over`: the one whose levels are numbers, to
+ * draw lines over; `panel`: the only other one. Null if there is none, or too many.
  */
 export function axesOf({ factors: [, ...others] }: Design, { levels }: Pick<Measured, 'levels'>) {
   const of = ({ name }: Factor) => levels[name] ?? []
@@ -467,7 +467,7 @@ export function contrastOf(design: Design, measured: Measured, pair: Pair, place
   return contrast({ design, measured, samples, measure: design.measures[0], place, pair })
 }
 
-/** As a share of what is compared with; null if nothing is said to matter. */
+/** As a share of the comparison's base; null if no difference is said to matter. */
 function mattersIn(matters: Matters | undefined, base: number): number | null {
   if (!matters) return null
   return matters.isPercent ? matters.amount / 100 : matters.amount / base

@@ -120,7 +120,7 @@ export interface ReachedServer extends MeasuredServer {
   readonly front?: MeasuredFront | undefined
 }
 
-/** The server's host behind networks of which one loses packets. */
+/** The server's host behind networks, one of which loses packets. */
 interface FarHost {
   readonly network: PacketNetwork
   /** In order of the profiles. */
@@ -248,7 +248,7 @@ export class Testbed {
     return front
   }
 
-  /** One system for each mode that the peer imitates. Rejects if its adapter fails. */
+  /** Starts a system for each mode that the peer imitates. Rejects if its adapter fails. */
   async startPeer(
     peer: Peer,
     modes: readonly string[],
@@ -386,7 +386,7 @@ async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
 /** Where a server on the far host listens. */
 export const everywhere = '0.0.0.0'
 
-/** Its figures are asked for beside the lossy path. */
+/** The lab reads its figures beside the lossy path. */
 const startingOn = ({ network, paths: [path] }: FarHost) => ({
   host: path?.address,
   askedAt: network.control,
@@ -412,7 +412,7 @@ function countedTogether(each: readonly Counted[]): Counted {
   return { sent: sum('sent'), lost: sum('lost'), overflowed: sum('overflowed') }
 }
 
-/** One use per session. */
+/** `uses`: one per session. */
 export function describeNetwork(
   name: string,
   uses: readonly NetworkUse[],
@@ -514,9 +514,9 @@ interface TurnUse extends Use {
 }
 
 /**
- * Samples of what `send` sends from the first window to all of them, on one clock, which is
- * compared before and after; and what that cost the server. `isCounted`: windows whose clocks
- * count, asked at the end. Rejects if a window does not use the system's mode then, or before, unless
+ * Sends by `send` from the first window to all, and returns the samples, on one clock, which is
+ * compared before and after, and their cost to the server. `isCounted`: windows whose clocks count,
+ * asked at the end. Rejects if a window does not use the system's mode then, or before, unless
  * `mayFallBack`.
  */
 export async function timeTurn(
@@ -556,7 +556,7 @@ export async function timeTurn(
   }
 }
 
-/** A link may have fallen back, and a browser speak another version of HTTP than it was asked for. */
+/** A link may have fallen back, and a browser may use another version of HTTP than requested. */
 async function requireInUse(
   windows: readonly RecordingWindow[],
   { name, mode, forgets }: System,

@@ -132,12 +132,11 @@ export async function countModes<One extends Counted>(
 type Counted = Pick<System, 'name' | 'mode' | 'forgets'>
 
 /**
- * Counts what passes for messages between a system and windows, of which the first sends:
- * through one relay to it and another to the rest, so that neither shares a connection with the
- * other. Handshakes and the loading of pages have passed before. The figures are medians over the
- * messages, each alone on the wire, in which a heartbeat does not show; without push over three
- * rounds of them. Rejects if a message is lost, a window uses another mode, TLS is not 1.3, or fewer
- * bytes pass than the messages have.
+ * Counts the bytes of messages between a system and windows; the first window sends. One relay carries
+ * the sender's connection and another the others', so that they share none. Handshakes and the loading
+ * of pages have passed before. The figures are medians over the messages, each alone on the wire, in
+ * which a heartbeat does not show; without push over three rounds of them. Rejects if a message is
+ * lost, a window uses another mode, TLS is not 1.3, or fewer bytes pass than the messages have.
  */
 async function countWireBytes(
   windows: readonly RecordingWindow[],

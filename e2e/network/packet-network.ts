@@ -192,7 +192,7 @@ export class PacketNetwork {
     await execute('ip', ['link', 'delete', 'control']).catch(() => undefined)
   }
 
-  /** One after the other, because answers have no numbers. */
+  /** Sends orders one after the other, because answers have no numbers. */
   #order(order: Order): Promise<readonly PathFigures[]> {
     const answered = this.#lastOrder.then(async () => {
       if (this.#relay.connected) this.#relay.send(order)

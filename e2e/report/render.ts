@@ -278,7 +278,7 @@ function findingHtml(finding: string): string {
     .join('\n')
 }
 
-/** No script and no external resource. Closed details open for a link to what is in them, and in print. */
+/** No script and no external resource. Closed details open in print and for a link to their content. */
 function html(
   { title, subtitle, finding, remarks = [] }: Report,
   { lead, answer, details, method }: Outline,

@@ -93,8 +93,8 @@ const faultsOf = ({ lost, expected, duplicated, reordered }: Counts): readonly s
 const maxSentences = 3
 
 /**
- * A sentence for each pair and panel. Of several places, the two ends of a number, or where the ratio
- * is least and greatest.
+ * A sentence for each pair and panel. Among several places, gives a number's two ends, or the least and
+ * greatest ratio.
  */
 function everywhereWords(
   design: Design,

@@ -98,7 +98,7 @@ const namingOf = (design: Design, found: Found) => [design.factors[0], ...axesOf
 const inColumn = ({ name, label = String, short = label }: Factor, at: FigureRow['at']) =>
   short(at[name] ?? '')
 
-/** With what all rows have in common. */
+/** Adds the levels that all rows have in common. */
 function captionWith({ factors }: Design, { levels }: Found, caption: string): string {
   const common = factors.slice(1).flatMap(({ name, label = String }) => {
     const [level, ...more] = levels[name] ?? []

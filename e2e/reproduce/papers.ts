@@ -247,7 +247,7 @@ const slowerAnywhere: FigureClaim<WindSummary> = {
   because: unexplained,
 }
 
-/** One measure with the queue and without it; null if the run has not both. */
+/** A measure with the queue and without it; null if the run lacks either. */
 function pairOf(summary: StudySummary, measure: PubsubMeasure, users: Level) {
   const [sqs, none] = ['sqs', 'none'].map((broker) =>
     figureAt(summary, measure, { broker, users, mode: modeOf.websocket }),

@@ -103,7 +103,10 @@ export async function draftsKept(name = 'crosswind', channel?: string): Promise<
   return counting.result
 }
 
-/** As in a browser that was killed, or one that keeps no cookie for longer than a week; others than HttpOnly. */
+/**
+ * As in a browser that was killed, or one that keeps no cookie for longer than a week. HttpOnly cookies
+ * stay.
+ */
 export function forgetCookies(): void {
   for (const pair of document.cookie.split('; ')) {
     // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser yet.

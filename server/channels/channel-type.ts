@@ -92,7 +92,7 @@ export interface ChannelType {
   readonly keep?: Keep | undefined
   /** Every draft passes the gate first, whoever appends it. */
   readonly gate?: Gate | undefined
-  /** Refuses a draft because of what its channel has. */
+  /** Refuses a draft because of its channel's content. */
   readonly refuse?: (draft: Draft, content: Content) => Refusal | null
   /** Completes a channel before it is read as a whole; null if nothing is missing. */
   readonly prepare?: Prepare | undefined

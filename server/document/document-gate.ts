@@ -165,7 +165,7 @@ export class DocumentGate {
     const { record, addition } = admitted
     try {
       const seq = await this.#whenStored(stored, admitted)
-      // Another server may have stored something else before it.
+      // Another server may have stored something before it.
       const overtaken = this.#record === record ? record.overtakenBy(addition) : [...addition.from.keys()]
       if (overtaken.length > 0) await this.#compare(draft, overtaken)
       return seq

@@ -70,7 +70,7 @@ export class DocumentRecord {
   #additions = 0
   /** By client, the last addition that wrote under it or built on it. */
   readonly #usedBy = new Map<number, number>()
-  /** Clients under which other servers of the log wrote while something was under way. */
+  /** Clients under which other servers of the log wrote while an update was pending. */
   readonly #overtaken = new Set<number>()
   readonly cost = new ReadingCost()
   readonly #ends: FreeEnds
@@ -195,8 +195,8 @@ export class DocumentRecord {
   }
 
   /**
-   * `addition` must have passed `check`. `steps` are those that no read has covered. It is under way
-   * until `settle`.
+   * `addition` must have passed `check`. `steps` are those that no read has covered. The addition is
+   * pending until `settle`.
    */
   admit(addition: Addition, owner: string, steps: number) {
     const former = new Map(
@@ -310,7 +310,7 @@ export class DocumentRecord {
 
   /**
    * An update with exactly one new client makes the writer that client's owner. A client under which
-   * another one writes, where that is allowed, is nobody's from then on.
+   * another writer writes, where that is allowed, has no owner from then on.
    */
   #add({ clients, own, ends, usedEnds, depths, used }: Addition, owner: string | null): void {
     // Nothing is left to undo.
@@ -428,7 +428,7 @@ export class Addition {
   readonly used = new Set<number>()
   /** The next clock that each of its clients had before. */
   readonly from = new Map<number, number>()
-  /** The clients of which it repeats content that was known before. */
+  /** Clients of whose known content it repeats some. */
   readonly repeated = new Set<number>()
   /** The new ones, and those known before that are used now. */
   readonly ends: FreeEnds = new Map()
