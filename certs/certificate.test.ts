@@ -49,7 +49,7 @@ test('a machine named like a top-level domain is reached only by its .local name
   const machine = ['localhost', 'dev', 'dev.local', 'github.io']
   const hosts = [...machine, ...addresses]
   const directory = temporaryFolder(t)
-  // As created by an earlier version: if trusted, it would vouch for web.dev.
+  // As created by an earlier version: if trusted, it could sign for web.dev.
   const authority = await issueAuthority({ now: today, machine: 'dev', hosts })
   const leaf = await issueLeaf(authority, { now: today, machine: 'dev', hosts })
   for (const [name, { cert, key }] of Object.entries({ authority, server: leaf })) {

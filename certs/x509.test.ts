@@ -1,4 +1,4 @@
-// Certificates under real TLS, with Node and openssl; for which hosts an authority may vouch.
+// Certificates under real TLS, with Node and openssl, and the hosts that an authority may sign for.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

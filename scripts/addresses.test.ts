@@ -1,4 +1,4 @@
-// Addresses that only this machine reaches are told from others.
+// Tells addresses that only this machine reaches from others.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

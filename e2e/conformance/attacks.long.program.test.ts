@@ -177,7 +177,7 @@ async function fillDocument(server: FloodedServer): Promise<void> {
   await delay(threadsEndMs)
 }
 
-/** Another's 200 messages; `check` reads them again, and resolves if each is there, in order. */
+/** Another client's 200 messages; `check` reads them again, and resolves if each is there, in order. */
 async function writeHistory(server: FloodedServer) {
   const drafts = Array.from({ length: 200 }, (_nothing, place) => ({
     ...draftOf('ann', place + 1, '', 'earlier'),

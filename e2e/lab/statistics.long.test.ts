@@ -133,7 +133,7 @@ test('series without spread, or with few values, are handled', () => {
     assert.equal(effectiveSize(values), values.length)
 })
 
-/** One is twice as slow as the other, plus 10; on one network, or one each. */
+/** Two systems, one twice as slow as the other, plus 10; on one network, or one each. */
 function methods(random: Random, isShared: boolean): readonly [number[], number[]] {
   const course = () => autoregressive(1200, 0.8, random)
   const network = course()

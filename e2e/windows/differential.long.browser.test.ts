@@ -1,6 +1,6 @@
-// Whatever changes the editor's DOM, the document becomes what was visible right after the change,
-// including the caret. CROSSWIND_ROUNDS=2000 and CROSSWIND_SEED=n run longer, or repeat a
-// failed sequence.
+// After any change of the editor's DOM, the document becomes what was visible right after it,
+// including the caret. CROSSWIND_ROUNDS=2000 and CROSSWIND_SEED=n run longer, or repeat a failed
+// sequence.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

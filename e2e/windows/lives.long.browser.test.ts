@@ -60,7 +60,7 @@ const losses: readonly (readonly [words: string, ...(() => void)[]])[] = [
   ['its cookies and drafts', forgetCookies, deleteDrafts],
 ]
 
-/** Not before it ends, either: nobody would answer. */
+/** Not before the window ends, either: nobody would answer. */
 function neverAsk(): void {
   addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), { capture: true })
 }

@@ -19,7 +19,7 @@ const keys = {
   erase: '\uE003',
 }
 
-/** Then a page no longer shows a typist as typing, for which it asks for another frame. */
+/** After this time a page no longer shows a typist as typing, for which it requests another frame. */
 const typingMs = 3000
 
 let stage: Stage

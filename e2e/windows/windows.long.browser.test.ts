@@ -211,7 +211,7 @@ test('of seven windows five get HTTP/1.1’s connections, with a warning; the ot
   await until(async () => !warning.test(await first.run(bannerText)), 'the warning stayed')
 })
 
-/** The address that “New window” asks for. */
+/** Returns the address that “New window” opens. */
 function newWindowAsked(): string {
   let asked = ''
   const { open } = globalThis

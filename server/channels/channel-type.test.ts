@@ -18,7 +18,7 @@ declare module '../wire/bodies.ts' {
   }
 }
 
-/** A type that nobody else knows: of its totals only the newest matters. */
+/** A type that no other layer knows: only the newest of its totals matters. */
 const counter: ChannelType = {
   name: 'counter',
   kinds: { count: { body: object({ total: number }), drop: 'superseded' } },

@@ -76,7 +76,7 @@ function open({ change = {} as Partial<Log> } = {}) {
         if (isKind(message, 'update')) Y.applyUpdate(doc, Buffer.from(message.body.update, 'base64'))
       return doc
     },
-    /** As after a start: what is known is read from the log. */
+    /** As after a start: the state is read from the log. */
     restart() {
       log = behind(create(), stored)
     },

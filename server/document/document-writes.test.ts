@@ -23,7 +23,7 @@ const maxMessageBytes = 4096
 const linesOf = (...texts: string[]): Line[] =>
   texts.map((text) => ({ ...plainFormat, runs: text === '' ? [] : [{ text, marks: {} }] }))
 
-/** One log, as servers with either editor use it one after the other. */
+/** A log that servers with either editor use one after the other. */
 function open() {
   const now = () => 1
   const ledger = new Ledger({

@@ -38,8 +38,8 @@ type Construct = Exclude<NonNullable<Constructs['text'][number]>, readonly unkno
 type Context = ThisParameterType<Construct['tokenize']>
 
 /**
- * Quotes and lists begin within this many columns, and so many brackets or marks may be open in a
- * paragraph: the time to read grows with the square of the depth. What is deeper is plain text.
+ * Maximum column at which quotes and lists begin, and number of open brackets or marks in a paragraph:
+ * the time to read grows with the square of the depth. Anything deeper is plain text.
  */
 const deepest = 100
 
@@ -121,7 +121,7 @@ function bound(
 
 type Handle = NonNullable<NonNullable<HtmlExtension['exit']>['paragraph']>
 
-/** Empty cells added to a short row, of which a wide table would have thousands. */
+/** Maximum number of empty cells added to a short row: a wide table would have thousands. */
 const maxCells = 20
 
 /** State that GitHub's extension keeps for the table it is writing. */

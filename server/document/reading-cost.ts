@@ -14,7 +14,7 @@ export interface Mark {
 
 /** The cost of one document. */
 export class ReadingCost {
-  /** Worst-case steps: of all updates, and of those already read. */
+  /** Worst-case steps of all updates, and of those already read. */
   #steps = 0
   #stepsRead = 0
   /** Steps of updates that are not stored yet, by id. */

@@ -438,7 +438,7 @@ export function mapPosition(position: number, changes: readonly Change[]): numbe
 }
 
 /**
- * Rebases `changes` onto `others`, with the same effect. Of two inserts at one place, that of
+ * Rebases `changes` onto `others`, with the same effect. Where both insert at one place, the text of
  * `changes` comes first if `isFirst`.
  */
 export function rebase(changes: readonly Change[], others: readonly Change[], isFirst: boolean): Change[] {
@@ -536,7 +536,7 @@ export function partsOf(lines: readonly Line[]): Part[] {
 
 // Plain text and elements
 
-/** One line of text for each line; images are replaced by their names. */
+/** A line of text for each line; images are replaced by their names. */
 export function textOf(lines: readonly Line[]): string {
   return lines.map(plainText).join('\n')
 }

@@ -127,7 +127,7 @@ function isShallow(value: unknown, levels: number): boolean {
   return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1))
 }
 
-/** Rejects content before Yjs creates an object for it, and knows where the reading ended. */
+/** Rejects content before Yjs creates an object for it, and records where the reading ended. */
 class StrictDecoder extends Y.UpdateDecoderV1 {
   static last: StrictDecoder | null = null
   static isBounded = true

@@ -102,8 +102,8 @@ const msOfPart = 10
 const structsOfPart = { first: 1000, least: 250 }
 
 /**
- * Splits a whole document in base64, as returned by `join`, into updates to be applied one after the
- * other, each of which takes some milliseconds. Null if all together take too long for its size.
+ * Splits a whole document in base64, as returned by `join`, into updates that take some milliseconds
+ * each, to be applied one after the other. Null if all together take too long for its size.
  */
 function partsOf(update: string, items: number, documentSeconds: number): Uint8Array[] | null {
   const whole = bytesOf(update)

@@ -75,10 +75,10 @@ function refuseUpgrade(_request: AnyRequest, socket: Duplex): void {
 type Handler = (request: AnyRequest, ...rest: any[]) => void
 
 /**
- * Puts one listener in the place of those that the server has, and calls them for what is not below
- * the path. An event reaches all listeners, and none can keep it from the others: beside an
- * application's own, each request below the path would be answered twice. Engine.IO does the same.
- * Listeners that are added later stay the server's, and can be removed; the earlier ones cannot.
+ * Puts one listener in the place of the server's, and calls those for requests that are not below the
+ * path. An event reaches all listeners, and none can keep it from the others: beside an application's
+ * own, each request below the path would be answered twice. Engine.IO does the same. Listeners that are
+ * added later stay the server's, and can be removed; the earlier ones cannot.
  */
 function takeFrom(
   server: AnyServer,

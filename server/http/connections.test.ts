@@ -147,7 +147,7 @@ test('each stream may be reset once at a time', () => {
   assert.deepEqual(done, ['goaway', 'destroyed'])
 })
 
-/** An application's server with a session that has asked for nothing below our path. */
+/** An application's server with a session that has requested nothing below our path. */
 function watchingGuest() {
   const watched = watching()
   const server = new EventEmitter()

@@ -268,7 +268,7 @@ export class Connections {
     this.#splitPlainHttp(socket, () => this.#fair.run(connection, handshake))
   }
 
-  /** Whoever asks for the server's health, while it has no more descriptors, is the newest. */
+  /** Ends the oldest further connection: the newest may be a request for the server's health. */
   #makeRoom(): void {
     if (this.#open.size < this.#settings.maxConnections + reserve) return
     const [oldest] = this.#further

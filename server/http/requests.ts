@@ -208,8 +208,8 @@ function takeInTurn(connection: Connection, response: ServerResponse, start: () 
 }
 
 /**
- * Node resumes the socket for each request's body. What is decrypted in the same turn is still
- * parsed: some 64 KiB.
+ * Node resumes the socket for each request's body. Data decrypted in the same turn is still parsed:
+ * some 64 KiB.
  */
 function stopReading(socket: TLSSocket | null): void {
   socket?.on('resume', () => socket.pause()).pause()

@@ -34,7 +34,7 @@ const envelope = object({
   body: anyObject,
 })
 
-/** The sender of what an application publishes from its server. */
+/** The sender of messages that an application publishes from its server. */
 export const applicationName = 'server'
 
 /**
@@ -55,7 +55,7 @@ export function admitDraft(given: unknown, typeOf: TypeOf, reserved: readonly st
 }
 
 /**
- * Checks what the server itself publishes: it may write all that the channel's type declares. Throws a
+ * Checks the server's own drafts: it may write everything that the channel's type declares. Throws a
  * `Refusal` (400 `bad-shape`) that names the field.
  */
 export function admitOwnDraft(draft: Draft, typeOf: TypeOf): void {

@@ -49,7 +49,7 @@ function openPage(change: HubChange = {}) {
   }
 }
 
-/** Whoever has left is looked for once in a sixteenth of a heartbeat. */
+/** Interval of the search for clients that have left: a sixteenth of a heartbeat. */
 const turnMs = 1000
 
 test('a window’s state is sent to the others on the page, but not to the window itself', async () => {

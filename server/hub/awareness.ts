@@ -86,7 +86,7 @@ const pausePerStreamMs = 1
 /** Delay before retrying a stream with unsent bytes, ms. */
 const retryMs = 500
 
-/** A window is shown for this long after its client has left, so that nobody sees it come back. */
+/** Time for which a window is shown after its client has left, so that a quick return does not show. */
 export const hiddenAfterMs = 4000
 
 /** Maximum number of windows shown by one stream. */
@@ -211,7 +211,7 @@ export class Awareness {
     this.#cancelWaiting = this.#timers.later(() => this.#showWaiting(), waitMs)
   }
 
-  /** As much as the budget allows. */
+  /** Shows waiting states as far as the budget allows. */
   #showWaiting(): void {
     this.#waitingUntil = Number.POSITIVE_INFINITY
     let soonestMs = Number.POSITIVE_INFINITY
@@ -438,7 +438,7 @@ export class Awareness {
     return this.#rooms.get(entry.channel)?.entries.get(entry.window) === entry
   }
 
-  /** The window's entry with the same state at another client or server, from which it has come. */
+  /** The window's entry with the same state at the client or server that it has moved from. */
   #shownByAnother(holder: Holder, { channel, window, text }: Shown): Entry | null {
     const known = this.#rooms.get(channel)?.entries.get(window)
     if (!known || known.holder === holder || known.holder.user !== holder.user) return null
@@ -539,7 +539,7 @@ export class Awareness {
       if (isDelta)
         delta ??= new Delivery({ type: 'awareness', channel, windows: [...gone, ...changed.map(shown)] })
       else whole ??= new Delivery(wholeOf(room, channel))
-      // A window knows its own state.
+      // A window is not sent its own state.
       const isTold =
         (isCurrent && only === stream.identity.id) ||
         (isDelta && delta ? stream.offer(delta) : whole !== null && this.#offerWhole(stream, room, whole))

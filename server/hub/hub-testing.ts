@@ -314,7 +314,7 @@ export function editOf(seq: number, html = ''): Delivery {
   return deliver(messageOf({ seq, body: { html } }))
 }
 
-/** One that may be missed, if it is of the kind `sample`. */
+/** A message; readers may miss it if its kind is `sample`. */
 export function sampleOf(seq: number, channel = 'wind', kind: Kind = 'sample'): Delivery {
   return deliver(messageOf({ id: `r${seq}`, seq, channel, kind, from: 'sensor', body: { value: seq } }))
 }

@@ -1,4 +1,4 @@
-// One client's open stream: a bounded queue of frames, sent at the client's pace.
+// A client's open stream: a bounded queue of frames, sent at the client's pace.
 
 import type { CatchUp, Log } from '../log/log.ts'
 import { type Bye, type ByeCode, type Cursor, formatCursor, type Welcome } from '../wire/messages.ts'
@@ -28,7 +28,7 @@ export interface ClientIdentity {
   readonly opening: number
   /** Absent if nothing is counted. */
   readonly holder?: Holder
-  /** Absent if nobody can revoke what it may do. */
+  /** Absent if its rights cannot be revoked. */
   readonly isRevoked?: () => boolean
 }
 

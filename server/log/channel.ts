@@ -31,7 +31,7 @@ export class Channel {
   readonly keep: Bounds | null
   /** In the tables. */
   readonly number: number
-  /** The number before its first message; of earlier ones, nobody knows whether there were any. */
+  /** The number before its first message; whether there were earlier ones is unknown. */
   readonly begin: number
   /** See `Shares`. */
   weight = 0

@@ -1,4 +1,4 @@
-// Property tests of a log: whatever is done with it, it keeps its promises, which a model knows.
+// Property tests of a log: after any history of operations it keeps the promises of a model.
 // CROSSWIND_ROUNDS=1000 and CROSSWIND_SEED=n run more histories, or repeat one that failed.
 
 import assert from 'node:assert/strict'
@@ -44,11 +44,11 @@ export interface ModelledLog {
   /** Keeps what a process that is killed now would leave. Returns what opens that. */
   readonly kill?: () => Reopen
   readonly setDiskFull?: (isFull: boolean) => void
-  /** Keeps the order of each sender's drafts only, of those appended at once. */
+  /** Keeps only each sender's order among drafts appended at once. */
   readonly isOrderedBySender?: boolean
   /**
-   * Others may have the log open: a start goes on with the epoch before, and may not know of which
-   * channels something was dropped before.
+   * Other servers may have the log open: a start continues the previous epoch, and may not know from
+   * which channels messages were dropped before.
    */
   readonly isShared?: boolean
 }
@@ -159,7 +159,7 @@ interface Epoch {
 
 const everywhere: ReadonlySet<string> = new Set(modelChannels)
 
-/** One history with one log. */
+/** One history of operations on one log. */
 class Run {
   readonly #history: History
   readonly #open: OpenModelled
@@ -250,7 +250,7 @@ class Run {
     if (reopen) this.#killed = { reopen, told: this.#model.head }
   }
 
-  /** `told` is the newest number of which a follower knows. */
+  /** `told` is the newest number that a follower has received. */
   async #begin(modelled: ModelledLog, told: number): Promise<void> {
     this.#modelled = modelled
     this.#isDiskFull = false
@@ -459,7 +459,7 @@ class Run {
     const { channel, kind } = draft
     const isAlone = group.length === 1
     if (seq <= before) {
-      // One that was erased is stored anew.
+      // A repeat of an erased message is stored anew.
       assert.ok(model.erasedBy(seq) > (isAlone ? model.head : before), `${seq} was erased`)
       return
     }

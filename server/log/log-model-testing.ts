@@ -117,7 +117,7 @@ export class LogModel {
     return this.#present(at).findLast(({ message }) => isSame(message, wanted))?.message
   }
 
-  /** As `wholeOf`: what follows a number on these channels, up to `upTo`. */
+  /** As `wholeOf`: the messages after a number on these channels, up to `upTo`. */
   after(seq: number, upTo: number, channels: ReadonlySet<string>, at: number): string[] {
     return this.#present(at)
       .filter(({ message }) => message.seq > seq && message.seq <= upTo && channels.has(message.channel))
@@ -183,7 +183,7 @@ export class LogModel {
     const forgotten = this.#forgottenUpTo(now)
     return [...channels].every((channel) => {
       const own = this.#stored.filter(({ message }) => message.channel === channel)
-      // Also those that were erased: what was dropped before is missed all the same.
+      // Includes erased ones: messages dropped before the erasure are missed all the same.
       if (own.some(({ message }) => message.seq > seq && !this.mustHold(message.seq, now))) return false
       // Else the log must know the channel since before the cursor.
       const wasErased = own.some((one) => isErasure(one) || one.erasedBy !== never)
@@ -221,7 +221,7 @@ export class LogModel {
     return !hasWriter && count / limits.messages + bytes / limits.bytes < 1 / (2 * parts)
   }
 
-  /** Whether all that could be held with it was within the limits, before each erasure and now. */
+  /** Whether everything held with it was within the limits, before each erasure and now. */
   #hasAlwaysFit(seq: number, channel: string, until: number): boolean {
     const { limits } = this.#given
     const erasures = this.#stored.slice(seq, until).filter(isErasure)
@@ -275,7 +275,7 @@ export interface Sketch {
   readonly kind: Kind
   /** Length of the text, in characters; in a deletion, 0 restores. */
   readonly size: number
-  /** Another one is another body under the same id. */
+  /** Another version is another body under the same id. */
   readonly version: number
 }
 

@@ -45,9 +45,8 @@ export interface LogLimits extends Bounds {
 
 export interface Snapshot {
   /**
-   * The newest of each channel and kind, in order. Of a cumulative kind (`KindRules`), all
-   * messages: a base that joins the older ones, with the envelope of its newest, and those after
-   * it.
+   * The newest of each channel and kind, in order. Of a cumulative kind (`KindRules`), all messages: a
+   * base that joins the older ones, with the envelope of its newest, and those after it.
    */
   readonly messages: readonly Message[]
   readonly head: Cursor

@@ -28,7 +28,7 @@ export type Waiting = Pick<LogParts, 'now' | 'print' | 'signal'>
 export const envelopeBytes = 1024
 
 const connectWithinMs = 5000
-/** Deadline for NATS to deliver the next part of what it stores. */
+/** Deadline for NATS to deliver the next part of its stored messages. */
 export const deliverWithinMs = 5000
 /** See `LogFigures`. */
 const figuresWithinMs = 300

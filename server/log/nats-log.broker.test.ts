@@ -93,7 +93,7 @@ async function openLog(
     await connection.close()
   })
   let onLost = () => undefined as unknown
-  /** Resolves to the sentence about this loss, the first of which is 1. */
+  /** Resolves to the sentence about this loss; `count` 1 is the first. */
   const lost = (count: number) =>
     new Promise<string>((resolve) => {
       onLost = () => losses.length >= count && resolve(losses[count - 1] ?? '')

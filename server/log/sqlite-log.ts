@@ -183,7 +183,7 @@ class FileHistory {
     return isDone
   }
 
-  /** Flushes the disk twice: once for all that is erased within a second. */
+  /** Flushes the disk twice for everything that is erased within a second. */
   #planTruncation(): void {
     if (this.#isTruncationPlanned) return
     this.#isTruncationPlanned = true

@@ -570,7 +570,7 @@ interface SdkError extends Error {
   readonly $metadata?: { readonly httpStatusCode?: number }
 }
 
-/** One sentence about the problem and one about what to do. */
+/** A sentence about the problem and one about its remedy. */
 function explain(cause: unknown, { endpoint, region, queue }: SqsSettings): string {
   const { name, message, code, $metadata } = cause as SdkError
   const where = endpoint ?? `AWS in ${region}`

@@ -29,7 +29,7 @@ export interface Held {
   readonly bytes: number
   /** Ms since the epoch. */
   readonly acceptedAt: number
-  /** Null if nobody vouches for the sender's name. */
+  /** Null if the sender's name is not verified. */
   readonly writer: string | null
 }
 
@@ -103,10 +103,10 @@ const envelope = `
   writer TEXT`
 
 /**
- * `message.previous` is the number of the channel's message before this one, so that a reader
- * notices one that is missing. A channel's messages up to `floor` are dropped, and erased up to
- * `erased_to`, except the newest of each kind and those of cumulative kinds that are in no base. What the tables `channel`, `pile` and
- * `share` say holds up to the message `meta.mark`; the later ones are read at the start. A channel
+ * `message.previous` is the number of the channel's message before this one, so that a reader notices a
+ * missing one. A channel's messages up to `floor` are dropped, and erased up to `erased_to`, except the
+ * newest of each kind and those of cumulative kinds that are in no base. The rows of `channel`, `pile`
+ * and `share` hold up to the message `meta.mark`; later messages are read at the start. A channel
  * without a name was erased; its messages follow in portions.
  */
 export const tables = `
@@ -308,7 +308,7 @@ export class Tables {
     return true
   }
 
-  /** The channels without a name, of which messages may be left. */
+  /** The channels without a name that may still have messages. */
   erased(): number[] {
     return this.#sql.erased.all().map(({ number }) => Number(number))
   }

@@ -139,7 +139,7 @@ export class InboundFrames {
     this.#charge.set(this.#charge.bytes + bytes)
   }
 
-  /** `ws` continues reading after `bye` until its peer closes too. None of that is acknowledged. */
+  /** `ws` continues reading after `bye` until its peer closes too. Nothing read then is acknowledged. */
   #isOver(): boolean {
     const { stream, grant, timers } = this.#parts
     return stream()?.isClosed === true || grant.hasEnded(timers.now())

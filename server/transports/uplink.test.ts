@@ -536,7 +536,7 @@ test('a client that leaves may say that it does for good', async () => {
   ])
 })
 
-/** Resolves to what the hub received. */
+/** Resolves to the heartbeat that the hub received. */
 async function postHeartbeat(body: string): Promise<unknown> {
   const heard: unknown[] = []
   const { status } = await post('/api/heartbeat', body, { heard: (...words) => void heard.push(words) })
@@ -609,7 +609,10 @@ test('a malformed heartbeat is refused', async () => {
   }
 })
 
-/** Posts several drafts; resolves to what was published, and to the answers as `stored ID` or `CODE ID`. */
+/**
+ * Posts several drafts; resolves to those that were published, and to the answers as `stored ID` or
+ * `CODE ID`.
+ */
 async function postLines(lines: readonly (string | object)[], hub: Partial<Hub> = {}, grant?: Grant) {
   const published: string[] = []
   const body = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')

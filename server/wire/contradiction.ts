@@ -7,7 +7,7 @@ export interface Id {
   readonly clock: number
 }
 
-/** As Yjs decodes it, without skips. One without content was deleted. */
+/** As Yjs decodes it, without skips. A struct without content was deleted. */
 export interface DecodedStruct {
   readonly id: Id
   readonly length: number

@@ -107,7 +107,10 @@ export function isIdOf(sender: string, id: string): boolean {
 
 /** Position in the log, `epoch:seq`, the same for every transport. */
 export interface Cursor {
-  /** One life of the log, which begins at its start, or with its stream on NATS. 1 to 32 letters and digits. */
+  /**
+   * An epoch of the log, which begins at its start, or with its stream on NATS. 1 to 32 letters and
+   * digits.
+   */
   readonly epoch: string
   /** Last message received; 0 for none. */
   readonly seq: number

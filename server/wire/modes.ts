@@ -57,7 +57,7 @@ export interface WindowMode extends LinkMode {
   readonly uplink: 'xhr' | 'streamed' | 'socket'
 }
 
-/** One that needs no front. */
+/** A mode that needs no front. */
 export interface Mode extends WindowMode {
   readonly http: HttpVersion
 }

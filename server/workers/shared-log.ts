@@ -1,4 +1,4 @@
-// One log for several processes of a machine, over a stream with one JSON object per line.
+// Shares one log among a machine's processes, over a stream with one JSON object per line.
 
 import type { Duplex } from 'node:stream'
 import { Followers } from '../log/history-log.ts'

@@ -181,7 +181,7 @@ export function portsOpened(): Promise<Ports | null> {
 
 /**
  * In a worker: calls `stop` when the first process says so, or a terminal signals all its processes. An
- * application that listens for SIGTERM or SIGINT itself stops in its own way, and is told by SIGTERM.
+ * application that listens for SIGTERM or SIGINT itself stops in its own way, and receives SIGTERM.
  */
 export function whenStopped(stop: (drainMs: number) => void, usualDrainMs: number): void {
   let isTold = false

@@ -63,7 +63,7 @@ export function isLastRound(
 
 export const pauseBefore = ({ pauseMs }: Plan, random: Random) => pauseMs * (0.5 + random())
 
-/** One mode's part of a round. */
+/** A mode's part of a round. */
 export interface Turn {
   readonly mode: WindowMode
   /** From the request to the receiver's welcome; null if either connection did not open. */

@@ -157,7 +157,7 @@ function VersionList({ entries, chosen, onChoose }: VersionListProps) {
 interface SliderProps {
   readonly entry: Entry
   readonly version: number
-  /** When it was made, and by whom. */
+  /** Its time and author, as text. */
   readonly moment: string
   readonly isPlaying: boolean
   readonly onGo: (version: number) => void

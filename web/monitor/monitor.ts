@@ -163,8 +163,8 @@ export function chartsOf(processes: readonly MonitorProcess[]): MonitorChart[] {
 }
 
 /**
- * One place a second, up to the newest. Processes measure at their own times: where one's second
- * falls between two places, its previous one is repeated, so that a sum has no dip.
+ * Returns a place for each second, up to the newest. Processes measure at their own times: where one's
+ * second falls between two places, its previous one is repeated, so that a sum has no dip.
  */
 function momentsOf(processes: readonly MonitorProcess[]): MonitorSecond[][] {
   const newestAt = Math.max(...processes.map(({ seconds }) => seconds.at(-1)?.at ?? 0))

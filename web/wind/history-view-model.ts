@@ -93,7 +93,7 @@ function joined(stretches: readonly Stretch[], columnMs: number): readonly Stret
   return columns
 }
 
-/** One per stretch, plus one for each gap between them; ascending. */
+/** A column per stretch, plus one for each gap between them; ascending. */
 function columnsOf(stretches: readonly Stretch[], nowAt: number, unit: WindUnit): readonly Column[] {
   const inUnit = (speed: number | null) => (speed === null ? null : fromMetresPerSecond(speed, unit))
   const between = (fromAt: number, toAt: number) => ({
@@ -145,8 +145,8 @@ export function columnAt(
 }
 
 /**
- * Null unless the column's mean is one of those that the gust is the highest of: a shorter mean may
- * exceed it.
+ * Null unless the column's mean belongs to the means of which the gust is the highest: a shorter mean
+ * may exceed it.
  */
 function gustBeside(mean: number, gust: number | null, coversMs: number): number | null {
   if (gust === null || mean <= gust) return gust

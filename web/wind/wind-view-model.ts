@@ -52,7 +52,7 @@ export function windModel(
     unit,
     /** Null before the first reading. */
     ageWords: ageMs === null ? null : ageWords(ageMs),
-    /** One sentence, constant while the problem lasts; null if there is none. */
+    /** A sentence, constant while the problem lasts; null if there is none. */
     trouble: sensorTrouble ?? (isOld && isConnected ? staleSentence : isOld ? null : fault),
     source: reading?.source ?? sensor?.source ?? null,
     /** Axes, heating and the note on a recorded log; null for none. */
