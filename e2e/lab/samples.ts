@@ -207,7 +207,7 @@ export function bySession<One extends { readonly session: number }>(samples: rea
  * For progress: `mean 5.26 ms, median 3.69 ms  40 of 40 received`. `expected`: for when windows
  * without samples count too.
  */
-export function outcomeWords(samples: readonly Sample[], expected = samples.length): string {
+export function formatOutcome(samples: readonly Sample[], expected = samples.length): string {
   const times = timesOf(samples)
   const lost = expected - times.length
   const inMs = (ms: number) => `${ms.toFixed(2).padStart(6)} ms`

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { z } from 'zod'
 import { csv } from '../report/render.ts'
 import { type Section, several } from '../report/section.ts'
-import { findingOfStudy, nextWords } from '../report/study-finding.ts'
+import { findingOfStudy, formatNextSteps } from '../report/study-finding.ts'
 import { briefTables, studySections } from '../report/study-report.ts'
 import { defineExperiment, type Experiment, type Summary } from './experiment.ts'
 import { circumstances, readSummary, readText, withoutNulls } from './reread.ts'
@@ -113,7 +113,7 @@ export function defineStudy<
         remarks: [
           ...(run.observations ?? []),
           ...(design.remarks?.(found) ?? []),
-          ...nextWords(run, general, sessionMs),
+          ...formatNextSteps(run, general, sessionMs),
         ],
       } as unknown as StudySummary<Run, Own>
     },
@@ -134,7 +134,7 @@ export function defineStudy<
           ...wireSections(run.wire, counting, wireNaming(design)),
         ],
         tables: briefTables(design, summary),
-        method: [...methodWords(summary), ...method(summary)],
+        method: [...formatMethod(summary), ...method(summary)],
         data: { [samplesFile]: rowsCsv(run.samples), ...Object.fromEntries(further), ...run.files },
         isFailure: (summary.broken ?? []).length > 0 || isFailure(summary),
       }
@@ -149,7 +149,7 @@ const wireNaming = ({ factors: [, ...others] }: Design) =>
     ({ name, title, label = String }) => [title, (row: StudyBytes) => label(row[name] as Level)] as const,
   )
 
-function methodWords({ sessions, boundMs }: Pick<StudySummary, 'sessions' | 'boundMs'>): readonly string[] {
+function formatMethod({ sessions, boundMs }: Pick<StudySummary, 'sessions' | 'boundMs'>): readonly string[] {
   const clock =
     boundMs === null || boundMs === 0
       ? ''

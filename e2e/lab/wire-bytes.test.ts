@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Lab } from './experiment.ts'
 import { requireMode } from './mode-names.ts'
-import { countedWords, countModes, layersOf, type WireBytes, wireSections } from './wire-bytes.ts'
+import { countModes, formatCounting, layersOf, type WireBytes, wireSections } from './wire-bytes.ts'
 
 const none = { records: 0, bytes: 0, overheadBytes: 0 }
 
@@ -39,7 +39,7 @@ const pushed: WireBytes = { mode: 'sse/2', up: some, down: some, back: some, ask
 const polled: WireBytes = { mode: 'polling/2', up: null, down: some, back: null, asked: some }
 
 test('a table for each direction, without the modes that sent nothing there', () => {
-  const [section] = wireSections([pushed, polled], countedWords('keys'))
+  const [section] = wireSections([pushed, polled], formatCounting('keys'))
   assert.deepEqual(
     section?.tables?.map(({ rows }) => rows.map(([mode]) => mode)),
     [
@@ -53,7 +53,7 @@ test('a table for each direction, without the modes that sent nothing there', ()
 })
 
 test('a direction of which nothing is known has no table, and a report without figures no section', () => {
-  const [section] = wireSections([polled], countedWords('readings'), [['Site', () => 'Lund']])
+  const [section] = wireSections([polled], formatCounting('readings'), [['Site', () => 'Lund']])
   assert.deepEqual(
     section?.tables?.map(({ columns }) => columns[1]?.title),
     ['Site', 'Site'],

@@ -49,7 +49,7 @@ const tables = [
 ] as const
 
 /** `what`: such as `keys, 50 ms apart`. */
-export const countedWords = (what: string, { pushed, polled } = usualNumbers) =>
+export const formatCounting = (what: string, { pushed, polled } = usualNumbers) =>
   `Counted at the end of the first session, in turns whose times are in no figure, by a relay that reads the headers of the TLS records: ${what}. The figures are medians over ${pushed} messages, each alone on the wire, so that heartbeats do not count; where windows poll, over ${pollRounds} times ${polled} messages, with all polls from the first to the last. Handshakes and the loading of pages do not count.`
 
 /**

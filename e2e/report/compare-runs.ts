@@ -136,7 +136,7 @@ export function compareRuns(before: ComparedRun, after: ComparedRun) {
       ...changed(before.environment, after.environment),
       ...changed(before.parameters, after.parameters),
     ],
-    finding: `${machineWords(before, after)}${differencesWords(measures, figures)}`,
+    finding: `${formatMachines(before, after)}${formatDifferences(measures, figures)}`,
   }
 }
 
@@ -144,7 +144,7 @@ export function compareRuns(before: ComparedRun, after: ComparedRun) {
 const ofMachine = ['machine', 'cpu', 'cores', 'memoryBytes', 'os'] as const
 
 /** Empty for the same machine. */
-function machineWords(before: ComparedRun, after: ComparedRun): string {
+function formatMachines(before: ComparedRun, after: ComparedRun): string {
   const different = ofMachine.filter((name) => before.environment[name] !== after.environment[name])
   if (different.length === 0) return ''
   const [first, second] = [before, after].map(({ environment }) =>
@@ -185,7 +185,7 @@ const verdictIn = (unit: string, verdict: ComparedRow['verdict']) =>
   unit !== 'ms' ? verdict : verdict === 'higher' ? 'slower' : verdict === 'lower' ? 'faster' : verdict
 
 /** Describes the differences of the first measure. */
-function differencesWords([measure]: Measures, figures: readonly ComparedRow[]): string {
+function formatDifferences([measure]: Measures, figures: readonly ComparedRow[]): string {
   const rows = figures.filter((row) => row.measure === measure?.name)
   const unit = measure?.unit ?? ''
   const of = (verdict: ComparedRow['verdict']) => rows.filter((row) => row.verdict === verdict)

@@ -6,7 +6,7 @@ import { createSeededRandom, drawNormal } from '../../client/wire.ts'
 import { analyseStudy, type Design, type Measured, type Row } from '../lab/study.ts'
 import { parsed } from './dom.ts'
 import { reportFiles } from './render.ts'
-import { findingOfStudy, nextWords } from './study-finding.ts'
+import { findingOfStudy, formatNextSteps } from './study-finding.ts'
 import { briefTables, studySections } from './study-report.ts'
 
 const design: Design = {
@@ -151,7 +151,7 @@ function drawn({ apart, sessions, seed }: { apart: number; sessions: number; see
 }
 
 const minuteMs = 60_000
-const nextOf = (measured: Measured) => nextWords(measured, analyseStudy(design, measured), minuteMs)
+const nextOf = (measured: Measured) => formatNextSteps(measured, analyseStudy(design, measured), minuteMs)
 
 test('undecided says what to do next and how long that takes; decided does not', () => {
   const open = made({ tea: near(10), coffee: (session) => 10 + (session % 2 === 0 ? -1 : 3) })

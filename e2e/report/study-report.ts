@@ -24,6 +24,7 @@ import {
   count,
   type Figure,
   figure,
+  formatRatio,
   interval,
   lostSection,
   lowered,
@@ -31,14 +32,13 @@ import {
   nothing,
   probability,
   range,
-  ratioWords,
   type Section,
   spread,
   type Table,
   table,
   text,
 } from './section.ts'
-import { labelAt, mattersWords, spokenAt } from './study-finding.ts'
+import { formatMatters, labelAt, spokenAt } from './study-finding.ts'
 
 /** For the terminal. */
 export const briefTables = (design: Design, found: Found): readonly Table[] => [
@@ -66,7 +66,7 @@ export function studySections(design: Design, found: Shown, all: readonly Row[])
       title: measure.title,
       ...figureFor(design, found, measure, samples),
       tables: tablesOf(design, found, measure),
-      paragraphs: [...(place === 0 ? notes(found) : []), ...missingWords(design, found, measure)],
+      paragraphs: [...(place === 0 ? notes(found) : []), ...formatMissing(design, found, measure)],
     })),
     ...comparisonSections(design, found),
     ...describedSections(design, found),
@@ -120,7 +120,7 @@ function missingIn(
 
 const missing = '✗'
 
-function missingWords(design: Design, found: Found, measure: Measure): readonly string[] {
+function formatMissing(design: Design, found: Found, measure: Measure): readonly string[] {
   const isMissing = missingIn(design, found, measure)
   if (!found.figures.some((row) => row.measure === measure.name && isMissing(row))) return []
   return [`${missing} Samples were lost; those that arrived are in “Every figure, and every session”.`]
@@ -296,7 +296,7 @@ function tablesOf(design: Design, found: Found, measure: Measure): readonly Tabl
         axes,
         `Times that of ${spokenAt(design.factors[0], baseline)}${compared.some(({ ratioCi95 }) => ratioCi95) ? ', with the 95 % interval' : ''}`,
         compared.filter((row) => row.baseline === baseline),
-        ({ ratio, ratioCi95 }) => ratioWords(ratio, ratioCi95),
+        ({ ratio, ratioCi95 }) => formatRatio(ratio, ratioCi95),
       ),
     ),
   ]
@@ -351,7 +351,7 @@ function figuresTable(design: Design, found: Found, measure: Measure): Table {
     comparedAt(row)
       .map(({ ratio, ratioCi95, baseline }) => {
         const isUsual = baseline === String(found.baseline)
-        return `${ratioWords(ratio, ratioCi95)}${isUsual ? '' : ` / ${(subject.label ?? String)(baseline)}`}`
+        return `${formatRatio(ratio, ratioCi95)}${isUsual ? '' : ` / ${(subject.label ?? String)(baseline)}`}`
       })
       .join('; ')
   return table(
@@ -445,7 +445,7 @@ function comparisonSections(design: Design, found: Shown): readonly Section[] {
           ...varied.map((factor) => inColumn(factor, one.at)),
           one.ratio,
           one.ratioCi95 ? interval(one.ratioCi95) : nothing,
-          ratioWords(one.difference, one.differenceCi95),
+          formatRatio(one.difference, one.differenceCi95),
           verdictIn(measure, one),
           p(one.p),
           p(one.pCorrected),
@@ -462,16 +462,16 @@ function comparisonSections(design: Design, found: Shown): readonly Section[] {
   // Else the first measure's own figure shows where ratios differ.
   const isDrawn = varied.length === 0 && drawn.length > 0 && cells.length <= maxClouds
   const shown = isDrawn ? { figure: ratiosOf(design, measures[0], drawn) } : {}
-  return [{ title, ...shown, tables, paragraphs: [how, ...untilWords(design, found), ...missing] }]
+  return [{ title, ...shown, tables, paragraphs: [how, ...formatEnd(design, found), ...missing] }]
 }
 
 /** Why the run ended when it did; empty if the number of sessions was fixed. */
-function untilWords(
+function formatEnd(
   design: Design,
   { until, matters, stopped, comparisons, sessions }: Shown,
 ): readonly string[] {
   if (!until || !matters) return []
-  const least = `${mattersWords(design, matters)}${matters.isPercent ? ' of what is compared with' : ''}`
+  const least = `${formatMatters(design, matters)}${matters.isPercent ? ' of what is compared with' : ''}`
   const alike = `A difference of less than ${least} does not matter; if the whole interval of the ratio is within it, the two are called alike.`
   const end =
     until === 'decided'

@@ -29,7 +29,7 @@ export interface Author {
 }
 
 /** The author's name; null is the author of the base. */
-export function authorWords(author: Author | null): string {
+export function formatAuthor(author: Author | null): string {
   if (author === null) return 'Earlier'
   return author.name || unchosenName(author.window ?? '')
 }

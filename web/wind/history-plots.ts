@@ -16,9 +16,9 @@ import {
 import {
   type Column,
   columnAt,
+  formatMoment,
   type HistoryModel,
   historyModel,
-  momentWords,
   redrawMsFor,
   type TimeAxis,
 } from './history-view-model.ts'
@@ -189,7 +189,7 @@ export class HistoryPlots {
   }
 
   #momentAt(column: Column): string {
-    return momentWords(column, this.#wallClockDrawnAt, unitShown(this.#parts.store.view().wind))
+    return formatMoment(column, this.#wallClockDrawnAt, unitShown(this.#parts.store.view().wind))
   }
 }
 

@@ -4,7 +4,7 @@ import { joinStretches, type WindHistory } from '../../server/page/wind-history.
 import { gapMs, meanOf, minGustCoverMs, type Stretch } from '../../server/page/wind-statistics.ts'
 import { fromMetresPerSecond, type WindUnit } from '../../server/page/wind-units.ts'
 import type { HistoryMinutes } from '../store.ts'
-import { speedDigits, speedIn, timeWords, units, wholeDegrees } from './wind-words.ts'
+import { formatTime, speedDigits, speedIn, units, wholeDegrees } from './wind-words.ts'
 
 export type HistoryModel = ReturnType<typeof historyModel>
 
@@ -174,21 +174,21 @@ function roundUp(value: number): number {
 
 function summaryOf(stretches: readonly Stretch[], spanMs: number, nowAt: number, unit: WindUnit): string {
   const [first] = stretches
-  if (!first) return `No readings in the last ${timeWords(spanMs)}.`
+  if (!first) return `No readings in the last ${formatTime(spanMs)}.`
   const all = stretches.reduce(joinStretches)
   const { speedMetresPerSecond, directionDegrees } = meanOf(all.sums)
   const from = directionDegrees === null ? '' : ` from ${wholeDegrees(directionDegrees)}°`
   const range = `${speedIn(unit, all.lowestMetresPerSecond)} to ${speedIn(unit, all.highestMetresPerSecond)}`
   // Omits the length when the history fills the axis.
   const agoMs = nowAt - first.firstAt
-  const readings = agoMs > 0.95 * spanMs ? 'Readings' : `${timeWords(Math.max(1000, agoMs))}: readings`
+  const readings = agoMs > 0.95 * spanMs ? 'Readings' : `${formatTime(Math.max(1000, agoMs))}: readings`
   return `${readings} ${range} ${units[unit].symbol}, mean ${speedIn(unit, speedMetresPerSecond)}${from}`
 }
 
 const { format: timeOfDay } = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
 
 /** `now`: this window's clock, ms since the epoch. */
-export function momentWords(
+export function formatMoment(
   { seconds, speed, gust, direction }: Column,
   now: number,
   unit: WindUnit,
