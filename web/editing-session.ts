@@ -417,7 +417,7 @@ export class EditingSession implements LinkListener {
     const { channel } = this.#start
     // An erased document may have been started again, without this window's content.
     if (!this.#store.view().deletion?.isErased) this.#showContent(message)
-    this.#windFeed.take(message, dueAt)
+    this.#windFeed.handle(message, dueAt)
     if (message.channel !== channel) return
     this.#keeper?.changed()
     if (isKind(message, 'title')) this.#showTitle(message.body.title)

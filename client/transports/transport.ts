@@ -176,7 +176,7 @@ export function createAnswers() {
       unanswered.set(id, { answer, length, ...settle })
       return answer
     },
-    take(frame: DownFrame): void {
+    handle(frame: DownFrame): void {
       if (frame.type === 'stored') {
         unanswered.get(frame.id)?.resolve(frame)
         unanswered.delete(frame.id)

@@ -12,7 +12,7 @@ export interface EndedPeer {
   readonly why: string
 }
 
-interface Place {
+interface SessionPlan {
   readonly session: number
   /** All modes of the run. */
   readonly modes: readonly string[]
@@ -47,7 +47,10 @@ export class RunPeers {
 
   hasEnded = ({ peer }: Pick<System, 'peer'>): boolean => peer !== undefined && this.#ended.has(peer.name)
 
-  async start(testbed: Testbed, { session, modes, windows, perBrowser }: Place): Promise<readonly System[]> {
+  async start(
+    testbed: Testbed,
+    { session, modes, windows, perBrowser }: SessionPlan,
+  ): Promise<readonly System[]> {
     const all: System[] = []
     for (const peer of this.#peers) {
       const name = nameOfPeer(peer)

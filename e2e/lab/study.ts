@@ -139,7 +139,7 @@ export type FigureRow = Found['figures'][number]
 export type StudyComparison = Found['comparisons'][number]
 
 /** Levels by the factor's name. */
-type Place = Readonly<Record<string, Level>>
+type Cell = Readonly<Record<string, Level>>
 
 /** Deterministic; figures have at most six significant digits. */
 export function analyseStudy(design: Design, measured: Measured) {
@@ -263,8 +263,8 @@ function costsOf(design: Design, { costs = [], samples, levels }: Measured) {
 }
 
 /** Combinations of the levels; one without any factor. */
-function placesOf(factors: readonly Factor[], levels: Measured['levels']): readonly Place[] {
-  return factors.reduce<readonly Place[]>(
+function placesOf(factors: readonly Factor[], levels: Measured['levels']): readonly Cell[] {
+  return factors.reduce<readonly Cell[]>(
     (places, { name }) =>
       places.flatMap((place) => (levels[name] ?? []).map((level) => ({ ...place, [name]: level }))),
     [{}],
@@ -290,14 +290,14 @@ function cellsOf({ factors }: Design, levels: Measured['levels'], samples: reado
   return placesOf(factors, levels).filter((place) => there.has(keyOf(factors, place)))
 }
 
-const keyOf = (factors: readonly Factor[], row: Place | Row) =>
+const keyOf = (factors: readonly Factor[], row: Cell | Row) =>
   JSON.stringify(factors.map(({ name }) => row[name]))
 
-const isAt = (place: Place) => (row: Place | Row | Cost) =>
+const isAt = (place: Cell) => (row: Cell | Row | Cost) =>
   Object.entries(place).every(([name, level]) => row[name] === level)
 
 /** Such as `sse/2, 10 kB`: the row's name in budgets. */
-export const nameOf = (factors: readonly Factor[], place: Place) =>
+export const nameOf = (factors: readonly Factor[], place: Cell) =>
   factors
     .map(({ name, label = String }, at) => (at === 0 ? String(place[name]) : label(place[name] ?? '')))
     .join(', ')
@@ -311,7 +311,7 @@ const valuesOf = (rows: readonly Row[], { name }: Measure) =>
 /** One row for each cell and measure. */
 function figuresOf(
   { factors, measures }: Design,
-  cells: readonly Place[],
+  cells: readonly Cell[],
   samples: readonly Row[],
   sessions: readonly number[],
 ) {
@@ -375,7 +375,7 @@ interface Contrasted {
   readonly samples: readonly Row[]
   readonly measure: Measure
   /** Levels of the other factors. */
-  readonly place: Place
+  readonly place: Cell
   readonly pair: Pair
 }
 
@@ -462,7 +462,7 @@ export function contrast({
 }
 
 /** Compares two levels by the first measure; `place`: the levels of the other factors. */
-export function contrastOf(design: Design, measured: Measured, pair: Pair, place: Place) {
+export function contrastOf(design: Design, measured: Measured, pair: Pair, place: Cell) {
   const samples = atOthers(measured.samples as readonly (Row & { readonly receiver: number })[])
   return contrast({ design, measured, samples, measure: design.measures[0], place, pair })
 }

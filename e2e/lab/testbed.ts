@@ -89,7 +89,7 @@ export const profilesFlag = flag(
 )
 
 /** Where other machines reach a server. */
-interface Place {
+interface Endpoint {
   /** The name in its addresses, and the address it listens on. */
   readonly host: string
   readonly listen: string
@@ -190,30 +190,31 @@ export class Testbed {
    */
   async startServer(
     settings: Settings,
-    place?: Place | null,
+    endpoint?: Endpoint | null,
     how: How = {},
   ): Promise<readonly [ReachedServer, ...ReachedServer[]]> {
     const far = await this.#farHost()
     const addresses = far?.paths.map(({ address }) => address) ?? []
-    const folder = await makeServerFolder(this.#scenario, place?.certificate, addresses)
+    const folder = await makeServerFolder(this.#scenario, endpoint?.certificate, addresses)
     this.#opened.defer(folder.remove)
     // Chosen first, because server and networks need each other's addresses.
-    const ports = place?.ports ?? (this.#profiles.length > 0 ? await findFreePorts() : { '2': 0, '1.1': 0 })
+    const ports =
+      endpoint?.ports ?? (this.#profiles.length > 0 ? await findFreePorts() : { '2': 0, '1.1': 0 })
     const frontPorts = this.#hasFront ? await freePortsFor(windowHttpVersions) : null
     const origins = await this.#reach(frontPorts ?? ports)
-    const allowed = [...origins.flatMap((origin) => Object.values(origin)), ...(place?.origins ?? [])]
+    const allowed = [...origins.flatMap((origin) => Object.values(origin)), ...(endpoint?.origins ?? [])]
     const flags = folder.flags({
-      host: place?.listen ?? (far ? everywhere : 'localhost'),
+      host: endpoint?.listen ?? (far ? everywhere : 'localhost'),
       port: ports['2'],
       'http1-port': ports['1.1'],
       'sensor-source': 'none',
       // Behind a front pages offer it only if it is the default.
       ...(frontPorts && { http: '3' }),
       ...settings,
-      ...((place || far) && { access: 'open' }),
+      ...((endpoint || far) && { access: 'open' }),
       ...(allowed.length > 0 && { 'allowed-origins': allowed.join(',') }),
     })
-    const { through, ...where } = far ? startingOn(far) : { host: place?.host, through: [] }
+    const { through, ...where } = far ? startingOn(far) : { host: endpoint?.host, through: [] }
     const started = await startServerProcess(programs.server, flags, {
       stages: true,
       imports: how.imports ?? [],

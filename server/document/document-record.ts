@@ -9,7 +9,7 @@ import { type FreeEnds, free, isFree, use } from './free-ends.ts'
 import { type Depths, depthOf, setDepth } from './nesting.ts'
 import { ReadingCost } from './reading-cost.ts'
 import {
-  type Place,
+  type Region,
   rangeAt,
   rangeWidth,
   readUpdate,
@@ -542,7 +542,7 @@ export class Addition {
     if (content === 'skip') return
     if (content !== 'blank' && clock < (this.#known.next.get(client) ?? 0)) this.repeated.add(client)
     if (clock + len <= this.#next(client)) return
-    this.#checkPlace(client, struct)
+    this.#checkRegion(client, struct)
     this.#checkDepth(client, struct)
     this.#count(client, struct)
     this.clients.set(client, clock + len)
@@ -576,12 +576,12 @@ export class Addition {
     return isNew || isKnown
   }
 
-  #checkPlace(client: number, { clock, left, right, place, content }: Struct): void {
-    const leftPlace = this.#placeFor(client, left)
-    const rightPlace = this.#placeFor(client, right)
-    const found = leftPlace ?? rightPlace ?? place
+  #checkRegion(client: number, { clock, left, right, region, content }: Struct): void {
+    const leftRegion = this.#regionFor(client, left)
+    const rightRegion = this.#regionFor(client, right)
+    const found = leftRegion ?? rightRegion ?? region
     const isOwn = found === 'own'
-    const isOne = (rightPlace ?? found) === found && (place ?? found) === found
+    const isOne = (rightRegion ?? found) === found && (region ?? found) === found
     const isRight = content === 'blank' || isOwn === (content === 'own')
     if (!isOne || !isRight) {
       throw badUpdate(`the item at clock ${clock} of client ${client} is in the wrong root type`, this.id)
@@ -605,7 +605,7 @@ export class Addition {
     return depthOf(this.depths, item) ?? depthOf(this.#known.depths, item) ?? 0
   }
 
-  #placeFor(client: number, neighbour: Y.ID | null): Place | null {
+  #regionFor(client: number, neighbour: Y.ID | null): Region | null {
     if (neighbour === null) return null
     if (!this.#isOwn(neighbour)) return 'shared'
     if (neighbour.client === client) return 'own'

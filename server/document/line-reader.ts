@@ -9,11 +9,11 @@ import {
   type Line,
   listOf,
   type Marks,
-  type Run,
   safeImage,
   safeLink,
   sameMarks,
   softBreak,
+  type TextRun,
 } from './rich-text.ts'
 
 export interface Reading {
@@ -321,7 +321,7 @@ export class LineReader {
     const isContinued = item?.hasLine && !this.#isOwnBlock && !listOf(this.lines.at(-1)?.block ?? '')
     const tag = isContinued ? 'p' : given
     if (item) item.hasLine = true
-    const runs: Run[] = []
+    const runs: TextRun[] = []
     for (const { text, marks } of pieces) {
       const last = runs.at(-1)
       if (last && sameMarks(last.marks, marks)) runs[runs.length - 1] = { text: last.text + text, marks }

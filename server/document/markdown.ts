@@ -9,7 +9,7 @@ import { withoutHalves } from '../wire/graphemes.ts'
 import { noLabels, notesIn, splitAtCalls, startOfNote } from './footnotes.ts'
 import { groupsOf, readCode, readHtml, writeHtml } from './html.ts'
 import { type Reading, withoutReturns } from './line-reader.ts'
-import { type InlineNode, inlineNodes, type Line, type ListPart, type Run, textOf } from './rich-text.ts'
+import { type InlineNode, inlineNodes, type Line, type ListPart, type TextRun, textOf } from './rich-text.ts'
 
 /** Embedded HTML is read like any other. Front matter becomes a code block at the start. */
 export function readMarkdown(text: string): Reading {
@@ -199,7 +199,7 @@ function alignedHtml(line: Line, align: string): string {
 
 /** Empty paragraphs do not exist in Markdown. */
 function paragraphNode(
-  runs: readonly Run[],
+  runs: readonly TextRun[],
   labels: ReadonlySet<string>,
 ): { type: 'paragraph'; children: PhrasingContent[] }[] {
   const children = phrasing(runs, labels)
@@ -226,7 +226,7 @@ function listNode({ kind, start, items }: ListPart, callableIn: Callable): ListN
   return { type: 'list', ordered: kind === 'ol', start, spread: false, children }
 }
 
-function phrasing(runs: readonly Run[], labels: ReadonlySet<string>): PhrasingContent[] {
+function phrasing(runs: readonly TextRun[], labels: ReadonlySet<string>): PhrasingContent[] {
   return inlineNodes(runs).flatMap((node) => phrasingOf(node, labels))
 }
 

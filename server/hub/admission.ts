@@ -82,14 +82,14 @@ function bodyCheckFor({ id, channel, kind }: Pick<Draft, 'id' | 'channel' | 'kin
   throw badKind(taken, { id, channel, name })
 }
 
-interface Place {
+interface Target {
   readonly id: string
   readonly channel: string
   /** Name of the channel's type. */
   readonly name: string
 }
 
-function badKind(kinds: readonly string[], { id, channel, name }: Place): Refusal {
+function badKind(kinds: readonly string[], { id, channel, name }: Target): Refusal {
   const quoted = kinds.map((kind) => `"${kind}"`)
   const list = quoted.length === 1 ? quoted.join() : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
   return badDraft({ path: 'kind', must: `${list}: channel "${channel}" is of the type ${name}` }, id)

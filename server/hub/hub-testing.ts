@@ -21,7 +21,7 @@ import { admitDraft, admitStates, jsonState } from './admission.ts'
 import { Delivery, type Framing, RecentDeliveries } from './delivery.ts'
 import { Hub, silentMeter } from './hub.ts'
 import type { PollReply } from './polls.ts'
-import type { ClientIdentity, Holder, Joining, SubscriberHub } from './subscriber.ts'
+import type { ClientIdentity, Joining, QuotaHolder, SubscriberHub } from './subscriber.ts'
 
 export { countTo, settled } from '../log/log-testing.ts'
 
@@ -90,7 +90,7 @@ export interface FakePlace {
   readonly opening?: number
   readonly expiresAt?: number | null
   readonly framing?: Framing
-  readonly holder?: Holder
+  readonly holder?: QuotaHolder
   readonly isRevoked?: () => boolean
 }
 

@@ -18,7 +18,7 @@ import {
   slowLog,
   typesIn,
 } from './hub-testing.ts'
-import type { Holder } from './subscriber.ts'
+import type { QuotaHolder } from './subscriber.ts'
 
 test('a message reaches every window of its channel', async () => {
   const { hub, enter } = openHub()
@@ -82,7 +82,7 @@ test('the users of one invitation get at most half of the windows and share a qu
     assert.equal((await refusalOf(act)).code, 'too-many-windows')
   const host = { connection: {}, account: 'hosts' }
   enter({ id: 'host', holder: host })
-  const begin = (n: number, holder: Holder) => hub.publish(draft(`w1-${n}`, '', `page${n}`), holder)
+  const begin = (n: number, holder: QuotaHolder) => hub.publish(draft(`w1-${n}`, '', `page${n}`), holder)
   for (const n of countTo(10)) await begin(n, guest())
   const refused = await refusalOf(() => begin(11, guest()))
   assert.deepEqual([refused.code, refused.id, refused.retryAfterMs], ['too-fast', 'w1-11', 360_000])
@@ -693,7 +693,7 @@ test('traces tell that a slow window goes on', async () => {
   assert.deepEqual(traced.lines.slice(1), ['stream w9-2 written to slow by sse/2'])
 })
 
-const by = (user: string) => ({ user, holder: { connection: {}, account: user } satisfies Holder })
+const by = (user: string) => ({ user, holder: { connection: {}, account: user } satisfies QuotaHolder })
 
 test('ends the streams and held polls of a user at once, and of nobody else', async () => {
   const { hub, enter, ask } = openHub()

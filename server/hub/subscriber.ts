@@ -9,7 +9,7 @@ import { trace } from '../wire/trace.ts'
 import { Delivery, type Framing, type RecentDeliveries } from './delivery.ts'
 
 /** The party whose quotas a client counts against. */
-export interface Holder {
+export interface QuotaHolder {
   /** The HTTP/2 session or the socket. */
   readonly connection: object
   /** Clients with the same one share quotas; null if there is none. */
@@ -27,7 +27,7 @@ export interface ClientIdentity {
   /** Increases per opening: a stream replaces older ones of its client, never newer ones. */
   readonly opening: number
   /** Absent if nothing is counted. */
-  readonly holder?: Holder
+  readonly holder?: QuotaHolder
   /** Absent if its rights cannot be revoked. */
   readonly isRevoked?: () => boolean
 }

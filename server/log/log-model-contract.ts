@@ -100,7 +100,7 @@ export function testModel(name: string, open: OpenModelled, count: number): void
 
 async function failureOf({ given, steps }: History, open: OpenModelled): Promise<Error | null> {
   const cleanings: (() => unknown)[] = []
-  const run = new Run({ given, steps }, open, {
+  const run = new Trial({ given, steps }, open, {
     after: (clean: () => unknown) => void cleanings.push(clean),
   } as Cleaning)
   try {
@@ -160,7 +160,7 @@ interface Epoch {
 const everywhere: ReadonlySet<string> = new Set(modelChannels)
 
 /** One history of operations on one log. */
-class Run {
+class Trial {
   readonly #history: History
   readonly #open: OpenModelled
   readonly #context: Cleaning
@@ -190,7 +190,7 @@ class Run {
   async run(): Promise<void> {
     await this.#begin(await this.#open(this.#parts(), this.#context), 0)
     for (const step of this.#history.steps) {
-      await this.#take(step)
+      await this.#perform(step)
       await this.#restartIfKilled()
       this.#check()
     }
@@ -336,7 +336,7 @@ class Run {
     assert.deepEqual(heads(this.#log.heads()), heads(this.#model.heads()))
   }
 
-  #take(step: Step): Promise<void> | void {
+  #perform(step: Step): Promise<void> | void {
     switch (step.do) {
       case 'append':
         return this.#appendAll(step.drafts.map(draftOf), step.isAtOnce)

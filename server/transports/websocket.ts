@@ -133,7 +133,7 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
     hasEnded = true
     gathered = []
     try {
-      inbound.take(isBinary ? notText : String(data))
+      inbound.handle(isBinary ? notText : String(data))
     } finally {
       flush()
     }
@@ -148,11 +148,11 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
     hasEnded = true
     const isFirst = ping === null
     ping = data
-    inbound.take(isFirst ? answerPing : null)
+    inbound.handle(isFirst ? answerPing : null)
   })
   socket.on('pong', () => {
     hasEnded = true
-    inbound.take(null)
+    inbound.handle(null)
   })
 }
 

@@ -8,7 +8,7 @@ import {
   isEnded,
   type Line,
   linesOf,
-  type Run,
+  type TextRun,
 } from '../../server/document/rich-text.ts'
 import type { HistoryPortion } from '../../server/wire/document-history.ts'
 import { fingerprintIn } from '../../server/wire/messages.ts'
@@ -18,7 +18,7 @@ import { cleanName, unchosenName } from '../editor/presence.ts'
 interface Segment {
   /** Null if only the base has it. */
   readonly author: Author | null
-  readonly runs: readonly Run[]
+  readonly runs: readonly TextRun[]
 }
 
 export interface Author {
@@ -211,7 +211,7 @@ export class Replay {
     }
     const found = new Map<Line, Segment[]>()
     for (const line of lines) {
-      const segments: { client: number; runs: Run[] }[] = []
+      const segments: { client: number; runs: TextRun[] }[] = []
       for (const { text: words, marks } of line.runs) {
         for (let start = 0; start < words.length; ) {
           const { client, length } = take(words.length - start)

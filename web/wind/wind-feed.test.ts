@@ -21,7 +21,7 @@ function feeding() {
     now: () => 0,
     later: (run) => clearImmediate.bind(null, setImmediate(run)),
   })
-  return { store, feed, take: feed.take }
+  return { store, feed, take: feed.handle }
 }
 
 /** The server's answer if it has these readings, newest last. */

@@ -149,7 +149,7 @@ class Dialogue {
       timers,
       createPort,
       onOpen: opened.resolve,
-      onBytes: (bytes, at) => this.#take(bytes, at),
+      onBytes: (bytes, at) => this.#handleBytes(bytes, at),
       onClose: (reason) => {
         this.#failure = new SensorFailure(`${this.#port.path} cannot be used: ${reason}.`)
         opened.reject(this.#failure)
@@ -293,7 +293,7 @@ class Dialogue {
     })
   }
 
-  #take(bytes: Uint8Array, at: number): void {
+  #handleBytes(bytes: Uint8Array, at: number): void {
     for (const split of this.#evidence.push(bytes, at))
       if (split.kind === 'frame') this.#reading = split.reading
     this.#hasReadings ||= this.#reading !== null
