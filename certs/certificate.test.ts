@@ -183,7 +183,7 @@ test('an authority without its key serves until the leaf must be renewed', async
   assert.equal((await ensure(directory, { now: daysLater(380) })).made, 'everything')
 })
 
-test('of several concurrent starts one creates the certificate and all use it', async (t) => {
+test('one of several concurrent starts creates the certificate, and all use it', async (t) => {
   const directory = join(temporaryFolder(t), 'new')
   const all = await Promise.all([1, 2, 3].map(() => ensure(directory)))
   assert.equal(new Set(all.map(({ cert }) => cert)).size, 1)

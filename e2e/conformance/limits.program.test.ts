@@ -299,7 +299,7 @@ describeBoth('more in progress than limits.connectionBytes', ({ start, draftOf }
     assert.equal((await second()).status, 200)
   })
 
-  test('of two unread streams, the first is kept and the second is cut', async () => {
+  test('with two unread streams, the first is kept and the second is cut', async () => {
     // More than the buffer of a stream, 64 KiB.
     for (const channel of ['one', 'two', 'three', 'four']) {
       const body = JSON.stringify(draftOf('filler', 1, 'x'.repeat(60_000), channel))
@@ -509,7 +509,7 @@ for (const version of httpVersions) {
 const rawOf = (socket: WebSocket) => (socket as unknown as { readonly _socket: Writable })._socket
 
 testBoth(
-  'of pipelined HTTP/1.1 requests more than a hundred are answered, in order, and the connection ends after them',
+  'more than a hundred pipelined HTTP/1.1 requests are answered, in order, and the connection ends after them',
   async (t, { start }) => {
     const server = await start({})
     const socket = tls.connect({ port: server.ports['1.1'], host: '127.0.0.1', ca: server.ca })

@@ -23,7 +23,7 @@ test('divides what passed among the messages, and names each layer', () => {
   })
 })
 
-test('what brings no message is frames and TLS alone', () => {
+test('bytes that bring no message count as frames and TLS', () => {
   const { payload, envelope, framing, tls, total } = layersOf(
     none,
     { records: 1, bytes: 39, overheadBytes: 22 },
@@ -52,7 +52,7 @@ test('a table for each direction, without the modes that sent nothing there', ()
   assert.deepEqual(section?.tables?.[0]?.rows[0]?.slice(1), ['45.0', '155', '78.0', '22.0', '300', '1.00'])
 })
 
-test('a direction of which nothing is known has no table, and a report without figures no section', () => {
+test('an unmeasured direction has no table, and a report without figures no section', () => {
   const [section] = wireSections([polled], formatCounting('readings'), [['Site', () => 'Lund']])
   assert.deepEqual(
     section?.tables?.map(({ columns }) => columns[1]?.title),

@@ -74,7 +74,7 @@ for (const [name, value, words] of [
     )
   })
 
-test('what a run had otherwise than the paper stands beside each of its figures', async (t) => {
+test('a run’s differences from the paper stand beside each of its figures', async (t) => {
   const parent = await folderWith(t, ({ parameters }) => Object.assign(parameters, { keys: 30 }))
   const page = pageOf([await readReproduction(thesis, parent)], join(parent, 'results.md'))
   assert.equal(page.match(/ ms; 30 keys in place of 200\)/g)?.length, 3)

@@ -314,7 +314,7 @@ async function begin(t: TestContext, seed: number): Promise<Life> {
 }
 
 for (let seed = firstSeed; seed < firstSeed + lives; seed += 1)
-  test(`life ${seed}: what was called kept or stored is there once, and only where it was written`, async (t) => {
+  test(`life ${seed}: text that was called kept or stored is there once, and only where it was written`, async (t) => {
     const life = await begin(t, seed)
     try {
       for (let count = 0; count < stepsInLife; count += 1) await life.step()

@@ -177,7 +177,7 @@ test('mirror: scripts, handlers and javascript: links in an edit do not run wher
   assert.equal(await reader.run(markRan), false)
 })
 
-test('of seven windows five get HTTP/1.1’s connections, with a warning; the others use HTTP/2 at once, say why, and stay in step', async () => {
+test('five of seven windows get HTTP/1.1’s connections, with a warning; the others use HTTP/2 at once, say why, and stay in step', async () => {
   const wished = mode('sse/1.1')
   const roomy = mode(wished.whenFull ?? '')
   const channel = 'seven'

@@ -254,7 +254,7 @@ test('a Yjs client belongs to the user that an application names, whatever the k
   assert.equal((await read()).text, 'ab')
 })
 
-test('a Yjs client that a stranger was first to claim is nobody else’s, and its own sender is told', async () => {
+test('a Yjs client that a stranger claimed first belongs to no one else, and its own sender is refused', async () => {
   for (const isAlone of [true, false]) {
     const { send, read } = open()
     const ann = openWindow(1)

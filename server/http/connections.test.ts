@@ -242,7 +242,7 @@ test('after stop, connections are no longer checked', () => {
   assert.equal(time.pending(), 0)
 })
 
-test('of many connections a few begin TLS in a turn, once their first byte is there', async () => {
+test('a few of many connections begin TLS in a turn, once their first byte is there', async () => {
   const settings = { heartbeatMs, bodySeconds: 4, streamsPerSession: 10, maxConnections: 9, handshakeMs: 1 }
   const server = new EventEmitter()
   const begun: object[] = []

@@ -113,7 +113,7 @@ test('windows are told to reconnect after 0.3 to 1.5 s, each at its own time', a
   assert.ok(new Set(times).size > 100)
 })
 
-test('a newer stream of a window replaces the older one, which is told so', async () => {
+test('a newer stream of a window replaces the older one, which gets the reason', async () => {
   const { hub, enter } = openHub()
   const older = enter({ opening: 1 })
   await settled()
@@ -126,7 +126,7 @@ test('a newer stream of a window replaces the older one, which is told so', asyn
   assert.equal(hub.windowCount(), 1)
 })
 
-test('an older stream that arrives late is told so and replaces nothing', async () => {
+test('an older stream that arrives late is refused and replaces nothing', async () => {
   const { hub, enter } = openHub()
   const newer = enter({ opening: 2 })
   const late = enter({ opening: 1 })
@@ -679,7 +679,7 @@ test('traces tell why a stream ends', async () => {
   assert.match(ofSlow[1] ?? '', /^stream w9-2 waits for slow, which is slow: \d+ bytes$/)
 })
 
-test('traces tell that a slow window goes on', async () => {
+test('traces say that a slow window continues', async () => {
   const { hub, enter } = openHub()
   const { connection, window } = enter({ id: 'slow' })
   await settled()

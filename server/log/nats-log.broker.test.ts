@@ -522,7 +522,7 @@ test('a purge by another program is reported once, on every server, and windows 
   await fill(one.log, 1, 'w2')
 })
 
-test('what the servers erase themselves, by their limits, is not reported as a purge', async (context) => {
+test('messages that the servers erase by their limits are not reported as a purge', async (context) => {
   const servers = await Promise.all([0, 1].map(() => openLog(context, 'limited', { messages: 10 })))
   const [one] = servers
   assert.ok(one)

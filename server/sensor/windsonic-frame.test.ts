@@ -46,7 +46,7 @@ for (const { body, sum, format, state, directionDegrees, speed } of vectors) {
   })
 }
 
-test('of the 256 checksums one is right, in either case', () => {
+test('one of the 256 checksums is right, in either case', () => {
   for (const { body, sum } of vectors) {
     const sums = Array.from({ length: 256 }, (_, value) => value.toString(16).padStart(2, '0'))
     const taken = sums.filter((other) => split(wireOf(body, '\r', other.toUpperCase()))[0]?.kind === 'frame')

@@ -357,7 +357,7 @@ test('frames that are not messages count against the rate', async () => {
   assert.deepEqual([said(), flow], [['not-json null', 'bad-frame null', 'clock'], ['pause']])
 })
 
-test('states that come too fast cost more, none is refused, and the newest is shown', async () => {
+test('states that arrive too fast cost more, none is refused, and the newest is shown', async () => {
   const show = (n: number) =>
     JSON.stringify({ type: 'awareness', state: { client: n, name: '', anchor: null, head: null } })
   const { hub, inbound, time, flow, said } = await openInbound({
@@ -644,7 +644,7 @@ test('several drafts in one request are stored in their order, each with an answ
   assert.deepEqual(await postLines([]), { published: [], answers: [] })
 })
 
-test('of several drafts those that are refused for good keep none from being stored', async () => {
+test('several drafts: a final refusal keeps no other from being stored', async () => {
   const grant = grantWith({ read: ['main'], write: ['main'] })
   const stranger = `${'p'.repeat(22)}.w1`
   const { answers } = await postLines(
@@ -667,7 +667,7 @@ test('of several drafts those that are refused for good keep none from being sto
   ])
 })
 
-test('of several drafts none overtakes one that is to be sent again', async () => {
+test('several drafts: none overtakes one that is to be sent again', async () => {
   const busy = new Refusal('log-full', 'The disk is full.', null, 1000)
   const publish: Hub['publish'] = ({ id }) =>
     id === 'w1-2' ? Promise.reject(busy.about(id)) : { type: 'stored', id, seq: 1 }
@@ -691,7 +691,7 @@ test('several drafts in one request are no faster than one by one, refused ones 
   }
 })
 
-test('of several drafts none is stored after the end of the session', async () => {
+test('several drafts: none is stored after the end of the session', async () => {
   const { time } = openHub()
   const grant = grantWith({ expiresAt: time.now() - 1 })
   await assert.rejects(postLines([draftOf(1)], {}, grant), { code: 'session-expired' })

@@ -37,7 +37,7 @@ const turnOf = (place: number, change: Partial<Turn>): Turn => {
   return { mode, ...usual, ...change }
 }
 
-test('a missing probe counts as later than all that arrived', () => {
+test('a missing probe counts as later than every one that arrived', () => {
   assert.equal(medianOf([3, 1, 2]), 2)
   assert.equal(medianOf([4, 1, 2, 3]), 2.5)
   assert.equal(medianOf([1, null, 2]), 2)
@@ -214,7 +214,7 @@ test('an altered link is rejected in one sentence', () => {
   }
 })
 
-test('many late messages are told, with those over HTTP/3, few are not', () => {
+test('many late messages are reported, with those over HTTP/3; a few are not', () => {
   const timesOf = (late: number, all = 20) => Array.from({ length: all }, (_, n) => (n < late ? 300 : 10))
   const turn = (http: string, late: number): Turn => {
     const mode = windowModes.find((one) => one.transport === 'sse' && one.http === http) as WindowMode

@@ -201,7 +201,7 @@ describe('axes', () => {
 describe('words', () => {
   const summary = (history: WindHistory, unit: WindUnit = 'M') => shown(history, 600_000, { unit }).summary
 
-  test('summarises the lowest, highest and mean of what is shown', () => {
+  test('summarises the lowest, highest and mean of the readings shown', () => {
     const history = historyOf([1000, measured(2, 350)], [300_000, measured(8.04, 10)])
     assert.equal(summary(history), 'Readings 2.0 to 8.0 m/s, mean 5.0 from 6°')
     assert.equal(summary(history, 'F'), 'Readings 394 to 1583 ft/min, mean 988 from 6°')
