@@ -49,7 +49,7 @@ test('a machine named like a top-level domain is reached only by its .local name
   const machine = ['localhost', 'dev', 'dev.local', 'github.io']
   const hosts = [...machine, ...addresses]
   const directory = temporaryFolder(t)
-  // As created by an earlier version: if trusted, it would vouch for web.dev.
+  // As created by an earlier version: if trusted, it could sign for web.dev.
   const authority = await issueAuthority({ now: today, machine: 'dev', hosts })
   const leaf = await issueLeaf(authority, { now: today, machine: 'dev', hosts })
   for (const [name, { cert, key }] of Object.entries({ authority, server: leaf })) {
@@ -183,7 +183,7 @@ test('an authority without its key serves until the leaf must be renewed', async
   assert.equal((await ensure(directory, { now: daysLater(380) })).made, 'everything')
 })
 
-test('of several concurrent starts one creates the certificate and all use it', async (t) => {
+test('one of several concurrent starts creates the certificate, and all use it', async (t) => {
   const directory = join(temporaryFolder(t), 'new')
   const all = await Promise.all([1, 2, 3].map(() => ensure(directory)))
   assert.equal(new Set(all.map(({ cert }) => cert)).size, 1)

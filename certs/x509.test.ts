@@ -1,4 +1,4 @@
-// Certificates under real TLS, with Node and openssl; for which hosts an authority may vouch.
+// Certificates under real TLS, with Node and openssl, and the hosts that an authority may sign for.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -77,7 +77,7 @@ const authorityFor = async (...hosts: readonly string[]) => {
   return new X509Certificate(cert).raw
 }
 
-test('an authority may vouch for its own hosts and local networks, and for no others', async () => {
+test('an authority may sign for its own hosts and local networks, and for no others', async () => {
   const authority = await authorityFor('localhost', 'barge', '203.0.113.9')
   const permitted = ['barge', '203.0.113.9', '192.168.1.1', '172.31.0.1', '::1', 'fd12::1', '2001:db8::1']
   assert.equal(forbiddenHost(authority, permitted), undefined)
@@ -86,7 +86,7 @@ test('an authority may vouch for its own hosts and local networks, and for no ot
   }
 })
 
-test('an authority without constraints may vouch for nobody', async () => {
+test('an authority without constraints may sign for no host', async () => {
   const authority = await issueAuthority({ ...order, machine: 'barge', hosts: ['barge'] })
   const leaf = await issueLeaf(authority, { ...order, machine: 'barge', hosts: ['barge'] })
   assert.equal(forbiddenHost(new X509Certificate(leaf.cert).raw, ['barge']), 'barge')

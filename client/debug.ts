@@ -58,7 +58,7 @@ class TracedLink<All extends Drafts = Drafts> extends Link<All> {
   }
 }
 
-/** Hears what a link's transports say, and what its listener is told. */
+/** Traces a link's transports and its listener's events. */
 class Teller {
   readonly window: string
   readonly #now: Clock
@@ -73,7 +73,7 @@ class Teller {
     this.#now = now
   }
 
-  /** Also called when it is sent, which may be before `publish` returns. */
+  /** Also called when the draft is sent, which may be before `publish` returns. */
   drafted({ id, kind, channel }: Draft): void {
     if (this.#attempts.has(id)) return
     this.#attempts.set(id, 0)
@@ -204,7 +204,7 @@ class Teller {
     try {
       return await send(draft)
     } catch (error) {
-      // What the error says may contain the address, with its key.
+      // The error's message may contain the address, and with it the key.
       if (error instanceof BusyError)
         trace.outbox?.(`${id} to be sent again in ${error.retryAfterMs} ms: the server is busy`)
       throw error
@@ -217,7 +217,7 @@ class Teller {
     const { mode, wished, fall, reason, retryAt, repairs } = state
     if (repairs > (before?.repairs ?? 0))
       trace.link?.(`${this.window} reopens: a message before the heartbeat is missing`)
-    // Also told when only the clock was compared.
+    // Skips a call that only reports a clock comparison.
     if (before?.state === state.state && before.mode === mode && before.retryAt === retryAt) return
     if (state.state === 'waiting') {
       const next =

@@ -1,4 +1,4 @@
-// What follows a failure: which mode to open, when to retry it, and when to retry a better one.
+// Decides after a failure: which mode to open, when to retry it, and when to retry a better one.
 
 import type { LinkMode, WindowHttp } from '../server/wire/modes.ts'
 import { type Clock, type Random, retryPauseMs } from '../server/wire/time.ts'

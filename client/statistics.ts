@@ -5,7 +5,7 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-/** Of a sample (n - 1); NaN for fewer than two values. */
+/** Sample standard deviation (n - 1); NaN for fewer than two values. */
 export function standardDeviation(values: readonly number[]): number {
   const centre = mean(values)
   // Uses two passes: a single pass over squares loses precision if the mean is large compared with

@@ -126,7 +126,7 @@ ${listOf(others)}
   130 if it was stopped.
 `
 
-// A measurement goes on, and writes its report.
+// The measurement continues, and writes its report.
 whenReaderIsGone(() => undefined)
 
 const stopping = new AbortController()

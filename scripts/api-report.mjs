@@ -9,7 +9,7 @@ import { joinedTypes } from './declarations.mjs'
 const packages = ['client', 'server']
 
 /**
- * What the doors of a package export, and all types that it refers to, each once. Sorted, and
+ * Lists the exports of a package's doors and all types that they refer to, each once. Sorted, and
  * without comments: moving a type to another file or rewording does not change it.
  */
 async function reportOf(name, folder) {

@@ -177,7 +177,7 @@ function whyNot({ code, message }: NodeJS.ErrnoException, otherwise: string): st
   return `HTTP/3 needs Caddy, which is not installed: ${way}. ${otherwise}`
 }
 
-/** Of a line of Caddy's log, or of what it says before it has one. */
+/** The message in a line of Caddy's log, or the line itself if it is not JSON. */
 function messageIn(line: string): string {
   try {
     const { msg, error } = JSON.parse(line) as { readonly msg?: string; readonly error?: string }

@@ -55,7 +55,7 @@ export function outerPath() {
   return (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '' && !ours(folder))
 }
 
-/** One sentence for people, and the failed tool's output. */
+/** A sentence for people, and the failed tool's output. */
 export class StepFailure extends Error {
   constructor(sentence, output = '') {
     super(sentence)
@@ -81,7 +81,7 @@ export async function step(name, work) {
   }
 }
 
-/** `| head` closes the pipe, or the disk is full: what was started goes on. */
+/** Continues when `| head` closes the pipe or the disk is full. */
 export function goOnWithoutOutput() {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 }

@@ -1,4 +1,4 @@
-// A child is told once to end, and its exit code becomes ours.
+// A child is asked once to end, and its exit code becomes ours.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

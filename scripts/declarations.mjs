@@ -3,7 +3,7 @@
 import { rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
 
-/** What a declaration file exports, and all that it refers to, each once. */
+/** Lists a declaration file's exports and everything that they refer to, each once. */
 export async function joinedTypes(entry) {
   const bundle = await rolldown({
     input: entry,

@@ -80,7 +80,7 @@ class RestartingServer extends EventEmitter {
 }
 
 const server = new RestartingServer()
-// One for each changed file.
+// A listener for each changed file.
 server.setMaxListeners(0)
 const http = createServer()
 http.listen(0, '127.0.0.1')

@@ -5,5 +5,5 @@ import { runInNewContext } from 'node:vm'
 
 setFlagsFromString('--expose-gc')
 
-/** Collects all that is unreachable, in this thread. */
+/** Collects everything unreachable, in this thread. */
 export const collectGarbage: () => void = runInNewContext('gc')

@@ -1,4 +1,4 @@
-// One process at a time, and what happens to the lock of a process that is gone.
+// The lock admits one process at a time, and the lock of a process that is gone is removed.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

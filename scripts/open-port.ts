@@ -10,14 +10,14 @@ export async function openPort(server: Server, host = '127.0.0.1', port = 0): Pr
   return (server.address() as AddressInfo).port
 }
 
-interface Place {
+interface Address {
   readonly port: number
   readonly host: string
 }
 
 /** Opens the port exclusively, closes it, and resolves to it. Rejects like `listen`. */
-export async function occupy(place: Place): Promise<number> {
-  const server = createServer().listen({ ...place, exclusive: true })
+export async function occupy(address: Address): Promise<number> {
+  const server = createServer().listen({ ...address, exclusive: true })
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   server.close()

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { root, runTool, step, tool } from './child-process.mjs'
 import { ensureInstalled } from './preparation.mjs'
 
-/** The folder of each package. The lab has no types, because nobody imports it. */
+/** The folder of each package. The lab has no types: nothing imports it. */
 const packages = { client: 'client', server: 'server', lab: 'e2e' }
 const withTypes = ['client', 'server']
 

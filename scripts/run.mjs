@@ -45,7 +45,7 @@ const commands = {
   },
   /** The packages' public types, in docs/api. */
   api: (words) => launchProgram(['scripts/api-report.mjs', ...words]),
-  /** What a release still lacks; with a version, writes it everywhere. */
+  /** Lists what a release still lacks; with a version, writes it everywhere. */
   release: (words) => release(words),
   /** Types, lint and the tests of a tier; words select test files by path. */
   check: (words) => runSuite(words, 'check'),

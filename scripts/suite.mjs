@@ -55,7 +55,7 @@ export function tierOf(file) {
   return isProgramTest(file) ? 'test' : 'check'
 }
 
-/** Those that start programs: browsers, brokers, servers, the lab, pseudo-terminals. */
+/** Tests that start programs: browsers, brokers, servers, the lab, pseudo-terminals. */
 const isProgramTest = (file) => /\.(browser|firefox|broker|program|pty)\.test\.ts$/.test(file)
 
 const isFirefoxTest = (file) => file.endsWith('.firefox.test.ts')

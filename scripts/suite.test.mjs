@@ -1,4 +1,4 @@
-// Which test files a tier runs, and which files words select.
+// The test files that a tier runs, and those that words select.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -380,7 +380,7 @@ export class EditingSession implements LinkListener {
     // An erased document may have been started again, without this window's content.
     if (!this.#store.view().deletion?.isErased && this.#document.received(message))
       this.presence.received(message)
-    this.#windFeed.take(message, dueAt)
+    this.#windFeed.handle(message, dueAt)
     if (message.channel !== channel) return
     this.#keeper?.changed()
     if (isKind(message, 'title')) this.#showTitle(message.body.title)

@@ -306,7 +306,7 @@ test('sends nothing more from a window that left', async () => {
   assert.deepEqual(stream.sent, ['w1-1', 'w2-1'])
 })
 
-test('if the stream ends while drafts are in flight, every window is told why, rejoins, and shares one again', async () => {
+test('if the stream ends while drafts are in flight, every window gets the reason, rejoins, and shares one again', async () => {
   const { stream, streams, first, second, newest } = openShared(2)
   stream.message(1)
   first.send('w1-1')
@@ -529,7 +529,7 @@ test('each window gets the awareness of its own page, also when it joins later',
   assert.deepEqual(late.heard.awareness, ['all w1 AA w9 DE'])
 })
 
-test('a window that reopens is not reported gone; one that stays away is, once', () => {
+test('a window that reopens is not reported gone; a window that stays away is reported once', () => {
   const { stream, time, first, second } = openShared(2)
   second.show('BB')
   second.leave(false)

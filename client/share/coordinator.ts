@@ -15,7 +15,7 @@ import { type Asked, type Member, SharedStream } from './shared-stream.ts'
 /** Each opening of a transport is one member, numbered by its window. */
 export type ToCoordinator =
   | { readonly type: 'join'; readonly member: number; readonly asked: Asked }
-  /** `draft`: as JSON, of which browsers copy less between windows. */
+  /** `draft`: as JSON, which browsers copy more cheaply between windows. */
   | { readonly type: 'send'; readonly member: number; readonly draft: string }
   | { readonly type: 'show'; readonly member: number; readonly report: AwarenessReport }
   | { readonly type: 'leave'; readonly member: number; readonly isForGood: boolean }
@@ -118,7 +118,8 @@ export class Coordinator {
         try {
           port.postMessage({ type: 'frame', member: number, frame })
         } catch (error) {
-          // A log may have a message that is nested too deep for a browser to copy: the rest goes on.
+          // A log may have a message that is nested too deep for a browser to copy: the
+          // stream continues without it.
           console.warn(error)
         }
       },

@@ -1,4 +1,4 @@
-// What a window opens through a shared connection is a transport like any other.
+// A transport over a shared connection keeps the same contract as any other.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -114,8 +114,8 @@ class SharedMember implements OpenTransport {
     const text = JSON.stringify(draft)
     const depth = measureJson(text).depth - draftDepth
     if (depth <= maxJsonDepth) this.#post({ type: 'send', member: this.#number, draft: text })
-    // As the server would, if the coordinator's stack had room for it.
-    else this.#answers.take({ type: 'refused', id, code: 'bad-shape', message: tooDeep(depth) })
+    // As the server would, if the coordinator's stack were deep enough for the draft.
+    else this.#answers.handle({ type: 'refused', id, code: 'bad-shape', message: tooDeep(depth) })
     return answer
   }
 
@@ -139,7 +139,7 @@ class SharedMember implements OpenTransport {
   hear(said: ToWindow): void {
     if (said.type === 'closed') this.end(said.closing)
     else {
-      this.#answers.take(said.frame)
+      this.#answers.handle(said.frame)
       // Stamped by the window's own clock, and so includes the coordinator's delay.
       this.#opening.onFrame(said.frame, now())
     }

@@ -74,7 +74,7 @@ export class SharedStream {
   /** The windows shown, by channel and name. */
   readonly #shown = new Map<string, Map<string, AwarenessFrame['windows'][number]>>()
   readonly #windows: ShownWindows
-  /** What members that have left showed, and may show again as they come back. */
+  /** States of members that have left; a member that returns may show its own again. */
   readonly #lingering = new Map<string, Cancel>()
   #maxChannels = usualChannels
   #plannedReport: Cancel | null = null
@@ -84,7 +84,7 @@ export class SharedStream {
     this.#name = name
     this.#timers = timers
     this.#ask = ask
-    this.#windows = new ShownWindows(timers, (frame) => this.#takeAwareness(frame))
+    this.#windows = new ShownWindows(timers, (frame) => this.#handleAwareness(frame))
   }
 
   hasRoomFor(asked: Asked): boolean {
@@ -155,7 +155,7 @@ export class SharedStream {
     const opening = {
       ...first.asked,
       query: this.#ownQuery(first.asked, cursor, { channels: [...channels].join() }),
-      onFrame: (frame: DownFrame) => this.#takeFrom(opened, frame),
+      onFrame: (frame: DownFrame) => this.#handleUpstream(opened, frame),
       onClose: (closing: Closing) => this.#ended(opened, closing),
       windows: () => this.#countWindows(),
     }
@@ -175,7 +175,7 @@ export class SharedStream {
     return new Set([...[...this.#members].flatMap(({ channels }) => [...channels]), ...more])
   }
 
-  #takeFrom(upstream: Upstream, frame: DownFrame): void {
+  #handleUpstream(upstream: Upstream, frame: DownFrame): void {
     if (upstream === this.#next && frame.type === 'welcome') {
       this.#current?.connection.leave()
       this.#current = upstream
@@ -184,7 +184,7 @@ export class SharedStream {
     }
     if (upstream !== this.#current) return
     if (frame.type === 'welcome') this.#welcomed(upstream, frame)
-    else this.#take(frame)
+    else this.#handle(frame)
   }
 
   /** Also called when a poll lost its place. */
@@ -244,7 +244,7 @@ export class SharedStream {
 
   // Frames
 
-  #take(frame: DownFrame): void {
+  #handle(frame: DownFrame): void {
     const tail = this.#tail
     if (frame.type === 'message') {
       if (tail?.add(frame.message)) for (const member of this.#inPhase('live')) member.deliver(frame.message)
@@ -264,7 +264,7 @@ export class SharedStream {
     return [...this.#members].filter((member) => member.phase === phase)
   }
 
-  /** Resends awareness: the server knows nothing of a new stream. Its answer follows. */
+  /** Resends awareness: a new stream starts without any. The server's answer follows. */
   #showAnew(connection: Connection): void {
     for (const member of this.#members)
       for (const report of member.shown.values()) connection.uplink.sendAwareness(report)
@@ -277,7 +277,7 @@ export class SharedStream {
     }
   }
 
-  #takeAwareness(frame: AwarenessFrame): void {
+  #handleAwareness(frame: AwarenessFrame): void {
     const { channel, windows, whole = false } = frame
     const known = upsert(this.#shown, channel, () => new Map())
     if (whole) known.clear()
@@ -334,10 +334,10 @@ export class SharedStream {
       const question = this.#ownQuery(asked, member.cursor, isFirst ? { first: '' } : {})
       const answer = await this.#ask(asked.base, question, gone.signal)
       if (!this.#members.has(member) || !this.#welcome) return
-      if (!member.takeAnswer(answer, this.#welcome, isFirst)) return this.#drop(member, lost)
+      if (!member.handleAnswer(answer, this.#welcome, isFirst)) return this.#drop(member, lost)
       // The server reports presence once, so the polling stream will not get it again.
       for (const frame of answer.frames) {
-        if (frame.type === 'presence' || frame.type === 'awareness') this.#take(frame)
+        if (frame.type === 'presence' || frame.type === 'awareness') this.#handle(frame)
       }
     }
     this.#follow(member, this.#tail)
@@ -389,7 +389,7 @@ export class Member {
   /** Waits for the stream, then catches up (`behind`), then follows it (`live`). */
   phase: 'waiting' | 'behind' | 'live' = 'waiting'
   cursor: Cursor | null
-  /** What the window shows of itself, by channel. */
+  /** The window's own state, by channel. */
   readonly shown = new Map<string, AwarenessReport>()
   readonly #window: string
 
@@ -442,7 +442,7 @@ export class Member {
   }
 
   /** False unless the answer advances the cursor. */
-  takeAnswer(answer: PollAnswer, welcome: Welcome, isFirst: boolean): boolean {
+  handleAnswer(answer: PollAnswer, welcome: Welcome, isFirst: boolean): boolean {
     const reached = parseCursor(answer.cursor)
     const isProgress =
       isFirst || (reached?.epoch === this.cursor?.epoch && (reached?.seq ?? 0) > (this.cursor?.seq ?? 0))

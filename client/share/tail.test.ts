@@ -1,4 +1,4 @@
-// What the tail holds, and what it knows to be missing.
+// The tail: its messages, and the gaps that it reports.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ test('a repeated message is not added again', () => {
   assert.deepEqual([seqs(tail.after(6)), tail.cursor], [[7], at(7)])
 })
 
-test('covers what came after its start, in the same log, on its channels', () => {
+test('covers messages after its start, in the same log, on its channels', () => {
   const tail = new Tail(at(5), main, bounds)
   assert.deepEqual(
     [at(5), at(4), at(5, 'other'), null].map((cursor) => tail.covers(cursor, main)),

@@ -7,7 +7,7 @@ import { createFakeTransports, type FakeStream, mode as modeCalled, settled } fr
 import type { Closing } from '../transports/transport.ts'
 import { Coordinator, type ToCoordinator, type ToWindow } from './coordinator.ts'
 
-/** What a window of the tests shows of itself. */
+/** The state that the tests' windows show. */
 export interface ShownState {
   readonly client: number
   readonly name: string
@@ -133,7 +133,7 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
       )
       return void heard.awareness.push([...(frame.whole ? ['all'] : []), ...names].join(' '))
     }
-    heard.frames.push(frameInWords(frame))
+    heard.frames.push(formatFrame(frame))
     if (frame.type === 'message') heard.messages.push(frame.message.seq)
     if (frame.type === 'presence') heard.windows.push(frame.windows)
   }
@@ -168,7 +168,7 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
 
 export const shownAt = (anchor: string): ShownState => ({ client: 7, name: '', anchor, head: anchor })
 
-function frameInWords(frame: DownFrame): string {
+function formatFrame(frame: DownFrame): string {
   if (frame.type === 'message') return `${frame.message.seq}`
   if (frame.type === 'heartbeat') return `heartbeat ${frame.newest}`
   if (frame.type === 'presence') return `presence ${frame.windows}`

@@ -82,7 +82,7 @@ test('a heartbeat does not wait for what a window shows of itself', () => {
   )
 })
 
-test('what the server refuses is not sent again', async () => {
+test('a refused message is not sent again', async () => {
   const { uplink, asked } = openUplink()
   uplink.beat({ main: 2 })
   await asked[0]?.answer(403)

@@ -126,12 +126,12 @@ export function createPostUplink(
   }
 }
 
-/** Limit of all bodies that may be under way when the page ends, in bytes (Fetch, 4.5). */
+/** Maximum size of all unfinished bodies when the page ends, in bytes (Fetch, 4.5). */
 const maxLastBytes = 65_536
 
 /**
- * For a page that is ending: all unanswered drafts in one request, which keeps their order, up to the first for
- * which there is no room. Those that were stored already are not stored again.
+ * For a page that is ending: sends all unanswered drafts in one request, which keeps their order, up to
+ * the first that does not fit. Drafts that were stored already are not stored again.
  */
 export function sendLast(
   base: string,
@@ -169,8 +169,9 @@ function throwIfBusy(error: unknown): void {
 const reportRetryMs = 1000
 
 /**
- * For what holds until it is said anew, by `place`. One POST at a time, so that no older report arrives last;
- * meanwhile only the newest of each place waits. Repeated until it is answered.
+ * Sends reports, each of which holds until the next at its `place`. One POST at a time, so that no
+ * older report arrives last; meanwhile only the newest of each place waits. Repeats a POST until it is
+ * answered.
  */
 function createReports(ending: AbortSignal) {
   const waiting = new Map<string, () => Promise<unknown>>()
@@ -178,7 +179,7 @@ function createReports(ending: AbortSignal) {
 
   async function sendAll(): Promise<void> {
     isBusy = true
-    // Also those that are added meanwhile.
+    // Includes reports that are added meanwhile.
     for (const [place, send] of waiting) {
       waiting.delete(place)
       try {

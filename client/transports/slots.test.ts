@@ -40,7 +40,7 @@ function browser() {
   return { streams, start, open }
 }
 
-test('five windows hold HTTP/1.1 connections in any mode; the sixth is told at once that all are taken', async () => {
+test('five windows hold HTTP/1.1 connections in any mode; the sixth fails at once because all are taken', async () => {
   const { streams, open } = browser()
   for (const name of ['sse/1.1', 'long-polling/1.1', 'sse/1.1', 'sse/1.1', 'long-polling/1.1'])
     await open(name)

@@ -41,7 +41,7 @@ function openStreaming(opening: Opening, platform = browser): OpenTransport {
   let isClosed = false
 
   const onFrame: Opening['onFrame'] = (frame, receivedAt) => {
-    answers.take(frame)
+    answers.handle(frame)
     // Acknowledgements arrive on the stream, so the uplink waits for the welcome.
     if (frame.type === 'welcome') upload().then(endSoon, endSoon)
     opening.onFrame(frame, receivedAt)

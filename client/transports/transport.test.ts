@@ -17,7 +17,7 @@ test('two windows of one stream that send the same draft both get an answer', as
   const answers = createAnswers()
   const both = [answers.expect(draft, 1), answers.expect(draft, 1)]
   const stored = { type: 'stored', id: 'w1-1', seq: 7 } as const
-  answers.take(stored)
-  answers.take(stored)
+  answers.handle(stored)
+  answers.handle(stored)
   assert.deepEqual([await Promise.all(both), answers.size()], [[stored, stored], 0])
 })

@@ -62,7 +62,7 @@ export interface Platform {
 
 const openEvents: Platform['openEvents'] = (address) => new EventSource(address, { withCredentials: true })
 
-/** What every transport uses of the browser. */
+/** The browser functions that every transport needs. */
 export const requests = { send: sendByXhr, openEvents }
 
 export const browser: Platform = {
@@ -176,7 +176,7 @@ export function createAnswers() {
       unanswered.set(id, { answer, length, ...settle })
       return answer
     },
-    take(frame: DownFrame): void {
+    handle(frame: DownFrame): void {
       if (frame.type === 'stored') {
         unanswered.get(frame.id)?.resolve(frame)
         unanswered.delete(frame.id)
@@ -199,7 +199,7 @@ export function createAnswers() {
   }
 }
 
-/** What is sent over the open connection itself. `write` returns the text's length. */
+/** Sends frames over the open connection itself. `write` returns the text's length. */
 export function framesUp({ expect }: Pick<Answers, 'expect'>, write: (frame: UpFrame) => number) {
   return {
     send: (draft: Draft) => expect(draft, write({ type: 'publish', message: draft })),

@@ -33,7 +33,7 @@ function openWebSocket(opening: Opening, platform = browser): OpenTransport {
       const receivedAt = now()
       const frame: DownFrame = JSON.parse(event.data)
       closing = closingFrom(frame, answers.size()) ?? lost
-      answers.take(frame)
+      answers.handle(frame)
       onFrame(frame, receivedAt)
     })
     socket.addEventListener('close', onEnd)

@@ -48,7 +48,7 @@ export const editorDesign: Design = {
   notes: () => [
     'A sample is one message of a keystroke, but for figures it is one turn: the mean of its keystrokes.',
   ],
-  remarks: goalWords,
+  remarks: formatGoals,
 }
 
 export const editor = defineStudy({
@@ -214,7 +214,7 @@ async function fill(
 }
 
 /** Whether the shared editor meets its goals; empty if it was not measured. */
-function goalWords({ figures }: Found): readonly string[] {
+function formatGoals({ figures }: Found): readonly string[] {
   const medianOf = (editor: EditorName, document: string, measure: string) =>
     figures.find(
       ({ at, measure: name }) => at.editor === editor && at.document === document && name === measure,

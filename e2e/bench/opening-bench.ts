@@ -51,10 +51,10 @@ export const openingDesign: Design = {
   notes: () => [
     'A sample is one opening by a cold browser with a new profile, which first opens the empty document, whose opening is not timed. The server is the same for all.',
   ],
-  remarks: goalWords,
+  remarks: formatGoals,
 }
 
-function goalWords({ figures, comparisons }: Found): readonly string[] {
+function formatGoals({ figures, comparisons }: Found): readonly string[] {
   const medianOf = (measure: string) =>
     figures.find(({ at, measure: name }) => at.document === 'long' && name === measure)?.p50
   const added = comparisons.find(({ measure }) => measure === 'processMegabytes')?.difference

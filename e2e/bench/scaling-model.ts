@@ -26,7 +26,7 @@ export interface Load {
   readonly messageRate: number
 }
 
-/** One process, on its own core. */
+/** A process on its own core. */
 export interface Machine {
   /** Maximum utilisation of the core, which keeps queues short. */
   readonly busyShare: number
@@ -90,7 +90,7 @@ interface Job {
   readonly run: (beganAt: number, doneAt: number) => void
 }
 
-/** One server, first come, first served. */
+/** A server that answers in order of arrival. */
 class Station {
   #freeAt = 0
   busyMicros = 0

@@ -1,4 +1,4 @@
-// What `stages` says of made-up turns.
+// The figures of `stages`, from made-up turns.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { meanOfClusters } from '../../client/statistics.ts'
 import { analyseStudy, type Row } from '../lab/study.ts'
 import { stagesDesign } from './stages-bench.ts'
 
-test('what stamps add is the difference in each session, with its interval', () => {
+test('the cost of stamps is the difference in each session, with its interval', () => {
   const plain = [3000, 3100, 2900]
   const stamped = [3010, 3130, 2920]
   const rowsOf = (stamps: string, medians: readonly number[]) =>

@@ -14,7 +14,7 @@ import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { hasLost, modeFactor } from '../lab/study-parts.ts'
 import { startLoadProcess } from '../load/load-process.ts'
 import { type LoadServer, modesFlag, overLoopback, startMode, takeTurn } from '../load/load-server.ts'
-import { figure, interval, listed, middleWords } from '../report/section.ts'
+import { figure, formatMiddle, interval, listed } from '../report/section.ts'
 
 const openingAtOnce = 32
 
@@ -36,11 +36,11 @@ export const stagesDesign: Design = {
   notes: () => [
     'A sample is one delivery, a message at one window, but for figures it is one turn: the median of its latencies, and the server’s processor time over its messages. The clients run in Node, so that the time includes no browser.',
   ],
-  remarks: addedWords,
+  remarks: formatAdded,
 }
 
 /** In microseconds, a sentence for each mode. */
-function addedWords({ comparisons }: Found): readonly string[] {
+function formatAdded({ comparisons }: Found): readonly string[] {
   const added = Map.groupBy(
     comparisons.filter(({ differenceCi95 }) => differenceCi95),
     ({ at }) => String(at.mode),
@@ -132,7 +132,7 @@ export const stages = defineStudy({
       baseline: 'plain',
       samples: taken.flat(),
       observations: [
-        `In a loop, a message's stamps take ${middleWords(await measureLoop())} µs of processor time.`,
+        `In a loop, a message's stamps take ${formatMiddle(await measureLoop())} µs of processor time.`,
       ],
     }
   },
@@ -156,7 +156,7 @@ function timeStages(): number[] {
   const names = ['arrived', 'admitted', 'committing', 'stored', 'told']
   const [arrived, admitted, committing, stored, told] = names.map((name) => channel(`crosswind:${name}`))
 
-  /** As the server does for messages of its log, one in each group. */
+  /** As the server does for messages of its log, each in a group of its own. */
   function publish(first: number, count: number): void {
     for (let place = first; place < first + count; place += 1) {
       const source = {}

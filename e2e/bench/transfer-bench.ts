@@ -14,7 +14,7 @@ import { rounded, sessionRatio } from '../lab/statistics.ts'
 import { describeNetwork, lostShareOf, type NetworkUse, packetUse, profileName } from '../lab/testbed.ts'
 import { type Congestion, PacketNetwork } from '../network/packet-network.ts'
 import { type Loss, type Profile, readProfile } from '../network/profiles.ts'
-import { count, figure, interval, ratioWords, table, text } from '../report/section.ts'
+import { count, figure, formatRatio, interval, table, text } from '../report/section.ts'
 
 /** With TCP's timestamps. */
 const segmentBytes = 1448
@@ -108,7 +108,7 @@ export const transfer = defineExperiment({
     const { ratio, ratioCi95 } = sessionRatio(rates.map((bytesPerSecond) => bytesPerSecond / expected))
     const datagrams = { up: totalOf(profile, sessions, 'up'), down: totalOf(profile, sessions, 'down') }
     const rate = figure(rates.reduce((sum, each) => sum + each, 0) / rates.length / 1000)
-    const beside = `${ratioWords(ratio, ratioCi95)} times the formula's ${figure(expected / 1000)}`
+    const beside = `${formatRatio(ratio, ratioCi95)} times the formula's ${figure(expected / 1000)}`
     const isTrue = Object.values(datagrams).every(({ lost, droppedByRelay }) => lost === droppedByRelay)
     const words = isTrue
       ? 'The missing datagrams are exactly those that the relay dropped.'

@@ -167,7 +167,7 @@ async function measuring(editing: EditingPage) {
     ...editing,
     version: await browser.version(),
     open: async (address: string) => void (await page.goto(address)),
-    /** What the probe recorded since the last call. */
+    /** Returns the probe's records since the last call. */
     takeProbe: () => editing.run(readProbe),
     /** Processor time of the page's main thread since it was opened, ms. */
     mainThreadMs: async () => (await metric('TaskDuration')) * 1000,
@@ -183,7 +183,8 @@ async function measuring(editing: EditingPage) {
 }
 
 /**
- * Of the largest renderer, which is the page's: a separate Chromium has no other page of that size.
+ * Private memory of the largest renderer, which is the page's: no other page of a separate Chromium is
+ * that large.
  */
 async function privateBytes(browser: Browser): Promise<number | null> {
   if (process.platform !== 'linux') return null

@@ -106,11 +106,11 @@ export class OriginPage {
     }
   }
 
-  /** Of all answers that have ended, ALPN names (RFC 7301). */
+  /** ALPN names (RFC 7301) of all responses that have ended. */
   protocols(): Promise<string[]> {
     return this.#page.evaluate(() => {
       const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
-      // Of a request that was cut before its answer nothing is known.
+      // A request that was cut before its response has no protocol.
       const answered = entries.filter(({ responseStatus }) => responseStatus > 0)
       return [...new Set(answered.map(({ nextHopProtocol }) => nextHopProtocol))]
     })
@@ -140,7 +140,7 @@ export class OriginPage {
     await this.#run('finish', id)
   }
 
-  /** Each piece is asked for, so that a reader that stops also stops the server. */
+  /** Requests each piece, so that a reader that stops also stops the server. */
   #bodyOf(id: number, ending: AbortSignal): Readable {
     const run = this.#run.bind(this)
     const body = new Readable({

@@ -3,7 +3,7 @@
 const part = (id) => document.getElementById(id)
 const words = part('words')
 const detail = part('detail')
-/** Of the measured pages: usually one. */
+/** The measured pages: usually one. */
 const frames = [part('measured')]
 const pauseMs = 1000
 const unreachableMs = 30_000

@@ -62,7 +62,7 @@ interface Request {
   readonly response: ServerResponse
 }
 
-/** Resolves to what is answered as JSON; undefined for 204. */
+/** Resolves to the response's JSON; undefined for 204. */
 type Route = (request: Request) => Promise<unknown>
 
 interface Status {
@@ -74,7 +74,7 @@ type Order = (
   | { readonly what: 'open'; readonly path: string }
   | { readonly what: 'run'; readonly name: string; readonly args: readonly unknown[] }
 ) & {
-  /** Of the frames on its page, from 0. */
+  /** Index of the frame on its page, from 0. */
   readonly frame: number
 }
 
@@ -321,9 +321,7 @@ export class JoinedDevice implements RecordingWindow {
     this.#order.settle(result)
   }
 
-  /**
-   * Resolves to what is new since `seen`, or after 25 s; `onCut` signals the end of the request.
-   */
+  /** Resolves to everything new since `seen`, or after 25 s; `onCut` signals the end of the request. */
   async next(seen: number, onCut: (run: () => void) => void) {
     if (seen >= this.#version && !this.#lab.hasEnded) {
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -22,7 +22,7 @@ const clockExchanges = 30
 const openWithinMs = 20_000
 const receiveWithinMs = 5000
 
-/** What a measurement needs of a window: a browser's, over WebDriver, or a joined device's. */
+/** A window that a measurement can drive: a browser's, over WebDriver, or a joined device's. */
 export interface RecordingWindow extends Pick<BrowserWindow, 'open' | 'run' | 'close'> {
   /**
    * For windows that a measurement can do without: excludes this one until its next page, and says
@@ -360,7 +360,7 @@ function putText(text: string): void {
   document.querySelector('#document')?.replaceChildren(paragraph)
 }
 
-/** Pastes in the shared editor; in the mirror changes the DOM, of which it learns by an event. */
+/** Pastes in the shared editor; in the mirror, changes the DOM, which its editor learns by an event. */
 export function fillEditor(paragraphs: readonly string[], isShared: boolean): void {
   const editor = document.querySelector<HTMLElement>('#document')
   if (!editor) return

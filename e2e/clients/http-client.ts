@@ -86,7 +86,7 @@ function headersOf(stream: http2.ClientHttp2Stream): Promise<http2.IncomingHttpH
 /** Untyped parts of `ws`: a WebSocket without an address, over any stream. */
 interface StreamSocket extends WebSocket {
   _isServer: boolean
-  /** What `terminate` breaks before the socket opens. */
+  /** The socket that `terminate` destroys before it opens. */
   _req: Duplex
   setSocket(stream: Duplex, head: Buffer, options: { maxPayload: number; skipUTF8Validation: boolean }): void
   emitClose(): void
@@ -135,7 +135,7 @@ function connectHttp1(origin: string, trust: Trust, cookieHeader: Headers): Http
     async ask({ method = 'GET', path, headers, body, signal }) {
       // A destroyed agent still opens connections: a queued message would overtake a lost one.
       if (isClosed) throw new Error('The connection was closed.')
-      // As an option the path is sent unchanged; a URL would resolve its dots.
+      // Passed as an option, the path is sent unchanged; a URL would resolve its dots.
       const options = { path, method, headers: { ...cookieHeader, ...headers }, agent }
       const request = begin(origin, { ...options, ...(signal && { signal }) })
       sendBody(request, body)

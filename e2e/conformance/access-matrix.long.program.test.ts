@@ -22,7 +22,7 @@ interface Proof {
   readonly query?: Readonly<Record<string, string>>
 }
 
-/** What a client may do on the channel of the endpoints; if nothing, the code of its refusal. */
+/** A client's rights on the channel of the endpoints; without any, the code of its refusal. */
 type Rights = { readonly reads: boolean; readonly writes: boolean; readonly all: boolean } | string
 
 type Needs = 'nothing' | 'a permit' | 'to read' | 'to write' | 'to see all'
@@ -87,7 +87,7 @@ async function answersOf(
   return answers
 }
 
-/** What each endpoint must answer. */
+/** The answer that each endpoint must give. */
 const expected = (endpoints: Endpoints, rights: Rights) =>
   Object.fromEntries(Object.entries(endpoints).map(([name, { needs }]) => [name, answerTo(needs, rights)]))
 
@@ -139,7 +139,7 @@ const channel = 'main'
 const json = { 'content-type': 'application/json' }
 const sent = (body: unknown) => ({ headers: json, body: JSON.stringify(body) })
 
-/** Of both servers. */
+/** Endpoints that both servers have. */
 const transports = {
   'GET /api/channels/:name': { needs: 'to read', path: `/api/channels/${channel}` },
   'GET /api/stream': { needs: 'to read' },
@@ -173,7 +173,10 @@ describe('an application’s server', () => {
   const soon = () => new Date(Date.now() + hourMs)
   const rooms = Array.from({ length: 299 }, (_nothing, number) => `room.${number}.of.a.building`)
 
-  /** What the application answers, by the token or cookie, and what follows; by a ticket, if that differs. */
+  /**
+   * The application's answers, by token or cookie, with the rights that result; by ticket where that
+   * differs.
+   */
   const answers: Readonly<
     Record<string, readonly [answer: () => unknown, rights: Rights, byTicket?: string]>
   > = {
@@ -280,7 +283,7 @@ describe('an application’s server', () => {
     ],
   }
 
-  /** What a client sends if the application answers so. */
+  /** How a client proves itself to get each answer. */
   const ways: Readonly<Record<string, (name: string) => Promise<Proof>>> = {
     'a ticket': async (name) => ({ query: { ticket: await ticketFor(name) } }),
     'a bearer token': async (name) => ({ headers: { authorization: `Bearer ${name}` } }),

@@ -64,7 +64,7 @@ export async function startApplication(options: Partial<CrosswindOptions> = {}) 
       await crosswind.close({ drainMs: 2000 })
       const closed = Object.values(servers).map((server) => once(server, 'close'))
       for (const server of Object.values(servers)) server.close()
-      // What was said last must leave.
+      // Leaves time for the last responses to be sent.
       await endsWithin(Promise.all(closed), 500)
       for (const socket of sockets) socket.destroy()
       await rm(directory, { recursive: true, force: true })

@@ -52,7 +52,7 @@ const onMemory = names.filter((name) => !onShares.has(name))
 
 interface Attacked {
   readonly what: string
-  /** Of our own server; null is an application's. */
+  /** Settings of our own server; null for an application's. */
   readonly setting: { readonly storage?: string } | null
   readonly fill: (server: FloodedServer) => Promise<void>
   readonly names: readonly AttackName[]
@@ -177,7 +177,7 @@ async function fillDocument(server: FloodedServer): Promise<void> {
   await delay(threadsEndMs)
 }
 
-/** Another's 200 messages; `check` reads them again, and resolves if each is there, in order. */
+/** Another client's 200 messages; `check` reads them again, and resolves if each is there, in order. */
 async function writeHistory(server: FloodedServer) {
   const drafts = Array.from({ length: 200 }, (_nothing, place) => ({
     ...draftOf('ann', place + 1, '', 'earlier'),

@@ -119,7 +119,7 @@ function small(isApplication: boolean, from: string): string {
 }
 
 const maxText = defaultConfig.limits.maxMessageBytes - 1000
-/** Of an application, in memory twenty times as large when parsed. */
+/** A JSON message that takes twenty times its size in memory once it is parsed. */
 const manyObjects = `[${'{},'.repeat(maxText / 3 - 1)}{}]`
 const longContent = JSON.stringify(contentOf(false, 'x'.repeat(maxText))).slice(1, -1)
 

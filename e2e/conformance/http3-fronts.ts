@@ -13,10 +13,10 @@ import { startHttp3Browser } from '../browser/http3-client.ts'
 import { textOf } from '../clients/http-client.ts'
 import { findFreePorts } from '../lab/server-process.ts'
 
-/** What tests of HTTP/3 lack besides Chromium, or false. */
+/** The program, besides Chromium, that tests of HTTP/3 need and do not find; else false. */
 export const lacksFront: string | false = spawnSync('caddy', ['version']).status !== 0 && 'needs caddy'
 
-/** Each server has a front of its own, and Chromium is told all their ports when it starts. */
+/** Each server has its own front, and Chromium must know all their ports when it starts. */
 const maxFronts = 100
 
 export type Fronts = Awaited<ReturnType<typeof startFronts>>

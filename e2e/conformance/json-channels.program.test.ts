@@ -1,4 +1,4 @@
-// What PROTOCOL.md says of an application's server, on the wire, in every mode.
+// An application's server keeps to PROTOCOL.md on the wire, in every mode.
 
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
@@ -32,7 +32,7 @@ const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(le
 
 for (const mode of modes)
   describe(`json channels over ${mode.name}`, () => {
-    test('the server adds the user, and takes it from no client', async (t) => {
+    test('the server adds the user, and ignores one that a client sends', async (t) => {
       const { origin } = await startWith(t)
       const ann = openJson(t, origin, mode, 'room.1')
       const bob = openJson(t, origin, mode, 'room.1')
@@ -77,7 +77,7 @@ for (const mode of modes)
       assert.deepEqual(messages, [message])
     })
 
-    test('a stream that comes too late is told; each channel says what it still has', async (t) => {
+    test('a stream that resumes too late gets recovered: false; each channel returns what it still has', async (t) => {
       const channels = {
         'room.1': { kind: 'json', keep: { messages: 2 } },
         'room.2': { kind: 'json' },

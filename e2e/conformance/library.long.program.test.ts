@@ -1,4 +1,4 @@
-// Both contracts on an application's servers, whose own routes and WebSocket go on answering.
+// Both contracts on an application's servers, whose own routes and WebSocket keep working.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

@@ -64,7 +64,7 @@ const subjects: Readonly<Record<string, Subject>> = {
   'an application’s servers': subject(true),
 }
 
-/** What an application's servers do not promise, and why. */
+/** Limits that an application's servers do not have, and why. */
 const differences = {
   'past the reserve, the oldest that have no place are closed without an answer':
     'how many connections it accepts is the application’s to say',
@@ -299,7 +299,7 @@ describeBoth('more in progress than limits.connectionBytes', ({ start, draftOf }
     assert.equal((await second()).status, 200)
   })
 
-  test('of two unread streams, the first is kept and the second is cut', async () => {
+  test('with two unread streams, the first is kept and the second is cut', async () => {
     // More than the buffer of a stream, 64 KiB.
     for (const channel of ['one', 'two', 'three', 'four']) {
       const body = JSON.stringify(draftOf('filler', 1, 'x'.repeat(60_000), channel))
@@ -456,7 +456,7 @@ testBoth(
 
 for (const version of httpVersions) {
   testBoth(`HTTP/${version}: refused requests slow down only their own connection`, async (t, { start }) => {
-    // Of the refused requests one a second is answered, of the others all at once.
+    // Refused requests are answered at one a second, all others at once.
     const server = await start({ messagesPerSecond: 1 })
     t.after(() => server.close())
     const [refused, honest] = [1, 2].map(() => connectHttp(version, server.origin[version], server.ca))
@@ -509,7 +509,7 @@ for (const version of httpVersions) {
 const rawOf = (socket: WebSocket) => (socket as unknown as { readonly _socket: Writable })._socket
 
 testBoth(
-  'of pipelined HTTP/1.1 requests more than a hundred are answered, in order, and the connection ends after them',
+  'more than a hundred pipelined HTTP/1.1 requests are answered, in order, and the connection ends after them',
   async (t, { start }) => {
     const server = await start({})
     const socket = tls.connect({ port: server.ports['1.1'], host: '127.0.0.1', ca: server.ca })

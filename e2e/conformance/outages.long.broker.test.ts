@@ -185,7 +185,7 @@ for (const what of ['deleted', 'recreated', 'shortened'] as const)
         await nats.kill()
         nats.setBack(what)
         await nats.restart()
-        // Others have since written as many messages.
+        // Meanwhile other clients have written as many messages.
         for (const n of [8, 9]) await publish(what, draftOf(nameIn('w1'), n, `${n}`))
       } else await streams.delete(what)
       if (what === 'recreated') {

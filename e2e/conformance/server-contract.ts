@@ -89,7 +89,7 @@ export function testServerContract(mode: WindowMode, reach: Reach, isApplication
     let sent = 0
     // A browser and a front hold more than Node does before the server notices.
     while (sent < 100 || (!isBehind && sent < 400)) {
-      // As many as fit into the author's own queue.
+      // As many messages as fit into the author's own queue.
       const some = [1, 2, 3].map((place) => sent + place)
       await Promise.all(some.map((n) => author.send(draftOf('author', n, html))))
       for (const n of some) assert.equal((await author.next('message')).message.id, `author-${n}`)

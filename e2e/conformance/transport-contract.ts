@@ -71,7 +71,7 @@ function createStage(mode: WindowMode, subject: () => Subject) {
     return client
   }
 
-  /** One channel per test, so that no test sees another's messages. */
+  /** Returns a channel of its own for each test, so that no test sees another's messages. */
   function newChannel(): string {
     channels += 1
     return `${run}-c${channels}`
@@ -540,7 +540,7 @@ function probeOf(from: string, count: number, text: string): Draft<'probe'> {
   return { id: `${from}-${count}`, channel: 'probes', kind: 'probe', from, at: 1, body: { text } }
 }
 
-/** Others may be measuring at the same time, and a snapshot contains an older probe. */
+/** Other tests may be measuring at the same time, and a snapshot contains an older probe. */
 async function nextWith(client: ContractClient, id: string): Promise<Message> {
   for (;;) {
     const { message } = await client.next('message')

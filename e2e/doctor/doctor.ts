@@ -23,13 +23,13 @@ import { processTimers } from '../../scripts/process.ts'
 import {
   choiceReason,
   choices,
-  clockWords,
+  diagnoseClock,
+  diagnoseHttp2,
+  diagnoseSockets,
+  diagnoseStreams,
   getsThrough,
-  http2Words,
   type Trial as ModeTrial,
   names,
-  socketWords,
-  streamWords,
 } from '../../web/compare/diagnosis.ts'
 import { type NodeTransport, nameOf, newKey, openTransport } from '../clients/client.ts'
 import { connectHttp, type HttpClient, redeem, textOf } from '../clients/http-client.ts'
@@ -64,13 +64,13 @@ const schema = z.object({
 export function diagnose(examination: Examination) {
   const { trials } = examination
   const findings = [
-    certificateWords(examination),
-    http2Words(examination.alpn, trials),
-    streamWords(trials),
-    socketWords(trials),
-    idleWords(examination),
-    parallelWords(examination),
-    clockWords(bestClock(trials)),
+    diagnoseCertificate(examination),
+    diagnoseHttp2(examination.alpn, trials),
+    diagnoseStreams(trials),
+    diagnoseSockets(trials),
+    diagnoseIdle(examination),
+    diagnoseParallel(examination),
+    diagnoseClock(bestClock(trials)),
   ].filter((sentence) => sentence !== null)
   const [best] = choices(trials)
   return { findings, choice: best?.mode ?? null, reason: reasonFor(best, examination) }
@@ -82,12 +82,12 @@ function reasonFor(best: Trial | undefined, { idleMs }: Examination): string {
   return choiceReason(best) + (best.mode.isPush && best.cutAfterMs === null ? stayed : '')
 }
 
-function certificateWords({ origin, distrust }: Examination): string {
+function diagnoseCertificate({ origin, distrust }: Examination): string {
   if (distrust === null) return `${origin} answers, with a certificate that this machine trusts.`
   return `${origin} answers; this machine does not trust its certificate (${distrust}), and browsers may warn.`
 }
 
-function idleWords({ trials, idleMs, heartbeatMs }: Examination): string | null {
+function diagnoseIdle({ trials, idleMs, heartbeatMs }: Examination): string | null {
   const streams = trials.filter((trial) => trial.mode.isPush && getsThrough(trial))
   if (streams.length === 0) return null
   const cut = streams.filter(({ cutAfterMs }) => cutAfterMs !== null)
@@ -108,7 +108,7 @@ function idleWords({ trials, idleMs, heartbeatMs }: Examination): string | null 
   return `Idle connections are cut after about ${seconds(shortest)} (${names(cut)}).${advice}`
 }
 
-function parallelWords({ parallel }: Examination): string | null {
+function diagnoseParallel({ parallel }: Examination): string | null {
   if (parallel === null) return null
   const { tried, opened } = parallel
   if (opened === tried)
@@ -164,7 +164,7 @@ interface Trial extends ModeTrial {
 
 export interface Examination {
   readonly origin: string
-  /** What TLS negotiated when both versions were offered (RFC 7301). */
+  /** The protocol that TLS negotiated when both versions were offered (RFC 7301). */
   readonly alpn: string | null
   /** Why this machine does not trust the certificate; null if it does. */
   readonly distrust: string | null

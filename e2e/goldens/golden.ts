@@ -11,7 +11,7 @@ export interface Golden {
 
 export interface Made {
   readonly goldens: readonly Golden[]
-  /** What could not be made, as a sentence, and the endings of its files. */
+  /** Why some files could not be made, as a sentence, and the endings of their names. */
   readonly skipped?: { readonly sentence: string; readonly endings: readonly string[] }
 }
 

@@ -16,7 +16,7 @@ const kinds: Readonly<Record<string, (isUpdate: boolean) => Promise<Made>>> = {
 }
 
 export interface Comparison {
-  /** One text for each golden that moved. */
+  /** A text for each golden that moved. */
   readonly moved: readonly string[]
   readonly same: number
   readonly skipped: string | null

@@ -1,4 +1,4 @@
-// What today's server reads from the logs that released versions left, and what it leaves of them.
+// Reads logs of released versions with today's server, and records what it answers and keeps.
 
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -102,7 +102,10 @@ async function get(http: HttpClient, path: string, headers = {}): Promise<string
   return status === 200 ? text.trimEnd() : `${status} ${text}`
 }
 
-/** Long bodies by their hash. What the server adds itself, when it converts a page, has today's time: TIME. */
+/**
+ * Long bodies are shown by their hash. A message that the server adds itself, when it converts a page,
+ * has today's time: TIME.
+ */
 function lineOf({ body, acceptedAt, ...envelope }: Message): string {
   const isOfLog = acceptedAt >= Date.UTC(2100)
   const text = JSON.stringify(body)
@@ -145,7 +148,10 @@ async function resumed(http: HttpClient, channels: readonly string[], cursor: st
   return `${cursor}: recovered: ${recovered}, ${seqs.length} messages, from ${seqs[0]} to ${seqs.at(-1)}`
 }
 
-/** Of the newest number, and the newest whole content. In a copy: SQLite would take in its write-ahead log. */
+/**
+ * Reads the newest number and the newest whole content, from a copy: SQLite would merge the write-ahead
+ * log.
+ */
 function whatIsIn(data: string) {
   const copy = mkdtempSync(join(tmpdir(), 'crosswind-golden-'))
   try {

@@ -114,7 +114,7 @@ async function expectStored(http: HttpClient, request: Parameters<HttpClient['as
   if (status !== 200) throw new Error(`${request.path} was answered with ${status} ${text}`)
 }
 
-/** Neither retention nor the erasure of what was deleted may depend on the day on which a log is read. */
+/** Retention and erasure must not depend on the day on which a log is read. */
 const startsAt = Date.UTC(2100)
 
 /** On an application's server, of the code beside this file. */

@@ -1,4 +1,4 @@
-// The page in its states, in Chromium: pictures, and the words and roles of what is shown.
+// The page in its states, in Chromium: pictures, and the words and roles that it shows.
 
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -25,14 +25,14 @@ const log = join(frozen, 'logs/today/log.db.gz')
 
 interface State {
   readonly name: string
-  /** Of the address; `read` and others are parts of the query. */
+  /** Path of the address; `read` and others are parts of the query. */
   readonly path: string
-  /** Also in the dark, and on a narrow screen. */
+  /** Whether it is also recorded in the dark, and on a narrow screen. */
   readonly isMain?: boolean
   readonly isNarrow?: boolean
-  /** Of a server with a sensor, which always reads the same. */
+  /** Whether the server has a sensor, which always reads the same. */
   readonly hasSensor?: boolean
-  /** Resolves to what ends it, if anything has to be ended. */
+  /** Resolves to a function that ends the preparation, if that is needed. */
   readonly prepare?: (scene: Scene) => Promise<(() => void) | undefined>
 }
 
@@ -71,7 +71,7 @@ const states: readonly State[] = [
   { name: 'open-people', path: '/d/main?view=editor', prepare: showPeople },
 ]
 
-/** What differs in each run: sizes, counts and times of this server and this second. */
+/** Elements that differ in each run: sizes, counts and times of this server and this second. */
 const masked = [
   '.monitor-head p',
   '.monitor-figure',
@@ -83,7 +83,7 @@ const masked = [
   '.plot',
   '.figure-so-far',
 ].join()
-/** What is there or not: a countdown, and what is found of the network. */
+/** Elements that may be absent: a countdown, and findings about the network. */
 const absent = ['.link-countdown', '.comparison-findings'].join()
 /** The address of this server is shown as this one. */
 const usualHost = 'localhost:8443'
@@ -233,7 +233,7 @@ async function atRest(page: Page): Promise<{ readonly words: string; readonly pi
 
 const maxLooks = 100
 
-/** By a sheet of styles, which the page's policy allows. Also stops what moves and blinks. */
+/** Adds a style sheet, which the page's policy allows. Also stops animations and blinking. */
 function hideChanging(masked: string, absent: string, usualHost: string): void {
   const [known] = document.adoptedStyleSheets
   const sheet = known ?? new CSSStyleSheet()

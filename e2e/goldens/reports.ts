@@ -38,7 +38,7 @@ const drawn: Readonly<Record<string, (name: string) => Promise<Files> | Files>> 
   'compared-keystrokes': compareKeystrokes,
 }
 
-/** Of each, report.md; of all other files, size and hash. */
+/** Keeps report.md of each run; of all other files, size and hash. */
 export async function reportGoldens(): Promise<readonly Golden[]> {
   const goldens: Golden[] = []
   const lines: string[] = []

@@ -34,7 +34,7 @@ interface Subject {
   readonly isApplication: boolean
 }
 
-/** One for each mode, two of an application's server, and one of the other requests. */
+/** A golden for each mode, two of an application's server, and one of the other requests. */
 export async function wireGoldens(): Promise<readonly Golden[]> {
   await using opened = new AsyncDisposableStack()
   const page = await startTestServer({ heartbeatMs: 1000 })
@@ -74,7 +74,7 @@ export async function wireGoldens(): Promise<readonly Golden[]> {
     () => golden('requests', playRequests),
   ]
   const goldens: Golden[] = []
-  // Each server adds listeners to the process, of which Node takes many for a leak.
+  // Each server adds listeners to the process; Node warns of a leak if there are many.
   while (plays.length > 0) goldens.push(...(await Promise.all(plays.splice(0, 4).map((play) => play()))))
   return goldens
 }
@@ -327,7 +327,7 @@ async function playMode(
 
 interface Opened {
   readonly send: Send
-  /** Of the same channel, until one of that type has come. */
+  /** Reads frames of the same channel until one of that type arrives. */
   readonly until: (type: string) => Promise<void>
   /** A window shows itself. */
   readonly show: (state: unknown) => Promise<void>
@@ -523,7 +523,7 @@ async function openPoll(transcript: Transcript, http: HttpClient, subject: Subje
   const until = async (type: string, more = '') => {
     const request = poll(`${more}&cursor=${cursor}`)
     for (const late = AbortSignal.timeout(patienceMs); !late.aborted; ) {
-      // Of the polls, only the one that brought it: how many come before it is a matter of time.
+      // Records only the poll that brought it: how many came before depends on timing.
       const { status, headers, body } = await http.ask(request)
       const text = await textOf(body)
       if (!text.includes(`"type":"${type}"`)) continue
@@ -603,7 +603,7 @@ async function playHeartbeat(transcript: Transcript, { mode, origin, ca }: Subje
   http.close()
 }
 
-/** What a page, a program and a monitor ask for, and what is refused. */
+/** Requests of a page, a program and a monitor, and some that are refused. */
 async function playRequests(transcript: Transcript): Promise<void> {
   await using opened = new AsyncDisposableStack()
   const server = await startTestServer()
@@ -687,7 +687,7 @@ function documentRequests(): readonly HttpRequest[] {
   ]
 }
 
-/** Of the document that they make, in two messages, and one that fits nothing. */
+/** Two updates that make a document, and one that fits nothing. */
 function updates(): readonly string[] {
   const doc = new Y.Doc()
   doc.clientID = 4711

@@ -45,7 +45,7 @@ export async function readBudget(file: string): Promise<Budget> {
 }
 
 /**
- * One sentence for each figure out of bounds. Throws for a list, row or figure that the summary
+ * Returns a sentence for each figure out of bounds. Throws for a list, row or figure that the summary
  * lacks.
  */
 export function brokenBounds(budget: Budget, summary: object): string[] {

@@ -38,7 +38,7 @@ test('the lab ends without a stack trace', async (t) => {
   assert.deepEqual([code, errors], [0, ''])
 })
 
-test('a server goes on, and stops when it is told to', async (t) => {
+test('a server continues, and stops when it is told to', async (t) => {
   const data = join(temporaryFolder(t), 'data')
   const words = ['server/main.ts', '--port', '0', '--http1-port', '0', '--data-folder', data]
   const { code, errors } = await withoutReader(t, words, 'Ctrl-C stops it.')

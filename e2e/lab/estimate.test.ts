@@ -10,7 +10,7 @@ import { keystrokes } from '../scenarios/keystrokes.ts'
 import { payload } from '../scenarios/payload.ts'
 import { pubsub } from '../scenarios/pubsub.ts'
 import { windows } from '../scenarios/windows.ts'
-import { clockWords, durationWords, Estimate, type Plan } from './estimate.ts'
+import { Estimate, formatClock, formatDuration, type Plan } from './estimate.ts'
 import type { Experiment } from './experiment.ts'
 import { optionsOf } from './testing.ts'
 
@@ -65,7 +65,7 @@ test('a run that continues until a limit takes at most that long, or its planned
 
 test('times are written in the unit that fits', () => {
   const written = [1000, 47_000, 96_000, 100_000, 400_000, 5_000_000, 9_000_000, 40_000_000].map(
-    durationWords,
+    formatDuration,
   )
   assert.deepEqual(written, [
     '5 seconds',
@@ -77,7 +77,7 @@ test('times are written in the unit that fits', () => {
     '2.5 hours',
     '11 hours',
   ])
-  assert.deepEqual([0, 4400, 250_000].map(clockWords), ['0:00', '0:04', '4:10'])
+  assert.deepEqual([0, 4400, 250_000].map(formatClock), ['0:00', '0:04', '4:10'])
 })
 
 /** From the run's command. */

@@ -3,7 +3,7 @@
 import { several } from '../report/section.ts'
 
 export interface Plan {
-  /** Of a session, or of each; unknown until the first is done if absent. */
+  /** Time of a session, or of each; if absent, unknown until the first is done. */
   readonly sessionMs?: number | readonly number[]
   /** After these sessions. */
   readonly thenMs?: number
@@ -53,14 +53,14 @@ export class Estimate {
 }
 
 /** `50 seconds`, `6 minutes`, `2.5 hours`: to within a tenth. */
-export function durationWords(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 97_500) return several(Math.max(5, 5 * Math.round(ms / 5000)), 'second')
   if (ms < 5_370_000) return several(Math.max(2, Math.round(ms / 60_000)), 'minute')
   return several(Number((ms / 3_600_000).toFixed(ms < 36_000_000 ? 1 : 0)), 'hour')
 }
 
 /** `4:10`. */
-export function clockWords(ms: number): string {
+export function formatClock(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }

@@ -7,8 +7,8 @@ import { z } from 'zod'
 import { reportFiles, reportFolder, requireFree, requireWritable, writeFolder } from '../report/render.ts'
 import {
   fitted,
+  formatNetworks,
   moment,
-  networkWords,
   packetsSection,
   runAgainSection,
   type Section,
@@ -16,7 +16,7 @@ import {
   type Table,
   tableText,
 } from '../report/section.ts'
-import { clockWords, durationWords, Estimate, type Plan } from './estimate.ts'
+import { Estimate, formatClock, formatDuration, type Plan } from './estimate.ts'
 import { file, flag, flagsHelp, readFlags, wrapped } from './flags.ts'
 import { commandOf } from './programs.ts'
 import { readText } from './reread.ts'
@@ -35,7 +35,7 @@ import { Progress } from './terminal-output.ts'
 export interface Summary extends Circumstances {
   /** The verdict. */
   readonly finding: string
-  /** What it means, and what to do next: sentences that follow it. */
+  /** Sentences that follow the finding: its meaning, and what to do next. */
   readonly remarks?: readonly string[]
   readonly network?: Network | null
   /** If there are several. */
@@ -52,7 +52,7 @@ export interface Content {
   readonly subtitle?: string
   /** The first has the table that answers the question. */
   readonly sections: readonly Section[]
-  /** What docs/measuring.md cannot say: this run's versions, clocks and numbers. */
+  /** Details that docs/measuring.md cannot give: this run's versions, clocks and numbers. */
   readonly method?: readonly string[]
   readonly runAgain?: readonly string[]
   /** Further files by name. */
@@ -215,7 +215,7 @@ export class Lab {
   #estimate: Estimate | null = null
   #step = ''
   #standings: Standings | null = null
-  /** Of this call of `sessions`: the current one, and how many are planned. */
+  /** The current session of this call of `sessions`, and how many are planned. */
   #session = { number: 0, of: 0 }
   /** Sessions over all calls of `sessions`. */
   #planned = 0
@@ -229,7 +229,7 @@ export class Lab {
     this.#plan = plan
     this.folder = folder
     this.signal = signal
-    // What is written next, by whomever, is below the table.
+    // Moves the cursor below the table, for whatever is written next.
     signal.addEventListener('abort', () => this.progress.leave(), { once: true })
   }
 
@@ -270,7 +270,7 @@ export class Lab {
     const { isTerminal, columns, rows } = this.progress
     if (!isTerminal || this.signal.aborted) return
     const leftMs = this.#estimate?.leftMs ?? null
-    const left = leftMs === null ? '' : `${clockWords(leftMs)} left`
+    const left = leftMs === null ? '' : `${formatClock(leftMs)} left`
     if (this.#standings === null) {
       this.progress.update([this.#step, left].filter(Boolean).join('  '))
       return
@@ -312,7 +312,7 @@ export class Lab {
     this.#estimate = estimate
     this.#planned += count
     const { leftMs } = estimate
-    if (leftMs !== null) this.say(`This takes about ${durationWords(leftMs)}.`)
+    if (leftMs !== null) this.say(`This takes about ${formatDuration(leftMs)}.`)
     const shown = setInterval(() => this.#showState(), 1000).unref()
     const done: Session[] = []
     try {
@@ -363,7 +363,7 @@ export class Lab {
     const leftMs = this.#estimate?.leftMs ?? 0
     if (this.progress.isTerminal && this.#standings) this.#showState()
     else if (done < count && leftMs > 0)
-      this.say(`Session ${done} of ${count} is done; about ${durationWords(leftMs)} left.`)
+      this.say(`Session ${done} of ${count} is done; about ${formatDuration(leftMs)} left.`)
   }
 
   /** Call at the end of the run. */
@@ -487,12 +487,12 @@ export async function again<Run extends object, Result extends Summary>(
 }
 
 /** `stopped after 2 of 3 sessions`, with the reason if it was a failure. */
-function stopWords({ sessions, planned, failure }: NonNullable<Circumstances['stopped']>): string {
+function formatStop({ sessions, planned, failure }: NonNullable<Circumstances['stopped']>): string {
   const whole = sessionsOf(sessions, planned)
   return failure === undefined ? `stopped after ${whole}` : `ended by a failure after ${whole}: ${failure}`
 }
 
-const overWords = ([first, ...others]: readonly Network[]) =>
+const formatProfile = ([first, ...others]: readonly Network[]) =>
   others.length > 0
     ? ' over simulated networks'
     : first
@@ -518,11 +518,11 @@ export function experimentFiles(
   } = summary
   const networks = network ? [network] : (summary.networks ?? [])
   const lossy = networks.flatMap(({ profile, packets }) => (packets ? [{ name: profile, ...packets }] : []))
-  const cut = stopped ? `; ${stopWords(stopped)}` : ''
+  const cut = stopped ? `; ${formatStop(stopped)}` : ''
   const again = analysedBy === undefined ? '' : `; figures worked out again by commit ${analysedBy}`
   const [answer, ...others] = sections
   const report = {
-    title: `Crosswind lab: ${title.replace(/\??$/, `${overWords(networks)}$&`)}`,
+    title: `Crosswind lab: ${title.replace(/\??$/, `${formatProfile(networks)}$&`)}`,
     subtitle: `${moment(startedAt)}, commit ${environment.commit}${subtitle ?? ''}${again}${cut}`,
     finding,
     remarks,
@@ -540,7 +540,7 @@ export function experimentFiles(
             : [
                 `The machine stood still in ${several(standstills, 'session')}, which ${standstills === 1 ? 'was' : 'were'} measured again.`,
               ]),
-          ...networkWords(networks),
+          ...formatNetworks(networks),
           ...(isBench && notes !== undefined ? [notes.replaceAll(/\s+/g, ' ')] : []),
           `${isBench ? 'docs/costs.md' : 'docs/measuring.md'} describes the method. ${data === undefined ? 'Every figure is' : 'Every sample is beside this page as CSV, and every figure'} in summary.json; quantiles are of type 7 (Hyndman and Fan, 1996).`,
         ],

@@ -114,7 +114,7 @@ const helpWidth = 100
 export function flagsHelp(shape: z.ZodRawShape): string {
   const rows = Object.entries(shape).map(([name, schema]) => {
     const { value, meaning, initial } = flagNotes.get(schema as z.ZodType) ?? { value: '', meaning: '' }
-    const usual = initial ?? defaultWords(schema as z.ZodType)
+    const usual = initial ?? formatDefault(schema as z.ZodType)
     return [`--${name} ${value}`.trimEnd(), usual === '' ? meaning : `${meaning} (${usual})`] as const
   })
   const indent = 4 + Math.min(22, Math.max(...rows.map(([name]) => name.length)))
@@ -128,7 +128,7 @@ export function flagsHelp(shape: z.ZodRawShape): string {
 }
 
 /** Empty for a switch, and without a default. */
-function defaultWords(schema: z.ZodType): string {
+function formatDefault(schema: z.ZodType): string {
   const { data } = schema.safeParse(undefined)
   if (Array.isArray(data)) return data.join(',')
   return data === undefined || typeof data === 'boolean' ? '' : String(data)

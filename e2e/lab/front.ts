@@ -4,7 +4,7 @@ import type { WindowHttp } from '../../client/wire.ts'
 import { caddyVersion, type FrontPort, startCaddy } from '../../scripts/caddy.ts'
 import { readUse } from './process-recorder.ts'
 
-/** One version each, so that a browser cannot use another than the one that is measured. */
+/** Each port speaks one version, so that a browser cannot use another than the measured one. */
 const protocols: Readonly<Record<WindowHttp, FrontPort['protocols']>> = {
   // Caddy opens the port of HTTP/3 for TCP, too: `Http3Opening` keeps the browser from it.
   '3': ['h1', 'h2', 'h3'],

@@ -17,13 +17,13 @@ const hostName = z
   .regex(/^[\w.:-]+$/, 'must be a name or address of this machine, lab.local or 192.168.1.5')
   .optional()
 
-/** What a scenario opens on them, for the help. */
+/** Completes the help texts of the flags for other machines. */
 interface MachineWords {
   /** Follows `a WebDriver on another machine that opens`. */
   readonly remote: string
   /** Follows `waits for N other devices, which open the link that it prints`. */
   readonly join: string
-  /** What needs more than three ports. */
+  /** The part of a run that needs more than three ports. */
   readonly ports?: string
 }
 
@@ -72,7 +72,7 @@ export function refuseMachines(given: MachineOptions): void {
 /** Lasts the whole run; each session has its own browsers, and devices stay. */
 export class Machines {
   readonly devices: readonly JoinedDevice[]
-  /** Those that have browsers: this machine, then the WebDrivers'. */
+  /** Machines with browsers: this one, then the WebDrivers'. */
   readonly browsers: readonly string[]
   /** Windows of several machines are compared with the server's clock. */
   readonly method: ClockMethod

@@ -25,7 +25,7 @@ export class Participants {
   readonly #own: number
   readonly #seen: { readonly name: string; boundMs: number; readonly missed: string[] }[]
 
-  /** `windows`: besides the joined devices, each of which is another. */
+  /** `windows`: their number without the joined devices, each of which is another. */
   constructor(windows: number, { browsers, devices }: Pick<Machines, 'browsers' | 'devices'>) {
     this.#devices = devices
     this.#own = windows

@@ -69,7 +69,7 @@ export async function readProcessorMs(pid: number): Promise<number> {
   }
 }
 
-/** Of a running process; NaN where /proc does not have it. */
+/** Reads a running process's use; NaN where /proc does not have it. */
 export async function readUse(pid: number): Promise<Use> {
   const [cpuMs, stat] = await Promise.all([readProcessorMs(pid), readStat(pid)])
   return { cpuMs, rssBytes: stat?.rssBytes ?? Number.NaN }

@@ -8,13 +8,13 @@ const ending = extname(import.meta.filename)
 
 const program = (path: string) => join(root, path + ending)
 
-/** What a user types before a program's flags; before a scenario's name for the lab. */
+/** The command that a user types before a program's flags; for the lab, before a scenario's name. */
 export function commandOf(name: 'lab' | 'doctor' | 'conformance' | 'report'): string {
   if (ending === '.ts') return `npm run ${name} --`
   return ['npx @crosswind/lab', ...(name === 'lab' ? [] : [name])].join(' ')
 }
 
-/** Those that are in the package, too. */
+/** Programs that the package has, too. */
 export const ownPrograms = {
   /** Imported by a server before its own program. */
   stageStamps: program('e2e/lab/stage-stamps'),

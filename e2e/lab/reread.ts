@@ -34,7 +34,7 @@ export function withoutNulls<Summary extends object, Name extends keyof Summary>
   return Object.fromEntries(known) as Pick<Summary, Name>
 }
 
-/** Of every run. */
+/** Fields of every run's summary. */
 export const circumstances = [
   'command',
   'parameters',

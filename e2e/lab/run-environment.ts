@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import os from 'node:os'
 
-/** What a report needs to repeat a run. Moments are ISO 8601. */
+/** The circumstances that a report needs to repeat a run. Moments are ISO 8601. */
 export interface Circumstances {
   readonly command: string
   readonly startedAt: string
@@ -28,7 +28,7 @@ export interface Network {
   readonly packets?: Packets
 }
 
-/** What happened to IP packets, in all sessions together. */
+/** Counts of IP packets, over all sessions. */
 export interface Packets {
   readonly congestion: string
   readonly plantedShare: number
@@ -87,7 +87,7 @@ export function processorTimes() {
   return { idleMs: sum('idleMs'), busyMs: sum('busyMs') }
 }
 
-/** Of the sources that the package was built from; absent in a clone. */
+/** Commit of the sources that the package was built from; absent in a clone. */
 declare const PACKED_COMMIT: string | undefined
 
 /** `abc1234`, ` with changes` for a dirty tree, `unknown` outside a checkout. */

@@ -12,9 +12,9 @@ export interface EndedPeer {
   readonly why: string
 }
 
-interface Place {
+interface SessionPlan {
   readonly session: number
-  /** Of the run. */
+  /** All modes of the run. */
   readonly modes: readonly string[]
   readonly windows: number
   readonly perBrowser: number
@@ -31,7 +31,7 @@ export class RunPeers {
     this.#lab = lab
   }
 
-  /** Of those that have started at least once. */
+  /** Facts about the peers that have started at least once. */
   get facts(): readonly PeerFacts[] {
     return this.#peers.flatMap((peer) => this.#started.get(nameOfPeer(peer))?.facts ?? [])
   }
@@ -47,7 +47,10 @@ export class RunPeers {
 
   hasEnded = ({ peer }: Pick<System, 'peer'>): boolean => peer !== undefined && this.#ended.has(peer.name)
 
-  async start(testbed: Testbed, { session, modes, windows, perBrowser }: Place): Promise<readonly System[]> {
+  async start(
+    testbed: Testbed,
+    { session, modes, windows, perBrowser }: SessionPlan,
+  ): Promise<readonly System[]> {
     const all: System[] = []
     for (const peer of this.#peers) {
       const name = nameOfPeer(peer)

@@ -5,10 +5,7 @@ import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import type { ServerStamps, StampsById } from './stage-stamps.ts'
 import { type Figures, median, significant, summarise } from './statistics.ts'
 
-/**
- * What happened to a message at a window. Times are ms since the epoch on one common clock; null is
- * "never".
- */
+/** A message's times at one window, in ms since the epoch on one common clock; null is "never". */
 export interface Delivery {
   readonly id: string
   readonly receivedAt: number | null
@@ -52,15 +49,15 @@ export function transmissionMs({ sentAt, receivedAt }: Arrived): number {
 }
 
 /**
- * Of a whole run: those of the windows that do not type. A run with one window has only its own,
- * which take longer: it shows its key while the message comes back.
+ * Samples of the windows that do not type. A run with one window has only its own, which take longer:
+ * it shows its key while the message comes back.
  */
 export function atOthers<One extends { readonly receiver: number }>(samples: readonly One[]): readonly One[] {
   const others = samples.filter(({ receiver }) => receiver !== 1)
   return others.length > 0 ? others : samples
 }
 
-/** Those of the window that types: its own messages, which the server sends to it too. */
+/** Samples of the typing window: its own messages, which the server sends to it, too. */
 export const echoesIn = <One extends { readonly receiver: number }>(samples: readonly One[]) =>
   samples.filter(({ receiver }) => receiver === 1)
 
@@ -125,8 +122,8 @@ export function matchBlock(given: Block): Sample[] {
 const noStamps: ServerStamps = { arrivedAt: null, committingAt: null, storedAt: null, writtenAt: null }
 
 /**
- * What happened to each of `ids`, which are in order of sending, at one window. `arrivals`: in
- * order; others are ignored. Reordered: the first copy arrived after that of a later message.
+ * Matches `ids`, in order of sending, with one window's `arrivals`, in order; other ids are ignored.
+ * Reordered: the first copy arrived after that of a later message.
  */
 export function matchDeliveries<Stamp extends { readonly id: string }>(
   ids: readonly string[],
@@ -177,7 +174,7 @@ export function atAllWindows<Row extends Named>(others: readonly Row[], echoes: 
 
 export const isFaulty = ({ lost, duplicated, reordered }: Counts) => lost + duplicated + reordered > 0
 
-/** Counts of samples, and figures of the times of those that arrived, ms; null without any. */
+/** Counts samples, and summarizes the times of those that arrived, ms; null without any. */
 export function summariseSamples<One extends Delivery>(
   samples: readonly One[],
   timeOf: (sample: Arrived<One>) => number,
@@ -210,7 +207,7 @@ export function bySession<One extends { readonly session: number }>(samples: rea
  * For progress: `mean 5.26 ms, median 3.69 ms  40 of 40 received`. `expected`: for when windows
  * without samples count too.
  */
-export function outcomeWords(samples: readonly Sample[], expected = samples.length): string {
+export function formatOutcome(samples: readonly Sample[], expected = samples.length): string {
   const times = timesOf(samples)
   const lost = expected - times.length
   const inMs = (ms: number) => `${ms.toFixed(2).padStart(6)} ms`

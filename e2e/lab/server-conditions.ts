@@ -36,6 +36,6 @@ if (closing === 'both')
       readonly headers: Readonly<Record<string, string>>
     }
     const { session } = stream
-    // Its other streams go on; the browser opens a new connection for the next request.
+    // Its other streams continue; the browser opens a new connection for the next request.
     if (headers[':method'] === 'POST') stream.once('close', () => session?.close())
   })

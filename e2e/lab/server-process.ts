@@ -29,7 +29,7 @@ const maxErrors = 20_000
 
 export type StartedServer = Awaited<ReturnType<typeof startServerProcess>>
 export interface MeasuredServer extends Pick<StartedServer, 'figures' | 'stages' | 'close'> {
-  /** Of a front before it, if there is one: HTTP/3 is only there. */
+  /** Origin of the front, if there is one: only it serves HTTP/3. */
   readonly origin: ByHttp<string>
 }
 
@@ -38,7 +38,7 @@ interface Starting {
   readonly stages?: boolean
   /** The name in its addresses. */
   readonly host?: string | undefined
-  /** The name or address by which the lab asks for its figures; default: `host`. */
+  /** The name or address at which the lab reads its figures; default: `host`. */
   readonly askedAt?: string | undefined
   /** Modules that it loads first, by URL. */
   readonly imports?: readonly string[]
@@ -92,7 +92,7 @@ export async function startServerProcess(
   return {
     pid: child.pid ?? 0,
     origin,
-    /** What else it sent when it was ready. */
+    /** Further fields of the message that it sent when it was ready. */
     more: ready[0].more,
     figures: () => getJson<Figures>(`${originFor(askedAt, ready[0].ports['1.1'])}/api/figures`),
     /** Stamps since the last call; empty without `stages`. */

@@ -1,4 +1,4 @@
-// Ctrl-C reaches one process group. What has a group of its own is ended by exit listeners.
+// Ends a run on Ctrl-C: it reaches one process group; exit listeners end the other groups.
 
 import { constants } from 'node:os'
 

@@ -1,4 +1,4 @@
-// What a run has found so far, for its live table: a row a subject.
+// A run's live table: the results so far, a row for each subject.
 
 import { mean, meanOfRatios } from '../../client/statistics.ts'
 import { count, interval, type Table, table } from '../report/section.ts'
@@ -6,7 +6,7 @@ import { labelOf } from './mode-names.ts'
 import { type Sample, timesOf } from './samples.ts'
 import { median } from './statistics.ts'
 
-/** What the rows are. */
+/** Describes the rows. */
 export interface Compared {
   /** Title of the first column; default: Mode. */
   readonly title?: string
@@ -14,16 +14,16 @@ export interface Compared {
   readonly caption: string
   /** In the table's order; others follow as they appear. */
   readonly subjects: readonly string[]
-  /** What its ratio is to; itself or undefined for none. */
+  /** The subject that a ratio is to; itself or undefined for none. */
   readonly baselineOf: (subject: string) => string | undefined
 }
 
-/** One turn of a subject. */
+/** A subject's results from one of its turns. */
 export interface Turn {
   readonly subject: string
-  /** Such as a size: only the group of the last turn is shown, and compared within. */
+  /** Such as a size: only the group of the last turn is shown, and compared within itself. */
   readonly group?: string
-  /** Of what arrived, in the caption's unit. */
+  /** Values of the messages that arrived, in the caption's unit. */
   readonly values: readonly number[]
   readonly received: number
   readonly expected: number
@@ -93,7 +93,7 @@ export class Standings {
     return table(about, [title, 'Mean', 'Ratio', '95 % interval', 'Received', 'Median'], rows)
   }
 
-  /** Of the means: of the whole sessions if there are any, with the interval if there are several. */
+  /** Ratio of the means: of the whole sessions if there are any, with the interval if there are several. */
   #ratio(own: readonly Taken[], others: readonly Taken[]) {
     const meanIn = (turns: readonly Taken[], session?: number) => {
       const values = turns.flatMap((turn) =>

@@ -13,14 +13,14 @@ export class Standstill extends Error {
 const mostMs = 3000
 
 const clocks = {
-  /** Does not go on while some systems sleep. */
+  /** On some systems, stands still during sleep. */
   monotonic: () => performance.now(),
   wall: () => Date.now(),
 }
 
 /**
- * The returned function is called after each step; it throws `Standstill` if the step took too long
- * by either clock. What was due meanwhile would then happen all at once.
+ * The returned function is called after each step; it throws `Standstill` if the step took too long by
+ * either clock. Everything due meanwhile would then happen at once.
  */
 export function watchForStandstill({ monotonic, wall } = clocks): () => void {
   let last = [monotonic(), wall()] as const

@@ -114,7 +114,7 @@ test('independent values all count', () => {
 })
 
 for (const kept of [0.3, 0.7, 0.9]) {
-  test(`of 1,200 values with autocorrelation ${kept}, (1 − φ)/(1 + φ) count`, () => {
+  test(`1,200 values with autocorrelation ${kept} count as (1 − φ)/(1 + φ) of them`, () => {
     const size = meanSize(300, (random) => autoregressive(1200, kept, random))
     const expected = (1200 * (1 - kept)) / (1 + kept)
     assert.ok(Math.abs(size / expected - 1) <= 0.15, `${size} is not ${expected} ± 15 %`)
@@ -133,7 +133,7 @@ test('series without spread, or with few values, are handled', () => {
     assert.equal(effectiveSize(values), values.length)
 })
 
-/** One is twice as slow as the other, plus 10; on one network, or one each. */
+/** Two systems, one twice as slow as the other, plus 10; on one network, or one each. */
 function methods(random: Random, isShared: boolean): readonly [number[], number[]] {
   const course = () => autoregressive(1200, 0.8, random)
   const network = course()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { z } from 'zod'
 import { csv } from '../report/render.ts'
 import { type Section, several } from '../report/section.ts'
-import { findingOfStudy, nextWords } from '../report/study-finding.ts'
+import { findingOfStudy, formatNextSteps } from '../report/study-finding.ts'
 import { briefTables, studySections } from '../report/study-report.ts'
 import { defineExperiment, type Experiment, type Summary } from './experiment.ts'
 import { circumstances, readSummary, readText, withoutNulls } from './reread.ts'
@@ -28,7 +28,7 @@ export interface StudyRun extends Circumstances, Measured {
   readonly observations?: readonly string[]
 }
 
-/** What a run has that its summary has not, or in another form. */
+/** Fields of a run that its summary lacks or has in another form. */
 type Apart = 'samples' | 'costs' | 'files' | 'boundMs' | Exclude<keyof Found, 'levels' | 'baseline'>
 
 export type StudySummary<Run extends StudyRun = StudyRun, Own extends object = object> = Summary &
@@ -57,11 +57,11 @@ interface Study<Shape extends z.ZodRawShape, Options, Own extends object, Run ex
   readonly design: Design<NoInfer<Own>>
   /** How the bytes on the wire were counted, if they were. */
   readonly wireWords?: string | ((summary: StudySummary<Run, Own>) => string)
-  /** What only this scenario finds in its samples: further parts of summary.json, computed again by --from. */
+  /** This scenario's own results: further parts of summary.json, computed again by --from. */
   readonly own?: (run: Run, found: Found) => Own
-  /** In place of the general finding, which is `usual`. */
+  /** Replaces the general finding, which is `usual`. */
   readonly finding?: (run: Run, found: Found & Own, usual: string) => string
-  /** Besides a broken sample. */
+  /** Further reasons to fail, besides a broken sample. */
   readonly isFailure?: (summary: StudySummary<Run, Own>) => boolean
   /** This run's clocks, versions and numbers, for the report's last section. */
   readonly method?: (summary: StudySummary<Run, Own>) => readonly string[]
@@ -113,7 +113,7 @@ export function defineStudy<
         remarks: [
           ...(run.observations ?? []),
           ...(design.remarks?.(found) ?? []),
-          ...nextWords(run, general, sessionMs),
+          ...formatNextSteps(run, general, sessionMs),
         ],
       } as unknown as StudySummary<Run, Own>
     },
@@ -134,7 +134,7 @@ export function defineStudy<
           ...wireSections(run.wire, counting, wireNaming(design)),
         ],
         tables: briefTables(design, summary),
-        method: [...methodWords(summary), ...method(summary)],
+        method: [...formatMethod(summary), ...method(summary)],
         data: { [samplesFile]: rowsCsv(run.samples), ...Object.fromEntries(further), ...run.files },
         isFailure: (summary.broken ?? []).length > 0 || isFailure(summary),
       }
@@ -149,7 +149,7 @@ const wireNaming = ({ factors: [, ...others] }: Design) =>
     ({ name, title, label = String }) => [title, (row: StudyBytes) => label(row[name] as Level)] as const,
   )
 
-function methodWords({ sessions, boundMs }: Pick<StudySummary, 'sessions' | 'boundMs'>): readonly string[] {
+function formatMethod({ sessions, boundMs }: Pick<StudySummary, 'sessions' | 'boundMs'>): readonly string[] {
   const clock =
     boundMs === null || boundMs === 0
       ? ''
@@ -160,7 +160,7 @@ function methodWords({ sessions, boundMs }: Pick<StudySummary, 'sessions' | 'bou
 /** Every column that a row has. */
 const rowsCsv = (all: readonly Row[]) => csv<Row>(Object.keys(all[0] ?? {}), all)
 
-/** Of every study; a summary has null, or nothing, where its run has no such field. */
+/** Fields that every study's summary keeps; null or absent where the run has none. */
 const kept = [
   ...circumstances,
   'network',
@@ -199,7 +199,7 @@ async function rereadStudy(
     baseline: summary.baseline,
     samples: readRows(await textOf(samplesFile)),
     ...(summary.boundMs !== null && { boundMs: summary.boundMs }),
-    // Of all sessions together, as the summary has them.
+    // The summary has the costs of all sessions together.
     costs: summary.costs.map(({ at, serverCpuMs, serverRssBytes, machineBusy, frontCpuMs }) => ({
       ...at,
       session: 1,

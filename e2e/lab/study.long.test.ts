@@ -27,7 +27,7 @@ function ratioCi95(seed: number) {
   return analyseStudy(design, measured).comparisons[0]?.ratioCi95
 }
 
-test('of 1,000 runs whose sessions differ by 20 %, 93 to 97 % have the true ratio in their interval', () => {
+test('93 to 97 % of 1,000 runs whose sessions differ by 20 % have the true ratio in their interval', () => {
   const seeds = Array.from({ length: 1000 }, (_, place) => place + 1)
   const holding = seeds.filter((seed) => {
     const [low, high] = ratioCi95(seed) ?? [0, 0]

@@ -88,7 +88,7 @@ test('an interval within the difference that matters is alike', () => {
   assert.equal(verdictOf(near), 'undecided')
 })
 
-test('a run is decided once every interval is as narrow as what matters; else it says how many sessions are missing', () => {
+test('a run is decided once every interval is as narrow as the difference that matters; else it says how many sessions are missing', () => {
   const near = made((drink, _, session) => (drink === 'tea' ? 10 : 10 + (session % 2 === 0 ? 0.3 : -0.3)))
   const coarse = analyseStudy(design, { ...near, matters: { amount: 10, isPercent: true } })
   assert.ok(isDecided(coarse) && sessionsNeeded(coarse.comparisons, coarse.sessions) === 5)
@@ -96,7 +96,7 @@ test('a run is decided once every interval is as narrow as what matters; else it
   assert.ok(!isDecided(fine) && sessionsNeeded(fine.comparisons, fine.sessions) > 5)
 })
 
-test('what did not arrive is counted, has no time, and a session without any gives no ratio', () => {
+test('a lost message is counted and has no time, and a session without any arrival gives no ratio', () => {
   const lossy = made((drink, cups, session) => (drink === 'coffee' && session < 4 ? null : 10 * cups))
   const { figures, comparisons } = analyseStudy(design, lossy)
   const coffee = figures.find(({ mode }) => mode === 'coffee, 1')
@@ -295,7 +295,7 @@ test('a measure that is only described is in one table, and in no comparison', (
   assert.ok(!without.some(({ title }) => title === 'Also measured'))
 })
 
-test('of samples that are no messages none is lost', () => {
+test('samples that are not messages are never lost', () => {
   const never = made((drink, cups) => (drink === 'coffee' ? null : 10 * cups))
   const found = analyseStudy(weighed, never)
   assert.match(findingOfStudy(design, never, found), /lost all 5 samples/)
@@ -325,7 +325,7 @@ test('cells of a samples file may have commas and quotes', () => {
     { drink: null, session: 3, whyNot: true },
   ])
 })
-test('a row may stand for many samples, of which it says what happened to them', () => {
+test('a row may stand for many samples, with their counts', () => {
   const counts = { expected: 100, lost: 3, duplicated: 2, reordered: 1 }
   const samples = twice.samples.map((row) => ({ ...row, ...counts }))
   const [tea] = analyseStudy(design, { ...twice, samples }).figures

@@ -16,7 +16,7 @@ import {
 
 export type Level = string | number
 
-/** What differs between samples, such as the mode or the size of a message. */
+/** A property that differs between samples, such as the mode or the size of a message. */
 export interface Factor {
   /** The column of the samples. */
   readonly name: string
@@ -39,8 +39,8 @@ export interface Measure {
   readonly unit: string
   readonly better: 'less' | 'more'
   /**
-   * What sessions are compared by; default: the mean. A table of several measures has means if each
-   * says so, else medians.
+   * The figure that sessions are compared by; default: the mean. A table of several measures has means
+   * if each says so, else medians.
    */
   readonly by?: 'mean' | 'median'
   /** Where something did not arrive there is no figure: such sessions are not compared. */
@@ -53,7 +53,7 @@ export const isTime = ({ unit }: Measure) => unit === 'ms' || unit === 'µs'
 
 export const comparedOf = ({ measures }: Design) => measures.filter(({ isCompared = true }) => isCompared)
 
-/** What a scenario declares. */
+/** A scenario's declaration. */
 export interface Design<Own extends object = object> {
   /** Ends with a question mark. */
   readonly question: string
@@ -65,13 +65,13 @@ export interface Design<Own extends object = object> {
   readonly areMessages?: boolean
   /** Levels of the first factor that the finding ranks, default all; others are only compared with. */
   readonly isSubject?: (level: Level) => boolean
-  /** What is compared with what; default: every level of the first factor with the baseline. */
+  /** The comparisons; default: every level of the first factor with the baseline. */
   readonly pairs?: (
     levels: readonly Level[],
     baseline: Level | null,
     samples: readonly Row[],
   ) => readonly Pair[]
-  /** What a sample is, and what only this scenario can say of its figures. */
+  /** Notes: what a sample is, and what only this scenario can say about its figures. */
   readonly notes: (found: Found) => readonly string[]
   /** Sentences that follow the finding. `Own`: what only this scenario finds. */
   remarks?(found: Found & Own): readonly string[]
@@ -80,10 +80,10 @@ export interface Design<Own extends object = object> {
 type Pair = readonly [level: Level, against: Level]
 
 /**
- * One row for each factor's level, session and measured value. `id`: samples of one message count
- * as one. `receiver` 1: the window that sent it, whose samples are summarised apart if there are
- * others. `broken`: a sentence that says why the row is in no figure. `expected`: a row that stands
- * for this many samples, with figures of all that arrived.
+ * A row for each factor's level, session and measured value. `id`: samples of one message count as one.
+ * `receiver` 1: the window that sent it, whose samples are summarised apart if there are others.
+ * `broken`: a sentence that says why the row is in no figure. `expected`: a row that stands for this
+ * many samples, with figures of all that arrived.
  */
 export type Row = {
   readonly session: number
@@ -100,10 +100,10 @@ export type Row = {
 export interface Measured {
   /** In order; by the factor's name. */
   readonly levels: Readonly<Record<string, readonly Level[]>>
-  /** Of the first factor; null: nothing is compared, unless the design has pairs. */
+  /** A level of the first factor; null: nothing is compared, unless the design has pairs. */
   readonly baseline: Level | null
   readonly samples: readonly Row[]
-  /** What the server needed in a session, by all factors or the first ones. */
+  /** The server's use of processor and memory in a session, by all factors or the first ones. */
   readonly costs?: readonly Cost[]
   /** The error between two clocks, ms; a difference of times within it is undecided. */
   readonly boundMs?: number
@@ -117,7 +117,7 @@ export interface Measured {
   readonly quick?: { readonly fullMs: number }
 }
 
-/** In the measure's unit, or in percent of what is compared with. */
+/** In the measure's unit, or in percent of the base of the comparison. */
 export interface Matters {
   readonly amount: number
   readonly isPercent: boolean
@@ -130,7 +130,7 @@ export type Cost = {
   readonly rssBytes: number
   /** Use of all the machine's processors meanwhile, 0 to 1. */
   readonly machineBusy?: number
-  /** Of a front between windows and server. */
+  /** Processor time of a front between windows and server. */
   readonly frontCpuMs?: number
 } & { readonly [column: string]: Level | undefined }
 
@@ -139,7 +139,7 @@ export type FigureRow = Found['figures'][number]
 export type StudyComparison = Found['comparisons'][number]
 
 /** Levels by the factor's name. */
-type Place = Readonly<Record<string, Level>>
+type Cell = Readonly<Record<string, Level>>
 
 /** Deterministic; figures have at most six significant digits. */
 export function analyseStudy(design: Design, measured: Measured) {
@@ -209,8 +209,8 @@ export const isDecided = ({
   notCompared.length === 0 && comparisons.every((one) => one.ratioCi95 !== null && widthInMatters(one) <= 1)
 
 /**
- * The total number of sessions after which every interval would be at most as wide as this share of
- * what is compared with, default what matters, if they differ as these do.
+ * The total number of sessions after which every interval would be at most as wide as this share of the
+ * comparison's base, if they differ as these do. Default: the smallest difference that matters.
  */
 export function sessionsNeeded(
   comparisons: readonly StudyComparison[],
@@ -263,8 +263,8 @@ function costsOf(design: Design, { costs = [], samples, levels }: Measured) {
 }
 
 /** Combinations of the levels; one without any factor. */
-function placesOf(factors: readonly Factor[], levels: Measured['levels']): readonly Place[] {
-  return factors.reduce<readonly Place[]>(
+function placesOf(factors: readonly Factor[], levels: Measured['levels']): readonly Cell[] {
+  return factors.reduce<readonly Cell[]>(
     (places, { name }) =>
       places.flatMap((place) => (levels[name] ?? []).map((level) => ({ ...place, [name]: level }))),
     [{}],
@@ -272,8 +272,8 @@ function placesOf(factors: readonly Factor[], levels: Measured['levels']): reado
 }
 
 /**
- * The factors besides the first of which there are several levels. `over`: the one whose levels are
- * numbers, to draw lines over; `panel`: the only other one. Null if there is none, or too many.
+ * The factors after the first that have several levels. `over`: the one whose levels are numbers, to
+ * draw lines over; `panel`: the only other one. Null if there is none, or too many.
  */
 export function axesOf({ factors: [, ...others] }: Design, { levels }: Pick<Measured, 'levels'>) {
   const of = ({ name }: Factor) => levels[name] ?? []
@@ -290,14 +290,14 @@ function cellsOf({ factors }: Design, levels: Measured['levels'], samples: reado
   return placesOf(factors, levels).filter((place) => there.has(keyOf(factors, place)))
 }
 
-const keyOf = (factors: readonly Factor[], row: Place | Row) =>
+const keyOf = (factors: readonly Factor[], row: Cell | Row) =>
   JSON.stringify(factors.map(({ name }) => row[name]))
 
-const isAt = (place: Place) => (row: Place | Row | Cost) =>
+const isAt = (place: Cell) => (row: Cell | Row | Cost) =>
   Object.entries(place).every(([name, level]) => row[name] === level)
 
 /** Such as `sse/2, 10 kB`: the row's name in budgets. */
-export const nameOf = (factors: readonly Factor[], place: Place) =>
+export const nameOf = (factors: readonly Factor[], place: Cell) =>
   factors
     .map(({ name, label = String }, at) => (at === 0 ? String(place[name]) : label(place[name] ?? '')))
     .join(', ')
@@ -311,7 +311,7 @@ const valuesOf = (rows: readonly Row[], { name }: Measure) =>
 /** One row for each cell and measure. */
 function figuresOf(
   { factors, measures }: Design,
-  cells: readonly Place[],
+  cells: readonly Cell[],
   samples: readonly Row[],
   sessions: readonly number[],
 ) {
@@ -338,7 +338,7 @@ function figuresOf(
         p99: of('p99'),
         min: of('min'),
         max: of('max'),
-        /** Of each session of the run, in order; null if nothing arrived in one. */
+        /** Value of each session of the run, in order; null if nothing arrived in one. */
         sessions: sessions.map((session) => {
           const own = rows.filter((row) => row.session === session)
           return significant(sessionValue(own, measure) ?? Number.NaN)
@@ -374,8 +374,8 @@ interface Contrasted {
   readonly measured: Measured
   readonly samples: readonly Row[]
   readonly measure: Measure
-  /** Of the other factors. */
-  readonly place: Place
+  /** Levels of the other factors. */
+  readonly place: Cell
   readonly pair: Pair
 }
 
@@ -461,13 +461,13 @@ export function contrast({
   }
 }
 
-/** Of two levels, by the first measure; `place`: the levels of the other factors. */
-export function contrastOf(design: Design, measured: Measured, pair: Pair, place: Place) {
+/** Compares two levels by the first measure; `place`: the levels of the other factors. */
+export function contrastOf(design: Design, measured: Measured, pair: Pair, place: Cell) {
   const samples = atOthers(measured.samples as readonly (Row & { readonly receiver: number })[])
   return contrast({ design, measured, samples, measure: design.measures[0], place, pair })
 }
 
-/** As a share of what is compared with; null if nothing is said to matter. */
+/** As a share of the comparison's base; null if no difference is said to matter. */
 function mattersIn(matters: Matters | undefined, base: number): number | null {
   if (!matters) return null
   return matters.isPercent ? matters.amount / 100 : matters.amount / base

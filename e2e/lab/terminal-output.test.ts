@@ -1,4 +1,4 @@
-// What a run writes to a terminal and elsewhere, and how its table is aligned.
+// A run's output on a terminal and elsewhere, and the alignment of its table.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

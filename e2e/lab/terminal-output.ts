@@ -7,7 +7,7 @@ const eraseBelow = '\x1b[J'
 
 interface Output {
   readonly isTTY?: boolean
-  /** Of the terminal, in characters. */
+  /** Width of the terminal, in characters. */
   readonly columns?: number
   readonly rows?: number
   readonly write: (text: string) => unknown

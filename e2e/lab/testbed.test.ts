@@ -44,7 +44,7 @@ test('a turn in which a window begins or ends in another mode is refused', async
   await assert.rejects(turn(own, fallen), { message: words })
 })
 
-test('so is the mode over another version, which only the browser knows', async () => {
+test('a turn over another HTTP version, which only the browser knows, is refused', async () => {
   await assert.rejects(turn({ ...own, spokenHttp: '1.1' }), /window 1 used sse\/3 over HTTP\/1\.1\.$/)
 })
 

@@ -83,7 +83,7 @@ export const profilesFlag = flag(
 )
 
 /** Where other machines reach a server. */
-interface Place {
+interface Endpoint {
   /** The name in its addresses, and the address it listens on. */
   readonly host: string
   readonly listen: string
@@ -114,7 +114,7 @@ export interface ReachedServer extends MeasuredServer {
   readonly front?: MeasuredFront | undefined
 }
 
-/** The server's host behind networks of which one loses packets. */
+/** The server's host behind networks, one of which loses packets. */
 interface FarHost {
   readonly network: PacketNetwork
   /** In order of the profiles. */
@@ -156,12 +156,12 @@ export class Testbed {
     this.#opened = opened
   }
 
-  /** Of a browser that is to reach the servers that have started. */
+  /** HTTP/3 settings for a browser that is to reach the servers that have started. */
   get http3(): Http3Opening | null {
     return this.#overUdp.origins.length === 0 ? null : this.#overUdp
   }
 
-  /** What the simulated networks did so far. */
+  /** Counts of the simulated networks so far. */
   async networkUses(): Promise<readonly NetworkUse[]> {
     const far = this.#far
     if (!far)
@@ -184,30 +184,31 @@ export class Testbed {
    */
   async startServer(
     settings: Settings,
-    place?: Place | null,
+    endpoint?: Endpoint | null,
     how: How = {},
   ): Promise<readonly [ReachedServer, ...ReachedServer[]]> {
     const far = await this.#farHost()
     const addresses = far?.paths.map(({ address }) => address) ?? []
-    const folder = await makeServerFolder(this.#scenario, place?.certificate, addresses)
+    const folder = await makeServerFolder(this.#scenario, endpoint?.certificate, addresses)
     this.#opened.defer(folder.remove)
     // Chosen first, because server and networks need each other's addresses.
-    const ports = place?.ports ?? (this.#profiles.length > 0 ? await findFreePorts() : { '2': 0, '1.1': 0 })
+    const ports =
+      endpoint?.ports ?? (this.#profiles.length > 0 ? await findFreePorts() : { '2': 0, '1.1': 0 })
     const frontPorts = this.#hasFront ? await freePortsFor(windowHttpVersions) : null
     const origins = await this.#reach(frontPorts ?? ports)
-    const allowed = [...origins.flatMap((origin) => Object.values(origin)), ...(place?.origins ?? [])]
+    const allowed = [...origins.flatMap((origin) => Object.values(origin)), ...(endpoint?.origins ?? [])]
     const flags = folder.flags({
-      host: place?.listen ?? (far ? everywhere : 'localhost'),
+      host: endpoint?.listen ?? (far ? everywhere : 'localhost'),
       port: ports['2'],
       'http1-port': ports['1.1'],
       'sensor-source': 'none',
       // Behind a front pages offer it only if it is the default.
       ...(frontPorts && { http: '3' }),
       ...settings,
-      ...((place || far) && { access: 'open' }),
+      ...((endpoint || far) && { access: 'open' }),
       ...(allowed.length > 0 && { 'allowed-origins': allowed.join(',') }),
     })
-    const { through, ...where } = far ? startingOn(far) : { host: place?.host, through: [] }
+    const { through, ...where } = far ? startingOn(far) : { host: endpoint?.host, through: [] }
     const started = await startServerProcess(programs.server, flags, {
       stages: true,
       imports: how.imports ?? [],
@@ -242,7 +243,7 @@ export class Testbed {
     return front
   }
 
-  /** One system for each mode that the peer imitates. Rejects if its adapter fails. */
+  /** Starts a system for each mode that the peer imitates. Rejects if its adapter fails. */
   async startPeer(
     peer: Peer,
     modes: readonly string[],
@@ -380,7 +381,7 @@ async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
 /** Where a server on the far host listens. */
 export const everywhere = '0.0.0.0'
 
-/** Its figures are asked for beside the lossy path. */
+/** The lab reads its figures beside the lossy path. */
 const startingOn = ({ network, paths: [path] }: FarHost) => ({
   host: path?.address,
   askedAt: network.control,
@@ -406,7 +407,7 @@ function countedTogether(each: readonly Counted[]): Counted {
   return { sent: sum('sent'), lost: sum('lost'), overflowed: sum('overflowed') }
 }
 
-/** One use per session. */
+/** `uses`: one per session. */
 export function describeNetwork(
   name: string,
   uses: readonly NetworkUse[],
@@ -508,9 +509,9 @@ interface TurnUse extends Use {
 }
 
 /**
- * Samples of what `send` sends from the first window to all of them, on one clock, which is
- * compared before and after; and what that cost the server. `isCounted`: windows whose clocks
- * count, asked at the end. Rejects if a window does not use the system's mode then, or before, unless
+ * Sends by `send` from the first window to all, and returns the samples, on one clock, which is
+ * compared before and after, and their cost to the server. `isCounted`: windows whose clocks count,
+ * asked at the end. Rejects if a window does not use the system's mode then, or before, unless
  * `mayFallBack`.
  */
 export async function timeTurn(
@@ -550,7 +551,7 @@ export async function timeTurn(
   }
 }
 
-/** A link may have fallen back, and a browser speak another version of HTTP than it was asked for. */
+/** A link may have fallen back, and a browser may use another version of HTTP than requested. */
 async function requireInUse(
   windows: readonly RecordingWindow[],
   { name, mode, forgets }: System,

@@ -99,7 +99,7 @@ export async function runSmall<
   return { ...done, out: join(folder, 'report') }
 }
 
-/** One test for each misuse of flags, and its sentence. */
+/** A test for each misuse of flags, and its sentence. */
 export function testRefusals<Shape extends ZodRawShape, Options>(
   experiment: Read<Shape, Options>,
   refusals: readonly (readonly [flags: string, sentence: RegExp])[],

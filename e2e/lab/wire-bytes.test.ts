@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Lab } from './experiment.ts'
 import { requireMode } from './mode-names.ts'
-import { countedWords, countModes, layersOf, type WireBytes, wireSections } from './wire-bytes.ts'
+import { countModes, formatCounting, layersOf, type WireBytes, wireSections } from './wire-bytes.ts'
 
 const none = { records: 0, bytes: 0, overheadBytes: 0 }
 
@@ -23,7 +23,7 @@ test('divides what passed among the messages, and names each layer', () => {
   })
 })
 
-test('what brings no message is frames and TLS alone', () => {
+test('bytes that bring no message count as frames and TLS', () => {
   const { payload, envelope, framing, tls, total } = layersOf(
     none,
     { records: 1, bytes: 39, overheadBytes: 22 },
@@ -39,7 +39,7 @@ const pushed: WireBytes = { mode: 'sse/2', up: some, down: some, back: some, ask
 const polled: WireBytes = { mode: 'polling/2', up: null, down: some, back: null, asked: some }
 
 test('a table for each direction, without the modes that sent nothing there', () => {
-  const [section] = wireSections([pushed, polled], countedWords('keys'))
+  const [section] = wireSections([pushed, polled], formatCounting('keys'))
   assert.deepEqual(
     section?.tables?.map(({ rows }) => rows.map(([mode]) => mode)),
     [
@@ -52,8 +52,8 @@ test('a table for each direction, without the modes that sent nothing there', ()
   assert.deepEqual(section?.tables?.[0]?.rows[0]?.slice(1), ['45.0', '155', '78.0', '22.0', '300', '1.00'])
 })
 
-test('a direction of which nothing is known has no table, and a report without figures no section', () => {
-  const [section] = wireSections([polled], countedWords('readings'), [['Site', () => 'Lund']])
+test('an unmeasured direction has no table, and a report without figures no section', () => {
+  const [section] = wireSections([polled], formatCounting('readings'), [['Site', () => 'Lund']])
   assert.deepEqual(
     section?.tables?.map(({ columns }) => columns[1]?.title),
     ['Site', 'Site'],

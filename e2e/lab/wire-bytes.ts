@@ -28,7 +28,7 @@ export interface Layers {
   readonly records: number
 }
 
-/** Of a message in this mode. */
+/** Bytes of one message in this mode. */
 export type WireBytes = {
   readonly mode: string
   /** From the window that sends; null if messages come from elsewhere. */
@@ -49,7 +49,7 @@ const tables = [
 ] as const
 
 /** `what`: such as `keys, 50 ms apart`. */
-export const countedWords = (what: string, { pushed, polled } = usualNumbers) =>
+export const formatCounting = (what: string, { pushed, polled } = usualNumbers) =>
   `Counted at the end of the first session, in turns whose times are in no figure, by a relay that reads the headers of the TLS records: ${what}. The figures are medians over ${pushed} messages, each alone on the wire, so that heartbeats do not count; where windows poll, over ${pollRounds} times ${polled} messages, with all polls from the first to the last. Handshakes and the loading of pages do not count.`
 
 /**
@@ -89,7 +89,7 @@ export function wireSections<Row extends WireBytes>(
 }
 
 export interface Counting {
-  /** Of the page, at the system's own origin. */
+  /** Address of the page, at the system's own origin. */
   readonly address: string
   /** Each is counted by itself. They send from the first window, and resolve when all have received. */
   readonly sends: readonly Send[]
@@ -132,12 +132,11 @@ export async function countModes<One extends Counted>(
 type Counted = Pick<System, 'name' | 'mode' | 'forgets'>
 
 /**
- * Counts what passes for messages between a system and windows, of which the first sends:
- * through one relay to it and another to the rest, so that neither shares a connection with the
- * other. Handshakes and the loading of pages have passed before. The figures are medians over the
- * messages, each alone on the wire, in which a heartbeat does not show; without push over three
- * rounds of them. Rejects if a message is lost, a window uses another mode, TLS is not 1.3, or fewer
- * bytes pass than the messages have.
+ * Counts the bytes of messages between a system and windows; the first window sends. One relay carries
+ * the sender's connection and another the others', so that they share none. Handshakes and the loading
+ * of pages have passed before. The figures are medians over the messages, each alone on the wire, in
+ * which a heartbeat does not show; without push over three rounds of them. Rejects if a message is
+ * lost, a window uses another mode, TLS is not 1.3, or fewer bytes pass than the messages have.
  */
 async function countWireBytes(
   windows: readonly RecordingWindow[],

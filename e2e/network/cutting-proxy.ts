@@ -44,7 +44,7 @@ export async function startProxy(firstPort: number, ...place: [host?: string, ow
       targetPort = newPort
     },
     cut,
-    /** Cuts the clients' side alone: for the server the connections go on, silent. */
+    /** Cuts only the clients' side: for the server, the connections continue, silent. */
     strand() {
       for (const [near, far] of pairs) {
         stranded.add(far)

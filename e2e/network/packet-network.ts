@@ -146,7 +146,7 @@ export class PacketNetwork {
     }
   }
 
-  /** What starts a program on the far host, in front of the program and its arguments. */
+  /** The command that starts a program on the far host: precedes the program and its arguments. */
   get there(): readonly string[] {
     return ['nsenter', `--net=/proc/${this.#relay.pid}/ns/net`]
   }
@@ -166,7 +166,7 @@ export class PacketNetwork {
     for (const end of ['near', 'far'] as const) {
       const own = addressOf(number, end)
       await this.#configure(end, 'ip', 'address', 'add', `${own}/30`, 'dev', end, 'noprefixroute')
-      // Of the route, because a namespace may not choose what the machine's own does not allow as its default.
+      // Set on the route: a namespace may not choose a default that the machine itself does not allow.
       const route = [`${addressOf(number, 'network')}/30`, 'dev', end, 'src', own]
       await this.#configure(end, 'ip', 'route', 'add', ...route, 'congctl', this.#congestion)
     }
@@ -179,7 +179,7 @@ export class PacketNetwork {
     await this.#order({ isSparing })
   }
 
-  /** Of all paths since their start. */
+  /** Figures of all paths since their start. */
   figures(): Promise<readonly PathFigures[]> {
     return this.#order({})
   }
@@ -192,7 +192,7 @@ export class PacketNetwork {
     await execute('ip', ['link', 'delete', 'control']).catch(() => undefined)
   }
 
-  /** One after the other, because answers have no numbers. */
+  /** Sends orders one after the other, because answers have no numbers. */
   #order(order: Order): Promise<readonly PathFigures[]> {
     const answered = this.#lastOrder.then(async () => {
       if (this.#relay.connected) this.#relay.send(order)

@@ -8,13 +8,13 @@ export interface Profile {
   readonly up: Delay
   /** Per direction, shared by all connections; null: no limit. */
   readonly kilobitsPerSecond: number | null
-  /** Of IP packets; null: bytes are carried, and none is lost. */
+  /** Loss of IP packets; null: bytes are carried, and none is lost. */
   readonly loss: Loss | null
   readonly source: string
 }
 
 export interface Loss {
-  /** Of the packets of a direction, from 0 to below 1. */
+  /** Share of the packets lost in a direction, from 0 to below 1. */
   readonly share: number
   /** Mean number of packets lost in a row; 1/(1 − share) if each is lost by chance. */
   readonly burst: number

@@ -74,7 +74,7 @@ for (const [what, [down, words]] of Object.entries(unknown))
     assert.throws(() => sumTls([connection(down)], 'up'), words)
   })
 
-test('a connection of Node: what remains without the overhead is what was written', async (t) => {
+test('on a connection of Node, the bytes without the overhead are those that were written', async (t) => {
   const { cert, key } = await ensureCertificate({ directory: temporaryFolder(t), now: new Date() })
   const server = tls.createServer({ cert, key, minVersion: 'TLSv1.3' })
   const target = await openPort(server)

@@ -14,7 +14,7 @@ const supportedVersions = 43
 const ciphers: readonly number[] = [0x1301, 0x1302, 0x1303]
 
 /**
- * What TLS adds to a record's plaintext, without padding: header, content type and tag (RFC 8446,
+ * Bytes that TLS adds to a record's plaintext, without padding: header, content type and tag (RFC 8446,
  * 5.2).
  */
 const overheadBytes = headerBytes + 1 + 16
@@ -28,7 +28,7 @@ export interface RecordCounts {
   readonly bytes: number
 }
 
-/** What a ServerHello chose: 0x0304 is TLS 1.3. */
+/** The version and cipher that a ServerHello chose: 0x0304 is TLS 1.3. */
 interface Suite {
   readonly version: number
   readonly cipher: number
@@ -38,7 +38,7 @@ export class TlsRecords {
   #records = 0
   #bytes = 0
   #header = Buffer.alloc(0)
-  /** Of the current record. */
+  /** Type of the current record. */
   #type = 0
   #bodyLeft = 0
   /** The first record, if it is of the handshake, as far as it is known. */

@@ -22,7 +22,7 @@ export async function startUdpRelay(host: string, port: number, targetPort: numb
     opened.on('message', (datagram) => {
       if (!isBlocked) near.send(datagram, nearPort, address)
     })
-    // Nobody listens there.
+    // Ignores the error of a port on which nothing listens.
     opened.on('error', () => undefined)
     return opened
   }
@@ -41,7 +41,7 @@ export async function startUdpRelay(host: string, port: number, targetPort: numb
     block(isOn: boolean) {
       isBlocked = isOn
     },
-    /** What follows comes from other ports, as after a router has forgotten its clients (RFC 9000, 9.3). */
+    /** Sends from other ports, as after a router has forgotten its clients (RFC 9000, 9.3). */
     move: forget,
     close() {
       forget()

@@ -39,7 +39,7 @@ const runSchema = z.object({
         name: z.string(),
         title: z.string(),
         unit: z.string(),
-        /** Of what the sessions' figures are; default: the mean. */
+        /** The statistic of each session; default: the mean. */
         by: z.enum(['mean', 'median']).optional(),
       }),
     )
@@ -136,15 +136,15 @@ export function compareRuns(before: ComparedRun, after: ComparedRun) {
       ...changed(before.environment, after.environment),
       ...changed(before.parameters, after.parameters),
     ],
-    finding: `${machineWords(before, after)}${differencesWords(measures, figures)}`,
+    finding: `${formatMachines(before, after)}${formatDifferences(measures, figures)}`,
   }
 }
 
-/** What identifies a machine in `environment`. */
+/** Fields of `environment` that identify a machine. */
 const ofMachine = ['machine', 'cpu', 'cores', 'memoryBytes', 'os'] as const
 
 /** Empty for the same machine. */
-function machineWords(before: ComparedRun, after: ComparedRun): string {
+function formatMachines(before: ComparedRun, after: ComparedRun): string {
   const different = ofMachine.filter((name) => before.environment[name] !== after.environment[name])
   if (different.length === 0) return ''
   const [first, second] = [before, after].map(({ environment }) =>
@@ -184,8 +184,8 @@ type Measures = ComparedRun['measures']
 const verdictIn = (unit: string, verdict: ComparedRow['verdict']) =>
   unit !== 'ms' ? verdict : verdict === 'higher' ? 'slower' : verdict === 'lower' ? 'faster' : verdict
 
-/** Of the first measure. */
-function differencesWords([measure]: Measures, figures: readonly ComparedRow[]): string {
+/** Describes the differences of the first measure. */
+function formatDifferences([measure]: Measures, figures: readonly ComparedRow[]): string {
   const rows = figures.filter((row) => row.measure === measure?.name)
   const unit = measure?.unit ?? ''
   const of = (verdict: ComparedRow['verdict']) => rows.filter((row) => row.verdict === verdict)

@@ -1,4 +1,4 @@
-// One window of jsdom, in which charts are drawn and pages are read without a browser.
+// A jsdom window in which charts are drawn and pages are read without a browser.
 
 import { JSDOM } from 'jsdom'
 

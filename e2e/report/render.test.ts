@@ -112,14 +112,14 @@ function shownFirst(sections: Report['sections']) {
   return { document, words, texts: open.map(({ textContent }) => textContent?.replace(' SVG', '').trim()) }
 }
 
-test('of a long finding only the first sentences are the headline', () => {
+test('only the first sentences of a long finding are the headline', () => {
   const first = `${'Fast '.repeat(30)}is fastest.`
   const { 'report.html': page = '' } = reportFiles({ ...report, finding: `${first} ${first} Third.` }, {})
   const parts = [...parsed(page).querySelectorAll('.finding')].map(({ textContent }) => textContent)
   assert.deepEqual(parts, [first, `${first} Third.`])
 })
 
-test('the order is: finding, one figure, one table, what it means; the same in the Markdown', () => {
+test('the order is finding, one figure, one table, remarks; the same in the Markdown', () => {
   const { document, words, texts } = shownFirst([
     { title: 'Answer', tables: [wideTable, { ...wideTable, caption: 'More' }] },
     { title: 'Tables too', figures: [drawn('First')], tables: [{ ...wideTable, caption: 'Others' }] },

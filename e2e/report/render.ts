@@ -55,7 +55,7 @@ export async function requireFree(folder: string): Promise<void> {
 export async function requireWritable(path: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true })
-    // What it contains is kept until the run has ended.
+    // Keeps the file's content until the run has ended.
     const file = await open(path, 'a')
     const { size } = await file.stat()
     await file.close()
@@ -278,7 +278,7 @@ function findingHtml(finding: string): string {
     .join('\n')
 }
 
-/** No script and no external resource. Closed details open for a link to what is in them, and in print. */
+/** No script and no external resource. Closed details open in print and for a link to their content. */
 function html(
   { title, subtitle, finding, remarks = [] }: Report,
   { lead, answer, details, method }: Outline,

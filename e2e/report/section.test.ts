@@ -49,7 +49,7 @@ test('moments and durations are short', () => {
   assert.deepEqual([seconds(1440), seconds(null)], ['1.4 s', '–'])
 })
 
-test('what a network lost stands beside what was planted, and a miss is named', () => {
+test('measured losses of a network stand beside the planted ones, and a miss is named', () => {
   const up = {
     sent: 2000,
     lost: 22,

@@ -129,21 +129,21 @@ export function range(values: readonly number[], inWords: (value: number) => str
 }
 
 /** About the machine that clients and server share, for the limitations. */
-export function loadWords({
+export function formatLoad({
   environment: { loadBefore, loadAfter },
 }: Pick<Circumstances, 'environment'>): string {
   return `its load average (1 min) was ${figure(loadBefore)} before and ${figure(loadAfter)} after`
 }
 
 /** Whether sessions show how far runs differ, for the limitations. */
-export function sessionsWords(sessions: number): string {
+export function formatSessions(sessions: number): string {
   return sessions < 2
     ? 'One session does not show how far sessions differ: another session’s figures may be different.'
     : `${count(sessions)} sessions ran one after the other on this machine; another machine, or another day, may differ by more than their intervals say.`
 }
 
 /** Empty without one. */
-export function networkWords(networks: readonly Network[]): readonly string[] {
+export function formatNetworks(networks: readonly Network[]): readonly string[] {
   const packets = networks.find((network) => network.packets)?.packets
   const how = packets
     ? `the server was on a host of its own, in a network namespace, and a relay delays and loses IP packets of at most 1,500 bytes in both directions. Both hosts' TCP is Linux's, with ${packets.congestion}`
@@ -157,7 +157,7 @@ export function networkWords(networks: readonly Network[]): readonly string[] {
   })
 }
 
-/** What each network did, before what anything did over it. */
+/** Describes each network as planted and as it behaved. */
 export function packetsSection(networks: readonly (Packets & { readonly name: string })[]): Section {
   const ways = networks.flatMap(({ name, up, down, ...planted }) => [
     { ...planted, ...up, way: `${name}, to the server` },
@@ -316,12 +316,12 @@ export function interval([low, high]: readonly [number, number]): string {
 }
 
 /** `1.3 (1.2–1.4)`: a median and its range. */
-export function middleWords({ median, min, max }: Middle): string {
+export function formatMiddle({ median, min, max }: Middle): string {
   return median === null ? nothing : `${figure(median)} (${figure(min)}–${figure(max)})`
 }
 
 /** `1.3 (1.2 to 1.4)`. */
-export function ratioWords(ratio: number | null, ci95: readonly [number, number] | null): string {
+export function formatRatio(ratio: number | null, ci95: readonly [number, number] | null): string {
   return `${figure(ratio)}${ci95 ? ` (${interval(ci95)})` : ''}`
 }
 

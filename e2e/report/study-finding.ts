@@ -1,6 +1,6 @@
 // The finding of any study: what went wrong, which level is fastest, by how much, and what would decide the rest.
 
-import { durationWords } from '../lab/estimate.ts'
+import { formatDuration } from '../lab/estimate.ts'
 import { atAllWindows, type Counts, isFaulty, totals } from '../lab/samples.ts'
 import {
   axesOf,
@@ -18,19 +18,19 @@ import {
 } from '../lab/study.ts'
 import { capital, count, figure, interval, listed, lowered } from './section.ts'
 
-/** What is wrong first, then the verdict; without comparisons, the means. */
+/** Faults first, then the verdict; without comparisons, the means. */
 export function findingOfStudy(design: Design, measured: Measured, found: Found): string {
   const [measure] = design.measures
   const compared = found.comparisons.filter((one) => one.measure === measure.name)
   const { varied } = axesOf(design, found)
-  const places = new Set(found.figures.map(({ at }) => placeWords(varied, at)))
+  const places = new Set(found.figures.map(({ at }) => formatPlace(varied, at)))
   const words =
     places.size < 2
-      ? verdictWords(design, measured, found)
+      ? formatVerdict(design, measured, found)
       : compared.length > 0
-        ? everywhereWords(design, found, compared)
-        : averagesWords(design, found)
-  return [...(found.broken ?? []), ...faultWords(design, found), ...words].join(' ')
+        ? formatPlaces(design, found, compared)
+        : formatAverages(design, found)
+  return [...(found.broken ?? []), ...formatFaults(design, found), ...words].join(' ')
 }
 
 export const labelAt = ({ name, label = String }: Factor, at: FigureRow['at']) => label(at[name] ?? '')
@@ -38,7 +38,7 @@ export const labelAt = ({ name, label = String }: Factor, at: FigureRow['at']) =
 export const spokenAt = (factor: Factor, level: Level) => (factor.spoken ?? factor.label ?? String)(level)
 
 /** `at 10 kB`; empty without other factors. */
-const placeWords = (factors: readonly Factor[], at: FigureRow['at']) =>
+const formatPlace = (factors: readonly Factor[], at: FigureRow['at']) =>
   factors
     .map((factor) => {
       const level = at[factor.name] ?? ''
@@ -50,7 +50,7 @@ const placeWords = (factors: readonly Factor[], at: FigureRow['at']) =>
  * `WebSocket at 10 kB lost 3 of 1,000 samples.` If all levels of a number from one on lost some:
  * `WebSocket lost nothing up to 10 kB and lost 9 of 2,000 samples from 100 kB on.`
  */
-export function faultWords(design: Design, found: Found): readonly string[] {
+export function formatFaults(design: Design, found: Found): readonly string[] {
   const {
     factors: [subject, ...others],
     measures: [measure],
@@ -69,15 +69,15 @@ export function faultWords(design: Design, found: Found): readonly string[] {
     const [first] = faulty
     if (!over || !before || !first || !isEnd)
       return faulty.map((row) => {
-        const who = [capital(spokenAt(subject, row.at[subject.name] ?? '')), placeWords(others, row.at)]
+        const who = [capital(spokenAt(subject, row.at[subject.name] ?? '')), formatPlace(others, row.at)]
         return `${who.filter(Boolean).join(' ')} ${listed(faultsOf(row))}.`
       })
     const who = [
       capital(spokenAt(subject, first.at[subject.name] ?? '')),
-      panel && placeWords([panel], first.at),
+      panel && formatPlace([panel], first.at),
     ]
     const words = [`lost nothing up to ${labelAt(over, before.at)}`, ...faultsOf(totals(faulty))]
-    const where = faulty.length === 1 ? placeWords([over], first.at) : `from ${labelAt(over, first.at)} on`
+    const where = faulty.length === 1 ? formatPlace([over], first.at) : `from ${labelAt(over, first.at)} on`
     return [`${who.filter(Boolean).join(' ')} ${listed(words)} ${where}.`]
   })
 }
@@ -93,14 +93,10 @@ const faultsOf = ({ lost, expected, duplicated, reordered }: Counts): readonly s
 const maxSentences = 3
 
 /**
- * A sentence for each pair and panel. Of several places, the two ends of a number, or where the ratio
- * is least and greatest.
+ * A sentence for each pair and panel. Among several places, gives a number's two ends, or the least and
+ * greatest ratio.
  */
-function everywhereWords(
-  design: Design,
-  found: Found,
-  compared: readonly StudyComparison[],
-): readonly string[] {
+function formatPlaces(design: Design, found: Found, compared: readonly StudyComparison[]): readonly string[] {
   const [subject] = design.factors
   const [measure] = design.measures
   const { varied, over, panel } = axesOf(design, found)
@@ -119,7 +115,7 @@ function everywhereWords(
       const sure = end.ratioCi95
         ? `${place === 0 ? '95 % interval ' : ''}${ratioEnds(end.ratioCi95)}${doubt(end)}`
         : 'in one session'
-      const where = ends.length === 1 && !panel ? '' : ` ${placeWords(varied, end.at)}`
+      const where = ends.length === 1 && !panel ? '' : ` ${formatPlace(varied, end.at)}`
       return `${ratioFigure(end.ratio)} times${against}${where} (${sure})`
     })
     const name = spokenAt(subject, own[0]?.at[subject.name] ?? '')
@@ -128,8 +124,8 @@ function everywhereWords(
   })
 }
 
-/** Of several places, without comparisons; of a number its two ends. */
-function averagesWords(design: Design, found: Found): readonly string[] {
+/** Describes the averages of a study without comparisons; for a numeric factor, at its two ends. */
+function formatAverages(design: Design, found: Found): readonly string[] {
   const {
     factors: [subject],
     measures: [measure],
@@ -140,7 +136,7 @@ function averagesWords(design: Design, found: Found): readonly string[] {
   const words = [...lines.values()].map((line) => {
     const rows = over ? [...new Set([line[0], line.at(-1)])].filter((row) => row !== undefined) : line
     const amounts = rows.map(({ mean }) => `${figure(mean)} ${measure.unit}`)
-    const each = rows.map(({ at }, place) => `${amounts[place]} ${placeWords(varied, at)}`)
+    const each = rows.map(({ at }, place) => `${amounts[place]} ${formatPlace(varied, at)}`)
     const isSame = rows.length > 1 && new Set(amounts).size === 1
     const name = spokenAt(subject, line[0]?.at[subject.name] ?? '')
     return `${name} ${isSame && !over ? `${amounts[0]} everywhere` : listed(each)}`
@@ -155,7 +151,7 @@ export const doubt = ({ verdict }: Pick<StudyComparison, 'verdict'>) =>
   verdict === 'undecided' ? ', undecided' : verdict === 'alike' ? ', alike' : ''
 
 /** At one place: every level, the best first. */
-function verdictWords(design: Design, measured: Measured, found: Found): readonly string[] {
+function formatVerdict(design: Design, measured: Measured, found: Found): readonly string[] {
   const [subject] = design.factors
   const [measure] = design.measures
   const isLess = measure.better === 'less'
@@ -225,7 +221,7 @@ function verdictWords(design: Design, measured: Measured, found: Found): readonl
     return [`Undecided ${whether}: ${first}, ${longer(near)}.`, ...rest()]
   }
   if (alike.length > 0) {
-    const least = measured.matters ? `; ${mattersWords(design, measured.matters)} would matter` : ''
+    const least = measured.matters ? `; ${formatMatters(design, measured.matters)} would matter` : ''
     return [
       `No difference that matters between ${listed(rivals)}: ${first}, ${longer(near)}${least}.`,
       ...rest(),
@@ -236,10 +232,10 @@ function verdictWords(design: Design, measured: Measured, found: Found): readonl
 }
 
 /**
- * Of the best level against another. Between two that are not the baseline, the interval decides: a
- * level is called the best only if it is better than each other, so no correction for their number
- * is needed (R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling",
- * Technometrics 24, 1982).
+ * Compares the best level with another. Between two that are not the baseline, the interval decides: a
+ * level is called the best only if it is better than each other, so no correction for their number is
+ * needed (R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling", Technometrics 24,
+ * 1982).
  */
 function outcomeOf(
   { name }: Factor,
@@ -261,11 +257,14 @@ function outcomeOf(
   return !isWithin && (low > 1 || high < 1) ? 'apart' : 'undecided'
 }
 
-/** Of more comparisons some are always open. */
+/** Among more comparisons than this, some are always undecided. */
 const maxToDecide = 12
 
-/** What the run could not decide of its first measure, and what would; `sessionMs`: the time of a session. */
-export function nextWords(
+/**
+ * Says what the run could not decide of its first measure, and how long a run would. `sessionMs`: time
+ * of a session.
+ */
+export function formatNextSteps(
   { until, quick }: Pick<Measured, 'until' | 'quick'>,
   { comparisons, sessions }: Found,
   sessionMs: number,
@@ -274,13 +273,13 @@ export function nextWords(
   if (quick) {
     const widths = own.flatMap(({ ratioCi95 }) => (ratioCi95 ? Math.sqrt(ratioCi95[1] / ratioCi95[0]) : []))
     const limit =
-      widths.length === 0 ? 'what is faster' : `differences below ${shareWords(Math.max(...widths))}`
+      widths.length === 0 ? 'what is faster' : `differences below ${formatShare(Math.max(...widths))}`
     return [
-      `A quick run cannot decide ${limit}, nor how slow the slowest are. Without --quick it takes about ${durationWords(quick.fullMs)}.`,
+      `A quick run cannot decide ${limit}, nor how slow the slowest are. Without --quick it takes about ${formatDuration(quick.fullMs)}.`,
     ]
   }
   if (sessions < 2)
-    return own.length === 0 ? [] : [`To decide, use --sessions 5: about ${durationWords(5 * sessionMs)}.`]
+    return own.length === 0 ? [] : [`To decide, use --sessions 5: about ${formatDuration(5 * sessionMs)}.`]
   const open = own.filter(({ verdict }) => verdict === 'undecided')
   if (open.length === 0 || until === 'decided' || own.length > maxToDecide) return []
   const seen = open.map(({ ratio }) => Math.max(ratio, 1 / ratio) - 1)
@@ -292,19 +291,19 @@ export function nextWords(
   )
   const wholeMs = needed * sessionMs
   const how = until ? `--limit ${Math.ceil(wholeMs / 60_000)}` : `--sessions ${needed}`
-  const what = isSmall ? `tell differences of ${shareWords(1 + minShare)}` : 'decide'
-  return [`To ${what}, use ${how}: about ${durationWords(wholeMs)}.`]
+  const what = isSmall ? `tell differences of ${formatShare(1 + minShare)}` : 'decide'
+  return [`To ${what}, use ${how}: about ${formatDuration(wholeMs)}.`]
 }
 
 /** Smaller differences are not worth more sessions. */
 const minShare = 0.05
 
 /** `30 %`, or `a factor of 2.1`. */
-const shareWords = (ratio: number) =>
+const formatShare = (ratio: number) =>
   ratio < 2 ? `${Math.round(100 * (ratio - 1))} %` : `a factor of ${ratioFigure(ratio)}`
 
 /** `1 ms`, or `5 %`. */
-export const mattersWords = (
+export const formatMatters = (
   { measures: [{ unit }] }: Pick<Design, 'measures'>,
   { amount, isPercent }: Matters,
 ) => `${amount} ${isPercent ? '%' : unit}`

@@ -6,7 +6,7 @@ import { createSeededRandom, drawNormal } from '../../client/wire.ts'
 import { analyseStudy, type Design, type Measured, type Row } from '../lab/study.ts'
 import { parsed } from './dom.ts'
 import { reportFiles } from './render.ts'
-import { findingOfStudy, nextWords } from './study-finding.ts'
+import { findingOfStudy, formatNextSteps } from './study-finding.ts'
 import { briefTables, studySections } from './study-report.ts'
 
 const design: Design = {
@@ -39,7 +39,7 @@ test('the fastest is named first, then every other with its ratio and interval',
   assert.match(findingOf(made({ tea: near(20), coffee: near(10) })), /^Coffee was faster\. It took 10\.0 ms/)
 })
 
-test('undecided is said of two and of many, and the rest is still told', () => {
+test('two or many undecided levels are named, and the rest is still reported', () => {
   const two = findingOf(made({ tea: near(10), coffee: jumping(10) }))
   assert.match(two, /^Undecided whether tea or coffee is faster: tea took /)
   const all = findingOf(made({ tea: near(10), coffee: jumping(10), soup: jumping(10) }))
@@ -57,7 +57,7 @@ test('one session decides nothing, one level is only described, and nothing is n
   assert.equal(findingOf(made({})), 'No cooling was measured.')
 })
 
-test('what is lost comes first, and if nothing arrived that is the finding', () => {
+test('losses come first, and if nothing arrived that is the finding', () => {
   const lost = made({ tea: near(10), coffee: (session) => (session < 3 ? null : 20) })
   assert.match(findingOf(lost), /^Coffee lost 2 of 5 samples\. Tea was faster\. /)
   assert.equal(
@@ -66,7 +66,7 @@ test('what is lost comes first, and if nothing arrived that is the finding', () 
   )
 })
 
-test('what came twice or out of order is counted too, at every window', () => {
+test('duplicates and reordered messages are counted too, at every window', () => {
   const samples = [1, 2].flatMap((receiver) =>
     [1, 2, 3, 4, 5].map(
       (session): Row => ({
@@ -85,7 +85,7 @@ test('what came twice or out of order is counted too, at every window', () => {
   )
 })
 
-test('at several places without comparisons, each level is told place by place, or once if it is the same', () => {
+test('at several places without comparisons, each level is described at each place, or once if it is the same', () => {
   const several: Design = { ...design, factors: [...design.factors, { name: 'cup', title: 'Cup' }] }
   const samples = ['tea', 'soup'].flatMap((drink) =>
     ['tin', 'clay'].map(
@@ -98,7 +98,7 @@ test('at several places without comparisons, each level is told place by place, 
   )
 })
 
-test('a difference that does not matter is said to be none', () => {
+test('a difference that does not matter is reported as none', () => {
   const measured: Measured = {
     ...made({ tea: near(10), coffee: (session) => 10 + (session % 2 === 0 ? 0.2 : -0.1) }),
     matters: { amount: 10, isPercent: true },
@@ -109,7 +109,7 @@ test('a difference that does not matter is said to be none', () => {
   )
 })
 
-test('of two alike that are faster than the baseline, neither is called the fastest', () => {
+test('if two alike are faster than the baseline, neither is called the fastest', () => {
   const finding = findingOf(
     made({ tea: near(60), coffee: jumping(10), soup: (session) => jumping(10)(session + 1) }),
   )
@@ -119,7 +119,7 @@ test('of two alike that are faster than the baseline, neither is called the fast
   )
 })
 
-test('only subjects are ranked; what they are compared with is not', () => {
+test('only subjects are ranked; their baselines are not', () => {
   const isSubject = (drink: unknown) => drink !== 'water'
   const run = made({ tea: near(10), coffee: near(20), water: near(1) })
   assert.match(
@@ -128,14 +128,14 @@ test('only subjects are ranked; what they are compared with is not', () => {
   )
 })
 
-test('if clocks leave nothing to compare, the averages are told', () => {
+test('if clocks leave nothing to compare, the finding is the averages', () => {
   assert.match(
     findingOf(made({ tea: near(10), coffee: (session) => (session === 1 ? -1 : 20) })),
     /^Undecided: messages arrived in too few sessions, or clock errors put a mean below 0\. On average tea /,
   )
 })
 
-test('of a measure that is no time, more may be better', () => {
+test('for a measure other than time, more may be better', () => {
   const rate = { name: 'coolingMs', title: 'Sips', unit: 'sips', better: 'more' } as const
   assert.match(
     findingOf(made({ tea: near(10), coffee: near(20) }), { ...design, measures: [rate] }),
@@ -151,9 +151,9 @@ function drawn({ apart, sessions, seed }: { apart: number; sessions: number; see
 }
 
 const minuteMs = 60_000
-const nextOf = (measured: Measured) => nextWords(measured, analyseStudy(design, measured), minuteMs)
+const nextOf = (measured: Measured) => formatNextSteps(measured, analyseStudy(design, measured), minuteMs)
 
-test('undecided says what to do next and how long that takes; decided does not', () => {
+test('an undecided run says what to do next and how long that takes; a decided one does not', () => {
   const open = made({ tea: near(10), coffee: (session) => 10 + (session % 2 === 0 ? -1 : 3) })
   const [next = ''] = nextOf(open)
   const found = next.match(/^To decide, use --sessions (\d+): about (\d+) minutes\.$/)
@@ -170,7 +170,7 @@ test('undecided says what to do next and how long that takes; decided does not',
   assert.deepEqual(nextOf(made({ tea: near(10) }, 1)), [])
 })
 
-test('of ten undecided runs, at least eight are decided with the sessions that they ask for', () => {
+test('at least eight of ten undecided runs are decided with the sessions that they ask for', () => {
   const needed = Array.from({ length: 60 }, (_, seed) => nextOf(drawn({ apart: 1.13, sessions: 4, seed })))
     .flatMap(([words]) => words?.match(/--sessions (\d+)/)?.[1] ?? [])
     .slice(0, 10)
@@ -320,7 +320,7 @@ const cupsDesign: Design = {
   measures: [{ ...design.measures[0], needsAll: true }],
 }
 
-test('over a number the finding says up to where nothing was lost', () => {
+test('over a numeric factor the finding says up to where nothing was lost', () => {
   const some = findingOf(madeCups(4), cupsDesign)
   assert.match(some, /^Coffee with milk lost nothing up to 2 cups and lost all 3 samples at 4 cups\. /)
   assert.match(findingOf(madeCups(2), cupsDesign), /up to 1 cups and lost all 6 samples from 2 cups on\. /)
@@ -334,7 +334,7 @@ test('over a number the finding says up to where nothing was lost', () => {
   )
 })
 
-test('a number and another factor: a panel and rows for each level, a cross for what was lost, dashes in a family', () => {
+test('a number and another factor: a panel and rows for each level, a cross for losses, dashes in a family', () => {
   const measured = madeCups(4)
   const found = analyseStudy(cupsDesign, measured)
   const sections = studySections(cupsDesign, found, measured.samples)
@@ -437,7 +437,7 @@ test('the finding names only factors with several levels', () => {
   )
 })
 
-test('what is only described is in one table, of means if each measure says so', () => {
+test('measures that are only described share one table, of means if each measure says so', () => {
   assert.match(
     reportOf(madeInRooms())['report.md'] ?? '',
     /Means over all sessions\n\n\| Drink \| Cups \| Room \| Spilled, % \|\n.*\n\| tea \| 1 \| hall \| 2\.00 \|/,

@@ -24,6 +24,7 @@ import {
   count,
   type Figure,
   figure,
+  formatRatio,
   interval,
   lostSection,
   lowered,
@@ -31,14 +32,13 @@ import {
   nothing,
   probability,
   range,
-  ratioWords,
   type Section,
   spread,
   type Table,
   table,
   text,
 } from './section.ts'
-import { labelAt, mattersWords, spokenAt } from './study-finding.ts'
+import { formatMatters, labelAt, spokenAt } from './study-finding.ts'
 
 /** For the terminal. */
 export const briefTables = (design: Design, found: Found): readonly Table[] => [
@@ -66,7 +66,7 @@ export function studySections(design: Design, found: Shown, all: readonly Row[])
       title: measure.title,
       ...figureFor(design, found, measure, samples),
       tables: tablesOf(design, found, measure),
-      paragraphs: [...(place === 0 ? notes(found) : []), ...missingWords(design, found, measure)],
+      paragraphs: [...(place === 0 ? notes(found) : []), ...formatMissing(design, found, measure)],
     })),
     ...comparisonSections(design, found),
     ...describedSections(design, found),
@@ -87,7 +87,7 @@ export function studySections(design: Design, found: Shown, all: readonly Row[])
 const inFull = (design: Design, found: Found) =>
   comparedOf(design).filter((measure, place) => place === 0 || figuresIn(design, found, measure).length > 0)
 
-/** Of what is no message only what was measured. */
+/** The rows of a measure; for a measure that is no message's, only rows with values. */
 const figuresIn = ({ areMessages = true }: Design, { figures }: Found, { name }: Measure) =>
   figures.filter(({ measure, n }) => measure === name && (areMessages || n > 0))
 
@@ -98,7 +98,7 @@ const namingOf = (design: Design, found: Found) => [design.factors[0], ...axesOf
 const inColumn = ({ name, label = String, short = label }: Factor, at: FigureRow['at']) =>
   short(at[name] ?? '')
 
-/** With what all rows have in common. */
+/** Adds the levels that all rows have in common. */
 function captionWith({ factors }: Design, { levels }: Found, caption: string): string {
   const common = factors.slice(1).flatMap(({ name, label = String }) => {
     const [level, ...more] = levels[name] ?? []
@@ -120,7 +120,7 @@ function missingIn(
 
 const missing = '✗'
 
-function missingWords(design: Design, found: Found, measure: Measure): readonly string[] {
+function formatMissing(design: Design, found: Found, measure: Measure): readonly string[] {
   const isMissing = missingIn(design, found, measure)
   if (!found.figures.some((row) => row.measure === measure.name && isMissing(row))) return []
   return [`${missing} Samples were lost; those that arrived are in “Every figure, and every session”.`]
@@ -296,7 +296,7 @@ function tablesOf(design: Design, found: Found, measure: Measure): readonly Tabl
         axes,
         `Times that of ${spokenAt(design.factors[0], baseline)}${compared.some(({ ratioCi95 }) => ratioCi95) ? ', with the 95 % interval' : ''}`,
         compared.filter((row) => row.baseline === baseline),
-        ({ ratio, ratioCi95 }) => ratioWords(ratio, ratioCi95),
+        ({ ratio, ratioCi95 }) => formatRatio(ratio, ratioCi95),
       ),
     ),
   ]
@@ -334,7 +334,7 @@ function grid<Cell extends Pick<FigureRow, 'at'>>(
   )
 }
 
-/** Of more comparisons of one level the table would be too wide; all are in that of the comparisons. */
+/** Maximum number of ratio columns; with more, ratios are only in the table of comparisons. */
 const maxRatios = 2
 
 /** A row for each cell. */
@@ -351,7 +351,7 @@ function figuresTable(design: Design, found: Found, measure: Measure): Table {
     comparedAt(row)
       .map(({ ratio, ratioCi95, baseline }) => {
         const isUsual = baseline === String(found.baseline)
-        return `${ratioWords(ratio, ratioCi95)}${isUsual ? '' : ` / ${(subject.label ?? String)(baseline)}`}`
+        return `${formatRatio(ratio, ratioCi95)}${isUsual ? '' : ` / ${(subject.label ?? String)(baseline)}`}`
       })
       .join('; ')
   return table(
@@ -399,7 +399,7 @@ function measuresTable(design: Design, found: Found, measures: readonly Measure[
   )
 }
 
-/** Those that are not compared. */
+/** Sections of the measures that are not compared. */
 function describedSections(design: Design, found: Found): readonly Section[] {
   const described = design.measures.filter(
     (measure) =>
@@ -445,7 +445,7 @@ function comparisonSections(design: Design, found: Shown): readonly Section[] {
           ...varied.map((factor) => inColumn(factor, one.at)),
           one.ratio,
           one.ratioCi95 ? interval(one.ratioCi95) : nothing,
-          ratioWords(one.difference, one.differenceCi95),
+          formatRatio(one.difference, one.differenceCi95),
           verdictIn(measure, one),
           p(one.p),
           p(one.pCorrected),
@@ -462,16 +462,16 @@ function comparisonSections(design: Design, found: Shown): readonly Section[] {
   // Else the first measure's own figure shows where ratios differ.
   const isDrawn = varied.length === 0 && drawn.length > 0 && cells.length <= maxClouds
   const shown = isDrawn ? { figure: ratiosOf(design, measures[0], drawn) } : {}
-  return [{ title, ...shown, tables, paragraphs: [how, ...untilWords(design, found), ...missing] }]
+  return [{ title, ...shown, tables, paragraphs: [how, ...formatEnd(design, found), ...missing] }]
 }
 
 /** Why the run ended when it did; empty if the number of sessions was fixed. */
-function untilWords(
+function formatEnd(
   design: Design,
   { until, matters, stopped, comparisons, sessions }: Shown,
 ): readonly string[] {
   if (!until || !matters) return []
-  const least = `${mattersWords(design, matters)}${matters.isPercent ? ' of what is compared with' : ''}`
+  const least = `${formatMatters(design, matters)}${matters.isPercent ? ' of what is compared with' : ''}`
   const alike = `A difference of less than ${least} does not matter; if the whole interval of the ratio is within it, the two are called alike.`
   const end =
     until === 'decided'

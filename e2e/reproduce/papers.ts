@@ -16,9 +16,9 @@ export interface Paper {
   readonly year: string
   readonly title: string
   readonly citation: string
-  /** What it measured and found, for somebody who has not read it. */
+  /** What the paper measured and found, for a reader who does not know it. */
   readonly about: string
-  /** What the intervals are. */
+  /** Explains the intervals. */
   readonly intervals: string
   /** All its runs together, on two cores. */
   readonly minutes: number
@@ -45,7 +45,7 @@ interface Stated<Summary> {
   readonly place: string
   /** As the paper has it. */
   readonly paper: string
-  /** What the run had otherwise than the paper, such as `30 keys in place of 200`; null if nothing. */
+  /** How the run differed from the paper, such as `30 keys in place of 200`; null if it did not. */
   differs?(summary: Summary): string | null
   /** Sentences that explain a difference, if the run shows that they are true; else null. */
   because(summary: Summary): string | null
@@ -73,7 +73,7 @@ export interface HypothesisClaim<Summary = Circumstances> extends Stated<Summary
 export interface Found {
   readonly value: number
   readonly interval: Interval | null
-  /** What it is computed from. */
+  /** The computation, as text. */
   readonly words?: string
 }
 
@@ -109,21 +109,21 @@ function quotient(first: Amount, second: Amount, unit = ''): Found | null {
   return { value: first / second, interval: null, words: `${figure(first)} / ${figure(second)}${unit}` }
 }
 
-/** Of one value a session: the median and the range. */
+/** Median and range of one value a session. */
 function middle(values: readonly number[]): Found | null {
   const { median, min, max } = middleOf(values)
   if (median === null || min === null || max === null) return null
   return { value: median, interval: values.length > 1 ? [min, max] : unknown }
 }
 
-/** Of a number in all, with the interval of independent draws. */
+/** A share in percent, with the interval for independent draws. */
 function percentage(part: number, all: number): Found {
   const [low, high] = shareInterval(part, all)
   const words = `${count(part)} of ${count(all)}`
   return { value: (100 * part) / all, interval: [100 * low, 100 * high], words }
 }
 
-/** Of the sessions' means. */
+/** Ratio of two modes' means, session by session. */
 function ratioOfMeans({ figures }: KeystrokesSummary, mode: string, other: string): Found | null {
   const [own, base] = [mode, other].map((name) => figures.find((each) => each.mode === name))
   const ratios = (own?.sessions ?? []).map(
@@ -247,7 +247,7 @@ const slowerAnywhere: FigureClaim<WindSummary> = {
   because: unexplained,
 }
 
-/** One measure with the queue and without it; null if the run has not both. */
+/** A measure with the queue and without it; null if the run lacks either. */
 function pairOf(summary: StudySummary, measure: PubsubMeasure, users: Level) {
   const [sqs, none] = ['sqs', 'none'].map((broker) =>
     figureAt(summary, measure, { broker, users, mode: modeOf.websocket }),
@@ -281,7 +281,7 @@ interface Hypothesis {
   readonly place: string
   /** The smallest number of users with which the paper accepted it. */
   readonly acceptedFrom: number
-  /** Of the paper's table, without the queue and with it. */
+  /** The paper's figures, without the queue and with it. */
   published(pair: (typeof publishedPairs)[number]): string
   /** Whether the means here are in the order that it states. */
   isSo(withQueue: number, without: number): boolean
@@ -290,7 +290,7 @@ interface Hypothesis {
   because(summary: StudySummary): string | null
 }
 
-/** Of Welch's test. */
+/** Significance level of Welch's test. */
 const level = 0.05
 
 const hypotheses: readonly Hypothesis[] = [
@@ -457,7 +457,7 @@ const spread = (workers: number): FigureClaim<CapacitySummary> => ({
   because: unexplained,
 })
 
-/** Of both ramps of an experiment. */
+/** Connections in both ramps of an experiment. */
 const connectionsOf =
   (experiment: ExperimentName, ...thesis: readonly number[]) =>
   (summary: CapacitySummary) => {

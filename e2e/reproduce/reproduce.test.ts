@@ -48,7 +48,7 @@ test('an interval within the band agrees, one outside differs, one across its en
   assert.equal(sideOf({ given: [1, Infinity], margin: 0 }, { value: 0.99, interval: null }), 'below')
 })
 
-/** Of a run of the paper's own, changed. */
+/** Writes a changed copy of one of the paper's own runs. */
 async function folderWith(t: TestContext, change: (summary: KeystrokesSummary) => void): Promise<string> {
   const parent = temporaryFolder(t)
   const summary = JSON.parse(text('reports/reference-keystrokes-2021/summary.json'))
@@ -74,7 +74,7 @@ for (const [name, value, words] of [
     )
   })
 
-test('what a run had otherwise than the paper stands beside each of its figures', async (t) => {
+test('a run’s differences from the paper stand beside each of its figures', async (t) => {
   const parent = await folderWith(t, ({ parameters }) => Object.assign(parameters, { keys: 30 }))
   const page = pageOf([await readReproduction(thesis, parent)], join(parent, 'results.md'))
   assert.equal(page.match(/ ms; 30 keys in place of 200\)/g)?.length, 3)

@@ -54,7 +54,7 @@ const verdicts = ['agrees', 'differs', 'undecided', 'not measured'] as const
 
 type Verdict = (typeof verdicts)[number]
 
-/** What a run says about a claim of the paper. */
+/** Judges a claim of the paper by a run. */
 export function judge(claim: Claim, summary: Circumstances) {
   const { what, place, paper, because, differs = () => null } = claim
   const found = 'tested' in claim ? tested(claim, summary) : measured(claim, summary)
@@ -137,7 +137,7 @@ const reasonsOf = (results: readonly Result[]) => [
 
 function tableOf({ paper, results }: Reproduced) {
   const reasons = reasonsOf(results)
-  const verdictWords = ({ verdict, because }: Result) =>
+  const formatVerdict = ({ verdict, because }: Result) =>
     verdict !== 'differs'
       ? verdict
       : `differs: ${because === null ? 'not explained' : `reason ${reasons.indexOf(because) + 1}`}`
@@ -147,13 +147,13 @@ function tableOf({ paper, results }: Reproduced) {
     const notes = [value === null ? null : words, differs].filter(Boolean).join('; ')
     const figures = value === null ? (words ?? nothing) : withUnit(figure(value))
     const here = `${figures}${notes && ` (${notes})`}`
-    return [what, place, paper, here, intervalWords(ends, withUnit), verdictWords(result)]
+    return [what, place, paper, here, formatInterval(ends, withUnit), formatVerdict(result)]
   })
   const columns = ['Figure', 'Where', 'Paper', 'Here', 'Interval', 'Result']
   return table(`Intervals: ${paper.intervals}`, columns.map(text), rows)
 }
 
-function intervalWords(ends: Result['interval'], withUnit: (number: string) => string): string {
+function formatInterval(ends: Result['interval'], withUnit: (number: string) => string): string {
   if (!ends || (ends[0] === 0 && ends[1] === Infinity)) return nothing
   return ends[1] === Infinity ? `at least ${withUnit(figure(ends[0]))}` : withUnit(interval(ends))
 }

@@ -8,7 +8,7 @@ import { requireProc } from '../lab/process-recorder.ts'
 import type { Turn } from '../lab/standings.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { rampMs } from '../load/ramp.ts'
-import { count, figure, loadWords, several } from '../report/section.ts'
+import { count, figure, formatLoad, several } from '../report/section.ts'
 import {
   type ExperimentName,
   lostNothing,
@@ -178,7 +178,7 @@ export function runOf(ramps: readonly RampRecord[]) {
 function methodOf({ ramps, environment }: CapacitySummary): readonly string[] {
   const limited = ramps.some(({ limitedSessions }) => limitedSessions > 0)
   return [
-    `Server and clients shared one machine with ${environment.cores} cores; ${loadWords({ environment })}.`,
+    `Server and clients shared one machine with ${environment.cores} cores; ${formatLoad({ environment })}.`,
     ...(limited
       ? []
       : [

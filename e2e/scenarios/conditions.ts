@@ -11,7 +11,7 @@ import { flag, headed, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode, requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
 import { pin } from '../lab/process-recorder.ts'
 import { serverConditions } from '../lab/programs.ts'
-import { atOthers, outcomeWords } from '../lab/samples.ts'
+import { atOthers, formatOutcome } from '../lab/samples.ts'
 import { turnOf } from '../lab/standings.ts'
 import type { Design, Found, Level } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
@@ -263,7 +263,7 @@ export const conditions = defineStudy({
         const others = atOthers(samples)
         lab.took(
           turnOf(mode, others, conditionOf(name).label),
-          `${`${session}  ${name}`.padEnd(24)} ${mode.padEnd(14)} ${outcomeWords(others)}`,
+          `${`${session}  ${name}`.padEnd(24)} ${mode.padEnd(14)} ${formatOutcome(others)}`,
         )
         turns.push({
           boundMs,

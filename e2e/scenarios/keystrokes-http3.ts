@@ -3,7 +3,7 @@
 import { windowModeNamed } from '../../client/wire.ts'
 import { isPeer, labelOf, spokenName, usualBaseline, variantOf, withoutVariant } from '../lab/mode-names.ts'
 import type { FigureRow, Found, StudyComparison } from '../lab/study.ts'
-import { listed, nothing, ratioWords, type Section, table } from '../report/section.ts'
+import { formatRatio, listed, nothing, type Section, table } from '../report/section.ts'
 import { ratioEnds } from '../report/study-finding.ts'
 import { ratiosFigure } from '../report/study-report.ts'
 import { type latenessOf, lateWords, networksIn } from './keystrokes-networks.ts'
@@ -64,7 +64,7 @@ export function http3Words(found: Compared): readonly string[] {
 /** `over lan+5% (0.31, 0.20 to 0.48)`. */
 function placeWords({ mode, ratio, ratioCi95 }: StudyComparison): string {
   const network = variantOf(mode)
-  const figures = [ratioWords(ratio, null), ...(ratioCi95 ? [ratioEnds(ratioCi95)] : [])].join(', ')
+  const figures = [formatRatio(ratio, null), ...(ratioCi95 ? [ratioEnds(ratioCi95)] : [])].join(', ')
   return `${network === undefined ? '' : `over ${network} `}(${figures})`
 }
 
@@ -93,7 +93,7 @@ export function http3Sections(
     'Mean over HTTP/3 divided by that of the other over the same network, with the 95 % interval. Left of 1 HTTP/3 took less time. Filled: decided; hollow: undecided. Small ticks: the ratio in each session.'
   const ratioOf = (mode: string, isHttp2: boolean) => {
     const one = compared.find((row) => row.mode === mode && isToHttp2(row) === isHttp2)
-    return one ? ratioWords(one.ratio, one.ratioCi95) : nothing
+    return one ? formatRatio(one.ratio, one.ratioCi95) : nothing
   }
   const lateOf = (mode: string) => lateness.find((row) => row.mode === mode)?.lateShare
   const percent = (share: number | null | undefined) => (share == null ? nothing : 100 * share)

@@ -5,7 +5,7 @@ import { editorNames, labelOf, spokenName, variantOf, withoutVariant } from '../
 import { bySession, hasArrived, type Sample } from '../lab/samples.ts'
 import { median, rounded, sessionRatio, significant } from '../lab/statistics.ts'
 import type { StudyComparison } from '../lab/study.ts'
-import { capital, count, listed, nothing, ratioWords, type Section, table } from '../report/section.ts'
+import { capital, count, formatRatio, listed, nothing, type Section, table } from '../report/section.ts'
 import { ratiosFigure } from '../report/study-report.ts'
 
 type Row = ReturnType<typeof latenessOver>
@@ -143,7 +143,7 @@ function networkWords(compared: readonly StudyComparison[], network: string, fir
   const times = (own: readonly StudyComparison[]) =>
     listed(
       own.map(({ ratio: times, ratioCi95, ...row }, place) => {
-        const ratio = ratioWords(times, ratioCi95)
+        const ratio = formatRatio(times, ratioCi95)
         return place === 0 ? `${nameOf(row)} took ${ratio} times as long` : `${nameOf(row)} ${ratio}`
       }),
     )
@@ -183,7 +183,7 @@ function waitingWords(late: readonly Row[], network: string): string {
   const isTogether = ({ lateWindowsCi95, lateWindowsByChance }: Row) =>
     lateWindowsCi95 !== null && lateWindowsCi95[0] > (lateWindowsByChance ?? 0)
   const words = (own: readonly Row[]) =>
-    listed(own.map((row) => `${ratioWords(row.lateWindows, row.lateWindowsCi95)} with ${nameOf(row)}`))
+    listed(own.map((row) => `${formatRatio(row.lateWindows, row.lateWindowsCi95)} with ${nameOf(row)}`))
   const together = late.filter(isTogether)
   const apart = late.filter((row) => !isTogether(row))
   const windows = Math.max(...late.map((row) => row.windows))
@@ -223,9 +223,9 @@ export function networksSections(
             .filter(besideItself)
             .map((one) => [
               labelOf(one.mode),
-              ratioWords(one.ratio, one.ratioCi95),
-              ratioWords(one.medianRatio, one.medianRatioCi95),
-              ratioWords(one.p95Ratio, one.p95RatioCi95),
+              formatRatio(one.ratio, one.ratioCi95),
+              formatRatio(one.medianRatio, one.medianRatioCi95),
+              formatRatio(one.p95Ratio, one.p95RatioCi95),
             ]),
         ),
       ],
@@ -254,7 +254,7 @@ export function networksSections(
             percent(row.lateMessages, row.messages),
             percent(row.lateAtOne, row.lateMessages),
             percent(row.lateAtAll, row.lateMessages),
-            ratioWords(row.lateWindows, row.lateWindowsCi95),
+            formatRatio(row.lateWindows, row.lateWindowsCi95),
             row.lateWindowsByChance,
           ]),
         ),

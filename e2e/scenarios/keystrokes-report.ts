@@ -22,7 +22,7 @@ import type { RunClock } from '../lab/testbed.ts'
 import type { PeerFacts } from '../peers/peers.ts'
 import { cumulative, isLogarithmic, timeline } from '../report/charts.ts'
 import { lineColour } from '../report/figure-file.ts'
-import { count, nothing, ratioWords, type Section, table, text } from '../report/section.ts'
+import { count, formatRatio, nothing, type Section, table, text } from '../report/section.ts'
 import { doubtsSection, driftsOf, effectiveN } from './keystrokes-doubts.ts'
 import { http3Pairs, http3Sections } from './keystrokes-http3.ts'
 import { latenessOf, networksIn, networksSections } from './keystrokes-networks.ts'
@@ -358,7 +358,7 @@ function wayDownSections({ echoes, modes }: Details): readonly Section[] {
     labelOf(echo.mode),
     echo.ratio === null
       ? nothing
-      : `${ratioWords(echo.ratio, echo.ratioCi95)} / ${labelOf(echo.baseline ?? '')}`,
+      : `${formatRatio(echo.ratio, echo.ratioCi95)} / ${labelOf(echo.baseline ?? '')}`,
     ...(hasWayDown ? [echo.wayDownMs, modes[place]?.wayDownMs] : []),
   ])
   const columns = ['Mode', 'Ratio of means', ...(hasWayDown ? ['Way down', 'To the others'] : [])]

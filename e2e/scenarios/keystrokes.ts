@@ -32,7 +32,7 @@ import {
 import { Participants } from '../lab/participants.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { RunPeers } from '../lab/run-peers.ts'
-import { atOthers, outcomeWords, type Sample, summariseSamples, transmissionMs } from '../lab/samples.ts'
+import { atOthers, formatOutcome, type Sample, summariseSamples, transmissionMs } from '../lab/samples.ts'
 import { joinServer } from '../lab/server-process.ts'
 import { turnOf } from '../lab/standings.ts'
 import { analyseStudy, type Cost, type Found, isDecided, sessionsNeeded } from '../lab/study.ts'
@@ -47,7 +47,7 @@ import {
   Testbed,
   timeTurn,
 } from '../lab/testbed.ts'
-import { countedWords, countModes } from '../lab/wire-bytes.ts'
+import { countModes, formatCounting } from '../lab/wire-bytes.ts'
 import { readProfile } from '../network/profiles.ts'
 import {
   bareModes,
@@ -59,7 +59,7 @@ import {
   readPeers,
 } from '../peers/peers.ts'
 import { several } from '../report/section.ts'
-import { faultWords } from '../report/study-finding.ts'
+import { formatFaults } from '../report/study-finding.ts'
 import { http3Words } from './keystrokes-http3.ts'
 import { meaningOf } from './keystrokes-meaning.ts'
 import { networksVerdict } from './keystrokes-networks.ts'
@@ -255,7 +255,7 @@ export const keystrokes = defineStudy({
   finding: (run, found, usual) => {
     const { overNetworks } = found.details
     const over = [
-      ...faultWords(design, found),
+      ...formatFaults(design, found),
       ...http3Words(found),
       networksVerdict(overNetworks, found.comparisons).verdict,
     ]
@@ -265,7 +265,7 @@ export const keystrokes = defineStudy({
   sections: sectionsOf,
 
   wireWords: ({ parameters: { interval } }) =>
-    countedWords(`keys in an empty document, ${interval} ms apart`),
+    formatCounting(`keys in an empty document, ${interval} ms apart`),
 
   method: ({ environment: { server }, clock }) => [
     `${server.startsWith('https:') ? 'The server kept running. ' : ''}${clock === 'one machine' ? 'All windows and the server used one machine’s clock.' : 'Each window’s clock was compared with the server’s.'}`,
@@ -613,7 +613,7 @@ async function measureSession(
       boundMs = Math.max(boundMs, taken.boundMs)
       lab.took(
         turnOf(system.name, atOthers(taken.samples)),
-        `${label}  ${outcomeWords(atOthers(taken.samples))}`,
+        `${label}  ${formatOutcome(atOthers(taken.samples))}`,
       )
     }
   }
@@ -702,7 +702,7 @@ async function measureGrowing(
           throw new Error(`${name}: ${keysInTurn} keys were typed, the page sent ${taken.sent} messages.`)
         grown.push(...taken.samples.map((sample) => ({ ...keyRow(sample), characters })))
         lab.say(
-          `${name.padEnd(20)} ${characters} characters, turn ${turn}  ${outcomeWords(atOthers(taken.samples))}`,
+          `${name.padEnd(20)} ${characters} characters, turn ${turn}  ${formatOutcome(atOthers(taken.samples))}`,
         )
       }
   }

@@ -7,7 +7,7 @@ import type { Plan } from '../lab/estimate.ts'
 import type { Lab } from '../lab/experiment.ts'
 import { flag, headed, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode, requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
-import { atOthers, outcomeWords } from '../lab/samples.ts'
+import { atOthers, formatOutcome } from '../lab/samples.ts'
 import type { MeasuredServer } from '../lab/server-process.ts'
 import { turnOf } from '../lab/standings.ts'
 import { defineStudy, type StudyBytes, type StudyRun } from '../lab/study-experiment.ts'
@@ -20,7 +20,7 @@ import {
   Testbed,
   timeTurn,
 } from '../lab/testbed.ts'
-import { countedWords, countModes } from '../lab/wire-bytes.ts'
+import { countModes, formatCounting } from '../lab/wire-bytes.ts'
 import { several, sizeOf } from '../report/section.ts'
 
 /** JSON and the log's own fields on top of the text. */
@@ -71,7 +71,7 @@ export const payload = defineStudy({
     ],
   },
 
-  wireWords: countedWords('messages of each size', counted),
+  wireWords: formatCounting('messages of each size', counted),
 
   plan: (options): Plan => ({ sessionMs: sessionMs(options) }),
 
@@ -126,7 +126,7 @@ export const payload = defineStudy({
           })
           lab.took(
             turnOf(name, atOthers(turn.samples), sizeOf(bytes)),
-            `${`${session}  ${name}`.padEnd(20)} ${sizeOf(bytes).padStart(7)}  ${outcomeWords(turn.samples)}`,
+            `${`${session}  ${name}`.padEnd(20)} ${sizeOf(bytes).padStart(7)}  ${formatOutcome(turn.samples)}`,
           )
         }
       }

@@ -18,15 +18,7 @@ import {
   welch,
 } from '../lab/statistics.ts'
 import type { Profile } from '../network/profiles.ts'
-import {
-  capital,
-  count,
-  figure,
-  listed,
-  lowered,
-  range,
-  ratioWords as ratioInWords,
-} from '../report/section.ts'
+import { capital, count, figure, formatRatio, listed, lowered, range } from '../report/section.ts'
 import {
   baseline,
   cityOf,
@@ -120,7 +112,7 @@ export function analyse(run: WindRun) {
     baseline,
     readings: readings.length,
     finding: findingOf(run, cells, predictions, checks),
-    remarks: run.sessions > 1 ? run.sites.flatMap(({ name }) => sessionsWords(cells, name)) : [],
+    remarks: run.sessions > 1 ? run.sites.flatMap(({ name }) => formatSessions(cells, name)) : [],
     checks,
     cells,
     tests: testsOf(run),
@@ -413,7 +405,7 @@ function findingOf(
     ({ kind, unit, outcome }) => kind === 'condition' && unit === 'ms' && outcome === 'fails',
   )
   const broken = missed.map(({ what, found, wanted }) => `${what}: ${figure(found)} ms, wanted ${wanted}`)
-  const opening = [...cells.flatMap(faultWords), ...broken].join('; ')
+  const opening = [...cells.flatMap(formatFaults), ...broken].join('; ')
   const groups = [true, false]
     .map((isNear) => predictions.filter(({ binds, oneWayMs }) => oneWayMs !== null && binds === isNear))
     .map((group) =>
@@ -438,11 +430,11 @@ function findingOf(
 /** `158 (150 to 166)`: the geometric mean of the sessions' figures with its 95 % interval. */
 export function overSessions(values: readonly (number | null)[]): string {
   const { ratio, ratioCi95 } = sessionRatio(values.filter((value) => value !== null))
-  return ratioInWords(ratio, ratioCi95)
+  return formatRatio(ratio, ratioCi95)
 }
 
 /** A site of the paper beside it, with intervals over sessions. */
-function sessionsWords(cells: readonly CellSummary[], site: string): readonly string[] {
+function formatSessions(cells: readonly CellSummary[], site: string): readonly string[] {
   const found = methods.flatMap((method) => {
     const tests = paperTests(site, method)
     const cell = cellAt(cells, site, method)
@@ -451,7 +443,7 @@ function sessionsWords(cells: readonly CellSummary[], site: string): readonly st
       `in the paper ${range(tests.map((test) => test[name]))}`
     const { sessions, ratioToWebsocket, ratioToWebsocketCi95 } = cell
     if (cell.mode !== baseline)
-      return `${methodWords[method]} took ${ratioInWords(ratioToWebsocket, ratioToWebsocketCi95)} times WebSocket’s mean, ${beside('ratio')}`
+      return `${methodWords[method]} took ${formatRatio(ratioToWebsocket, ratioToWebsocketCi95)} times WebSocket’s mean, ${beside('ratio')}`
     const of = (name: 'meanMs' | 'sdMs') => overSessions(sessions.map((session) => session[name]))
     return `WebSocket’s mean was ${of('meanMs')} ms, ${beside('meanMs')}, its standard deviation ${of('sdMs')} ms, ${beside('sdMs')}`
   })
@@ -460,7 +452,7 @@ function sessionsWords(cells: readonly CellSummary[], site: string): readonly st
     : [`${capital(site)}, with 95 % intervals over sessions: ${found.join('; ')}.`]
 }
 
-function faultWords({ site, mode, expected, lost, duplicated, reordered }: CellSummary): readonly string[] {
+function formatFaults({ site, mode, expected, lost, duplicated, reordered }: CellSummary): readonly string[] {
   if (lost + duplicated + reordered === 0) return []
   const counts = `lost ${lost} of ${expected} readings, repeated ${duplicated}, reordered ${reordered}`
   return [`${mode} at ${capital(site)} ${counts}`]

@@ -27,7 +27,7 @@ import {
   withoutVariant,
 } from '../lab/mode-names.ts'
 import { processorTimes } from '../lab/run-environment.ts'
-import { atOthers, outcomeWords, type Sample } from '../lab/samples.ts'
+import { atOthers, formatOutcome, type Sample } from '../lab/samples.ts'
 import { type Turn, turnOf } from '../lab/standings.ts'
 import { type Design, type Measured, nameOf, type Row } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
@@ -41,7 +41,7 @@ import {
   Testbed,
   timeTurn,
 } from '../lab/testbed.ts'
-import { countedWords, countModes } from '../lab/wire-bytes.ts'
+import { countModes, formatCounting } from '../lab/wire-bytes.ts'
 import { bareModes, imitatedModes, readPeers } from '../peers/peers.ts'
 import {
   capital,
@@ -148,7 +148,7 @@ export const windows = defineStudy({
 
   design,
 
-  wireWords: countedWords('keys in an empty document, as far apart as all others'),
+  wireWords: formatCounting('keys in an empty document, as far apart as all others'),
 
   own: ({ samples, levels }: StudyRun) => ({ openings: openingsOf(samples, levels) }),
 
@@ -530,5 +530,5 @@ function cellWords({ mode: subject, session, windows, browsers, states, keys, sa
   const modes = [...Map.groupBy(opened, ({ mode }) => mode)]
   const split = modes.map(([mode, own]) => `${own.length} ${mode}`).join(', ')
   const where = `${`${session}  ${subject}`.padEnd(26)} ${String(windows).padStart(3)} in ${browsers}`
-  return `${where}  ${opened.length} opened${modes.length > 1 ? ` (${split})` : ''}  ${outcomeWords(samples, keys * windows)}`
+  return `${where}  ${opened.length} opened${modes.length > 1 ? ` (${split})` : ''}  ${formatOutcome(samples, keys * windows)}`
 }

@@ -38,7 +38,7 @@ function seeded(seed: number): () => number {
   }
 }
 
-/** One round: its steps, and what each may do to characters, each of which is typed once. */
+/** A round: its steps, and what each may do to characters, each of which is typed once. */
 class Round {
   readonly #random: () => number
   /** Steps so far, for the report of a failure. */

@@ -31,7 +31,7 @@ interface Editable {
 /** The page's clock, which only tests advance. */
 declare const clock: { now: number }
 
-/** What a test can call in a frame. */
+/** The functions that a test can call in a frame. */
 class FrameDoor {
   #editable: Editable | null = null
   #typing: (() => number | null) | null = null
@@ -375,7 +375,7 @@ function caretIn(lines: readonly SeenLine[], index: number): Seen['caret'] {
   return null
 }
 
-/** What another user writes before or after a change. */
+/** Text that another user writes before or after a change. */
 interface OthersText {
   readonly text: string
   readonly isFirst: boolean

@@ -110,7 +110,7 @@ for (const { name, page, kept } of withInnerLinks)
       for (const left of unkept) assert.match(left, /^(?:the address file:|links to places within the text$)/)
   })
 
-test('what was pasted with links to places within its page has none to the document’s own address when it is exported next', async (t) => {
+test('links to places within the source page are gone from a pasted text, also from its next export', async (t) => {
   const mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
   const [document] = await stage.open(mode, 1, 'inner-links')
   assert.ok(document)

@@ -32,7 +32,7 @@ async function linesWith(window: BrowserWindow, word: string): Promise<string[]>
   return window.run(told)
 }
 
-test('a keystroke is told where it is typed and where it is read, without the browser’s key', async () => {
+test('a keystroke is traced where it is typed and where it is read, without the browser’s key', async () => {
   const reader = await openTraced()
   const writer = await openTraced()
   await writer.click('#document')

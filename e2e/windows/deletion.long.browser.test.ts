@@ -50,7 +50,7 @@ async function askForDeletion(window: BrowserWindow, name: string): Promise<void
   await window.run(press, '.document-entry button', `Delete ${name}`)
 }
 
-test('the list asks before it deletes; all windows are told and stop editing until the document is back', async () => {
+test('the list asks before it deletes; all windows stop editing, and say why, until the document is back', async () => {
   const one = await openWindow('/d/doomed?record')
   const other = await openWindow('/d/doomed?record')
   await one.click('#document')

@@ -1,6 +1,6 @@
-// Whatever changes the editor's DOM, the document becomes what was visible right after the change,
-// including the caret. CROSSWIND_ROUNDS=2000 and CROSSWIND_SEED=n run longer, or repeat a
-// failed sequence.
+// After any change of the editor's DOM, the document becomes what was visible right after it,
+// including the caret. CROSSWIND_ROUNDS=2000 and CROSSWIND_SEED=n run longer, or repeat a failed
+// sequence.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -141,8 +141,8 @@ class Sequence {
   }
 
   /**
-   * What the second window writes at the same time, before it knows of the change, is kept, and is
-   * the only difference.
+   * A change by the second window at the same time, before it knows of the first, is kept and is the
+   * only difference.
    */
   #beside(change: UnaskedChange): Promise<unknown> {
     const text = String.fromCharCode(this.#next++, this.#next++)

@@ -1,4 +1,4 @@
-// What is visible in a contenteditable, from computed styles; shares no code with the binding.
+// Finds the visible text of a contenteditable from computed styles; shares no code with the binding.
 
 /** A visible line: its kind, and its text in pieces of one look. */
 export interface SeenLine {

@@ -78,7 +78,7 @@ test('pasted files are read in their order, HTML and plain text too', async () =
   await untilHtml(window, /<b>bold<\/b>.*plain/s)
 })
 
-test('of a file that cannot be read, the text keeps nothing, and a notice says why', async () => {
+test('an unreadable file adds nothing to the text, and a notice says why', async () => {
   const window = await openWith('x', 'unreadable')
   await window.run(bringFiles, [['data.bin', 'application/octet-stream', 'a\0b']], 'drop')
   await until(

@@ -118,7 +118,7 @@ for (const mode of windowModes.filter(possible))
     }
 
     await type('one ', 'without a fault')
-    // A busy machine may answer late, and Firefox begins over TCP, where it is told of HTTP/3.
+    // A busy machine may answer late, and Firefox begins over TCP, where it learns of HTTP/3.
     for (const window of windows) {
       await until(async () => (await window.run(linkState)).spokenHttp === '3', 'it does not say HTTP/3')
       if (mode.uplink === 'streamed') continue

@@ -1,4 +1,4 @@
-// What a person does with the page, from opening it to comparing the modes: one browser, one server.
+// A person's use of the page, from opening it to comparing the modes: one browser, one server.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'

@@ -33,7 +33,7 @@ before(async () => {
 })
 after(() => server?.close())
 
-/** Who writes in a document of their own. */
+/** A user with a document of their own. */
 interface Person {
   readonly channel: string
   readonly invitation: string
@@ -53,14 +53,14 @@ interface Letter {
 
 const firstLetter = 0x4e00
 
-/** What a browser can lose: its cookies, its drafts, or both. */
+/** Data that a browser can lose: its cookies, its drafts, or both. */
 const losses: readonly (readonly [words: string, ...(() => void)[]])[] = [
   ['its cookies', forgetCookies],
   ['its drafts', deleteDrafts],
   ['its cookies and drafts', forgetCookies, deleteDrafts],
 ]
 
-/** Not before it ends, either: nobody would answer. */
+/** Not before the window ends, either: nobody would answer. */
 function neverAsk(): void {
   addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), { capture: true })
 }
@@ -86,7 +86,7 @@ class Life {
   #browser: Browser
   #windows: OpenWindow[] = []
   #isOnline = true
-  /** What has happened, for a life that fails. */
+  /** The steps so far, to print if a life fails. */
   readonly story: string[] = []
 
   constructor(random: Random, { profile, proxy, people, browser }: Setting) {
@@ -314,7 +314,7 @@ async function begin(t: TestContext, seed: number): Promise<Life> {
 }
 
 for (let seed = firstSeed; seed < firstSeed + lives; seed += 1)
-  test(`life ${seed}: what was called kept or stored is there once, and only where it was written`, async (t) => {
+  test(`life ${seed}: text that was called kept or stored is there once, and only where it was written`, async (t) => {
     const life = await begin(t, seed)
     try {
       for (let count = 0; count < stepsInLife; count += 1) await life.step()

@@ -76,7 +76,7 @@ export function isKept(): boolean {
   return unstored > 0 && kept === unstored
 }
 
-/** What the page does not call stored or kept; `isUnshared`: and never will. */
+/** Changes that the page does not call stored or kept; `isUnshared`: they never will be. */
 export function unpromised(): { unstored: number; unkept: number; isUnshared: boolean; text: string } {
   const { outbox, isUnshared = false } = (globalThis as Page).crosswind?.view?.() ?? {}
   const { unstored = -1, kept = 0 } = outbox ?? {}
@@ -103,7 +103,10 @@ export async function draftsKept(name = 'crosswind', channel?: string): Promise<
   return counting.result
 }
 
-/** As in a browser that was killed, or one that keeps no cookie for longer than a week; others than HttpOnly. */
+/**
+ * As in a browser that was killed, or one that keeps no cookie for longer than a week. HttpOnly cookies
+ * stay.
+ */
 export function forgetCookies(): void {
   for (const pair of document.cookie.split('; ')) {
     // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser yet.

@@ -19,7 +19,7 @@ const keys = {
   erase: '\uE003',
 }
 
-/** Then a page no longer shows a typist as typing, for which it asks for another frame. */
+/** After this time a page no longer shows a typist as typing, for which it requests another frame. */
 const typingMs = 3000
 
 let stage: Stage
@@ -168,10 +168,10 @@ test('a chosen name is shown in the other windows, as plain text', async (t) => 
 
 // Run in the page.
 
-/** What the document shows whenever the page asks for a frame. */
+/** The document's content at each of the page's animation frame requests. */
 type Watched = typeof globalThis & { framesAsked?: string[] }
 
-/** Those up to `forMs` after the first. */
+/** Records the requests up to `forMs` after the first. */
 function watchFrames(forMs: number): void {
   const page = globalThis as Watched
   const asked: string[] = []

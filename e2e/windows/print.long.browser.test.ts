@@ -106,7 +106,7 @@ test('a long text takes the pages that it needs, whatever menu is open', async (
   await window.key('Escape')
 })
 
-test('of the history, paper gets the version that is shown', async () => {
+test('the history prints the version that is shown', async () => {
   await window.page.goto(`${server.origin['2']}/d/notes?view=history`)
   await until(async () => /freshen/.test(await window.run(shown, '.versions-text')), 'no version is shown')
   const { words } = await print()

@@ -173,7 +173,7 @@ async function enter(window: BrowserWindow, server: TestServer, channel: string)
   await window.open(await server.invite({ channels: [channel], may: 'write' }))
 }
 
-test('nobody sees with a later invitation what an earlier one showed in this browser', async (t) => {
+test('a later invitation does not show what an earlier one showed in this browser', async (t) => {
   const { server, link, browser } = await openInvited(t)
   const window = await browser.newWindow()
   await enter(window, server, 'diary')
@@ -195,7 +195,7 @@ test('nobody sees with a later invitation what an earlier one showed in this bro
   assert.doesNotMatch(await window.run(() => document.body.textContent ?? ''), /private/)
 })
 
-test('a session that ended is told by the server, and shows nothing without it either', async (t) => {
+test('an ended session is reported by the server, and shows nothing without it either', async (t) => {
   const { server, link, browser } = await openInvited(t)
   const window = await browser.newWindow()
   await enter(window, server, 'diary')

@@ -32,7 +32,7 @@ after(async () => {
 })
 afterEach(() => stage.closeWindows())
 
-/** What the page decides by itself is the same in every browser. */
+/** The page's own decisions are the same in every browser: tested in one. */
 const ourRules = { skip: browserName === 'firefox' && 'as in Chromium' }
 
 function mode(name: string): Mode {

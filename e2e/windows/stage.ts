@@ -51,7 +51,7 @@ export interface Stage {
       readonly server?: Pick<TestServer, 'origin'>
     },
   ) => Promise<BrowserWindow[]>
-  /** Of its browsers: each costs processor time while it is open, and a failed test leaves it. */
+  /** Closes the browsers' windows: each costs processor time while open, and a failed test leaves its own. */
   readonly closeWindows: () => Promise<void>
   readonly close: () => Promise<void>
 }

@@ -94,7 +94,7 @@ test('if others have written since, the document has both texts, and no one is a
   assert.equal(await noticeText(next), '')
 })
 
-test('what was kept is sent once although the browser has lost its cookies, and what is typed next, too', async () => {
+test('kept text is sent once although the browser has lost its cookies, and so is text typed next', async () => {
   await closeWithUnsent(shared, 'cookies')
   const other = await openThrough(shared, 'elsewhere')
   await other.run(forgetCookies)

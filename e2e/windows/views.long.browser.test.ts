@@ -175,7 +175,7 @@ test('Back leads through the views of a document that may only be read, and it s
   assert.equal(await reader.run(mayWrite), false)
 })
 
-test('after a mouse was used elsewhere, keys go on in the text', async () => {
+test('after the mouse was used elsewhere, keys still reach the text', async () => {
   const window = await openView('channel=mouse&transport=banana')
   await window.click('#document')
   await window.type('a')

@@ -139,7 +139,7 @@ test('a reading window keeps its caret at its text, and its scroll position', as
   assert.equal(await reader.run(scrollTop), before)
 })
 
-test('of seven windows five get HTTP/1.1’s connections, with a warning; the others use HTTP/2 at once, say why, and stay in step', async () => {
+test('five of seven windows get HTTP/1.1’s connections, with a warning; the others use HTTP/2 at once, say why, and stay in step', async () => {
   const wished = mode('sse/1.1')
   const roomy = mode(wished.whenFull ?? '')
   const channel = 'seven'
@@ -173,7 +173,7 @@ test('of seven windows five get HTTP/1.1’s connections, with a warning; the ot
   await until(async () => !warning.test(await first.run(bannerText)), 'the warning stayed')
 })
 
-/** The address that “New window” asks for. */
+/** Returns the address that “New window” opens. */
 function newWindowAsked(): string {
   let asked = ''
   const { open } = globalThis

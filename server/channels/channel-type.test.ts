@@ -18,7 +18,7 @@ declare module '../wire/bodies.ts' {
   }
 }
 
-/** A type that nobody else knows: of its totals only the newest matters. */
+/** A type that no other layer knows: only the newest of its totals matters. */
 const counter: ChannelType = {
   name: 'counter',
   kinds: { count: { body: object({ total: number }), drop: 'superseded' } },
@@ -76,7 +76,7 @@ test('a slow reader gets the newest of a kind that conflates, and no window is s
   assert.equal(code, 'read-only-channel')
 })
 
-test('of two kinds that conflate, neither takes the other’s place', async () => {
+test('two conflated kinds do not replace each other', async () => {
   const both = { ...counter, kinds: { ...counter.kinds, figure: { drop: 'superseded' } } } as const
   const { hub, enter } = openHub({ typeOf: typesByName([['count.*', both]]) })
   const { connection, window } = enter({ id: 'w2', channels: ['count.visits'] })
@@ -92,7 +92,7 @@ test('of two kinds that conflate, neither takes the other’s place', async () =
   assert.deepEqual(got, [{ total: 1 }, { value: 3 }, { total: 4 }])
 })
 
-test('what joins messages is not taken for the newest of them, whose number it has', () => {
+test('a base is not mistaken for its newest message, whose number it has', () => {
   const sum: ChannelType = { ...counter, kinds: { count: { fold: () => ({ total: 0 }) } } }
   const recent = new RecentDeliveries(typesByName([['count.*', sum]]))
   const message = { ...total(3), seq: 3, acceptedAt: 3 }
@@ -103,7 +103,7 @@ test('what joins messages is not taken for the newest of them, whose number it h
   assert.deepEqual(bodiesOf({ total: 6 }), [{ type: 'message', message: { ...message, body: { total: 6 } } }])
 })
 
-test('an application declares a channel of which only the newest message matters', async () => {
+test('an application declares a channel whose newest message alone matters', async () => {
   const rules = { price: { kind: 'json', latest: true }, chat: { kind: 'json' } } as const
   const channels = new Channels({
     rules,

@@ -7,7 +7,7 @@ import type { Check } from './shapes.ts'
 /** How much a channel keeps. The newest message stays in any case. */
 export interface Keep {
   readonly messages?: number
-  /** Of what was published, as JSON. */
+  /** Maximum size of the published bodies, as JSON. */
   readonly bytes?: number
   readonly hours?: number
 }
@@ -27,15 +27,15 @@ export interface KindRules<K extends Kind = Kind> {
    */
   readonly fold?: Fold<K> | undefined
   /**
-   * What a slow reader may miss: `oldest`, some of the older messages; `superseded`, all but the
-   * newest. By default nothing: its stream ends, and it resumes.
+   * Messages that a slow reader may miss: `oldest`, some of the older ones; `superseded`, all but the
+   * newest. By default none: its stream ends, and it resumes.
    */
   readonly drop?: 'oldest' | 'superseded'
   /** The shape of a body that clients may send. Without it, only the server sends this kind. */
   readonly body?: Check
 }
 
-/** What a channel has. */
+/** Describes a channel's messages. */
 export interface Content {
   readonly channel: string
   /** The kinds of its messages; empty if there is no such channel. */
@@ -70,7 +70,7 @@ export type Prepare = (
   store: Store,
 ) => Promise<void> | null
 
-/** Of a document of Yjs. */
+/** Rules of a Yjs document. */
 export interface YjsRules {
   /**
    * Whether a Yjs client id belongs to the user who first wrote under it, or without users to the
@@ -90,9 +90,9 @@ export interface ChannelType {
   readonly yjs?: YjsRules | undefined
   /** How much each channel keeps, if that is less than the whole log may. */
   readonly keep?: Keep | undefined
-  /** What each draft passes first, whoever appends it. */
+  /** Every draft passes the gate first, whoever appends it. */
   readonly gate?: Gate | undefined
-  /** Refuses a draft because of what its channel has. */
+  /** Refuses a draft because of its channel's content. */
   readonly refuse?: (draft: Draft, content: Content) => Refusal | null
   /** Completes a channel before it is read as a whole; null if nothing is missing. */
   readonly prepare?: Prepare | undefined

@@ -1,4 +1,4 @@
-// What the library does for channels whose types say that they are documents of Yjs.
+// Adds the gate, folding and ledger to channel types that declare Yjs documents.
 
 import type { ChannelType, Fold, Gate } from './channel-type.ts'
 import { updateBody } from './shapes.ts'

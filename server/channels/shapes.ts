@@ -1,4 +1,4 @@
-// Shapes of what clients send: a check names the place that does not fit, and what must be there.
+// Shapes of clients' data: a check names the field that does not fit, and what it must be.
 
 import { isChannelName, maxChannelBytes } from '../wire/messages.ts'
 

@@ -76,7 +76,7 @@ function open({ change = {} as Partial<Log> } = {}) {
         if (isKind(message, 'update')) Y.applyUpdate(doc, Buffer.from(message.body.update, 'base64'))
       return doc
     },
-    /** As after a start: what is known is read from the log. */
+    /** As after a start: the state is read from the log. */
     restart() {
       log = behind(create(), stored)
     },
@@ -155,7 +155,7 @@ function childrenOf(type: unknown): unknown[] {
   return type instanceof Y.Array || type instanceof Y.XmlFragment ? type.toArray() : []
 }
 
-test('a board whose cards are dragged by two people is hardly ever read to know its cost', async () => {
+test('a board whose cards two people drag is rarely read to measure its cost', async () => {
   const { send } = open()
   const people = [recorded(), recorded()]
   const [first] = people
@@ -179,7 +179,7 @@ test('a board whose cards are dragged by two people is hardly ever read to know 
   assert.ok(length - reads <= 1, `${length - reads}`)
 })
 
-test('a type must be stored before what is in it', async () => {
+test('a type must be stored before its content', async () => {
   const { send } = open()
   const { doc, take } = recorded()
   const child = new Y.Map<number>()
@@ -196,7 +196,7 @@ test('a type must be stored before what is in it', async () => {
   for (const update of [first, second, third]) assert.equal(await send(update), null)
 })
 
-test('types are nested a hundred levels deep at most, however they come', async () => {
+test('types are nested a hundred levels deep at most, in whatever order they arrive', async () => {
   const { send, restart, read } = open()
   const { doc, take } = recorded()
   let type = doc.getArray<unknown>('a')
@@ -273,7 +273,7 @@ const changes: Readonly<Record<string, (doc: Y.Doc, who: string) => void>> = {
 }
 
 for (const [what, change] of Object.entries(changes))
-  test(`whose next clocks another one has used, for ${what}, is told so, and loses nothing that was stored`, async () => {
+  test(`a writer whose next clocks another has used, for ${what}, is refused, and loses nothing that was stored`, async () => {
     const { send, read, restart } = open()
     const ann = recorded()
     ann.doc.getText('t').insert(0, 'stored')
@@ -291,7 +291,7 @@ for (const [what, change] of Object.entries(changes))
     assert.match(String((await read()).getText('t')), /stored/)
   })
 
-test('what was stored first stays: to say something else under the same clocks is refused', async () => {
+test('stored content stays: an update that contradicts it under the same clocks is refused', async () => {
   const { send, read } = open()
   const ann = recorded()
   ann.doc.getText('t').insert(0, 'a')
@@ -307,7 +307,7 @@ test('what was stored first stays: to say something else under the same clocks i
   assert.equal(String((await read()).getText('t')), 'ab')
 })
 
-test('peers may bring what another wrote: before it does, after it, joined, taken apart, deleted since', async () => {
+test('peers may send another’s updates: before it does, after it, joined, split, deleted since', async () => {
   const { send, read, restart } = open()
   const ann = recorded()
   const text = ann.doc.getText('t')
@@ -338,7 +338,7 @@ function write(doc: Y.Doc): void {
   doc.getText('t').insertEmbed(0, { image: 'x' })
 }
 
-test('of two who say different things at the same time, one is told', async () => {
+test('if two contradict each other at the same time, one is refused', async () => {
   const { send, read } = open()
   const ann = recorded()
   ann.doc.getText('t').insert(0, 'a')
@@ -384,7 +384,7 @@ test('an update that is not stored yet counts, too', async () => {
   assert.deepEqual([await forging, String(await told).split(':')[0]], [null, 'not-your-client'])
 })
 
-test('whom another server of the log has forestalled is told, although the update is stored', async () => {
+test('a writer that another server of the log has forestalled is refused, although the update is stored', async () => {
   const memory = wholeLog()
   let reached = Promise.resolve()
   const append: Log['append'] = (draft, acceptedAt) => reached.then(() => memory.append(draft, acceptedAt))

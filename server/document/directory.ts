@@ -61,17 +61,17 @@ export class Directory {
 
   async #read(): Promise<void> {
     // Follows first, so that nothing is missed in between; repeats change nothing.
-    this.#unfollow ??= this.#log.follow((message) => this.#take(message))
+    this.#unfollow ??= this.#log.follow((message) => this.#handleMessage(message))
     const channels = Array.from(this.#log.heads().keys()).filter(mayBeDocument)
     for (let place = 0; place < channels.length; place += channelsPerRead) {
       const some = new Set(channels.slice(place, place + channelsPerRead))
       // The channel may have been erased since.
       for (const message of (await this.#log.snapshot(some)).messages)
-        if (this.#log.heads().has(message.channel)) this.#take(message)
+        if (this.#log.heads().has(message.channel)) this.#handleMessage(message)
     }
   }
 
-  #take(message: Message): void {
+  #handleMessage(message: Message): void {
     const { channel, seq, acceptedAt } = message
     const known = this.#entries.get(channel) ?? unknown
     const at = Math.max(acceptedAt, known.at ?? 0)

@@ -65,9 +65,9 @@ export class DocumentGate {
   #loading: Promise<void> | null = null
   /** By owner, the end of the queue: settled once its last update was admitted or refused. */
   readonly #queues = new Map<string, Promise<void>>()
-  /** What the log has not answered. */
+  /** Appends that the log has not answered yet. */
   readonly #storing = new Set<Promise<number>>()
-  /** Of the comparisons one runs at a time. */
+  /** The comparison in progress: one runs at a time. */
   #comparing: Promise<unknown> = Promise.resolve()
 
   constructor(channel: string, log: Pick<Log, 'snapshot' | 'heads'>, rules: GateRules) {
@@ -165,7 +165,7 @@ export class DocumentGate {
     const { record, addition } = admitted
     try {
       const seq = await this.#whenStored(stored, admitted)
-      // Another server may have stored something else before it.
+      // Another server may have stored something before it.
       const overtaken = this.#record === record ? record.overtakenBy(addition) : [...addition.from.keys()]
       if (overtaken.length > 0) await this.#compare(draft, overtaken)
       return seq
@@ -376,7 +376,7 @@ interface Passage {
   turn: Turn | null
 }
 
-/** What the record counts from now on; it must be stored at once. */
+/** An update that the record already counts; it must be stored at once. */
 interface Admitted {
   readonly record: DocumentRecord
   readonly addition: Addition
@@ -405,7 +405,7 @@ type Compared = ReadonlyMap<number, number>
 
 const nothingCompared: Compared = new Map()
 
-/** Those of the clients that the addition repeats beyond what was compared. */
+/** Returns the clients that the addition repeats beyond what was compared. */
 const unproven = (clients: readonly number[], { from }: Addition, compared: Compared) =>
   clients.filter((client) => compared.get(client) !== from.get(client))
 

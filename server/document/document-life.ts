@@ -17,7 +17,7 @@ function notThere(channel: string): Refusal {
   return new Refusal('not-found', sentence)
 }
 
-/** What a channel that is a document declares beside its kinds. */
+/** The part of a channel's declaration, beside its kinds, that makes it a document. */
 export const documentLife = {
   /** A deleted document accepts nothing until it is restored; a missing one cannot be deleted. */
   refuse({ channel, kind }, { kinds, newest }) {
@@ -33,7 +33,7 @@ export const documentLife = {
   },
 } satisfies Partial<ChannelType>
 
-/** Of the kinds of a document, updates are joined: one that has any has content. */
+/** Updates are folded: a document with any has content. */
 function isEmpty({ kinds, newest }: Content): boolean {
   return kinds.every((kind) => {
     const message = kind === 'update' ? undefined : newest(kind)

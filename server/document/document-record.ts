@@ -1,4 +1,4 @@
-// What a channel's document contains, without its text, and what an update adds to it.
+// Records what a channel's document contains, without its text, and what an update adds to it.
 
 import { scheduler } from 'node:timers/promises'
 import type * as Y from 'yjs'
@@ -9,7 +9,7 @@ import { type FreeEnds, free, isFree, use } from './free-ends.ts'
 import { type Depths, depthOf, setDepth } from './nesting.ts'
 import { ReadingCost } from './reading-cost.ts'
 import {
-  type Place,
+  type Region,
   rangeAt,
   rangeWidth,
   readUpdate,
@@ -23,7 +23,7 @@ import {
 /** A person's windows share a fingerprint. */
 export const ownerOf = (sender: string) => fingerprintIn(sender) ?? sender
 
-/** Whose update it is: the user, if the application names one. Names of senders contain no colon. */
+/** The update's writer: the user, if the application names one. Names of senders contain no colon. */
 export const writerOf = ({ from, body }: Pick<Draft<'update'>, 'from' | 'body'>) =>
   body.user === undefined ? ownerOf(from) : `:${body.user}`
 
@@ -47,7 +47,7 @@ export function recordOf(messages: readonly Message<'update'>[], schema: Schema)
   return document
 }
 
-/** What an update changed in a record, and the values before, by client. */
+/** The changes of an update to a record, and the previous values, by client. */
 export type Admission = ReturnType<DocumentRecord['admit']>
 
 /** Interval between two measurements of a full document, which are costly. */
@@ -70,7 +70,7 @@ export class DocumentRecord {
   #additions = 0
   /** By client, the last addition that wrote under it or built on it. */
   readonly #usedBy = new Map<number, number>()
-  /** Clients under which other servers of the log wrote while something was under way. */
+  /** Clients under which other servers of the log wrote while an update was pending. */
   readonly #overtaken = new Set<number>()
   readonly cost = new ReadingCost()
   readonly #ends: FreeEnds
@@ -195,8 +195,8 @@ export class DocumentRecord {
   }
 
   /**
-   * `addition` must have passed `check`. `steps` are those that no read has covered. It is under way
-   * until `settle`.
+   * `addition` must have passed `check`. `steps` are those that no read has covered. The addition is
+   * pending until `settle`.
    */
   admit(addition: Addition, owner: string, steps: number) {
     const former = new Map(
@@ -310,7 +310,7 @@ export class DocumentRecord {
 
   /**
    * An update with exactly one new client makes the writer that client's owner. A client under which
-   * another one writes, where that is allowed, is nobody's from then on.
+   * another writer writes, where that is allowed, has no owner from then on.
    */
   #add({ clients, own, ends, usedEnds, depths, used }: Addition, owner: string | null): void {
     // Nothing is left to undo.
@@ -339,7 +339,7 @@ export class DocumentRecord {
   }
 }
 
-/** What a record knows, as another thread may have it. */
+/** A record's data, in a form that another thread can receive. */
 export interface Plain {
   readonly next: Map<number, number>
   readonly owners: Map<number, string>
@@ -397,7 +397,7 @@ function hasBetween(ascending: readonly number[], first: number, end: number): b
   return (ascending[from] ?? end) < end
 }
 
-/** What an addition is checked against. */
+/** The state that an addition is checked against. */
 interface Known {
   readonly next: ReadonlyMap<number, number>
   readonly own: ReadonlyMap<number, readonly number[]>
@@ -428,7 +428,7 @@ export class Addition {
   readonly used = new Set<number>()
   /** The next clock that each of its clients had before. */
   readonly from = new Map<number, number>()
-  /** The clients of which it repeats content that was known before. */
+  /** Clients of whose known content it repeats some. */
   readonly repeated = new Set<number>()
   /** The new ones, and those known before that are used now. */
   readonly ends: FreeEnds = new Map()
@@ -523,7 +523,7 @@ export class Addition {
     return this.clients.get(client) ?? this.#known.next.get(client) ?? 0
   }
 
-  /** What must come before the struct but has not yet. */
+  /** Returns the position that the struct depends on and the document lacks. */
   #needOf(client: number, { clock, left, right, parent, content }: Struct): Need | null {
     if (content === 'skip') return null
     if (clock > this.#next(client)) this.#refuseGap(client, clock - 1)
@@ -542,7 +542,7 @@ export class Addition {
     if (content === 'skip') return
     if (content !== 'blank' && clock < (this.#known.next.get(client) ?? 0)) this.repeated.add(client)
     if (clock + len <= this.#next(client)) return
-    this.#checkPlace(client, struct)
+    this.#checkRegion(client, struct)
     this.#checkDepth(client, struct)
     this.#count(client, struct)
     this.clients.set(client, clock + len)
@@ -576,12 +576,12 @@ export class Addition {
     return isNew || isKnown
   }
 
-  #checkPlace(client: number, { clock, left, right, place, content }: Struct): void {
-    const leftPlace = this.#placeFor(client, left)
-    const rightPlace = this.#placeFor(client, right)
-    const found = leftPlace ?? rightPlace ?? place
+  #checkRegion(client: number, { clock, left, right, region, content }: Struct): void {
+    const leftRegion = this.#regionFor(client, left)
+    const rightRegion = this.#regionFor(client, right)
+    const found = leftRegion ?? rightRegion ?? region
     const isOwn = found === 'own'
-    const isOne = (rightPlace ?? found) === found && (place ?? found) === found
+    const isOne = (rightRegion ?? found) === found && (region ?? found) === found
     const isRight = content === 'blank' || isOwn === (content === 'own')
     if (!isOne || !isRight) {
       throw badUpdate(`the item at clock ${clock} of client ${client} is in the wrong root type`, this.id)
@@ -605,7 +605,7 @@ export class Addition {
     return depthOf(this.depths, item) ?? depthOf(this.#known.depths, item) ?? 0
   }
 
-  #placeFor(client: number, neighbour: Y.ID | null): Place | null {
+  #regionFor(client: number, neighbour: Y.ID | null): Region | null {
     if (neighbour === null) return null
     if (!this.#isOwn(neighbour)) return 'shared'
     if (neighbour.client === client) return 'own'

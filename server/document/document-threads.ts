@@ -18,7 +18,7 @@ const yjsTasks = new URL(`./yjs-tasks${extname(import.meta.filename)}`, import.m
 
 interface DocumentRules {
   readonly limits: TaskLimits & { readonly documentBytes: number }
-  /** What a document may contain; by default anything. */
+  /** Content that a document may have; by default any. */
   readonly schema?: Schema
   /** The threads' module. */
   readonly tasks?: URL
@@ -31,7 +31,7 @@ export class DocumentThreads {
   readonly documents: DocumentWorker
   /** For what clients send, which must not delay the documents. */
   readonly sent: DocumentWorker
-  /** Of the log that the documents are in. */
+  /** The ledger of the log that the documents are in. */
   readonly ledger: Ledger
   readonly #documentSeconds: number
 
@@ -64,7 +64,7 @@ export class DocumentThreads {
     const { update, items } = await this.documents.read(channel, 'join', updates)
     const parts = await this.#partsOf(channel, update, items)
     const doc = new Y.Doc()
-    // Of a part of a document, more of them look superfluous.
+    // While only a part is applied, Yjs would delete format markers that the rest needs.
     doc.on('afterTransaction', keepMarkers)
     for (const part of parts) {
       Y.applyUpdate(doc, part)

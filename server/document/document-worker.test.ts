@@ -81,7 +81,7 @@ const others: readonly (readonly [what: string, clients: (n: number) => readonly
 ]
 
 for (const [what, clientOf] of others)
-  test(`clients take turns: ${what} have one turn between them`, async () => {
+  test(`clients take turns: ${what} share one turn`, async () => {
     const worker = open()
     const done: string[] = []
     const run = async (name: string, client: readonly unknown[]) => {

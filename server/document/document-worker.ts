@@ -58,7 +58,7 @@ interface Job extends PromiseWithResolvers<unknown> {
 /** Maximum number of queued tasks; each may be as large as a document. */
 const maxWaiting = 100
 
-/** Of one client. */
+/** Maximum number of queued tasks of one client. */
 const maxOfClient = 20
 
 /** Clients whose last turn is known; another has had none. */
@@ -197,7 +197,7 @@ export class DocumentWorker {
     void this.#watch(this.#thread, job)
   }
 
-  /** Of those whose client's last turn was longest ago, the first. */
+  /** Takes the first job of the client whose last turn was longest ago. */
   #takeJob(): Job | undefined {
     const lastTurn = ({ client }: Job) => Math.max(...client.map((part) => this.#turns.get(part) ?? 0))
     const [job] = this.#waiting.toSorted((one, other) => lastTurn(one) - lastTurn(other))

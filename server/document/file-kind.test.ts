@@ -31,7 +31,7 @@ for (const [what, text] of texts)
     assert.equal(kindOfFile(typeof text === 'string' ? Buffer.from(text) : text), null)
   })
 
-test('every kind says in a clause how to go on', () => {
+test('every kind says in a clause what to do', () => {
   for (const { bytes } of wrongFiles) assert.match(kindOfFile(bytes)?.advice ?? '', /^[a-z].*[^.]$/)
 })
 

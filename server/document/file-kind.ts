@@ -45,7 +45,7 @@ const kinds: ReadonlyMap<string, FileKind> = new Map(
 /** Types whose files may be ASCII from beginning to end. */
 const textTypes: ReadonlySet<string> = new Set(['pdf', 'ps', 'rtf'])
 
-/** What the names within a container say of it; the first that is found counts. */
+/** Types of containers by the names within; the first match counts. */
 const contents: ReadonlyMap<string, readonly (readonly [name: RegExp, type: string])[]> = new Map([
   [
     'zip',

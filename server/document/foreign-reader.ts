@@ -120,7 +120,7 @@ export class ForeignReader extends LineReader {
     return true
   }
 
-  /** What the document's own HTML has in another sense, or with other rules. */
+  /** Opens elements that have another meaning, or other rules, in the document's own HTML. */
   #openOther(opening: Opening, context: Context, push: (more?: Partial<Context>) => void): boolean {
     const { tag, attribute } = opening
     const outer = this.top
@@ -242,7 +242,7 @@ export class ForeignReader extends LineReader {
     for (const { lines } of code) for (const line of lines.length > 0 ? lines : [empty]) this.lines.push(line)
   }
 
-  // What is not text, or belongs to no line
+  // Elements that are not text, or belong to no line
 
   /**
    * Whether it is a comment, a line number, or hidden; or a drawing of something that is read, as

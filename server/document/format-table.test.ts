@@ -125,7 +125,7 @@ function formatTable(): string {
     foreignCell(what, html === null ? undefined : readHtml(html).lines),
     foreignCell(what, markdown === null ? undefined : readMarkdown(markdown).lines),
   ])
-  // One row for all that fares alike.
+  // A row for everything that is kept alike.
   const table = (head: readonly string[], body: readonly (readonly string[])[]) => {
     const alike = Map.groupBy(body, ([, ...cells]) => cells.join(' | '))
     const rows = Array.from(alike, ([cells, rows]) => [rows.map(([what]) => what).join('; '), cells])

@@ -3,17 +3,17 @@
 import type { ID } from 'yjs'
 import { upsert } from '../wire/upsert.ts'
 
-type Place = Pick<ID, 'client' | 'clock'>
+type Position = Pick<ID, 'client' | 'clock'>
 
-/** Of a client, the newest are known; to forget one is to overestimate a cost. */
+/** Maximum number of ends known per client, the newest. Forgetting one overestimates a cost. */
 const maxOfClient = 5000
 
 /** By client, clocks: the oldest first. */
 export type FreeEnds = Map<number, Set<number>>
 
-export const isFree = (ends: FreeEnds, { client, clock }: Place) => ends.get(client)?.has(clock) ?? false
+export const isFree = (ends: FreeEnds, { client, clock }: Position) => ends.get(client)?.has(clock) ?? false
 
-export function free(ends: FreeEnds, { client, clock }: Place): void {
+export function free(ends: FreeEnds, { client, clock }: Position): void {
   const clocks = upsert(ends, client, () => new Set<number>())
   clocks.add(clock)
   if (clocks.size <= maxOfClient) return
@@ -23,6 +23,6 @@ export function free(ends: FreeEnds, { client, clock }: Place): void {
   }
 }
 
-export function use(ends: FreeEnds, { client, clock }: Place): void {
+export function use(ends: FreeEnds, { client, clock }: Position): void {
   ends.get(client)?.delete(clock)
 }

@@ -108,7 +108,7 @@ test(`${rounds} hostile updates are stored or refused as too much, and what is s
     now,
     onFailure,
   })
-  // Of the usual size: the pauses of garbage collection grow with what the log holds.
+  // A log of the usual size: the pauses of garbage collection grow with its content.
   const { logMessages: messages, logBytes: bytes } = defaultConfig.limits
   const limits = { ...ampleLimits, messages, bytes, maxChannels: 1000 }
   const log = behind(

@@ -183,7 +183,7 @@ for (const [what, mathml, text] of formulas)
   test(`a formula: ${what}`, () =>
     assert.deepEqual(readHtml(`<p>a <math>${mathml}</math></p>`).lines, own(`<p>a ${text}</p>`)))
 
-test('what a document cannot hold is reported once', () => {
+test('content that a document cannot hold is reported once', () => {
   const html = '<hr><hr><table><tr><td>a<td>b</table><a href="data:x">y</a><img src="https://a.org/cat.png">'
   assert.deepEqual(readHtml(html).unkept, [
     'a horizontal rule',

@@ -71,7 +71,7 @@ function open({ documentBytes = 1e6, change = {} as Partial<Log> } = {}) {
     }
   }
 
-  /** What a new client receives. */
+  /** The messages that a new client receives. */
   async function read(channel = 'main') {
     const { messages } = await log.snapshot(new Set([channel]))
     const updates = messages.filter((message) => isKind(message, 'update'))
@@ -161,8 +161,7 @@ test('refuses what is not in the schema, and stores none of it', async () => {
       doc.getText('text').insert(0, 'x', { image: { src: 'https://example.org/a.png', alt: '' } }),
     ),
     'an unknown block': updateOf((doc) => doc.getText('text').insert(0, '\n', { block: 'script' })),
-    // One client, one struct at clock 0: a GC whose length exceeds the limit; deleted content of
-    // length 0.
+    // A client's struct at clock 0: a GC whose length exceeds the limit; deleted content of length 0.
     'a huge clock': new Uint8Array([1, 1, 1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0]),
     'an empty struct': new Uint8Array([1, 1, 1, 0, 1, 1, 4, 0x74, 0x65, 0x78, 0x74, 0, 0]),
     'an empty deletion': new Uint8Array([0, 1, 1, 1, 0, 0]),
@@ -255,7 +254,7 @@ test('a Yjs client belongs to the user that an application names, whatever the k
   assert.equal((await read()).text, 'ab')
 })
 
-test('a Yjs client that a stranger was first to claim is nobody else’s, and its own sender is told', async () => {
+test('a Yjs client that a stranger claimed first belongs to no one else, and its own sender is refused', async () => {
   for (const isAlone of [true, false]) {
     const { send, read } = open()
     const ann = openWindow(1)

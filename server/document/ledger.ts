@@ -1,4 +1,4 @@
-// The gate of channels that are documents: knows what each contains and who wrote it, not its text.
+// The gate of documents: records what each contains and who wrote it, not its text.
 
 import type { Gate, Store } from '../channels/channel-type.ts'
 import type { Log } from '../log/log.ts'

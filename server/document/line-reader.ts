@@ -9,19 +9,16 @@ import {
   type Line,
   listOf,
   type Marks,
-  type Run,
   safeImage,
   safeLink,
   sameMarks,
   softBreak,
+  type TextRun,
 } from './rich-text.ts'
 
 export interface Reading {
   readonly lines: Line[]
-  /**
-   * What was kept only as words, or not at all: names of images and files, "the columns of a
-   * table".
-   */
+  /** Content kept only as words, or not at all: names of images and files, "the columns of a table". */
   readonly unkept: readonly string[]
 }
 
@@ -324,7 +321,7 @@ export class LineReader {
     const isContinued = item?.hasLine && !this.#isOwnBlock && !listOf(this.lines.at(-1)?.block ?? '')
     const tag = isContinued ? 'p' : given
     if (item) item.hasLine = true
-    const runs: Run[] = []
+    const runs: TextRun[] = []
     for (const { text, marks } of pieces) {
       const last = runs.at(-1)
       if (last && sameMarks(last.marks, marks)) runs[runs.length - 1] = { text: last.text + text, marks }
@@ -428,7 +425,7 @@ export class LineReader {
     return align === outer.align && language === null ? outer : { ...outer, align, language }
   }
 
-  // What only other programs' HTML contains
+  // Content that only other programs' HTML has
 
   /** The lines that a browser shows of white space and text. */
   protected linesShown(_kind: Kind, pieces: readonly Piece[]): readonly (readonly Piece[])[] {

@@ -63,7 +63,7 @@ const written: [what: string, html: string, markdown: string][] = [
   ],
 ]
 
-test('of two notes with one number, the second is text', () =>
+test('the second of two notes with one number is text', () =>
   assert.equal(
     writeMarkdown(own('<p>a[^1]</p><p>[^1]: b</p><p>[^1]: c</p>')),
     'a[^1]\n\n[^1]: b\n\n\\[^1]: c\n',

@@ -9,7 +9,7 @@ import { withoutHalves } from '../wire/graphemes.ts'
 import { noLabels, notesIn, splitAtCalls, startOfNote } from './footnotes.ts'
 import { groupsOf, readCode, readHtml, writeHtml } from './html.ts'
 import { type Reading, withoutReturns } from './line-reader.ts'
-import { type InlineNode, inlineNodes, type Line, type ListPart, type Run, textOf } from './rich-text.ts'
+import { type InlineNode, inlineNodes, type Line, type ListPart, type TextRun, textOf } from './rich-text.ts'
 
 /** Embedded HTML is read like any other. Front matter becomes a code block at the start. */
 export function readMarkdown(text: string): Reading {
@@ -38,8 +38,8 @@ type Construct = Exclude<NonNullable<Constructs['text'][number]>, readonly unkno
 type Context = ThisParameterType<Construct['tokenize']>
 
 /**
- * Quotes and lists begin within this many columns, and so many brackets or marks may be open in a
- * paragraph: the time to read grows with the square of the depth. What is deeper is plain text.
+ * Maximum column at which quotes and lists begin, and number of open brackets or marks in a paragraph:
+ * the time to read grows with the square of the depth. Anything deeper is plain text.
  */
 const deepest = 100
 
@@ -121,10 +121,10 @@ function bound(
 
 type Handle = NonNullable<NonNullable<HtmlExtension['exit']>['paragraph']>
 
-/** Empty cells added to a short row, of which a wide table would have thousands. */
+/** Maximum number of empty cells added to a short row: a wide table would have thousands. */
 const maxCells = 20
 
-/** What GitHub's extension keeps for the table that is being written. */
+/** State that GitHub's extension keeps for the table it is writing. */
 interface TableData {
   getData(name: 'tableAlign'): readonly unknown[]
   getData(name: 'tableColumn'): number
@@ -199,7 +199,7 @@ function alignedHtml(line: Line, align: string): string {
 
 /** Empty paragraphs do not exist in Markdown. */
 function paragraphNode(
-  runs: readonly Run[],
+  runs: readonly TextRun[],
   labels: ReadonlySet<string>,
 ): { type: 'paragraph'; children: PhrasingContent[] }[] {
   const children = phrasing(runs, labels)
@@ -226,7 +226,7 @@ function listNode({ kind, start, items }: ListPart, callableIn: Callable): ListN
   return { type: 'list', ordered: kind === 'ol', start, spread: false, children }
 }
 
-function phrasing(runs: readonly Run[], labels: ReadonlySet<string>): PhrasingContent[] {
+function phrasing(runs: readonly TextRun[], labels: ReadonlySet<string>): PhrasingContent[] {
   return inlineNodes(runs).flatMap((node) => phrasingOf(node, labels))
 }
 

@@ -1,4 +1,4 @@
-// What the page's document may contain: the text, and its authors' names (PROTOCOL.md).
+// The schema of the page's document: the text, and its authors' names (PROTOCOL.md).
 
 import { extname } from 'node:path'
 import * as Y from 'yjs'
@@ -33,7 +33,7 @@ export const pageSchema: Schema = {
     const rule = `{ name } of at most ${maxNameLength} characters`
     throw new BadUpdate(`an entry of "authors" by client ${id.client} is not ${rule}`)
   },
-  placeOf({ parent, parentSub, id }) {
+  regionOf({ parent, parentSub, id }) {
     const root: unknown = parent
     if (root === 'text' && parentSub === null) return 'shared'
     if (root === 'authors' && parentSub === String(id.client)) return 'own'

@@ -211,7 +211,7 @@ test('an update of quadratic cost is refused before it is stored, and the sender
 })
 
 const times: readonly (readonly [items: number, cpuMs: number, isTaken: boolean])[] = [
-  // One key that 20,000 clients set, and text of that size.
+  // A key that 20,000 clients set, and text of that size.
   [20_000, 1600, false],
   [20_000, 400, true],
   [200_000, 1600, true],

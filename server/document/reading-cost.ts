@@ -6,7 +6,7 @@
  */
 const stepNs = 400
 
-/** What a read that starts now will cover. */
+/** The extent of a read that starts now. */
 export interface Mark {
   readonly steps: number
   readonly added: number
@@ -14,7 +14,7 @@ export interface Mark {
 
 /** The cost of one document. */
 export class ReadingCost {
-  /** Worst-case steps: of all updates, and of those already read. */
+  /** Worst-case steps of all updates, and of those already read. */
   #steps = 0
   #stepsRead = 0
   /** Steps of updates that are not stored yet, by id. */

@@ -190,7 +190,7 @@ test('concurrent changes are rebased so that both orders give the same result', 
     const start = linesWith(`${letters.slice(0, 10)}\n${letters.slice(10)}\n`)
     const one = draw(22)
     const other = draw(22).filter((change) => !('retain' in change && change.attributes))
-    // What both format is not compared: Yjs resolves that.
+    // Formatting of the same text by both is not compared: Yjs resolves it.
     const first = changeLines(changeLines(start, one), rebase(other, one, false))
     const second = changeLines(changeLines(start, other), rebase(one, other, true))
     assert.deepEqual(shape(first), shape(second), JSON.stringify([one, other]))

@@ -23,7 +23,7 @@ export interface Marks {
   readonly image?: { readonly src: string; readonly alt: string }
 }
 
-export interface Run {
+export interface TextRun {
   readonly text: string
   readonly marks: Marks
 }
@@ -46,7 +46,7 @@ export interface LineFormat {
 }
 
 export interface Line extends LineFormat {
-  readonly runs: readonly Run[]
+  readonly runs: readonly TextRun[]
 }
 
 export type Attributes = Readonly<Record<string, unknown>>
@@ -230,7 +230,7 @@ export function startOfLine(lines: readonly Line[], place: number): number {
 
 /** A line made by `linesOf` or `changeLines`; the last one may lack its end. */
 class TextLine implements Line {
-  readonly runs: readonly Run[]
+  readonly runs: readonly TextRun[]
   readonly block: string
   readonly align: string | null
   declare readonly start?: number
@@ -238,7 +238,7 @@ class TextLine implements Line {
   readonly isEnded: boolean
   readonly length: number
 
-  constructor(runs: readonly Run[], format: LineFormat | null) {
+  constructor(runs: readonly TextRun[], format: LineFormat | null) {
     this.runs = runs
     this.length = runs.reduce((length, { text }) => length + text.length, 0)
     this.isEnded = format !== null
@@ -266,7 +266,7 @@ export function isEnded(line: Line | undefined): boolean {
  */
 export function changeLines(lines: readonly Line[], changes: readonly Change[]): Line[] {
   const result: Line[] = []
-  let runs: Run[] = []
+  let runs: TextRun[] = []
   /** Position of the next unit to read: line, run, offset in the run; then the line's end. */
   let at = 0
   let run = 0
@@ -438,7 +438,7 @@ export function mapPosition(position: number, changes: readonly Change[]): numbe
 }
 
 /**
- * Rebases `changes` onto `others`, with the same effect. Of two inserts at one place, that of
+ * Rebases `changes` onto `others`, with the same effect. Where both insert at one place, the text of
  * `changes` comes first if `isFirst`.
  */
 export function rebase(changes: readonly Change[], others: readonly Change[], isFirst: boolean): Change[] {
@@ -459,7 +459,7 @@ export function rebase(changes: readonly Change[], others: readonly Change[], is
       const ownLength = sizeOf(change)
       const otherLength = there ? sizeOf(there) : Number.POSITIVE_INFINITY
       const count = Math.min(ownLength - ownUsed, otherLength - otherUsed)
-      // What others deleted can be neither deleted again nor formatted.
+      // Text that others deleted can be neither deleted again nor formatted.
       if (!there || !('delete' in there))
         rebased.push('retain' in change ? { ...change, retain: count } : { delete: count })
       ownUsed += count
@@ -536,7 +536,7 @@ export function partsOf(lines: readonly Line[]): Part[] {
 
 // Plain text and elements
 
-/** One line of text for each line; images are replaced by their names. */
+/** A line of text for each line; images are replaced by their names. */
 export function textOf(lines: readonly Line[]): string {
   return lines.map(plainText).join('\n')
 }
@@ -571,11 +571,11 @@ export type InlineNode =
   | { readonly lineBreak: true }
 
 /** A line's content as elements: adjacent runs share the element of a common mark. */
-export function inlineNodes(runs: readonly Run[]): InlineNode[] {
+export function inlineNodes(runs: readonly TextRun[]): InlineNode[] {
   return nest(runs, 0)
 }
 
-function nest(runs: readonly Run[], depth: number): InlineNode[] {
+function nest(runs: readonly TextRun[], depth: number): InlineNode[] {
   const kind = markElements[depth]
   if (!kind) return runs.flatMap(leaves)
   const [name, value, tag] = kind
@@ -593,7 +593,7 @@ function nest(runs: readonly Run[], depth: number): InlineNode[] {
   return joinTexts(nodes)
 }
 
-function leaves({ text, marks }: Run): InlineNode[] {
+function leaves({ text, marks }: TextRun): InlineNode[] {
   return text
     .split(/([\u2028\uFFFC])/)
     .filter((piece) => piece !== '')

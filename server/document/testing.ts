@@ -231,7 +231,7 @@ const values = { one: [8, [1, 125, 1]], map: [7, [1]] } as const
 /** A Yjs update of clients that each set the key "k" of the map "m" without knowing of the others. */
 export function rivals(count: number, value: keyof typeof values = 'one'): Uint8Array {
   const [kind, content] = values[value]
-  // One item of each client, at the root named "m", under the key "k".
+  // An item of each client, at the root named "m", under the key "k".
   const item = [0, 32 | kind, 1, 1, 109, 1, 107, ...content]
   const clients = Array.from({ length: count }, (_nothing, place) => [1, ...varint(place + 1), ...item])
   return Uint8Array.from([...varint(count), ...clients.flat(), 0])

@@ -29,8 +29,8 @@ interface SelectionHint {
 }
 
 /**
- * What both versions have in common stays, with its authors; only its formatting may change. `now`
- * are lines of a document; each line of `then` gets an end.
+ * Returns the changes from `now`, the lines of a document, to `then`, each of whose lines gets an end.
+ * Text that both have stays, with its authors; only its formatting may change.
  */
 export function changesBetween(
   now: readonly Line[],

@@ -11,7 +11,7 @@ import { upsert } from '../wire/upsert.ts'
 export interface Update {
   /**
    * Rows of `structWidth`: client, clock, length, content, left and right neighbour and parent with
-   * client and clock, place; -1 for none.
+   * client and clock, region; -1 for none.
    */
   readonly structs: Float64Array
   /** Rows of `rangeWidth`: client, clock, length. */
@@ -22,7 +22,7 @@ export interface Update {
 export const structWidth = 11
 export const rangeWidth = 3
 const contents = ['skip', 'blank', 'shared', 'own'] as const
-const places = ['shared', 'own'] as const
+const regions = ['shared', 'own'] as const
 
 export function structAt(rows: Float64Array, at: number): Struct {
   return {
@@ -32,7 +32,7 @@ export function structAt(rows: Float64Array, at: number): Struct {
     left: idAt(rows, at + 4),
     right: idAt(rows, at + 6),
     parent: idAt(rows, at + 8),
-    place: places[rows[at + 10] ?? -1] ?? null,
+    region: regions[rows[at + 10] ?? -1] ?? null,
   }
 }
 
@@ -47,10 +47,10 @@ function idAt(rows: Float64Array, at: number): Y.ID | null {
   return client < 0 ? null : { client, clock: rows[at + 1] ?? 0 }
 }
 
-function rowOf(own: number, { clock, len, content, left, right, parent, place }: Struct): number[] {
+function rowOf(own: number, { clock, len, content, left, right, parent, region }: Struct): number[] {
   const numbers = [own, clock, len, contents.indexOf(content)]
   for (const id of [left, right, parent]) numbers.push(id?.client ?? -1, id?.clock ?? -1)
-  numbers.push(place === null ? -1 : places.indexOf(place))
+  numbers.push(region === null ? -1 : regions.indexOf(region))
   return numbers
 }
 
@@ -71,19 +71,19 @@ export interface Struct extends Range {
   readonly right: Y.ID | null
   /** The item in which it is the first; null if it has neighbours, or is in a root. */
   readonly parent: Y.ID | null
-  /** Of `shared` or of `own` items; null if it has neighbours, which determine it. */
-  readonly place: Place | null
+  /** Whether it stands among `shared` or `own` items; null if it has neighbours, which determine it. */
+  readonly region: Region | null
 }
 
-export type Place = (typeof places)[number]
+export type Region = (typeof regions)[number]
 
-/** What a document may contain. All throw a `BadUpdate`. */
+/** The content that a document may have. All throw a `BadUpdate`. */
 export interface Schema {
   /** The content types (Yjs, version 1) that an update may have. */
   readonly checkType: (number: number) => void
   readonly contentOf: (item: Y.Item) => 'shared' | 'own'
-  /** Of an item without neighbours. In a decoded item, `parent` is a root's name or an ID. */
-  readonly placeOf: (item: Y.Item) => Place
+  /** Region of an item without neighbours. In a decoded item, `parent` is a root's name or an ID. */
+  readonly regionOf: (item: Y.Item) => Region
 }
 
 /** Its message is a clause that follows "Invalid update:". */
@@ -113,7 +113,7 @@ export const anySchema: Schema = {
       )
     return 'shared'
   },
-  placeOf: () => 'shared',
+  regionOf: () => 'shared',
 }
 
 function valuesOf(content: Y.Item['content']): readonly unknown[] {
@@ -127,7 +127,7 @@ function isShallow(value: unknown, levels: number): boolean {
   return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1))
 }
 
-/** Rejects content before Yjs creates an object for it, and knows where the reading ended. */
+/** Rejects content before Yjs creates an object for it, and records where the reading ended. */
 class StrictDecoder extends Y.UpdateDecoderV1 {
   static last: StrictDecoder | null = null
   static isBounded = true
@@ -226,14 +226,14 @@ function readStruct(struct: Y.Item | Y.GC | Y.Skip, schema: Schema): Struct {
   checkRange(range)
   if (!(struct instanceof Y.Item)) {
     const content = struct instanceof Y.Skip ? 'skip' : 'blank'
-    return { ...range, content, left: null, right: null, parent: null, place: 'shared' }
+    return { ...range, content, left: null, right: null, parent: null, region: 'shared' }
   }
   const { origin: left, rightOrigin: right } = struct
   const content = struct.content instanceof Y.ContentDeleted ? 'blank' : schema.contentOf(struct)
-  const place = left || right ? null : schema.placeOf(struct)
+  const region = left || right ? null : schema.regionOf(struct)
   // In a decoded struct it is a root's name or an ID.
   const parent: unknown = struct.parent
-  return { ...range, content, left, right, parent: parent instanceof Y.ID ? parent : null, place }
+  return { ...range, content, left, right, parent: parent instanceof Y.ID ? parent : null, region }
 }
 
 export const shorten = (value: unknown) => cutText(JSON.stringify(value), 80)

@@ -1,4 +1,4 @@
-// What every document thread does with updates, and how a thread answers.
+// Tasks that every document thread does with updates, and how a thread answers.
 
 import { isMainThread, parentPort } from 'node:worker_threads'
 import * as Y from 'yjs'
@@ -29,7 +29,7 @@ export const updateTasks = (schema: Schema) => ({
   recordOf: (messages: readonly Message<'update'>[]) => recordOf(messages, schema).toPlain(),
 })
 
-/** None of an update that Yjs cannot read. */
+/** Returns nothing for an update that Yjs cannot read. */
 function structsIn(update: string) {
   try {
     return Y.decodeUpdate(bytesOf(update)).structs.filter((struct) => !(struct instanceof Y.Skip))
@@ -102,8 +102,8 @@ const msOfPart = 10
 const structsOfPart = { first: 1000, least: 250 }
 
 /**
- * Splits a whole document in base64, as returned by `join`, into updates to be applied one after the
- * other, each of which takes some milliseconds. Null if all together take too long for its size.
+ * Splits a whole document in base64, as returned by `join`, into updates that take some milliseconds
+ * each, to be applied one after the other. Null if all together take too long for its size.
  */
 function partsOf(update: string, items: number, documentSeconds: number): Uint8Array[] | null {
   const whole = bytesOf(update)

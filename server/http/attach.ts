@@ -18,7 +18,7 @@ export interface ServerHandlers {
   readonly handleConnect: ConnectHandler
 }
 
-/** What the transports' own paths begin with. */
+/** Prefix of the transports' own paths. */
 const ownPath = '/api/'
 
 /** Whether a request is below the path; if so, gives it the address that the transports know. */
@@ -75,10 +75,10 @@ function refuseUpgrade(_request: AnyRequest, socket: Duplex): void {
 type Handler = (request: AnyRequest, ...rest: any[]) => void
 
 /**
- * Puts one listener in the place of those that the server has, and calls them for what is not below
- * the path. An event reaches all listeners, and none can keep it from the others: beside an
- * application's own, each request below the path would be answered twice. Engine.IO does the same.
- * Listeners that are added later stay the server's, and can be removed; the earlier ones cannot.
+ * Puts one listener in the place of the server's, and calls those for requests that are not below the
+ * path. An event reaches all listeners, and none can keep it from the others: beside an application's
+ * own, each request below the path would be answered twice. Engine.IO does the same. Listeners that are
+ * added later stay the server's, and can be removed; the earlier ones cannot.
  */
 function takeFrom(
   server: AnyServer,
@@ -111,7 +111,7 @@ function hasLeft(response: AnyResponse): boolean {
   return 'stream' in response ? response.stream.destroyed : response.destroyed
 }
 
-/** What is used of Fastify. */
+/** The part of Fastify's interface that is used. */
 export interface FastifyLike {
   all(
     path: string,

@@ -1,4 +1,4 @@
-// Which connections are ended, when and how, on a manual clock.
+// Connections are ended in time and in the right way, on a manual clock.
 
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
@@ -20,7 +20,7 @@ const requestMs = 4000
  */
 function watching(answers = true) {
   const time = createManualTime()
-  /** What was done to it, in order. */
+  /** Events on the connection, in order. */
   const done: string[] = []
   const socket = { bytesRead: 0, bytesWritten: 0, destroy: () => void done.push('cut') }
   const stream = { bufferSize: 0, close: () => void done.push('stream closed') }
@@ -147,7 +147,7 @@ test('each stream may be reset once at a time', () => {
   assert.deepEqual(done, ['goaway', 'destroyed'])
 })
 
-/** An application's server with a session that has asked for nothing below our path. */
+/** An application's server with a session that has requested nothing below our path. */
 function watchingGuest() {
   const watched = watching()
   const server = new EventEmitter()
@@ -242,7 +242,7 @@ test('after stop, connections are no longer checked', () => {
   assert.equal(time.pending(), 0)
 })
 
-test('of many connections a few begin TLS in a turn, once their first byte is there', async () => {
+test('a few of many connections begin TLS in a turn, once their first byte is there', async () => {
   const settings = { heartbeatMs, bodySeconds: 4, streamsPerSession: 10, maxConnections: 9, handshakeMs: 1 }
   const server = new EventEmitter()
   const begun: object[] = []

@@ -205,7 +205,7 @@ export class Connections {
   readonly #settings: ConnectionSettings
   readonly #timers: Timers
   readonly #open = new Set<Connection>()
-  /** Those that are not counted among `maxConnections`, the oldest first. */
+  /** Connections beyond `maxConnections`, the oldest first. */
   readonly #further = new Set<Connection>()
   readonly #carriers = new WeakMap<object, Connection>()
   readonly #handshakes = new Handshakes<Connection>()
@@ -268,7 +268,7 @@ export class Connections {
     this.#splitPlainHttp(socket, () => this.#fair.run(connection, handshake))
   }
 
-  /** Whoever asks for the server's health, while it has no more descriptors, is the newest. */
+  /** Ends the oldest further connection: the newest may be a request for the server's health. */
   #makeRoom(): void {
     if (this.#open.size < this.#settings.maxConnections + reserve) return
     const [oldest] = this.#further
@@ -308,7 +308,7 @@ export class Connections {
 
 interface GuestSettings extends Limits {
   readonly maxConnections: number
-  /** Of all connections to the watched servers; more are reported. */
+  /** Connections to the watched servers; more are reported. */
   readonly maxSockets: number
 }
 
@@ -320,7 +320,7 @@ export class GuestConnections {
   readonly #settings: GuestSettings
   readonly #timers: Timers
   readonly #open = new Set<Connection>()
-  /** Those that are counted among `maxConnections`: they have asked for something below this path. */
+  /** Connections counted among `maxConnections`: they have sent a request for something below this path. */
   readonly #admitted = new Set<Connection>()
   #sockets = 0
   readonly #carriers = new WeakMap<object, Connection>()

@@ -106,7 +106,7 @@ test('closing does not wait for connections without TLS', { timeout: 20_000 }, a
   assert.equal((await once(silent, 'close')).length, 1)
 })
 
-test('where the system allows too few open files, connections are fewer, and that is said', {
+test('where the system allows too few open files, the server accepts fewer connections and says so', {
   timeout: 20_000,
 }, async (t) => {
   const incidents = () => output.incidents()['connections-limited'] ?? 0

@@ -10,7 +10,10 @@ const ownFiles = 100
 
 const fits = (openFiles: number) => Math.max(1, openFiles - ownFiles - reserve)
 
-/** Connections of any kind. With more of them accepting may fail, which Node tells nobody (libuv, `uv__emfile_trick`). */
+/**
+ * Maximum number of connections of any kind. Beyond it, accepting may fail, and Node reports nothing
+ * (libuv, `uv__emfile_trick`).
+ */
 export const maxSockets = (openFiles: number) => fits(openFiles) + reserve
 
 /** Prints a warning if the system allows fewer than `wanted`. Returns how many fit. */

@@ -81,7 +81,7 @@ export function respond(
   response.statusCode = status
   if (stream.destroyed || stream.closed) return
   const isEmpty = body === '' || response.req.method === 'HEAD'
-  // Those of an application's middleware.
+  // Headers that an application's middleware has set.
   const others = response.getHeaders()
   if (response.getHeaderNames().length > 0)
     for (const name of Object.keys(all)) delete others[name.toLowerCase()]

@@ -35,7 +35,7 @@ const requestsInTurn = 10
 /** Published with the request when its headers have arrived. */
 const arrived = channel('crosswind:arrived')
 
-/** What answers requests: the transports, and on ports of our own also an application. */
+/** Answers requests: the transports, and on ports of our own also an application. */
 export type Answer = (request: AnyRequest, response: ServerResponse | Http2ServerResponse) => void
 
 /** `answer`: instead of the transports, within the same limits. */
@@ -208,8 +208,8 @@ function takeInTurn(connection: Connection, response: ServerResponse, start: () 
 }
 
 /**
- * Node resumes the socket for each request's body. What is decrypted in the same turn is still
- * parsed: some 64 KiB.
+ * Node resumes the socket for each request's body. Data decrypted in the same turn is still parsed:
+ * some 64 KiB.
  */
 function stopReading(socket: TLSSocket | null): void {
   socket?.on('resume', () => socket.pause()).pause()

@@ -70,7 +70,7 @@ for (const [given, named] of misfits) {
   })
 }
 
-test('a refused kind is told which the channel takes, and of which type it is', () => {
+test('the refusal of a kind names those that the channel accepts, and its type', () => {
   const { message } = refusalFrom(() => admit({ ...good, kind: 'title' }))
   assert.match(message, /kind must be "edit" or "update": channel "main" is of the type document\./)
 })

@@ -34,7 +34,7 @@ const envelope = object({
   body: anyObject,
 })
 
-/** The sender of what an application publishes from its server. */
+/** The sender of messages that an application publishes from its server. */
 export const applicationName = 'server'
 
 /**
@@ -55,7 +55,7 @@ export function admitDraft(given: unknown, typeOf: TypeOf, reserved: readonly st
 }
 
 /**
- * Checks what the server itself publishes: it may write all that the channel's type declares. Throws a
+ * Checks the server's own drafts: it may write everything that the channel's type declares. Throws a
  * `Refusal` (400 `bad-shape`) that names the field.
  */
 export function admitOwnDraft(draft: Draft, typeOf: TypeOf): void {
@@ -82,14 +82,14 @@ function bodyCheckFor({ id, channel, kind }: Pick<Draft, 'id' | 'channel' | 'kin
   throw badKind(taken, { id, channel, name })
 }
 
-interface Place {
+interface Target {
   readonly id: string
   readonly channel: string
-  /** Of its type. */
+  /** Name of the channel's type. */
   readonly name: string
 }
 
-function badKind(kinds: readonly string[], { id, channel, name }: Place): Refusal {
+function badKind(kinds: readonly string[], { id, channel, name }: Target): Refusal {
   const quoted = kinds.map((kind) => `"${kind}"`)
   const list = quoted.length === 1 ? quoted.join() : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
   return badDraft({ path: 'kind', must: `${list}: channel "${channel}" is of the type ${name}` }, id)

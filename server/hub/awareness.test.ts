@@ -49,7 +49,7 @@ function openPage(change: HubChange = {}) {
   }
 }
 
-/** Whoever has left is looked for once in a sixteenth of a heartbeat. */
+/** Interval of the search for clients that have left: a sixteenth of a heartbeat. */
 const turnMs = 1000
 
 test('a window’s state is sent to the others on the page, but not to the window itself', async () => {
@@ -151,7 +151,7 @@ test('a window disappears when it says so or leaves for good, and a while after 
   }
 })
 
-test('nobody sees a client that reopens its stream, however it does', async () => {
+test('a client that reopens its stream in any way is not seen to leave', async () => {
   const { hub, join, told, time, pass } = openPage()
   const reader = await join({ id: 'w2', channels: ['main', 'notes'] })
   const first = await join({ id: 'w1', opening: 1 })
@@ -200,7 +200,7 @@ test('a free name that comes back is not seen to leave either', async () => {
   assert.deepEqual(told(reader.connection), [])
 })
 
-test('of two streams with one free name, the latest report is shown, and the end of the other changes nothing', async () => {
+test('with two streams under one free name, the latest report is shown, and the end of the other changes nothing', async () => {
   const { hub, join, told, pass } = openPage()
   const reader = await join({ id: 'w2' })
   const one = await join({ id: 'c1', owner: null })
@@ -442,7 +442,7 @@ for (const [how, placeOf] of [
   ['free names', (n: number): FakePlace => ({ id: `e${n}`, owner: null })],
   ['one key', (n: number): FakePlace => ({ id: `${'o'.repeat(22)}.e${n}`, owner: 'o'.repeat(22) })],
 ] as const)
-  test(`of ninety windows of ${how} that show 4 kB at each move, the readers get no more than the budget, and a calm window is not late`, async () => {
+  test(`readers of ninety windows of ${how} that show 4 kB at each move get no more than the budget, and a calm window is not late`, async () => {
     const stateBytesPerSecond = 2_000_000
     const { join, time } = openPage({ stateBytesPerSecond, maxWindows: 200 })
     const calm = await join(withUser('calm', 'ann'))
@@ -475,7 +475,7 @@ for (const [how, placeOf] of [
     assert.ok(perSecond <= stateBytesPerSecond, `${perSecond}`)
   })
 
-test('what the budget does not allow is not refused: the newest state is shown later', async () => {
+test('a state beyond the budget is not refused: the newest is shown later', async () => {
   const { join, time, hub } = openPage({ stateBytesPerSecond: 65_536, maxWindows: 200 })
   const author = await join({ id: 'w1', owner: 'o1' })
   const reader = await join({ id: 'w2', owner: 'o2' })

@@ -16,7 +16,7 @@ import { type Client, type ClientKey, clientKey } from './registry.ts'
 import type { ClientIdentity, Subscriber } from './subscriber.ts'
 
 interface Entry extends Shown {
-  readonly holder: Holder
+  readonly presenter: Presenter
   readonly version: number
   /** It has written since: others have moved its caret, so the same state must be sent again. */
   hasWritten: boolean
@@ -34,10 +34,10 @@ interface Shown {
 }
 
 /** A client, with the windows it shows: its own, or those its shared stream carries. */
-interface Holder extends Spender {
+interface Presenter extends Spender {
   readonly key: ClientKey
   readonly owner: string | null
-  /** Who it is, as the application says. */
+  /** The user, as the application names it. */
   readonly user: string | null
   /** Keyed by channel and window. */
   readonly entries: Map<string, Entry>
@@ -67,7 +67,7 @@ export interface OwnChange {
 interface Room {
   /** By window, the latest change last. */
   readonly entries: Map<string, Entry>
-  /** Of all states. */
+  /** Size of all states. */
   bytes: number
   /** Windows gone since the last flush. */
   readonly gone: Set<string>
@@ -86,15 +86,15 @@ const pausePerStreamMs = 1
 /** Delay before retrying a stream with unsent bytes, ms. */
 const retryMs = 500
 
-/** A window is shown for this long after its client has left, so that nobody sees it come back. */
+/** Time for which a window is shown after its client has left, so that a quick return does not show. */
 export const hiddenAfterMs = 4000
 
 /** Maximum number of windows shown by one stream. */
-const maxPerHolder = 100
+const maxPerPresenter = 100
 
 const maxEmptyRooms = 1000
 
-/** Of the states of a channel, as many bytes as `maxShownWindows` of 4 kB. */
+/** Maximum size of a channel's states: `maxShownWindows` of 4 kB each. */
 const maxRoomBytes = maxShownWindows * 4096
 
 interface AwarenessParts {
@@ -105,7 +105,7 @@ interface AwarenessParts {
   readonly readersOn: (channel: string) => number
   /** Wakes the held polls of a channel. */
   readonly onChange: (channel: string) => void
-  /** Of states to readers. */
+  /** Rate at which states are sent to readers. */
   readonly bytesPerSecond: number
 }
 
@@ -113,11 +113,11 @@ export class Awareness {
   readonly #parts: AwarenessParts
   readonly #timers: Timers
   readonly #budget: PresenceBudget
-  readonly #holders = new Map<ClientKey, Holder>()
-  /** Those with entries whose client has left. */
-  readonly #leaving = new Set<Holder>()
-  /** Those with states that wait. */
-  readonly #waiting = new Set<Holder>()
+  readonly #presenters = new Map<ClientKey, Presenter>()
+  /** Presenters with entries whose client has left. */
+  readonly #leaving = new Set<Presenter>()
+  /** Presenters with states that wait. */
+  readonly #waiting = new Set<Presenter>()
   readonly #rooms = new Map<string, Room>()
   /** Channels with changes, or with streams that are behind. */
   readonly #dirty = new Set<string>()
@@ -139,7 +139,7 @@ export class Awareness {
   }
 
   /**
-   * Ignores reports from before the window's latest opening, and windows beyond the holder's
+   * Ignores reports from before the window's latest opening, and windows beyond the presenter's
    * maximum. A state beyond the budget is shown later, unless a newer one replaces it. Throws a
    * `Refusal`: as `checkReport` does, and 400 `bad-shape` for a channel that the client does not
    * read.
@@ -152,17 +152,17 @@ export class Awareness {
       throw new Refusal('bad-shape', sentence)
     }
     if (opening < identity.opening) return
-    const holder = this.#holderOf(identity)
-    holder.opening = identity.opening
-    this.#show(holder, { channel, window, state })
+    const presenter = this.#presenterOf(identity)
+    presenter.opening = identity.opening
+    this.#show(presenter, { channel, window, state })
   }
 
   /** Shows the state of another server's client. */
   showFrom(server: string, { owner, user, ...report }: OwnChange): void {
     const key = `${server} ${owner ?? ''} ${user ?? ''}`
-    const holder = this.#upsertHolder(key, { owner, user, isOwn: false })
-    holder.isAway = false
-    this.#show(holder, report)
+    const presenter = this.#upsertPresenter(key, { owner, user, isOwn: false })
+    presenter.isAway = false
+    this.#show(presenter, report)
   }
 
   /** A window's message was stored. */
@@ -174,32 +174,32 @@ export class Awareness {
   /** Removes another server and, unless it comes back soon, everything it showed. */
   serverLeft(server: string): void {
     const isIts = (key: ClientKey) => typeof key === 'string' && key.startsWith(`${server} `)
-    for (const [key, { isOwn }] of [...this.#holders]) if (!isOwn && isIts(key)) this.left(key)
+    for (const [key, { isOwn }] of [...this.#presenters]) if (!isOwn && isIts(key)) this.left(key)
   }
 
   /** Returns everything that this server's clients show. */
   ownShown(): OwnChange[] {
     return [...this.#rooms.values()].flatMap(({ entries }) =>
-      [...entries.values()].filter(({ holder }) => holder.isOwn).map(changeOf),
+      [...entries.values()].filter(({ presenter }) => presenter.isOwn).map(changeOf),
     )
   }
 
-  #show(holder: Holder, { channel, window, state }: Required<AwarenessReport>): void {
+  #show(presenter: Presenter, { channel, window, state }: Required<AwarenessReport>): void {
     const place = placeOf(channel, window)
-    const known = holder.entries.get(place)
+    const known = presenter.entries.get(place)
     if (known) known.leftAt = null
-    holder.waiting.delete(place)
-    if (state === null) return void this.#remove(holder, place)
-    if (!known && holder.entries.size >= maxPerHolder) return
+    presenter.waiting.delete(place)
+    if (state === null) return void this.#remove(presenter, place)
+    if (!known && presenter.entries.size >= maxPerPresenter) return
     const text = JSON.stringify(state)
     if (known && this.#isShown(known) && !known.hasWritten && known.text === text) return
     const shown = { channel, window, state, text, bytes: Buffer.byteLength(text) }
-    const moved = this.#shownByAnother(holder, shown)
-    if (moved) return void this.#enter(holder, shown, moved.version)
-    if (holder.waiting.size >= maxPerHolder) return
-    holder.waiting.set(place, shown)
-    this.#waiting.add(holder)
-    this.#showWaitingIn(this.#budget.waitMs(holder, this.#roomOf(channel)))
+    const moved = this.#shownByAnother(presenter, shown)
+    if (moved) return void this.#enter(presenter, shown, moved.version)
+    if (presenter.waiting.size >= maxPerPresenter) return
+    presenter.waiting.set(place, shown)
+    this.#waiting.add(presenter)
+    this.#showWaitingIn(this.#budget.waitMs(presenter, this.#roomOf(channel)))
   }
 
   #showWaitingIn(waitMs: number): void {
@@ -211,21 +211,21 @@ export class Awareness {
     this.#cancelWaiting = this.#timers.later(() => this.#showWaiting(), waitMs)
   }
 
-  /** As much as the budget allows. */
+  /** Shows waiting states as far as the budget allows. */
   #showWaiting(): void {
     this.#waitingUntil = Number.POSITIVE_INFINITY
     let soonestMs = Number.POSITIVE_INFINITY
-    for (const holder of this.#budget.inOrder(this.#waiting, (holder) => this.#nextCost(holder))) {
-      for (const [place, shown] of holder.waiting) {
+    for (const presenter of this.#budget.inOrder(this.#waiting, (presenter) => this.#nextCost(presenter))) {
+      for (const [place, shown] of presenter.waiting) {
         const room = this.#roomOf(shown.channel)
-        const waitMs = this.#budget.waitMs(holder, room)
+        const waitMs = this.#budget.waitMs(presenter, room)
         soonestMs = waitMs > 0 ? Math.min(soonestMs, waitMs) : soonestMs
         if (waitMs > 0) continue
-        holder.waiting.delete(place)
-        this.#budget.spend(holder, room, this.#costOf(shown))
-        this.#enter(holder, shown)
+        presenter.waiting.delete(place)
+        this.#budget.spend(presenter, room, this.#costOf(shown))
+        this.#enter(presenter, shown)
       }
-      if (holder.waiting.size === 0) this.#waiting.delete(holder)
+      if (presenter.waiting.size === 0) this.#waiting.delete(presenter)
     }
     if (this.#waiting.size > 0) this.#showWaitingIn(Math.max(pauseMs, soonestMs))
   }
@@ -235,90 +235,90 @@ export class Awareness {
     return bytes * Math.max(1, this.#parts.readersOn(channel))
   }
 
-  #nextCost({ waiting }: Holder): number {
+  #nextCost({ waiting }: Presenter): number {
     const [next] = waiting.values()
     return next ? this.#costOf(next) : 0
   }
 
   /** With the `version` of another client's entry, the others need not be told. */
-  #enter(holder: Holder, shown: Shown, version: number | null = null): void {
+  #enter(presenter: Presenter, shown: Shown, version: number | null = null): void {
     const entry = {
       ...shown,
-      holder,
+      presenter,
       version: version ?? this.#nextVersion(),
       hasWritten: false,
       leftAt: null,
     }
-    holder.entries.set(placeOf(shown.channel, shown.window), entry)
-    if (!holder.isSilent) this.#putIn(entry, version !== null)
+    presenter.entries.set(placeOf(shown.channel, shown.window), entry)
+    if (!presenter.isSilent) this.#putIn(entry, version !== null)
   }
 
-  #remove(holder: Holder, place: string): void {
-    const known = holder.entries.get(place)
-    holder.entries.delete(place)
+  #remove(presenter: Presenter, place: string): void {
+    const known = presenter.entries.get(place)
+    presenter.entries.delete(place)
     if (known) this.#takeOut(known)
   }
 
   /** Its windows stay for a while: a client that reopens its stream leaves and comes back. */
   left(key: ClientKey): void {
-    const holder = this.#holders.get(key)
-    if (!holder) return
-    holder.isAway = true
-    holder.waiting.clear()
-    this.#waiting.delete(holder)
+    const presenter = this.#presenters.get(key)
+    if (!presenter) return
+    presenter.isAway = true
+    presenter.waiting.clear()
+    this.#waiting.delete(presenter)
     const now = this.#timers.now()
-    for (const entry of holder.entries.values()) entry.leftAt ??= now
-    if (holder.entries.size > 0) this.#leaving.add(holder)
+    for (const entry of presenter.entries.values()) entry.leftAt ??= now
+    if (presenter.entries.size > 0) this.#leaving.add(presenter)
     else this.#forget(key)
   }
 
   /** Removes what a client has shown up to that opening. */
   leftForGood(key: ClientKey, opening: number): void {
-    const holder = this.#holders.get(key)
-    if (!holder || holder.opening > opening) return
-    for (const place of holder.entries.keys()) this.#remove(holder, place)
-    holder.waiting.clear()
+    const presenter = this.#presenters.get(key)
+    if (!presenter || presenter.opening > opening) return
+    for (const place of presenter.entries.keys()) this.#remove(presenter, place)
+    presenter.waiting.clear()
   }
 
   /** Removes windows whose client left before `at` (ms since the epoch) and has not shown them since. */
   removeLeft(at: number): void {
-    for (const holder of this.#leaving) {
-      for (const [place, { leftAt }] of holder.entries)
-        if (leftAt !== null && leftAt <= at) this.#remove(holder, place)
-      if (holder.entries.values().some(({ leftAt }) => leftAt !== null)) continue
-      this.#leaving.delete(holder)
-      if (holder.isAway && holder.entries.size === 0) this.#forget(holder.key)
+    for (const presenter of this.#leaving) {
+      for (const [place, { leftAt }] of presenter.entries)
+        if (leftAt !== null && leftAt <= at) this.#remove(presenter, place)
+      if (presenter.entries.values().some(({ leftAt }) => leftAt !== null)) continue
+      this.#leaving.delete(presenter)
+      if (presenter.isAway && presenter.entries.size === 0) this.#forget(presenter.key)
     }
   }
 
   #forget(key: ClientKey): void {
-    const holder = this.#holders.get(key)
-    this.#holders.delete(key)
-    if (holder) this.#budget.leave(holder)
+    const presenter = this.#presenters.get(key)
+    this.#presenters.delete(key)
+    if (presenter) this.#budget.leave(presenter)
   }
 
   /** Hides the client until its next poll; it still counts. */
   silent(key: ClientKey): void {
-    const holder = this.#holders.get(key)
-    if (!holder || holder.isSilent) return
-    holder.isSilent = true
-    for (const entry of holder.entries.values()) this.#takeOut(entry)
+    const presenter = this.#presenters.get(key)
+    if (!presenter || presenter.isSilent) return
+    presenter.isSilent = true
+    for (const entry of presenter.entries.values()) this.#takeOut(entry)
   }
 
   /** The first poll of a page receives everything. */
   polled(client: ClientIdentity, isFirst: boolean): void {
-    const holder = this.#holders.get(clientKey(client))
-    if (!holder) return
-    holder.isAway = false
-    if (isFirst) holder.told.clear()
-    if (!holder.isSilent) return
-    holder.isSilent = false
+    const presenter = this.#presenters.get(clientKey(client))
+    if (!presenter) return
+    presenter.isAway = false
+    if (isFirst) presenter.told.clear()
+    if (!presenter.isSilent) return
+    presenter.isSilent = false
     // A new page or connection reports its position itself. Its first poll may have reached another
     // server.
-    if (isFirst || client.opening > holder.opening) holder.entries.clear()
-    for (const entry of holder.entries.values()) {
+    if (isFirst || client.opening > presenter.opening) presenter.entries.clear()
+    for (const entry of presenter.entries.values()) {
       const renewed = { ...entry, version: this.#nextVersion() }
-      holder.entries.set(placeOf(entry.channel, entry.window), renewed)
+      presenter.entries.set(placeOf(entry.channel, entry.window), renewed)
       this.#putIn(renewed)
     }
   }
@@ -326,16 +326,16 @@ export class Awareness {
   /** The stream now accepts frames. */
   joined(stream: Subscriber): void {
     const { identity } = stream
-    const holder = this.#holderOf(identity)
-    holder.told.clear()
-    holder.isSilent = false
-    for (const [place, { channel }] of holder.entries)
-      if (!identity.channels.has(channel)) this.#remove(holder, place)
+    const presenter = this.#presenterOf(identity)
+    presenter.told.clear()
+    presenter.isSilent = false
+    for (const [place, { channel }] of presenter.entries)
+      if (!identity.channels.has(channel)) this.#remove(presenter, place)
     for (const channel of identity.channels) {
       const room = this.#rooms.get(channel)
       if (!room || room.entries.size === 0) continue
       if (this.#offerWhole(stream, room, new Delivery(wholeOf(room, channel))))
-        holder.told.set(channel, room.changedAt)
+        presenter.told.set(channel, room.changedAt)
       else this.#plan(channel, retryMs)
     }
   }
@@ -347,7 +347,7 @@ export class Awareness {
   }
 
   hasNewsFor(identity: ClientIdentity): boolean {
-    const told = this.#holders.get(clientKey(identity))?.told
+    const told = this.#presenters.get(clientKey(identity))?.told
     return Array.from(identity.channels).some((channel) => {
       const room = this.#rooms.get(channel)
       if (!room) return false
@@ -358,7 +358,7 @@ export class Awareness {
 
   /** Returns what a polling client has not received yet, and counts it as received. */
   newsFor(identity: ClientIdentity): Delivery[] {
-    const { told } = this.#holderOf(identity)
+    const { told } = this.#presenterOf(identity)
     return Array.from(identity.channels).flatMap((channel) => {
       const room = this.#rooms.get(channel)
       if (!room) return []
@@ -397,19 +397,19 @@ export class Awareness {
     this.#cancelWaiting()
   }
 
-  #holderOf(identity: ClientIdentity): Holder {
+  #presenterOf(identity: ClientIdentity): Presenter {
     const { owner, user = null } = identity
     const key = clientKey(identity)
-    const known = this.#holders.get(key)
+    const known = this.#presenters.get(key)
     // The same browser, with another user.
-    if (known && known.user !== user) this.#dropHolder(known)
-    const holder = this.#upsertHolder(key, { owner, user, isOwn: true })
-    holder.isAway = false
-    return holder
+    if (known && known.user !== user) this.#dropPresenter(known)
+    const presenter = this.#upsertPresenter(key, { owner, user, isOwn: true })
+    presenter.isAway = false
+    return presenter
   }
 
-  #upsertHolder(key: ClientKey, who: Pick<Holder, 'owner' | 'user' | 'isOwn'>): Holder {
-    return upsert(this.#holders, key, () => ({
+  #upsertPresenter(key: ClientKey, who: Pick<Presenter, 'owner' | 'user' | 'isOwn'>): Presenter {
+    return upsert(this.#presenters, key, () => ({
       ...who,
       ...this.#budget.join(who.user ?? who.owner ?? key),
       key,
@@ -422,11 +422,11 @@ export class Awareness {
     }))
   }
 
-  #dropHolder(holder: Holder): void {
-    for (const place of holder.entries.keys()) this.#remove(holder, place)
-    this.#leaving.delete(holder)
-    this.#waiting.delete(holder)
-    this.#forget(holder.key)
+  #dropPresenter(presenter: Presenter): void {
+    for (const place of presenter.entries.keys()) this.#remove(presenter, place)
+    this.#leaving.delete(presenter)
+    this.#waiting.delete(presenter)
+    this.#forget(presenter.key)
   }
 
   #nextVersion(): number {
@@ -438,10 +438,10 @@ export class Awareness {
     return this.#rooms.get(entry.channel)?.entries.get(entry.window) === entry
   }
 
-  /** The window's entry with the same state at another client or server, from which it has come. */
-  #shownByAnother(holder: Holder, { channel, window, text }: Shown): Entry | null {
+  /** The window's entry with the same state at the client or server that it has moved from. */
+  #shownByAnother(presenter: Presenter, { channel, window, text }: Shown): Entry | null {
     const known = this.#rooms.get(channel)?.entries.get(window)
-    if (!known || known.holder === holder || known.holder.user !== holder.user) return null
+    if (!known || known.presenter === presenter || known.presenter.user !== presenter.user) return null
     return known.hasWritten || known.text !== text ? null : known
   }
 
@@ -454,11 +454,12 @@ export class Awareness {
 
   /** Permanently replaces what another client or server shows for that window. */
   #putIn(entry: Entry, isUnchanged = false): void {
-    const { channel, window, holder } = entry
+    const { channel, window, presenter } = entry
     const room = this.#roomOf(channel)
     const replaced = room.entries.get(window)
-    if (replaced && replaced.holder !== holder) replaced.holder.entries.delete(placeOf(channel, window))
-    if (holder.isOwn) this.onOwn(changeOf(entry))
+    if (replaced && replaced.presenter !== presenter)
+      replaced.presenter.entries.delete(placeOf(channel, window))
+    if (presenter.isOwn) this.onOwn(changeOf(entry))
     room.bytes += entry.bytes - (replaced?.bytes ?? 0)
     if (isUnchanged) {
       room.entries.set(window, entry)
@@ -483,7 +484,7 @@ export class Awareness {
     room.entries.delete(window)
     room.bytes -= entry.bytes
     room.gone.add(window)
-    if (entry.holder.isOwn) this.onOwn({ ...changeOf(entry), state: null })
+    if (entry.presenter.isOwn) this.onOwn({ ...changeOf(entry), state: null })
     room.changedAt = this.#nextVersion()
     room.leftAt = room.changedAt
     if (room.entries.size === 0) {
@@ -531,7 +532,7 @@ export class Awareness {
     let frames = 0
     let isBehind = false
     for (const stream of this.#parts.streamsOn(channel)) {
-      const { told } = this.#holderOf(stream.identity)
+      const { told } = this.#presenterOf(stream.identity)
       const before = told.get(channel)
       if (before === room.changedAt) continue
       const isCurrent = before !== undefined && before >= room.flushedAt
@@ -539,7 +540,7 @@ export class Awareness {
       if (isDelta)
         delta ??= new Delivery({ type: 'awareness', channel, windows: [...gone, ...changed.map(shown)] })
       else whole ??= new Delivery(wholeOf(room, channel))
-      // A window knows its own state.
+      // A window is not sent its own state.
       const isTold =
         (isCurrent && only === stream.identity.id) ||
         (isDelta && delta ? stream.offer(delta) : whole !== null && this.#offerWhole(stream, room, whole))
@@ -578,11 +579,11 @@ const createRoom = (emptySince: number): Room => ({
 /** Names of windows and channels contain no space. */
 const placeOf = (channel: string, window: string) => `${channel} ${window}`
 
-function shown({ window, state, holder: { user } }: Entry): AwarenessFrame['windows'][number] {
+function shown({ window, state, presenter: { user } }: Entry): AwarenessFrame['windows'][number] {
   return user === null ? { window, state } : { window, user, state }
 }
 
-const changeOf = ({ channel, window, state, holder: { owner, user } }: Entry): OwnChange => ({
+const changeOf = ({ channel, window, state, presenter: { owner, user } }: Entry): OwnChange => ({
   channel,
   window,
   owner,
@@ -614,7 +615,7 @@ function changesAfter(
  * others.
  */
 function excessOf({ entries }: Room, newcomer: Entry): Entry {
-  const ownerOf = ({ holder }: Entry) => holder.owner ?? holder
+  const ownerOf = ({ presenter }: Entry) => presenter.owner ?? presenter
   const byOwner = Map.groupBy([...entries.values(), newcomer], ownerOf)
   let most: readonly Entry[] = []
   for (const owned of byOwner.values()) if (owned.length > most.length) most = owned

@@ -21,7 +21,7 @@ import { admitDraft, admitStates, jsonState } from './admission.ts'
 import { Delivery, type Framing, RecentDeliveries } from './delivery.ts'
 import { Hub, silentMeter } from './hub.ts'
 import type { PollReply } from './polls.ts'
-import type { ClientIdentity, Holder, Joining, SubscriberHub } from './subscriber.ts'
+import type { ClientIdentity, Joining, QuotaHolder, SubscriberHub } from './subscriber.ts'
 
 export { countTo, settled } from '../log/log-testing.ts'
 
@@ -37,8 +37,8 @@ interface SampleBody {
 }
 
 /**
- * Of all that a type can declare to the hub: a slow reader may miss samples, and of figures all but
- * the newest.
+ * Two types with everything that a type declares to the hub: a slow reader may miss samples, and all
+ * figures but the newest.
  */
 export const hubTypeOf = typesByName([
   ['wind', { name: 'samples', kinds: { sample: { drop: 'oldest' } }, showsWindows: false }],
@@ -52,7 +52,7 @@ export const hubTypeOf = typesByName([
   ],
 ])
 
-/** What a window of the tests shows of itself. */
+/** The state that the tests' windows show. */
 export interface ShownState {
   readonly client: number
   readonly name: string
@@ -90,7 +90,7 @@ export interface FakePlace {
   readonly opening?: number
   readonly expiresAt?: number | null
   readonly framing?: Framing
-  readonly holder?: Holder
+  readonly holder?: QuotaHolder
   readonly isRevoked?: () => boolean
 }
 
@@ -314,7 +314,7 @@ export function editOf(seq: number, html = ''): Delivery {
   return deliver(messageOf({ seq, body: { html } }))
 }
 
-/** One that may be missed, if it is of the kind `sample`. */
+/** A message; readers may miss it if its kind is `sample`. */
 export function sampleOf(seq: number, channel = 'wind', kind: Kind = 'sample'): Delivery {
   return deliver(messageOf({ id: `r${seq}`, seq, channel, kind, from: 'sensor', body: { value: seq } }))
 }

@@ -18,7 +18,7 @@ import {
   slowLog,
   typesIn,
 } from './hub-testing.ts'
-import type { Holder } from './subscriber.ts'
+import type { QuotaHolder } from './subscriber.ts'
 
 test('a message reaches every window of its channel', async () => {
   const { hub, enter } = openHub()
@@ -82,7 +82,7 @@ test('the users of one invitation get at most half of the windows and share a qu
     assert.equal((await refusalOf(act)).code, 'too-many-windows')
   const host = { connection: {}, account: 'hosts' }
   enter({ id: 'host', holder: host })
-  const begin = (n: number, holder: Holder) => hub.publish(draft(`w1-${n}`, '', `page${n}`), holder)
+  const begin = (n: number, holder: QuotaHolder) => hub.publish(draft(`w1-${n}`, '', `page${n}`), holder)
   for (const n of countTo(10)) await begin(n, guest())
   const refused = await refusalOf(() => begin(11, guest()))
   assert.deepEqual([refused.code, refused.id, refused.retryAfterMs], ['too-fast', 'w1-11', 360_000])
@@ -113,7 +113,7 @@ test('windows are told to reconnect after 0.3 to 1.5 s, each at its own time', a
   assert.ok(new Set(times).size > 100)
 })
 
-test('a newer stream of a window replaces the older one, which is told so', async () => {
+test('a newer stream of a window replaces the older one, which gets the reason', async () => {
   const { hub, enter } = openHub()
   const older = enter({ opening: 1 })
   await settled()
@@ -126,7 +126,7 @@ test('a newer stream of a window replaces the older one, which is told so', asyn
   assert.equal(hub.windowCount(), 1)
 })
 
-test('an older stream that arrives late is told so and replaces nothing', async () => {
+test('an older stream that arrives late is refused and replaces nothing', async () => {
   const { hub, enter } = openHub()
   const newer = enter({ opening: 2 })
   const late = enter({ opening: 1 })
@@ -679,7 +679,7 @@ test('traces tell why a stream ends', async () => {
   assert.match(ofSlow[1] ?? '', /^stream w9-2 waits for slow, which is slow: \d+ bytes$/)
 })
 
-test('traces tell that a slow window goes on', async () => {
+test('traces say that a slow window continues', async () => {
   const { hub, enter } = openHub()
   const { connection, window } = enter({ id: 'slow' })
   await settled()
@@ -693,7 +693,7 @@ test('traces tell that a slow window goes on', async () => {
   assert.deepEqual(traced.lines.slice(1), ['stream w9-2 written to slow by sse/2'])
 })
 
-const by = (user: string) => ({ user, holder: { connection: {}, account: user } satisfies Holder })
+const by = (user: string) => ({ user, holder: { connection: {}, account: user } satisfies QuotaHolder })
 
 test('ends the streams and held polls of a user at once, and of nobody else', async () => {
   const { hub, enter, ask } = openHub()

@@ -17,15 +17,15 @@ import { trace } from '../wire/trace.ts'
 import { Awareness, checkReport } from './awareness.ts'
 import { type Delivery, RecentDeliveries } from './delivery.ts'
 import { Heartbeats } from './heartbeats.ts'
-import { Neighbours, type Said } from './neighbours.ts'
+import { type ForwardedRequest, Neighbours } from './neighbours.ts'
 import { type Poll, type PollReply, Polls } from './polls.ts'
 import { bytesPerToken, RateLimit, reserveOf } from './rate-limit.ts'
 import { type Client, clientKey, pageOf, Registry } from './registry.ts'
 import {
   type ClientIdentity,
   drawReconnectDelayMs,
-  type Holder,
   type Joining,
+  type QuotaHolder,
   Subscriber,
   type SubscriberHub,
   type Who,
@@ -182,7 +182,7 @@ export class Hub {
         heartbeatMs,
         registry,
         awareness,
-        onSaid: (said) => this.#hearOfOthers(said),
+        onForwarded: (said) => this.#hearOfOthers(said),
         onEnded: (who) => this.end(who),
       })
     this.#heartbeats = new Heartbeats({ timers, heartbeatMs, registry, awareness, log })
@@ -219,7 +219,7 @@ export class Hub {
     joined.replaced?.dismiss('replaced', 'A newer stream of this window is open.')
     void stream.open(cursor)
     const { id, owner, opening } = joining
-    if (owner !== null) this.#neighbours?.say({ type: 'opened', window: id, opening })
+    if (owner !== null) this.#neighbours?.forward({ type: 'opened', window: id, opening })
     return stream
   }
 
@@ -240,7 +240,7 @@ export class Hub {
   left(id: string, opening: number, isForGood = false): void {
     this.#registry.left(id, opening)
     if (isForGood) this.#awareness.leftForGood(id, opening)
-    this.#neighbours?.say({ type: 'left', window: id, opening, isForGood })
+    this.#neighbours?.forward({ type: 'left', window: id, opening, isForGood })
   }
 
   /**
@@ -248,7 +248,7 @@ export class Hub {
    * synchronously if the log stores it synchronously, else a promise. `holder` is the sender,
    * absent for the server itself. Never throws; rejects with a `Refusal` or the store's error.
    */
-  publish(draft: Draft, holder?: Holder): Stored | Promise<Stored> {
+  publish(draft: Draft, holder?: QuotaHolder): Stored | Promise<Stored> {
     return this.#writer.publish(draft, holder)
   }
 
@@ -284,7 +284,7 @@ export class Hub {
     const client = this.#clientOf(from)
     if (client) this.#registry.heard(client, carries)
     if (!client?.stream && typeof from === 'string')
-      this.#neighbours?.say({ type: 'heard', window: from, ...(carries && { carries }) })
+      this.#neighbours?.forward({ type: 'heard', window: from, ...(carries && { carries }) })
   }
 
   /**
@@ -300,7 +300,7 @@ export class Hub {
     if (!client) checkReport(from, report, this.#parts.typeOf)
     // Several servers may know a polling client, and another one may show it.
     const isForOthers = !client || (client.stream === null && report.state === null)
-    if (isForOthers) this.#neighbours?.say({ type: 'show', window: from, report, opening })
+    if (isForOthers) this.#neighbours?.forward({ type: 'show', window: from, report, opening })
   }
 
   streamOf(id: string): Subscriber | null {
@@ -358,7 +358,7 @@ export class Hub {
     // Last: a server that hears that a polling client has left cannot end it.
     for (const { identity, stream } of ended)
       if (!stream && identity.owner !== null)
-        this.#neighbours?.say({
+        this.#neighbours?.forward({
           type: 'left',
           window: identity.id,
           opening: identity.opening,
@@ -405,7 +405,7 @@ export class Hub {
   }
 
   /** Handles a request that reached another server but concerns a client of this one. */
-  #hearOfOthers(said: Said): void {
+  #hearOfOthers(said: ForwardedRequest): void {
     if (said.type === 'left' && said.isForGood) this.#awareness.leftForGood(said.window, said.opening)
     const client = this.#registry.named(said.window)
     if (!client) return
@@ -427,7 +427,7 @@ export class Hub {
   /** A stream of that name was opened at another server. */
   #takeOver({ identity, stream }: Client, opening: number): void {
     if (identity.opening > opening)
-      this.#neighbours?.say({ type: 'opened', window: identity.id, opening: identity.opening })
+      this.#neighbours?.forward({ type: 'opened', window: identity.id, opening: identity.opening })
     else if (identity.opening === opening) return
     else if (stream) stream.dismiss('replaced', 'A newer stream of this window is open.')
     else this.#registry.left(identity.id, opening - 1)

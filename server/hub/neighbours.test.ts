@@ -1,4 +1,4 @@
-// What servers of one log know of each other's windows; any of them handles a request.
+// Servers of one log know each other's windows; any of them handles a request.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -93,7 +93,7 @@ const fingerprint = 'abcdefghij'
 
 const at = (anchor: string): ShownState => ({ client: 7, name: 'Ada', anchor, head: anchor })
 
-/** Who is shown on the page, from the frames since the last full one. */
+/** The windows shown on the page, from the frames since the last full one. */
 function shownTo({ frames }: FakeConnection): Record<string, string | null> {
   const shown = new Map<string, string | null>()
   for (const frame of frames) {

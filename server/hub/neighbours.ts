@@ -10,7 +10,7 @@ import type { Who } from './subscriber.ts'
 /**
  * A request for another server's client: requests need not reach the server that has the stream.
  */
-export type Said =
+export type ForwardedRequest =
   | { readonly type: 'polled'; readonly window: string }
   | { readonly type: 'heard'; readonly window: string; readonly carries?: Readonly<Record<string, number>> }
   | {
@@ -33,8 +33,8 @@ const countsNames = ['pages', 'owners'] as const satisfies readonly CountsName[]
 
 type PlainCounts = Readonly<Record<CountsName, Readonly<Record<string, number>>>>
 
-type Told =
-  | Said
+type NeighbourMessage =
+  | ForwardedRequest
   /** A server starts, or has missed something: the others send it their full state. */
   | { readonly type: 'hello' }
   /** Changes since the last counts, 0 for none left; `isWhole` replaces all earlier ones. */
@@ -47,7 +47,7 @@ type Told =
   | { readonly type: 'gone' }
 
 /** `from` is the server. Its shape is not checked: only servers of the same version write it. */
-type Note = Told & { readonly from: string }
+type Note = NeighbourMessage & { readonly from: string }
 
 interface NeighboursParts {
   readonly bus: Bus
@@ -58,7 +58,7 @@ interface NeighboursParts {
   readonly registry: Registry
   readonly awareness: Awareness
   /** Ignored unless the client belongs to this server. */
-  readonly onSaid: (said: Said) => void
+  readonly onForwarded: (said: ForwardedRequest) => void
   readonly onEnded: (who: Who) => void
 }
 
@@ -97,7 +97,7 @@ export class Neighbours implements Elsewhere {
     registry.elsewhere = this
     awareness.onOwn = (change) => this.#show(change)
     bus.follow(
-      (note) => this.#take(note as Note),
+      (note) => this.#handle(note as Note),
       () => {
         this.#post({ type: 'hello' })
         this.#tellAll()
@@ -107,7 +107,7 @@ export class Neighbours implements Elsewhere {
     this.#post({ type: 'hello' })
   }
 
-  say(said: Said): void {
+  forward(said: ForwardedRequest): void {
     this.#settle(said)
     this.#post(said)
   }
@@ -146,7 +146,7 @@ export class Neighbours implements Elsewhere {
     for (const cancel of [this.#cancelShown, this.#cancelPolled, this.#cancelCounts]) cancel?.()
   }
 
-  #post(told: Told): void {
+  #post(told: NeighbourMessage): void {
     const { bus, server } = this.#parts
     if (!this.#isClosed) bus.post({ ...told, from: server })
   }
@@ -216,8 +216,8 @@ export class Neighbours implements Elsewhere {
     }, shownPauseMs)
   }
 
-  #take(note: Note): void {
-    const { server, timers, awareness, onSaid, onEnded } = this.#parts
+  #handle(note: Note): void {
+    const { server, timers, awareness, onForwarded, onEnded } = this.#parts
     const { from } = note
     if (this.#isClosed || from === server) return
     const known = this.#others.get(from)
@@ -225,17 +225,17 @@ export class Neighbours implements Elsewhere {
     if (note.type === 'hello') this.#tellAll()
     else if (note.type === 'gone') this.#forget(from)
     else if (note.type === 'ended') onEnded(note.who)
-    else if (note.type === 'counts') this.#takeCounts(from, note)
-    else if (note.type === 'polls') this.#takePolls(note.pages)
+    else if (note.type === 'counts') this.#handleCounts(from, note)
+    else if (note.type === 'polls') this.#handlePolls(note.pages)
     else if (note.type === 'shown') {
       for (const change of note.shown) awareness.showFrom(from, change)
     } else {
       this.#settle(note)
-      onSaid(note)
+      onForwarded(note)
     }
   }
 
-  #takeCounts(from: string, told: Extract<Told, { type: 'counts' }>): void {
+  #handleCounts(from: string, told: Extract<NeighbourMessage, { type: 'counts' }>): void {
     const { timers, registry } = this.#parts
     const { isWhole } = told
     const known = this.#others.get(from)
@@ -255,17 +255,17 @@ export class Neighbours implements Elsewhere {
   }
 
   /** The window no longer polls. */
-  #settle({ type, window }: Said): void {
+  #settle({ type, window }: ForwardedRequest): void {
     if ((type === 'left' || type === 'opened') && this.#polling.delete(window))
       this.#parts.registry.presenceChanged()
   }
 
-  #takePolls(pages: Readonly<Record<string, string>>): void {
-    const { timers, registry, onSaid } = this.#parts
+  #handlePolls(pages: Readonly<Record<string, string>>): void {
+    const { timers, registry, onForwarded } = this.#parts
     const { size } = this.#polling
     for (const [window, page] of Object.entries(pages)) {
       this.#polling.set(window, { page, at: timers.now() })
-      onSaid({ type: 'polled', window })
+      onForwarded({ type: 'polled', window })
     }
     if (this.#polling.size > size) registry.presenceChanged()
   }

@@ -1,4 +1,4 @@
-// What window states may cost: bytes sent to readers, in shares of a client, a user and a channel.
+// Limits the cost of window states: bytes sent to readers, shared by client, user and channel.
 
 import type { Clock } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
@@ -18,7 +18,7 @@ export interface Spender {
   readonly account: Account
 }
 
-/** What is left of a number of bytes per second: for a channel at most half. */
+/** The remaining bytes of a rate per second; a channel may have at most half. */
 class Sending {
   readonly #ofChannel: RateLimit
   readonly #ofAll: RateLimit

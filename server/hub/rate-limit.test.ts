@@ -105,7 +105,7 @@ test('a connection is in debt once its refusals cost more than one second’s to
   const another = {}
   for (let count = 0; count < 100; count += 1) limit.charge(connection, costOfRefusal(0))
   assert.equal(limit.debtMs(connection), 0)
-  // One extra token for each 16 KiB.
+  // An extra token for each 16 KiB.
   limit.charge(connection, costOfRefusal(16_384 * 4))
   assert.deepEqual([limit.debtMs(connection), limit.debtMs(another)], [50, 0])
   time.advance(50)

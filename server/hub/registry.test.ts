@@ -75,7 +75,7 @@ test('a newer stream replaces an older one, on the newer one’s channels', () =
   assert.deepEqual([on('main'), on('other'), registry.size], [[], [newer], 1])
 })
 
-test('of two streams with the same opening the later one stays: a browser that reconnects by itself repeats its opening', () => {
+test('the later of two streams with the same opening stays: a browser that reconnects by itself repeats its opening', () => {
   const { enter, on } = gather()
   const { window: first } = enter({ opening: 1 })
   const { window: again, joined } = enter({ opening: 1 })

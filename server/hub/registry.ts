@@ -32,7 +32,7 @@ export interface Client {
 export interface Counts {
   /** Windows by page, except polling ones with proven names. */
   readonly pages: ReadonlyMap<string, number>
-  /** Streams over connections of which a browser has few, by the browser's fingerprint. */
+  /** Streams over connections that a browser has few of, by the browser's fingerprint. */
   readonly owners: ReadonlyMap<string, number>
 }
 

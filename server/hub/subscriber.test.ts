@@ -611,7 +611,7 @@ test('the framing gets the cursor of a message, and none for other frames', () =
   assert.deepEqual(framing.cursors, ['life1:7', null])
 })
 
-test('what a kind says may be missed is replaceable; edits and frames outside the log are not', () => {
+test('messages of a kind that may be missed are replaceable; edits and frames outside the log are not', () => {
   const figure = sampleOf(3, 'figures.main', 'figure')
   const deliveries = [editOf(1), sampleOf(2), figure, new Delivery({ type: 'heartbeat', newest: 0 })]
   assert.deepEqual(

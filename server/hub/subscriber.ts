@@ -1,4 +1,4 @@
-// One client's open stream: a bounded queue of frames, sent at the client's pace.
+// A client's open stream: a bounded queue of frames, sent at the client's pace.
 
 import type { CatchUp, Log } from '../log/log.ts'
 import { type Bye, type ByeCode, type Cursor, formatCursor, type Welcome } from '../wire/messages.ts'
@@ -8,8 +8,8 @@ import type { Random } from '../wire/time.ts'
 import { trace } from '../wire/trace.ts'
 import { Delivery, type Framing, type RecentDeliveries } from './delivery.ts'
 
-/** Whose quotas a client counts against. */
-export interface Holder {
+/** The party whose quotas a client counts against. */
+export interface QuotaHolder {
   /** The HTTP/2 session or the socket. */
   readonly connection: object
   /** Clients with the same one share quotas; null if there is none. */
@@ -20,15 +20,15 @@ export interface ClientIdentity {
   readonly id: string
   /** Fingerprint of the proven name's key, shared by a browser's clients; null for a free name. */
   readonly owner: string | null
-  /** Who it is, as the application says; absent if it does not. */
+  /** The user, as the application names it; absent if it names none. */
   readonly user?: string
   readonly channels: ReadonlySet<string>
   readonly mode: WindowMode
   /** Increases per opening: a stream replaces older ones of its client, never newer ones. */
   readonly opening: number
   /** Absent if nothing is counted. */
-  readonly holder?: Holder
-  /** Absent if nobody can revoke what it may do. */
+  readonly holder?: QuotaHolder
+  /** Absent if its rights cannot be revoked. */
   readonly isRevoked?: () => boolean
 }
 

@@ -1,11 +1,11 @@
-// A message's way from the transports into the log: a list of steps, each of which may refuse it.
+// The path of a message from the transports into the log: a list of steps, each of which may refuse it.
 
 import type { Log } from '../log/log.ts'
 import type { Draft, Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
 import { RateLimit, reserveOf } from './rate-limit.ts'
-import type { Holder } from './subscriber.ts'
+import type { QuotaHolder } from './subscriber.ts'
 
 /** A draft on its way into the log. */
 export interface Writing {
@@ -13,7 +13,7 @@ export interface Writing {
   /** Ms since the epoch. */
   readonly acceptedAt: number
   /** The sender; absent for the server itself. */
-  readonly holder: Holder | undefined
+  readonly holder: QuotaHolder | undefined
 }
 
 /** Returns the number. Throws or rejects with a `Refusal` or the store's error. */
@@ -49,7 +49,7 @@ export class Writer {
   }
 
   /** See `Hub#publish`. */
-  publish(draft: Draft, holder: Holder | undefined): Stored | Promise<Stored> {
+  publish(draft: Draft, holder: QuotaHolder | undefined): Stored | Promise<Stored> {
     const answer = (seq: number): Stored => ({ type: 'stored', id: draft.id, seq })
     try {
       const seq = this.#write({ draft, acceptedAt: this.#now(), holder })
@@ -82,7 +82,7 @@ function limitNewChannels({ log, now, maxChannels, newChannelsPerHour }: WriterP
   /** New channels whose first message is not stored yet. */
   const beginning = new Set<string>()
 
-  function mustBegin({ id, channel }: Draft, { connection, account }: Holder): void {
+  function mustBegin({ id, channel }: Draft, { connection, account }: QuotaHolder): void {
     const isReserve = log.heads().size + beginning.size >= reserveOf(maxChannels)
     const waitMs =
       usual.take(connection) ||

@@ -1,4 +1,4 @@
-// What a log knows of each of its channels.
+// A log's knowledge of one of its channels.
 
 import type { ChannelType, Expiry } from '../channels/channel-type.ts'
 import type { Kind, Message } from '../wire/messages.ts'
@@ -31,7 +31,7 @@ export class Channel {
   readonly keep: Bounds | null
   /** In the tables. */
   readonly number: number
-  /** The number before its first message; of earlier ones, nobody knows whether there were any. */
+  /** The number before its first message; whether there were earlier ones is unknown. */
   readonly begin: number
   /** See `Shares`. */
   weight = 0

@@ -33,7 +33,7 @@ export class DroppedMessages {
     return this.#all.length >= least.messages || this.#bytes >= least.bytes
   }
 
-  /** Of the next portion, each channel and its newest number; empty if there are too few for one. */
+  /** Each channel of the next portion and its newest number; empty if there are too few for one. */
   next(mayBeFew: boolean): { readonly upTo: ReadonlyMap<Channel, number>; readonly count: number } {
     const { most } = erasePortion
     const upTo = new Map<Channel, number>()

@@ -43,7 +43,7 @@ export class Expiries {
     this.#spare.delete(channel)
   }
 
-  /** What erases the channel whose time was over first: all servers of a log create the same draft. */
+  /** Drafts the erasure of the channel that expired first: all servers of a log create the same draft. */
   due(): Draft<'erasure'> | null {
     if (this.#now() < this.#nextAt) return null
     const first = earliest(this.#due, 'at')
@@ -51,7 +51,7 @@ export class Expiries {
     return this.#erasureOf(first, 'at')
   }
 
-  /** What erases the channel that could have made room for longest; null if there is none. */
+  /** Drafts the erasure of the channel that could have made room for longest; null if there is none. */
   spare(isInUse: (channel: string) => boolean): Draft<'erasure'> | null {
     const first = earliest(this.#spare, 'spareAt', ({ name }) => !isInUse(name))
     return this.#erasureOf(first, 'spareAt')

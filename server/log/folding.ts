@@ -33,7 +33,7 @@ interface FoldingParts {
 
 export class Folding {
   readonly #parts: FoldingParts
-  /** Those with messages in no base. */
+  /** Piles with messages in no base. */
   readonly #piles = new Set<Pile>()
   #looseBytes = 0
   /** Least recently used first. */
@@ -78,7 +78,7 @@ export class Folding {
 
   /**
    * Whether all of the channel's messages up to a number may be erased. Schedules a fold of those that
-   * may not; if nothing can be folded any more, it does not even look at them.
+   * may not; if nothing can be folded any more, returns without checking.
    */
   mayErase({ piles }: Channel, upTo: number, mayFold: boolean): boolean {
     const cumulative = [...piles.values()].filter((pile) => pile.isCumulative && pile.loose > 0)

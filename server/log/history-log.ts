@@ -1,4 +1,4 @@
-// What every log with a history does: decides which drafts go in, answers reads, notifies followers.
+// A log with a history: decides which drafts to store, answers reads, notifies followers.
 
 import type { Content, Store, TypeOf } from '../channels/channel-type.ts'
 import { type Cursor, type Draft, formatCursor, isChannelName, type Message } from '../wire/messages.ts'
@@ -35,7 +35,7 @@ export interface HistoryLogParts {
    * has one epoch.
    */
   readonly continues?: (cursor: Cursor) => boolean
-  /** Runs reads of more than what is in memory; by default at once. */
+  /** Schedules reads of more than memory holds; by default they run at once. */
   readonly inTurn?: Defer | undefined
 }
 
@@ -78,7 +78,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
 
   readonly find: Log['find'] = async (wanted) => {
     this.#mustBeOpen()
-    // If it fails, its sender is told; ignore it here.
+    // A failure is reported to its sender, not here.
     await this.pending.get(keyOf(wanted))?.promise.catch(() => undefined)
     return this.history.find(wanted)
   }

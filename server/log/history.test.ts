@@ -167,7 +167,7 @@ test('dropped messages are erased in portions of many small ones or of few large
   take('main', 1000)
   const left: number[] = [rows()]
   for (let turn = 1; turn <= 4; turn += 1) {
-    // Another message plans the next portion.
+    // The next message plans the next portion.
     take('main', 1)
     endTurn()
     left.push(rows())

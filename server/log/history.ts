@@ -1,4 +1,4 @@
-// What a log holds: its tables, the newest messages in memory, and which of them go when room is needed.
+// Holds a log's messages: its tables, the newest in memory, and the choice of which to drop for room.
 
 import type { Content, TypeOf } from '../channels/channel-type.ts'
 import { type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
@@ -21,7 +21,7 @@ import { type Portion, portion, RecentMessages } from './recent-messages.ts'
 import { Shares } from './retention.ts'
 import { type BaseStore, Entry, type Held, missing, type Placed, type Tables } from './tables.ts'
 
-/** Of a channel's oldest messages, as many are looked at together. */
+/** Number of a channel's oldest messages that are examined together. */
 const aheadCount = 64
 
 /** Messages whose age is looked at together. */
@@ -33,7 +33,7 @@ const agedCount = 500
  */
 type Erasing = 'enough' | 'what there is' | 'at the end'
 
-/** A channel of which messages may be erased up to a number, except some. */
+/** A channel whose messages may be erased up to a number, except some. */
 interface Erasable {
   readonly name: string
   /** In the tables. */
@@ -73,9 +73,8 @@ interface HistoryParts {
 }
 
 /**
- * Of each channel, the newest messages are held. Dropped messages count as gone at once and are
- * erased later, in portions; the newest of each kind and those that no base contains stay, for
- * snapshots.
+ * Holds the newest messages of each channel. Dropped messages count as gone at once and are erased
+ * later, in portions; the newest of each kind and those that no base contains stay, for snapshots.
  */
 export class History {
   readonly #parts: HistoryParts
@@ -90,12 +89,12 @@ export class History {
   #last: Message | undefined
   #count = 0
   #bytes = 0
-  /** Messages up to this number are missing of channels that nobody knows. */
+  /** Messages up to this number are missing, of unknown channels. */
   #missing = 0
   readonly #dropped = new DroppedMessages()
-  /** Numbers of channels that were erased, of which messages are left. */
+  /** Numbers of erased channels that still have messages in the tables. */
   #remains: number[] = []
-  /** Erased channels of which the last message was dropped. */
+  /** Erased channels whose last message was dropped. */
   readonly #emptied = new Set<Channel>()
   /** Erased channels that nothing is left of, whose names the tables still have. */
   readonly #leaving = new Map<string, number>()
@@ -105,7 +104,7 @@ export class History {
   #agedTo = 0
   #sweptAt = Number.NEGATIVE_INFINITY
   readonly #expiries: Expiries
-  /** What the tables say of these is old. */
+  /** Channels whose rows in the tables are out of date. */
   readonly #changed = new Set<Channel>()
   #isPruning = false
   #isClosed = false
@@ -234,7 +233,7 @@ export class History {
     try {
       this.#enforce(found, now())
     } catch (error) {
-      // The message is stored: followers are told all the same.
+      // The message is stored: followers are notified all the same.
       onFailure(error)
     }
   }
@@ -272,8 +271,8 @@ export class History {
   }
 
   /**
-   * Messages up to this number are missing: those of the channel, or, without one, of channels that
-   * nobody knows.
+   * Records that messages up to this number are missing: the channel's, or, without a name, those of
+   * unknown channels.
    */
   missed(upTo: number, name = ''): void {
     if (name === '') this.#missing = Math.max(this.#missing, upTo)
@@ -311,9 +310,7 @@ export class History {
     return Math.max(channel.dropped, Math.min(channel.begin, this.#missing))
   }
 
-  /**
-   * A portion of what these channels hold after a number, in order, if it is in memory; else null.
-   */
+  /** A portion of these channels' messages after a number, in order, if it is in memory; else null. */
   recent(seq: number, channels: ReadonlySet<string>): Portion | null {
     const wanted = Array.from(channels, (name) => this.#channels.get(name))
     if (wanted.every((channel) => (channel?.head ?? 0) <= seq)) return { messages: [], upTo: this.#head }
@@ -321,7 +318,7 @@ export class History {
   }
 
   /**
-   * A portion of what these channels hold after a number, in order. Throws a `SyntaxError` or SQLite's
+   * A portion of these channels' messages after a number, in order. Throws a `SyntaxError` or SQLite's
    * error if some of it is missing or damaged.
    */
   after(seq: number, channels: Iterable<string>): Portion {
@@ -563,7 +560,7 @@ export class History {
   #oldestOf(channel: Channel): Held | undefined {
     if (channel.messages === 0) return undefined
     if (channel.oldest.length === 0) {
-      // Most channels are only asked for the age of their oldest message.
+      // For most channels, only the age of the oldest message is checked.
       const count = channel.isShrinking ? Math.min(aheadCount, channel.messages) : 1
       channel.oldest = this.#tables.held(channel.number, channel.dropped, count)
       if (channel.oldest.length === 0) throw missing()
@@ -603,8 +600,9 @@ export class History {
   }
 
   /**
-   * The channels of which a portion of dropped messages may be erased, up to which number, and
-   * the messages up to there that stay. Call `done` when they are; it returns the size of their bodies.
+   * The channels from which a portion of dropped messages may be erased, up to which number, and the
+   * messages up to there that stay. Call `done` when they are erased; it returns the size of their
+   * bodies.
    */
   takeDropped(
     portion: Erasing = 'enough',
@@ -622,7 +620,7 @@ export class History {
       done: () => {
         for (const [channel, seq] of erasable) channel.erasedTo = seq
         const bytes = this.#dropped.erased(count)
-        // What is in no base yet comes later.
+        // Messages that are in no base yet are erased later.
         for (const [place, [channel, seq]] of present.entries())
           if (!isFolded[place]) this.#dropped.add({ channel, seq, bytes: 0 })
         return bytes
@@ -663,7 +661,7 @@ export class History {
     })
   }
 
-  /** Erases a portion of what was dropped. If it fails, the next one does it. */
+  /** Erases a portion of the dropped messages. If it fails, the next call erases it. */
   prune(portion: Erasing = 'enough'): void {
     if (!this.#tables.isOpen) return
     const dropped = this.#parts.erases === false ? null : this.takeDropped(portion)

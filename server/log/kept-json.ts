@@ -7,7 +7,7 @@ type JsonBody = Bodies['json']
 /** Node cuts smaller buffers out of a shared one, and each would keep all of that in memory. */
 const minBuffer = Buffer.poolSize / 2
 
-/** Its fields parse the body anew at each use: take all that is needed from one `parse()`. */
+/** Each use of a field parses the body anew: take everything needed from one `parse()`. */
 export class KeptJson implements JsonBody {
   readonly #json: string | Buffer
   /** The sender, if the application vouches for it; null otherwise, since names are free. */

@@ -653,7 +653,7 @@ function testShares(testLog: TestLog): void {
       )
 
   testLog(
-    'who fills many channels loses there first, not a larger channel of others',
+    'a user who fills many channels loses messages there first, not in a larger channel of others',
     async ({ log }) => {
       const json = (id: string, channel: string, user: string): Draft => ({
         ...draft(id, '', channel),

@@ -1,4 +1,4 @@
-// Property tests of a log: whatever is done with it, it keeps its promises, which a model knows.
+// Property tests of a log: after any history of operations it keeps the promises of a model.
 // CROSSWIND_ROUNDS=1000 and CROSSWIND_SEED=n run more histories, or repeat one that failed.
 
 import assert from 'node:assert/strict'
@@ -44,11 +44,11 @@ export interface ModelledLog {
   /** Keeps what a process that is killed now would leave. Returns what opens that. */
   readonly kill?: () => Reopen
   readonly setDiskFull?: (isFull: boolean) => void
-  /** Keeps the order of each sender's drafts only, of those appended at once. */
+  /** Keeps only each sender's order among drafts appended at once. */
   readonly isOrderedBySender?: boolean
   /**
-   * Others may have the log open: a start goes on with the epoch before, and may not know of which
-   * channels something was dropped before.
+   * Other servers may have the log open: a start continues the previous epoch, and may not know from
+   * which channels messages were dropped before.
    */
   readonly isShared?: boolean
 }
@@ -100,7 +100,7 @@ export function testModel(name: string, open: OpenModelled, count: number): void
 
 async function failureOf({ given, steps }: History, open: OpenModelled): Promise<Error | null> {
   const cleanings: (() => unknown)[] = []
-  const run = new Run({ given, steps }, open, {
+  const run = new Trial({ given, steps }, open, {
     after: (clean: () => unknown) => void cleanings.push(clean),
   } as Cleaning)
   try {
@@ -159,8 +159,8 @@ interface Epoch {
 
 const everywhere: ReadonlySet<string> = new Set(modelChannels)
 
-/** One history with one log. */
-class Run {
+/** One history of operations on one log. */
+class Trial {
   readonly #history: History
   readonly #open: OpenModelled
   readonly #context: Cleaning
@@ -169,7 +169,7 @@ class Run {
   #time = startMs
   /** Newest last. */
   readonly #epochs: Epoch[] = []
-  /** What a follower or the log itself found wrong. */
+  /** Errors that a follower or the log itself reported. */
   readonly #errors: unknown[] = []
   /** Drafts of this step that no follower was told of, in order. */
   #underWay: Sent[] = []
@@ -190,7 +190,7 @@ class Run {
   async run(): Promise<void> {
     await this.#begin(await this.#open(this.#parts(), this.#context), 0)
     for (const step of this.#history.steps) {
-      await this.#take(step)
+      await this.#perform(step)
       await this.#restartIfKilled()
       this.#check()
     }
@@ -234,7 +234,7 @@ class Run {
         return this.#time
       },
       onFailure: takeError,
-      // Of cursors that the log cannot know.
+      // Reports of cursors that the log cannot know are expected.
       onLoss: (sentence) => {
         if (!sentence.startsWith('A client has messages')) takeError(new Error(sentence))
       },
@@ -250,7 +250,7 @@ class Run {
     if (reopen) this.#killed = { reopen, told: this.#model.head }
   }
 
-  /** `told` is the newest number of which a follower knows. */
+  /** `told` is the newest number that a follower has received. */
   async #begin(modelled: ModelledLog, told: number): Promise<void> {
     this.#modelled = modelled
     this.#isDiskFull = false
@@ -336,7 +336,7 @@ class Run {
     assert.deepEqual(heads(this.#log.heads()), heads(this.#model.heads()))
   }
 
-  #take(step: Step): Promise<void> | void {
+  #perform(step: Step): Promise<void> | void {
     switch (step.do) {
       case 'append':
         return this.#appendAll(step.drafts.map(draftOf), step.isAtOnce)
@@ -459,7 +459,7 @@ class Run {
     const { channel, kind } = draft
     const isAlone = group.length === 1
     if (seq <= before) {
-      // One that was erased is stored anew.
+      // A repeat of an erased message is stored anew.
       assert.ok(model.erasedBy(seq) > (isAlone ? model.head : before), `${seq} was erased`)
       return
     }
@@ -576,7 +576,7 @@ class Run {
   async #snapshot(channels: ReadonlySet<string>, again: number): Promise<void> {
     const snapshot = await this.#log.snapshot(channels)
     this.#checkSnapshot(snapshot, channels)
-    // Those after a base are in no base, so the log knows their ids.
+    // Messages after a base are in no base, so the log knows their ids.
     const loose = [...channels].flatMap((channel) =>
       snapshot.messages.filter((one) => one.channel === channel && one.kind === cumulative).slice(1),
     )

@@ -8,7 +8,7 @@ import { emptyForMs, endedForMs, isContent } from './log-testing.ts'
 
 export interface ModelLimits {
   readonly limits: LogLimits
-  /** Of the channels in `keptChannels`; null for none. */
+  /** The limit of the channels in `keptChannels`; null for none. */
   readonly keep: Keep | null
   readonly keptChannels: readonly string[]
 }
@@ -16,7 +16,7 @@ export interface ModelLimits {
 /** The one kind that is cumulative here; see `toyFold`. */
 export const cumulative = 'update'
 
-/** What identifies a repeat. */
+/** The fields that identify a repeat. */
 export const contentOf = ({ id, channel, kind, from, at, body }: Draft) =>
   JSON.stringify([id, channel, kind, from, at, body])
 
@@ -30,7 +30,7 @@ const isSame = (one: Identified, other: Identified) =>
 
 interface Stored {
   readonly message: Message
-  /** Of the body as JSON. */
+  /** Size of the body as JSON. */
   readonly bytes: number
   readonly whole: string
   readonly content: string
@@ -117,7 +117,7 @@ export class LogModel {
     return this.#present(at).findLast(({ message }) => isSame(message, wanted))?.message
   }
 
-  /** As `wholeOf`: what follows a number on these channels, up to `upTo`. */
+  /** As `wholeOf`: the messages after a number on these channels, up to `upTo`. */
   after(seq: number, upTo: number, channels: ReadonlySet<string>, at: number): string[] {
     return this.#present(at)
       .filter(({ message }) => message.seq > seq && message.seq <= upTo && channels.has(message.channel))
@@ -183,7 +183,7 @@ export class LogModel {
     const forgotten = this.#forgottenUpTo(now)
     return [...channels].every((channel) => {
       const own = this.#stored.filter(({ message }) => message.channel === channel)
-      // Also those that were erased: what was dropped before is missed all the same.
+      // Includes erased ones: messages dropped before the erasure are missed all the same.
       if (own.some(({ message }) => message.seq > seq && !this.mustHold(message.seq, now))) return false
       // Else the log must know the channel since before the cursor.
       const wasErased = own.some((one) => isErasure(one) || one.erasedBy !== never)
@@ -212,7 +212,7 @@ export class LogModel {
     return this.#isSmall(own) || this.#hasAlwaysFit(seq, channel, at)
   }
 
-  /** Nobody vouches for a writer there who takes much on other channels. */
+  /** Whether the channel is small and has no verified writer: a writer's other channels would count, too. */
   #isSmall(own: readonly Stored[]): boolean {
     const { limits } = this.#given
     const parts = new Set(this.#stored.map(({ message }) => message.channel)).size
@@ -221,7 +221,7 @@ export class LogModel {
     return !hasWriter && count / limits.messages + bytes / limits.bytes < 1 / (2 * parts)
   }
 
-  /** Whether all that could be held with it was within the limits, before each erasure and now. */
+  /** Whether everything held with it was within the limits, before each erasure and now. */
   #hasAlwaysFit(seq: number, channel: string, until: number): boolean {
     const { limits } = this.#given
     const erasures = this.#stored.slice(seq, until).filter(isErasure)
@@ -273,9 +273,9 @@ export interface Sketch {
   readonly id: string
   readonly channel: string
   readonly kind: Kind
-  /** Of the text, in characters; of a deletion, 0 restores. */
+  /** Length of the text, in characters; in a deletion, 0 restores. */
   readonly size: number
-  /** Another one is another body under the same id. */
+  /** Another version is another body under the same id. */
   readonly version: number
 }
 
@@ -287,7 +287,7 @@ export type Step =
       readonly do: 'read'
       /** How many numbers before the newest of the cursor's epoch; negative: beyond it. */
       readonly back: number
-      /** Which earlier epoch the cursor has; negative: none that the log knows. */
+      /** How many epochs ago the cursor was issued; negative: in none that the log knows. */
       readonly epochsBack: number
       readonly channels: readonly string[]
       /** Appended while it reads. */
@@ -296,7 +296,7 @@ export type Step =
   | {
       readonly do: 'snapshot'
       readonly channels: readonly string[]
-      /** Which of its updates is sent again, as a fraction. */
+      /** The position, as a fraction, of the update that is sent again. */
       readonly again: number
     }
   | { readonly do: 'find'; readonly draft: Sketch }

@@ -14,7 +14,7 @@ import type { CatchUp, Log, LogLimits } from './log.ts'
 import { openLogFile } from './sqlite-file.ts'
 import { createSqliteLog, openSqliteLog } from './sqlite-log.ts'
 
-/** What a contract test works with. */
+/** The tools of a contract test. */
 interface Bench {
   readonly log: Log
   readonly failures: unknown[]
@@ -33,7 +33,7 @@ export type TestLog = (
   types?: ToyTypes,
 ) => void
 
-/** What the channels of a test have in common, and what some of them keep. */
+/** Properties of all channels of a test, and the limits of some. */
 export interface ToyTypes {
   readonly fold?: Fold<'update'> | undefined
   readonly keepOn?: ((channel: string) => Keep | undefined) | undefined
@@ -57,7 +57,7 @@ export const toyFold: Fold<'update'> = (messages) => ({
 export const endedForMs = 86_400_000
 export const emptyForMs = 3_600_000
 
-/** Of a channel that has ended. */
+/** The refusal of a channel that has ended. */
 export const ended = (channel: string) => new Refusal('document-deleted', `"${channel}" has ended.`)
 
 /** Whether the newest message of a kind is content of a toy channel. */
@@ -105,7 +105,7 @@ export async function fillUpdates(log: Log, count: number, prefix = 'w1', channe
   return drafts.map(({ body }) => body.update).join('')
 }
 
-/** What a new client gets of the updates on a channel. */
+/** The updates on a channel that a new client receives. */
 export async function readUpdates(log: Log, channel = 'main') {
   const { messages } = await log.snapshot(new Set([channel]))
   const updates = messages.filter((message) => isKind(message, 'update'))

@@ -31,7 +31,7 @@ export type Identified = Pick<Draft, 'channel' | 'id' | 'from'>
 /** Ids and senders contain no spaces. */
 export const keyOf = ({ id, from, channel }: Identified) => `${id} ${from} ${channel}`
 
-/** Of two drafts with the same key. A repeat also has the sender's timestamp. */
+/** Compares two drafts with the same key. A repeat also has the sender's timestamp. */
 export function isRepeat(draft: Draft, known: Draft): boolean {
   const { kind, at, body } = known
   return draft.kind === kind && draft.at === at && jsonOfBody(draft.body) === jsonOfBody(body)
@@ -45,9 +45,8 @@ export interface LogLimits extends Bounds {
 
 export interface Snapshot {
   /**
-   * The newest of each channel and kind, in order. Of a cumulative kind (`KindRules`), all
-   * messages: a base that joins the older ones, with the envelope of its newest, and those after
-   * it.
+   * The newest of each channel and kind, in order. Of a cumulative kind (`KindRules`), all messages: a
+   * base that joins the older ones, with the envelope of its newest, and those after it.
    */
   readonly messages: readonly Message[]
   readonly head: Cursor
@@ -199,7 +198,7 @@ type Counts = Readonly<Record<string, number>>
 
 export interface LogParts {
   readonly limits: LogLimits
-  /** What differs between channels. */
+  /** The types of channels, by name. */
   readonly typeOf: TypeOf
   /** How to make room for another channel, as refusals say it: a clause. */
   readonly roomMaking?: string | undefined

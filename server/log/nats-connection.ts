@@ -28,7 +28,7 @@ export type Waiting = Pick<LogParts, 'now' | 'print' | 'signal'>
 export const envelopeBytes = 1024
 
 const connectWithinMs = 5000
-/** Deadline for NATS to deliver the next part of what it stores. */
+/** Deadline for NATS to deliver the next part of its stored messages. */
 export const deliverWithinMs = 5000
 /** See `LogFigures`. */
 const figuresWithinMs = 300
@@ -181,7 +181,7 @@ export class Door {
     if (await Promise.race([open, isLate])) throw new TimeoutError()
   }
 
-  /** Nobody waits until it opens any longer. What was asked still has its own deadline. */
+  /** Stops waiting for the connection to open. Pending requests keep their own deadlines. */
   close(): void {
     this.#isClosed = true
     this.#open?.resolve()

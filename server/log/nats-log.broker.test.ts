@@ -93,7 +93,7 @@ async function openLog(
     await connection.close()
   })
   let onLost = () => undefined as unknown
-  /** Resolves to the sentence about this loss, the first of which is 1. */
+  /** Resolves to the sentence about this loss; `count` 1 is the first. */
   const lost = (count: number) =>
     new Promise<string>((resolve) => {
       onLost = () => losses.length >= count && resolve(losses[count - 1] ?? '')
@@ -522,7 +522,7 @@ test('a purge by another program is reported once, on every server, and windows 
   await fill(one.log, 1, 'w2')
 })
 
-test('what the servers erase themselves, by their limits, is not reported as a purge', async (context) => {
+test('messages that the servers erase by their limits are not reported as a purge', async (context) => {
   const servers = await Promise.all([0, 1].map(() => openLog(context, 'limited', { messages: 10 })))
   const [one] = servers
   assert.ok(one)

@@ -74,7 +74,7 @@ const publishWithinMs = 5000
 const lookEachMs = 500
 /** Looks until the stream is asked which messages it still has. */
 const looksPerCheck = 4
-/** Until all that add one stream at the same time are told the same. */
+/** Time until all servers that add one stream at the same time get the same answer. */
 const settleMs = { cluster: 1000, alone: 100 }
 /** From the first answer that a cluster has too few servers: others may be about to join. */
 const joinWithinMs = 10_000
@@ -298,7 +298,7 @@ export class NatsLog extends HistoryLog<Entry> {
     throw new StreamLost(this.#setBack)
   }
 
-  /** Also true if the newest message was erased since. */
+  /** Also true if the newest message has been erased since. */
   async #reaches(
     head: number,
     newest: Message | undefined,
@@ -429,7 +429,7 @@ export class NatsLog extends HistoryLog<Entry> {
       } catch (cause) {
         const reason = reasonOf(cause)
         if (this.#away === null) this.#notTaken(reason)
-        // Also refuses those behind it: the sender repeats all of them, in order.
+        // Also refuses the drafts behind it: the sender repeats all of them, in order.
         this.#refuse(line.splice(0), reason)
         // The stream may have been replaced.
         if (!(cause instanceof JetStreamApiError)) void this.#rejoin()
@@ -458,7 +458,7 @@ export class NatsLog extends HistoryLog<Entry> {
         await pause(retryMs)
       } else if (answer) {
         const isPassed = answer.seq <= this.history.head && !answer.duplicate
-        // Another stream assigns the numbers again.
+        // On another stream, the numbers are assigned again.
         if (isPassed && this.pending.has(key)) void this.#rejoin()
         // JetStream remembers the id of a message that the log has erased.
         const isErased = answer.duplicate && answer.seq <= this.history.head && this.pending.has(key)

@@ -1,4 +1,4 @@
-// One server's view of a NATS stream: a copy of its messages, and what may be erased of them.
+// A server's view of a NATS stream: a copy of its messages, and the numbers up to which they may be erased.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import {
@@ -144,9 +144,9 @@ export class View {
   }
 
   /**
-   * For a window that comes from a server that was ahead of this one: waits until this server has
-   * received as much, if the stream has it. Rejects when that takes too long, because a snapshot
-   * would be older than what the window has.
+   * For a window that comes from a server ahead of this one: waits until this server has received as
+   * much, if the stream has it. Rejects when that takes too long, because a snapshot would be older
+   * than the window's state.
    */
   async catchUp({ epoch, seq }: Cursor): Promise<void> {
     const { manager, name, life } = this.#parts

@@ -36,7 +36,7 @@ interface LogConfig {
 }
 
 interface Surroundings extends Omit<LogParts, 'limits'> {
-  /** Of a log that is a file. */
+  /** Folder of a log that is a file. */
   readonly dataFolder: string
   readonly random: Random
   /** Receives the log that stores, before anything is appended to it. */

@@ -21,7 +21,7 @@ import {
   startMs,
 } from './log-testing.ts'
 
-interface Place {
+interface Storage {
   /** Callable repeatedly. */
   readonly open: () => Log | Promise<Log>
   /**
@@ -31,16 +31,16 @@ interface Place {
   readonly appender: readonly string[]
 }
 
-/** `createPlace` returns an empty place for at least 100,000 messages. */
-export function testPersistence(name: string, createPlace: (context: TestContext) => Place): void {
+/** `createStorage` returns an empty storage for at least 100,000 messages. */
+export function testPersistence(name: string, createStorage: (context: TestContext) => Storage): void {
   test(`${name}: a reopened log is the same log`, async (context) => {
-    const place = createPlace(context)
-    const first = await place.open()
+    const storage = createStorage(context)
+    const first = await storage.open()
     for (const n of [1, 2, 3]) await first.append(draft(`w1-${n}`), 1000.25)
     const before = await first.snapshot(main)
     await first.close()
 
-    const again = await place.open()
+    const again = await storage.open()
     const { recovered, messages, head } = await readAll(again, { ...before.head, seq: 1 }, main)
     assert.deepEqual([recovered, seqsOf(messages), head.seq], [true, [2, 3], 3])
     assert.deepEqual(messages[1], { ...draft('w1-3'), seq: 3, acceptedAt: 1000.25 })
@@ -53,10 +53,10 @@ export function testPersistence(name: string, createPlace: (context: TestContext
   })
 
   test(`${name}: a reopened log has each message of a cumulative kind, in a base or after it`, async (context) => {
-    const place = createPlace(context)
+    const storage = createStorage(context)
     let written = ''
     for (const [round, count] of [700, 10, 600, 0].entries()) {
-      const log = await place.open()
+      const log = await storage.open()
       assert.equal((await readUpdates(log)).text, written)
       written += await fillUpdates(log, count, `w${round}`)
       const { updates, text } = await readUpdates(log)
@@ -67,8 +67,8 @@ export function testPersistence(name: string, createPlace: (context: TestContext
   })
 
   test(`${name}: a reopened log has nothing of an erased document except what was written there since`, async (context) => {
-    const place = createPlace(context)
-    const first = await place.open()
+    const storage = createStorage(context)
+    const first = await storage.open()
     const start = await cursorAt(first, 0)
     await fillUpdates(first, 600, 'w1', 'gone')
     await fillUpdates(first, 10, 'w2')
@@ -77,13 +77,13 @@ export function testPersistence(name: string, createPlace: (context: TestContext
     await readGone(first)
     await first.close()
 
-    const second = await place.open()
+    const second = await storage.open()
     assert.deepEqual([...second.heads().keys()], ['main'])
     assert.equal((await readUpdates(second, 'gone')).text, '')
     const anew = await fillUpdates(second, 600, 'w1', 'gone')
     await second.close()
 
-    const third = await place.open()
+    const third = await storage.open()
     assert.equal((await readUpdates(third, 'gone')).text, anew)
     const all = await readAll(third, start, new Set(['main', 'gone']))
     assert.deepEqual([all.recovered, all.messages.length, all.head.seq], [true, 10 + 1 + 600, 1213])
@@ -91,16 +91,16 @@ export function testPersistence(name: string, createPlace: (context: TestContext
   })
 
   test(`${name}: a log killed at any moment has everything acknowledged, in order`, async (context) => {
-    const place = createPlace(context)
-    const empty = await place.open()
+    const storage = createStorage(context)
+    const empty = await storage.open()
     const { head: start } = await empty.snapshot(main)
     await empty.close()
 
     const random = createSeededRandom(11)
     let acknowledged = 0
     for (let round = 1; round <= 5; round += 1) {
-      const seqs = await appendAndKill(place, acknowledged + 1, Math.ceil(random() * 600))
-      const log = await place.open()
+      const seqs = await appendAndKill(storage, acknowledged + 1, Math.ceil(random() * 600))
+      const log = await storage.open()
       const { recovered, messages, head } = await readAll(log, start, main)
       await log.close()
       assert.equal(recovered, true)
@@ -116,8 +116,8 @@ export function testPersistence(name: string, createPlace: (context: TestContext
 }
 
 /** Kills the appender after `count` numbers; returns all printed. */
-async function appendAndKill(place: Place, first: number, count: number): Promise<number[]> {
-  const appender = startAppender(place.appender, first)
+async function appendAndKill(storage: Storage, first: number, count: number): Promise<number[]> {
+  const appender = startAppender(storage.appender, first)
   const seqs: number[] = []
   for await (const line of appender.lines) {
     seqs.push(Number(line))

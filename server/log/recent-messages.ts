@@ -54,7 +54,7 @@ export class RecentMessages {
     return this.#messages.get(seq)?.message
   }
 
-  /** Of a channel, before its erasure. */
+  /** Forgets a channel's messages before its erasure. */
   forget(channel: string, before: number): void {
     for (const [seq, { message, bytes }] of this.#messages) {
       if (message.channel !== channel || seq >= before) continue

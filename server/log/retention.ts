@@ -4,7 +4,7 @@ import { upsert } from '../wire/upsert.ts'
 import type { Channel } from './channel.ts'
 import type { Held, ShareRow } from './tables.ts'
 
-/** What takes room in the log: a channel or a writer. */
+/** A consumer of room in the log: a channel or a writer. */
 interface Party {
   weight: number
 }
@@ -40,7 +40,7 @@ interface Writer extends Party {
   readonly shares: Map<Channel, Share>
 }
 
-/** What one writer has on one channel. */
+/** One writer's messages on one channel. */
 interface Share {
   messages: number
   bytes: number

@@ -88,7 +88,7 @@ function toVersion5(version: number): string {
   return steps.join('\n')
 }
 
-/** Kinds of which `survivor` and `past_base` had bases. */
+/** Kinds that had bases in `survivor` and `past_base`. */
 const basedKinds = "'update', 'versions', 'revocation'"
 
 /** Rows of a table of version 5, with a channel's number and what stands between it and the rest. */

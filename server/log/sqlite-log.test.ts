@@ -99,7 +99,7 @@ test('a draft that is only in the file keeps its number, beside new ones, and it
   await log.close()
 })
 
-test('what a channel does not keep is erased from the file in portions, also after a restart', async (context) => {
+test('messages beyond a channel’s limit are erased from the file in portions, also after a restart', async (context) => {
   const file = newFile(context)
   const open = (messages: number) =>
     openSqliteLog({
@@ -208,7 +208,7 @@ test('messages of a cumulative kind are erased only once they are in a base', as
   for (const n of countTo(200)) append(`w1-${n}`)
   const rows = () => [countRows(database, 'message'), countRows(database, 'base')]
   endTurn()
-  // What cannot be erased schedules the fold.
+  // Messages that cannot be erased schedule the fold.
   endTurn()
   assert.deepEqual(rows(), [400, 0])
   endTurn()
@@ -404,7 +404,7 @@ test('an erased channel whose last message was dropped before a restart leaves t
   assert.deepEqual(names(), ['first', 'second'])
 })
 
-test('what was erased is in no file any more, once its portions are erased or the log is closed', async (context) => {
+test('an erased message is in no file any more, once its portion is erased or the log is closed', async (context) => {
   const { file, log, endTurn } = openByHand(context)
   const isIn = (text: string) =>
     [file, `${file}-wal`].some((name) => existsSync(name) && readFileSync(name).includes(text))
@@ -419,7 +419,7 @@ test('what was erased is in no file any more, once its portions are erased or th
   await log.close()
 })
 
-test('a kind that becomes cumulative has all that was stored before', async (context) => {
+test('a kind that becomes cumulative has everything that was stored before', async (context) => {
   const file = newFile(context)
   const open = (fold?: Fold<'update'>) =>
     openSqliteLog({

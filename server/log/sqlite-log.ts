@@ -8,7 +8,7 @@ import { Sequencer } from './sequencer.ts'
 import { beginEpoch, checkpoint, closeEpoch, explain, type LogFile, openLogFile } from './sqlite-file.ts'
 import { type Entry, isFull, Tables } from './tables.ts'
 
-/** What an acknowledged message survives: a killed process, or also a power cut. */
+/** The failure that an acknowledged message survives: a killed process, or also a power cut. */
 export type Durability = 'process' | 'machine'
 
 interface SqliteLogParts extends LogParts {
@@ -37,10 +37,10 @@ const truncateAfterMs = 1000
  */
 const checkpointPages = { planned: 500, most: 570 }
 const pageBytes = 4096
-/** Of the table and the two indexes, and of those that split. */
+/** Pages of the table and the two indexes, and of those that split. */
 const pagesPerCommit = 3.5
 
-/** Of the file, in memory: the upper pages of the indexes of ten million messages, and more. */
+/** SQLite's page cache: the upper pages of the indexes of ten million messages, and more. */
 const cacheKiB = 32_768
 
 /** Throws a `LogFileError`: one sentence with the file and the remedy. */
@@ -183,7 +183,7 @@ class FileHistory {
     return isDone
   }
 
-  /** Flushes the disk twice: once for all that is erased within a second. */
+  /** Flushes the disk twice for everything that is erased within a second. */
   #planTruncation(): void {
     if (this.#isTruncationPlanned) return
     this.#isTruncationPlanned = true
@@ -195,7 +195,7 @@ class FileHistory {
     }, truncateAfterMs)
   }
 
-  /** What fails here is done by the next run. */
+  /** Work that fails here is repeated by the next run. */
   #attempt(work: () => void): void {
     try {
       work()

@@ -231,7 +231,7 @@ test('characters that XML cannot contain pass through the queue', async (context
   assert.deepEqual(seen[0]?.body, { html })
 })
 
-test('when a message does not arrive, its sender is told, and everything queued behind it fails too', async (context) => {
+test('when a message does not arrive, its sender gets an error, and everything queued behind it fails too', async (context) => {
   const settings = newSettings({ visibilitySeconds: 600 })
   const { log, seen, advance } = await openBehind(context, settings)
   const thief = await startThief(settings)

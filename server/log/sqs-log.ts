@@ -217,7 +217,7 @@ export class SqsLog implements Log {
    * A message stays in the queue, to arrive again and become a dead letter, if it cannot be read or
    * stored and no sender can be told why.
    */
-  async #take({ body, handle }: Received): Promise<void> {
+  async #handleReceived({ body, handle }: Received): Promise<void> {
     const drafts = readDrafts(body)
     if (!drafts) return
     const ends = await Promise.allSettled(
@@ -267,7 +267,7 @@ export class SqsLog implements Log {
           this.#fullAt = this.#parts.now()
           this.#receive()
         } else if (received.length === 0 && this.#receiving.size > receivers.least) return
-        await Promise.all(received.map((one) => this.#take(one)))
+        await Promise.all(received.map((one) => this.#handleReceived(one)))
       } catch (error) {
         if (this.#stopping.signal.aborted) return
         this.#fail(error)
@@ -570,7 +570,7 @@ interface SdkError extends Error {
   readonly $metadata?: { readonly httpStatusCode?: number }
 }
 
-/** One sentence about the problem and one about what to do. */
+/** A sentence about the problem and one about its remedy. */
 function explain(cause: unknown, { endpoint, region, queue }: SqsSettings): string {
   const { name, message, code, $metadata } = cause as SdkError
   const where = endpoint ?? `AWS in ${region}`

@@ -25,15 +25,15 @@ export class Entry {
 export interface Held {
   readonly seq: number
   readonly kind: Kind
-  /** Of the body as JSON. */
+  /** Size of the body as JSON. */
   readonly bytes: number
   /** Ms since the epoch. */
   readonly acceptedAt: number
-  /** Null if nobody vouches for the sender's name. */
+  /** Null if the sender's name is not verified. */
   readonly writer: string | null
 }
 
-/** What a table says of a channel; its erased messages do not count. */
+/** The stored row of a channel; its erased messages do not count. */
 export interface ChannelRow {
   readonly number: number
   readonly name: string
@@ -55,7 +55,7 @@ export interface PileRow {
   readonly channel: number
   readonly kind: Kind
   readonly newest: number
-  /** Of a cumulative kind: the number of its base, and the messages after it. */
+  /** In a cumulative kind, the number of its base; below, the messages after it. */
   readonly base: number
   readonly loose: number
   readonly looseBytes: number
@@ -66,7 +66,7 @@ export interface Placed {
   readonly seq: number
   /** The number of the channel's message before it. */
   readonly previous: number
-  /** Of the body as JSON. */
+  /** Size of the body as JSON. */
   readonly bytes: number
 }
 
@@ -103,10 +103,10 @@ const envelope = `
   writer TEXT`
 
 /**
- * `message.previous` is the number of the channel's message before this one, so that a reader
- * notices one that is missing. A channel's messages up to `floor` are dropped, and erased up to
- * `erased_to`, except the newest of each kind and those of cumulative kinds that are in no base. What the tables `channel`, `pile` and
- * `share` say holds up to the message `meta.mark`; the later ones are read at the start. A channel
+ * `message.previous` is the number of the channel's message before this one, so that a reader notices a
+ * missing one. A channel's messages up to `floor` are dropped, and erased up to `erased_to`, except the
+ * newest of each kind and those of cumulative kinds that are in no base. The rows of `channel`, `pile`
+ * and `share` hold up to the message `meta.mark`; later messages are read at the start. A channel
  * without a name was erased; its messages follow in portions.
  */
 export const tables = `
@@ -308,7 +308,7 @@ export class Tables {
     return true
   }
 
-  /** The channels without a name, of which messages may be left. */
+  /** The channels without a name that may still have messages. */
   erased(): number[] {
     return this.#sql.erased.all().map(({ number }) => Number(number))
   }
@@ -361,7 +361,7 @@ export class Tables {
     else this.#sql.eraseShare.run(channel, writer)
   }
 
-  /** Of the current base of each channel and cumulative kind: its number and size. */
+  /** Number and size of the current base of each channel and cumulative kind. */
   bases(): readonly {
     readonly channel: number
     readonly kind: Kind
@@ -608,7 +608,7 @@ function pileIn({ channel, kind, newest, base, loose, loose_bytes }: Row): PileR
 const pileFields = ({ channel, kind, newest, base, loose, looseBytes }: PileRow) =>
   [channel, kind, newest, base, loose, looseBytes] as const
 
-/** Of a message with the name of its channel, not its number in the table. */
+/** Computed with the name of the channel, not its number in the table. */
 const checksumOf = (
   seq: number,
   { id, channel, kind, from, at }: Omit<Draft, 'body'>,

@@ -269,10 +269,7 @@ const after = 'WIMWV,120,R,002.10,M,00'
 const endings = ['\r\n', '\r', '\n']
 const isLineEnd = (byte: number | undefined) => byte === 0x0d || byte === 0x0a
 
-/**
- * What is read between two undamaged frames, both of which must be read whatever stands between
- * them.
- */
+/** Returns what is read between two undamaged frames, both of which must be read in any case. */
 function between(hit: Uint8Array, ending: string, why: string): string[] {
   const wire = Buffer.concat([Buffer.from(wireOf(before, ending)), hit, Buffer.from(wireOf(after, ending))])
   const [first, ...rest] = outline(createFrameSplitter().push(wire, 0))
@@ -339,7 +336,7 @@ test('two stitched halves fail their checksum; the few that match are accepted',
   assert.deepEqual(between(agreeing, '\r', 'agreeing'), ['Q,229,002.15,M,00,'])
 })
 
-/** What arrives instead of a frame, and how many bytes were changed, lost, added or moved. */
+/** Bytes that arrive instead of a frame, and how many were changed, lost, added or moved. */
 interface Damaged {
   readonly bytes: readonly number[]
   readonly hurt: number

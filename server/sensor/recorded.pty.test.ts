@@ -20,7 +20,7 @@ const boundMs = 30_000
 /** Playback speed. */
 const pace = 1000
 
-/** What one source reports, and a wait until a condition is true. */
+/** Collects one source's reports, and waits until a condition is true. */
 function listen(sensor: Partial<Config['sensor']>) {
   const news = new EventEmitter()
   const readings: Array<Omit<ReadingBody, 'source'>> = []

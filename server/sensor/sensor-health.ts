@@ -183,7 +183,7 @@ const silentVerdicts: ReadonlySet<Verdict['kind']> = new Set(['nothing', 'config
 const fewestBytes = 8
 /** Number of newest bytes that are judged. */
 const maxBytes = 512
-/** Number of newest bytes, of which the longest line is quoted. */
+/** Number of newest bytes from which the longest line is quoted. */
 const excerptBytes = 96
 /** A wrong rate yields far more bytes that no instrument sends than a bad cable does. */
 const implausibleShare = 0.2

@@ -1,4 +1,4 @@
-// What each source publishes, readings and changes of the sensor's state; and what is printed.
+// Each source publishes readings and changes of the sensor's state, and prints them.
 
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'

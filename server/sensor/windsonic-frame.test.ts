@@ -1,4 +1,4 @@
-// What bodies of each format mean, which are refused, and that frames are written byte for byte.
+// Bodies of each format are read or refused, and frames are written byte for byte.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -46,7 +46,7 @@ for (const { body, sum, format, state, directionDegrees, speed } of vectors) {
   })
 }
 
-test('of the 256 checksums one is right, in either case', () => {
+test('one of the 256 checksums is right, in either case', () => {
   for (const { body, sum } of vectors) {
     const sums = Array.from({ length: 256 }, (_, value) => value.toString(16).padStart(2, '0'))
     const taken = sums.filter((other) => split(wireOf(body, '\r', other.toUpperCase()))[0]?.kind === 'frame')

@@ -15,7 +15,7 @@ import type { Budget } from './budget.ts'
 /** Larger responses are generated in pieces of this size. */
 const pieceLength = 65_536
 
-/** What a stream of unknown size, such as a file, is assumed to hold. */
+/** The assumed size of a stream of unknown size, such as a file. */
 const streamBytes = 2 * pieceLength
 
 /** Responses that have a charge. */
@@ -46,8 +46,8 @@ export function answerParts(
 const readingTokensPerSecond = 1000
 
 /**
- * Per connection, by the size of what it asks for: 16 MB a second and as much in a burst, or one larger
- * answer.
+ * Limits each connection by the size of the data it requests: 16 MB a second and as much in a burst, or
+ * one larger answer.
  */
 export class ReadingRate {
   readonly #limit: RateLimit
@@ -56,7 +56,7 @@ export class ReadingRate {
     this.#limit = new RateLimit(readingTokensPerSecond, now)
   }
 
-  /** Throws a `Refusal` (429 `too-fast`). `what` was asked for too fast: the beginning of a sentence. */
+  /** Throws a `Refusal` (429 `too-fast`). `what` begins its sentence: which data was requested too fast. */
   mustWait(connection: object, what: string): void {
     const waitMs = Math.ceil(this.#limit.take(connection))
     if (waitMs > 0) throw new Refusal('too-fast', `${what}; try again in a moment.`, null, waitMs)

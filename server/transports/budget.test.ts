@@ -1,4 +1,4 @@
-// Which item is refused over a limit, what a finished one frees, and how long a frame may take.
+// The budget refuses items over a limit, frees finished ones, and limits how long a frame may take.
 
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
@@ -149,7 +149,7 @@ test('large items are handled one in a turn, with a rest as long as each took; s
   handle('large too', 70_000)
   handle('small', 60_000)
   assert.deepEqual(handled, ['large', 'small'])
-  // What it sent belongs to it.
+  // The messages that it sent belong to it.
   await nextTurn()
   await nextTurn()
   time.advance(19)

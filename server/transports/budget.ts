@@ -93,7 +93,7 @@ export class Budget {
     return new Charge(change, onRefused)
   }
 
-  /** Calls `handle`, which must not throw, for a whole item: at once, or if it is large, in its turn. */
+  /** Calls `handle`, which must not throw, for a whole item: at once, or for a large one in its turn. */
   handle(connection: object, bytes: number, handle: () => void): void {
     if (bytes > smallBytes) this.#largeItems.run(connection, handle)
     else handle()

@@ -52,7 +52,7 @@ export class InboundFrames {
   readonly #parts: InboundParts
   /** Frames that had been read before the pause: at most one read's worth. */
   #held: Received[] = []
-  /** Of those, and of a large one that waits for its turn. */
+  /** Charge for the held frames, and for a large one that waits for its turn. */
   readonly #charge: ReturnType<Budget['open']>
   #stopTimer: (() => void) | null = null
   #isPaused = false
@@ -72,11 +72,11 @@ export class InboundFrames {
     this.#charge = parts.budget.open(parts.connection, parts.onRefused)
   }
 
-  take(frame: Received): void {
+  handle(frame: Received): void {
     diagnostics.arrived.publish(this.#parts.source)
     const mustWait = this.#held.length > 0 || this.#isBusy
     const waitMs = mustWait ? 0 : this.#waitMs()
-    if (!mustWait && waitMs === 0) return void this.#takeInTurn(frame)
+    if (!mustWait && waitMs === 0) return void this.#handleInTurn(frame)
     this.#held.push(frame)
     this.#charge.set(this.#charge.bytes + bytesOf(frame))
     this.#pause()
@@ -98,7 +98,7 @@ export class InboundFrames {
   }
 
   #hold(waitMs: number): void {
-    this.#stopTimer = this.#parts.timers.later(() => this.#takeHeld(), waitMs)
+    this.#stopTimer = this.#parts.timers.later(() => this.#handleHeld(), waitMs)
   }
 
   #pause(): void {
@@ -106,7 +106,7 @@ export class InboundFrames {
     this.#isPaused = true
   }
 
-  #takeHeld(): void {
+  #handleHeld(): void {
     const { source } = this.#parts
     this.#stopTimer = null
     for (let frame = this.#held[0]; frame !== undefined; frame = this.#held[0]) {
@@ -115,37 +115,37 @@ export class InboundFrames {
       if (waitMs > 0) return void this.#hold(waitMs)
       this.#held.shift()
       this.#charge.set(this.#charge.bytes - bytesOf(frame))
-      this.#takeInTurn(frame)
+      this.#handleInTurn(frame)
     }
     if (this.#isPaused) source.resume()
     this.#isPaused = false
   }
 
-  #takeInTurn(frame: Received): void {
+  #handleInTurn(frame: Received): void {
     const { budget, connection } = this.#parts
     const bytes = bytesOf(frame)
     let hasBegun = false
     budget.handle(connection, bytes, () => {
       hasBegun = true
-      if (!this.#isBusy) return void this.#takeNow(frame)
+      if (!this.#isBusy) return void this.#handleNow(frame)
       if (this.#charge.isOver) return
       this.#charge.set(this.#charge.bytes - bytes)
       this.#isBusy = false
-      this.#takeNow(frame)
-      this.#takeHeld()
+      this.#handleNow(frame)
+      this.#handleHeld()
     })
     if (hasBegun) return
     this.#isBusy = true
     this.#charge.set(this.#charge.bytes + bytes)
   }
 
-  /** `ws` continues reading after `bye` until its peer closes too. None of that is acknowledged. */
+  /** `ws` continues reading after `bye` until its peer closes too. Nothing read then is acknowledged. */
   #isOver(): boolean {
     const { stream, grant, timers } = this.#parts
     return stream()?.isClosed === true || grant.hasEnded(timers.now())
   }
 
-  #takeNow(received: Received): void {
+  #handleNow(received: Received): void {
     const { hub, timers, window } = this.#parts
     if (this.#isOver()) return
     // The client's heartbeats wait in this queue: earlier frames count as signs of life.
@@ -211,7 +211,7 @@ export class InboundFrames {
       .then(store, (error) => this.#answerInTurn(refused(error)))
       .finally(() => {
         this.#isBusy = false
-        this.#takeHeld()
+        this.#handleHeld()
       })
   }
 

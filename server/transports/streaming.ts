@@ -51,7 +51,7 @@ export const streaming: ServerTransport = (mounting) => {
         onLine(line) {
           grant.mustLast(timers.now())
           lines += 1
-          inbound.take(line)
+          inbound.handle(line)
         },
       })
     } finally {

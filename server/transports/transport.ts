@@ -46,7 +46,7 @@ export interface Mounting {
   readonly timers: Timers
   readonly bodies: Bodies
   readonly budget: Budget
-  /** Of large answers, which are charged by their size. */
+  /** Limits the rate of large answers, which are charged by their size. */
   readonly readingRate: ReadingRate
   readonly admission: Admission
   readonly limits: TransportLimits

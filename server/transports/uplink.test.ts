@@ -97,7 +97,7 @@ async function openInbound({
 
 test('stores and acknowledges messages', async () => {
   const { inbound, answers, numbers } = await openInbound()
-  inbound.take(publish(1))
+  inbound.handle(publish(1))
   await settled()
   assert.deepEqual([answers, numbers()], [[{ type: 'stored', id: 'w1-1', seq: 1 }], [1]])
 })
@@ -109,7 +109,7 @@ test('while a message is being completed, later frames wait and no more are read
     return completing.get(draft.id)?.promise ?? draft
   }
   const { inbound, said, flow, numbers } = await openInbound({ complete })
-  for (const n of [1, 2, 3]) inbound.take(publish(n))
+  for (const n of [1, 2, 3]) inbound.handle(publish(n))
   await settled()
   assert.deepEqual([[...completing.keys()], flow], [['w1-1'], ['pause']])
   completing.get('w1-1')?.resolve(draftOf(1) as Draft)
@@ -124,7 +124,7 @@ test('while a message is being completed, later frames wait and no more are read
   assert.deepEqual(flow, ['pause', 'resume'])
 })
 
-/** Of large frames, one in a turn. */
+/** Gives large frames their turns, one at a time. */
 async function takeTurns(time: ReturnType<typeof createManualTime>, count = 4): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) {
     await settled()
@@ -138,7 +138,7 @@ const large = (n: number) => publish(n, { body: { html: 'x'.repeat(70_000) } })
 
 test('large frames are taken one in a turn, and those behind them wait, in order', async () => {
   const { inbound, said, time, numbers } = await openInbound({ maxMessageBytes: 100_000 })
-  for (const frame of [large(1), large(2), publish(3), large(4)]) inbound.take(frame)
+  for (const frame of [large(1), large(2), publish(3), large(4)]) inbound.handle(frame)
   await Promise.resolve()
   assert.deepEqual(numbers(), [1])
   await takeTurns(time, 1)
@@ -153,11 +153,11 @@ test('frames that wait count in the budget: over its limit the stream ends, and 
     maxMessageBytes: 100_000,
     unfinishedBytes: 100_000,
   })
-  // What is alone may exceed it.
+  // A single item may exceed the limit.
   budget.open({}, () => undefined).set(1)
-  for (const n of [1, 2]) inbound.take(large(n))
+  for (const n of [1, 2]) inbound.handle(large(n))
   assert.deepEqual(flow, [])
-  inbound.take(large(3))
+  inbound.handle(large(3))
   assert.deepEqual(flow, ['too-much-begun', 'pause'])
   inbound.stop()
   await takeTurns(time)
@@ -167,7 +167,7 @@ test('frames that wait count in the budget: over its limit the stream ends, and 
 test('a message that was completed after its stream had ended is not stored', async () => {
   const completing = Promise.withResolvers<Draft>()
   const { inbound, reader, said, numbers } = await openInbound({ complete: () => completing.promise })
-  inbound.take(publish(1))
+  inbound.handle(publish(1))
   reader.isClosed = true
   completing.resolve(draftOf(1) as Draft)
   await settled()
@@ -201,8 +201,8 @@ for (const [text, answer] of misfits) {
   test(`refuses a malformed frame by name, and continues: ${text.slice(0, 80)}`, async () => {
     const grant = grantWith({ read: ['main'], write: ['main'] })
     const { inbound, said } = await openInbound({ grant })
-    inbound.take(text)
-    inbound.take(publish(2))
+    inbound.handle(text)
+    inbound.handle(publish(2))
     await settled()
     assert.deepEqual(said(), [answer, 'stored w1-2'])
   })
@@ -210,7 +210,7 @@ for (const [text, answer] of misfits) {
 
 test('refuses messages under a read-only invitation', async () => {
   const { inbound, said } = await openInbound({ grant: grantWith({ write: [] }) })
-  inbound.take(publish(1))
+  inbound.handle(publish(1))
   await settled()
   assert.deepEqual(said(), ['read-only-invitation w1-1'])
 })
@@ -220,18 +220,18 @@ test('stores nothing of a stream after the end of its session, or after its `bye
   const grant = grantWith({ expiresAt: time.now() + 1000 })
   const { inbound, numbers } = await openInbound({ grant, messagesPerSecond: 2, time })
   // The fourth waits for the rate limit until after the end.
-  for (const n of countTo(4)) inbound.take(publish(n))
+  for (const n of countTo(4)) inbound.handle(publish(n))
   time.advance(999)
   await settled()
   assert.deepEqual(numbers(), [1, 2, 3])
   time.advance(5000)
-  inbound.take(publish(5))
+  inbound.handle(publish(5))
   await settled()
   assert.deepEqual(numbers(), [1, 2, 3])
   const closing = await openInbound()
-  closing.inbound.take(publish(1))
+  closing.inbound.handle(publish(1))
   closing.reader.isClosed = true
-  closing.inbound.take(publish(2))
+  closing.inbound.handle(publish(2))
   await settled()
   assert.deepEqual(closing.numbers(), [1])
 })
@@ -241,7 +241,7 @@ test('a draft with a proven name needs the key that opened the stream; one key h
   const another = fingerprintFor(new URLSearchParams({ key: 'l'.repeat(22) }))
   const { inbound, said } = await openInbound({ fingerprint })
   const names = [`${fingerprint}.a`, `${another}.a`, fingerprint, 'free', another]
-  for (const from of names) inbound.take(publish(1, { from, id: `${from}-1` }))
+  for (const from of names) inbound.handle(publish(1, { from, id: `${from}-1` }))
   await settled()
   assert.deepEqual(said(), [
     `stored ${fingerprint}.a-1`,
@@ -257,10 +257,10 @@ test('answers in order of arrival, although storing takes a while and refusing d
   const slow: Hub['publish'] = ({ id }) =>
     new Promise((resolve) => storing.push(() => resolve({ type: 'stored', id, seq: 1 })))
   const { inbound, said } = await openInbound({ instead: { publish: slow } })
-  inbound.take(publish(1))
-  inbound.take('{')
-  inbound.take(publish(2))
-  inbound.take(new Refusal('wrong-type', 'Frames must be text.'))
+  inbound.handle(publish(1))
+  inbound.handle('{')
+  inbound.handle(publish(2))
+  inbound.handle(new Refusal('wrong-type', 'Frames must be text.'))
   storing[1]?.()
   await settled()
   assert.deepEqual(said(), [])
@@ -274,7 +274,7 @@ test('names the message on which the server failed, and prints the reason in the
   const { inbound, answers } = await openInbound({
     instead: { publish: () => Promise.reject(new Error('no disk')) },
   })
-  inbound.take(publish(1))
+  inbound.handle(publish(1))
   await settled()
   const message = 'The server failed on that frame.'
   assert.deepEqual(answers, [{ type: 'refused', id: 'w1-1', code: 'internal', message, retryAfterMs: 1000 }])
@@ -287,7 +287,7 @@ test('after the log refused a message, refuses later ones until it is repeated',
     refusal ? Promise.reject(refusal.about(id)) : { type: 'stored', id, seq: 1 }
   const { inbound, time, said } = await openInbound({ instead: { publish: append } })
   async function take(n: number) {
-    inbound.take(publish(n))
+    inbound.handle(publish(n))
     await settled()
     return said().at(-1)
   }
@@ -312,14 +312,14 @@ test('after the log refused a message, refuses later ones until it is repeated',
 
 test('delays a sender that is too fast, and loses, refuses or reorders no message', async () => {
   const { inbound, time, flow, said, numbers } = await openInbound({ messagesPerSecond: 10 })
-  for (const n of countTo(30)) inbound.take(publish(n))
+  for (const n of countTo(30)) inbound.handle(publish(n))
   await settled()
   assert.deepEqual([numbers(), flow], [countTo(10), ['pause']])
   time.advance(1000)
   await settled()
   assert.deepEqual([numbers(), flow], [countTo(20), ['pause']])
-  // What had arrived before the pause is still handled, in its order.
-  inbound.take(publish(31))
+  // Messages that arrived before the pause are still handled, in order.
+  inbound.handle(publish(31))
   time.advance(1100)
   await settled()
   assert.deepEqual(numbers(), countTo(31))
@@ -336,7 +336,7 @@ test('each pause is followed by one resume, however often it has to wait', async
   for (const round of countTo(40)) {
     for (const _one of countTo(round % 4)) {
       n += 1
-      inbound.take(publish(n))
+      inbound.handle(publish(n))
     }
     time.advance(250)
   }
@@ -352,19 +352,19 @@ test('each pause is followed by one resume, however often it has to wait', async
 
 test('frames that are not messages count against the rate', async () => {
   const { inbound, flow, said } = await openInbound({ messagesPerSecond: 4 })
-  for (const text of ['{', heartbeat, '7', clock, publish(1)]) inbound.take(text)
+  for (const text of ['{', heartbeat, '7', clock, publish(1)]) inbound.handle(text)
   await settled()
   assert.deepEqual([said(), flow], [['not-json null', 'bad-frame null', 'clock'], ['pause']])
 })
 
-test('states that come too fast cost more, none is refused, and the newest is shown', async () => {
+test('states that arrive too fast cost more, none is refused, and the newest is shown', async () => {
   const show = (n: number) =>
     JSON.stringify({ type: 'awareness', state: { client: n, name: '', anchor: null, head: null } })
   const { hub, inbound, time, flow, said } = await openInbound({
     messagesPerSecond: 100,
     statesPerSecond: 10,
   })
-  for (const n of countTo(50)) inbound.take(show(n))
+  for (const n of countTo(50)) inbound.handle(show(n))
   // 10 states, then some that count as 11 frames each.
   assert.deepEqual([flow, said()], [['pause'], []])
   const reader = createFakeConnection({ id: 'w2', owner: 'o2' })
@@ -379,16 +379,16 @@ test('states that come too fast cost more, none is refused, and the newest is sh
 test('unread and empty frames count against the rate', async () => {
   const { inbound, flow, said } = await openInbound({ messagesPerSecond: 4 })
   const binary = new Refusal('wrong-type', 'Frames must be text.')
-  for (const frame of [binary, null, null, binary, binary, null]) inbound.take(frame)
+  for (const frame of [binary, null, null, binary, binary, null]) inbound.handle(frame)
   await settled()
   assert.deepEqual([said(), flow], [['wrong-type null', 'wrong-type null'], ['pause']])
 })
 
 test('stops reading from a sender that does not read its answers, and loses nothing', async () => {
   const { inbound, time, reader, flow, numbers } = await openInbound()
-  inbound.take(publish(1))
+  inbound.handle(publish(1))
   reader.isBehind = true
-  for (const n of [2, 3, 4]) inbound.take(publish(n))
+  for (const n of [2, 3, 4]) inbound.handle(publish(n))
   time.advance(10_000)
   await settled()
   assert.deepEqual([numbers(), flow], [[1], ['pause']])
@@ -407,15 +407,15 @@ test('stops reading from a sender that does not read its answers, and loses noth
 test('answers a clock request at once, with the sender’s own timestamp', async () => {
   const storing: Hub['publish'] = () => new Promise(() => undefined)
   const { inbound, time, answers } = await openInbound({ instead: { publish: storing } })
-  inbound.take(publish(1))
+  inbound.handle(publish(1))
   time.advance(250)
-  inbound.take(clock)
+  inbound.handle(clock)
   assert.deepEqual(answers, [{ type: 'clock', sent: 1000.5, received: time.now(), at: time.now() }])
 })
 
 test('clock requests count against the rate', async () => {
   const { inbound, time, flow, answers } = await openInbound({ messagesPerSecond: 10 })
-  for (const _one of countTo(30)) inbound.take(clock)
+  for (const _one of countTo(30)) inbound.handle(clock)
   assert.deepEqual([answers.length, flow], [10, ['pause']])
   time.advance(1000)
   assert.equal(answers.length, 20)
@@ -426,8 +426,8 @@ test('a heartbeat reports the windows that it carries', async () => {
   const { hub, inbound, said } = await openInbound({
     instead: { heard: (...words) => void heard.push(words) },
   })
-  inbound.take(heartbeat)
-  inbound.take('{"type":"heartbeat","windows":{"main":2}}')
+  inbound.handle(heartbeat)
+  inbound.handle('{"type":"heartbeat","windows":{"main":2}}')
   await settled()
   const window = hub.streamOf('w1')
   assert.deepEqual(heard.at(0), [window, undefined])
@@ -437,8 +437,8 @@ test('a heartbeat reports the windows that it carries', async () => {
 
 test('a slowed window’s frames count as signs of life', async () => {
   const { hub, inbound, time, connection } = await openInbound({ messagesPerSecond: 1, heartbeatMs: 1600 })
-  inbound.take(heartbeat)
-  for (const n of countTo(20)) inbound.take(publish(n))
+  inbound.handle(heartbeat)
+  for (const n of countTo(20)) inbound.handle(publish(n))
   time.advance(20_000)
   assert.deepEqual([connection.byes, hub.windowCount()], [[], 1])
   time.advance(4500)
@@ -447,7 +447,7 @@ test('a slowed window’s frames count as signs of life', async () => {
 
 test('a window that never sent a heartbeat need not start because it sends messages', async () => {
   const { inbound, time, connection } = await openInbound()
-  inbound.take(publish(1))
+  inbound.handle(publish(1))
   time.advance(100_000)
   assert.deepEqual(connection.byes, [])
 })
@@ -456,7 +456,7 @@ test('accepts nothing after stop, and leaves no timer', async () => {
   const { inbound, time, flow, numbers } = await openInbound({ messagesPerSecond: 2 })
   time.advance(500)
   const before = time.pending()
-  for (const n of countTo(5)) inbound.take(publish(n))
+  for (const n of countTo(5)) inbound.handle(publish(n))
   assert.equal(time.pending(), before + 1)
   inbound.stop()
   assert.equal(time.pending(), before)
@@ -536,7 +536,7 @@ test('a client that leaves may say that it does for good', async () => {
   ])
 })
 
-/** Resolves to what the hub received. */
+/** Resolves to the heartbeat that the hub received. */
 async function postHeartbeat(body: string): Promise<unknown> {
   const heard: unknown[] = []
   const { status } = await post('/api/heartbeat', body, { heard: (...words) => void heard.push(words) })
@@ -570,10 +570,10 @@ test('data nested over 100 levels deep is refused by name, however it is sent; t
     const { inbound, answers, said, time } = await openInbound({ maxMessageBytes: 2_000_000 })
     const data = `{"data":${nested(levels)}}`
     const deep = publish(1, { body: 'deep' }).replace('"deep"', data)
-    inbound.take(deep)
-    inbound.take(`{"type":"heartbeat","windows":${nested(levels + 2)}}`)
-    inbound.take(`{"type":"awareness","state":${nested(levels + 2)}}`)
-    inbound.take(publish(2))
+    inbound.handle(deep)
+    inbound.handle(`{"type":"heartbeat","windows":${nested(levels + 2)}}`)
+    inbound.handle(`{"type":"awareness","state":${nested(levels + 2)}}`)
+    inbound.handle(publish(2))
     await takeTurns(time)
     assert.deepEqual(said(), ['bad-shape w1-1', 'bad-shape null', 'bad-shape null', 'stored w1-2'])
     const [refused] = answers
@@ -609,7 +609,10 @@ test('a malformed heartbeat is refused', async () => {
   }
 })
 
-/** Posts several drafts; resolves to what was published, and to the answers as `stored ID` or `CODE ID`. */
+/**
+ * Posts several drafts; resolves to those that were published, and to the answers as `stored ID` or
+ * `CODE ID`.
+ */
 async function postLines(lines: readonly (string | object)[], hub: Partial<Hub> = {}, grant?: Grant) {
   const published: string[] = []
   const body = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')
@@ -641,7 +644,7 @@ test('several drafts in one request are stored in their order, each with an answ
   assert.deepEqual(await postLines([]), { published: [], answers: [] })
 })
 
-test('of several drafts those that are refused for good keep none from being stored', async () => {
+test('several drafts: a final refusal keeps no other from being stored', async () => {
   const grant = grantWith({ read: ['main'], write: ['main'] })
   const stranger = `${'p'.repeat(22)}.w1`
   const { answers } = await postLines(
@@ -664,7 +667,7 @@ test('of several drafts those that are refused for good keep none from being sto
   ])
 })
 
-test('of several drafts none overtakes one that is to be sent again', async () => {
+test('several drafts: none overtakes one that is to be sent again', async () => {
   const busy = new Refusal('log-full', 'The disk is full.', null, 1000)
   const publish: Hub['publish'] = ({ id }) =>
     id === 'w1-2' ? Promise.reject(busy.about(id)) : { type: 'stored', id, seq: 1 }
@@ -688,7 +691,7 @@ test('several drafts in one request are no faster than one by one, refused ones 
   }
 })
 
-test('of several drafts none is stored after the end of the session', async () => {
+test('several drafts: none is stored after the end of the session', async () => {
   const { time } = openHub()
   const grant = grantWith({ expiresAt: time.now() - 1 })
   await assert.rejects(postLines([draftOf(1)], {}, grant), { code: 'session-expired' })
@@ -713,7 +716,7 @@ test('traces tell of a message in a frame from its arrival to its answer', async
   const { inbound } = await openInbound()
   using traced = collectTraces('*')
   const text = publish(1, { body: { html: 'private' } })
-  inbound.take(text)
+  inbound.handle(text)
   await settled()
   assert.deepEqual(traced.lines, [
     `uplink w1-1 received: ${text.length} bytes by sse/2 of w1, from w1`,
@@ -729,7 +732,7 @@ test('traces tell that a message was refused, by its code alone: sentences may r
   const { inbound } = await openInbound()
   using traced = collectTraces('uplink')
   for (const text of ['private', publish(1, { channel: 'wind', body: { html: 'private' } })])
-    inbound.take(text)
+    inbound.handle(text)
   await settled()
   assert.deepEqual(traced.lines, [
     'uplink a request or stream refused: not-json',

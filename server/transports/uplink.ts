@@ -20,7 +20,7 @@ import { admitOwner, type Mounting, queryOf } from './transport.ts'
 export const diagnostics = { arrived: channel('crosswind:arrived'), admitted: channel('crosswind:admitted') }
 
 const maxBeatBytes = 16_384
-/** Of a report beside its state. */
+/** Maximum size of a report without its state. */
 const maxReportBytes = 1024
 
 type UplinkParts = Pick<Mounting, 'router' | 'hub' | 'bodies' | 'admission' | 'timers' | 'limits'>

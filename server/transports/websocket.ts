@@ -133,7 +133,7 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
     hasEnded = true
     gathered = []
     try {
-      inbound.take(isBinary ? notText : String(data))
+      inbound.handle(isBinary ? notText : String(data))
     } finally {
       flush()
     }
@@ -143,16 +143,16 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
     if (socket.readyState === socket.OPEN && socket.bufferedAmount <= fullBytes) socket.pong(ping)
     ping = null
   }
-  // Of several pending PINGs the newest is answered (RFC 6455, 5.5.3); all count.
+  // Answers only the newest of several pending PINGs (RFC 6455, 5.5.3); all count.
   socket.on('ping', (data) => {
     hasEnded = true
     const isFirst = ping === null
     ping = data
-    inbound.take(isFirst ? answerPing : null)
+    inbound.handle(isFirst ? answerPing : null)
   })
   socket.on('pong', () => {
     hasEnded = true
-    inbound.take(null)
+    inbound.handle(null)
   })
 }
 

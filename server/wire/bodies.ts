@@ -1,6 +1,6 @@
-// What messages carry, by their kind (PROTOCOL.md).
+// Bodies of messages, by kind (PROTOCOL.md).
 
-/** Of each kind. Whoever has kinds of messages of its own adds them by declaration merging. */
+/** The body of each kind. Other layers add their own kinds by declaration merging. */
 export interface Bodies {
   update: UpdateBody
   json: JsonBody
@@ -39,7 +39,7 @@ export interface UpdateBody {
    * document.
    */
   readonly update: string
-  /** Who the sender is, as the application says: only in messages. */
+  /** The sender's user, as the application names it: only in messages. */
   readonly user?: string
   /** Only in a snapshot: the document's Yjs clients by owner; see PROTOCOL.md. */
   readonly owners?: Readonly<Record<string, readonly number[]>>
@@ -54,12 +54,12 @@ interface ErasureBody {
   readonly head: number
 }
 
-/** What an application sends, on the channels that it has declared for it. */
+/** An application's own message, on a channel that it has declared for it. */
 interface JsonBody {
   readonly data: unknown
-  /** Who the sender is, as the application says: only in messages. */
+  /** The sender's user, as the application names it: only in messages. */
   readonly user?: string | undefined
-  /** Of what was sent, if the application has changed it: identifies a repeat. */
+  /** Digest of the content as sent, if the application has changed it: identifies a repeat. */
   readonly digest?: string | undefined
 }
 
@@ -71,7 +71,7 @@ interface RevocationBody {
 /** Permits of this user from before no longer count. */
 export interface Revoked {
   readonly user: string
-  /** Of the message, if several were joined: its number and its `acceptedAt`. */
+  /** The message's number and `acceptedAt`, if several were joined. */
   readonly seq?: number
   readonly at?: number
 }

@@ -39,7 +39,7 @@ export interface ClockReading {
   readonly boundMs: number
 }
 
-/** One reading valid at both moments and between them, assuming a constant drift. */
+/** Returns a reading that is valid at both moments and between them, assuming a constant drift. */
 export function combine(before: ClockReading, after: ClockReading): ClockReading {
   const drift = Math.abs(after.offsetMs - before.offsetMs)
   return {

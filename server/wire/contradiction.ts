@@ -7,7 +7,7 @@ export interface Id {
   readonly clock: number
 }
 
-/** As Yjs decodes it, without skips. One without content was deleted. */
+/** As Yjs decodes it, without skips. A struct without content was deleted. */
 export interface DecodedStruct {
   readonly id: Id
   readonly length: number
@@ -32,7 +32,7 @@ export function contradiction(
     for (const struct of update) {
       if (!clients.has(struct.id.client)) continue
       const structs = upsert(known, struct.id.client, () => [])
-      // Of two that overlap, Yjs took the first.
+      // Where two overlap, Yjs kept the first.
       if (endOf(struct) > endOf(structs.at(-1))) structs.push(struct)
     }
   for (const struct of claimed) {
@@ -57,7 +57,7 @@ function clockOfDifference(struct: DecodedStruct, stored: readonly DecodedStruct
   return null
 }
 
-/** Of the first struct that ends behind the clock. */
+/** Index of the first struct that ends behind the clock. */
 function placeOf(clock: number, stored: readonly DecodedStruct[]): number {
   let from = 0
   let to = stored.length
@@ -88,7 +88,7 @@ function placeAt({ id, origin, rightOrigin, parent, parentSub }: DecodedStruct, 
 
 const placeIn = (id: Id | null | undefined) => (id ? [id.client, id.clock] : null)
 
-/** Of each kind that Yjs has, in version 1. */
+/** Handles every kind of content that Yjs has, in version 1. */
 function contentIn(content: object, from: number, to: number): unknown {
   if ('str' in content) return String(content.str).slice(from, to)
   if ('arr' in content) return (content.arr as unknown[]).slice(from, to)

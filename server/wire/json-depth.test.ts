@@ -6,7 +6,7 @@ import { createSeededRandom } from './time.ts'
 const depthOf = (value: unknown): number =>
   value instanceof Object ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
 
-test('the depth of a text is that of what it parses to', () => {
+test('the depth of a text is that of its parsed value', () => {
   const random = createSeededRandom(8)
   const texts = ['', 'a', '"', '\\', '\\"', '[', '{[', ',', 'é€💨', '\n', '\\\\"]']
   function draw(level: number): unknown {

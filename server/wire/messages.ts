@@ -40,7 +40,7 @@ export interface JsonMessage<Data> {
   readonly cursor: string
   /** The sender's name. */
   readonly from: string
-  /** Who the sender is, as the application's `authorize` says. */
+  /** The sender's user, as the application's `authorize` names it. */
   readonly user: string | undefined
   readonly data: Data
 }
@@ -107,7 +107,10 @@ export function isIdOf(sender: string, id: string): boolean {
 
 /** Position in the log, `epoch:seq`, the same for every transport. */
 export interface Cursor {
-  /** One life of the log, which begins at its start, or with its stream on NATS. 1 to 32 letters and digits. */
+  /**
+   * An epoch of the log, which begins at its start, or with its stream on NATS. 1 to 32 letters and
+   * digits.
+   */
   readonly epoch: string
   /** Last message received; 0 for none. */
   readonly seq: number
@@ -145,7 +148,7 @@ export interface Welcome {
   readonly window: string
   readonly cursor: string
   readonly recovered: boolean
-  /** Of the window's requests: a proxy names it by `Via` (RFC 9110, 7.6.3). */
+  /** HTTP version of the window's requests: a proxy names it by `Via` (RFC 9110, 7.6.3). */
   readonly http: WindowHttp
   readonly heartbeatMs: number
   /** Largest state that a window may show on an application's channel, bytes of JSON in UTF-8. */
@@ -180,7 +183,7 @@ export interface AwarenessFrame<State = unknown> {
   /** A null state means that the window has gone. */
   readonly windows: readonly {
     readonly window: string
-    /** Who the client is, as the application says. */
+    /** The client's user, as the application names it. */
     readonly user?: string
     readonly state: State | null
   }[]

@@ -2,11 +2,11 @@
 
 export const transportNames = ['sse', 'websocket', 'long-polling', 'polling', 'streaming'] as const
 export type TransportName = (typeof transportNames)[number]
-/** Those that the server speaks itself. */
+/** Versions that the server speaks itself. */
 export const httpVersions = ['2', '1.1'] as const
 export type HttpVersion = (typeof httpVersions)[number]
 
-/** Those of windows: HTTP/3 (RFC 9114) is spoken by a front, since Node has none. */
+/** Versions that windows use: HTTP/3 (RFC 9114) is spoken by a front, since Node has none. */
 export const windowHttpVersions = ['3', '2', '1.1'] as const
 export type WindowHttp = (typeof windowHttpVersions)[number]
 
@@ -23,7 +23,7 @@ export const connections = {
   '1.1': { alpn: 'http/1.1', isShared: false },
 } as const
 
-/** What a transport declares of a mode. */
+/** A mode, as a transport declares it. */
 export interface TransportMode {
   readonly name: string
   readonly transport: TransportName
@@ -57,7 +57,7 @@ export interface WindowMode extends LinkMode {
   readonly uplink: 'xhr' | 'streamed' | 'socket'
 }
 
-/** One that needs no front. */
+/** A mode that needs no front. */
 export interface Mode extends WindowMode {
   readonly http: HttpVersion
 }
@@ -138,7 +138,7 @@ export const pollingModes = /* @__PURE__ */ modesOf('polling', [
   { http: '1.1', isPush: false },
 ])
 
-/** What the page and the lab need besides. */
+/** Further fields for the page and the lab. */
 type Shown = Pick<WindowMode, 'label' | 'uplink' | 'fallback'>
 
 const shown: Readonly<Record<string, Shown>> = {
@@ -166,7 +166,7 @@ export const windowModes: readonly WindowMode[] = /* @__PURE__ */ [
   pollingModes,
 ].flatMap((ofTransport) => ofTransport.map((mode) => ({ ...mode, ...(shown[mode.name] as Shown) })))
 
-/** Those of a server without a front. */
+/** Modes of a server without a front. */
 export const modes: readonly Mode[] = /* @__PURE__ */ windowModes.filter(
   (mode): mode is Mode => !mode.isOverUdp,
 )

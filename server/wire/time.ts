@@ -8,7 +8,7 @@ export type Cancel = () => void
 
 export interface Timers {
   readonly now: Clock
-  /** As soon as it can if the time is over. */
+  /** Runs as soon as possible if the time has passed. */
   readonly later: (run: () => void, delayMs: number) => Cancel
 }
 

@@ -1,4 +1,4 @@
-// One log for several processes of a machine, over a stream with one JSON object per line.
+// Shares one log among a machine's processes, over a stream with one JSON object per line.
 
 import type { Duplex } from 'node:stream'
 import { Followers } from '../log/history-log.ts'
@@ -23,7 +23,7 @@ interface Calls {
 
 type Call = keyof Calls
 
-type Asked =
+type ToHost =
   | {
       readonly [Name in Call]: { readonly call: Name; readonly of: number; readonly with: Calls[Name] }
     }[Call]
@@ -37,7 +37,7 @@ interface Greeting {
   readonly outage: Outage | null
 }
 
-type Told =
+type FromHost =
   | Greeting
   | { readonly message: Message; readonly cursor: string }
   | { readonly answerTo: number; readonly value: unknown }
@@ -75,7 +75,7 @@ export function hostLog(log: Log, maxBytes?: number) {
     if (link.writableLength > maxWaitingBytes) link.destroy()
   }
 
-  function tellAll(told: Told, except?: Duplex): void {
+  function tellAll(told: FromHost, except?: Duplex): void {
     if (links.size === 0) return
     const line = lineOf(told)
     for (const link of links.keys()) if (link !== except) tell(link, line)
@@ -86,7 +86,7 @@ export function hostLog(log: Log, maxBytes?: number) {
     for (const take of notes) take(note)
   }
 
-  async function answer(link: Duplex, asked: Extract<Asked, { call: Call }>): Promise<void> {
+  async function answer(link: Duplex, asked: Extract<ToHost, { call: Call }>): Promise<void> {
     const answerTo = asked.of
     try {
       const call = calls[asked.call] as (...given: readonly unknown[]) => unknown
@@ -102,7 +102,7 @@ export function hostLog(log: Log, maxBytes?: number) {
       const known = { will: null as object | null }
       links.set(link, known)
       tell(link, lineOf({ heads: Object.fromEntries(log.heads()), maxBytes, outage }))
-      readLines(link, (asked: Asked) => {
+      readLines(link, (asked: ToHost) => {
         if ('call' in asked) void answer(link, asked)
         else if ('note' in asked) spread(asked.note, link)
         else known.will = asked.will
@@ -141,7 +141,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
   let closing: Promise<void> | null = null
 
   /** Requests of one turn are sent in one write: a window that joins makes two. */
-  function write(line: Asked): void {
+  function write(line: ToHost): void {
     if (!link.writable) return
     if (link.writableCorked === 0) {
       link.cork()
@@ -156,11 +156,11 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
     asked += 1
     const answer = Promise.withResolvers<unknown>()
     waiting.set(asked, answer)
-    write({ call, of: asked, with: given } as Asked)
+    write({ call, of: asked, with: given } as ToHost)
     return answer.promise as Promise<Value>
   }
 
-  function take(told: Told): void {
+  function take(told: FromHost): void {
     if ('message' in told) {
       const { channel, seq } = told.message
       if (isKind(told.message, 'erasure')) {
@@ -177,7 +177,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
     }
   }
 
-  function settle(told: Extract<Told, { answerTo: number }>): void {
+  function settle(told: Extract<FromHost, { answerTo: number }>): void {
     const answer = waiting.get(told.answerTo)
     waiting.delete(told.answerTo)
     if ('error' in told) answer?.reject(received(told.error))
@@ -223,7 +223,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
   return { log, bus, outage: () => outage, ...(maxBytes !== undefined && { maxBytes }) }
 }
 
-const lineOf = (told: Told | Asked) => `${JSON.stringify(told)}\n`
+const lineOf = (told: FromHost | ToHost) => `${JSON.stringify(told)}\n`
 
 function readLines<Line>(link: Duplex, onLine: (line: Line) => void): void {
   let rest = ''

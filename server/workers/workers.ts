@@ -151,13 +151,13 @@ interface WorkersParts {
 type Ports = ByHttp<number>
 
 /** Sent by a worker: the first, if it is to wait for the ports, then one of the others. */
-type Said =
+type FromWorker =
   | { readonly type: 'waits' }
   | { readonly type: 'ready'; readonly ports: Ports }
   | { readonly type: 'failed'; readonly why: string }
 
 /** Sent to a worker. */
-type Told =
+type ToWorker =
   /** Another one has opened the ports. */
   { readonly type: 'opened'; readonly ports: Ports } | { readonly type: 'stop'; readonly drainMs: number }
 
@@ -174,14 +174,14 @@ const kernelDeals = process.platform === 'linux' && process.env.NODE_CLUSTER_SCH
 export function portsOpened(): Promise<Ports | null> {
   if (process.env[waitsVariable] === undefined) return Promise.resolve(null)
   return new Promise((resolve) => {
-    onTold((told) => told.type === 'opened' && resolve(told.ports))
+    onMessageToWorker((told) => told.type === 'opened' && resolve(told.ports))
     tellPrimary({ type: 'waits' })
   })
 }
 
 /**
  * In a worker: calls `stop` when the first process says so, or a terminal signals all its processes. An
- * application that listens for SIGTERM or SIGINT itself stops in its own way, and is told by SIGTERM.
+ * application that listens for SIGTERM or SIGINT itself stops in its own way, and receives SIGTERM.
  */
 export function whenStopped(stop: (drainMs: number) => void, usualDrainMs: number): void {
   let isTold = false
@@ -191,7 +191,7 @@ export function whenStopped(stop: (drainMs: number) => void, usualDrainMs: numbe
     if (!isOwn) stop(usualDrainMs)
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal)
-  onTold((told) => {
+  onMessageToWorker((told) => {
     if (told.type !== 'stop' || isTold) return
     if (process.listenerCount('SIGTERM') > 1) process.emit('SIGTERM', 'SIGTERM')
     else stop(told.drainMs)
@@ -199,15 +199,15 @@ export function whenStopped(stop: (drainMs: number) => void, usualDrainMs: numbe
 }
 
 /** In a worker. Calls `onSent` also if the first process is gone. */
-export function tellPrimary(said: Said, onSent: () => void = ignoreEnd): void {
+export function tellPrimary(said: FromWorker, onSent: () => void = ignoreEnd): void {
   if (process.connected) process.send?.(said, onSent)
   else onSent()
 }
 
-const toldTypes: readonly unknown[] = ['opened', 'stop']
+const toWorkerTypes: readonly unknown[] = ['opened', 'stop']
 
-function onTold(take: (told: Told) => void): void {
-  process.on('message', (told: Told) => toldTypes.includes(typeIn(told)) && take(told))
+function onMessageToWorker(take: (told: ToWorker) => void): void {
+  process.on('message', (told: ToWorker) => toWorkerTypes.includes(typeIn(told)) && take(told))
 }
 
 /** Resolves when all serve. Rejects with the reason of the first that cannot. */
@@ -247,7 +247,7 @@ export async function startWorkers(
   /** Resolves to its ports. Rejects with the reason why it cannot serve. */
   function untilReady(worker: Worker): Promise<Ports> {
     return new Promise((resolve, reject) => {
-      worker.on('message', (said: Said | Noted) => {
+      worker.on('message', (said: FromWorker | Noted) => {
         if (said.type === 'ready') resolve(said.ports)
         else if (said.type === 'failed') reject(new Error(said.why))
         else if (said.type === 'waits')
@@ -258,7 +258,7 @@ export async function startWorkers(
     })
   }
 
-  function tell(worker: Worker, told: Told): void {
+  function tell(worker: Worker, told: ToWorker): void {
     if (worker.isConnected()) worker.send(told, ignoreEnd)
   }
 

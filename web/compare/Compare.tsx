@@ -14,8 +14,9 @@ import { keepMedians } from '../store.ts'
 import {
   estimateOf,
   type Failure,
-  intervalWords,
-  lossWords,
+  formatInterval,
+  formatLoss,
+  formatVerdict,
   planAsked,
   type Result,
   type Row,
@@ -24,16 +25,15 @@ import {
   type Turn,
   usualPlan,
   verdictOf,
-  verdictWords,
 } from './comparison.ts'
 import {
   choiceReason,
   choices,
-  clockWords,
+  diagnoseClock,
+  diagnoseHttp2,
+  diagnoseSockets,
+  diagnoseStreams,
   drawback,
-  http2Words,
-  socketWords,
-  streamWords,
   type Trial,
 } from './diagnosis.ts'
 import { asLinked, fragmentOf, resultIn } from './result-link.ts'
@@ -73,7 +73,7 @@ export function Compare({ store, actions, start }: PageProps) {
       if (rounds.length > 0) {
         const result = asLinked({
           at: browserTimers.now(),
-          browser: browserWords(),
+          browser: formatBrowser(),
           rows: rowsOf(rounds, offered),
         })
         keepMedians(() => localStorage, mediansIn(result))
@@ -116,8 +116,8 @@ export function Compare({ store, actions, start }: PageProps) {
       </div>
       {(linked.fault ?? failure) && <p className="comparison-fault">{linked.fault ?? failure}</p>}
       <output className="comparison-verdict">
-        {linked.result && <p>{elsewhereWords(linked.result)}</p>}
-        {hasResult && <p>{verdictWords(rows)}</p>}
+        {linked.result && <p>{formatOrigin(linked.result)}</p>}
+        {hasResult && <p>{formatVerdict(rows)}</p>}
       </output>
       {(hasResult || progress) && (
         <Rows rows={hasResult ? ranked(rows) : rows} dots={linked.result ? null : dotsOf(rounds)}>
@@ -195,7 +195,7 @@ const browserPatterns = [
   [/Version\/(\d+)/, 'Safari'],
 ] as const
 
-function browserWords(): string {
+function formatBrowser(): string {
   const named = browserPatterns.map(([pattern, name]) => [name, pattern.exec(navigator.userAgent)?.[1]])
   return named.find(([, version]) => version)?.join(' ') ?? ''
 }
@@ -253,7 +253,7 @@ function CopyLink({ result }: { result: Result }) {
 
 const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short' })
 
-const elsewhereWords = ({ at, browser }: Result) =>
+const formatOrigin = ({ at, browser }: Result) =>
   `Measured elsewhere: ${browser || 'a browser'}, ${dateTime.format(at)}.`
 
 /** Missing probes show in the count. */
@@ -323,7 +323,7 @@ function Figure({ row }: { row: Row }) {
   return (
     <span className="comparison-figure">
       {estimate ? <b>{msWords(estimate.medianMs)}</b> : '–'}
-      {estimate?.interval && <span className="small"> {intervalWords(estimate.interval)}</span>}
+      {estimate?.interval && <span className="small"> {formatInterval(estimate.interval)}</span>}
     </span>
   )
 }
@@ -436,9 +436,9 @@ function Network({ store, start, browser, turns, finished, rows, isMeasuring }: 
   const hasAll = turns.length === offeredModes(start).length
   const findings = [
     ...(hasAll ? findingsIn(turns, alpn) : []),
-    lossWords(finished.flat()),
-    clockWords(clock),
-    streamsWords(opened),
+    formatLoss(finished.flat()),
+    diagnoseClock(clock),
+    formatStreams(opened),
   ].filter(Boolean)
   return (
     <section aria-labelledby="comparison-network">
@@ -451,7 +451,7 @@ function Network({ store, start, browser, turns, finished, rows, isMeasuring }: 
           <li key={finding}>{finding}</li>
         ))}
       </ul>
-      {hasAll && <p>{choiceWords(turns, rows)}</p>}
+      {hasAll && <p>{formatChoice(turns, rows)}</p>}
       {limited && (
         <div className="comparison-controls row">
           <button
@@ -488,14 +488,14 @@ function findingsIn(turns: readonly Turn[], alpn: string | null): (string | null
   const isSeen = trials.some(({ serverHttp }) => serverHttp !== null && connections[serverHttp].isShared)
   return [
     isSeen || alpn !== null
-      ? http2Words(isSeen ? connections['2'].alpn : alpn, trials)
+      ? diagnoseHttp2(isSeen ? connections['2'].alpn : alpn, trials)
       : 'It is not known whether HTTP/2 arrives: no request that would use it was answered.',
-    streamWords(trials),
-    socketWords(trials),
+    diagnoseStreams(trials),
+    diagnoseSockets(trials),
   ]
 }
 
-function choiceWords(turns: readonly Turn[], rows: readonly Row[]): string {
+function formatChoice(turns: readonly Turn[], rows: readonly Row[]): string {
   const [best, ...others] = choices(trialsOf(turns))
   if (!best) return 'Nothing to recommend: no mode gets through.'
   const { label, name } = best.mode
@@ -509,7 +509,7 @@ function choiceWords(turns: readonly Turn[], rows: readonly Row[]): string {
 
 type Opened = Awaited<ReturnType<typeof countStreams>>
 
-function streamsWords(streams: Opened | 'counting' | null): string | null {
+function formatStreams(streams: Opened | 'counting' | null): string | null {
   if (streams === null) return null
   if (streams === 'counting') return `Opening ${streamsTried} streams at once …`
   const { opened, http } = streams

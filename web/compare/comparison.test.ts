@@ -5,8 +5,9 @@ import { createSeededRandom, drawNormal, shuffled } from '../../server/wire/time
 import {
   estimateOf,
   failureOf,
+  formatLoss,
+  formatVerdict,
   isLastRound,
-  lossWords,
   medianOf,
   pauseBefore,
   planAsked,
@@ -15,7 +16,6 @@ import {
   type Turn,
   usualPlan,
   verdictOf,
-  verdictWords,
 } from './comparison.ts'
 import { fragmentOf, resultIn } from './result-link.ts'
 
@@ -37,7 +37,7 @@ const turnOf = (place: number, change: Partial<Turn>): Turn => {
   return { mode, ...usual, ...change }
 }
 
-test('a missing probe counts as later than all that arrived', () => {
+test('a missing probe counts as later than every one that arrived', () => {
   assert.equal(medianOf([3, 1, 2]), 2)
   assert.equal(medianOf([4, 1, 2, 3]), 2.5)
   assert.equal(medianOf([1, null, 2]), 2)
@@ -101,14 +101,14 @@ test('the verdict covers every mode: the fastest, the slower ones, and those wit
     [[fast, alike, [null]], `Undecided between ${one} and ${two}. Without a figure: ${three}.`],
     [[[null], [null]], 'No mode got through.'],
   ] as const)
-    assert.equal(verdictWords(rowsWith(...medians)), words)
-  assert.equal(figure.exec(verdictWords(rowsWith(fast, slow, slow)))?.[1], label)
+    assert.equal(formatVerdict(rowsWith(...medians)), words)
+  assert.equal(figure.exec(formatVerdict(rowsWith(fast, slow, slow)))?.[1], label)
   assert.match(
-    verdictWords(rowsWith(fast, slow, [null])),
+    formatVerdict(rowsWith(fast, slow, [null])),
     /\); the other one was slower\. Without a figure: ./,
   )
   assert.match(
-    verdictWords(rowsWith(fast, [null], [null])),
+    formatVerdict(rowsWith(fast, [null], [null])),
     /^Only .* got through: 5\.5 ms .*Without a figure: ./,
   )
 })
@@ -214,18 +214,18 @@ test('an altered link is rejected in one sentence', () => {
   }
 })
 
-test('many late messages are told, with those over HTTP/3, few are not', () => {
+test('many late messages are reported, with those over HTTP/3; a few are not', () => {
   const timesOf = (late: number, all = 20) => Array.from({ length: all }, (_, n) => (n < late ? 300 : 10))
   const turn = (http: string, late: number): Turn => {
     const mode = windowModes.find((one) => one.transport === 'sse' && one.http === http) as WindowMode
     return { ...turnOf(0, {}), mode, serverHttp: mode.http, times: timesOf(late) }
   }
-  assert.equal(lossWords([turn('2', 2), turn('1.1', 0), turn('3', 9)]), null)
+  assert.equal(formatLoss([turn('2', 2), turn('1.1', 0), turn('3', 9)]), null)
   assert.match(
-    lossWords([turn('2', 4), turn('1.1', 1), turn('3', 1)]) ?? '',
+    formatLoss([turn('2', 4), turn('1.1', 1), turn('3', 1)]) ?? '',
     /^5 of 40 messages .* Over HTTP\/3 it was 1 of 20\.$/,
   )
-  assert.match(lossWords([turn('2', 4)]) ?? '', /does not offer/)
+  assert.match(formatLoss([turn('2', 4)]) ?? '', /does not offer/)
 })
 
 test('a mode over HTTP/3 for which the browser used HTTP/2 has no figure', () => {

@@ -63,7 +63,7 @@ export function isLastRound(
 
 export const pauseBefore = ({ pauseMs }: Plan, random: Random) => pauseMs * (0.5 + random())
 
-/** One mode's part of a round. */
+/** A mode's part of a round. */
 export interface Turn {
   readonly mode: WindowMode
   /** From the request to the receiver's welcome; null if either connection did not open. */
@@ -162,7 +162,7 @@ function latenessOf(turns: readonly Turn[]) {
  * Browsers do not tell how many packets are lost: says so when many messages were late, and how many
  * were over HTTP/3, which spares those whose packets arrived. Null when few were.
  */
-export function lossWords(turns: readonly Turn[]): string | null {
+export function formatLoss(turns: readonly Turn[]): string | null {
   const pushed = turns.filter(({ mode }) => mode.isPush)
   const { late, all } = latenessOf(pushed.filter(({ mode }) => !mode.isOverUdp))
   if (late < seldom.messages || late < all * seldom.share) return null
@@ -229,14 +229,14 @@ const listed = new Intl.ListFormat('en-GB')
 const quoted = (some: readonly WindowMode[]) => listed.format(some.map(({ label }) => `“${label}”`))
 
 /** The verdict, covering every mode: the fastest, the slower ones, and those without a figure. */
-export function verdictWords(rows: readonly Row[]): string {
+export function formatVerdict(rows: readonly Row[]): string {
   const { modes: first, compared } = verdictOf(rows)
   const [best] = first
   if (!best) return 'No mode got through.'
   const others = compared + 1 - first.length
   const slower = others === 1 ? 'the other one was slower' : `the other ${others} were slower`
   const without = rows.filter((row) => estimateOf(row) === null).map(({ mode }) => mode)
-  const figure = figureWords(rows.find(({ mode }) => mode === best))
+  const figure = formatFigure(rows.find(({ mode }) => mode === best))
   const sentences = [
     compared === 0
       ? `Only ${best.label} got through: ${figure}.`
@@ -249,14 +249,14 @@ export function verdictWords(rows: readonly Row[]): string {
 }
 
 /** Such as `5.5 ms (5.0 to 6.0 ms)`; a dash without a figure. */
-function figureWords(row: Row | undefined): string {
+function formatFigure(row: Row | undefined): string {
   const estimate = row && estimateOf(row)
   if (!estimate) return '–'
   const { medianMs, interval } = estimate
-  return interval ? `${msWords(medianMs)} (${intervalWords(interval)})` : msWords(medianMs)
+  return interval ? `${msWords(medianMs)} (${formatInterval(interval)})` : msWords(medianMs)
 }
 
-export const intervalWords = ([low, high]: readonly [number, number]) =>
+export const formatInterval = ([low, high]: readonly [number, number]) =>
   `${msWords(low).replace(' ms', '')} to ${msWords(high)}`
 
 /** The fastest first, those without a figure last, otherwise in the given order. */

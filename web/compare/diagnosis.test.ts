@@ -1,9 +1,9 @@
-// Which mode suits everyone on a network, and the reason in words.
+// Finds the mode that suits everyone on a network, and says why.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { modeNamed, modes, windowModeNamed } from '../../server/wire/modes.ts'
-import { choiceReason, choices, drawback, streamWords, type Trial } from './diagnosis.ts'
+import { choiceReason, choices, diagnoseStreams, drawback, type Trial } from './diagnosis.ts'
 
 /** These modes get through; those in `cut` are cut when idle. */
 const trialsOf = (names: readonly string[], cut: readonly string[] = []) =>
@@ -62,9 +62,9 @@ test('without a mode that gets through there is no choice', () => {
 })
 
 test('streams are named by their modes, also when none gets through', () => {
-  assert.equal(streamWords(trialsOf(['streaming/2', 'websocket/2'])), 'Streams flow: streaming/2.')
+  assert.equal(diagnoseStreams(trialsOf(['streaming/2', 'websocket/2'])), 'Streams flow: streaming/2.')
   assert.equal(
-    streamWords(trialsOf(['websocket/1.1'])),
+    diagnoseStreams(trialsOf(['websocket/1.1'])),
     'No stream gets through (sse/2, sse/1.1, streaming/2).',
   )
 })

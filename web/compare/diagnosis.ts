@@ -1,4 +1,4 @@
-// What stands between a client and a server, from trials of the modes: one sentence per question.
+// Diagnoses the path from a client to a server by trials of the modes: one sentence per question.
 
 import type { Closing } from '../../client/transports.ts'
 import type { ClockReading } from '../../server/wire/clock-estimate.ts'
@@ -67,7 +67,7 @@ export function drawback(mode: WindowMode): string | null {
 }
 
 /** `alpn`: what TLS negotiated when both versions were offered (RFC 7301). */
-export function http2Words(alpn: string | null, trials: readonly Trial[]): string {
+export function diagnoseHttp2(alpn: string | null, trials: readonly Trial[]): string {
   const overHttp2 = trials.filter((trial) => connections[trial.mode.http].isShared && getsThrough(trial))
   if (alpn !== connections['2'].alpn)
     return 'HTTP/2 does not arrive: whatever answers there speaks only HTTP/1.1.'
@@ -77,7 +77,7 @@ export function http2Words(alpn: string | null, trials: readonly Trial[]): strin
   return 'HTTP/2 arrives.'
 }
 
-export function streamWords(trials: readonly Trial[]): string {
+export function diagnoseStreams(trials: readonly Trial[]): string {
   const streams = trials.filter(({ mode }) => mode.isPush && mode.uplink !== 'socket')
   const requests = trials.filter((trial) => !trial.mode.isPush && getsThrough(trial))
   const heldBack = streams.filter(
@@ -94,7 +94,7 @@ export function streamWords(trials: readonly Trial[]): string {
   return `${words} Nothing sent over ${names(deaf)} arrives: a proxy holds requests back until they end (in nginx: proxy_request_buffering off).`
 }
 
-export function socketWords(trials: readonly Trial[]): string {
+export function diagnoseSockets(trials: readonly Trial[]): string {
   const sockets = trials.filter(({ mode }) => mode.uplink === 'socket')
   const open = sockets.filter(getsThrough)
   const closed = sockets.filter((trial) => !getsThrough(trial))
@@ -104,7 +104,7 @@ export function socketWords(trials: readonly Trial[]): string {
 }
 
 /** Null while unknown. */
-export function clockWords(clock: ClockReading | null): string | null {
+export function diagnoseClock(clock: ClockReading | null): string | null {
   if (!clock) return null
   const { offsetMs, boundMs } = clock
   const [offset, bound] = [Math.abs(offsetMs), boundMs].map((ms) => ms.toFixed(ms < 10 ? 1 : 0))

@@ -75,7 +75,7 @@ export async function measureTurn(
       onFrame(frame, receivedAt) {
         if (frame.type === 'welcome') {
           state.serverHttp = frame.http
-          // What would be timed is another mode.
+          // Otherwise another mode would be timed.
           if (mode.isOverUdp && frame.http !== mode.http) closing ??= notSupported
           else state.openMs ??= receivedAt - startedAt
           changes.happened()

@@ -119,7 +119,7 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
           onChoose={setOrder}
         />
       </div>
-      <output className="visually-hidden">{list && wanted && countWords(found.length)}</output>
+      <output className="visually-hidden">{list && wanted && formatCount(found.length)}</output>
       {list && found.length === 0 && (
         <p className="dialog-note">
           {wanted === '' ? 'There are no documents here yet.' : `No document title contains “${wanted}”.`}
@@ -149,7 +149,7 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
   )
 }
 
-const countWords = (count: number) => (count === 1 ? '1 document found.' : `${count} documents found.`)
+const formatCount = (count: number) => (count === 1 ? '1 document found.' : `${count} documents found.`)
 
 const isDeleted = ({ deletedAt }: ListedDocument) => deletedAt !== null
 
@@ -275,13 +275,13 @@ function NewDocument({ documents, onCreate }: NewDocumentProps) {
         {isNew ? 'Create' : 'Open'}
       </button>
       <p id={note} className="small" role={failure === null ? undefined : 'alert'}>
-        {failure ?? (channel === null ? ' ' : addressWords(channel, isNew))}
+        {failure ?? (channel === null ? ' ' : formatAddress(channel, isNew))}
       </p>
     </form>
   )
 }
 
-const addressWords = (channel: string, isNew: boolean) =>
+const formatAddress = (channel: string, isNew: boolean) =>
   isNew ? `Its address will be ${documentPath(channel)}` : 'There is already a document at this address.'
 
 const periods = [

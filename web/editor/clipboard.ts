@@ -1,7 +1,13 @@
 // Clipboard and drags: copied text keeps its formatting, and inserted content is cleaned.
 
 import { shortened } from '../../server/document/line-reader.ts'
-import { imageCharacter, type Line, type Run, safeImage, safeLink } from '../../server/document/rich-text.ts'
+import {
+  imageCharacter,
+  type Line,
+  safeImage,
+  safeLink,
+  type TextRun,
+} from '../../server/document/rich-text.ts'
 import { importCode } from '../documents/import-code.ts'
 import { LateCode } from '../late-code.ts'
 import { importNotes, unkeptWords } from '../page/wording.ts'
@@ -188,7 +194,7 @@ async function readFiles(files: readonly File[]) {
   const lines: Line[] = []
   const notes: string[] = []
   const images = files.filter(({ type }) => type.startsWith('image/'))
-  const runs: Run[] = []
+  const runs: TextRun[] = []
   const unkept: string[] = []
   for (const file of images) {
     const name = shortened(file.name) || 'unnamed'

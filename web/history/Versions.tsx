@@ -12,7 +12,7 @@ import { maxTitleLength, titleFrom } from '../../server/page/page-messages.ts'
 import { askHistory } from '../documents/document-requests.ts'
 import { colourFor } from '../editor/presence.ts'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
-import { type Author, authorWords, Replay, type Version } from './replay.ts'
+import { type Author, formatAuthor, Replay, type Version } from './replay.ts'
 import '../styles/versions.css'
 
 /** Pause between two portions: the server allows a window ten a second. */
@@ -59,7 +59,7 @@ export function Versions({ store, actions, start }: PageProps) {
     <section className="versions" id="history" aria-label="History">
       <div className="versions-head">
         <h2>History</h2>
-        <p className="small">{failure ?? reachWords(replay, isLoading)}</p>
+        <p className="small">{failure ?? formatReach(replay, isLoading)}</p>
       </div>
       {entry && (
         <VersionList
@@ -76,7 +76,7 @@ export function Versions({ store, actions, start }: PageProps) {
           <Slider
             entry={entry}
             version={version}
-            moment={momentWords(at, replay.authorOf(version))}
+            moment={formatMoment(at, replay.authorOf(version))}
             isPlaying={isPlaying}
             onGo={(to) => {
               setPlaying(false)
@@ -138,12 +138,12 @@ function VersionList({ entries, chosen, onChoose }: VersionListProps) {
             onClick={() => onChoose(one)}
           >
             <span className="versions-name" translate={one.name ? 'no' : undefined}>
-              {one.name || spanWords(one)}
+              {one.name || formatSpan(one)}
             </span>
             <span className="small">
-              {one.name && `${spanWords(one)}, `}
+              {one.name && `${formatSpan(one)}, `}
               <span className="by" data-colour={colourOf(one.author)}>
-                {authorWords(one.author)}
+                {formatAuthor(one.author)}
               </span>
               {one.changes > 0 && `, ${one.changes === 1 ? '1 change' : `${one.changes} changes`}`}
             </span>
@@ -157,7 +157,7 @@ function VersionList({ entries, chosen, onChoose }: VersionListProps) {
 interface SliderProps {
   readonly entry: Entry
   readonly version: number
-  /** When it was made, and by whom. */
+  /** Its time and author, as text. */
   readonly moment: string
   readonly isPlaying: boolean
   readonly onGo: (version: number) => void
@@ -312,7 +312,7 @@ function useHistory(channel: string) {
   return state
 }
 
-function reachWords(replay: Replay, isLoading: boolean): string {
+function formatReach(replay: Replay, isLoading: boolean): string {
   if (isLoading) return 'Reading the log…'
   if (replay.newest === 0)
     return replay.hasBase
@@ -326,13 +326,13 @@ function reachWords(replay: Replay, isLoading: boolean): string {
 
 const spanFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
 
-const spanWords = ({ from, to }: Entry) => spanFormat.formatRange(from, to)
+const formatSpan = ({ from, to }: Entry) => spanFormat.formatRange(from, to)
 
 const momentFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 
-function momentWords(at: number | null, author: Author | null): string {
+function formatMoment(at: number | null, author: Author | null): string {
   if (at === null) return 'Before the first change'
-  return `${momentFormat.format(at)}${author ? `, ${authorWords(author)}` : ''}`
+  return `${momentFormat.format(at)}${author ? `, ${formatAuthor(author)}` : ''}`
 }
 
 /** The carets' colours, in which no two are the same. */
@@ -350,7 +350,7 @@ function Authors({ version }: { readonly version: Version }) {
       {Array.from(present, ([key, author]) => (
         <li key={key}>
           <span className="by" data-colour={colourOf(author)}>
-            {authorWords(author)}
+            {formatAuthor(author)}
           </span>
         </li>
       ))}
@@ -399,7 +399,7 @@ function content(line: Line, version: Version): ReactNode {
   if (segments.length === 0) return <br />
   return segments.map(({ author, runs }, place) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: segments have no identity over versions.
-    <span key={place} className="by" data-colour={colourOf(author)} title={authorWords(author)}>
+    <span key={place} className="by" data-colour={colourOf(author)} title={formatAuthor(author)}>
       {inlineNodes(runs).map(inline)}
     </span>
   ))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
 import { createDocument, documentText, textOf } from '../../server/document/rich-text.ts'
-import { authorWords, Replay } from './replay.ts'
+import { formatAuthor, Replay } from './replay.ts'
 
 /** Two windows that type into one document; each change is an update in the log. */
 function writers() {
@@ -117,7 +117,7 @@ test('a program is called by the name that it sends under, a window is a guest u
     const replay = replayOf(updates.map((one) => (one.from === 'w0' ? { ...one, from } : one)))
     const { lines, segments } = replay.show(version)
     const authors = lines.flatMap((line) => segments.get(line) ?? []).map(({ author }) => author)
-    return [replay.authorOf(version), ...authors].map(authorWords)
+    return [replay.authorOf(version), ...authors].map(formatAuthor)
   }
   assert.deepEqual(namedBy('seed', 2), ['seed', 'seed'])
   assert.deepEqual(namedBy('import.nightly', 3), ['Ada', 'import.nightly', 'Ada'])

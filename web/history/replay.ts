@@ -8,7 +8,7 @@ import {
   isEnded,
   type Line,
   linesOf,
-  type Run,
+  type TextRun,
 } from '../../server/document/rich-text.ts'
 import type { HistoryPortion } from '../../server/wire/document-history.ts'
 import { fingerprintIn } from '../../server/wire/messages.ts'
@@ -18,7 +18,7 @@ import { cleanName, unchosenName } from '../editor/presence.ts'
 interface Segment {
   /** Null if only the base has it. */
   readonly author: Author | null
-  readonly runs: readonly Run[]
+  readonly runs: readonly TextRun[]
 }
 
 export interface Author {
@@ -28,8 +28,8 @@ export interface Author {
   readonly name: string
 }
 
-/** What the author is called; null is that of the base. */
-export function authorWords(author: Author | null): string {
+/** The author's name; null is the author of the base. */
+export function formatAuthor(author: Author | null): string {
   if (author === null) return 'Earlier'
   return author.name || unchosenName(author.window ?? '')
 }
@@ -80,7 +80,7 @@ export class Replay {
     return this.#updates[version - 1]?.at ?? this.#baseAt
   }
 
-  /** Who made the version; null for the base. */
+  /** Returns the author of a version; null for the base. */
   authorOf(version: number): Author | null {
     const update = this.#updates[version - 1]
     if (!update) return null
@@ -211,7 +211,7 @@ export class Replay {
     }
     const found = new Map<Line, Segment[]>()
     for (const line of lines) {
-      const segments: { client: number; runs: Run[] }[] = []
+      const segments: { client: number; runs: TextRun[] }[] = []
       for (const { text: words, marks } of line.runs) {
         for (let start = 0; start < words.length; ) {
           const { client, length } = take(words.length - start)

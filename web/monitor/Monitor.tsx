@@ -8,12 +8,12 @@ import { type Cancel, nothingPlanned } from '../../server/wire/time.ts'
 import { openHttp } from '../axios-http.ts'
 import {
   chartsOf,
+  formatServer,
+  formatTrouble,
   type MonitorChart,
   newestOf,
   type ProcessRow,
   processRows,
-  serverWords,
-  troubleWords,
   withReply,
 } from './monitor.ts'
 import '../styles/panels.css'
@@ -36,9 +36,9 @@ export function Monitor() {
     <div className="monitor" id="monitor" tabIndex={-1}>
       <div className="monitor-head">
         <h2>Monitor</h2>
-        <p>{reply ? `${serverWords(reply)}.` : 'Asking the server…'}</p>
+        <p>{reply ? `${formatServer(reply)}.` : 'Asking the server…'}</p>
       </div>
-      <output className="monitor-fault">{fault ?? troubleWords(processes)}</output>
+      <output className="monitor-fault">{fault ?? formatTrouble(processes)}</output>
       {reply && charts.length === 0 && <p className="small">The first second is being measured.</p>}
       <dl className="monitor-charts" data-stale={fault !== null}>
         {charts.map((chart) => (

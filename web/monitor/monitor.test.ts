@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MonitorProcess, MonitorSecond } from '../../server/wire/monitor.ts'
-import { chartsOf, newestOf, processRows, serverWords, troubleWords, withReply } from './monitor.ts'
+import { chartsOf, formatServer, formatTrouble, newestOf, processRows, withReply } from './monitor.ts'
 
 const quantiles = { p50: 0.4, p90: 1, p99: 2.5, max: 30 }
 
@@ -127,7 +127,7 @@ test('describes the server by its uptime, workers, version and log', () => {
     const uptimeMs = minutes * 60_000
     const names = workers === 0 ? ['server'] : ['log', ...Array(workers).fill('worker-1')]
     const processes = names.map((name) => ({ name, uptimeMs, seconds: [] }))
-    return serverWords({ node: 'v26.10.0', log: 'SQLite', processes })
+    return formatServer({ node: 'v26.10.0', log: 'SQLite', processes })
   }
   assert.equal(words(0.5, 2), 'This server: up 0 min, 2 workers, Node 26.10.0, log in SQLite')
   assert.equal(words(0.5), 'This server: up 0 min, Node 26.10.0, log in SQLite')
@@ -137,7 +137,7 @@ test('describes the server by its uptime, workers, version and log', () => {
 
 test('reports a log that does not answer, and documents that take too long to read', () => {
   const words = (...changes: readonly Partial<MonitorSecond>[]) =>
-    troubleWords(changes.map((change) => processWith([secondAt(1000, change)])))
+    formatTrouble(changes.map((change) => processWith([secondAt(1000, change)])))
   assert.equal(words({}), '')
   assert.match(words({}, { isLogUp: false }), /^The broker of the log does not answer/)
   assert.match(words({ quarantined: 1 }, { quarantined: 0 }), /^1 document takes the server too long/)

@@ -109,11 +109,11 @@ const measures: readonly Measure[] = [
   },
   {
     name: 'Memory',
-    inWords: (value) => bytesWords(value),
+    inWords: (value) => formatBytes(value),
     minTop: 100_000_000,
     read: sumOf(({ rssBytes }) => rssBytes),
     readOther: heap,
-    beside: (moment) => `${bytesWords(heap(moment))} of it JavaScript’s heap`,
+    beside: (moment) => `${formatBytes(heap(moment))} of it JavaScript’s heap`,
   },
   {
     name: 'Event loop',
@@ -129,7 +129,7 @@ const measures: readonly Measure[] = [
   },
   {
     name: 'Waiting',
-    inWords: (value) => bytesWords(value),
+    inWords: (value) => formatBytes(value),
     minTop: 10_000,
     read: sumOf(({ backlogBytes }) => backlogBytes),
     beside: () => 'for windows that read slowly',
@@ -163,8 +163,8 @@ export function chartsOf(processes: readonly MonitorProcess[]): MonitorChart[] {
 }
 
 /**
- * One place a second, up to the newest. Processes measure at their own times: where one's second
- * falls between two places, its previous one is repeated, so that a sum has no dip.
+ * Returns a place for each second, up to the newest. Processes measure at their own times: where one's
+ * second falls between two places, its previous one is repeated, so that a sum has no dip.
  */
 function momentsOf(processes: readonly MonitorProcess[]): MonitorSecond[][] {
   const newestAt = Math.max(...processes.map(({ seconds }) => seconds.at(-1)?.at ?? 0))
@@ -212,7 +212,7 @@ export function processRows(processes: readonly MonitorProcess[]): readonly Proc
         stored: count.format(stored),
         sent: name === 'log' ? '–' : count.format(sent),
         cpu: percent(cpu),
-        memory: bytesWords(rssBytes),
+        memory: formatBytes(rssBytes),
         loop: loopDelayMs ? `${msWords(loopDelayMs.p50)}, ${msWords(loopDelayMs.max)}` : '–',
       },
     ]
@@ -226,7 +226,7 @@ function niceTop(value: number): number {
   return step * power
 }
 
-function bytesWords(bytes: number): string {
+function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${count.format(bytes)} B`
   const [size, unit] = bytes < 1e6 ? [bytes / 1e3, 'kB'] : [bytes / 1e6, 'MB']
   return `${size < 10 ? size.toFixed(1) : count.format(size)} ${unit}`
@@ -257,7 +257,7 @@ export function newestOf(processes: readonly MonitorProcess[]): number {
 }
 
 /** Empty if nothing is wrong. */
-export function troubleWords(processes: readonly MonitorProcess[]): string {
+export function formatTrouble(processes: readonly MonitorProcess[]): string {
   const newest = processes.flatMap(({ seconds }) => seconds.at(-1) ?? [])
   if (newest.some(({ isLogUp }) => !isLogUp))
     return 'The broker of the log does not answer; messages wait in their windows.'
@@ -269,7 +269,7 @@ export function troubleWords(processes: readonly MonitorProcess[]): string {
 }
 
 /** Such as `up 3 h 12 min, Node 26.10.0, log in SQLite`; the age is the oldest process's. */
-export function serverWords({ node, log, processes }: MonitorReply): string {
+export function formatServer({ node, log, processes }: MonitorReply): string {
   const minutes = Math.floor(Math.max(0, ...processes.map(({ uptimeMs }) => uptimeMs)) / 60_000)
   const days = Math.floor(minutes / 1440)
   const hours = Math.floor(minutes / 60) % 24

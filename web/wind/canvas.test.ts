@@ -1,4 +1,4 @@
-// One drawing a frame, none while idle or hidden; as many pixels as the screen has.
+// Draws once a frame, never while idle or hidden, with as many pixels as the screen has.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

@@ -118,13 +118,13 @@ export function drawDialCard(context: CanvasRenderingContext2D, side: number, lo
     for (let degrees = 0; degrees < 360; degrees += 10) {
       const isMain = degrees % 90 === 0
       context.beginPath()
-      context.moveTo(...placeAt(degrees, 105.5))
-      context.lineTo(...placeAt(degrees, degrees % 30 === 0 ? 113 : 109.5))
+      context.moveTo(...pointAt(degrees, 105.5))
+      context.lineTo(...pointAt(degrees, degrees % 30 === 0 ? 113 : 109.5))
       stroke(context, isMain ? look.inkSoft : look.tick, isMain ? 2 : 1.25)
     }
     context.textBaseline = 'middle'
     for (const [quarter, letter] of [...'NESW'].entries()) {
-      const [x, y] = placeAt(quarter * 90, 72)
+      const [x, y] = pointAt(quarter * 90, 72)
       const [weight, colour] = quarter === 0 ? [700, look.ink] : [600, look.inkSoft]
       write(context, letter, [x, y + 0.5], `${weight} ${typeSize(15, side)}px ${look.family}`, colour)
     }
@@ -133,7 +133,7 @@ export function drawDialCard(context: CanvasRenderingContext2D, side: number, lo
         write(
           context,
           String(degrees),
-          placeAt(degrees, 75),
+          pointAt(degrees, 75),
           `400 ${typeSize(7.5, side)}px ${look.family}`,
           look.inkSoft,
         )
@@ -180,9 +180,9 @@ function inDialUnits(context: CanvasRenderingContext2D, side: number, draw: () =
   context.restore()
 }
 
-type Place = readonly [x: number, y: number]
+type Point = readonly [x: number, y: number]
 
-function placeAt(degrees: number, radius: number): Place {
+function pointAt(degrees: number, radius: number): Point {
   const { east, north } = vectorOf(degrees, radius)
   return [east, -north]
 }
@@ -190,7 +190,7 @@ function placeAt(degrees: number, radius: number): Place {
 function write(
   context: CanvasRenderingContext2D,
   text: string,
-  [x, y]: Place,
+  [x, y]: Point,
   font: string,
   colour: string,
 ): void {

@@ -82,7 +82,7 @@ function open(t: TestContext) {
     take(seq: number) {
       const at = startAt + seq * 250
       const of = { id: `sensor-${seq}`, channel: 'wind', kind: 'reading', from: 'sensor' } as const
-      feed.take({ ...of, seq, body: measured(6, 90), at, acceptedAt: at }, time.now())
+      feed.handle({ ...of, seq, body: measured(6, 90), at, acceptedAt: at }, time.now())
     },
   }
 }

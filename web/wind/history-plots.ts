@@ -16,9 +16,9 @@ import {
 import {
   type Column,
   columnAt,
+  formatMoment,
   type HistoryModel,
   historyModel,
-  momentWords,
   redrawMsFor,
   type TimeAxis,
 } from './history-view-model.ts'
@@ -178,7 +178,7 @@ export class HistoryPlots {
     this.#tellWords()
   }
 
-  /** What was measured at the cursor. */
+  /** The measurement at the cursor. */
   #pointedAt(): Column | null {
     return this.#cursorAt === null ? null : columnAt(this.#model.columns, this.#cursorAt).column
   }
@@ -189,7 +189,7 @@ export class HistoryPlots {
   }
 
   #momentAt(column: Column): string {
-    return momentWords(column, this.#wallClockDrawnAt, unitShown(this.#parts.store.view().wind))
+    return formatMoment(column, this.#wallClockDrawnAt, unitShown(this.#parts.store.view().wind))
   }
 }
 
@@ -205,7 +205,7 @@ export const plotProperties = {
 
 export interface Picture extends Omit<HistoryModel, 'summary'> {
   readonly look: Look<typeof plotProperties>
-  /** What was measured at the cursor; null without one. */
+  /** The measurement at the cursor; null without one. */
   readonly cursor: Column | null
 }
 
@@ -220,8 +220,8 @@ export function drawSpeed(context: CanvasRenderingContext2D, size: CanvasSize, p
   const { speedAxis, look } = picture
   const ticks = speedAxis.ticks.map((value) => ({ value, word: String(value) }))
   const plot = plotOn(context, size, picture, { top: speedAxis.top, ticks, hasTimeWords: false })
-  const gust = plot.placesOf('gust')
-  const speed = plot.placesOf('speed')
+  const gust = plot.pointsOf('gust')
+  const speed = plot.pointsOf('speed')
   plot.fillBand(gust, speed, look.band)
   plot.strokeLine(gust, look.gust, 1)
   plot.strokeLine(speed, look.line, 1.75)
@@ -231,7 +231,7 @@ export function drawSpeed(context: CanvasRenderingContext2D, size: CanvasSize, p
 /** Points only: a line would cross the plot whenever the wind passes north. */
 export function drawDirection(context: CanvasRenderingContext2D, size: CanvasSize, picture: Picture): void {
   const plot = plotOn(context, size, picture, { top: 360, ticks: compassTicks, hasTimeWords: true })
-  plot.fillDots(plot.placesOf('direction'), 1.5, picture.look.points)
+  plot.fillDots(plot.pointsOf('direction'), 1.5, picture.look.points)
   plot.finish('direction')
 }
 
@@ -251,7 +251,7 @@ interface ValueAxis {
 type Series = 'speed' | 'gust' | 'direction'
 
 /** Null in a gap. */
-type Place = readonly [x: number, y: number] | null
+type Point = readonly [x: number, y: number] | null
 
 /** Draws the axes on a cleared canvas; later drawing is clipped until `finish`. */
 function plotOn(
@@ -266,7 +266,7 @@ function plotOn(
   const bottom = Math.max(top + 1, height - below)
   const xOf = (seconds: number) => left + (1 + seconds / timeAxis.seconds) * (right - left)
   const yOf = (value: number) => bottom - (value / valueAxis.top) * (bottom - top)
-  const placeOf = ({ seconds, ...values }: Column, series: Series): Place => {
+  const pointOf = ({ seconds, ...values }: Column, series: Series): Point => {
     const value = values[series]
     return value === null ? null : [xOf(seconds), yOf(value)]
   }
@@ -299,23 +299,23 @@ function plotOn(
   context.clip()
 
   const plot = {
-    placesOf: (series: Series) => columns.map((column) => placeOf(column, series)),
+    pointsOf: (series: Series) => columns.map((column) => pointOf(column, series)),
     /** Gaps interrupt the line. */
-    strokeLine(places: readonly Place[], colour: string, lineWidth: number): void {
+    strokeLine(points: readonly Point[], colour: string, lineWidth: number): void {
       context.lineJoin = 'round'
       context.beginPath()
-      for (const [index, place] of places.entries())
-        if (place && places[index - 1]) context.lineTo(...place)
-        else if (place) context.moveTo(...place)
+      for (const [index, point] of points.entries())
+        if (point && points[index - 1]) context.lineTo(...point)
+        else if (point) context.moveTo(...point)
       stroke(context, colour, lineWidth)
     },
     /** Between two series, where both have values. */
-    fillBand(upper: readonly Place[], lower: readonly Place[], colour: string): void {
+    fillBand(upper: readonly Point[], lower: readonly Point[], colour: string): void {
       context.fillStyle = colour
-      let corners: NonNullable<Place>[] = []
-      for (const [index, place] of [...upper, null].entries()) {
+      let corners: NonNullable<Point>[] = []
+      for (const [index, point] of [...upper, null].entries()) {
         const other = lower[index]
-        if (place && other) corners.splice(corners.length / 2, 0, place, other)
+        if (point && other) corners.splice(corners.length / 2, 0, point, other)
         else if (corners.length > 0) {
           context.beginPath()
           for (const corner of corners) context.lineTo(...corner)
@@ -325,9 +325,9 @@ function plotOn(
         }
       }
     },
-    fillDots(places: readonly Place[], radius: number, colour: string): void {
+    fillDots(points: readonly Point[], radius: number, colour: string): void {
       context.beginPath()
-      for (const [x, y] of places.filter((place) => place !== null)) {
+      for (const [x, y] of points.filter((point) => point !== null)) {
         context.moveTo(x + radius, y)
         context.arc(x, y, radius, 0, 2 * Math.PI)
       }
@@ -342,7 +342,7 @@ function plotOn(
         context.moveTo(x, top)
         context.lineTo(x, bottom)
         stroke(context, look.text, 1)
-        const dots = series.map((one) => placeOf(cursor, one))
+        const dots = series.map((one) => pointOf(cursor, one))
         plot.fillDots(dots, 3.5, look.line)
       }
       context.restore()

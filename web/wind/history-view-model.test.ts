@@ -7,7 +7,7 @@ import { WindHistory } from '../../server/page/wind-history.ts'
 import { calm, fault, gustyWind, measured, startAt } from '../../server/page/wind-testing.ts'
 import { toMetresPerSecond, type WindUnit } from '../../server/page/wind-units.ts'
 import { type HistoryMinutes, historyMinutes } from '../store.ts'
-import { type Column, columnAt, historyModel, momentWords, redrawMsFor } from './history-view-model.ts'
+import { type Column, columnAt, formatMoment, historyModel, redrawMsFor } from './history-view-model.ts'
 
 /** Readings by their time in ms after the start. */
 function historyOf(...readings: readonly (readonly [afterMs: number, reading: ReadingBody])[]) {
@@ -201,7 +201,7 @@ describe('axes', () => {
 describe('words', () => {
   const summary = (history: WindHistory, unit: WindUnit = 'M') => shown(history, 600_000, { unit }).summary
 
-  test('summarises the lowest, highest and mean of what is shown', () => {
+  test('summarises the lowest, highest and mean of the readings shown', () => {
     const history = historyOf([1000, measured(2, 350)], [300_000, measured(8.04, 10)])
     assert.equal(summary(history), 'Readings 2.0 to 8.0 m/s, mean 5.0 from 6°')
     assert.equal(summary(history, 'F'), 'Readings 394 to 1583 ft/min, mean 988 from 6°')
@@ -222,7 +222,7 @@ describe('words', () => {
   test('at a moment: the time and the values', () => {
     const now = new Date(2026, 4, 3, 14, 5, 2).getTime()
     const words = (seconds: number, speed: number | null, gust: number | null, direction: number | null) =>
-      momentWords({ seconds, from: seconds, to: seconds, speed, gust, direction }, now, 'M')
+      formatMoment({ seconds, from: seconds, to: seconds, speed, gust, direction }, now, 'M')
     assert.equal(words(-90, 5.21, 8.4, 229), '14:03:32  5.2 m/s, gust 8.4, 229°')
     assert.equal(words(-60, null, null, null), '14:04:02  no measurement')
     assert.equal(words(-30, 0.02, null, null), '14:04:32  0.0 m/s')

@@ -4,7 +4,7 @@ import { joinStretches, type WindHistory } from '../../server/page/wind-history.
 import { gapMs, meanOf, minGustCoverMs, type Stretch } from '../../server/page/wind-statistics.ts'
 import { fromMetresPerSecond, type WindUnit } from '../../server/page/wind-units.ts'
 import type { HistoryMinutes } from '../store.ts'
-import { speedDigits, speedIn, timeWords, units, wholeDegrees } from './wind-words.ts'
+import { formatTime, speedDigits, speedIn, units, wholeDegrees } from './wind-words.ts'
 
 export type HistoryModel = ReturnType<typeof historyModel>
 
@@ -93,7 +93,7 @@ function joined(stretches: readonly Stretch[], columnMs: number): readonly Stret
   return columns
 }
 
-/** One per stretch, plus one for each gap between them; ascending. */
+/** A column per stretch, plus one for each gap between them; ascending. */
 function columnsOf(stretches: readonly Stretch[], nowAt: number, unit: WindUnit): readonly Column[] {
   const inUnit = (speed: number | null) => (speed === null ? null : fromMetresPerSecond(speed, unit))
   const between = (fromAt: number, toAt: number) => ({
@@ -118,8 +118,9 @@ function columnsOf(stretches: readonly Stretch[], nowAt: number, unit: WindUnit)
 const nothing = { speed: null, gust: null, direction: null }
 
 /**
- * What was measured at a moment, in seconds before now, and its place in the columns: -1 before the first, their number
- * after the last. The column's `seconds` are when: its own, or the moment if nothing was measured then.
+ * Returns the measurement at a moment, in seconds before now, and its index in the columns: -1 before
+ * the first, their number after the last. The column's `seconds` are its own, or the moment if nothing
+ * was measured then.
  */
 export function columnAt(
   columns: readonly Column[],
@@ -144,8 +145,8 @@ export function columnAt(
 }
 
 /**
- * Null unless the column's mean is one of those that the gust is the highest of: a shorter mean may
- * exceed it.
+ * Null unless the column's mean belongs to the means of which the gust is the highest: a shorter mean
+ * may exceed it.
  */
 function gustBeside(mean: number, gust: number | null, coversMs: number): number | null {
   if (gust === null || mean <= gust) return gust
@@ -173,21 +174,21 @@ function roundUp(value: number): number {
 
 function summaryOf(stretches: readonly Stretch[], spanMs: number, nowAt: number, unit: WindUnit): string {
   const [first] = stretches
-  if (!first) return `No readings in the last ${timeWords(spanMs)}.`
+  if (!first) return `No readings in the last ${formatTime(spanMs)}.`
   const all = stretches.reduce(joinStretches)
   const { speedMetresPerSecond, directionDegrees } = meanOf(all.sums)
   const from = directionDegrees === null ? '' : ` from ${wholeDegrees(directionDegrees)}°`
   const range = `${speedIn(unit, all.lowestMetresPerSecond)} to ${speedIn(unit, all.highestMetresPerSecond)}`
   // Omits the length when the history fills the axis.
   const agoMs = nowAt - first.firstAt
-  const readings = agoMs > 0.95 * spanMs ? 'Readings' : `${timeWords(Math.max(1000, agoMs))}: readings`
+  const readings = agoMs > 0.95 * spanMs ? 'Readings' : `${formatTime(Math.max(1000, agoMs))}: readings`
   return `${readings} ${range} ${units[unit].symbol}, mean ${speedIn(unit, speedMetresPerSecond)}${from}`
 }
 
 const { format: timeOfDay } = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
 
 /** `now`: this window's clock, ms since the epoch. */
-export function momentWords(
+export function formatMoment(
   { seconds, speed, gust, direction }: Column,
   now: number,
   unit: WindUnit,

@@ -1,4 +1,4 @@
-// Readings on their way into the store, the hour before them, and when the server is asked for it.
+// Readings reach the store; the hour before them is requested from the server when needed.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -21,7 +21,7 @@ function feeding() {
     now: () => 0,
     later: (run) => clearImmediate.bind(null, setImmediate(run)),
   })
-  return { store, feed, take: feed.take }
+  return { store, feed, take: feed.handle }
 }
 
 /** The server's answer if it has these readings, newest last. */
@@ -81,11 +81,11 @@ describe('the hour before', () => {
           answer = resolve
         }),
     )
-    // One that the answer has, and one that it lacks.
+    // A reading that the answer has, and one that it lacks.
     take(reading(2401), 3)
     take(reading(2402, 8), 4)
     answer(serverPast(1, 2401))
-    // One that arrives while the past is being inserted.
+    // A reading that arrives while the past is being inserted.
     take(reading(2403, 8), 5)
     assert.equal(await isDone, true)
     take(reading(2404, 8), 6)

@@ -21,7 +21,7 @@ export function createWindFeed(store: Store, timers: Timers) {
   /** Readings since the request. */
   let held: Message<'reading'>[] | null = null
 
-  function takeReading(message: Message<'reading'>, dueAt: number): void {
+  function handleReading(message: Message<'reading'>, dueAt: number): void {
     const { wind } = store.view()
     newestId = message.id
     held?.push(message)
@@ -52,11 +52,11 @@ export function createWindFeed(store: Store, timers: Timers) {
       store.change({ wind: { ...store.view().wind, hasSensor: false } })
     },
     /** `dueAt` from the link: this window's clock, ms since the epoch. */
-    take(message: Message, dueAt: number): void {
+    handle(message: Message, dueAt: number): void {
       if (message.acceptedAt <= leftOutUntil) return
       if (isKind(message, 'sensor'))
         store.change({ wind: { ...store.view().wind, hasSensor: true, sensor: message.body } })
-      else if (isKind(message, 'reading') && message.id !== newestId) takeReading(message, dueAt)
+      else if (isKind(message, 'reading') && message.id !== newestId) handleReading(message, dueAt)
     },
     /**
      * Fetches the past hour and merges it under readings that arrive meanwhile. False without an answer for

@@ -1,4 +1,4 @@
-// What the panel shows in each state, the figures as words, and the dial's model and sentence.
+// The panel in each state, the figures as words, and the dial's model and sentence.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -5,16 +5,16 @@ import { meanMs, type WindFigures, type WindMean } from '../../server/page/wind-
 import { toMetresPerSecond, type WindUnit } from '../../server/page/wind-units.ts'
 import { unitShown, type WindView } from '../store.ts'
 import {
-  ageWords,
   compassLetters,
   compassPoint,
   faultSentence,
+  formatAge,
+  formatTime,
   isStale,
   type Quantity,
   quantityIn,
   speedIn,
   staleSentence,
-  timeWords,
   units,
   wholeDegrees,
 } from './wind-words.ts'
@@ -51,8 +51,8 @@ export function windModel(
     isStale: isOld,
     unit,
     /** Null before the first reading. */
-    ageWords: ageMs === null ? null : ageWords(ageMs),
-    /** One sentence, constant while the problem lasts; null if there is none. */
+    ageWords: ageMs === null ? null : formatAge(ageMs),
+    /** A sentence, constant while the problem lasts; null if there is none. */
     trouble: sensorTrouble ?? (isOld && isConnected ? staleSentence : isOld ? null : fault),
     source: reading?.source ?? sensor?.source ?? null,
     /** Axes, heating and the note on a recorded log; null for none. */
@@ -69,11 +69,11 @@ const withoutDirection = {
 
 function asides({ axes, status, unit: sentUnit }: ReadingBody, unit: WindUnit): (string | null)[] {
   // Status 60: a good reading with the heating on.
-  return [axes && axesWords(axes, sentUnit, unit), status === '60' ? 'Heating on' : null]
+  return [axes && formatAxes(axes, sentUnit, unit), status === '60' ? 'Heating on' : null]
 }
 
 /** Signed as by the sensor: U and V, or a tunnel's single axis. */
-function axesWords({ u, v }: Axes, sentUnit: WindUnit, unit: WindUnit): string {
+function formatAxes({ u, v }: Axes, sentUnit: WindUnit, unit: WindUnit): string {
   const along = (speed: number) => {
     const number = speedIn(unit, toMetresPerSecond(speed, sentUnit))
     // A true minus is as wide as a plus.
@@ -105,8 +105,8 @@ export function figureModels(figures: WindFigures, unit: WindUnit, ageMs: number
     // Too few readings for a mean.
     const mean = figure && ageMs < spanMs && figure.coversMs >= minCoveredMs ? figure : null
     return {
-      label: `Mean, ${timeWords(spanMs)}`,
-      soFar: soFarWords(mean, spanMs),
+      label: `Mean, ${formatTime(spanMs)}`,
+      soFar: formatSoFar(mean, spanMs),
       ...quantityIn(unit, mean?.speedMetresPerSecond ?? null),
       ...directionBeside(mean?.directionDegrees ?? null, 'from'),
     }
@@ -115,15 +115,15 @@ export function figureModels(figures: WindFigures, unit: WindUnit, ageMs: number
     meanModel(figures.twoMinutes, twoMinutes),
     meanModel(figures.tenMinutes, tenMinutes),
     {
-      label: `Gust, ${timeWords(tenMinutes)}`,
-      soFar: gust === null ? '' : soFarWords(figures.tenMinutes, tenMinutes),
+      label: `Gust, ${formatTime(tenMinutes)}`,
+      soFar: gust === null ? '' : formatSoFar(figures.tenMinutes, tenMinutes),
       ...quantityIn(unit, gust),
       besideMore: gust === null ? '' : 'highest ',
       beside: gust === null ? '' : '3 s mean',
       spokenBeside: gust === null ? '' : 'highest mean over 3 seconds',
     },
     {
-      label: `Spread, ${timeWords(spreadMs)}`,
+      label: `Spread, ${formatTime(spreadMs)}`,
       soFar: '',
       number: spread && `±${Math.round(spread.deviationDegrees)}°`,
       unit: '',
@@ -143,11 +143,11 @@ function directionBeside(directionDegrees: number | null, preposition: string) {
   }
 }
 
-function soFarWords(mean: WindMean | null, spanMs: number): string {
+function formatSoFar(mean: WindMean | null, spanMs: number): string {
   if (!mean || mean.coversMs > 0.95 * spanMs) return ''
   if (mean.coversMs < minCoveredMs) return '(just begun)'
   // Tens of seconds stay readable.
-  return `(so far ${timeWords(Math.floor(mean.coversMs / 10_000) * 10_000)})`
+  return `(so far ${formatTime(Math.floor(mean.coversMs / 10_000) * 10_000)})`
 }
 
 export type DialModel = ReturnType<typeof dialModel>

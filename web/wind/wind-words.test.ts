@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  ageWords,
   compassLetters,
   compassPoint,
   faultSentence,
+  formatAge,
   isStale,
   quantityIn,
   wholeDegrees,
@@ -54,17 +54,17 @@ test('10 m/s in every unit', () => {
 })
 
 test('the age of a live reading does not flicker', () => {
-  for (const ageMs of [-20, 0, 240, 999, 4999]) assert.equal(ageWords(ageMs), 'just now')
+  for (const ageMs of [-20, 0, 240, 999, 4999]) assert.equal(formatAge(ageMs), 'just now')
 })
 
 test('a reading is stale after five seconds, and its age is given', () => {
   assert.equal(isStale(4999), false)
   assert.equal(isStale(5000), true)
-  assert.equal(ageWords(5000), '5 s ago')
-  assert.equal(ageWords(59_999), '59 s ago')
-  assert.equal(ageWords(60_000), '1 min ago')
-  assert.equal(ageWords(3_600_000), '1 h ago')
-  assert.equal(ageWords(90_000_000), 'more than a day ago')
+  assert.equal(formatAge(5000), '5 s ago')
+  assert.equal(formatAge(59_999), '59 s ago')
+  assert.equal(formatAge(60_000), '1 min ago')
+  assert.equal(formatAge(3_600_000), '1 h ago')
+  assert.equal(formatAge(90_000_000), 'more than a day ago')
 })
 
 test('names the faulty axis', () => {

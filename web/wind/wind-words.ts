@@ -83,15 +83,15 @@ export function isStale(ageMs: number): boolean {
  * Constant, because it is announced once. For connected windows only; others know nothing about the
  * sensor.
  */
-export const staleSentence = `No reading for ${timeWords(staleAfterMs)}: the connection to the sensor is lost.`
+export const staleSentence = `No reading for ${formatTime(staleAfterMs)}: the connection to the sensor is lost.`
 
 /** Coarse: a reading counts as new up to `staleAfterMs`. */
-export function ageWords(ageMs: number): string {
-  return isStale(ageMs) ? `${timeWords(ageMs)} ago` : 'just now'
+export function formatAge(ageMs: number): string {
+  return isStale(ageMs) ? `${formatTime(ageMs)} ago` : 'just now'
 }
 
 /** In the largest whole unit: `12 s`, `3 min`, `2 h`, `more than a day`. */
-export function timeWords(ms: number): string {
+export function formatTime(ms: number): string {
   const seconds = Math.floor(ms / 1000)
   if (seconds < 60) return `${seconds} s`
   const minutes = Math.floor(seconds / 60)

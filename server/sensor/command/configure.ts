@@ -6,9 +6,9 @@ import { type Line, openLine, type PortSettings } from '../serial-port.ts'
 import { describeSetting, lineChange, questions } from '../simulator/windsonic-settings.ts'
 import type { FrameReading } from '../windsonic-frame.ts'
 import {
+  formatLineSettings,
   inColumns,
   linesOf,
-  lineWords,
   readAs,
   rowOf,
   type SensorContext,
@@ -34,7 +34,7 @@ export async function configure(
   context: SensorContext,
 ): Promise<void> {
   const print = (...lines: readonly string[]) => lines.forEach((line) => void context.print(line))
-  print('', `  ${port.path} at ${lineWords(port)}`, '')
+  print('', `  ${port.path} at ${formatLineSettings(port)}`, '')
   const dialogue = new Dialogue(port, node, context)
   await dialogue.open()
   try {
@@ -149,7 +149,7 @@ class Dialogue {
       timers,
       createPort,
       onOpen: opened.resolve,
-      onBytes: (bytes, at) => this.#take(bytes, at),
+      onBytes: (bytes, at) => this.#handleBytes(bytes, at),
       onClose: (reason) => {
         this.#failure = new SensorFailure(`${this.#port.path} cannot be used: ${reason}.`)
         opened.reject(this.#failure)
@@ -222,7 +222,7 @@ class Dialogue {
    */
   async #follow(command: string, changed: PortSettings): Promise<void> {
     const before = this.#port
-    if (lineWords(changed) === lineWords(before)) return
+    if (formatLineSettings(changed) === formatLineSettings(before)) return
     await this.#reopen(changed)
     const lines = await this.#exchange(command.slice(0, 1))
     if (lines.some((line) => line.includes(command))) return
@@ -244,7 +244,7 @@ class Dialogue {
         await new Promise<void>((resolve) => void timers.later(resolve, reopenings.pauseMs))
       }
     }
-    print(rowOf(['', `(reopened the port: ${lineWords(port)})`], sentWidths))
+    print(rowOf(['', `(reopened the port: ${formatLineSettings(port)})`], sentWidths))
   }
 
   /** Resolves to the lines up to the first reading. */
@@ -293,7 +293,7 @@ class Dialogue {
     })
   }
 
-  #take(bytes: Uint8Array, at: number): void {
+  #handleBytes(bytes: Uint8Array, at: number): void {
     for (const split of this.#evidence.push(bytes, at))
       if (split.kind === 'frame') this.#reading = split.reading
     this.#hasReadings ||= this.#reading !== null

@@ -1,4 +1,4 @@
-// What `--listen` prints and counts, and that it writes nothing to a sensor that is not polled.
+// `--listen` prints and counts frames, and writes nothing to a sensor that is not polled.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

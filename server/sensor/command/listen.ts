@@ -4,8 +4,8 @@ import type { Split } from '../frame-splitter.ts'
 import { complaint, Evidence, slowestMs } from '../sensor-health.ts'
 import { openLine, type Polling, type PortSettings } from '../serial-port.ts'
 import {
+  formatLineSettings,
   linesOf,
-  lineWords,
   readAs,
   rowOf,
   type SensorContext,
@@ -42,7 +42,11 @@ export async function listen(
         polling === null
           ? 'nothing is written to it'
           : `asked for ${polling.node}, ${polling.rateHz} times a second`
-      for (const text of ['', `  ${port.path} at ${lineWords(port)}, for ${forSeconds} s; ${doing}`, ''])
+      for (const text of [
+        '',
+        `  ${port.path} at ${formatLineSettings(port)}, for ${forSeconds} s; ${doing}`,
+        '',
+      ])
         print(text)
     },
     onBytes: (bytes, at) => readout.push(bytes, at),

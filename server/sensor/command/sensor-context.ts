@@ -76,6 +76,6 @@ export function readAs({ state, directionDegrees, speed, unit, status }: FrameRe
 }
 
 /** `9600 baud, parity none` */
-export function lineWords({ baudRate, parity }: PortSettings): string {
+export function formatLineSettings({ baudRate, parity }: PortSettings): string {
   return `${baudRate} baud, parity ${parity}`
 }

@@ -208,11 +208,11 @@ function below(random: Random, end: number): number {
 const places = [0, 1, 2, 3, 4, 5, 6, 7]
 
 /**
- * What a serial port reads from mid-character or at another rate. Samples the line (start bit low,
- * eight bits from the lowest, stop bit high, idle) as a port does: waits for low, checks half a bit
- * later, reads eight bits at their middles. Keeps bytes with a wrong stop bit, as most drivers do.
- * The results match the shifted bytes of the field (0xFE, 0x82, 0x92 …). `startBits` counts sender
- * bits after the first start bit began. `ratio` is the host's baud rate divided by the sender's.
+ * Simulates a serial port that reads from mid-character or at another rate. Samples the line (start bit
+ * low, eight bits from the lowest, stop bit high, idle) as a port does: waits for low, checks half a
+ * bit later, reads eight bits at their middles. Keeps bytes with a wrong stop bit, as most drivers do.
+ * The results match the shifted bytes of the field (0xFE, 0x82, 0x92 …). `startBits` counts sender bits
+ * after the first start bit began. `ratio` is the host's baud rate divided by the sender's.
  */
 export function misread(bytes: Uint8Array, { startBits = 0, ratio = 1 }): Uint8Array {
   const levels = Array.from(bytes, (byte) => [0, ...places.map((place) => (byte >> place) & 1), 1]).flat()

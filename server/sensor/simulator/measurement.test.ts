@@ -32,7 +32,7 @@ function sent(configuration: string) {
   }
 }
 
-/** What a frame of this format says about the wind; -0 is 0. */
+/** The wind that a frame of this format reports; -0 is 0. */
 function said({ axes, speed, directionDegrees }: Said, format: FrameReading['format'], isCalm: boolean) {
   if (format === 'uv') return JSON.stringify([axes?.u, axes?.v])
   if (format === 'tunnel') return JSON.stringify(axes?.u)
@@ -129,7 +129,7 @@ test('a fault is empty with O1 and nines with O2', () => {
   assert.equal(raw('M5 O2'), 'IIMWV,999,R,999.99,M,V')
 })
 
-test('what the sensor cannot measure or its field cannot hold is a fault, never a number', () => {
+test('a value that the sensor cannot measure or its field cannot hold is a fault, never a number', () => {
   const state = (configuration: string, speedMetresPerSecond: number) =>
     sent(configuration)({ speedMetresPerSecond, directionDegrees: 10 }).reading.state
   assert.equal(state('U1', 60), 'measured')

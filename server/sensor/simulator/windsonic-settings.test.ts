@@ -1,4 +1,4 @@
-// What settings mean, and which commands change the line.
+// The settings, and the commands that change the line.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
