@@ -229,6 +229,7 @@ export class Crosswind {
       .then(([newest, to]) => follower.joined?.(newest, to))
       .catch((error) => this.#refuse(name, follower, error))
     return {
+      link: this.#link,
       maxInFlight: () => modeNamed(this.#state.mode, this.#modes).maxInFlight,
       page: async (after) => {
         await reading

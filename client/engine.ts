@@ -1,12 +1,10 @@
 // What this repository's page and lab build on; it may change with every version.
 
-export { watchWakeUps } from './browser-services.ts'
 export { type DocumentDrafts, documentPolicy, mergingPolicy } from './document-policy.ts'
 export { type DraftDatabase, openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
 export { DraftKeeper } from './draft-keeper.ts'
 export { DraftStore } from './draft-store.ts'
 export type { Fall } from './fallback.ts'
 export { Link, type LinkListener, type LinkOptions, type LinkState } from './link.ts'
-export { type Drafts, Outbox, type OutboxState } from './outbox.ts'
-export { shareHere, shareTransports } from './share/shared-client.ts'
-export { limitToSlots } from './transports/slots.ts'
+export { type Drafts, Outbox, type OutboxListener, type OutboxOptions, type OutboxState } from './outbox.ts'
+export type { Follower, Following } from './room.ts'

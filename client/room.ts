@@ -9,6 +9,7 @@ import {
   parseCursor,
 } from '../server/wire/messages.ts'
 import { nothingPlanned } from '../server/wire/time.ts'
+import type { Link } from './link.ts'
 import { listen, type Off, tell } from './listeners.ts'
 import { RefusedError } from './transports/transport.ts'
 
@@ -89,6 +90,8 @@ export interface Page {
 export interface Following {
   /** Messages that may be unanswered at a time, in the mode in use. */
   maxInFlight(): number
+  /** That of all channels of the connection, with their outbox. */
+  readonly link: Promise<Link>
   /** What is stored after a cursor, `start` or `newest`; later messages come by the stream. Waits for the server. */
   page(after: string): Promise<Page>
   /** See `Room#publish`. */

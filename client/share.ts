@@ -1,12 +1,19 @@
 // The library's door for sharing: the windows of a browser have one connection.
 
+import type { Share } from '../server/wire/modes.ts'
 import type { Sharing } from './connect.ts'
 import { databaseOf, openDraftDatabase } from './draft-database.ts'
 import { newKey } from './names.ts'
 import type { OpenWorker } from './share/reach-coordinator.ts'
 import { shareHere, shareTransports } from './share/shared-client.ts'
+import { limitToSlots } from './transports/slots.ts'
+
+export { shareHere } from './share/shared-client.ts'
 
 export interface SharingOptions {
+  /** `auto` shares in modes of which a browser opens only a few streams, `none` never. Default: `browser`, always. */
+  readonly share?: Share
+
   /**
    * Who is signed in, such as an id; one word for all where nobody signs in. Windows of different users
    * share nothing: the server judges what a shared connection sends by the ticket of one window.
@@ -17,9 +24,17 @@ export interface SharingOptions {
 }
 
 /** For `connect`: this window shares its connection. Where the browser has no Web Locks it does not. */
-export function sharedConnection({ user, worker }: SharingOptions): Sharing {
+export function sharedConnection({ user, worker, share = 'browser' }: SharingOptions): Sharing {
   return {
     key: (base) => openDraftDatabase(() => indexedDB, databaseOf(base, user)).key(newKey()),
-    over: (transports) => shareTransports(transports, shareHere('browser'), worker),
+    over: (transports) => shareTransports(transports, shareHere(share), worker),
   }
+}
+
+/**
+ * For `connect`: of a browser's windows, only so many open a stream over HTTP/1.1 that
+ * connections are left for requests. The others use another mode.
+ */
+export function limitedStreams({ key, over }: Sharing): Sharing {
+  return { key, over: (transports) => over(limitToSlots(transports)) }
 }

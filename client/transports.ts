@@ -5,7 +5,7 @@ export { Connection } from './connection.ts'
 export { asClosing, askClock, Http, HttpError } from './transports/http.ts'
 export { openEventsBy } from './transports/programs.ts'
 export type { Send } from './transports/send.ts'
-export { lackingTransports, transportsByName } from './transports/slots.ts'
+export { lackingTransports, limitToSlots, transportsByName } from './transports/slots.ts'
 export {
   BusyError,
   browser,

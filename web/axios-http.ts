@@ -1,8 +1,14 @@
 // The page's requests, by axios: its own, and those of its transports.
 
 import axios from 'axios'
-import { limitToSlots } from '../client/engine.ts'
-import { browser, Http, type Send, transportsByName, transportsOver } from '../client/transports.ts'
+import {
+  browser,
+  Http,
+  type Platform,
+  type Send,
+  transportsByName,
+  transportsOver,
+} from '../client/transports.ts'
 import { now } from '../client/wire.ts'
 
 const sendByAxios: Send = async (method, url, body, { signal, timeoutMs }) => {
@@ -28,13 +34,11 @@ const sendByAxios: Send = async (method, url, body, { signal, timeoutMs }) => {
   return { status, text: data, receivedAt }
 }
 
-/** Without the limit on HTTP/1.1 connections. */
-export const freeTransports = /* @__PURE__ */ transportsOver(
-  { ...browser, send: sendByAxios },
-  Object.values(transportsByName),
-)
+/** What the page's connection is built on. */
+export const platform: Platform = { ...browser, send: sendByAxios }
 
-export const transports = /* @__PURE__ */ limitToSlots(freeTransports)
+/** For measuring: without the limit on HTTP/1.1 connections. */
+export const freeTransports = /* @__PURE__ */ transportsOver(platform, Object.values(transportsByName))
 
 /** Paths are below `/api`. */
 export const openHttp = (signal = new AbortController().signal, timeoutMs = 20_000) =>

@@ -1,21 +1,21 @@
-// One page's editing session: its document, its link with the outbox, and its presence.
+// One page's editing session: its document, its connection with the outbox, and its presence.
 
 import { LinkClock, whenDue } from '../client/clock.ts'
+import { type ConnectionState, type ConnectOptions, type Crosswind, connect } from '../client/connect.ts'
 import {
-  type DocumentDrafts,
   type DraftDatabase,
   DraftKeeper,
   DraftStore,
   documentPolicy,
+  type Follower,
+  type Following,
   type Link,
-  type LinkListener,
-  type LinkOptions,
-  type LinkState,
   mergingPolicy,
   Outbox,
+  type OutboxListener,
+  type OutboxOptions,
   type OutboxState,
   type UnstoredDraft,
-  watchWakeUps,
 } from '../client/engine.ts'
 import { browserTimers } from '../client/wire.ts'
 import type { Line } from '../server/document/rich-text.ts'
@@ -32,11 +32,12 @@ import {
   type Bodies,
   type Draft,
   isKind,
+  type Kind,
   type Message,
-  type Presence as PresenceFrame,
   parseCursor,
 } from '../server/wire/messages.ts'
-import { nameInUse, type WindowMode, windowModeNamed } from '../server/wire/modes.ts'
+import { nameInUse, type WindowMode, windowModeNamed, windowModes } from '../server/wire/modes.ts'
+import { platform } from './axios-http.ts'
 import { BrowserHttp } from './browser-http.ts'
 import { Binding } from './editor/binding.ts'
 import { Carets } from './editor/carets.ts'
@@ -60,7 +61,9 @@ import {
 import { nameKey, outageAfter, readItem, type ShownLink, type Store } from './store.ts'
 import type { createWindFeed } from './wind/wind-feed.ts'
 
-interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
+interface SessionOptions extends Required<Pick<ConnectOptions, 'share'>>, Pick<ConnectOptions, 'debug'> {
+  /** Its name on the wire. */
+  readonly window: string
   /** `mayWrite` is for this window. */
   readonly start: PageStart
   readonly browser: BrowserKey
@@ -71,40 +74,41 @@ interface SessionOptions extends Pick<LinkOptions, 'transports' | 'window'> {
   readonly recorder: Recorder | null
   /** For the lab: the link carries only probes, of which a minute is kept. */
   readonly isProbing: boolean
-  /** One that tells what happens, if it was asked to. */
-  readonly LinkClass: typeof Link
 }
 
 /** Keeps the store up to date with the document, the connection and the people on the page. */
-export class EditingSession implements LinkListener {
-  readonly link: Link<DocumentDrafts>
+export class EditingSession {
   readonly presence: Presence
   readonly #start: PageStart
   readonly #window: string
   readonly #store: Store
   readonly #windFeed: SessionOptions['windFeed']
   readonly #recorder: Recorder | null
-  readonly #isProbing: boolean
+  readonly #options: SessionOptions
   readonly #drafts: DraftStore
-  readonly #draftKeeper: DraftKeeper
   readonly #document: SharedDocument
+  readonly #connection: Crosswind
   readonly #browserHttp = new BrowserHttp()
-  #lastState: LinkState | null = null
+  #draftKeeper: DraftKeeper | null = null
+  /** The page's own. */
+  readonly #channel: Following
+  /** The connection's, once it is there. */
+  #link: Link | null = null
   /** Null while this browser cannot show the page without the server. */
   #keeper: PageKeeper | null = null
   #refusal: string | null = null
   /** Null while no editor is attached. */
   #carets: Carets | null = null
 
-  constructor({ start, store, recorder, window, isProbing, ...options }: SessionOptions) {
-    const { channel, limits } = start
+  constructor(options: SessionOptions) {
+    const { start, store, recorder, window } = options
+    const timers = browserTimers
+    this.#options = options
     this.#start = start
     this.#window = window
     this.#store = store
     this.#windFeed = options.windFeed
     this.#recorder = recorder
-    this.#isProbing = isProbing
-    const timers = browserTimers
     this.#drafts = new DraftStore({
       database: options.database,
       news: new BroadcastChannel('crosswind drafts'),
@@ -112,49 +116,19 @@ export class EditingSession implements LinkListener {
       window,
       predecessor: succeed(() => sessionStorage, window),
       mayTake: start.mayWrite,
-      channel,
+      channel: start.channel,
       timers,
       onLeft: (drafts) => this.#takeLeft(drafts),
     })
-    this.link = new options.LinkClass(
-      {
-        window,
-        proof: [['key', options.browser.key]],
-        mode: options.mode,
-        modes: offeredModes(start),
-        transports: options.transports,
-        polling: start.polling,
-        timers,
-        random: Math.random,
-        clock: LinkClock,
-        channels: isProbing ? [probesChannel] : [channel, windChannel],
-        baseFor: (http) => baseFor(http, start, location),
-        outbox: (listener) =>
-          new Outbox(
-            { window, timers },
-            mergingPolicy(
-              documentPolicy({
-                window,
-                bounds: { messages: limits.outboxMessages, bytes: limits.outboxBytes },
-                random: Math.random,
-              }),
-              { mergeUpdates, pauseMs: start.mergeMs, maxBytes: limits.maxMessageBytes },
-            ),
-            listener,
-          ),
-        renewSession,
-      },
-      this,
-    )
-    this.#draftKeeper = new DraftKeeper(this.link.outbox, {
-      window,
-      store: this.#drafts,
-      timers,
-      handsOver: false,
-    })
+    this.#connection = this.#connect()
+    this.#channel = this.#follow(options.isProbing ? probesChannel : start.channel)
+    if (!options.isProbing) this.#follow(windChannel)
     this.#document = new SharedDocument({
-      channel,
-      link: this.link,
+      channel: start.channel,
+      link: {
+        publish: (channel, kind, body) => this.#link?.publish(channel, kind, body) ?? null,
+        outbox: { has: (id) => this.#link?.outbox.has(id) ?? false },
+      },
       recorder,
       timers,
       random: Math.random,
@@ -167,30 +141,113 @@ export class EditingSession implements LinkListener {
       doc: this.#document.doc,
       name: readItem(() => localStorage, nameKey),
       send: (state, isKnown) => {
-        if (!isProbing) this.link.setAwareness({ state }, isKnown)
+        if (!options.isProbing) this.#channel.show(state, isKnown)
       },
       onPeople: (people) => store.change({ people }),
       onCarets: () => this.#carets?.redraw(),
     })
   }
 
+  #connect(): Crosswind {
+    const { start, browser, mode, window, share, debug, isProbing } = this.#options
+    const { polling, cursor } = start
+    const offered = offeredModes(start)
+    const connection = connect(baseFor(mode.http, start, location), {
+      modes: [mode.name, ...offered.map(({ name }) => name)],
+      fallbacks: Object.fromEntries(windowModes.map(({ name, fallback }) => [name, fallback])),
+      origins: Object.fromEntries(offered.map(({ http }) => [http, originFor(http, start, location)])),
+      platform,
+      polling,
+      clock: LinkClock,
+      share,
+      debug,
+      renewSession,
+      drafts: {
+        over: () => ({
+          key: Promise.resolve(browser.key),
+          name: window,
+          outbox: (options, listener) => this.#openOutbox(options, listener),
+        }),
+      },
+      ...(!isProbing && { cursor }),
+    })
+    connection.on('state', (state) => this.#onState(state))
+    // The state says why; what is not stored waits for another session.
+    connection.on('error', () => undefined)
+    return connection
+  }
+
+  #openOutbox(options: OutboxOptions, listener: OutboxListener): Outbox {
+    const { limits, mergeMs } = this.#start
+    const { window, timers } = options
+    const documents = documentPolicy({
+      window,
+      bounds: { messages: limits.outboxMessages, bytes: limits.outboxBytes },
+      random: Math.random,
+    })
+    const policy = mergingPolicy(documents, {
+      mergeUpdates,
+      pauseMs: mergeMs,
+      maxBytes: limits.maxMessageBytes,
+    })
+    const outbox = new Outbox(
+      options,
+      {
+        ...policy,
+        answer: (drafts, ended, answer, nextId, isDenied) =>
+          isDenied ? {} : policy.answer(drafts, ended, answer, nextId),
+      },
+      {
+        onOutbox: (state) => {
+          listener.onOutbox(state)
+          this.#onOutbox(state)
+        },
+        onStored: (draft, seq) => {
+          listener.onStored(draft, seq)
+          this.#onStored(draft)
+        },
+        onRefused: (draft, sentence, code) => {
+          listener.onRefused(draft, sentence, code)
+          this.#onRefused(draft, sentence)
+        },
+        onRenamed: (id, draft) => this.#recorder?.renamed(id, draft),
+      },
+    )
+    this.#draftKeeper = new DraftKeeper(outbox, { window, store: this.#drafts, timers, handsOver: false })
+    return outbox
+  }
+
   /** Connects, shows the page's embedded content, and looks for drafts that closed windows left. */
-  open(): void {
-    const { messages, sessionEndsAt, hasSensor, cursor } = this.#start
-    this.link.open(this.#isProbing ? null : cursor)
+  async open(): Promise<void> {
+    const { messages, sessionEndsAt, hasSensor } = this.#start
     if (!hasSensor) this.#windFeed.leaveOut(messages)
     this.#showTitle('')
     for (const message of messages) this.#show(message, whenDue(message, browserTimers.now()))
-    void this.#drafts.look()
-    watchWakeUps(document, window, this.link)
-    this.#browserHttp.watch(() => {
-      if (this.#lastState) this.#store.change({ link: this.#shownLink(this.#lastState) })
-    })
+    this.#browserHttp.watch(() => this.#store.change({ link: this.#shownLink(this.#connection.state) }))
     keepSession(browserTimers, sessionEndsAt, renewSession)
     this.#store.subscribe(() => this.#watchLoss())
     addEventListener('storage', ({ key, newValue }) => {
       if (key === nameKey) this.presence.chooseName(newValue ?? '')
     })
+    this.#link = await this.#channel.link
+    void this.#drafts.look()
+  }
+
+  #follow(name: string): Following {
+    const isOwn = name === this.#start.channel
+    const follower: Follower = {
+      take: (message, _cursor, receivedAt, dueAt) => {
+        this.#recorder?.received(message, receivedAt)
+        this.#show(message, dueAt)
+      },
+      newLog: () => (isOwn ? this.#onNewLog() : this.#windFeed.newLog()),
+      end: () => undefined,
+      presence: {
+        heard: (frame) => isOwn && this.presence.heard(frame as AwarenessFrame<AwarenessState>),
+        refused: () => undefined,
+      },
+    }
+    return this.#connection.follow(name, follower)
   }
 
   /** From now on, this browser can show the document without the server. `given`: what the server opened the page with. */
@@ -211,7 +268,7 @@ export class EditingSession implements LinkListener {
     const { title, versions, deletion, outbox, isUnshared } = this.#store.view()
     if (deletion?.isErased) return 'erased'
     if (!outbox.isSaved || outbox.isFull || isUnshared) return null
-    const cursor = this.link.cursor ?? given.cursor
+    const cursor = this.#link?.cursor ?? given.cursor
     const now = browserTimers.now()
     const from = this.#window
     const common = {
@@ -288,7 +345,7 @@ export class EditingSession implements LinkListener {
 
   /** False if there is no room for it. */
   rename(title: string): boolean {
-    const isTaken = this.link.publish(this.#start.channel, 'title', { title }) !== null
+    const isTaken = this.publish(this.#start.channel, 'title', { title }) !== null
     if (isTaken) this.#showTitle(title)
     return isTaken
   }
@@ -296,81 +353,88 @@ export class EditingSession implements LinkListener {
   /** Names the version whose last update was accepted `at`. False if there is no room for it. */
   nameVersion(at: number, name: string): boolean {
     const named = { versions: [{ at, name }] }
-    const isTaken = this.link.publish(this.#start.channel, 'versions', named) !== null
+    const isTaken = this.publish(this.#start.channel, 'versions', named) !== null
     if (isTaken) this.#showVersions(named)
     return isTaken
   }
 
-  // Events from the link
+  /** Null if there is no room for it. */
+  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null {
+    return this.#link?.publish(channel, kind, body) ?? null
+  }
 
-  onState(state: LinkState): void {
+  switchMode({ name }: WindowMode): void {
+    this.#connection.switch(name)
+  }
+
+  /** Tries to connect at once. */
+  retryNow(): void {
+    // If it fails, the state says why.
+    this.#connection.retry().catch(() => undefined)
+  }
+
+  /** Stops the comparison of clocks. */
+  rest(): void {
+    this.#link?.rest()
+  }
+
+  // Events from the connection
+
+  #onState(state: ConnectionState): void {
     const before = this.#store.view()
-    this.#lastState = state
-    const isOpen = state.state === 'open'
-    this.#store.change({
-      link: this.#shownLink(state),
-      outage: outageAfter(before.outage, state),
+    const { windows = null, browserHttp1Streams = 0 } = state
+    const link = this.#shownLink(state)
+    const isOpen = link.state === 'open'
+    const changed = {
+      link,
+      windows,
+      browserHttp1Streams,
+      outage: outageAfter(before.outage, link),
       keptAt: isOpen ? null : before.keptAt,
-    })
+    }
+    this.#store.change(changed)
     if (isOpen !== (before.link.state === 'open')) this.#keeper?.keep()
   }
 
   /** With what the browser uses, where the server's view is that of a proxy. */
-  #shownLink(state: LinkState): ShownLink {
-    const mode = windowModeNamed(state.mode)
-    if (state.state !== 'open' || !mode || isDirect(this.#start, location)) return state
+  #shownLink({ status, outbox: _, pending: __, windows: ___, ...state }: ConnectionState): ShownLink {
+    const link = { ...this.#store.view().link, ...state, state: status }
+    const mode = windowModeNamed(link.mode)
+    if (status !== 'open' || !mode || isDirect(this.#start, location)) return link
     // Browsers do not tell a WebSocket's.
     const isTold = mode.uplink !== 'socket'
     const spokenHttp = isTold
       ? this.#browserHttp.versionFor(originFor(mode.http, this.#start, location))
       : null
-    return { ...state, spokenHttp, mode: nameInUse(mode, spokenHttp) }
+    return { ...link, spokenHttp, mode: nameInUse(mode, spokenHttp) }
   }
 
-  onMessage(message: Message, receivedAt: number, dueAt: number): void {
-    this.#recorder?.received(message, receivedAt)
-    this.#show(message, dueAt)
-  }
-
-  onAwareness(frame: AwarenessFrame): void {
-    this.presence.heard(frame as AwarenessFrame<AwarenessState>)
-  }
-
-  onPresence({ windows, browserHttp1Streams }: PresenceFrame): void {
-    this.#store.change({ windows, browserHttp1Streams })
-  }
-
-  onNewLog(): void {
+  #onNewLog(): void {
     const { deletion } = this.#store.view()
     // After the log is lost, a deleted document cannot be restored.
     if (deletion) this.#store.change({ deletion: { ...deletion, isErased: true } })
     else this.#document.newLog()
-    this.#windFeed.newLog()
   }
 
-  onOutbox(outbox: OutboxState): void {
+  #onOutbox(outbox: OutboxState): void {
     this.#store.change({ outbox })
     this.presence.settled(outbox.unstored === 0)
   }
 
-  onStored(draft: Draft): void {
+  #onStored(draft: Draft): void {
     this.#keeper?.changed()
     if (isUpdate(draft) && draft.from === this.#window) this.presence.stored(draft.body.update)
     const { refusal, isUnshared } = this.#store.view()
     if (refusal !== null && refusal === this.#refusal && !isUnshared) this.#store.change({ refusal: null })
   }
 
-  onRefused(draft: Draft, sentence: string): void {
+  #onRefused(draft: Draft, sentence: string): void {
     const wasUnshared = this.#store.view().isUnshared
     if (!this.#document.refused(draft)) return
     // Updates that build on a refused one are refused too, which needs no second report.
     if (wasUnshared) return
     this.#refusal = refusedUpdateWords(sentence)
     this.#store.change({ refusal: this.#refusal })
-  }
-
-  onRenamed(id: string, draft: Draft): void {
-    this.#recorder?.renamed(id, draft)
   }
 
   // Displayed content
@@ -412,7 +476,7 @@ export class EditingSession implements LinkListener {
   #takeLeft(drafts: readonly UnstoredDraft[]): void {
     // An edit is of an earlier version: the log takes no more of them.
     const sent = drafts.filter(({ draft }) => draft.kind !== 'edit')
-    if (sent.length > 0) this.#draftKeeper.adopt(sent)
+    if (sent.length > 0) this.#draftKeeper?.adopt(sent)
     this.#document.restore(sent.map(({ draft }) => draft))
   }
 
@@ -427,7 +491,7 @@ export class EditingSession implements LinkListener {
   }
 
   readonly #askBeforeLoss = (event: Event): void => {
-    this.link.outbox.flush()
+    this.#link?.outbox.flush()
     const { outbox, isUnshared } = this.#store.view()
     if (outbox.kept < outbox.unstored || isUnshared) event.preventDefault()
   }

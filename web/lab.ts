@@ -1,9 +1,9 @@
 // The lab's access to a page opened with `?record`: message timestamps and `window.crosswind`.
 
-import type { Link } from '../client/engine.ts'
 import { probesChannel } from '../server/page/page-messages.ts'
 import type { Draft, Message } from '../server/wire/messages.ts'
 import type { Clock } from '../server/wire/time.ts'
+import type { EditingSession } from './editing-session.ts'
 import type { Store } from './store.ts'
 
 export interface SentStamp {
@@ -116,7 +116,7 @@ export function createLabDoor(
   store: Store,
   recorder: Recorder,
   switchMode: (name: string) => void,
-  link: Pick<Link, 'publish' | 'rest'>,
+  session: Pick<EditingSession, 'publish' | 'rest'>,
 ) {
   return {
     view: store.view,
@@ -129,12 +129,12 @@ export function createLabDoor(
      * `?record&probes` only.
      */
     probe(bytes: number): boolean {
-      const draft = link.publish(probesChannel, 'probe', { text: 'x'.repeat(bytes) })
+      const draft = session.publish(probesChannel, 'probe', { text: 'x'.repeat(bytes) })
       if (draft) recorder.sent(draft, null)
       return draft !== null
     },
     /** Stops the exchanges that compare the clocks, for a count of what a message alone sends. */
-    restClock: () => link.rest(),
+    restClock: () => session.rest(),
     /** Overrides part of the view until its next real change. */
     show: store.change,
   }

@@ -2,14 +2,14 @@
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { Link, openDraftDatabase, shareHere, shareTransports } from '../client/engine.ts'
+import { openDraftDatabase } from '../client/engine.ts'
+import { limitedStreams, sharedConnection, shareHere } from '../client/share.ts'
 import { browserTimers, newName } from '../client/wire.ts'
 import { documentPath } from '../server/page/document-api.ts'
 import type { PageStart } from '../server/page/page-messages.ts'
 import { serviceWorkerPath } from '../server/page/page-paths.ts'
 import { nameUnder } from '../server/wire/messages.ts'
 import { App, loadView } from './App.tsx'
-import { transports } from './axios-http.ts'
 import { dialogsCode } from './documents/DocumentBar.tsx'
 import { importCode } from './documents/import-code.ts'
 import { EditingSession } from './editing-session.ts'
@@ -104,23 +104,24 @@ function openPage(
     store,
     windFeed,
     recorder,
-    transports: shareTransports(transports, share, openWorker),
+    // The drafts have the key.
+    share: limitedStreams(sharedConnection({ user: '', share: start.share, worker: openWorker })),
     window: nameUnder(browser.fingerprint, newName('w')),
     isProbing: lab !== null && query.has('probes'),
-    LinkClass: debugging?.debug(traced ?? '') ?? Link,
+    debug: debugging?.debug(traced ?? ''),
   })
   const actions = new PageActions({ start, browser, mode, store, session, loadView })
   addEventListener('popstate', () => void actions.followAddress())
 
   // First, so that the view's files load while the link opens.
   const isLoaded = actions.load(view)
-  session.open()
+  void session.open()
   if (lab && recorder)
     globalThis.window.crosswind = lab.createLabDoor(
       store,
       recorder,
       (name) => actions.switchMode(name),
-      session.link,
+      session,
     )
   // Not while recording, which needs otherwise idle connections.
   else {

@@ -1,6 +1,7 @@
 // The page's state: one immutable view of all that a window shows, its listeners, saved choices.
 
-import type { LinkState, OutboxState } from '../client/engine.ts'
+import type { ConnectionState } from '../client/connect.ts'
+import type { OutboxState } from '../client/engine.ts'
 import type { NamedVersion, ReadingBody, SensorBody } from '../server/page/page-messages.ts'
 import { noFigures, type WindFigures } from '../server/page/wind-statistics.ts'
 import { isWindUnit, type WindUnit } from '../server/page/wind-units.ts'
@@ -54,8 +55,11 @@ export interface DeletionView {
   readonly isErased: boolean
 }
 
-/** The link, with what the browser knows of it. */
-export interface ShownLink extends Omit<LinkState, 'spokenHttp'> {
+type Told = 'mode' | 'wished' | 'fall' | 'reason' | 'retryAt' | 'repairs' | 'clock'
+
+/** The connection, with what the browser knows of it. */
+export interface ShownLink extends Required<Pick<ConnectionState, Told>> {
+  readonly state: ConnectionState['status']
   /** HTTP version that the browser uses, such as `3`; null while unknown, as of a WebSocket behind a proxy. */
   readonly spokenHttp: string | null
 }
@@ -117,7 +121,7 @@ export function createStore(initial: View) {
 /** Constant over the opening attempts between retries. */
 export function outageAfter(
   outage: string | null,
-  { state, reason }: Pick<LinkState, 'state' | 'reason'>,
+  { state, reason }: Pick<ShownLink, 'state' | 'reason'>,
 ): string | null {
   if (state === 'open') return null
   return state === 'waiting' ? (reason ?? 'The server does not answer.') : outage

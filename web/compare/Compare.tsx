@@ -1,11 +1,12 @@
 // The view that compares the modes from this browser, and diagnoses the network.
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { limitToSlots } from '../../client/transports.ts'
 import { browserTimers, newName } from '../../client/wire.ts'
 import type { PageStart } from '../../server/page/page-messages.ts'
 import { nameUnder } from '../../server/wire/messages.ts'
 import { connections, modes, type WindowMode, windowModes } from '../../server/wire/modes.ts'
-import { freeTransports, transports } from '../axios-http.ts'
+import { freeTransports } from '../axios-http.ts'
 import { type CommonProps, type PageProps, useView } from '../page/hooks.ts'
 import { addressInView } from '../page/views.ts'
 import { msWords } from '../page/wording.ts'
@@ -149,7 +150,7 @@ function measuringParts(
   { key, fingerprint }: BrowserKey,
 ): MeasuringParts {
   return {
-    transports,
+    transports: limitToSlots(freeTransports),
     baseFor: (http) => baseFor(http, start, location),
     polling: start.polling,
     key,

@@ -1,7 +1,6 @@
 // Icons, hidden from screen readers: adjacent text says the same.
 
-import type { LinkState } from '../../client/engine.ts'
-import type { Tone } from '../store.ts'
+import type { ShownLink, Tone } from '../store.ts'
 
 const wind = ['M6 12.5h13.5a3.25 3.25 0 1 0-3.1-4.2M6 23.5h7.5', 'M6 18h17.2a3.4 3.4 0 1 1-3.2 4.5']
 
@@ -22,7 +21,7 @@ const linkShapes = {
 }
 
 /** Disc, half disc or triangle: states differ in shape, not only in colour. */
-export function LinkShape({ state, name = 'link-shape' }: { state: LinkState['state']; name?: string }) {
+export function LinkShape({ state, name = 'link-shape' }: { state: ShownLink['state']; name?: string }) {
   return (
     <svg className={name} viewBox="0 0 16 16" aria-hidden="true">
       <path fillRule="evenodd" d={linkShapes[state]} />

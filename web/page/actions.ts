@@ -138,7 +138,7 @@ export class PageActions {
     if (!mode) return
     // For reloads and bookmarks.
     history.replaceState(null, '', addressInMode(location.href, mode))
-    this.#options.session.link.switchMode(mode)
+    this.#options.session.switchMode(mode)
   }
 
   /** Constant too. */
@@ -153,7 +153,7 @@ export class PageActions {
   }
 
   retryNow(): void {
-    this.#options.session.link.wake('visible')
+    this.#options.session.retryNow()
   }
 
   // The document

@@ -2,12 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { LinkState } from '../../client/engine.ts'
 import { type PastWind, readSnapshot, WindHistory } from '../../server/page/wind-history.ts'
 import { assertNear, fault, measured, startAt } from '../../server/page/wind-testing.ts'
 import type { Bodies, Message } from '../../server/wire/messages.ts'
 import type { ViewName } from '../page/views.ts'
-import { createStore, firstView } from '../store.ts'
+import { createStore, firstView, type ShownLink } from '../store.ts'
 import { createWindFeed, fillInPast } from './wind-feed.ts'
 
 function message<K extends 'reading' | 'sensor'>(kind: K, seq: number, body: Bodies[K]): Message {
@@ -187,7 +186,7 @@ describe('asking for the hour before', () => {
         },
       },
     })
-    const link = async (state: LinkState['state']) => {
+    const link = async (state: ShownLink['state']) => {
       store.change({ link: { ...store.view().link, state } })
       await null
     }
