@@ -94,8 +94,9 @@ const outboxes: readonly View['outbox'][] = [
   { ...outbox, unstored: 2000, isFull: true },
 ]
 const others: readonly Partial<View>[] = [
-  { windows: 1234, isUnshared: false },
-  { windows: 12, isUnshared: true },
+  { windows: 1, isUnshared: false },
+  { windows: 1234, isUnshared: true },
+  { windows: 12, isUnshared: false },
 ]
 
 test('a countdown starts at its pause, not when the page was opened', async () => {
