@@ -1,4 +1,4 @@
-// Writes a program's text as one message, and converts content that the other editor mode left.
+// Writes a program's text as one message, and converts content of the other editor mode.
 
 import { hash } from 'node:crypto'
 import type { ChannelType, Prepare, Store } from '../channels/channel-type.ts'
@@ -40,7 +40,7 @@ export async function writeDocument(parts: WriterParts, writing: DocumentWriting
   const { id, channel } = envelope
   const found = await findDocument(log, channel)
   const digest = digestOf(writing)
-  // Runs after the document was read: a repeat that is stored later is refused because of its id.
+  // Runs after the read: a repeat that is stored in the meantime is refused because of its id.
   const known = await findRepeat(log, envelope, digest)
   if (known) return known
   if (isDeleted(found.messages)) throw documentDeleted(channel).about(id)
@@ -113,7 +113,7 @@ async function changeFor(
     return isShared ? { update: made } : { html: made }
   } catch (error) {
     if (!(error instanceof TooCostly)) throw error
-    // Finds out whether the document or the text is too costly.
+    // Determines whether the document or the text is too costly.
     await documents.read(channel, 'textOf', 'text/plain', messages)
     const sentence = `Writing the text ${error.message}: write it in parts, the later ones by POST.`
     throw new Refusal('too-costly', sentence, id)

@@ -9,7 +9,7 @@ import { type Defer, idTaken, keyOf } from './log.ts'
 import { Entry } from './tables.ts'
 
 interface SequencerParts extends HistoryLogParts {
-  /** Commits once, as `History#insert` does, which is the default. Throws if nothing was stored. */
+  /** Commits once, by default as `History#insert` does. Throws if nothing was stored. */
   readonly commit?: (group: readonly Entry[]) => readonly (number | null)[]
   readonly onClosed: () => void
   /**

@@ -9,7 +9,7 @@ type Tell = (sentence: string) => void
 
 /**
  * Null while a section is off, so that `trace.hub?.(…)` composes no sentence. Sentences contain names,
- * ids, numbers and codes: no key, no ticket, and nothing that a message says.
+ * ids, numbers and codes: no key, no ticket, and no content of messages.
  */
 export const trace: Record<TraceSection, Tell | null> = {
   uplink: null,
