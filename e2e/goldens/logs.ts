@@ -37,7 +37,7 @@ export async function logGoldens(): Promise<readonly Golden[]> {
   return goldens
 }
 
-/** A log that does not open is what the server says of it. */
+/** For a log that does not open, records the server's sentence. */
 async function golden(
   name: string,
   log: string,
@@ -62,7 +62,7 @@ async function golden(
 
 async function readPage(folder: string, { editor }: Reading): Promise<readonly string[]> {
   const { epoch, head, latest } = whatIsIn(folder)
-  // Nothing of the log may be too old or too much.
+  // Limits within which nothing in the log is too old or too much.
   const limits = { ...testConfig.limits, logMessages: 100_000 }
   const server = await startTestServer({ storage: 'sqlite', dataFolder: folder, editor, limits, drainMs: 0 })
   const http = connectHttp('2', server.origin['2'], server.ca)
