@@ -1,4 +1,4 @@
-// The platform of programs, and of workers without XMLHttpRequest: everything over fetch and WebSocket.
+// The platform of programs and of workers without XMLHttpRequest: fetch and WebSocket.
 
 import { createSseReader } from '../../server/wire/sse-framing.ts'
 import { now } from '../browser-services.ts'

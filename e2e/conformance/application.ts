@@ -1,4 +1,4 @@
-// An application's servers, with routes and WebSockets of their own, and Crosswind attached beside them.
+// An application's servers, with their own routes and WebSockets, and Crosswind attached to them.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

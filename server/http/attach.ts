@@ -1,4 +1,4 @@
-// Attaches to an application's server: takes requests below a path, and leaves others to its listeners.
+// Attaches to an application's server: takes requests below a path, and leaves the others to it.
 
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-// The path of a message from the transports into the log: a list of steps, each of which may refuse it.
+// The path of a message from the transports into the log: steps, each of which may refuse it.
 
 import type { Log } from '../log/log.ts'
 import type { Draft, Stored } from '../wire/messages.ts'

@@ -1,4 +1,4 @@
-// A server's view of a NATS stream: a copy of its messages, and the numbers up to which they may be erased.
+// A server's view of a NATS stream: a copy of its messages, and how far they may be erased.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import {

@@ -1,4 +1,4 @@
-// The order of one server's log: stores drafts one by one or in groups, notifies followers, then answers.
+// Orders one server's log: stores drafts singly or in groups, notifies followers, then answers.
 
 import { channel } from 'node:diagnostics_channel'
 import type { Draft, Message } from '../wire/messages.ts'

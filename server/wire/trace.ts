@@ -1,4 +1,4 @@
-// Traces: sentences about the life of a message or a stream, by section; all sections are off at first.
+// Traces: sentences about the life of a message or a stream, by section; all are off at first.
 
 /** Named after modules: the first four trace a server, the others a window. */
 export const traceSections = ['uplink', 'log', 'hub', 'stream', 'link', 'outbox', 'fallback'] as const
