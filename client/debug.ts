@@ -1,4 +1,4 @@
-// For the option `debug`: a link that tells what happens to it and to its messages, on the console.
+// For the option `debug`: a link that traces its events and its messages on the console.
 
 import type { Bodies, DownFrame, Draft, Kind } from '../server/wire/messages.ts'
 import type { LinkMode } from '../server/wire/modes.ts'
@@ -65,7 +65,7 @@ class Teller {
   /** How often each draft was sent, by id, until it is answered. */
   readonly #attempts = new Map<string, number>()
   #state: LinkState | null = null
-  /** The mode that was opened last, but for one beside an open one. */
+  /** The mode that was opened last, without those opened beside an open one. */
   #tried = ''
 
   constructor(window: string, now: Clock) {

@@ -7,7 +7,7 @@ import type { Closing } from './transports/transport.ts'
 /** Why the wished mode is not in use; `full`: connection limit reached. */
 export type Fall = 'blocked' | 'unsupported' | 'flapping' | 'full'
 
-/** All others say nothing about whether the mode gets through. */
+/** Codes of failures of the mode; all others say nothing about whether it gets through. */
 const brokenCodes: readonly string[] = ['lost', 'silent', 'failed'] satisfies Closing['code'][]
 
 /**
@@ -83,7 +83,7 @@ export class Fallback {
     this.#probes = 0
   }
 
-  /** `http`: over which it opened. The browser chooses between HTTP/3 and HTTP/2. */
+  /** `http`: the version over which it opened. The browser chooses between HTTP/3 and HTTP/2. */
   opened(tried: LinkMode, http: WindowHttp = tried.http): void {
     const welcomed = (tried.isOverUdp && this.#named(`${tried.transport}/${http}`)) || tried
     const from = this.#isAbove(welcomed, this.#home) ? this.#home : null
@@ -138,7 +138,7 @@ export class Fallback {
     this.#probes = Math.min(this.#probes + 1, probePausesMs.length - 1)
   }
 
-  /** The first supported one that it falls back to. */
+  /** The first supported mode that it falls back to. */
   below(high: LinkMode): LinkMode | undefined {
     return this.#fallbacks(high)[0]
   }

@@ -41,14 +41,14 @@ export class LinkClock {
   /** The last known offset: a new stream has no clock reading yet. */
   #offsetMs = 0
 
-  /** `onChange`: there is another reading. */
+  /** `onChange` reports another reading. */
   constructor(timers: Timers, random: Random, onChange: () => void) {
     this.#timers = timers
     this.#random = random
     this.#onChange = onChange
   }
 
-  /** Holds until the next; null when the clock is unknown. */
+  /** Valid until the next reading; null when the clock is unknown. */
   get reading(): ClockReading | null {
     return this.#reading
   }

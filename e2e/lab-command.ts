@@ -138,7 +138,7 @@ try {
   console.error(stopping.signal.aborted ? '\n  Stopped; no report was written.' : `\n  ${why}`)
   process.exitCode = stopping.signal.aborted ? 130 : 1
 }
-// A farewell to a host that is gone would be sent again for a quarter of an hour.
+// A `bye` to a host that is gone would be resent for a quarter of an hour.
 if (isInNamespace()) process.exit()
 
 async function run([name, ...flags]: readonly string[]): Promise<void> {

@@ -42,7 +42,7 @@ export type Caddy = Awaited<ReturnType<typeof startCaddy>>
 const startsWithinMs = 10_000
 const lookAgainMs = 50
 const endsWithinMs = 1000
-/** For the last bytes, before Caddy ends: it cuts HTTP/3 at once (2.6), or waits for idle connections. */
+/** Time for the last bytes before Caddy ends: it cuts HTTP/3 at once (2.6), or waits for idle connections. */
 const lastBytesMs = 500
 
 const waysToInstall: Partial<Record<NodeJS.Platform, string>> = {
@@ -160,7 +160,7 @@ export async function startCaddy(
     pid: child.pid ?? 0,
     /** Resolves to the signal or the code with which it ended. */
     ended,
-    /** After the server. Resolves once it has ended. */
+    /** Ends after the server. Resolves once it has ended. */
     async close(): Promise<void> {
       if (await endsWithin(ended, lastBytesMs, timers)) return
       child.kill()
@@ -187,7 +187,7 @@ function messageIn(line: string): string {
   }
 }
 
-/** By which this machine reaches itself. */
+/** The address by which this machine reaches itself. */
 export const addressOf = (host: string) =>
   ['localhost', '0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
 

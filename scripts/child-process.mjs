@@ -19,11 +19,11 @@ export const tool = (name) => join(binFolder, isWindows ? `${name}.cmd` : name)
 
 /**
  * Node's flags for a server, and for those that the lab compares with it. V8 marks the whole heap
- * whenever less of its limit is left than the young generation may need, and the limit grows with
- * the heap: a heap of 30 MB was marked after every 65 connections. A large page freed by one thread
- * is reused for a smaller object of another, and V8 counts only the object: during an attack it saw
- * 230 of the heap's 750 MB, and collected nothing. And V8 lets the heap grow to four times what it
- * needs, with what connections that came and went have left.
+ * whenever less of its limit is left than the young generation may need, and the limit grows with the
+ * heap: a heap of 30 MB was marked after every 65 connections. A large page freed by one thread is
+ * reused for a smaller object of another, and V8 counts only the object: during an attack it saw 230 of
+ * the heap's 750 MB, and collected nothing. And V8 lets the heap grow to four times its need, with
+ * memory that past connections have left.
  */
 export const serverFlags = [
   '--initial-old-space-size=128',

@@ -9,7 +9,7 @@ export async function joinedTypes(entry) {
     input: entry,
     external: /^[^./]/,
     treeshake: { moduleSideEffects: false },
-    // It reads declarations only: the generator is not asked.
+    // Reads declarations only: the generator is not asked.
     plugins: dts({ dtsInput: true, emitDtsOnly: true, generator: 'oxc', tsconfig: false }),
   })
   const { output } = await bundle.generate()

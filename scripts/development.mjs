@@ -88,7 +88,7 @@ await once(http, 'listening')
 const address = `127.0.0.1:${http.address().port}`
 
 const vite = await createVite({
-  // That of the build would restart Vite with many a change: it imports modules of the page.
+  // The build's own configuration would restart Vite at many changes: it imports modules of the page.
   configFile: false,
   root: join(root, 'web'),
   publicDir: false,
@@ -97,7 +97,7 @@ const vite = await createVite({
   appType: 'mpa',
   clearScreen: false,
   logLevel: 'warn',
-  // The page's policy names it.
+  // The page's policy names this path.
   html: { cspNonce: randomUUID() },
   plugins: [
     react(),

@@ -1,4 +1,4 @@
-// Garbage collection on demand, for what measures memory.
+// Garbage collection on demand, for measurements of memory.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

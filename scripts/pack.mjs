@@ -33,7 +33,7 @@ export async function pack(folder = join(root, 'dist')) {
   return folder
 }
 
-/** Leaves one file: what it does not name needs no types of other packages, such as Koa's. */
+/** Leaves one file, which needs the types of another package, such as Koa's, only if it names them. */
 async function joinTypes(folder, file) {
   // Node runs this script before the packages are installed.
   const { joinedTypes } = await import('./declarations.mjs')

@@ -1,4 +1,5 @@
-// `npm run release`: what a release still lacks, and its note; with a version, writes it everywhere.
+// `npm run release`: lists what a release still lacks, and prints its note; with a version, writes
+// it everywhere.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

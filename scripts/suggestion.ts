@@ -12,7 +12,7 @@ export function suggestion(given: string, names: readonly string[], otherwise: s
   return nearest ? `; did you mean ${nearest.name}?` : otherwise
 }
 
-/** Throws an `Error` for the first name that is none of `names`. `what` has them. */
+/** Throws an `Error` for the first name that is not in `names`. `what` has the names. */
 export function refuseOthers(what: string, given: object, names: readonly string[]): void {
   const unknown = Object.keys(given).find((name) => !names.includes(name))
   if (unknown === undefined) return

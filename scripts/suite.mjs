@@ -85,7 +85,7 @@ async function check() {
   return isSound
 }
 
-/** From the commit, so that each tries other cases and any can be repeated. */
+/** Derived from the commit, so that each commit tries other cases and any can be repeated. */
 function seedOfRun(given = process.env.CROSSWIND_SEED) {
   const { stdout } = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' })
   const seed = given || String(Number.parseInt(stdout?.slice(0, 7) || '1', 16))

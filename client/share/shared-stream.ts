@@ -57,7 +57,7 @@ const logTruncated: Closing = {
 
 const sendFailed: Closing = { ...lost, sentence: 'A message could not be sent; reconnecting.' }
 
-/** Under one name at the server: each opening replaces the previous one. */
+/** One name at the server: each opening replaces the previous one. */
 export class SharedStream {
   readonly #transport: WebTransport
   readonly #name: string
@@ -100,7 +100,7 @@ export class SharedStream {
     return member
   }
 
-  /** Sets what a member shows of its window; a null state to show nothing. */
+  /** Sets the state that a member shows for its window; null shows nothing. */
   show(member: Member, report: AwarenessReport): void {
     const shown = member.show(report)
     if (shown) this.#report(shown)

@@ -16,7 +16,7 @@ import {
   requests,
 } from './transport.ts'
 
-/** An answer that is no success, or not JSON: `code` and the sentence are the server's. */
+/** An unsuccessful response, or one that is not JSON: `code` and the sentence are the server's. */
 export class HttpError extends Error {
   override readonly name = 'HttpError'
   readonly status: number
@@ -218,8 +218,8 @@ export function pick(
 }
 
 /**
- * Asks by a request, where the transport has nothing quicker. The answer arrives as a `clock` frame; failures
- * are silent.
+ * Sends a clock request, where the transport has nothing quicker. The answer arrives as a `clock`
+ * frame; failures are silent.
  */
 export function askClock(
   { base, query, onFrame }: Pick<Opening, 'base' | 'query' | 'onFrame'>,

@@ -1,4 +1,4 @@
-// The platform of programs, and of workers without XMLHttpRequest: everything over fetch and WebSocket.
+// The platform of programs and of workers without XMLHttpRequest: fetch and WebSocket.
 
 import { createSseReader } from '../../server/wire/sse-framing.ts'
 import { now } from '../browser-services.ts'
@@ -17,7 +17,7 @@ const sendByFetch: Send = async (method, address, body, { signal, timeoutMs }) =
   return { status: response.status, text: await response.text(), receivedAt: now() }
 }
 
-/** Passes on what a response brings; rejects with an `HttpError` if it is none of events, or ends early. */
+/** Passes on the events of a response; rejects with an `HttpError` if it has none, or ends early. */
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>
 
 /** An EventSource that does not reconnect: the link does. */

@@ -28,7 +28,7 @@ export interface WebTransport {
   readonly lacks?: () => string | null
 }
 
-/** Brings its own rows of the table, so that a bundle has no others. */
+/** Declares its own rows of the table, so that a bundle has no others. */
 export interface ChosenTransport extends WebTransport {
   readonly modes: readonly TransportMode[]
 }
@@ -73,7 +73,7 @@ export const browser: Platform = {
 }
 
 export interface Opening {
-  /** Where the server's endpoints are, such as `https://localhost:8443/api`. */
+  /** Base address of the server's endpoints, such as `https://localhost:8443/api`. */
   readonly base: string
   readonly mode: LinkMode
   /** `window`, `key`, `opening`, `channels`, `cursor`. */
@@ -92,7 +92,7 @@ export interface OpenTransport {
    * or may not have arrived: resend it under the same id.
    */
   readonly send: (draft: Draft) => Promise<Stored>
-  /** Whether what was sent in earlier turns reaches the server even if the page ends now. */
+  /** Whether messages sent in earlier turns reach the server even if the page ends now. */
   readonly outlivesPage?: boolean | undefined
   readonly beat: (windows?: Beat['windows']) => void
   /**
@@ -105,10 +105,7 @@ export interface OpenTransport {
    * sent.
    */
   readonly sendAwareness: (report: AwarenessReport) => void
-  /**
-   * `isForGood`: the others no longer see what the window showed; otherwise they do for a while, until
-   * it comes back.
-   */
+  /** `isForGood`: the window is no longer shown; otherwise it is for a while, in case it comes back. */
   readonly close: (isForGood?: boolean) => void
 }
 

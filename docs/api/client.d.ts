@@ -216,6 +216,7 @@ declare function isKind<K extends Kind>(message: Message, kind: K): message is M
 declare function keptDrafts({ user, onRefused }: DraftsOptions): Keeping;
 declare function lackingTransports(): Partial<Record<TransportName, string>>;
 declare function limitToSlots(real: Transports, locks?: Pick<LockManager, 'request'> | null): Transports;
+declare function limitedStreams({ key, over }: Sharing): Sharing;
 declare function mean(values: readonly number[]): number;
 declare function meanOfClusters(values: readonly number[], level?: number): {
   difference: number;
@@ -238,13 +239,11 @@ declare function openDraftDatabase(factory: () => IDBFactory, name?: string): Dr
 declare function openEventsBy(follow: Follow): Platform['openEvents'];
 declare function parseCursor(text: string | null | undefined): Cursor | null;
 declare function roundTripMs({ sentAt, receivedAt, answeredAt, returnedAt }: Exchange): number;
-declare function shareTransports(real: Transports, share: Share, openWorker?: OpenWorker): Transports;
-declare function sharedConnection({ user, worker }: SharingOptions): Sharing;
+declare function sharedConnection({ user, worker, share }: SharingOptions): Sharing;
 declare function shuffled<Value>(values: readonly Value[], random: Random): Value[];
 declare function standardDeviation(values: readonly number[]): number;
 declare function transportsOver(platform: Platform | undefined, transports: readonly WebTransport[]): Transports;
 declare function twoSidedP(t: number, degreesOfFreedom: number): number;
-declare function watchWakeUps(document: EventTarget & Pick<Document, 'visibilityState'>, window: EventTarget, link: Sleeper): void;
 declare function whenDue({ acceptedAt }: Pick<Message, 'acceptedAt'>, receivedAt: number, offsetMs?: number): number;
 declare function windowModeNamed(name: string): WindowMode | undefined;
 declare module '../wire/bodies.ts' {
@@ -271,16 +270,16 @@ declare namespace drafts_d_exports {
   export { DraftsOptions, LeftMessage, keptDrafts };
 }
 declare namespace engine_d_exports {
-  export { DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Drafts, Fall, Link, LinkListener, LinkOptions, LinkState, Outbox, OutboxState, UnstoredDraft, documentPolicy, limitToSlots, mergingPolicy, openDraftDatabase, shareHere, shareTransports, watchWakeUps };
+  export { DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Drafts, Fall, Follower, Following, Link, LinkListener, LinkOptions, LinkState, Outbox, OutboxListener, OutboxOptions, OutboxState, UnstoredDraft, documentPolicy, mergingPolicy, openDraftDatabase };
 }
 declare namespace share_d_exports {
-  export { SharingOptions, sharedConnection };
+  export { SharingOptions, limitedStreams, shareHere, sharedConnection };
 }
 declare namespace statistics_d_exports {
   export { Interval, criticalT, differenceOfMeans, holm, intervalAround, mean, meanOfClusters, meanOfRatios, standardDeviation, twoSidedP };
 }
 declare namespace transports_d_exports {
-  export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, lackingTransports, now, openEventsBy, transportsByName, transportsOver };
+  export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, lackingTransports, limitToSlots, now, openEventsBy, transportsByName, transportsOver };
 }
 declare namespace wire_d_exports {
   export { AwarenessState, Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, browserTimers, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, fingerprintOf, isKind, modeFor, modeNamed, modes, newKey, newName, now, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
@@ -480,6 +479,7 @@ interface Follower {
 }
 interface Following {
   maxInFlight(): number;
+  readonly link: Promise<Link>;
   page(after: string): Promise<Page>;
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
     readonly seq: number;
@@ -760,6 +760,7 @@ interface Sharing {
   readonly over: (transports: Transports) => Transports;
 }
 interface SharingOptions {
+  readonly share?: Share;
   readonly user: string;
   readonly worker?: OpenWorker;
 }

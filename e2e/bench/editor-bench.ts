@@ -1,4 +1,4 @@
-// `editor`: what a keystroke costs sender and receiver, for both editors and growing documents.
+// `editor`: the cost of a keystroke to sender and receiver, for both editors and growing documents.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { mean } from '../../client/statistics.ts'
@@ -24,7 +24,7 @@ const documents = [
   { name: '100 KB in one paragraph', channel: 'b100k1', paragraphs: 1, characters: 100_000 },
 ] as const
 
-/** Goals of the issue that asked for the shared editor. */
+/** Goals set for the shared editor. */
 const goals = { senderMs: 3, receiverMs: 2, ofMirror: 0.1, bytes: 300 }
 
 const inMs = { unit: 'ms', better: 'less' } as const

@@ -246,7 +246,7 @@ async function measureSession(
     const empty = await server.figures()
     const turn = await takeRound({ ...subject, rate }, loads, options, 'warmup', messages, lab.signal)
     const kilobytes = significant((turn.before.rssBytes - empty.rssBytes) / windows / 1000)
-    // A later one inherits what the first used.
+    // A later session inherits memory that the first has used.
     if (windows >= minForMemory && !memories.has(server)) memories.set(server, { ...subject, kilobytes })
   }
   const taken = []

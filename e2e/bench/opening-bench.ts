@@ -21,7 +21,7 @@ import type { Design, Found, Measure } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { count, figure } from '../report/section.ts'
 
-/** Goals of the issue that asked for the shared editor. */
+/** Goals set for the shared editor. */
 const goals = { openMs: 2000, megabytes: 100 }
 
 const channel = 'long-history'

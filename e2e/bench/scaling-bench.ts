@@ -106,7 +106,7 @@ const oneWindow = { windows: 1, rate: 50 }
 const someWindows = { windows: 200, rate: 50 }
 /** Keeps the process busy: one that sleeps between messages pays for each wake-up. */
 const manyMessages = { windows: 1, rate: 1000 }
-/** Loads that the costs are not fitted to. */
+/** Loads that were not used to fit the costs. */
 const checkedLoads = (windows: number): readonly Traffic[] => [
   { windows: 1000, rate: 20 },
   { windows, rate: 4 },

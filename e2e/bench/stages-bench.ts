@@ -1,4 +1,4 @@
-// `stages`: what stamping message stages adds to latency and server time, with and without in turn.
+// `stages`: the cost of stamps in latency and server time, measured with and without them in turn.
 
 import { fork } from 'node:child_process'
 import { channel } from 'node:diagnostics_channel'
@@ -98,7 +98,7 @@ export const stages = defineStudy({
           },
           lab.signal,
         )
-      // First turns warm up the servers, and the clients, which all have in common.
+      // The first turns warm up the servers, and the clients, which all have in common.
       const servers = []
       for (const { mode, stamps } of order) {
         step(`warming up  ${mode.name}, ${stamps}`)

@@ -31,9 +31,9 @@ interface BrowserOpening {
   readonly http3?: Http3Opening | null
 }
 
-/** Browsers speak HTTP/3 only to whom they trust without having been asked. */
+/** Settings for HTTP/3: browsers use it only with certificates that they trust without an exception. */
 export interface Http3Opening {
-  /** Chromium speaks nothing else to them; Firefox follows Alt-Svc. */
+  /** Chromium uses only HTTP/3 for them; Firefox follows Alt-Svc. */
   readonly origins: readonly string[]
   /** Theirs, PEM. */
   readonly certificates: readonly string[]
@@ -167,7 +167,7 @@ async function build(
   return builder.setChromeOptions(options).setChromeService(service).build()
 }
 
-/** QUIC has no exception for a certificate that the browser does not trust, but for its key. */
+/** For QUIC, only the key of an untrusted certificate can be exempted. */
 export function http3Switches({ origins, certificates }: Http3Opening): readonly string[] {
   const pins = certificates.map((certificate) => {
     const { publicKey } = new X509Certificate(certificate)
@@ -355,7 +355,7 @@ async function startFirefox({ profile, http3 }: BrowserOpening): Promise<Browser
   }
 }
 
-/** Otherwise Firefox has no HTTP/3 where an authority is trusted that did not come with it. */
+/** Otherwise Firefox disables HTTP/3 where an authority is trusted that it did not ship with. */
 const http3Preferences = { 'network.http.http3.disable_when_third_party_roots_found': false }
 
 async function trust(authorityFile: string, userDataDir: string): Promise<void> {

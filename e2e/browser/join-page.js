@@ -12,7 +12,7 @@ const idKey = 'crosswind-lab-device'
 let device = null
 let hides = 0
 let status = { phase: 'waiting', words: '' }
-/** Since when the lab has not answered. */
+/** Time since which the lab has not answered. */
 let silentSince = null
 let wasHidden = false
 

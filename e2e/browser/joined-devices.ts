@@ -114,7 +114,7 @@ interface Answering<Result> {
   readonly missed: Result
 }
 
-/** For each function that a device may be told to run. */
+/** Reads the answer of each function that a device may be told to run. */
 const answering: {
   readonly [Name in keyof typeof receiverFunctions]: Answering<
     Awaited<ReturnType<(typeof receiverFunctions)[Name]>>
@@ -293,7 +293,7 @@ export class JoinedDevice implements RecordingWindow {
 
   // Below: for the listener.
 
-  /** There is something new for it. */
+  /** Something new is waiting for it. */
   changed(): void {
     this.#version += 1
     this.#release?.()

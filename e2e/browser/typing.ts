@@ -64,7 +64,7 @@ export async function showPages(
 }
 
 export interface WindowState {
-  /** The page has loaded, with its document. */
+  /** Whether the page and its document have loaded. */
   readonly isShown: boolean
   /** Its link is open too. */
   readonly isOpen: boolean

@@ -1,4 +1,4 @@
-// An application's servers, with routes and WebSockets of their own, and Crosswind attached beside them.
+// An application's servers, with their own routes and WebSockets, and Crosswind attached to them.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -74,7 +74,7 @@ export async function startApplication(options: Partial<CrosswindOptions> = {}) 
 
 const paceMs = 20
 
-/** Asks for the application’s own pages, and talks over its own WebSocket, until `finish`. */
+/** Requests the application’s own pages, and talks over its own WebSocket, until `finish`. */
 export async function visitOwnRoutes({ origin, ca }: Pick<Application, 'origin' | 'ca'>) {
   const clients = httpVersions.map((version) => connectHttp(version, origin[version], ca))
   const socket = connectHttp('1.1', origin['1.1'], ca).openSocket('/own')
@@ -102,7 +102,7 @@ export async function visitOwnRoutes({ origin, ca }: Pick<Application, 'origin' 
   const visited = Promise.race([visit(), closed])
   visited.catch(() => undefined)
   return {
-    /** Rejects unless all was answered; resolves to how often, and to the slowest time, ms. */
+    /** Rejects unless everything was answered; resolves to the number of answers and the slowest time, ms. */
     async finish() {
       isOver = true
       await visited

@@ -1,4 +1,4 @@
-// Attacks on memory and on other windows: no message is lost, and memory is released, but for what the log keeps.
+// Attacks on memory and on other windows: no message is lost, and memory is released.
 // `CROSSWIND_ATTACK_SECONDS=60 npm test -- attacks` attacks for a minute each, and shows the windows' latency beside a quiet one.
 
 import assert from 'node:assert/strict'

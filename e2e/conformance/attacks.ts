@@ -450,7 +450,7 @@ export const onDocuments: ReadonlySet<AttackName> = new Set([
   'streams over HTTP/2 without a window',
 ])
 
-/** Attacks on what an application's server does not have: pages, their texts and their documents. */
+/** Attacks on things that an application's server lacks: pages, their texts and their documents. */
 export const onPages: ReadonlySet<AttackName> = new Set([
   'pages sent for ahead, answers unread',
   'pages over HTTP/2 without a window',
@@ -462,7 +462,7 @@ export const onPages: ReadonlySet<AttackName> = new Set([
   'updates under an id that is taken, sent ahead',
 ])
 
-/** Attacks on what all share by default: the log, and the connections. */
+/** Attacks on resources that all clients share by default: the log, and the connections. */
 export const onShares: ReadonlySet<AttackName> = new Set([
   'large messages',
   'large messages over WebSocket',

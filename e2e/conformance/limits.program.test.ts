@@ -1,4 +1,4 @@
-// Each limit answers with a status, a code and one sentence, on servers of our own and of an application.
+// Each limit answers with a status, a code and one sentence, on our own and an application's servers.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -23,7 +23,7 @@ type Reach = (server: Server) => Reached | Promise<Reached & Pick<TestServer, 'c
 
 type Started = Reached & Pick<TestServer, 'close'>
 
-/** By the window that has fallen behind by more than its queue. */
+/** By window: called when it has fallen behind by more than its queue. */
 const whenBehind = new Map<string, () => void>()
 trace.stream = (told) => {
   const [name = '', cause] = told.split(' is sent away: ')
@@ -87,7 +87,7 @@ export function testServerContract(mode: WindowMode, reach: Reach, isApplication
     })
     const html = 'x'.repeat(60_000)
     let sent = 0
-    // A browser and a front hold more than Node does before the server notices.
+    // A browser and a front buffer more than Node does before the server notices.
     while (sent < 100 || (!isBehind && sent < 400)) {
       // As many messages as fit into the author's own queue.
       const some = [1, 2, 3].map((place) => sent + place)

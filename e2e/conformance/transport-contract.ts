@@ -262,7 +262,7 @@ function testResuming({ open, joined, newChannel, newWindow, draftOf }: Stage): 
     const channel = newChannel()
     const author = await joined(channel)
     const away = open(channel)
-    // If no message was received, the welcome's cursor is valid too.
+    // Without a received message, the welcome's cursor is valid too.
     let { cursor } = await away.next('welcome')
     away.close()
     const name = newWindow()

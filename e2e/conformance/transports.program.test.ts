@@ -1,4 +1,4 @@
-// Both contracts for each mode: of the transport on one server, and of servers that fill, drain or restart.
+// Both contracts for each mode: the transport's, and that of servers that fill, drain or restart.
 
 import { after, before, describe } from 'node:test'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'

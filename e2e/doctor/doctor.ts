@@ -1,4 +1,4 @@
-// `npm run doctor`: says what stands between windows and a server, and which mode to choose.
+// `npm run doctor`: diagnoses the path between windows and a server, and chooses a mode.
 
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
@@ -152,7 +152,7 @@ interface ExaminationOptions {
   readonly url: string
   /** The whole link, if the server requires one. */
   readonly invitation?: string | undefined
-  /** How long open connections are left without a byte from here. */
+  /** How long open connections are left without traffic from here. */
   readonly idleMs: number
   /** Limit for a connection, and for its first bytes. */
   readonly patienceMs: number
@@ -367,7 +367,7 @@ async function tryMode(mode: Mode, subject: Subject): Promise<Held> {
   const close = () => {
     if (!state.closing) transport?.close()
   }
-  // It will reveal nothing more, and would count as traffic.
+  // The connection will reveal nothing more, and would count as traffic.
   if (state.openMs === null || !mode.isPush) close()
   return { mode, state, closed: closed.promise, close }
 }
@@ -396,7 +396,7 @@ function trialOf({ mode, state }: Held): Trial {
   }
 }
 
-/** Prints what it finds; resolves to the exit status. */
+/** Prints its findings; resolves to the exit status. */
 export async function doctor(argv: readonly string[], signal: AbortSignal): Promise<number> {
   const isAsked = argv.some((flag) => flag === '--help' || flag === '-h')
   if (isAsked || argv.length === 0) {

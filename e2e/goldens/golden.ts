@@ -1,4 +1,4 @@
-// A golden: a file that must be as it was, and where it is kept.
+// A golden: a file that must not change, and where it is kept.
 
 import { join } from 'node:path'
 
@@ -17,9 +17,6 @@ export interface Made {
 
 export const frozen = join(import.meta.dirname, 'frozen')
 
-/**
- * A module by which a server begins at this time: what it stores does not depend on the day, nor does
- * its age.
- */
+/** A module by which a server begins at this time, so that stored times and ages do not depend on the day. */
 export const clockFrom = (ms: number) =>
   `data:text/javascript,Object.defineProperty(performance,'timeOrigin',{value:${ms}})`

@@ -1,4 +1,4 @@
-// `npm run goldens`: whether anything that a user or a foreign client sees has moved.
+// `npm run goldens`: compares everything that a user or a foreign client sees with its frozen form.
 
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ export interface Comparison {
   readonly skipped: string | null
 }
 
-/** Writes what moved to `actual`, a folder of its own. */
+/** Writes the moved files to `actual`, a folder of its own. */
 export async function compare(kind: string, actual: string): Promise<Comparison> {
   const { goldens, skipped } = await make(kind, false)
   const moved: string[] = []
@@ -54,7 +54,7 @@ async function update(kind: string): Promise<string> {
   return `${goldens.length} written`
 }
 
-/** Without the logs that are read, which no command writes again. */
+/** Without the logs that are inputs, which no command rewrites. */
 async function frozenFiles(kind: string): Promise<readonly string[]> {
   const entries = await readdir(join(frozen, kind), { recursive: true, withFileTypes: true }).catch(() => [])
   return entries

@@ -22,7 +22,7 @@ export async function logGoldens(): Promise<readonly Golden[]> {
   return goldens
 }
 
-/** A log that does not open is what the server says of it. */
+/** For a log that does not open, records the server's sentence. */
 async function golden(log: string, read: (folder: string) => Promise<readonly string[]>): Promise<Golden> {
   const folder = mkdtempSync(join(tmpdir(), 'crosswind-golden-'))
   const data = join(folder, 'data')
@@ -48,7 +48,7 @@ export function unpackLog(log: string, folder: string): void {
 
 async function readPage(folder: string): Promise<readonly string[]> {
   const { epoch, head, latest } = whatIsIn(folder)
-  // Nothing of the log may be too old or too much.
+  // Limits within which nothing in the log is too old or too much.
   const limits = { ...testConfig.limits, logMessages: 100_000 }
   const server = await startTestServer({ storage: 'sqlite', dataFolder: folder, limits, drainMs: 0 })
   const http = connectHttp('2', server.origin['2'], server.ca)

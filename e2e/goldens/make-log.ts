@@ -47,7 +47,7 @@ async function writePages(publish: Publish): Promise<void> {
   await publish('empty', 'edit', { html: '' })
 }
 
-/** The same, with overviews of two of them, which the server publishes to who reads them. */
+/** The same, with overviews of two of them, which the server publishes to their readers. */
 async function writeOverviews(publish: Publish, http: HttpClient): Promise<void> {
   await writePages(publish)
   for (const channel of ['overview.main', 'overview.notes']) {

@@ -19,7 +19,7 @@ import { type StartedServer, startServerProcess } from '../lab/server-process.ts
 import { clockFrom, frozen, type Golden, type Made } from './golden.ts'
 
 const root = join(import.meta.dirname, '../..')
-/** Within a day after the log was made (make-log.ts), so that what was deleted is not erased yet. */
+/** Within a day after the log was made (make-log.ts), so that deleted documents are not erased yet. */
 const startsAt = Date.UTC(2100, 0, 1, 9, 41)
 const log = join(frozen, 'logs/today/log.db.gz')
 
@@ -91,7 +91,7 @@ const usualHost = 'localhost:8443'
 const wide = { width: 1280, height: 800 }
 const narrow = { width: 390, height: 740 }
 
-/** Pictures depend on the browser and its fonts: those of another one are made for an update alone. */
+/** Pictures depend on the browser and its fonts: those of another browser are made only for an update. */
 export async function pageGoldens(isUpdate: boolean): Promise<Made> {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-golden-'))
   const data = join(folder, 'data')
@@ -139,12 +139,12 @@ async function prepareBrowser(page: Page, origin: string): Promise<void> {
   await page.emulateFocusedPage(true)
   await page.evaluateOnNewDocument(makeRandomnessFixed)
   await page.evaluateOnNewDocument(() => localStorage.setItem('crosswind.name', 'Ada'))
-  // The browser has its key from then on.
+  // From then on, the browser has its key.
   await page.goto(origin)
   await until(() => page.evaluate(isReady), 'the page did not open')
 }
 
-/** Names, colours and clients in the document come from it. */
+/** Fixes the randomness that names, colours and clients in the document come from. */
 function makeRandomnessFixed(): void {
   let state = 4711
   const next = () => {
@@ -195,7 +195,7 @@ async function showIn(state: State, editing: EditingPage, server: StartedServer)
       { name: 'prefers-color-scheme', value: scheme },
       { name: 'prefers-reduced-motion', value: 'reduce' },
     ])
-    // Not by its fragment alone, which would keep the page.
+    // A change of the fragment alone would keep the page.
     await page.goto('about:blank')
     await page.goto(`${server.origin['2']}${state.path}`)
     await until(async () => (await page.evaluate(isReady)) === true, `${state.name} did not open`)
@@ -216,7 +216,10 @@ function isReady(): boolean {
   return isConnected && isCounted && document.fonts.status === 'loaded'
 }
 
-/** Once both have stayed the same for a moment: fonts, answers and parts of the page may still come. */
+/**
+ * Waits until both have stayed the same for a moment: fonts, answers and parts of the page may still
+ * arrive.
+ */
 async function atRest(page: Page): Promise<{ readonly words: string; readonly picture: Buffer }> {
   let last = { words: '', picture: '' }
   for (let count = 0; count < maxLooks; count += 1) {
@@ -378,7 +381,7 @@ async function untilListed({ page }: Scene): Promise<undefined> {
   await page.waitForSelector('[aria-label=Versions]')
 }
 
-/** Until there were readings enough for each figure, which needs some seconds. */
+/** Waits until there are enough readings for each figure, which takes some seconds. */
 async function untilBlown({ page }: Scene): Promise<undefined> {
   await page.waitForSelector('[aria-label*="over 3 seconds"][aria-label*=gust]')
   await page.waitForFunction(() => {
@@ -391,7 +394,7 @@ async function untilMeasured({ page }: Scene): Promise<undefined> {
   await page.waitForSelector('.monitor-chart')
 }
 
-/** A button, tool or part of a menu whose words begin so. */
+/** A button, tool or part of a menu whose words begin like this. */
 async function press(page: Page, words: string): Promise<undefined> {
   await page.focus('#document')
   await page.evaluate((wanted) => {
@@ -423,7 +426,7 @@ function compared(): string {
   return fragmentOf({ at: Date.UTC(2100, 0, 1, 12), browser: 'Firefox 128', rows })
 }
 
-/** The server is gone, and what is written is kept: the last state, as the server stays gone. */
+/** The server is gone, and edits are kept: the last state, as the server stays gone. */
 async function showOffline({ page, type }: EditingPage, server: StartedServer): Promise<Golden[]> {
   await page.setViewport(wide)
   await page.goto('about:blank')

@@ -1,4 +1,4 @@
-// Reports, drawn again: from the samples of the reference runs, and from made-up runs.
+// Reports, drawn again from the samples of the reference runs, and from made-up runs.
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -20,7 +20,7 @@ const reports = join(import.meta.dirname, '../../reports')
 
 type Files = Readonly<Record<string, string>>
 
-/** By the folder's name: those of reports are read again, others made up. */
+/** By the folder's name: those of reports are read again, the others are made up. */
 const drawn: Readonly<Record<string, (name: string) => Promise<Files> | Files>> = {
   'reference-windcomm-loss': drawnAgain(windcomm),
   'reference-keystrokes': drawnAgain(keystrokes),

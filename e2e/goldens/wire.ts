@@ -1,4 +1,4 @@
-// Transcripts of the wire: what a foreign client sends and receives in each mode, byte for byte.
+// Transcripts of the wire: a foreign client's bytes in each mode, sent and received.
 
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
@@ -21,7 +21,7 @@ import type { Golden } from './golden.ts'
 const keys = { ada: 'golden-key-of-ada-00001', ben: 'golden-key-of-ben-00001' } as const
 const names = { ada: nameOf(keys.ada, 'w1'), ben: nameOf(keys.ben, 'w1') } as const
 const draftAt = 1_763_715_600_123.5
-/** A frame that does not come within this time is missing. */
+/** A frame that does not arrive within this time is missing. */
 const patienceMs = 20_000
 
 /** An application's channels: any other is refused. */
@@ -161,7 +161,7 @@ class Transcript {
     }
   }
 
-  /** The first that was received. */
+  /** The first frame received. */
   get epoch(): string {
     return [...this.#epochs][0] ?? ''
   }
@@ -175,7 +175,7 @@ class Transcript {
 
 const random: readonly string[] = ['date', 'sec-websocket-accept']
 
-/** By line; an empty text is no line. */
+/** Splits into lines; an empty text has none. */
 function exact(text: string): readonly string[] {
   const visible = (line: string) =>
     line
@@ -259,12 +259,12 @@ class Downlink {
     this.#changed = Promise.withResolvers()
   }
 
-  /** Writes down all up to the first frame of these types. Rejects without one. */
+  /** Records everything up to the first frame of these types. Rejects without one. */
   async until(...types: readonly string[]): Promise<void> {
     for (const frame of await this.#takeUntil(types)) this.#transcript.received(frame)
   }
 
-  /** Writes down only the first frame of that type: others may come before it or not. */
+  /** Records only the first frame of that type: others may or may not come before it. */
   async only(type: string): Promise<void> {
     this.#transcript.received((await this.#takeUntil([type])).at(-1) ?? '')
   }
@@ -281,7 +281,7 @@ class Downlink {
     throw new Error(`no frame of the type ${types.join(' or ')}`)
   }
 
-  /** Writes down the rest, once the stream has ended. */
+  /** Records the rest, once the stream has ended. */
   async end(): Promise<void> {
     const late = AbortSignal.timeout(patienceMs)
     while (!this.#isOver && !late.aborted) await Promise.race([this.#changed.promise, once(late, 'abort')])

@@ -1,4 +1,4 @@
-// How long a run still takes: by its plan at first, then by the sessions that are done.
+// Estimates how long a run still takes: by its plan at first, then by the completed sessions.
 
 import { several } from '../report/section.ts'
 
@@ -7,7 +7,7 @@ export interface Plan {
   readonly sessionMs?: number | readonly number[]
   /** After these sessions. */
   readonly thenMs?: number
-  /** For a run that may have more sessions than planned: when it ends. */
+  /** End of a run that may have more sessions than planned. */
   readonly limitMs?: number | undefined
 }
 

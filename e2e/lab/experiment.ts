@@ -224,7 +224,7 @@ export class Lab {
   #stopped: { readonly failure?: string } | null = null
 
   constructor(command: string, signal: AbortSignal, folder: string | null, plan: Plan) {
-    // Where a report lies says nothing of the run.
+    // The folder of a report is no circumstance of the run.
     this.#command = command.replaceAll(/ --(?:out|json)[ =]\S+/g, '')
     this.#plan = plan
     this.folder = folder
@@ -297,9 +297,9 @@ export class Lab {
   }
 
   /**
-   * Runs sessions one after the other, each closing what it opened; then more of them while
-   * `goesOn`. Says how long they will take. On abort, and if one fails, resolves to the whole ones;
-   * rejects if there is none. A session in which the machine stood still is measured again.
+   * Runs sessions one after the other, each closing what it opened; then more of them while `goesOn`.
+   * Says how long they will take. On abort, and if one fails, resolves to the whole ones; rejects if
+   * there is none. A session in which the machine stood still is measured again.
    */
   async sessions<Session>(
     count: number,
@@ -350,7 +350,7 @@ export class Lab {
     return done
   }
 
-  /** Null if the session is to be measured again. */
+  /** Null if the session must be measured again. */
   #noteStandstill(error: unknown): null {
     if (!(error instanceof Standstill) || this.#standstills === maxStandstills) throw error
     this.#standstills += 1

@@ -1,4 +1,4 @@
-// Names and labels of measured systems: `sse/2`, `sse/2 mirror`, `sse/2 wan+1%`, `bare:sse/2` of a peer.
+// Names and labels of measured systems: `sse/2`, `sse/2 mirror`, `sse/2 wan+1%`, `bare:sse/2`.
 
 import {
   type Mode,

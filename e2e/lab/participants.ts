@@ -54,7 +54,8 @@ export class Participants {
   }
 
   /**
-   * Records the clocks of a turn and who missed it; resolves to a sentence for each of the latter.
+   * Records the clocks of a turn and the windows that missed it; resolves to a sentence for each of the
+   * latter.
    */
   noteTurn(turn: string, clocks: readonly ClockReading[]): readonly string[] {
     return clocks.flatMap(({ boundMs }, place) => {

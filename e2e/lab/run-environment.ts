@@ -8,12 +8,15 @@ export interface Circumstances {
   readonly command: string
   readonly startedAt: string
   readonly finishedAt: string
-  /** Absent if the run had all its sessions; `sessions`: the whole ones. `failure`: what ended it, if it was not Ctrl-C. */
+  /**
+   * Absent if the run had all its sessions; `sessions`: the whole ones. `failure`: the reason, if it
+   * was not Ctrl-C.
+   */
   readonly stopped?: { readonly sessions: number; readonly planned: number; readonly failure?: string }
   /** Sessions that were measured again because the machine stood still. */
   readonly standstills?: number
   readonly environment: Environment
-  /** The commit that worked out the figures, if it is not the one that measured. */
+  /** The commit that computed the figures, if it is not the one that measured. */
   readonly analysedBy?: string
   readonly parameters: Readonly<Record<string, string | number | boolean>>
 }

@@ -84,7 +84,7 @@ export class RunPeers {
       const { peer } = system
       if (peer === undefined) throw error
       this.#end(peer.name, session, peer.end() ?? wordsOf(error))
-      // It must not take the others' processor time.
+      // It must not use the others' processor time.
       await peer.close()
       return null
     }

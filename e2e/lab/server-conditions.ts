@@ -1,4 +1,5 @@
-// Loaded by a server before its own program: makes its connections as those of other times and servers.
+// Loaded by a server before its own program: makes its connections behave as at other times and on
+// other servers.
 
 import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'

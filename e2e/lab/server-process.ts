@@ -119,7 +119,7 @@ export async function startServerProcess(
   }
 }
 
-/** `npm run backup` or `npm run restore`, without npm. Rejects with what it printed. */
+/** Runs `npm run backup` or `npm run restore`, without npm. Rejects with its output. */
 export async function runBackup(name: 'backup' | 'restore', ...args: readonly string[]): Promise<void> {
   await promisify(execFile)(process.execPath, [...process.execArgv, programs.backup, name, ...args])
 }

@@ -62,7 +62,7 @@ export class Standings {
     this.#whole = session
   }
 
-  /** It will be measured again. */
+  /** Discards a session that will be measured again. */
   forget(session: number): void {
     this.#turns = this.#turns.filter((turn) => turn.session !== session)
   }

@@ -1,4 +1,4 @@
-// A machine that stood still in the middle of a measurement, such as a laptop that slept.
+// Detects a machine that stood still in the middle of a measurement, such as a laptop that slept.
 
 /** The session is measured again. */
 export class Standstill extends Error {

@@ -1,4 +1,4 @@
-// A scenario that is a study: it declares and measures; summary, report, CSV and --from are made from that.
+// Runs a study: the scenario declares and measures; summary, report, CSV and --from follow from that.
 
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'

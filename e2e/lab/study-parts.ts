@@ -45,7 +45,7 @@ export function transmissionRow(sample: Sample, columns: Columns): Row {
   }
 }
 
-/** For a receiver that was not there. `message`: a sample of it elsewhere; undefined if it was never sent. */
+/** For an absent receiver. `message`: a sample of it elsewhere; undefined if it was never sent. */
 export function missedRow(
   { mode, session, key, receiver }: Pick<Sample, 'mode' | 'session' | 'key' | 'receiver'>,
   message: Sample | undefined,

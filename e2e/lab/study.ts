@@ -27,7 +27,10 @@ export interface Factor {
   readonly short?: (level: Level) => string
   /** Lines of one family have one colour, all but its first one dashed; default: the level itself. */
   readonly family?: (level: Level) => Level
-  /** In a sentence: the name of a subject; of another factor, where it is: `at 10 kB`. Default: by the label. */
+  /**
+   * For sentences: the name of a subject; for another factor, the place: `at 10 kB`. Default: by the
+   * label.
+   */
   readonly spoken?: (level: Level) => string
 }
 
@@ -111,7 +114,10 @@ export interface Measured {
   readonly matters?: Matters
   /** Levels of the first factor that are in no comparison, such as a system that failed. */
   readonly uncompared?: readonly Level[]
-  /** Why a run that continues until every interval is narrow enough ended; absent with a fixed number of sessions. */
+  /**
+   * Why a run that continues until every interval is narrow enough ended; absent with a fixed number of
+   * sessions.
+   */
   readonly until?: 'decided' | 'limit'
   /** A first look: the time that the whole run would take. */
   readonly quick?: { readonly fullMs: number }

@@ -45,7 +45,7 @@ export class Progress {
     else this.#output.write(`  ${line}\n`)
   }
 
-  /** Replaces the changing lines; only on a terminal. Cuts what is too wide or too high for it. */
+  /** Replaces the changing lines; only on a terminal. Cuts lines that are too wide or too many for it. */
   show(lines: readonly string[]): void {
     this.#draw(lines.slice(1 - this.rows))
   }
@@ -62,7 +62,7 @@ export class Progress {
     this.#shown = []
   }
 
-  /** In one write, and without erasing what is then written again: nothing flickers. */
+  /** In one write, and without erasing text that is then written again: nothing flickers. */
   #draw(lines: readonly string[], above = ''): void {
     const { columns } = this
     // A terminal that became narrower has wrapped them.

@@ -15,11 +15,14 @@ import type { System } from './testbed.ts'
 
 /** Bytes per message, which add up to `total`; their medians do within a byte or two. */
 export interface Layers {
-  /** The message's `body` as JSON: what the application gave. */
+  /** The message's `body` as JSON, as the application gave it. */
   readonly payload: number
   /** The rest of the message as JSON: its id, channel, sender, times and number. */
   readonly envelope: number
-  /** All else that TLS carries: headers and frames of HTTP, SSE and WebSocket, answers, acknowledgements. */
+  /**
+   * Everything else that TLS carries: headers and frames of HTTP, SSE and WebSocket, answers,
+   * acknowledgements.
+   */
   readonly framing: number
   /** Headers, content types and tags of the records. */
   readonly tls: number
@@ -103,7 +106,7 @@ type Send = (messages: number) => ReturnType<typeof stampsOf>
 const usualNumbers: { readonly pushed: number; readonly polled: number } = { pushed: 10, polled: 20 }
 
 const warmupMessages = 3
-/** Without push, what a poll costs is shared by the messages that it brings: a round has all of them. */
+/** Without push, the cost of a poll is shared by the messages that it brings: a round has all of them. */
 const pollRounds = 3
 
 /**

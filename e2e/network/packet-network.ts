@@ -20,7 +20,7 @@ const tools = { ip: 'iproute2', nsenter: 'util-linux', unshare: 'util-linux', py
 /** NET_ADMIN and SYS_ADMIN, by linux/capability.h. */
 const capabilities = [12n, 21n]
 
-/** Why packets cannot be lost here, and the way out; null if they can. */
+/** Why packets cannot be lost here, and the remedy; null if they can. */
 export function whyNoPackets(): string | null {
   if (process.platform !== 'linux') return `it needs Linux, and this is ${process.platform}`
   if (process.getuid?.() !== 0) return 'it needs root: run it with sudo'
@@ -141,7 +141,7 @@ export class PacketNetwork {
       await this.#configure(end, 'ip', 'address', 'add', `${addressOf(0, end)}/30`, 'dev', 'control')
       await this.#configure(end, 'ip', 'link', 'set', 'control', 'up')
       await this.#configure(end, 'ip', 'link', 'set', end, 'txqueuelen', '10000', 'up')
-      // Otherwise a connection begins with what an earlier one has learned of the path.
+      // Otherwise a connection would begin with what an earlier one has learned about the path.
       await this.#configure(end, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/tcp_no_metrics_save')
     }
   }

@@ -47,7 +47,7 @@ const runSchema = z.object({
   figures: z
     .array(
       z.object({
-        /** With the other factors' levels, and but for the first measure with the measure. */
+        /** With the other factors' levels and, except for the first measure, with the measure. */
         mode: z.string(),
         measure: z.string(),
         mean: z.number().nullable(),

@@ -92,7 +92,7 @@ export function coverageOf(given: readonly RepeatedRun[]) {
     medians,
     difference,
     sessions: runs.reduce((sum, one) => sum + one.sessions.length, 0),
-    /** Without what differs by nature. */
+    /** Excludes fields that always differ. */
     commands: [...new Set(runs.map(({ command }) => command.replaceAll(/ --(?:seed|out) \S+/g, '')))],
     runs: runs.map(({ folder, startedAt, commit, loadBefore, baselineMs, sessions }) => ({
       folder,

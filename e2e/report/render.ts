@@ -181,7 +181,7 @@ function outlineOf(sections: readonly PlacedSection[]): Outline {
   }
 }
 
-/** The first figure, and what else the section has: with the figure, unless it has tables or is the answer. */
+/** The first figure, and the rest of its section: with the figure, unless it has tables or is the answer. */
 function splitLead({ id, title, drawn, ...others }: PlacedSection, isAnswer: boolean) {
   const lead: PlacedSection = { id, title, drawn: drawn.slice(0, 1) }
   if (!isAnswer && drawn.length === 1 && !others.tables?.length) return { lead: { ...others, ...lead } }

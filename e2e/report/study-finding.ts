@@ -1,4 +1,4 @@
-// The finding of any study: what went wrong, which level is fastest, by how much, and what would decide the rest.
+// The finding of any study: faults, the fastest level and by how much, and what would decide the rest.
 
 import { formatDuration } from '../lab/estimate.ts'
 import { atAllWindows, type Counts, isFaulty, totals } from '../lab/samples.ts'
@@ -89,7 +89,7 @@ const faultsOf = ({ lost, expected, duplicated, reordered }: Counts): readonly s
     reordered > 0 && `reordered ${count(reordered)}`,
   ].filter((one) => one !== false)
 
-/** More sentences are no finding: then a pair has one for all panels. */
+/** With more sentences it would be no finding: then a pair has one for all panels. */
 const maxSentences = 3
 
 /**

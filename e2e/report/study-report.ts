@@ -1,4 +1,4 @@
-// The report of any study: its finding, tables, plots and counts, from what it declares.
+// The report of any study: its finding, tables, plots and counts, from its declaration.
 
 import type { Interval } from '../../client/statistics.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
@@ -107,7 +107,7 @@ function captionWith({ factors }: Design, { levels }: Found, caption: string): s
   return [caption, ...common].join(', ')
 }
 
-/** Whether so little arrived that there is no figure of its cell. */
+/** Whether so little arrived that its cell has no figure. */
 function missingIn(
   { areMessages = true }: Design,
   { figures, echoes }: Found,
@@ -138,13 +138,13 @@ function figureFor(
   if (over) return { figure: linesOver(design, found, measure, over, panel) }
   if (rows.every(({ n }) => n === 0)) return {}
   const compared = found.comparisons.filter((one) => one.measure === measure.name && one.ratioCi95)
-  // A few values of each cell are no cloud.
+  // A few values of each cell form no cloud.
   const hasClouds = rows.length <= maxClouds && (design.areMessages !== false || compared.length === 0)
   if (hasClouds) return { figure: clouds(design, measure, rows, samples) }
   return compared.length === 0 ? {} : { figure: ratiosOf(design, measure, compared) }
 }
 
-/** More rows of samples are no figure to look at. */
+/** With more rows of samples, a figure cannot be read. */
 const maxClouds = 12
 
 /** With a panel for each level of `panel`. */
@@ -157,7 +157,7 @@ function linesOver(
 ): Figure {
   const by = measure.by === 'median' ? 'p50' : 'mean'
   const isMissing = missingIn(design, found, measure)
-  // Where only the sender receives, there is none.
+  // None where only the sender receives.
   const rows = found.figures.filter(
     (row) => row.measure === measure.name && (row[by] !== null || isMissing(row)),
   )

@@ -162,7 +162,7 @@ const thesis =
 
 const http3Networks = ['wan', 'wan+1%', 'wan+5%', 'wan+15%'] as const
 
-/** The thesis's first figure, asked of HTTP/3 over a network that it did not have. */
+/** The thesis's first question, for HTTP/3 over a network that it did not have. */
 function typingOverHttp3(network: (typeof http3Networks)[number]): FigureClaim<KeystrokesSummary> {
   const overHttp2 = typing(`${network}: SSE + XHR over HTTP/3, times WebSocket`, 'sse/2', 'websocket/1.1')
   return {
@@ -474,14 +474,14 @@ const bySecondConnection =
 /** Files that a process may open, and addresses that are left to connect from. */
 const areOfClients = (reasons: string) => /EMFILE|EADDRNOTAVAIL|ENOBUFS/.test(reasons)
 
-/** Found by going on until something fails. */
+/** Found by continuing until something fails. */
 const greatest: FigureClaim<CapacitySummary> = {
   what: 'Connections that one server carried',
   place: 'figure 3.14, p. 41',
   paper: '“around 25 000”',
   ...about(25_000),
   found(summary) {
-    // Each has half as many windows more than the last one.
+    // Each has half as many windows more than the one before.
     const ramps = rampsOf(summary, 'most')
     const failed = ramps.find((ramp) => ramp.failed + ramp.dropped + ramp.missing > 0)
     const whole = ramps.filter((ramp) => ramp !== failed).at(-1)
@@ -493,7 +493,7 @@ const greatest: FigureClaim<CapacitySummary> = {
     const lost = failed.failed + failed.dropped
     const why = failed.reasons && `, ${failed.reasons}`
     const end = `of ${count(failed.windows)} windows ${count(lost)} failed${why}, and ${count(failed.missing)} pings were not answered`
-    // The clients' limit says nothing of the server.
+    // The clients' limit says nothing about the server.
     if (failed.limitedBy !== null || areOfClients(failed.reasons))
       return { value: held, interval: [held, Infinity], words: `the clients’ limit: ${end}` }
     return { value: held, interval: [held, failed.windows], words: end }

@@ -1,4 +1,4 @@
-// Windows over HTTP/3, also while UDP is blocked, their address changes, and the front or the server ends.
+// Windows over HTTP/3, also when UDP is blocked, an address changes, or the front or server ends.
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

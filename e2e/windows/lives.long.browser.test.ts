@@ -1,4 +1,4 @@
-// Lives of a browser's profile: text that the page called kept or stored is there, once, where it was written.
+// Lives of a browser's profile: text called kept or stored is there, once, where it was written.
 // CROSSWIND_ROUNDS=200 lives more, the first of them from CROSSWIND_SEED.
 
 import assert from 'node:assert/strict'

@@ -44,21 +44,21 @@ export interface Content {
   readonly newest: <K extends Kind>(kind: K) => Message<K> | undefined
 }
 
-/** When the log erases a channel by itself, ms since the epoch; null for never. */
+/** Time at which the log erases the channel by itself, ms since the epoch; null for never. */
 export interface Expiry {
   readonly at: number | null
-  /** From when on it does so if another channel needs the room. */
+  /** Time from which it may be erased if another channel needs the room. */
   readonly spareAt: number | null
 }
 
 /** Stores a draft: as `Log#append`, past the gate. */
 export type Store = (draft: Draft, acceptedAt: number) => number | Promise<number>
 
-/** Decides, before a log stores a draft, whether it may. */
+/** Decides whether a log may store a draft. */
 export interface Gate {
   /**
-   * Receives each draft in the order in which it is appended. Calls `store` at most once, within the
-   * call or later, and returns what that returns. Never throws; rejects with a `Refusal`.
+   * Receives each draft in order of appending. Calls `store` at most once, within the call or later,
+   * and returns its result. Never throws; rejects with a `Refusal`.
    */
   readonly pass: (draft: Draft, acceptedAt: number, store: Store) => number | Promise<number>
 }
@@ -84,8 +84,8 @@ export interface ChannelType {
   readonly name: string
   readonly kinds: { readonly [K in Kind]?: KindRules<K> }
   /**
-   * Whether each channel is a document of Yjs, beside its kinds: it takes updates (`update`), which the
-   * library checks, joins and reads.
+   * Whether each channel is a document of Yjs, beside its kinds: it accepts updates (`update`), which
+   * the library checks, joins and reads.
    */
   readonly yjs?: YjsRules | undefined
   /** How much each channel keeps, if that is less than the whole log may. */
@@ -96,7 +96,7 @@ export interface ChannelType {
   readonly refuse?: (draft: Draft, content: Content) => Refusal | null
   /** Completes a channel before it is read as a whole; null if nothing is missing. */
   readonly prepare?: Prepare | undefined
-  /** Asked after each message of the channel; by default the log never erases it by itself. */
+  /** Called after each message of the channel; by default the log never erases it by itself. */
   readonly expiry?: (content: Content) => Expiry
   /** If false, windows are not shown on these channels. */
   readonly showsWindows?: boolean
@@ -109,15 +109,15 @@ export type TypeOf = (channel: string) => ChannelType
 export const isWhole = ({ yjs, kinds }: ChannelType): boolean =>
   yjs !== undefined || Object.values(kinds).some(({ fold }) => fold !== undefined)
 
-/** Rules of a kind that nothing is declared of. */
+/** Rules of a kind that no type declares. */
 const plain: KindRules = {}
 
 export const rulesFor = (typeOf: TypeOf, channel: string, kind: Kind): KindRules =>
   (typeOf(channel).kinds[kind] as KindRules | undefined) ?? plain
 
 /**
- * Types by name of a channel, or by a prefix of it and a final `*`; the first that fits. A channel
- * that fits none keeps what it has: its kinds have the rules that some type declares of them.
+ * Types by name of a channel, or by a prefix of it and a final `*`; the first match counts. A channel
+ * that matches none keeps its messages: its kinds have the rules that some type declares for them.
  */
 export function typesByName(declared: readonly (readonly [pattern: string, type: ChannelType])[]): TypeOf {
   const kinds = Object.assign({}, ...declared.map(([, type]) => type.kinds).reverse())

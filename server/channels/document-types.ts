@@ -8,7 +8,7 @@ export interface DocumentRules extends Gate {
   readonly fold: Fold<'update'>
 }
 
-/** The type with its updates, if it is of documents. `documents`: null where nothing is stored. */
+/** Adds updates to a type of documents. `documents`: null where nothing is stored. */
 export function withUpdates(type: ChannelType, documents: DocumentRules | null): ChannelType {
   if (!type.yjs) return type
   const update = { body: updateBody, fold: documents?.fold }

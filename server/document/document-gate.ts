@@ -23,7 +23,7 @@ import { isQuick, msOf } from './reading-cost.ts'
 import type { Schema, Update } from './update-reader.ts'
 
 export interface GateRules {
-  /** That of the tasks of both threads. */
+  /** The schema of both threads' tasks. */
   readonly schema: Schema
   /** Whether a Yjs client of the channel belongs to whoever wrote under it first. Default: always. */
   readonly hasOwners?: ((channel: string) => boolean) | undefined
@@ -134,14 +134,14 @@ export class DocumentGate {
   }
 
   /**
-   * An update's way to the log. Returns what must be waited for; then it is called again, since something
-   * else may have been stored meanwhile. Throws a `Refusal`.
+   * An update's path to the log. Returns what it must wait for; then it is called again, since the
+   * document may have changed meanwhile. Throws a `Refusal`.
    */
   #admit(passage: Passage): Promise<unknown> | Admitted {
     const { draft, owner, writer } = passage
     const record = this.#record
     if (!record) return this.#load(draft.id)
-    // It may build on an update of the same sender that is waiting.
+    // It may build on a waiting update of the same sender.
     if (!passage.turn && this.#queues.has(owner)) return this.#inTurn(passage).begins
     if (!passage.update) return this.#prepare(record, passage)
     const addition = orderedIn(record, passage, passage.update)
@@ -174,13 +174,13 @@ export class DocumentGate {
     }
   }
 
-  /** If the log refuses it, the record has something that the log lacks. */
+  /** If the log refuses it, the record contains something that the log lacks. */
   async #whenStored(stored: Promise<number>, { record, admission }: Admitted): Promise<number> {
     this.#storing.add(stored)
     try {
       return await stored
     } catch (error) {
-      // Only for a taken id is it certain that nothing was stored.
+      // Only a taken id guarantees that nothing was stored.
       const isUndone = isRefusal(error, 'id-taken') && (await record.undo(admission))
       if (!isUndone && this.#record === record) this.#record = null
       throw error
@@ -251,9 +251,9 @@ export class DocumentGate {
   }
 
   /**
-   * Yjs ignores what it has already under the same client and clock: a sender whose own words it
-   * ignores must learn of it. Rejects with a `Refusal` (403 `not-your-client`) if what is stored
-   * differs.
+   * Yjs ignores content that it already has under the same client and clock, so a sender whose own
+   * content it ignores must be told. Rejects with a `Refusal` (403 `not-your-client`) if the stored
+   * content differs.
    */
   async #compare({ id, from, body }: Draft<'update'>, clients: readonly number[]): Promise<void> {
     const compared = this.#comparing.then(async () => {
@@ -312,7 +312,7 @@ export class DocumentGate {
     throw this.#tooCostly(id)
   }
 
-  /** Reads what was admitted, before an update has to wait for that. */
+  /** Reads the admitted updates before one has to wait for the read. */
   async #readAhead({ cost }: DocumentRecord): Promise<void> {
     const { documents, documentSeconds, now, onFailure } = this.#rules
     if (cost.isBarred(now()) || !cost.beginReading()) return
@@ -360,7 +360,7 @@ export class DocumentGate {
   }
 }
 
-/** An update on its way to the log, and what is known of it so far. */
+/** An update on its path to the log, and what is known of it so far. */
 interface Passage {
   readonly draft: Draft<'update'>
   readonly owner: string
@@ -372,7 +372,7 @@ interface Passage {
   compared: Compared
   /** Whether the document was read with it. */
   isTried: boolean
-  /** Once it has waited for something. */
+  /** Set once it has waited for something. */
   turn: Turn | null
 }
 
@@ -383,7 +383,7 @@ interface Admitted {
   readonly admission: Admission
 }
 
-/** An earlier order holds as long as the record says so. */
+/** An earlier order is valid as long as the record says so. */
 function orderedIn(record: DocumentRecord, passage: Passage, update: Update): Addition {
   const { addition, draft } = passage
   if (addition && record.holds(addition)) return addition

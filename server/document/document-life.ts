@@ -4,7 +4,7 @@ import type { ChannelType, Content } from '../channels/channel-type.ts'
 import { deletedForMs, emptyForMs, hasContent } from '../page/page-messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 
-/** Delay before a window retries what it has kept for a deleted document, which may be restored. */
+/** Delay before a window retries its changes to a deleted document, which may be restored. */
 const deletedMs = 5000
 
 export function documentDeleted(channel: string): Refusal {

@@ -65,7 +65,7 @@ export class DocumentRecord {
   /** Admitted but refused by the log, in order, until they are undone. */
   #failed: Admission[] = []
   #undoing: Promise<boolean> | null = null
-  /** Replaced whenever additions are undone: one ordered before may build on them. */
+  /** Replaced whenever additions are undone: an addition ordered before may build on them. */
   #state = {}
   #additions = 0
   /** By client, the last addition that wrote under it or built on it. */
@@ -164,8 +164,8 @@ export class DocumentRecord {
   }
 
   /**
-   * Whether the addition was ordered against this record, and since then nothing was undone and
-   * nothing was added under its clients.
+   * Whether the addition was ordered against this record, and nothing has been undone or added under
+   * its clients since.
    */
   holds({ state, from }: Addition): boolean {
     return (
@@ -212,8 +212,8 @@ export class DocumentRecord {
   }
 
   /**
-   * Undoes what the log has refused, together with others of this turn that may build on it. Resolves
-   * to false if something else does: then the record is wrong.
+   * Undoes the additions that the log has refused, together with others of this turn that may build on
+   * them. Resolves to false if something else builds on them: then the record is wrong.
    */
   undo(admission: Admission): Promise<boolean> {
     this.#failed.push(admission)
@@ -371,7 +371,7 @@ export function inOneTurn<Made>(work: Generator<undefined, Made>): Made {
   }
 }
 
-/** Lets others have a turn of the event loop wherever the work yields. */
+/** Gives others a turn of the event loop wherever the work yields. */
 export async function inTurns<Made>(work: Generator<undefined, Made>): Promise<Made> {
   for (;;) {
     const { done, value } = work.next()
@@ -589,7 +589,7 @@ export class Addition {
     if (isOwn) upsert(this.own, client, () => []).push(clock)
   }
 
-  /** Yjs deletes what is in a type by calling itself, and tells each type around a change. */
+  /** To delete a type's content Yjs calls itself, and it notifies each type around a change. */
   #checkDepth(client: number, { clock, left, right, parent }: Struct): void {
     const beside = left ?? right
     const depth = parent ? this.#depthOf(parent) + 1 : beside ? this.#depthOf(beside) : 0

@@ -14,7 +14,7 @@ import { answerOrders, encoded, updateTasks } from './update-tasks.ts'
 /** Messages of one channel, in order. */
 type Messages = readonly Message[]
 
-/** How a document is changed. */
+/** The way in which a document is changed. */
 export interface Rewriting {
   readonly way: 'replace' | 'append'
   readonly lines: readonly Line[]

@@ -1,4 +1,4 @@
-// The documents of a server: two threads that read and write them, and the ledger that checks what is sent.
+// A server's documents: two threads that read and write them, and the ledger that checks updates.
 
 import { extname } from 'node:path'
 import { scheduler } from 'node:timers/promises'
@@ -13,7 +13,7 @@ import { Ledger } from './ledger.ts'
 import { keepMarkers } from './rich-text.ts'
 import { anySchema, type Schema } from './update-reader.ts'
 
-/** Beside this module, in the sources as in the package. */
+/** Found beside this module, in the sources and in the package. */
 const yjsTasks = new URL(`./yjs-tasks${extname(import.meta.filename)}`, import.meta.url)
 
 interface DocumentRules {
@@ -26,10 +26,10 @@ interface DocumentRules {
   readonly hasOwners?: (channel: string) => boolean
 }
 
-/** Opens threads: to be closed. */
+/** Opens the threads; close them after use. */
 export class DocumentThreads {
   readonly documents: DocumentWorker
-  /** For what clients send, which must not delay the documents. */
+  /** For clients' updates, which must not delay the documents. */
   readonly sent: DocumentWorker
   /** The ledger of the log that the documents are in. */
   readonly ledger: Ledger

@@ -42,10 +42,10 @@ interface Quarantine {
   readonly until: number
 }
 
-/** Everything that tells a client from others, such as its connection and its name. */
+/** Everything that identifies a client, such as its connection and its name. */
 type Client = readonly unknown[]
 
-/** The server's own tasks, such as what it folds. */
+/** Client of the server's own tasks, such as folding. */
 const server: Client = ['server']
 
 interface Job extends PromiseWithResolvers<unknown> {
@@ -68,9 +68,7 @@ const maxTurns = 1000
 const longText = 1_000_000
 const minSeconds = 0.5
 
-/**
- * A thread keeps what it last read, tens of megabytes; starting one takes a fraction of a second.
- */
+/** A thread keeps its last document, tens of megabytes; starting one takes a fraction of a second. */
 const idleMs = 5000
 
 /** Minimum interval between checks of a task's processor time. */

@@ -37,7 +37,7 @@ export async function writeDocument(parts: WriterParts, writing: DocumentWriting
   const { id, channel } = envelope
   const found = await findDocument(log, channel)
   const digest = digestOf(writing)
-  // Runs after the document was read: a repeat that is stored later is refused because of its id.
+  // Runs after the read: a repeat that is stored in the meantime is refused because of its id.
   const known = await findRepeat(log, envelope, digest)
   if (known) return known
   if (isDeleted(found.messages)) throw documentDeleted(channel).about(id)
@@ -103,7 +103,7 @@ async function updateFor(
     return await documents.run('updateFor', messages, rewriting)
   } catch (error) {
     if (!(error instanceof TooCostly)) throw error
-    // Finds out whether the document or the text is too costly.
+    // Determines whether the document or the text is too costly.
     await documents.read(channel, 'textOf', 'text/plain', messages)
     const sentence = `Writing the text ${error.message}: write it in parts, the later ones by POST.`
     throw new Refusal('too-costly', sentence, id)

@@ -1,4 +1,4 @@
-// Recognizes files that a document cannot contain, by what they contain and not by their names.
+// Recognizes files that a document cannot contain, by their content, not their names.
 
 import { filetypename } from 'magic-bytes.js'
 
@@ -73,7 +73,7 @@ const contents: ReadonlyMap<string, readonly (readonly [name: RegExp, type: stri
   ],
 ])
 
-/** Null for text that a document can contain, and for what is not recognized. */
+/** Null for text that a document can contain, and for unrecognized content. */
 export function kindOfFile(bytes: Uint8Array): FileKind | null {
   const start = startOf(bytes)
   const types = filetypename(bytes.subarray(start, start + maxSignatureBytes))
@@ -117,7 +117,7 @@ function typeInside(container: string, bytes: Uint8Array): string | undefined {
 /** Keeps ASCII whatever the encoding. */
 const latin = (bytes: Uint8Array) => new TextDecoder('latin1').decode(bytes)
 
-/** Fields that a person would hardly write at the top of a text, as `From` and `Subject`. */
+/** Header fields that a person would hardly write at the top of a text, unlike `From` and `Subject`. */
 const marksOfMessages: readonly (readonly [field: string, value: RegExp])[] = [
   ['mime-version', /^\d/],
   ['message-id', /^</],
@@ -151,8 +151,8 @@ function kindOfText(head: string, tail: string): FileKind | null {
 }
 
 /**
- * Fields of a message's header (RFC 5322, 2.2), by names in lower case; none if the text begins
- * otherwise. An mbox has a line before them, as have files of Apple Mail.
+ * Fields of a message's header (RFC 5322, 2.2), by names in lower case; none if the text does not begin
+ * with one. An mbox and files of Apple Mail have a line before them.
  */
 function fieldsOf(head: string): ReadonlyMap<string, string> {
   const lines = head.split(/\r?\n/)

@@ -74,7 +74,7 @@ export function notesIn(lines: readonly Line[]): Notes {
   const called = new Set<string>()
   for (const line of lines) {
     const label = labelOfNote(line)
-    // Markdown reads the first note of a label, and none that nothing calls.
+    // Markdown reads the first note of a label, and no note that is never called.
     if (label !== null && !first.has(label)) first.set(label, line)
     if (mayCall(line))
       for (const { text, marks } of line.runs)

@@ -1,4 +1,4 @@
-// Reads HTML of other programs: what they hide, tables, code, formulas, comments and footnotes.
+// Reads other programs' HTML: hidden elements, tables, code, formulas, comments and footnotes.
 
 import { cutText } from '../wire/graphemes.ts'
 import { callOf, isCallSign, noteCalledAt, noteNamed, replaceCalls, startOfNote } from './footnotes.ts'
@@ -26,7 +26,7 @@ import {
 import { FormulaReader, texIn } from './mathml.ts'
 import { deepestLevel, formatOf, type Line, type Marks, safeLink, softBreak, textOf } from './rich-text.ts'
 
-/** The word that stands for each in the text. */
+/** The word that replaces each in the text. */
 const media: ReadonlyMap<string, string> = new Map([
   ['video', 'video'],
   ['audio', 'audio'],
@@ -47,13 +47,13 @@ const wordBlocks = [
   [/^Mso(?:Intense)?Quote/, 'blockquote'],
 ] as const
 
-/** More pieces in a line are not looked through again, to take linear time. */
+/** Maximum number of pieces of a line that are searched again, for linear time. */
 const maxBlankPieces = 20
 
 /** UTF-16 units of a code block's heading and buttons. */
 const maxHeading = 100
 
-/** Accepts what a tokenizer reads. Elements of a document's own HTML are read as such. */
+/** Accepts the tags and text of a tokenizer. Elements of a document's own HTML are read as such. */
 export class ForeignReader extends LineReader {
   #formula: { readonly reader: FormulaReader; readonly context: Context; readonly isBlock: boolean } | null =
     null
@@ -154,7 +154,7 @@ export class ForeignReader extends LineReader {
     return true
   }
 
-  /** The document has no places of the source: such an address would be that of its own page. */
+  /** The document lacks the source's places: such an address would lead into the document's own page. */
   protected override linkIn(href: string, isOwn: boolean): string | null {
     if (isOwn || !href.startsWith('#')) return super.linkIn(href, isOwn)
     if (href !== '#' && noteLinkIn(href) === null) this.note(innerLinks)
@@ -169,7 +169,7 @@ export class ForeignReader extends LineReader {
 
   protected override kindOf(opening: Opening, outer: Kind, own: string | null): Kind {
     const level = /level(\d)/.exec(opening.styles.get('mso-list') ?? '')?.[1]
-    // Until the marker shows whether it is numbered.
+    // Holds until the marker shows whether the list is numbered.
     if (level) return { ...paragraph, tag: 'ul', level: Math.min(Number(level), deepestLevel), align: own }
     const kind = super.kindOf(opening, outer, own)
     const name = opening.attribute('class') ?? ''
@@ -245,8 +245,8 @@ export class ForeignReader extends LineReader {
   // Elements that are not text, or belong to no line
 
   /**
-   * Whether it is a comment, a line number, or hidden; or a drawing of something that is read, as
-   * the source tells assistive technology.
+   * Whether it is a comment, a line number, or hidden; or the drawing of something that is read, as the
+   * source tells assistive technology.
    */
   protected override isBesideText(
     { tag, attribute, styles }: Opening,
@@ -360,7 +360,7 @@ export class ForeignReader extends LineReader {
     } else if (this.#isBlank() && !this.#notes.has(label)) this.#startingNote = label
   }
 
-  /** A call without its note, as in a part of a text, becomes what the source shows. */
+  /** A call without its note, as in an excerpt, becomes the text that the source shows. */
   #withoutLooseCalls(lines: Line[]): Line[] {
     const loose = new Map<string, string>()
     for (const [label, sign] of this.#calls)

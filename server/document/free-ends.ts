@@ -1,4 +1,4 @@
-// The ends of items behind which no other item was inserted: to insert there costs no search.
+// The ends of items with nothing inserted behind them: inserting there needs no search.
 
 import type { ID } from 'yjs'
 import { upsert } from '../wire/upsert.ts'

@@ -69,9 +69,9 @@ function boundNesting({ document, text }: Constructs): void {
   })
 
   for (const code of markCodes) {
-    /** Signs that begin marks, less those that end them. */
+    /** Signs that begin marks, minus those that end them. */
     const marks = new WeakMap<Context, number>()
-    /** Paragraphs with signs that may do either, and are not counted. */
+    /** Paragraphs with signs that may do either, which are not counted. */
     const ambiguous = new WeakSet<Context>()
     bound(text, [code], {
       onEnd(context, token) {
@@ -90,7 +90,7 @@ function boundNesting({ document, text }: Constructs): void {
 
 interface Bound {
   readonly mayBegin?: (context: Context) => boolean
-  /** Called with the last token of each that is found. */
+  /** Called with the last token of each match. */
   readonly onEnd?: (context: Context, token: Context['events'][number][1]) => void
 }
 
@@ -131,7 +131,7 @@ interface TableData {
   setData(name: 'tableColumn', value: number): void
 }
 
-/** GitHub's extensions, whose tables add no more than these cells. */
+/** GitHub's extensions, whose tables add at most these cells. */
 function htmlExtensions(): HtmlExtension[] {
   const all = gfmHtml()
   const { tableRow }: Record<string, Handle> = { ...all.exit }

@@ -9,7 +9,7 @@ interface Element {
 /** Elements with text of their own; elsewhere in MathML, text is the source's layout. */
 const tokens: ReadonlySet<string> = new Set(['mi', 'mn', 'mo', 'ms', 'mtext', 'annotation'])
 
-/** Reads what a `math` element contains. */
+/** Reads the content of a `math` element. */
 export class FormulaReader {
   readonly #open: Element[] = [{ tag: 'math', parts: [] }]
   #tex: string | null

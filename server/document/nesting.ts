@@ -1,4 +1,4 @@
-// How deep the items of a document are nested in each other.
+// Depths of a document's items nested in each other.
 
 import type { ID } from 'yjs'
 import { upsert } from '../wire/upsert.ts'
@@ -9,7 +9,7 @@ import { upsert } from '../wire/upsert.ts'
  */
 export type Depths = Map<number, { readonly clocks: number[]; readonly depths: number[] }>
 
-/** Zero in a root; null if these depths do not say. */
+/** Zero in a root; null if the depth is unknown. */
 export function depthOf(known: Depths, { client, clock }: Pick<ID, 'client' | 'clock'>): number | null {
   const { clocks = [], depths = [] } = known.get(client) ?? {}
   let from = 0
@@ -22,7 +22,7 @@ export function depthOf(known: Depths, { client, clock }: Pick<ID, 'client' | 'c
   return depths[from - 1] ?? null
 }
 
-/** Notes the depth of a client's items from this clock on, which replaces what is known of them. */
+/** Records the depth of a client's items from this clock on, replacing earlier entries. */
 export function setDepth(known: Depths, client: number, clock: number, depth: number): void {
   const { clocks, depths } = upsert(known, client, () => ({ clocks: [], depths: [] }))
   while ((clocks.at(-1) ?? -1) >= clock) {

@@ -48,7 +48,7 @@ export class ReadingCost {
     this.#underWay.delete(id)
   }
 
-  /** Whether a read took too long, and the next must wait. */
+  /** Whether a read took too long, so that the next must wait. */
   isBarred(now: number): boolean {
     return now < this.#nextReadingAt
   }
@@ -83,9 +83,9 @@ export class ReadingCost {
 }
 
 /**
- * Whether a document may take so long to read, which windows and applications do without limits of
- * their own: a twentieth of the server's limit and 10 µs for each item, ten times what is usual; at
- * most a third, since exports take longer and the machine may be busy.
+ * Whether windows and applications, which read without limits of their own, may read a document of this
+ * cost: a twentieth of the server's limit plus 10 µs for each item, ten times the usual; at most a
+ * third, since exports take longer and the machine may be busy.
  */
 export function isQuick({ items, cpuMs }: ReadingTime, documentSeconds: number): boolean {
   return cpuMs <= Math.min((documentSeconds * 1000) / 3, documentSeconds * 50 + items / 100)

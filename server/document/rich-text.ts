@@ -73,7 +73,7 @@ const longestLink = 2048
 const longestImage = 100_000
 const longestAlt = 1000
 
-/** A document whose format markers only its editors change. */
+/** Creates a document whose format markers are removed only by its editors. */
 export function createDocument(): Y.Doc {
   const doc = new Y.Doc()
   doc.on('afterTransaction', keepMarkers)
@@ -137,7 +137,7 @@ export function marksOf(attributes: Attributes): Marks {
   return marks
 }
 
-/** For each run of a document, so without a loop over names. */
+/** Called for each run of a document, so it uses no loop over names. */
 export function sameMarks(a: Marks, b: Marks): boolean {
   return (
     a === b ||
@@ -604,7 +604,7 @@ function leaves({ text, marks }: TextRun): InlineNode[] {
     })
 }
 
-/** Marks may split into several elements what is one text here. */
+/** Marks may split into several elements a text that is one run here. */
 function joinTexts(nodes: readonly InlineNode[]): InlineNode[] {
   const joined: InlineNode[] = []
   for (const node of nodes) {

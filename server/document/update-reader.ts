@@ -5,8 +5,8 @@ import { cutText } from '../wire/graphemes.ts'
 import { upsert } from '../wire/upsert.ts'
 
 /**
- * A Yjs update in less detail: what it adds, in order for each Yjs client, and what it deletes.
- * Uses rows of numbers, which can be transferred to another thread at once.
+ * A Yjs update in less detail: its additions, in order for each Yjs client, and its deletions. Uses
+ * rows of numbers, which can be transferred to another thread at once.
  */
 export interface Update {
   /**
@@ -96,10 +96,10 @@ const most = { structs: 200_000, ranges: 200_000, clock: 2 ** 31 }
 /** Content types of structs in an update (Yjs, version 1). */
 export const contentNumbers = { gone: 0, deleted: 1, string: 4, format: 6, any: 8, document: 9, skip: 10 }
 
-/** Values may be nested this deep: whoever writes them as JSON or copies them calls itself for each level. */
+/** Maximum depth of nested values: code that writes them as JSON or copies them recurses for each level. */
 const deepestValue = 100
 
-/** Everything that Yjs has, in any root, except documents in documents. */
+/** Allows everything that Yjs has, in any root, except documents in documents. */
 export const anySchema: Schema = {
   checkType(number) {
     if (number === contentNumbers.document)

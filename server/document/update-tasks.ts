@@ -13,7 +13,7 @@ import { readUpdate, type Schema } from './update-reader.ts'
 const bytesOf = (update: string) => Buffer.from(update, 'base64')
 export const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
 
-/** For documents of this schema. */
+/** Creates the tasks for documents of this schema. */
 export const updateTasks = (schema: Schema) => ({
   contradiction: (updates: readonly string[], update: string, clients: readonly number[]) =>
     contradiction(
@@ -83,8 +83,8 @@ function join(updates: readonly string[]) {
 }
 
 /**
- * Like `join`, but keeps deleted content: nothing is integrated into the text, which is what may
- * cost too much.
+ * Like `join`, but keeps deleted content: nothing is integrated into the text, which may be the costly
+ * part.
  */
 function merge(updates: readonly string[]) {
   const unread = updates.keys().filter((place) => !isUpdate(updates[place] ?? ''))
@@ -166,7 +166,7 @@ function* inOrder(structs: readonly WholeStruct[]) {
         queue.place += 1
         queue.next = struct.id.clock + struct.length
       }
-      // Then the one that waits for this client is looked at again.
+      // Continues with the struct that waits for this client.
       if (struct && waiting.length === 1) continue
       waiting.pop()
       isWaiting.delete(client)
@@ -205,7 +205,7 @@ export interface Order {
 
 export type Answer = { readonly output: unknown } | { readonly error: unknown }
 
-/** The event loop goes first. In steps of `nice`. */
+/** Lets the event loop run first. In steps of `nice`. */
 const behindOthers = 10
 
 /** In a thread, performs the tasks that it is sent; otherwise does nothing. */

@@ -1,4 +1,4 @@
-// Attaches to an application's server: takes what is below a path, and leaves the rest to its other listeners.
+// Attaches to an application's server: takes requests below a path, and leaves the others to it.
 
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -31,7 +31,7 @@ function takesOver(request: AnyRequest & { originalUrl?: string }, path: string)
   return true
 }
 
-/** Listeners that the application adds later also receive what is below the path. */
+/** Listeners that the application adds later also receive requests below the path. */
 export function attach(
   server: AnyServer,
   path: string,
@@ -45,7 +45,7 @@ export function attach(
   takeFrom(server, 'connect', path, handleConnect as Handler, refuseConnect as Handler)
 }
 
-/** On ports of our own: all else goes to the application, requests within the same limits. */
+/** For our own ports: everything else goes to the application, requests within the same limits. */
 export function handlersBeside(
   path: string,
   handlers: ServerHandlers,
@@ -128,8 +128,8 @@ interface FastifyReplyLike {
 }
 
 /**
- * For the chain of an application's own middleware: each takes what is below the path, and leaves
- * the rest to those after it. Where there is nothing after it, the rest is 404.
+ * Middleware for the application's own chain: takes requests below the path, and leaves others to the
+ * middleware after it. Where nothing follows, others get 404.
  */
 export function handlersBelow(path: string, handleRequest: RequestHandler) {
   function take(request: AnyRequest, response: AnyResponse): boolean {
@@ -162,7 +162,7 @@ export function handlersBelow(path: string, handleRequest: RequestHandler) {
         if (!take(req, res)) return void (await next())
         ctx.respond = false
         if (hasLeft(res)) return
-        // Middleware before this one sees the status that was sent, and cannot change it.
+        // Middleware before this one sees the status, and cannot change it.
         await new Promise((resolve) => res.once('close', resolve))
       },
     /** A plugin. */

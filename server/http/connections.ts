@@ -34,8 +34,8 @@ const beatsForStream = 10
 /** Clients send few PINGs, and SETTINGS once. */
 const controlFramesPerLook = 100
 /**
- * Fewer bytes are PINGs and acknowledgements; content comes in records of up to 16 KiB (RFC 8446,
- * 5.1).
+ * Fewer bytes can only be PINGs and acknowledgements; content comes in records of up to 16 KiB (RFC
+ * 8446, 5.1).
  */
 const noiseBytes = 4096
 
@@ -63,11 +63,11 @@ export class Connection {
   secure: TLSSocket | null = null
   session: ServerHttp2Session | null = null
   readonly streams = new Set<ServerHttp2Stream>()
-  /** Streams of an application's own. How long they wait is for it to say. */
+  /** Streams of the application's own, which decides how long they may wait. */
   readonly foreign = new WeakSet<ServerHttp2Stream>()
   /**
-   * An application's: nothing was asked of this server over the session, or more than requests over
-   * the socket.
+   * The application's: nothing was requested from this server over the session, or more than requests
+   * came over the socket.
    */
   isForeign = false
   /** End of its last stream; null before the first. */
@@ -126,7 +126,7 @@ export class Connection {
     this.#controlFrames = 0
     this.#resets = 0
     this.#lookAtStreams(now)
-    // Between our requests, what is sent over HTTP/1.1 is the application's own.
+    // Between our requests, HTTP/1.1 traffic is the application's own.
     if (this.isForeign && !this.session && this.turns === null) {
       this.#movedAt = now
       return
@@ -224,8 +224,8 @@ export class Connections {
   }
 
   /**
-   * Returns the server that listens in the place of `server`, and passes on the connections that
-   * begin TLS. Close both; it emits 'close' after its last connection.
+   * Returns the server that listens in place of `server`, and passes on the connections that begin TLS.
+   * Close both; it emits 'close' after its last connection.
    */
   acceptFor(server: PortServer): NetServer {
     trackRequests(server)
@@ -346,7 +346,7 @@ export class GuestConnections {
     server.on('session', (session: ServerHttp2Session) => this.#takeSession(session))
   }
 
-  /** Accepts it all the same: what else is open is the application's. */
+  /** Accepts it all the same: other open connections are the application's. */
   #countSocket(socket: Socket): void {
     this.#sockets += 1
     socket.once('close', () => {
@@ -383,7 +383,7 @@ export class GuestConnections {
     return connection
   }
 
-  /** Again at each request: another may have made room. */
+  /** Checks again at each request: another connection may have made room. */
   #admit(connection: Connection): void {
     if (this.#admitted.has(connection)) return
     connection.isOverfull = this.#admitted.size >= this.#settings.maxConnections

@@ -5,12 +5,12 @@ import { upsert } from '../wire/upsert.ts'
 export class FairStart {
   readonly #maxInTurn: number
   readonly #later: (takeTurn: () => void) => void
-  /** By connection, in the order in which they are served next. */
+  /** By connection, in serving order. */
   readonly #waiting = new Map<object, (() => void)[]>()
   #begun = 0
   #isPlanned = false
 
-  /** `later` plans the next turn when one begins; by default the event loop's next. */
+  /** `later` schedules the next turn when one begins; by default the event loop's next. */
   constructor(maxInTurn: number, later: (takeTurn: () => void) => void = setImmediate) {
     this.#maxInTurn = maxInTurn
     this.#later = later

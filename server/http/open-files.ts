@@ -1,4 +1,4 @@
-// How many connections fit among the files that the system lets a process open.
+// Limits connections to the open files that the system allows a process.
 
 import { output } from '../output.ts'
 

@@ -63,7 +63,7 @@ export function refuse(
   respond(response, refusal.status, fields, hasBody ? JSON.stringify(refusal) : '')
 }
 
-/** Sends a response that Koa has no part in, with JSON or, if `body` is empty, without a body. */
+/** Sends a response without Koa, with JSON or, if `body` is empty, without a body. */
 export function respond(
   response: ServerResponse | Http2ServerResponse,
   status: number,
@@ -134,7 +134,7 @@ const lostCodes: ReadonlySet<unknown> = new Set([
   'EPIPE',
   'ECANCELED',
   'ERR_STREAM_PREMATURE_CLOSE',
-  // Repeated for each stream of a session ended for a violation.
+  // Repeated for each stream when a session ends because of a violation.
   'ERR_HTTP2_SESSION_ERROR',
   'ERR_HTTP2_STREAM_CANCEL',
   'ERR_HTTP2_STREAM_ERROR',

@@ -26,7 +26,7 @@ interface RequestParts {
   readonly origins: OriginRules
 }
 
-/** Answered over further connections too: a server that is full is not to be restarted. */
+/** Answered on connections beyond the limit too: a full server must not be restarted. */
 export const healthPath = '/healthz'
 
 /** Pages, the most expensive requests, take about 0.5 ms each. */
@@ -58,7 +58,7 @@ export function createRequestHandler(parts: RequestParts): RequestHandler {
     const begin = () => {
       if (isOver(request)) return
       response.once('finish', () => {
-        // Includes what other requests of the connection sent meanwhile.
+        // Includes the data that other requests of the connection have sent meanwhile.
         const bytes = Math.min(connection.socket.bytesRead - bytesBefore, settings.maxMessageBytes)
         if (response.statusCode >= 400) penalties.charge(key, costOfRefusal(bytes))
       })
@@ -131,7 +131,7 @@ function isMessage({ method, url = '' }: AnyRequest): boolean {
   return method === 'POST' && (url === messagesPath || url.startsWith(`${messagesPath}?`))
 }
 
-/** Delays a request; what arrives of it is held until it starts, or is abandoned. */
+/** Delays a request; data that arrives is held until it starts or is abandoned. */
 function delay(
   request: AnyRequest,
   response: ServerResponse | Http2ServerResponse,

@@ -38,7 +38,7 @@ const envelope = object({
 export const applicationName = 'server'
 
 /**
- * `reserved`: names of senders that are the server's, besides those that it always has. Throws a
+ * `reserved`: names of senders that belong to the server, besides those that always do. Throws a
  * `Refusal` (400 `bad-shape`, 403 `read-only-channel` or `reserved-name`) that names the field.
  */
 export function admitDraft(given: unknown, typeOf: TypeOf, reserved: readonly string[] = []): Draft {
@@ -67,7 +67,7 @@ export function admitOwnDraft(draft: Draft, typeOf: TypeOf): void {
 }
 
 /**
- * The body that a client's draft must have. Throws a `Refusal` if its channel does not take its kind:
+ * The body that a client's draft must have. Throws a `Refusal` if its channel does not accept its kind:
  * 403 `read-only-channel` if only the server writes there, else 400 `bad-shape`.
  */
 function bodyCheckFor({ id, channel, kind }: Pick<Draft, 'id' | 'channel' | 'kind'>, typeOf: TypeOf): Check {
@@ -113,7 +113,7 @@ export function idOf(given: unknown): string | null {
   return idCheck(given.id) === null ? String(given.id) : null
 }
 
-/** `state` is the shape of one. Its result throws a `Refusal` (400 `bad-shape`) that names the field. */
+/** `state` checks a state. The result throws a `Refusal` (400 `bad-shape`) that names the field. */
 export function admitStates(state: Check): (given: unknown) => AwarenessReport {
   const check = object({ state }, { window: senderCheck, channel: channelName })
   return (given) => {
@@ -128,7 +128,7 @@ const depthCheck = rule(
   (value) => measureJson(JSON.stringify(value)).depth <= maxJsonDepth,
 )
 
-/** A state that is any JSON. */
+/** Accepts any JSON as a state. */
 export function jsonState(maxBytes: number): Check {
   const fits = (state: unknown) => state !== undefined && Buffer.byteLength(JSON.stringify(state)) <= maxBytes
   const sizeCheck = rule(`JSON of at most ${maxBytes} bytes (limits.stateBytes)`, fits)

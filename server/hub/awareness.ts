@@ -1,4 +1,4 @@
-// Shows who is on each page and where: changes as they happen, the full state to newcomers.
+// Shows who is on each page, and where: changes as they happen, the full state to newcomers.
 
 import type { TypeOf } from '../channels/channel-type.ts'
 import {
@@ -18,7 +18,7 @@ import type { ClientIdentity, Subscriber } from './subscriber.ts'
 interface Entry extends Shown {
   readonly presenter: Presenter
   readonly version: number
-  /** It has written since: others have moved its caret, so the same state must be sent again. */
+  /** Whether it has written since: others have moved its caret, so the same state must be sent again. */
   hasWritten: boolean
   /** When its client left, ms since the epoch; null once the client is back and shows it again. */
   leftAt: number | null
@@ -47,9 +47,9 @@ interface Presenter extends Spender {
   readonly told: Map<string, number>
   /** The opening in which it last showed something. */
   opening: number
-  /** Its entries are kept but not shown. */
+  /** Whether its entries are kept but not shown. */
   isSilent: boolean
-  /** It has left, but may come back. */
+  /** Whether it has left, but may come back. */
   isAway: boolean
   /** Whether it is a client of this server. */
   readonly isOwn: boolean
@@ -240,7 +240,7 @@ export class Awareness {
     return next ? this.#costOf(next) : 0
   }
 
-  /** With the `version` of another client's entry, the others need not be told. */
+  /** With the `version` of another client's entry, the others need no notification. */
   #enter(presenter: Presenter, shown: Shown, version: number | null = null): void {
     const entry = {
       ...shown,
@@ -323,7 +323,7 @@ export class Awareness {
     }
   }
 
-  /** The stream now accepts frames. */
+  /** The stream accepts frames from now on. */
   joined(stream: Subscriber): void {
     const { identity } = stream
     const presenter = this.#presenterOf(identity)

@@ -72,9 +72,9 @@ interface HubParts {
   /** The connection to the other servers of the log, if there are any. */
   readonly bus?: Bus | undefined
   readonly meter: Meter
-  /** Why no client is admitted at the moment; null by default. */
+  /** Reason for which no client is admitted at the moment; null by default. */
   readonly refusal?: () => Refusal | null
-  /** Steps of each message's way into the log, after the hub's own. */
+  /** Steps of a message's path into the log, after the hub's own. */
   readonly steps?: readonly Step[] | undefined
   readonly settings: {
     readonly heartbeatMs: number
@@ -260,12 +260,12 @@ export class Hub {
     return Math.ceil(this.#rateLimit.take(connection, sender))
   }
 
-  /** The same for the window's states. */
+  /** Ms to wait before the window's next state. */
   stateWaitMs(connection: object, window = ''): number {
     return Math.ceil(this.#stateLimit.take(connection, window))
   }
 
-  /** Charges the sender for a state that came too soon after others. */
+  /** Charges the sender for a state that arrived too soon after others. */
   hurried(connection: object): void {
     const { messagesPerSecond, statesPerSecond } = this.#parts.settings
     this.#rateLimit.charge(connection, messagesPerSecond / statesPerSecond)
@@ -341,7 +341,7 @@ export class Hub {
   }
 
   /**
-   * Ends the streams and polls of a user or client: it must ask for another session. `isEverywhere`: at
+   * Ends the streams and polls of a user or client, which must get another session. `isEverywhere`: at
    * the other servers of the log, too.
    */
   end(who: Who, isEverywhere = false): void {
@@ -355,7 +355,7 @@ export class Hub {
       }
     }
     if (isEverywhere) this.#neighbours?.end(who)
-    // Last: a server that hears that a polling client has left cannot end it.
+    // Sent last: a server that learns that a polling client has left cannot end it.
     for (const { identity, stream } of ended)
       if (!stream && identity.owner !== null)
         this.#neighbours?.forward({

@@ -190,7 +190,7 @@ export class Neighbours implements Elsewhere {
     this.#postShown(this.#parts.awareness.ownShown())
   }
 
-  /** In notes of limited size. */
+  /** Sent in notes of limited size. */
   #postShown(changes: Iterable<OwnChange>): void {
     let shown: OwnChange[] = []
     let bytes = 0
@@ -239,7 +239,7 @@ export class Neighbours implements Elsewhere {
     const { timers, registry } = this.#parts
     const { isWhole } = told
     const known = this.#others.get(from)
-    // The server was taken for gone, or its first note was lost.
+    // The server was considered gone, or its first note was lost.
     if (!known && !isWhole) {
       this.#post({ type: 'hello' })
       return

@@ -4,13 +4,13 @@ import type { Clock } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
 import { RateLimit } from './rate-limit.ts'
 
-/** Largest parts of the budget. */
+/** Largest shares of the budget. */
 const shares = { client: 1 / 8, user: 1 / 4, channel: 1 / 2 }
 
 interface Account {
   readonly user: unknown
   clients: number
-  /** Grows by what is spent, and by what others spent while it was idle. */
+  /** Grows by the user's own spending, and by others' while it was idle. */
   spent: number
 }
 
@@ -50,7 +50,7 @@ export class PresenceBudget {
   /** Full states, for newcomers and for those that missed changes: they must not delay changes. */
   readonly wholes: Sending
   readonly #accounts = new Map<unknown, Account>()
-  /** `spent` of the user served last: one that was idle begins here. */
+  /** `spent` of the user served last, at which an idle user begins. */
   #reached = 0
 
   constructor(bytesPerSecond: number, now: Clock) {
@@ -72,7 +72,7 @@ export class PresenceBudget {
     if (account.clients === 0) this.#accounts.delete(account.user)
   }
 
-  /** First the client whose user will have spent the least with its next state. */
+  /** Serves first the client whose user will have spent the least after its next state. */
   inOrder<One extends Spender>(clients: Iterable<One>, nextBytes: (client: One) => number): readonly One[] {
     return Array.from(clients, (client) => ({
       client,

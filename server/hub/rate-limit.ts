@@ -74,7 +74,7 @@ export class RateLimit {
     const { own } = known
     const bucket = own.get(sender)
     if (bucket) return bucket
-    // At most once a second: unknown senders must not slow every message.
+    // Runs at most once a second: unknown senders must not slow every message.
     if (own.size >= ownBuckets && at - known.sweptAt >= 1000) {
       known.sweptAt = at
       // An idle period fills a bucket, so forgetting it changes nothing.

@@ -12,7 +12,7 @@ import { Delivery, type Framing, type RecentDeliveries } from './delivery.ts'
 export interface QuotaHolder {
   /** The HTTP/2 session or the socket. */
   readonly connection: object
-  /** Clients with the same one share quotas; null if there is none. */
+  /** Clients with the same account share quotas; null if there is none. */
   readonly account: string | null
 }
 
@@ -35,7 +35,7 @@ export interface ClientIdentity {
 /** A user of an application, or one client by its name. */
 export type Who = { readonly user: string } | { readonly client: string }
 
-/** Where a stream's bytes go. */
+/** The destination of a stream's bytes. */
 interface Sink {
   /** Backpressure: after false, do not write until `drained()`. */
   readonly write: (bytes: Buffer) => boolean
@@ -46,10 +46,7 @@ export interface Joining extends ClientIdentity {
   readonly expiresAt: number | null
   readonly framing: Framing
   readonly sink: Sink
-  /**
-   * Given the missed messages still unread; returns false if they are too much, which cuts the
-   * stream.
-   */
+  /** Receives the missed messages still unread; returns false if they are too many, which cuts the stream. */
   readonly holds?: (deliveries: readonly Delivery[]) => boolean
   /** Called at most once, after the last write. */
   readonly end: (bye: Bye) => void
@@ -318,8 +315,8 @@ const isLike = (one: Delivery, other: Delivery) =>
   one.channel === other.channel && kindOf(one) === kindOf(other)
 
 /**
- * Holds at most `maxBytes` of encoded frames, or one larger frame. When full, drops what may be
- * missed, and nothing else.
+ * Holds at most `maxBytes` of encoded frames, or one larger frame. When full, drops only frames that
+ * may be missed.
  */
 class SendQueue {
   readonly #framing: Framing

@@ -1,4 +1,4 @@
-// The path of a message from the transports into the log: a list of steps, each of which may refuse it.
+// The path of a message from the transports into the log: steps, each of which may refuse it.
 
 import type { Log } from '../log/log.ts'
 import type { Draft, Stored } from '../wire/messages.ts'
@@ -7,7 +7,7 @@ import type { Clock } from '../wire/time.ts'
 import { RateLimit, reserveOf } from './rate-limit.ts'
 import type { QuotaHolder } from './subscriber.ts'
 
-/** A draft on its way into the log. */
+/** A draft on its path into the log. */
 export interface Writing {
   readonly draft: Draft
   /** Ms since the epoch. */
@@ -33,9 +33,10 @@ interface WriterParts {
 }
 
 /**
- * Before it, a transport has read a message within limits (`bodies.ts`), admitted it (`Admission`:
- * its shape and sender), checked the sender's grant, and completed it (the user, a schema's result).
- * After it, the log passes the draft through the gate of its channel's type, and stores it.
+ * Before these steps, a transport has read the message within limits (`bodies.ts`), admitted it
+ * (`Admission`: its shape and sender), checked the sender's grant, and completed it (the user, a
+ * schema's result). After them, the log passes the draft through the gate of its channel's type, and
+ * stores it.
  */
 export class Writer {
   readonly #now: Clock
@@ -107,7 +108,7 @@ function limitNewChannels({ log, now, maxChannels, newChannelsPerHour }: WriterP
   }
 }
 
-/** Counts what is stored, and what the log fails to store. */
+/** Counts stored messages, and failures of the log to store one. */
 function countStored({ meter, now }: WriterParts): Step {
   return (writing, next) => {
     const count = (seq: number) => {

@@ -36,18 +36,18 @@ export class Channel {
   /** See `Shares`. */
   weight = 0
   head = 0
-  /** How many are held, and the size of their bodies. */
+  /** Number of held messages, and the size of their bodies. */
   messages = 0
   bytes = 0
   /** The number of the newest message that was dropped; 0 for none. */
   dropped = 0
-  /** Up to this number, the tables have none of the dropped messages but those that stay. */
+  /** Up to this number, the tables have no dropped messages except those that stay. */
   erasedTo = 0
-  /** Its content was erased, and nothing was written there since. */
+  /** Whether its content was erased, and nothing was written there since. */
   isErased = false
   expiry: Expiry = { at: null, spareAt: null }
   readonly piles = new Map<Kind, Pile>()
-  /** The oldest that are held, as far as they were read. */
+  /** The oldest held messages, as far as they were read. */
   oldest: Held[] = []
   /** Whether messages were dropped since the start. */
   isShrinking = false

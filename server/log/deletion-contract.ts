@@ -26,7 +26,7 @@ export function deletionDraft(id: string, deleted: boolean, channel = 'gone'): D
 
 const gone = new Set(['gone'])
 
-/** Reads the log, which erases what is due, and waits until that is done. */
+/** Reads the log, which erases expired channels, and waits until that is done. */
 export async function readGone(log: Log) {
   const erased = Promise.withResolvers<void>()
   const leave = log.follow((message) => isKind(message, 'erasure') && erased.resolve())

@@ -1,10 +1,10 @@
-// Messages that were dropped and are still to be erased, in portions.
+// Dropped messages that are still to be erased, in portions.
 
 import type { Channel } from './channel.ts'
 
 /**
- * At least `least`, so that neighbours leave a page together; at most `most`, so that no append
- * waits long.
+ * At least `least`, so that neighbours leave a page together; at most `most`, so that no append waits
+ * long.
  */
 export const erasePortion = {
   least: { messages: 64, bytes: 262_144 },
@@ -48,7 +48,7 @@ export class DroppedMessages {
     return { upTo, count }
   }
 
-  /** That many of the first were erased. Returns the size of their bodies. */
+  /** Removes the first `count`, which were erased. Returns the size of their bodies. */
   erased(count: number): number {
     const bytes = this.#all.splice(0, count).reduce((sum, one) => sum + one.bytes, 0)
     this.#bytes -= bytes

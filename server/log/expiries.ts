@@ -1,11 +1,11 @@
-// When the log erases channels by itself: those whose time is over, and those that can be spared.
+// Channels that the log erases by itself: those that have expired, and those that can be spared.
 
 import type { Content, Expiry } from '../channels/channel-type.ts'
 import { type Draft, logName } from '../wire/messages.ts'
 import type { Clock } from '../wire/time.ts'
 import type { Channel } from './channel.ts'
 
-/** Erases the channel if `head` is still its newest number. */
+/** Drafts an erasure, which takes effect if `head` is still the channel's newest number. */
 export function erasureOf(channel: string, head: number, at: number): Draft<'erasure'> {
   return { id: `${logName}-${head}`, channel, kind: 'erasure', from: logName, at, body: { head } }
 }
@@ -29,7 +29,7 @@ export class Expiries {
     this.add(channel)
   }
 
-  /** Plans what the channel's `expiry` says. */
+  /** Schedules the channel's `expiry`. */
   add(channel: Channel): void {
     const { at, spareAt } = channel.expiry
     if (spareAt !== null) this.#spare.add(channel)

@@ -45,7 +45,7 @@ export class Folding {
     this.#parts = parts
   }
 
-  /** Counts a pile's messages that were stored before. */
+  /** Counts messages of a pile that were stored earlier. */
   load(pile: Pile): void {
     if (pile.loose === 0) return
     this.#piles.add(pile)
@@ -129,8 +129,8 @@ export class Folding {
   }
 
   /**
-   * The oldest content of a channel and kind since which no message was erased: a base, if any
-   * messages were erased, and messages up to the floor.
+   * The oldest content of a channel and kind since which no message was erased: a base, if any messages
+   * were erased, and the messages up to the floor.
    */
   oldest(channel: string, kind: Kind, pile: Pile | undefined): { base: Message | null; messages: Message[] } {
     const { bases, floor } = this.#parts
@@ -184,8 +184,7 @@ export class Folding {
     const former = isFirst ? { ...first, seq: first.seq - 1, body: await fold([]) } : first
     if (this.#isOver(pile)) return
     bases.keepPast(former)
-    // Few messages are folded when the first of them must be erased: the later half stays in the
-    // history.
+    // Few messages are folded when the first of them must be erased: the later half stays in the history.
     const half = folded.slice(0, Math.ceil(folded.length / 2))
     const middle = half.at(-1)
     if (middle && half.length > 1 && folded.length < foldAt.messages) {
@@ -196,7 +195,7 @@ export class Folding {
     const past = bases.past(channel, kind)
     const lowest = floor(channel)
     const useful = past.filter((seq) => seq >= lowest)
-    // Forgets every second one, so that the history is lost in larger steps.
+    // Forgets every second base, so that the history is lost in larger steps.
     const kept = new Set(useful.length > maxPast ? useful.filter((_seq, place) => place % 2 === 0) : useful)
     for (const seq of past) if (!kept.has(seq)) bases.forgetPast(channel, kind, seq)
   }

@@ -143,7 +143,10 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
    */
   protected abstract enter(draft: Draft, acceptedAt: number): number | Promise<number>
 
-  /** Waits until this server has what a client with this cursor has received from another one. */
+  /**
+   * Waits until this server has all messages that a client with this cursor has received from another
+   * one.
+   */
   protected catchUp?(cursor: Cursor): Promise<void>
 
   protected get epoch(): string {
@@ -223,7 +226,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     const unanswered = this.pending.size === 0 ? undefined : this.pending.get(keyOf(draft))
     if (unanswered && isRepeat(draft, unanswered.draft)) return unanswered.promise
     if (unanswered) {
-      // That one may be refused, because this one is stored.
+      // The pending draft may be refused because this one is stored already.
       const stored = this.stored(draft)
       if (stored === null) throw idTaken(draft)
       return stored
@@ -241,7 +244,10 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     return this.enter(draft, acceptedAt)
   }
 
-  /** The number of a repeat's first; null if there is none. Throws a `Refusal`, `id-taken`. */
+  /**
+   * The number of the draft of which this is a repeat; null if it is none. Throws a `Refusal`,
+   * `id-taken`.
+   */
   protected stored(draft: Draft): number | null {
     const known = this.history.find(draft)
     if (!known) return null
@@ -251,7 +257,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
   }
 
   #mustHaveRoom(channel: string): void {
-    // A server's own, which no client can name.
+    // A sender of the server's own, which no client can name.
     if (!isChannelName(channel)) return
     const { heads } = this.history
     const { maxChannels, roomMaking } = this.#parts
@@ -275,7 +281,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     return true
   }
 
-  /** Erases what is due before the next message or snapshot. */
+  /** Erases expired channels before the next message or snapshot. */
   #eraseDue(): void {
     const due = this.history.dueErasure()
     if (!due || this.pending.has(keyOf(due))) return

@@ -24,12 +24,12 @@ import { type BaseStore, Entry, type Held, missing, type Placed, type Tables } f
 /** Number of a channel's oldest messages that are examined together. */
 const aheadCount = 64
 
-/** Messages whose age is looked at together. */
+/** Number of messages whose age is examined together. */
 const agedCount = 500
 
 /**
- * A portion of dropped messages: only if there are enough, or what there is; at the end nothing is joined
- * first any more.
+ * `enough`: only if there are enough dropped messages for a portion; `what there is`: any number; `at
+ * the end`: any number, and nothing is folded first.
  */
 type Erasing = 'enough' | 'what there is' | 'at the end'
 
@@ -52,13 +52,13 @@ interface HistoryParts {
   readonly memory?: Memory | undefined
   readonly now: Clock
   readonly onFailure: OnFailure
-  /** Runs what no append needs to wait for. */
+  /** Runs work that no append needs to wait for. */
   readonly defer: Defer
   /** Where bases are, if not in the tables. */
   readonly bases?: BaseStore
   /** The number before the first message that is added; by default the tables'. */
   readonly head?: number
-  /** If false, the log's owner erases what was dropped (`takeDropped`). */
+  /** If false, the log's owner erases dropped messages (`takeDropped`). */
   readonly erases?: boolean
   /** Whether the tables are read again by a later start. */
   readonly isLasting?: boolean
@@ -96,11 +96,11 @@ export class History {
   #remains: number[] = []
   /** Erased channels whose last message was dropped. */
   readonly #emptied = new Set<Channel>()
-  /** Erased channels that nothing is left of, whose names the tables still have. */
+  /** Erased channels without messages, whose names the tables still have. */
   readonly #leaving = new Map<string, number>()
-  /** The channels of erased names from then on, by the number of the erasure. */
+  /** Channels that begin again under an erased name, by the number of the erasure. */
   readonly #anew = new Map<number, Channel>()
-  /** Messages up to this number were looked at because of their age. */
+  /** The age of messages up to this number was examined. */
   #agedTo = 0
   #sweptAt = Number.NEGATIVE_INFINITY
   readonly #expiries: Expiries
@@ -203,7 +203,7 @@ export class History {
     this.#numbers.set(channel.number, channel)
   }
 
-  /** In the tables, what follows on this channel is of another one with the same name. */
+  /** In the tables, later messages on this channel belong to another one with the same name. */
   #replace({ name, number, type, begin, dropped }: Channel, erasure: number): Channel {
     this.#tables.eraseChannel(number)
     const next = new Channel(name, type, this.#tables.addChannel(name, begin, dropped), begin)
@@ -215,7 +215,7 @@ export class History {
 
   /**
    * Counts a message that `insert` stored, whose number is greater than `head`, and enforces the
-   * limits: perhaps it drops this message too. `bytes` is its body's size.
+   * limits, which may drop this message too. `bytes` is its body's size.
    */
   add(message: Message, bytes: number, writer: string | null): void {
     const { seq, acceptedAt, kind } = message
@@ -246,7 +246,7 @@ export class History {
     this.#considerPruning()
   }
 
-  /** Counts it among those of its channel. */
+  /** Counts the message among those of its channel. */
   #take(channel: Channel, held: Held): void {
     const { seq, kind, bytes } = held
     this.#count += 1
@@ -264,7 +264,7 @@ export class History {
     channel.pileOf(kind).newest = seq
   }
 
-  /** This number has no message of its own. */
+  /** No message has this number. */
   skip(seq: number): void {
     this.#head = seq
     this.#last = undefined
@@ -282,7 +282,7 @@ export class History {
     }
   }
 
-  /** How many messages before this number are held. */
+  /** Number of held messages before this number. */
   heldBefore(seq: number): number {
     const time = this.#parts.now()
     for (const channel of this.#channels.values()) this.#expire(channel, time)
@@ -343,7 +343,7 @@ export class History {
     return { messages: this.#messages(seqs), upTo }
   }
 
-  /** Enough of a channel for a portion. Throws a `SyntaxError` if one is missing. */
+  /** Enough of a channel's messages for a portion. Throws a `SyntaxError` if one is missing. */
   #placesAfter({ number, head }: Channel, after: number): Placed[] {
     const count = portion.messages + 1
     const places = this.#tables.after(number, after, this.#head, count)
@@ -357,8 +357,8 @@ export class History {
   }
 
   /**
-   * The newest that a channel holds before a number, in order. Throws a `SyntaxError` or SQLite's
-   * error if one is missing or damaged.
+   * The newest messages that a channel holds before a number, in order. Throws a `SyntaxError` or
+   * SQLite's error if one is missing or damaged.
    */
   before(name: string, before: number, limit: number): Omit<Earlier, 'head'> {
     const floor = this.floorOf(name)
@@ -381,7 +381,7 @@ export class History {
     return { messages: [...survivors, ...this.#messages(seqs)], isOldest }
   }
 
-  /** The newest of their kinds, which stay when they are dropped, before a number. */
+  /** The newest messages of their kinds, which stay when they are dropped, before a number. */
   #survivorsOf({ piles }: Channel, before: number): Message[] {
     return Array.from(piles.values())
       .filter(({ isCumulative, newest }) => !isCumulative && newest < before)
@@ -396,7 +396,7 @@ export class History {
     while (channel && low < high) {
       const middle = Math.floor((low + high) / 2)
       const [first] = this.#tables.held(channel.number, middle, 1)
-      // The first after the middle is early: so are those before it.
+      // If the first after the middle is early, so are those before it.
       if (first && first.acceptedAt < at) low = first.seq
       else high = middle
     }
@@ -440,7 +440,7 @@ export class History {
     return this.#recent.get(newest) ?? this.#tables.message(newest, channel.number, channel.name)
   }
 
-  /** Knows a channel's newest message of a kind, or its base, from before the first that is added. */
+  /** Adds a channel's newest message of a kind, or its base, from before the first message. */
   adopt(message: Message, bytes: number, isBase: boolean): void {
     const { channel: name, kind, seq, acceptedAt } = message
     const channel = this.#channels.get(name) ?? this.#begin(name, this.#head)
@@ -513,13 +513,13 @@ export class History {
     this.#numbers.delete(channel.number)
   }
 
-  /** Looks at the age of messages on quiet channels from time to time. */
+  /** Examines the age of messages on quiet channels from time to time. */
   #sweep(time: number): void {
     const { ageMs } = this.#parts.limits
     if (time - this.#sweptAt < ageMs / 100) return
     let looked = 0
     for (const { seq, acceptedAt, channel } of this.#tables.ages(this.#agedTo, agedCount)) {
-      // The rest is looked at with the next message.
+      // The rest is examined with the next message.
       if (acceptedAt + ageMs >= time) break
       this.#agedTo = seq
       looked += 1
@@ -608,7 +608,7 @@ export class History {
     portion: Erasing = 'enough',
   ): { readonly channels: readonly Erasable[]; readonly done: () => number } | null {
     const { upTo, count } = this.#dropped.next(portion !== 'enough')
-    // The others were erased meanwhile.
+    // The other channels were erased meanwhile.
     const present = [...upTo].filter(([channel]) => this.#numbers.get(channel.number) === channel)
     const isFolded = present.map(([channel, seq]) =>
       this.#folding.mayErase(channel, seq, portion !== 'at the end'),
@@ -688,7 +688,7 @@ export class History {
     else if (isOver) this.#parts.onNothingLeft?.()
   }
 
-  /** Writes what has changed of the channels, so that a start need not read their messages. */
+  /** Writes the changed figures of the channels, so that a start need not read their messages. */
   flush(): void {
     if (!this.#parts.isLasting) return
     this.#tables.transaction(() => this.#write())
@@ -726,7 +726,7 @@ export class History {
     this.#changed.clear()
   }
 
-  /** Reads what the tables say of the channels, and the messages after that. */
+  /** Reads the channels' rows from the tables, and the messages after them. */
   #load(): void {
     const tables = this.#tables
     const mark = tables.meta('mark')
@@ -824,7 +824,7 @@ export class History {
     pile.looseBytes = looseBytes
   }
 
-  /** Nothing is folded or erased in later turns any more. */
+  /** From now on nothing is folded or erased in later turns. */
   close(): void {
     this.#folding.close()
     this.#isClosed = true

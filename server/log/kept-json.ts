@@ -10,7 +10,7 @@ const minBuffer = Buffer.poolSize / 2
 /** Each use of a field parses the body anew: take everything needed from one `parse()`. */
 export class KeptJson implements JsonBody {
   readonly #json: string | Buffer
-  /** The sender, if the application vouches for it; null otherwise, since names are free. */
+  /** The sender, if its name is verified; null otherwise, since names are free. */
   readonly writer: string | null
 
   constructor(json: string, writer: string | null) {

@@ -726,7 +726,7 @@ function testFolding(testLog: TestLog): void {
       assert.deepEqual([seqsOf(updates), text], [[500, 501, 502, 503], first + second])
       const third = await fillUpdates(log, 2 * foldAt.messages, 'w3')
       const later = await readUpdates(log)
-      // A log that receives them one by one may fold before the last of them.
+      // A log that receives the messages one by one may fold before the last of them.
       assert.ok(later.updates.length < foldAt.messages, `${later.updates.length} are in no base`)
       assert.equal(later.text, first + second + third)
     },
@@ -807,7 +807,7 @@ function testFoldingAtWork(testLog: TestLog): void {
         assert.ok(count >= limit - foldAt.messages && count <= limit + foldAt.messages, `${count} are there`)
       }
       assert.equal((await log.oldest('elsewhere', 'update')).base, null)
-      // A few messages in a document that then rests while others change.
+      // A few messages in a document that rests while others change.
       const few = await fillUpdates(log, 20, 'few', 'quiet')
       for (let round = 1; round <= 3; round += 1) {
         await fillAtOnce(log, 490, `e${round}`)

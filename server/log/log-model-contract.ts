@@ -36,12 +36,12 @@ import { createSqliteLog } from './sqlite-log.ts'
 
 type Reopen = (parts: LogParts) => ModelledLog | Promise<ModelledLog>
 
-/** A log, and what can happen to it besides. A step that is absent here is left out. */
+/** A log, and the events that can happen to it. Absent steps are left out. */
 export interface ModelledLog {
   readonly log: Log
   /** Opens it again after it was closed. */
   readonly reopen?: Reopen
-  /** Keeps what a process that is killed now would leave. Returns what opens that. */
+  /** Keeps the files that a process killed now would leave. Returns a function that opens them. */
   readonly kill?: () => Reopen
   readonly setDiskFull?: (isFull: boolean) => void
   /** Keeps only each sender's order among drafts appended at once. */
@@ -118,7 +118,7 @@ async function failureOf({ given, steps }: History, open: OpenModelled): Promise
 const show = (value: unknown) =>
   JSON.stringify(value, (_key, field) => (field === Number.POSITIVE_INFINITY ? 'endless' : field))
 
-/** Leaves out what the failure does not need. */
+/** Leaves out steps that the failure does not need. */
 async function shrink(history: History, open: OpenModelled): Promise<History> {
   let least = history
   for (let size = Math.ceil(history.steps.length / 2); size >= 1; size = Math.floor(size / 2)) {
@@ -176,7 +176,7 @@ class Trial {
   #isDiskFull = false
   /** The newest number at the last start. */
   #startedAt = 0
-  /** Calls until the process is killed. */
+  /** Number of calls until the process is killed. */
   #callsLeft = Number.POSITIVE_INFINITY
   #killed: { readonly reopen: Reopen; readonly told: number } | null = null
 
@@ -316,11 +316,11 @@ class Trial {
     assert.ok(isAllowed, 'there are too many channels')
   }
 
-  /** When the channel, which is empty, could be erased to make room for a new one. */
+  /** Time from which the empty channel could be erased to make room for a new one. */
   #roomFrom(channel: string): number | undefined {
     const heads = this.#model.heads()
     const isNeeded = this.#underWay.some(({ draft }) => !heads.has(draft.channel))
-    // An erasure and what it makes room for are of two senders.
+    // An erasure and the message for which it makes room have different senders.
     return isNeeded || this.#modelled?.isOrderedBySender
       ? this.#model.emptyFor(this.#time).get(channel)
       : undefined
@@ -388,7 +388,7 @@ class Trial {
     if (!this.#killed) await this.#restart(reopen, this.#model.head)
   }
 
-  /** The log that was killed has gone on: only what its copy has counts. */
+  /** The killed log went on: only the content of its copy counts. */
   async #restartIfKilled(): Promise<void> {
     if (!this.#killed) return
     const { reopen, told } = this.#killed
@@ -469,7 +469,10 @@ class Trial {
     else assert.ok(!model.deletionOf(channel, seq - 1) || others.length > 0, 'the document was deleted')
   }
 
-  /** Before what was stored meanwhile, after an erasure, or after all of it. */
+  /**
+   * Whether a refusal is right: before the messages stored meanwhile, after an erasure, or after all of
+   * them.
+   */
   #mayRefuse({ code }: Refusal, { draft, content }: Sent, before: number, group: readonly Sent[]): boolean {
     const model = this.#model
     const { channel, kind } = draft
@@ -553,7 +556,7 @@ class Trial {
     assertSame(messages.map(wholeOf), expected, `after ${from} up to ${reached.seq} on ${[...channels]}`)
   }
 
-  /** All that a client gets of some channels is within the limits. */
+  /** Checks that everything a client gets of some channels is within the limits. */
   #checkBounds(messages: readonly Message[]): void {
     const { limits, keep, keptChannels } = this.#history.given
     const sizes = (some: readonly Message[]) =>
@@ -624,7 +627,7 @@ class Trial {
     await this.#eraseDue()
     const { base, messages, after } = await this.#log.oldest(channel, kind)
     const rest = await readAll(this.#log, after, new Set([channel]))
-    // Then the channel is erased by the read, if the disk was full before.
+    // Then the read erases the channel, if the disk was full before.
     if (this.#isDiskFull) return
     assert.ok(rest.recovered, `the log does not reach back to its oldest content of "${channel}"`)
     if (kind !== cumulative) return
@@ -636,12 +639,12 @@ class Trial {
     if (base) assert.equal(updateOf(base), inBase.map(updateOf).join(''), `base ${base.seq} of "${channel}"`)
   }
 
-  /** A message or a snapshot erases one channel whose time is over. */
+  /** A message or a snapshot erases one expired channel. */
   async #eraseDue(): Promise<void> {
     const due = this.#model.due(this.#time)
     for (const _channel of due) {
       await this.#log.snapshot(new Set())
-      // Waits for the erasure, whichever it is.
+      // Waits for the erasure, of whichever channel.
       for (const [channel, head] of this.#model.heads())
         if (due.has(channel)) await this.#log.find({ id: `${logName}-${head}`, from: logName, channel })
     }
@@ -650,7 +653,7 @@ class Trial {
   }
 }
 
-/** Names the first difference, of lists that may be long. */
+/** Names the first difference between lists, which may be long. */
 function assertSame(found: readonly string[], expected: readonly string[], says: string): void {
   const place = expected.findIndex((one, at) => one !== found[at])
   if (place < 0 && found.length === expected.length) return

@@ -1,4 +1,4 @@
-// For tests of a log: a model that keeps every message in an array, and random histories of operations.
+// For tests of a log: a model that keeps every message in an array, and random operations.
 
 import type { Keep } from '../channels/channel-type.ts'
 import { type Bodies, type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'

@@ -86,7 +86,7 @@ export interface ChannelFigures {
   readonly bytes: number
 }
 
-/** `text` is the message as JSON, if the log has it anyway. */
+/** `text` is the message as JSON, if the log already has it. */
 export type OnMessage = (message: Message, cursor: string, text?: string) => void
 
 /** Reports errors that do not stop the log, such as a follower's. Must not throw. */
@@ -114,13 +114,13 @@ export interface Log {
   readonly snapshot: (channels: ReadonlySet<string>) => Promise<Snapshot>
   /**
    * The newest messages that a channel holds before a number: at most `limit`, and at most a portion.
-   * The oldest portion begins with those that stay as the newest of their kinds.
-   * Rejects with an `Error` if one of them is missing or damaged.
+   * The oldest portion begins with messages that stay as the newest of their kinds. Rejects with an
+   * `Error` if one of them is missing or damaged.
    */
   readonly readBefore: (channel: string, before: number, limit: number) => Promise<Earlier>
   /**
    * A number after which `read` begins with the channel's oldest message of this time or later, ms
-   * since the epoch. It assumes that times grow with numbers.
+   * since the epoch. Assumes that times grow with numbers.
    */
   readonly numberAt: (channel: string, at: number) => Promise<number>
   /** Channels whose names have a prefix and whose newest number is below `before`, newest first. */
@@ -142,7 +142,7 @@ export interface Log {
 /** Sends plain data to all other servers of a log, in order; some may be lost. */
 export interface Bus {
   readonly post: (note: object) => void
-  /** Called once. `onReturned` means that notes may have been lost. */
+  /** Called once. `onReturned` is called when notes may have been lost. */
   readonly follow: (onNote: (note: unknown) => void, onReturned: () => void) => void
   /**
    * A will (MQTT 5.0, 3.1.2.5): sent to the others when this server is gone. Absent if nothing
@@ -156,7 +156,7 @@ export interface Bus {
  */
 export const refusedForMs = 5000
 
-/** Why the log accepts no messages at the moment. */
+/** Reason for which the log accepts no messages at the moment. */
 export interface Outage {
   /** A clause: "NATS does not answer". */
   readonly reason: string
@@ -182,7 +182,7 @@ export interface OpenedLog {
   readonly figures?: () => Promise<LogFigures>
 }
 
-/** Known only to files and brokers. A broker has 0.3 s to respond; what it leaves out is absent. */
+/** Known only for files and brokers. A broker has 0.3 s to respond; missing figures are absent. */
 export interface LogFigures {
   /** On disk: size of each file, or of each stream of the broker. */
   readonly bytes?: Counts
@@ -200,7 +200,7 @@ export interface LogParts {
   readonly limits: LogLimits
   /** The types of channels, by name. */
   readonly typeOf: TypeOf
-  /** How to make room for another channel, as refusals say it: a clause. */
+  /** How to make room for another channel, as a clause for refusals. */
   readonly roomMaking?: string | undefined
   readonly now: Clock
   readonly onFailure: OnFailure

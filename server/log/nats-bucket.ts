@@ -14,7 +14,7 @@ import type { BaseStore } from './tables.ts'
 export interface Life {
   /** When the stream was created; a new stream starts its own numbering. */
   readonly created: string
-  /** How often it has lost its newest messages, as far as the servers noticed. */
+  /** Number of times it has lost its newest messages, as far as the servers noticed. */
   readonly setBacks: number
   /** Eight letters and digits. */
   readonly epoch: string
@@ -58,7 +58,7 @@ interface KeptParts {
   readonly onFailure: (error: unknown) => void
 }
 
-/** To write an object that other servers write at the same time. */
+/** Maximum number of attempts to write an object that other servers write at the same time. */
 const maxAttempts = 10
 
 /**
@@ -80,7 +80,7 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
     }
   }
 
-  /** Servers that drop the same messages write the same object: whoever comes second looks again. */
+  /** Servers that drop the same messages write the same object: the second one checks again. */
   async function put(name: string, message: Message, attempts = maxAttempts): Promise<void> {
     try {
       await putOnce(name, message)
@@ -114,7 +114,7 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
   function set(name: string, message: Message | null): void {
     if (message) messages.set(name, message)
     else messages.delete(name)
-    // Behind those that it must not overtake.
+    // Written after those that it must not overtake.
     unwritten.delete(name)
     unwritten.set(name, message)
     written().catch(onFailure)
@@ -139,7 +139,7 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
   return {
     baseStore,
     erase(channel: string, before: number): void {
-      // The newest last: while it exists, the next start finds the channel and erases the rest.
+      // The newest is erased last: while it exists, the next start finds the channel and erases the rest.
       for (const role of ['floor', 'past', 'base', 'newest'] as const)
         for (const [name, { seq }] of under(`${role}.${tokenOf(channel)}.`)) if (seq < before) set(name, null)
     },
@@ -154,7 +154,7 @@ export function createKept({ bucket, life, loaded, onFailure }: KeptParts) {
       const name = nameOf('newest', message.channel, message.kind)
       if (messages.get(name)?.seq !== message.seq) set(name, message)
     },
-    /** The newest number that each channel dropped, as far as it is known. */
+    /** The newest number that each channel dropped, as far as known. */
     floors: () => under('floor.').map(([, message]) => message),
     keepFloor(channel: string, seq: number): void {
       const name = `floor.${tokenOf(channel)}.`

@@ -72,7 +72,7 @@ const duplicatesMs = 120_000
 const publishWithinMs = 5000
 /** Interval of checks for overdue messages, and for a stream that was full. */
 const lookEachMs = 500
-/** Looks until the stream is asked which messages it still has. */
+/** Number of checks after which the stream is asked which messages it still has. */
 const looksPerCheck = 4
 /** Time until all servers that add one stream at the same time get the same answer. */
 const settleMs = { cluster: 1000, alone: 100 }
@@ -114,7 +114,7 @@ export class NatsLog extends HistoryLog<Entry> {
   #consuming: ConsumerMessages | null = null
   #stop: () => void = () => undefined
   #rejoining: Promise<void> | null = null
-  /** Why this server is cut off from the stream; null if it is not. */
+  /** Reason for which this server is cut off from the stream; null if it is not. */
   #away: string | null = null
   #isLost = false
   /**
@@ -125,7 +125,7 @@ export class NatsLog extends HistoryLog<Entry> {
   #looks = 0
   /** The stream's state when messages were found missing. */
   #suspected: StreamInfo['state'] | null = null
-  /** How many held messages up to a number the stream lacks, as reported. */
+  /** Number of held messages up to a number that the stream lacks, as reported. */
   #reported = { count: 0, upTo: 0 }
 
   /** Waits for JetStream; rejects if waiting is useless. */
@@ -348,7 +348,7 @@ export class NatsLog extends HistoryLog<Entry> {
       this.#refused = null
   }
 
-  /** Servers erase nothing that all of them keep: reports it if somebody else does. */
+  /** Servers erase nothing that all of them keep: reports it if another program does. */
   async #noticePurge(): Promise<void> {
     if (this.#away !== null || this.#rejoining) return
     const { manager, view } = this.#opened

@@ -1,4 +1,4 @@
-// A server's view of a NATS stream: a copy of its messages, and the numbers up to which they may be erased.
+// A server's view of a NATS stream: a copy of its messages, and how far they may be erased.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import {
@@ -48,11 +48,11 @@ export class View {
   readonly #database = openInMemory()
   readonly #parts: ViewParts
   readonly #kept: ReturnType<typeof createKept>
-  /** Up to which number each channel had dropped its messages before the start. */
+  /** The number up to which each channel had dropped its messages before the start. */
   readonly #floors: ReadonlyMap<string, number>
   #erasing: Promise<void> | null = null
 
-  /** Loads everything that the stream and the bucket have. */
+  /** Loads the content of the stream and the bucket. */
   static async load(parts: ViewParts): Promise<View> {
     const { client, manager, name, bucket, life } = parts
     const { state } = await manager.streams.info(name)
@@ -128,12 +128,12 @@ export class View {
     return message
   }
 
-  /** How many messages before this number are held. */
+  /** Number of held messages before this number. */
   keptBefore(seq: number): number {
     return this.history.heldBefore(seq)
   }
 
-  /** How many held messages a stream in this state lacks, at least. */
+  /** Minimum number of held messages that a stream in this state lacks. */
   lackedBy({ first_seq, last_seq, messages }: StreamInfo['state']): number {
     return Math.max(this.keptBefore(first_seq), this.keptBefore(last_seq + 1) - messages)
   }
@@ -169,7 +169,7 @@ export class View {
 
   #eraseAll(channel: string, before: number): void {
     this.#kept.erase(channel, before)
-    // Last: while something is in the bucket, the next start erases the rest.
+    // Done last: while something is in the bucket, the next start erases the rest.
     this.#kept
       .written()
       .then(() => this.#purge(channel, before))

@@ -24,7 +24,7 @@ export class RecentMessages {
   readonly #memory: Memory
   readonly #messages = new Map<number, { readonly message: Message; readonly bytes: number }>()
   #bytes = 0
-  /** All after this number are here. */
+  /** All messages after this number are here. */
   #floor = Number.POSITIVE_INFINITY
 
   /** `memory` is at most `limits`; 4096 messages and 8 MiB by default. */
@@ -63,7 +63,7 @@ export class RecentMessages {
     }
   }
 
-  /** A portion, or null if not all after the number is here. */
+  /** A portion, or null if some messages after the number are not here. */
   after(seq: number, channels: ReadonlySet<string>, head: number): Portion | null {
     if (seq < this.#floor) return null
     const messages: Message[] = []

@@ -1,4 +1,4 @@
-// How a full log shares its room out: who takes most of it pays with the oldest messages.
+// Divides a full log's room: the largest consumer pays with the oldest messages.
 
 import { upsert } from '../wire/upsert.ts'
 import type { Channel } from './channel.ts'
@@ -9,7 +9,7 @@ interface Party {
   weight: number
 }
 
-/** Finds a heavy party at once: no other is twice as heavy. */
+/** Finds a heavy party at once: none is twice as heavy. */
 class Heaviest<One extends Party> {
   /** By the binary logarithm of the weight, rounded down. */
   readonly #ranks: (Set<One> | undefined)[] = []
@@ -47,9 +47,9 @@ interface Share {
 }
 
 /**
- * When the log is full, whoever takes most of it pays with the oldest messages: the largest channel,
- * or the channel where the largest writer holds most, if that writer takes more than any channel. So
- * a flood shortens no other channel that takes less than half of an equal part.
+ * When the log is full, the largest consumer pays with the oldest messages: the largest channel, or, if
+ * the largest writer takes more than any channel, the channel where that writer holds most. So a flood
+ * shortens no other channel that takes less than half of an equal share.
  */
 export class Shares {
   /** The room that a message takes besides its bytes. */
@@ -58,7 +58,7 @@ export class Shares {
   readonly #writers = new Map<string, Writer>()
   readonly #largestChannels = new Heaviest<Channel>()
   readonly #largestWriters = new Heaviest<Writer>()
-  /** Changed since they were written last. */
+  /** Shares changed since they were last written. */
   readonly #changed = new Map<Channel, Set<string>>()
 
   /** `isWritten`: `changedOf` is called from time to time. */
@@ -73,7 +73,7 @@ export class Shares {
     if (writer !== null) this.#share(channel, writer, sign, bytes * sign)
   }
 
-  /** Counts what a channel had before. */
+  /** Counts a channel's earlier messages. */
   load(channel: Channel): void {
     this.#largestChannels.change(channel, channel.bytes + channel.messages * this.#placeBytes)
   }

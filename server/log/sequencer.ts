@@ -1,4 +1,4 @@
-// The order of one server's log: stores drafts one by one or in groups, notifies followers, then answers.
+// Orders one server's log: stores drafts singly or in groups, notifies followers, then answers.
 
 import { channel } from 'node:diagnostics_channel'
 import type { Draft, Message } from '../wire/messages.ts'
@@ -9,7 +9,7 @@ import { type Defer, idTaken, keyOf } from './log.ts'
 import { Entry } from './tables.ts'
 
 interface SequencerParts extends HistoryLogParts {
-  /** Commits once, as `History#insert` does, which is the default. Throws if nothing was stored. */
+  /** Commits once, by default as `History#insert` does. Throws if nothing was stored. */
   readonly commit?: (group: readonly Entry[]) => readonly (number | null)[]
   readonly onClosed: () => void
   /**

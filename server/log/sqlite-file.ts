@@ -1,4 +1,4 @@
-// The log's SQLite file: opening and migrating it, what it has lost, and the epochs that it continues.
+// The log's SQLite file: opening, migrating, detecting losses, and the epochs that it continues.
 
 import {
   closeSync,
@@ -61,7 +61,7 @@ INSERT INTO message SELECT *, NULL, NULL FROM message_1 ORDER BY seq;
 DROP TABLE message_1;
 `
 
-/** Up to version 4, what came before the first row was erased, and so were rows without a channel. */
+/** Up to version 4, messages before the first row were erased, and so were rows without a channel. */
 const gapsFromVersion4 = `
 INSERT INTO floor SELECT '', min(seq) - 1 FROM message HAVING min(seq) > 1;
 INSERT INTO gap SELECT 1, min(seq) - 1 FROM message HAVING min(seq) > 1;
@@ -106,8 +106,8 @@ LEFT JOIN (SELECT channel, min(seq) - 1 AS begin FROM message_5 GROUP BY channel
 ORDER BY name`
 
 /**
- * The checksums stay: they are made with the channel's name. The start reads all messages once, and
- * counts what each channel has.
+ * Checksums stay: they are computed with the channel's name. The start reads all messages once, and
+ * counts each channel's.
  */
 const fromVersion5 = `
 INSERT INTO base ${rowsOf('survivor', 'number, seq, 0')} WHERE kind IN (${basedKinds});
@@ -137,7 +137,7 @@ export class LogFileError extends Error {
 
 export interface LogFile {
   readonly database: DatabaseSync
-  /** Whether it is small enough to read all of it at the start. */
+  /** Whether the file is small enough to be read completely at the start. */
   readonly isSmall: boolean
   /** A sentence about committed messages that the file lost; null if it lost none. */
   readonly loss: string | null
@@ -167,7 +167,7 @@ export function checkLogFile(given: string): void {
   }
 }
 
-/** SQLite keeps its auxiliary files beside what a link leads to, and so is the lock. */
+/** SQLite keeps its auxiliary files beside a link's target, so the lock is there, too. */
 const targetOf = (file: string) => (existsSync(file) ? realpathSync(file) : file)
 
 function open(file: string, mayBeEmpty: boolean): LogFile {
@@ -247,7 +247,7 @@ export function copyLogFile(file: string, copy: string): number {
   }
 }
 
-/** How long to wait while a server opens or closes the file. */
+/** Time to wait while a server opens or closes the file. */
 const busyMs = 5000
 
 /** SQLite gives its auxiliary files the file's mode. */
@@ -287,8 +287,8 @@ function prepareFile(database: DatabaseSync, file: string, mayBeEmpty: boolean):
 }
 
 /**
- * A larger file would take longer than half a second: its messages have checksums, and each names the
- * one before it, so that readers notice what is missing.
+ * Reading a larger file would take more than half a second: its messages have checksums, and each names
+ * the one before it, so that readers notice a missing one.
  */
 const maxCheckedBytes = 67_108_864
 
@@ -425,8 +425,8 @@ export function explain(file: string, error: unknown): LogFileError {
 const maxEpochs = 1000
 
 /**
- * Begins an epoch that continues the log after `head`, durably. Returns, by name, up to which
- * number the log has each earlier epoch's messages.
+ * Begins an epoch that continues the log after `head`, durably. Returns, by name, the number up to
+ * which the log has each earlier epoch's messages.
  */
 export function beginEpoch(database: DatabaseSync, name: string, head: number): ReadonlyMap<string, number> {
   inTransaction(database, () => {
@@ -449,7 +449,7 @@ export function closeEpoch(database: DatabaseSync): void {
   database.exec('UPDATE epoch SET is_closed = 1')
 }
 
-/** Returns whether all of it was done: another process may be reading the write-ahead log. */
+/** Returns whether the checkpoint was complete: another process may be reading the write-ahead log. */
 export function checkpoint(database: DatabaseSync, mode: 'PASSIVE' | 'TRUNCATE'): boolean {
   return database.isOpen && database.prepare(`PRAGMA wal_checkpoint(${mode})`).get()?.busy === 0
 }

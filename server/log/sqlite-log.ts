@@ -115,7 +115,7 @@ class FileHistory {
       isLasting: true,
       isChecked: isSmall,
       onErased: (bytes) => this.#written(pagesPerCommit, bytes),
-      // The write-ahead log still has what was erased from the file.
+      // The write-ahead log still has messages that were erased from the file.
       onNothingLeft: () => this.#planTruncation(),
     })
     if (durability === 'process') database.exec('PRAGMA synchronous = NORMAL')
@@ -128,7 +128,7 @@ class FileHistory {
 
   /** Uses one transaction; a single insert is one by itself. */
   commit(group: readonly Entry[]): (number | null)[] {
-    // Not after it: the history does not count what it has inserted yet.
+    // Not after the commit: the history has not counted the inserted messages yet.
     if (this.#pagesWritten >= checkpointPages.most) this.#checkpoint()
     const seqs = this.#hasRoom(() => this.history.insert(group))
     // Pages of the table and of the indexes, shared by the messages of a transaction.

@@ -40,7 +40,7 @@ export interface SqsSettings {
 }
 
 interface SqsLogParts {
-  /** Stores, numbers and delivers what arrives through the queue; closed together with it. */
+  /** Stores, numbers and delivers messages from the queue; closed together with it. */
   readonly log: Log
   readonly now: Clock
   readonly random: Random
@@ -94,7 +94,7 @@ export class SqsLog implements Log {
   readonly #receiving = new Set<Promise<void>>()
   readonly #comesWithinMs: number
   readonly #watching: Promise<void>
-  /** When a receive last returned as many messages as possible. */
+  /** Time at which a receive last returned as many messages as possible. */
   #fullAt = Number.NEGATIVE_INFINITY
   #outage: Outage | null = null
   #isClosed = false
@@ -176,7 +176,7 @@ export class SqsLog implements Log {
     else {
       const begun = { sent: [], sentAt: null, waiting: [entry] }
       this.#lines.set(draft.from, begun)
-      // Sends together what the sender appends at once.
+      // Sends together the drafts that the sender appends at once.
       queueMicrotask(() => void this.#sendNext(draft.from, begun))
     }
     return entry.promise
@@ -214,8 +214,8 @@ export class SqsLog implements Log {
   }
 
   /**
-   * A message stays in the queue, to arrive again and become a dead letter, if it cannot be read or
-   * stored and no sender can be told why.
+   * A message that cannot be read or stored, and whose sender cannot be told, stays in the queue, to
+   * arrive again and become a dead letter.
    */
   async #handleReceived({ body, handle }: Received): Promise<void> {
     const drafts = readDrafts(body)
@@ -318,7 +318,7 @@ export class SqsLog implements Log {
   }
 }
 
-/** Room for what the queue adds to a draft's JSON: `acceptedAt` and the array. */
+/** Room for the queue's additions to a draft's JSON: `acceptedAt` and the array. */
 const envelopeBytes = 1024
 
 /** SQS accepts the characters of XML 1.0: of the others, JSON leaves only these unescaped. */

@@ -1,4 +1,4 @@
-// The tables of a log: its messages by number and by channel, and what is known of each channel.
+// The tables of a log: its messages by number and by channel, and figures of each channel.
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
@@ -39,7 +39,7 @@ export interface ChannelRow {
   readonly name: string
   /** See `Channel`. */
   readonly begin: number
-  /** The newest number that was dropped, and up to which they are erased; 0 for none. */
+  /** The newest number that was dropped, and the number up to which they are erased; 0 for none. */
   readonly floor: number
   readonly erasedTo: number
   readonly head: number
@@ -85,7 +85,7 @@ export interface BaseStore {
   readonly read: (channel: string, kind: Kind) => Message | undefined
   /** Durable when it returns. Returns the size of the body as JSON. */
   readonly write: (base: Message) => number
-  /** The numbers of past bases, with which an older content begins; ascending. */
+  /** The numbers of past bases, at which older content begins; ascending. */
   readonly past: (channel: string, kind: Kind) => readonly number[]
   readonly readPast: (channel: string, kind: Kind, seq: number) => Message | undefined
   readonly keepPast: (base: Message) => void
@@ -153,7 +153,10 @@ export class Tables {
     return inTransaction(this.#database, work)
   }
 
-  /** Returns the channel's number. `floor` is what an erased channel of this name had dropped. */
+  /**
+   * Returns the channel's number. `floor` is the number up to which an erased channel of this name had
+   * dropped its messages.
+   */
   addChannel(name: string, begin: number, floor = 0): number {
     const row = {
       name,
@@ -198,24 +201,24 @@ export class Tables {
     return messageIn(row, name)
   }
 
-  /** The oldest of one channel after a number and up to another one, in order. */
+  /** The oldest messages of one channel after a number and up to another one, in order. */
   after(channel: number, seq: number, upTo: number, count: number): Placed[] {
     return this.#sql.after.all(channel, seq, upTo, count).map(placedIn)
   }
 
-  /** The newest of one channel before a number and after another one, the newest first. */
+  /** The newest messages of one channel before a number and after another one, the newest first. */
   before(channel: number, seq: number, floor: number, count: number): Placed[] {
     return this.#sql.before.all(channel, seq, floor, count).map(placedIn)
   }
 
-  /** With these numbers, in order. Throws a `SyntaxError` if one is missing or damaged. */
+  /** The messages with these numbers, in order. Throws a `SyntaxError` if one is missing or damaged. */
   messages(seqs: readonly number[], nameOf: (channel: number) => string): Message[] {
     const rows = this.#sql.messages.all(JSON.stringify(seqs))
     if (rows.length < seqs.length) throw missing()
     return rows.map((row) => messageIn(row, nameOf(Number(row.channel))))
   }
 
-  /** The oldest of a channel after a number. */
+  /** The oldest message of a channel after a number. */
   held(channel: number, after: number, count: number): Held[] {
     return this.#sql.held.all(channel, after, count).map(heldIn)
   }
@@ -225,13 +228,13 @@ export class Tables {
     return Array.from(this.#sql.ofKind.iterate(channel, after, upTo, kind), (row) => messageIn(row, name))
   }
 
-  /** How many of one kind a channel has after a number, and the size of their bodies. */
+  /** Number and size of a channel's messages of one kind after a number. */
   countOfKind(channel: number, kind: Kind, after: number): { loose: number; looseBytes: number } {
     const row = this.#sql.countOfKind.get(channel, after, kind) ?? {}
     return { loose: Number(row.count), looseBytes: Number(row.bytes) }
   }
 
-  /** All after a number, in order. */
+  /** All messages after a number, in order. */
   *all(after: number): Generator<Held & { readonly channel: number; readonly previous: number }> {
     for (const row of this.#sql.all.iterate(after))
       yield { ...heldIn(row), channel: Number(row.channel), previous: Number(row.previous) }
@@ -258,7 +261,7 @@ export class Tables {
     for (const { last, head, floor } of channels.values()) if (last < head && head > floor) throw missing()
   }
 
-  /** How many a channel has between two numbers. */
+  /** Number of a channel's messages between two numbers. */
   countBetween(channel: number, after: number, before: number): number {
     return Number(this.#sql.countBetween.get(channel, after, before)?.count)
   }
@@ -282,7 +285,7 @@ export class Tables {
     this.#sql.erase.run(channel, upTo, JSON.stringify(survivors))
   }
 
-  /** From now on the channel is another one without a name. */
+  /** From now on the channel is a different one, without a name. */
   eraseChannel(channel: number): void {
     this.#sql.unname.run(channel)
     for (const statement of [this.#sql.erasePiles, this.#sql.eraseShares, this.#sql.eraseBases])
@@ -290,7 +293,7 @@ export class Tables {
   }
 
   /**
-   * Erases a portion of a channel that has no name: one message, or as many as are within `most`. Returns
+   * Erases a portion of a channel without a name: one message, or as many as are within `most`. Returns
    * whether that was all.
    */
   erasePortion(channel: number, most: { readonly messages: number; readonly bytes: number }): boolean {
@@ -355,7 +358,7 @@ export class Tables {
       }
   }
 
-  /** Removes it if nothing is left. */
+  /** Removes the row if nothing is left. */
   writeShare({ channel, writer, messages, bytes }: ShareRow): void {
     if (messages > 0) this.#sql.writeShare.run(channel, writer, messages, bytes)
     else this.#sql.eraseShare.run(channel, writer)
@@ -379,7 +382,7 @@ export class Tables {
       }))
   }
 
-  /** Each write is a commit. `numberOf` finds a channel that is there. */
+  /** Each write is a commit. `numberOf` finds an existing channel. */
   baseStore(numberOf: (channel: string) => number | undefined): BaseStore {
     const sql = this.#sql
     const read = (statement: StatementSync, channel: string, kind: Kind, ...more: number[]) => {
@@ -440,7 +443,7 @@ export const codes = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 }
 /** The shared memory of the write-ahead log cannot grow. */
 const fullForSharedMemory = 4874
 
-/** The primary code, which is the low byte; null for an error of something else. */
+/** The primary code, which is the low byte; null for errors of other origin. */
 export function codeOf(error: unknown): number | null {
   if (!(error instanceof Error && 'errcode' in error)) return null
   return error.errcode === fullForSharedMemory ? codes.full : Number(error.errcode) & 0xff
@@ -453,7 +456,7 @@ export function isFull(error: unknown): boolean {
   )
 }
 
-/** Whether something was read that differs from what was written. */
+/** Whether data was read that differs from what was written. */
 export function isDamage(error: unknown): boolean {
   return error instanceof SyntaxError || codeOf(error) === codes.corrupt
 }

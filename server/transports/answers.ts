@@ -22,8 +22,8 @@ const streamBytes = 2 * pieceLength
 const charged = new WeakSet<object>()
 
 /**
- * Responds with parts: at once if they are small. `held` is the approximate number of bytes held
- * until they are read, or what may be shared. Throws a `Refusal` (503 `too-much-begun`) before
+ * Responds with parts: at once if they are small. `held` is the approximate number of bytes held until
+ * they are read, or the bytes that may be shared. Throws a `Refusal` (503 `too-much-begun`) before
  * generating anything.
  */
 export function answerParts(
@@ -163,7 +163,7 @@ export function cut({ req, body }: Pick<ParameterizedContext, 'req' | 'body'>): 
   }
 }
 
-/** For shared bytes: a connection that reads nothing holds only one piece in addition. */
+/** For shared bytes: a connection that reads nothing holds only one additional piece. */
 export function* piecesOf(bytes: Buffer): Generator<Buffer> {
   for (let place = 0; place < bytes.length; place += pieceLength)
     yield bytes.subarray(place, place + pieceLength)

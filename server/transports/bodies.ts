@@ -22,7 +22,7 @@ interface BodiesParts {
   readonly penalties: RateLimit
 }
 
-/** A client that may only read sends nothing large. */
+/** Limit for a client that may only read. */
 export const maxReadOnlyBytes = 4096
 
 export function maxBytesFor(grant: Grant, { maxMessageBytes }: BodiesParts['limits']): number {
@@ -34,7 +34,7 @@ const isReader = ({ write }: Grant) => write.length === 0
 
 export type AnyRequest = IncomingMessage | Http2ServerRequest
 
-/** Over HTTP/2 the stream: Node's request would read it and emit each chunk again. */
+/** Uses the stream over HTTP/2: Node's request would read it and emit each chunk again. */
 export const bodyOf = (request: AnyRequest) => ('stream' in request ? request.stream : request)
 
 /**
@@ -144,7 +144,7 @@ export class Bodies {
   }
 
   /**
-   * Calls `begin`, at once or in turn. Returns a function that passes the place on to the next;
+   * Calls `begin`, at once or in turn. Returns a function that passes the place to the next body;
    * idempotent.
    */
   #takePlace(connection: object, begin: () => void): () => void {

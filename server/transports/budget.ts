@@ -74,7 +74,8 @@ export class Budget {
   constructor(limits: BudgetLimits, timers: Timers) {
     this.#limits = limits
     this.#timers = timers
-    // JSON of 1 MB takes up to 20 ms, and then is sent: after each, others have as long.
+    // JSON of 1 MB takes up to 20 ms to parse, and is then sent: after each large item, others
+    // get as much time.
     this.#largeItems = new FairStart(1, (next) => {
       const startedAt = timers.now()
       setImmediate(() => setImmediate(() => timers.later(next, timers.now() - startedAt)))

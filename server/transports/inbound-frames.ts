@@ -32,7 +32,7 @@ interface InboundParts extends Pick<Mounting, 'admission'> {
   readonly budget: Budget
   /** The HTTP/2 session or the socket, for the budget. */
   readonly connection: object
-  /** Must end the stream: the frames that wait exceed the budget. */
+  /** Must end the stream: the waiting frames exceed the budget. */
   readonly onRefused: (refusal: Refusal) => void
 }
 
@@ -41,10 +41,7 @@ type Received = string | Refusal | (() => void) | null
 
 const lookAgainMs = 50
 
-/**
- * How long a client may take to repeat what the log refused, in addition to the retry delay it was
- * given.
- */
+/** Time in which a client must repeat a message that the log refused, in addition to its retry delay. */
 const repeatWithinMs = 5000
 
 /** Processes frames of one stream in order, with rate limit and backpressure. */

@@ -31,11 +31,11 @@ import type { Budget } from './budget.ts'
 
 export type ServerTransport = (mounting: Mounting) => void
 
-/** Checks what clients sent. Each throws a `Refusal`. */
+/** Checks clients' input. Each function throws a `Refusal`. */
 export interface Admission {
   readonly draft: (given: unknown) => Draft
   readonly awareness: (given: unknown) => AwarenessReport
-  /** Makes what is stored of a draft that its sender may publish; `connection` is the sender's. */
+  /** Completes a draft that its sender may publish, before it is stored; `connection` is the sender's. */
   readonly complete?: (draft: Draft, grant: Grant, connection: object) => Draft | Promise<Draft>
 }
 
@@ -66,7 +66,7 @@ export interface Opening {
   readonly connection: object
 }
 
-/** `source` is what the WebSocket reads. */
+/** `source` is the stream that the WebSocket reads. */
 export type SocketOpening = Opening & { readonly source: Readable }
 
 /** Cheaper than `ctx.URL`, which builds and parses the whole address. */
@@ -115,7 +115,7 @@ export function admit(
       id: window,
       owner: fingerprintIn(window),
       ...(grant.user !== null && { user: grant.user }),
-      // Even if the table has no such mode.
+      // Works even if the table has no such mode.
       mode: { ...mode, name: `${transport}/${http}`, http },
       expiresAt: grant.expiresAt,
       holder: { connection, account: grant.account },
@@ -139,7 +139,7 @@ export function admitOwner(query: URLSearchParams) {
   return { ...admitted, fingerprint }
 }
 
-/** The client's own, if a proxy names it by `Via` (RFC 9110, 7.6.3), such as `3.0 caddy`. */
+/** The client's own version, if a proxy names it by `Via` (RFC 9110, 7.6.3), such as `3.0 caddy`. */
 export function httpVersionOf({ httpVersionMajor, headers }: VersionedRequest): WindowHttp {
   const [, received] = /^\s*(?:HTTP\/)?(\d(?:\.\d)?)\s/i.exec(headers.via ?? '') ?? []
   const named = windowHttpVersions.find((version) => version === received || `${version}.0` === received)

@@ -70,7 +70,7 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
     return answer
   }
 
-  /** A refusal with a pause ends it: a later draft must not overtake an earlier one. */
+  /** A refusal with a retry delay ends the list: a later draft must not overtake an earlier one. */
   async function takeLines(text: string, posted: Posted): Promise<readonly Answer[]> {
     const { connection, grant } = posted
     const answers: Answer[] = []
@@ -104,8 +104,8 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
   }
 
   /**
-   * Throws or rejects with a `Refusal`. A function of its own: what was parsed must not be held
-   * while the log stores the message.
+   * Throws or rejects with a `Refusal`. A separate function, so that the parsed value is not held while
+   * the log stores the message.
    */
   function admitMessage(
     text: string,

@@ -59,7 +59,7 @@ function join(socket: WebSocket, opening: SocketOpening, mounting: Mounting): vo
   const { identity, cursor, fingerprint } = admit(opening, 'websocket', limits)
   const { _sender: sender } = socket as unknown as FrameWriting
   /**
-   * Non-null while a frame is handled: its answer, and what it causes for its own window, are sent
+   * Non-null while a frame is handled: its answer and the resulting frames for its own window are sent
    * in one write.
    */
   let gathered: Buffer[] | null = null

@@ -68,7 +68,7 @@ interface RevocationBody {
   readonly revoked: readonly Revoked[]
 }
 
-/** Permits of this user from before no longer count. */
+/** Earlier permits of this user no longer count. */
 export interface Revoked {
   readonly user: string
   /** The message's number and `acceptedAt`, if several were joined. */

@@ -1,4 +1,4 @@
-// Whether updates of Yjs say different things under the same clients and clocks.
+// Detects updates of Yjs that contradict each other under the same clients and clocks.
 
 import { upsert } from './upsert.ts'
 
@@ -19,8 +19,8 @@ export interface DecodedStruct {
 }
 
 /**
- * Returns the first clock at which `claimed` differs from what is stored, by updates in the order of
- * the log; null if there is none. Content that was deleted says nothing: it may have been forgotten.
+ * Returns the first clock at which `claimed` differs from the stored updates, in the order of the log;
+ * null if there is none. Deleted content contradicts nothing: it may have been forgotten.
  */
 export function contradiction(
   stored: Iterable<readonly DecodedStruct[]>,
@@ -79,7 +79,7 @@ function textOf(struct: DecodedStruct, other: DecodedStruct, start: number, end:
 
 const isDeleted = (content: object) => 'len' in content
 
-/** Where the item at this clock was inserted. Yjs writes the parent only of one without neighbours. */
+/** Where the item at this clock was inserted. Yjs writes a parent only for items without neighbours. */
 function placeAt({ id, origin, rightOrigin, parent, parentSub }: DecodedStruct, clock: number): unknown[] {
   const left = clock > id.clock ? [id.client, clock - 1] : placeIn(origin)
   const right = placeIn(rightOrigin)

@@ -1,4 +1,4 @@
-// The updates of a document of Yjs, as a client or an application reads them.
+// The updates of a Yjs document, as a client or an application reads them.
 
 /** A portion of a document's history. */
 export interface HistoryPortion {

@@ -1,6 +1,6 @@
-// How deep a JSON text is nested, and what it holds, before anything recurses into it.
+// Measures the depth and number of values of a JSON text, before anything recurses into it.
 
-/** Levels of lists and objects in what a client sends. Deeper values break readers that recurse. */
+/** Maximum levels of lists and objects in clients' data. Deeper values break readers that recurse. */
 export const maxJsonDepth = 100
 
 const codes = {
@@ -34,7 +34,7 @@ export function measureJson(text: string): { readonly depth: number; readonly va
   return { depth, values }
 }
 
-/** Returns the place of the quote that ends the string; the text's length if there is none. */
+/** Returns the index of the quote that ends the string; the text's length if there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let first = end

@@ -34,9 +34,9 @@ export interface JsonMessage<Data> {
   readonly seq: number
   /** When it was published, by the sender's clock: ms since the epoch, with fractions. */
   readonly at: number
-  /** When the server accepted it, by its own. */
+  /** When the server accepted it, by the server's clock. */
   readonly acceptedAt: number
-  /** Keep it to continue after this message, with another connection too (`from`). */
+  /** Keep it to continue after this message, also over another connection (`from`). */
   readonly cursor: string
   /** The sender's name. */
   readonly from: string

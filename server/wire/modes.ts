@@ -62,7 +62,7 @@ export interface Mode extends WindowMode {
   readonly http: HttpVersion
 }
 
-/** Through a proxy that speaks HTTP/3 a window uses it without having asked. */
+/** A window may use HTTP/3 without having requested it, through a proxy that speaks it. */
 export function nameInUse({ name, transport }: TransportMode, spoken: string | null): string {
   return spoken === '3' ? `${transport}/${spoken}` : name
 }
@@ -108,7 +108,7 @@ function modesOf(transport: TransportName, rows: readonly Row[]): readonly Trans
   }))
 }
 
-// Pure, so that a bundle has the modes of its transports alone.
+// Pure, so that a bundle contains only the modes of its transports.
 
 export const sseModes = /* @__PURE__ */ modesOf('sse', [
   { http: '3' },
@@ -157,7 +157,7 @@ const shown: Readonly<Record<string, Shown>> = {
   'polling/1.1': { label: 'Polling, HTTP/1.1', uplink: 'xhr', fallback: null },
 }
 
-/** All that a window may use. */
+/** All modes that a window may use. */
 export const windowModes: readonly WindowMode[] = /* @__PURE__ */ [
   sseModes,
   websocketModes,

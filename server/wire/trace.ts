@@ -1,4 +1,4 @@
-// Traces: sentences about the life of a message or a stream, by section; all sections are off at first.
+// Traces: sentences about the life of a message or a stream, by section; all are off at first.
 
 /** Named after modules: the first four trace a server, the others a window. */
 export const traceSections = ['uplink', 'log', 'hub', 'stream', 'link', 'outbox', 'fallback'] as const
@@ -9,7 +9,7 @@ type Tell = (sentence: string) => void
 
 /**
  * Null while a section is off, so that `trace.hub?.(…)` composes no sentence. Sentences contain names,
- * ids, numbers and codes: no key, no ticket, and nothing that a message says.
+ * ids, numbers and codes: no key, no ticket, and no content of messages.
  */
 export const trace: Record<TraceSection, Tell | null> = {
   uplink: null,

@@ -5,7 +5,7 @@ interface MapLike<Key, Value> {
   set(key: Key, value: Value): unknown
 }
 
-/** Returns the key's value; if there is none, makes and keeps one. */
+/** Returns the key's value; if there is none, creates and keeps one. */
 export function upsert<Key, Value>(
   map: MapLike<Key, Value>,
   key: NoInfer<Key>,

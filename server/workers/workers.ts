@@ -15,7 +15,7 @@ import type { Timers } from '../wire/time.ts'
  * (SO_REUSEPORT).
  */
 export interface PortSharing {
-  /** Whether it makes sure that no other program uses the ports. */
+  /** Whether it ensures that no other program uses the ports. */
   readonly isFirst: boolean
   /** Shared by all, so that TLS sessions resume at any of them. */
   readonly ticketKeys: Buffer
@@ -46,7 +46,7 @@ interface Noted {
 
 /**
  * A worker's environment variables: its number, whether it waits to be told the ports, the keys of TLS
- * tickets, and what signs the server's own.
+ * tickets, and the secret that signs the server's own.
  */
 const numberVariable = 'WORKER_NUMBER'
 const waitsVariable = 'WORKER_WAITS'
@@ -54,11 +54,11 @@ const ticketKeysVariable = 'WORKER_TICKET_KEYS'
 const secretVariable = 'WORKER_SECRET'
 
 export interface HostedSiblings extends Siblings {
-  /** Takes what a worker posted. */
+  /** Handles a worker's note. */
   readonly take: (said: unknown, from: Worker) => void
 }
 
-/** For the first process, which forwards what workers post. */
+/** For the first process, which forwards workers' notes. */
 export function hostSiblings(count: number): HostedSiblings {
   const followers = new Set<(note: unknown) => void>()
   function spread(note: object, from?: Worker): void {
@@ -86,10 +86,10 @@ export function hostSiblings(count: number): HostedSiblings {
 /** Call in a worker. */
 export const workerName = () => `worker-${process.env[numberVariable]}`
 
-/** Whether this process is one that `startWorkers` of another one forked. */
+/** Whether another process forked this one by `startWorkers`. */
 export const isWorker = () => cluster.isWorker && process.env[numberVariable] !== undefined
 
-// A worker's own children must not have them.
+// A worker's own child processes must not inherit them.
 const { [secretVariable]: inheritedSecret, [ticketKeysVariable]: inheritedKeys } = process.env
 delete process.env[secretVariable]
 delete process.env[ticketKeysVariable]
@@ -297,7 +297,7 @@ export async function startWorkers(
   const stopEarly = () => void close(0)
   signal.addEventListener('abort', stopEarly)
   try {
-    // The first one finds out whether the ports are free; meanwhile the others load.
+    // The first worker finds out whether the ports are free; meanwhile the others load.
     await Promise.all(Array.from({ length: count }, (_, place) => begin(place + 1, place === 0)))
     return { ports: await ports, close }
   } catch (error) {

@@ -159,8 +159,8 @@ function latenessOf(turns: readonly Turn[]) {
 }
 
 /**
- * Browsers do not tell how many packets are lost: says so when many messages were late, and how many
- * were over HTTP/3, which spares those whose packets arrived. Null when few were.
+ * Browsers do not say how many packets are lost: says so when many messages were late, and how many
+ * were over HTTP/3, which does not delay those whose packets arrived. Null when few were.
  */
 export function formatLoss(turns: readonly Turn[]): string | null {
   const pushed = turns.filter(({ mode }) => mode.isPush)

@@ -1,4 +1,4 @@
-// The server's load in words and lines: what the monitor shows of its seconds.
+// The server's load in words and lines, for the monitor.
 
 import {
   type MonitorProcess,

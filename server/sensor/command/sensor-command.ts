@@ -89,7 +89,7 @@ function text(allowed: string, pattern = /^/) {
   return field(z.string().regex(pattern).optional(), allowed)
 }
 
-/** A flag that is short for a setting: results in the setting's own flag with the value. */
+/** A short flag for a setting: replaced by the setting's own flag with the value. */
 function setting(key: string) {
   const known = configKeys.find((one) => one.key === key)
   if (known === undefined) throw new TypeError(`${key} is no setting`)
