@@ -141,11 +141,11 @@ export function compareRuns(before: ComparedRun, after: ComparedRun) {
 }
 
 /** Fields of `environment` that identify a machine. */
-const ofMachine = ['machine', 'cpu', 'cores', 'memoryBytes', 'os'] as const
+const machineFields = ['machine', 'cpu', 'cores', 'memoryBytes', 'os'] as const
 
 /** Empty for the same machine. */
 function formatMachines(before: ComparedRun, after: ComparedRun): string {
-  const different = ofMachine.filter((name) => before.environment[name] !== after.environment[name])
+  const different = machineFields.filter((name) => before.environment[name] !== after.environment[name])
   if (different.length === 0) return ''
   const [first, second] = [before, after].map(({ environment }) =>
     different.map((name) => String(environment[name] ?? 'unknown')).join(', '),

@@ -172,7 +172,7 @@ class Trial {
   /** Errors that a follower or the log itself reported. */
   readonly #errors: unknown[] = []
   /** Drafts of this step that no follower was told of, in order. */
-  #underWay: Sent[] = []
+  #inFlight: Sent[] = []
   #isDiskFull = false
   /** The newest number at the last start. */
   #startedAt = 0
@@ -302,11 +302,11 @@ class Trial {
       assert.equal(body.head, model.heads().get(channel), `the head of "${channel}", which is erased`)
     } else {
       const content = contentOf(message)
-      const place = this.#underWay.findIndex((one) => one.content === content)
+      const place = this.#inFlight.findIndex((one) => one.content === content)
       assert.ok(place >= 0, `${content} was stored twice, out of order, or never sent`)
       const isOfAnother = ({ draft }: Sent, at: number) =>
         at > place || (this.#modelled?.isOrderedBySender && draft.from !== message.from)
-      this.#underWay = this.#underWay.filter(isOfAnother)
+      this.#inFlight = this.#inFlight.filter(isOfAnother)
       assert.equal(message.acceptedAt, this.#time)
     }
     model.add(message, this.#time)
@@ -319,7 +319,7 @@ class Trial {
   /** Time from which the empty channel could be erased to make room for a new one. */
   #roomFrom(channel: string): number | undefined {
     const heads = this.#model.heads()
-    const isNeeded = this.#underWay.some(({ draft }) => !heads.has(draft.channel))
+    const isNeeded = this.#inFlight.some(({ draft }) => !heads.has(draft.channel))
     // An erasure and the message for which it makes room have different senders.
     return isNeeded || this.#modelled?.isOrderedBySender
       ? this.#model.emptyFor(this.#time).get(channel)
@@ -417,7 +417,7 @@ class Trial {
     const known = drafts.map((draft) => model.find(draft))
     const wasSure = known.map((message) => message !== undefined && model.mustKnow(message, this.#time))
     const sent = drafts.map((draft) => ({ draft, content: contentOf(draft) }))
-    this.#underWay = [...sent]
+    this.#inFlight = [...sent]
     const answers = drafts.map(async (draft) => {
       const seq = await this.#log.append(draft, this.#time)
       this.#throwErrors()
@@ -425,7 +425,7 @@ class Trial {
       return seq
     })
     const settledAnswers = await Promise.allSettled(answers)
-    this.#underWay = []
+    this.#inFlight = []
     const acknowledged = new Set<number>()
     for (const [place, answer] of settledAnswers.entries()) {
       const one = sent[place] as Sent
