@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { diff } from 'node:util'
 import { leaveWhenDone, whenReaderIsGone } from '../../scripts/process.ts'
-import { frozen, type Golden, type Made } from './golden.ts'
+import { frozen, type Golden, type GoldenSet } from './golden.ts'
 
 /** By the word that selects it, which is the name of its folder. */
-const kinds: Readonly<Record<string, (isUpdate: boolean) => Promise<Made>>> = {
+const kinds: Readonly<Record<string, (isUpdate: boolean) => Promise<GoldenSet>>> = {
   wire: async () => ({ goldens: await (await import('./wire.ts')).wireGoldens() }),
   logs: async () => ({ goldens: await (await import('./logs.ts')).logGoldens() }),
   reports: async () => ({ goldens: await (await import('./reports.ts')).reportGoldens() }),
@@ -41,7 +41,7 @@ export async function compare(kind: string, actual: string): Promise<Comparison>
   return { moved, same: goldens.length - moved.length, skipped: skipped?.sentence ?? null }
 }
 
-async function make(kind: string, isUpdate: boolean): Promise<Made> {
+async function make(kind: string, isUpdate: boolean): Promise<GoldenSet> {
   const found = kinds[kind]
   if (!found) throw new Error(`There are no goldens "${kind}"; there are ${Object.keys(kinds).join(', ')}.`)
   return found(isUpdate)

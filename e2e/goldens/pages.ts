@@ -16,7 +16,7 @@ import { nameOf } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { openClient } from '../conformance/contract-client.ts'
 import { type StartedServer, startServerProcess } from '../lab/server-process.ts'
-import { clockFrom, frozen, type Golden, type Made } from './golden.ts'
+import { clockFrom, frozen, type Golden, type GoldenSet } from './golden.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** Within a day after the log was made (make-log.ts), so that deleted documents are not erased yet. */
@@ -92,7 +92,7 @@ const wide = { width: 1280, height: 800 }
 const narrow = { width: 390, height: 740 }
 
 /** Pictures depend on the browser and its fonts: those of another browser are made only for an update. */
-export async function pageGoldens(isUpdate: boolean): Promise<Made> {
+export async function pageGoldens(isUpdate: boolean): Promise<GoldenSet> {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-golden-'))
   const data = join(folder, 'data')
   await mkdir(data)

@@ -3,12 +3,12 @@
 import { formatDuration } from '../lab/estimate.ts'
 import { atAllWindows, type Counts, isFaulty, totals } from '../lab/samples.ts'
 import {
+  type Analysis,
   axesOf,
   contrastOf,
   type Design,
   type Factor,
   type FigureRow,
-  type Found,
   isTime,
   type Level,
   type Matters,
@@ -19,7 +19,7 @@ import {
 import { capital, count, figure, interval, listed, lowered } from './section.ts'
 
 /** Faults first, then the verdict; without comparisons, the means. */
-export function findingOfStudy(design: Design, measured: Measured, found: Found): string {
+export function findingOfStudy(design: Design, measured: Measured, found: Analysis): string {
   const [measure] = design.measures
   const compared = found.comparisons.filter((one) => one.measure === measure.name)
   const { varied } = axesOf(design, found)
@@ -50,7 +50,7 @@ const formatPlace = (factors: readonly Factor[], at: FigureRow['at']) =>
  * `WebSocket at 10 kB lost 3 of 1,000 samples.` If all levels of a number from one on lost some:
  * `WebSocket lost nothing up to 10 kB and lost 9 of 2,000 samples from 100 kB on.`
  */
-export function formatFaults(design: Design, found: Found): readonly string[] {
+export function formatFaults(design: Design, found: Analysis): readonly string[] {
   const {
     factors: [subject, ...others],
     measures: [measure],
@@ -96,7 +96,11 @@ const maxSentences = 3
  * A sentence for each pair and panel. Among several places, gives a number's two ends, or the least and
  * greatest ratio.
  */
-function formatPlaces(design: Design, found: Found, compared: readonly StudyComparison[]): readonly string[] {
+function formatPlaces(
+  design: Design,
+  found: Analysis,
+  compared: readonly StudyComparison[],
+): readonly string[] {
   const [subject] = design.factors
   const [measure] = design.measures
   const { varied, over, panel } = axesOf(design, found)
@@ -125,7 +129,7 @@ function formatPlaces(design: Design, found: Found, compared: readonly StudyComp
 }
 
 /** Describes the averages of a study without comparisons; for a numeric factor, at its two ends. */
-function formatAverages(design: Design, found: Found): readonly string[] {
+function formatAverages(design: Design, found: Analysis): readonly string[] {
   const {
     factors: [subject],
     measures: [measure],
@@ -151,7 +155,7 @@ export const doubt = ({ verdict }: Pick<StudyComparison, 'verdict'>) =>
   verdict === 'undecided' ? ', undecided' : verdict === 'alike' ? ', alike' : ''
 
 /** At one place: every level, the best first. */
-function formatVerdict(design: Design, measured: Measured, found: Found): readonly string[] {
+function formatVerdict(design: Design, measured: Measured, found: Analysis): readonly string[] {
   const [subject] = design.factors
   const [measure] = design.measures
   const isLess = measure.better === 'less'
@@ -239,7 +243,7 @@ function formatVerdict(design: Design, measured: Measured, found: Found): readon
  */
 function outcomeOf(
   { name }: Factor,
-  { baseline, comparisons }: Found,
+  { baseline, comparisons }: Analysis,
   best: Level,
   other: Level,
   pair: ReturnType<typeof contrastOf>,
@@ -266,7 +270,7 @@ const maxToDecide = 12
  */
 export function formatNextSteps(
   { until, quick }: Pick<Measured, 'until' | 'quick'>,
-  { comparisons, sessions }: Found,
+  { comparisons, sessions }: Analysis,
   sessionMs: number,
 ): readonly string[] {
   const own = comparisons.filter(({ measure }) => measure === comparisons[0]?.measure)
