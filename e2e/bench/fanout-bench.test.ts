@@ -1,4 +1,4 @@
-// Flags of `fanout` and `message`, and what they compare in made-up rounds.
+// Flags of `fanout` and `message`, and their comparisons in made-up rounds.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -56,7 +56,7 @@ interface Attacked {
   readonly setting: { readonly storage?: string } | null
   readonly fill: (server: FloodedServer) => Promise<void>
   readonly names: readonly AttackName[]
-  /** All by default: then the log keeps what the attack sends. */
+  /** Limits; all by default, so that the log keeps the attack's messages. */
   readonly limits?: object
 }
 
@@ -173,7 +173,7 @@ async function fillDocument(server: FloodedServer): Promise<void> {
       body: { update: Buffer.from(update).toString('base64') },
     })),
   )
-  // Lets the threads that read it end: what they hold is not the attack's.
+  // Lets the threads that read it end: their memory is not the attack's.
   await delay(threadsEndMs)
 }
 

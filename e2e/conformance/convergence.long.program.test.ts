@@ -61,7 +61,7 @@ function countsOf(peers: readonly Peer[]) {
 
 /**
  * A window that never cuts a surrogate pair (Yjs would replace it), but loses, repeats and reorders
- * what it sends and receives, and sometimes reconnects.
+ * messages in both directions, and sometimes reconnects.
  */
 class Peer {
   readonly #doc = createDocument()

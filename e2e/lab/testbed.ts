@@ -103,7 +103,7 @@ interface Endpoint {
 interface How {
   /** Modules that it loads first, by URL. */
   readonly imports?: readonly string[]
-  /** In front of the program and its arguments. */
+  /** Precedes the program and its arguments. */
   readonly through?: readonly string[]
 }
 
@@ -176,7 +176,10 @@ export class Testbed {
     return far.paths.map((path) => packetUse(figures.filter(({ number }) => number === path.number)))
   }
 
-  /** For what is not measured, such as the loading of a page, which takes long if packets are lost. */
+  /**
+   * For traffic that is not measured, such as the loading of a page, which takes long if packets are
+   * lost.
+   */
   async withoutLoss<Result>(work: () => Promise<Result>): Promise<Result> {
     await this.#far?.network.spare(true)
     const result = await work()

@@ -233,7 +233,7 @@ class Game {
     await reconnect(player.writer)
   }
 
-  /** Sets the selection, and reads what the window then shows. */
+  /** Sets the selection, and reads the window's view of it. */
   async #look(player: Player, aim: Aim): Promise<Seen> {
     const seen = await player.writer.run(look, aim, this.#random(), this.#random())
     player.left = seen.left

@@ -236,7 +236,7 @@ test('a Yjs client belongs to the key that first wrote under it, in all windows 
   assert.equal(await send(second, 'bob'), '403 not-your-client')
   assert.equal(await send(second, `${annKey}.w2`), 2)
   assert.equal(await send(third, `${annKey}.w1`), 3)
-  // Anyone may send what is already stored.
+  // Anyone may send content that is already stored.
   assert.equal(await send(Y.encodeStateAsUpdate(doc), 'bob'), 4)
   assert.equal((await read()).text, 'abc')
 })
@@ -591,7 +591,7 @@ test('four thousand mutated updates neither crash the server nor change anotherâ
   }
   const { doc } = await read()
   assertWhole(doc)
-  // Anyone may delete: what is left of Ann's text is as she wrote it.
+  // Anyone may delete: the rest of Ann's text is as she wrote it.
   const [name, ...letters] = (doc.store.clients.get(1) ?? []) as Y.Item[]
   assert.deepEqual(name?.content.getContent(), [{ name: 'Ann' }])
   for (const { content, id } of letters) {

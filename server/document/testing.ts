@@ -1,4 +1,4 @@
-// Clipboards of word processors, pages and plain programs, and what the document keeps of each.
+// Clipboards of word processors, pages and plain programs, and the part that the document keeps.
 
 import type { TestContext } from 'node:test'
 import * as Y from 'yjs'

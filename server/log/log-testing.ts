@@ -1,4 +1,4 @@
-// For tests of a log: drafts, limits, readers, files, and a process that appends until killed.
+// Tools for tests of a log: drafts, limits, readers, files, and a process that appends until killed.
 
 import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'

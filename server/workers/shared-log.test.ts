@@ -1,4 +1,4 @@
-// The log's contract over a stream, and what several processes of one log receive.
+// The log's contract over a stream, and the messages that several processes of one log receive.
 
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
