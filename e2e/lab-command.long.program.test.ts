@@ -39,9 +39,9 @@ test('the help names every scenario and bench, and each has its own help', async
   assert.equal(code, 0)
   for (const name of names) assert.match(said, new RegExp(`^ {4}${name} `, 'm'))
   const helps = await Promise.all(names.map((name) => end(t, name, '--help')))
-  for (const [place, name] of names.entries())
+  for (const [index, name] of names.entries())
     assert.match(
-      helps[place]?.said ?? '',
+      helps[index]?.said ?? '',
       new RegExp(`^npm run lab -- ${name} \\[flags\\]\\n[\\s\\S]*--budget`),
     )
 })

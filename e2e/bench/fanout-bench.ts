@@ -235,8 +235,8 @@ async function measureSession(
   const subjects = await openSubjects(options, step, opened, lab.signal)
   const loads = Array.from({ length: options.clients }, () => startLoadProcess(lab.signal, opened))
   // Runs an uncounted turn: the first messages run uncompiled code, and servers outlive a session.
-  const isFirst = ({ server, perBrowser }: Subject, place: number) =>
-    subjects.findIndex((one) => one.server === server && one.perBrowser === perBrowser) === place
+  const isFirst = ({ server, perBrowser }: Subject, index: number) =>
+    subjects.findIndex((one) => one.server === server && one.perBrowser === perBrowser) === index
   const memories = new Map<LoadServer, Subject & { readonly kilobytes: number | null }>()
   for (const subject of subjects.filter(isFirst)) {
     step(`warming up  ${subject.level}`)

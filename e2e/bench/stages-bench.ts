@@ -158,9 +158,9 @@ function timeStages(): number[] {
 
   /** As the server does for messages of its log, each in a group of its own. */
   function publish(first: number, count: number): void {
-    for (let place = first; place < first + count; place += 1) {
+    for (let index = first; index < first + count; index += 1) {
       const source = {}
-      const draft = { id: `window-${place}` }
+      const draft = { id: `window-${index}` }
       const group = [{ draft }]
       arrived?.publish(source)
       if (admitted?.hasSubscribers) admitted.publish({ id: draft.id, source })

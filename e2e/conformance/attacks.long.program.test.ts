@@ -167,8 +167,8 @@ async function fillDocument(server: FloodedServer): Promise<void> {
   for (let line = 0; line < 12; line += 1) doc.getText('text').insert(0, `${'a long line '.repeat(58_000)}\n`)
   await write(
     server,
-    updates.map((update, place) => ({
-      ...draftOf('filler', place + 1, '', 'attacked'),
+    updates.map((update, index) => ({
+      ...draftOf('filler', index + 1, '', 'attacked'),
       kind: 'update',
       body: { update: Buffer.from(update).toString('base64') },
     })),
@@ -179,9 +179,9 @@ async function fillDocument(server: FloodedServer): Promise<void> {
 
 /** Another client's 200 messages; `check` reads them again, and resolves if each is there, in order. */
 async function writeHistory(server: FloodedServer) {
-  const drafts = Array.from({ length: 200 }, (_nothing, place) => ({
-    ...draftOf('ann', place + 1, '', 'earlier'),
-    ...contentOf(server.isApplication, `text ${place + 1}`),
+  const drafts = Array.from({ length: 200 }, (_nothing, index) => ({
+    ...draftOf('ann', index + 1, '', 'earlier'),
+    ...contentOf(server.isApplication, `text ${index + 1}`),
   }))
   const cursor = await write(server, drafts)
   return {

@@ -28,7 +28,7 @@ async function startServers(
 ): Promise<TestServer[]> {
   streams += 1
   const servers: TestServer[] = []
-  for (let place = 0; place < count; place += 1)
+  for (let index = 0; index < count; index += 1)
     servers.push(await startServer(context, [nats.address()], limits))
   return servers
 }

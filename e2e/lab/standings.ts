@@ -102,7 +102,7 @@ export class Standings {
       return values.length === 0 ? Number.NaN : mean(values)
     }
     const ratioIn = (session?: number) => meanIn(own, session) / meanIn(others, session)
-    const ofSessions = Array.from({ length: this.#whole }, (_, place) => ratioIn(place + 1)).filter(
+    const ofSessions = Array.from({ length: this.#whole }, (_, index) => ratioIn(index + 1)).filter(
       (ratio) => ratio > 0 && Number.isFinite(ratio),
     )
     if (ofSessions.length >= 2) return meanOfRatios(ofSessions)

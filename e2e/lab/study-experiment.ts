@@ -221,7 +221,7 @@ export function readRows(text: string): readonly Row[] {
     .map((column) => column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
   return lines.map((line) => {
     const cells = cellsIn(line)
-    return Object.fromEntries(keys.map((key, place) => [key, cellOf(key, cells[place] ?? '')])) as Row
+    return Object.fromEntries(keys.map((key, index) => [key, cellOf(key, cells[index] ?? '')])) as Row
   })
 }
 

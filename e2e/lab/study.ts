@@ -322,7 +322,7 @@ function figuresOf(
   sessions: readonly number[],
 ) {
   const byCell = Map.groupBy(samples, (row) => keyOf(factors, row))
-  return measures.flatMap((measure, place) =>
+  return measures.flatMap((measure, index) =>
     cells.map((cell) => {
       const rows = byCell.get(keyOf(factors, cell)) ?? []
       const values = valuesOf(rows, measure)
@@ -332,7 +332,7 @@ function figuresOf(
       const mode = nameOf(factors, cell)
       const counts = totals(rows.map((row) => countsOf(row, measure)))
       return {
-        mode: place === 0 ? mode : `${mode}: ${measure.name}`,
+        mode: index === 0 ? mode : `${mode}: ${measure.name}`,
         at: cell,
         measure: measure.name,
         n: counts.expected - counts.lost,

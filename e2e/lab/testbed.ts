@@ -436,10 +436,10 @@ export function describeNetworks(
   names: readonly string[],
   sessions: readonly (readonly NetworkUse[])[],
 ): { readonly network?: Network; readonly networks?: readonly Network[] } {
-  const networks = names.flatMap((name, place) => {
+  const networks = names.flatMap((name, index) => {
     const { network } = describeNetwork(
       name,
-      sessions.flatMap((uses) => uses[place] ?? []),
+      sessions.flatMap((uses) => uses[index] ?? []),
     )
     return network ?? []
   })
@@ -567,10 +567,10 @@ async function requireInUse(
 ): Promise<void> {
   // An adapter's page does not report it.
   if (forgets) return
-  for (const [place, window] of windows.entries()) {
+  for (const [index, window] of windows.entries()) {
     const { mode: used = mode.name, spokenHttp } = await window.run(readLink)
     if (used === mode.name && (spokenHttp ?? mode.http) === mode.http) continue
     const over = spokenHttp ? ` over HTTP/${spokenHttp}` : ''
-    throw new Error(`${name} is not what was measured: window ${place + 1} used ${used}${over}.`)
+    throw new Error(`${name} is not what was measured: window ${index + 1} used ${used}${over}.`)
   }
 }

@@ -65,7 +65,7 @@ export function formatFaults(design: Design, found: Analysis): readonly string[]
   return [...lines.values()].flatMap((line) => {
     const faulty = line.filter(isFaulty)
     const before = line.at(-1 - faulty.length)
-    const isEnd = faulty.every((row, place) => row.lost > 0 && row === line.at(place - faulty.length))
+    const isEnd = faulty.every((row, index) => row.lost > 0 && row === line.at(index - faulty.length))
     const [first] = faulty
     if (!over || !before || !first || !isEnd)
       return faulty.map((row) => {
@@ -114,10 +114,10 @@ function formatPlaces(
   return groups.map((own) => {
     const ordered = isNumber ? own : own.toSorted((one, other) => one.ratio - other.ratio)
     const ends = [...new Set([ordered[0], ordered.at(-1)])].filter((end) => end !== undefined)
-    const words = ends.map((end, place) => {
-      const against = place === 0 ? ` ${asMuch} ${spokenAt(subject, end.baseline)}` : ''
+    const words = ends.map((end, index) => {
+      const against = index === 0 ? ` ${asMuch} ${spokenAt(subject, end.baseline)}` : ''
       const sure = end.ratioCi95
-        ? `${place === 0 ? '95 % interval ' : ''}${ratioEnds(end.ratioCi95)}${doubt(end)}`
+        ? `${index === 0 ? '95 % interval ' : ''}${ratioEnds(end.ratioCi95)}${doubt(end)}`
         : 'in one session'
       const where = ends.length === 1 && !panel ? '' : ` ${formatPlace(varied, end.at)}`
       return `${ratioFigure(end.ratio)} times${against}${where} (${sure})`
@@ -140,7 +140,7 @@ function formatAverages(design: Design, found: Analysis): readonly string[] {
   const words = [...lines.values()].map((line) => {
     const rows = over ? [...new Set([line[0], line.at(-1)])].filter((row) => row !== undefined) : line
     const amounts = rows.map(({ mean }) => `${figure(mean)} ${measure.unit}`)
-    const each = rows.map(({ at }, place) => `${amounts[place]} ${formatPlace(varied, at)}`)
+    const each = rows.map(({ at }, index) => `${amounts[index]} ${formatPlace(varied, at)}`)
     const isSame = rows.length > 1 && new Set(amounts).size === 1
     const name = spokenAt(subject, line[0]?.at[subject.name] ?? '')
     return `${name} ${isSame && !over ? `${amounts[0]} everywhere` : listed(each)}`
@@ -199,9 +199,9 @@ function formatVerdict(design: Design, measured: Measured, found: Analysis): rea
   let level = '95 % interval '
   const longer = (list: typeof judged) =>
     listed(
-      list.map((one, place) => {
+      list.map((one, index) => {
         const [does, asMuch] =
-          place === 0 ? [` ${verb}`, isTime(measure) ? ' as long' : ' as much'] : ['', '']
+          index === 0 ? [` ${verb}`, isTime(measure) ? ' as long' : ' as much'] : ['', '']
         if (!one.pair?.ratioCi95) return `${name(one)}${does} ${amount(one)}`
         const words = `${name(one)}${does} ${ratioFigure(one.pair.ratio)} times${asMuch} (${level}${ratioEnds(one.pair.ratioCi95)})`
         level = ''
@@ -289,8 +289,8 @@ export function formatNextSteps(
   const seen = open.map(({ ratio }) => Math.max(ratio, 1 / ratio) - 1)
   const isSmall = until === undefined && seen.some((share) => share < minShare)
   const needed = Math.max(
-    ...open.map((one, place) =>
-      sessionsNeeded([one], sessions, until ? null : Math.max(minShare, seen[place] ?? 0)),
+    ...open.map((one, index) =>
+      sessionsNeeded([one], sessions, until ? null : Math.max(minShare, seen[index] ?? 0)),
     ),
   )
   const wholeMs = needed * sessionMs

@@ -62,11 +62,11 @@ export function studySections(design: Design, found: Shown, all: readonly Row[])
   )
   const counts = atAllWindows(found.figures, found.echoes).filter(({ measure }) => measure === first.name)
   return [
-    ...inFull(design, found).map((measure, place) => ({
+    ...inFull(design, found).map((measure, index) => ({
       title: measure.title,
       ...figureFor(design, found, measure, samples),
       tables: tablesOf(design, found, measure),
-      paragraphs: [...(place === 0 ? notes(found) : []), ...formatMissing(design, found, measure)],
+      paragraphs: [...(index === 0 ? notes(found) : []), ...formatMissing(design, found, measure)],
     })),
     ...comparisonSections(design, found),
     ...describedSections(design, found),
@@ -85,7 +85,7 @@ export function studySections(design: Design, found: Shown, all: readonly Row[])
 
 /** The first, and the other compared ones that were measured. */
 const inFull = (design: Design, found: Analysis) =>
-  comparedOf(design).filter((measure, place) => place === 0 || figuresIn(design, found, measure).length > 0)
+  comparedOf(design).filter((measure, index) => index === 0 || figuresIn(design, found, measure).length > 0)
 
 /** The rows of a measure; for a measure that is no message's, only rows with values. */
 const figuresIn = ({ areMessages = true }: Design, { figures }: Analysis, { name }: Measure) =>
@@ -167,9 +167,9 @@ function linesOver(
   const families = [...new Set(subjects.map(family))]
   const seriesIn = (own: readonly FigureRow[]) =>
     subjects
-      .map((level, place) => ({
+      .map((level, index) => ({
         label: label(level),
-        isDashed: subjects.findIndex((one) => family(one) === family(level)) < place,
+        isDashed: subjects.findIndex((one) => family(one) === family(level)) < index,
         colour: families.indexOf(family(level)),
         points: own
           .filter(({ at }) => at[subject.name] === level)
@@ -518,7 +518,7 @@ function everySection(design: Design, found: Analysis): Section {
   const naming = namingOf(design, found)
   const names = naming.map(({ title }) => text(title))
   const labels = ({ at }: FigureRow) => naming.map((factor) => inColumn(factor, at))
-  const numbered = Array.from({ length: sessions }, (_, place) => `Session ${place + 1}`)
+  const numbered = Array.from({ length: sessions }, (_, index) => `Session ${index + 1}`)
   const tables = inFull(design, found).flatMap((measure) => {
     const own = figuresIn(design, found, measure)
     const all = table(
@@ -541,7 +541,7 @@ function everySection(design: Design, found: Analysis): Section {
         ? `${by} in each session, in ${measure.unit}`
         : `${measure.title} in each session, in ${measure.unit}`,
       [...names, ...numbered],
-      own.map((row) => [...labels(row), ...numbered.map((_, place) => row.sessions[place])]),
+      own.map((row) => [...labels(row), ...numbered.map((_, index) => row.sessions[index])]),
     )
     if (!areMessages) return [each]
     return sessions > 1 ? [all, each] : [all]

@@ -127,7 +127,7 @@ function percentage(part: number, all: number): Measurement {
 function ratioOfMeans({ figures }: KeystrokesSummary, mode: string, other: string): Measurement | null {
   const [own, base] = [mode, other].map((name) => figures.find((each) => each.mode === name))
   const ratios = (own?.sessions ?? []).map(
-    (ms, place) => (ms ?? Number.NaN) / (base?.sessions[place] ?? Number.NaN),
+    (ms, index) => (ms ?? Number.NaN) / (base?.sessions[index] ?? Number.NaN),
   )
   const { ratio, ratioCi95 } = sessionRatio(ratios.filter(Number.isFinite))
   const found = quotient(own?.mean, base?.mean, ' ms')
@@ -200,12 +200,12 @@ function wind(site: string, method: Method): FigureClaim<WindSummary> {
         predicted.find((each) => each.method === name)?.model?.meanMs ?? Number.NaN
       const expected = slower.map((name) => modelMs(name) / modelMs('websocket'))
       // The simulated network alone makes the difference.
-      const isExpected = expected.every((ratio, place) => {
-        const found = cellOf(summary, site, slower[place] ?? method)?.ratioToWebsocket ?? Number.NaN
+      const isExpected = expected.every((ratio, index) => {
+        const found = cellOf(summary, site, slower[index] ?? method)?.ratioToWebsocket ?? Number.NaN
         return Math.abs(found / ratio - 1) < 0.1
       })
       if (!isExpected || summary.sites.find(({ name }) => name === site)?.profile?.loss) return null
-      const words = slower.map((name, place) => `${figure(expected[place])} for ${methodWords[name]}`)
+      const words = slower.map((name, index) => `${figure(expected[index])} for ${methodWords[name]}`)
       return `The simulated network has WebSocket’s mean and standard deviation in common with the paper’s, and loses no packets. A calculation for that network alone gives ${listed(words)}.`
     },
   }
@@ -337,8 +337,8 @@ const hypotheses: readonly Hypothesis[] = [
       const larger = timesOf(summary, 'bytesPerMessage')
       // Both together must explain the rates.
       const isWhole = timesOf(summary, 'kbps').every(
-        (rate, place) =>
-          Math.abs((rate * (longer[place] ?? Number.NaN)) / (larger[place] ?? Number.NaN) - 1) < ratioWithin,
+        (rate, index) =>
+          Math.abs((rate * (longer[index] ?? Number.NaN)) / (larger[index] ?? Number.NaN) - 1) < ratioWithin,
       )
       if (!isWhole || !(Math.min(...longer) > 1)) return null
       return `Bandwidth is bytes over time. With the queue a message had ${range(larger)} times the bytes here, but a burst took ${range(longer)} times as long.`
@@ -349,9 +349,9 @@ const hypotheses: readonly Hypothesis[] = [
 /** The server's processor time for a burst with the queue, in times of a whole burst without. */
 function processorTimes(summary: StudySummary): readonly number[] {
   const bursts = pairsOf(summary, 'lastMs')
-  return pairsOf(summary, 'serverCpuMicros').map(({ sqs }, place) => {
+  return pairsOf(summary, 'serverCpuMicros').map(({ sqs }, index) => {
     const burstMs = (Number(sqs.at.users) * (sqs.mean ?? Number.NaN)) / 1000
-    return burstMs / (bursts[place]?.none.mean ?? Number.NaN)
+    return burstMs / (bursts[index]?.none.mean ?? Number.NaN)
   })
 }
 
@@ -419,7 +419,7 @@ const ofCluster: FigureClaim<CapacitySummary> = {
     }
     const engine = each('engine.io')
     const ratios = each('socketcluster').map(
-      (ms, place) => (ms ?? Number.NaN) / (engine[place] ?? Number.NaN),
+      (ms, index) => (ms ?? Number.NaN) / (engine[index] ?? Number.NaN),
     )
     return middle(ratios.filter(Number.isFinite))
   },

@@ -87,7 +87,7 @@ class Game {
 
   /** Characters that were never typed before. */
   #fresh(player: Player, most: number, fate: Fate = 'there'): string {
-    const codes = Array.from({ length: 1 + this.#below(most) }, (_, place) => this.#next + place)
+    const codes = Array.from({ length: 1 + this.#below(most) }, (_, index) => this.#next + index)
     this.#next += codes.length
     const text = String.fromCharCode(...codes)
     for (const character of text) {

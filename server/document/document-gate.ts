@@ -429,7 +429,7 @@ export async function joinUpdates(
     if (isTooCostly(error)) return documents.run('merge', updates)
     throw error
   })
-  for (const place of joined.unread)
-    onFailure(new Error(`Message ${messages[place]?.seq} of the log is not a valid update and was left out.`))
+  for (const index of joined.unread)
+    onFailure(new Error(`Message ${messages[index]?.seq} of the log is not a valid update and was left out.`))
   return joined
 }

@@ -320,8 +320,8 @@ export class DocumentRecord {
     for (const [client, clocks] of usedEnds) for (const clock of clocks) use(this.#ends, { client, clock })
     for (const [client, clocks] of ends) for (const clock of clocks) free(this.#ends, { client, clock })
     for (const [client, runs] of depths)
-      for (const [place, clock] of runs.clocks.entries())
-        setDepth(this.#depths, client, clock, runs.depths[place] ?? 0)
+      for (const [index, clock] of runs.clocks.entries())
+        setDepth(this.#depths, client, clock, runs.depths[index] ?? 0)
     for (const [client, next] of clients) {
       this.#next.set(client, next)
       if (owner !== null) this.#owner(client, owner, clients.size === 1)

@@ -578,12 +578,12 @@ test('four thousand mutated updates neither crash the server nor change anotherâ
     }
     const bytes = [...(honest[below(honest.length)] ?? [])]
     for (let times = below(3); times > 0; times -= 1) {
-      const place = below(bytes.length)
+      const index = below(bytes.length)
       const way = below(4)
-      if (way === 0) bytes[place] = below(256)
-      else if (way === 1) bytes.splice(place, 1 + below(3))
-      else if (way === 2) bytes.splice(place, 0, below(256))
-      else bytes[place] = ((bytes[place] ?? 0) ^ (1 << below(8))) & 255
+      if (way === 0) bytes[index] = below(256)
+      else if (way === 1) bytes.splice(index, 1 + below(3))
+      else if (way === 2) bytes.splice(index, 0, below(256))
+      else bytes[index] = ((bytes[index] ?? 0) ^ (1 << below(8))) & 255
     }
     const end = await send(new Uint8Array(bytes), 'eve')
     const code = typeof end === 'number' ? 'stored' : end

@@ -126,7 +126,7 @@ export const startMs = 2000
 export const main = new Set(['main'])
 export const idsOf = (messages: readonly Message[]) => messages.map(({ id }) => id)
 export const seqsOf = (messages: readonly Message[]) => messages.map(({ seq }) => seq)
-export const countTo = (count: number) => Array.from({ length: count }, (_nothing, place) => place + 1)
+export const countTo = (count: number) => Array.from({ length: count }, (_nothing, index) => index + 1)
 
 /** Lets settled promises continue. */
 export const settled = () => new Promise((resolve) => setImmediate(resolve))
